@@ -1,0 +1,49 @@
+# Every target sets up what it needs in .venv; the second call is quick.
+PYTHON ?= python3
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+WORKERS ?= auto
+
+.PHONY: demo test check test-slow benchmark clean
+
+demo: .venv/core
+	$(BIN)/python -m caveat
+
+test: .venv/test
+	$(BIN)/python -m pytest -n $(WORKERS) --doctest-modules --doctest-glob='*.md' \
+		--ignore=tests/statistical --cov --cov-report=term --cov-fail-under=100
+
+check: .venv/test
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(MAKE) test
+
+test-slow: .venv/test
+	$(BIN)/python -m pytest -n $(WORKERS) tests/statistical
+
+benchmark: .venv-benchmark/ready
+	.venv-benchmark/bin/python -m pytest -q tests/oracles/test_probly.py
+	.venv-benchmark/bin/python benchmarks/uncertainty.py
+
+.venv/bin/python:
+	$(PYTHON) -m venv .venv
+
+.venv/core: .venv/bin/python pyproject.toml constraints.txt
+	$(PIP) --editable .
+	@touch $@
+
+.venv/test: .venv/core
+	$(PIP) --editable '.[torch,test]'
+	@touch $@
+
+# The peers live in an environment of their own: they are heavy, and some pin what we do not.
+.venv-benchmark/ready: pyproject.toml constraints.txt benchmarks/requirements.txt benchmarks/requirements-no-deps.txt
+	$(PYTHON) -m venv .venv-benchmark
+	.venv-benchmark/bin/python -m pip install --quiet --constraint constraints.txt --editable '.[torch,test]'
+	.venv-benchmark/bin/python -m pip install --quiet --constraint constraints.txt --requirement benchmarks/requirements.txt
+	.venv-benchmark/bin/python -m pip install --quiet --no-deps --requirement benchmarks/requirements-no-deps.txt
+	@touch $@
+
+clean:
+	rm -rf .venv .venv-benchmark .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage

@@ -1,0 +1,222 @@
+"""The one place that checks prediction arrays and returns their canonical float64 form.
+
+Every check names the argument, the first offending sample and what to do. Nothing is clipped,
+sorted or renormalised unless the caller's own argument says so.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._arrays import to_numpy
+from .exceptions import InvalidValueError, LabelError, OptionError, ShapeError
+
+FloatArray = NDArray[np.float64]
+LabelArray = NDArray[Any]
+
+# How far a row of probabilities may be from 1, by the precision it was computed in.
+_ROW_SUM_TOLERANCE = {"float32": 1e-5, "float16": 5e-3, "bfloat16": 2e-2}
+_DOUBLE_TOLERANCE = 1e-8
+
+
+def as_floats(value: Any, name: str) -> tuple[FloatArray, list[Any] | None, float]:
+    """Return a float64 array, its column names if it had any, and its row-sum tolerance."""
+    array, columns, precision = to_numpy(value, name)
+    if array.dtype.kind not in "fiub" and precision != "bfloat16":
+        try:
+            array = array.astype(np.float64, casting="unsafe" if array.dtype == object else "safe")
+        except (TypeError, ValueError):
+            raise InvalidValueError(
+                f"{name} must be real numbers; got an array of type {array.dtype}"
+            ) from None
+    floats = np.ascontiguousarray(array, dtype=np.float64).reshape(array.shape)
+    if floats.size == 0:
+        raise ShapeError(f"{name} is empty: got shape {floats.shape}")
+    return floats, columns, _ROW_SUM_TOLERANCE.get(precision, _DOUBLE_TOLERANCE)
+
+
+def position(bad: NDArray[np.bool_], axes: Sequence[str]) -> tuple[tuple[int, ...], str]:
+    """Return the index of the first true entry and words for it: `` of sample 3, class 1``.
+
+    ``axes`` names each axis of ``bad``; an axis of length one other than the samples is left out.
+    """
+    first = int(np.argmax(bad))
+    index = tuple(int(i) for i in np.unravel_index(first, bad.shape))
+    words = [
+        f"{axis} {i}"
+        for axis, i, length in zip(axes, index, bad.shape, strict=True)
+        if length > 1 or axis == "sample"
+    ]
+    words.sort(key=lambda word: not word.startswith("sample"))
+    return index, f" of {', '.join(words)}" if words else ""
+
+
+def check_finite(array: FloatArray, name: str, axes: Sequence[str]) -> None:
+    """Refuse NaN and infinities."""
+    # A sum is finite only if every term is, save for an overflow that the full check then clears.
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(array.sum()):
+            return
+    bad = ~np.isfinite(array)
+    if bad.any():
+        index, where = position(bad, axes)
+        raise InvalidValueError(
+            f"{name}{where} is {array[index]}; remove or impute such samples first"
+        )
+
+
+def check_no_nan(array: FloatArray, name: str, axes: Sequence[str]) -> None:
+    """Refuse NaN, and let infinities pass."""
+    bad = np.isnan(array)
+    if bad.any():
+        _, where = position(bad, axes)
+        raise InvalidValueError(f"{name}{where} is nan; remove or impute such samples first")
+
+
+def check_not_negative(array: FloatArray, name: str, axes: Sequence[str], advice: str) -> None:
+    """Refuse negative entries."""
+    if array.min() < 0:
+        index, where = position(array < 0, axes)
+        raise InvalidValueError(f"{name}{where} is {array[index]:g}, below 0; {advice}")
+
+
+def check_unit(array: FloatArray, name: str, axes: Sequence[str], advice: str) -> None:
+    """Refuse NaN and entries outside [0, 1]."""
+    check_no_nan(array, name, axes)
+    if array.min() < 0 or array.max() > 1:
+        index, where = position((array < 0) | (array > 1), axes)
+        raise InvalidValueError(f"{name}{where} is {array[index]:g}, outside [0, 1]; {advice}")
+
+
+def check_ordered(
+    lower: FloatArray, upper: FloatArray, what: tuple[str, str], axes: Sequence[str], advice: str
+) -> None:
+    """Refuse entries where ``lower`` is above ``upper``."""
+    bad = lower > upper
+    if bad.any():
+        index, where = position(bad, axes)
+        raise InvalidValueError(
+            f"{what[0]}{where} is {lower[index]:g}, above {what[1]} {upper[index]:g}; {advice}"
+        )
+
+
+def check_same_shape(first: FloatArray, second: FloatArray, names: tuple[str, str]) -> None:
+    """Refuse two arrays of different shapes."""
+    if first.shape != second.shape:
+        raise ShapeError(
+            f"{names[0]} and {names[1]} must have the same shape; got {first.shape} and "
+            f"{second.shape}"
+        )
+
+
+def check_probabilities(
+    probabilities: FloatArray, name: str, tolerance: float, normalise: bool
+) -> FloatArray:
+    """Check (members, samples, classes) probabilities; return them, normalised if asked.
+
+    Two passes over the array and no copy of it: a row whose entries are not negative and whose sum
+    is close to 1 has no NaN, no infinity and nothing above 1.
+    """
+    axes = ("member", "sample", "class")
+    lowest = probabilities.min()
+    if not lowest >= 0:  # also true for NaN
+        check_finite(probabilities, name, axes)
+        check_not_negative(
+            probabilities, name, axes, "pass probabilities, or logits to Categorical.from_logits"
+        )
+    with np.errstate(invalid="ignore", over="ignore"):
+        # A matrix product: several times faster than a sum over a short last axis.
+        sums = probabilities @ np.ones(probabilities.shape[-1])
+    if normalise:
+        check_finite(probabilities, name, axes)
+        if not sums.min() > 0:
+            _, where = position(sums == 0, axes[:2])
+            raise InvalidValueError(f"{name}{where} are all 0 and cannot be normalised")
+        return probabilities / sums[..., None]
+    bad = ~(np.abs(sums - 1) <= tolerance)
+    if bad.any():
+        check_finite(probabilities, name, axes)
+        index, where = position(bad, axes[:2])
+        raise InvalidValueError(
+            f"{name}{where} sum to {sums[index]:.6g}; pass normalise=True, or logits to "
+            "Categorical.from_logits"
+        )
+    return probabilities
+
+
+def check_fraction(value: Any, name: str) -> float:
+    """Return ``value`` as a float strictly between 0 and 1."""
+    try:
+        fraction = float(value)
+    except (TypeError, ValueError):
+        fraction = np.nan
+    if not 0 < fraction < 1:
+        raise OptionError(f"{name} must be a number strictly between 0 and 1; got {value!r}")
+    return fraction
+
+
+def as_labels(labels: Any, name: str, count: int, axis: str) -> LabelArray:
+    """Return ``count`` distinct labels of type str, int, float or bool; ``None`` numbers them."""
+    if labels is None:
+        return np.arange(count)
+    values = to_numpy(labels, name).array
+    if values.dtype == object or values.dtype.kind in "US":
+        values = _uniform(list(labels), name)
+    if values.ndim != 1 or len(values) != count:
+        raise LabelError(
+            f"{name} must be {count} labels, one for each {axis} of the array; got shape "
+            f"{values.shape}"
+        )
+    if values.dtype.kind not in "Uiufb":
+        raise LabelError(f"{name} must be str, int, float or bool; got type {values.dtype}")
+    if values.dtype.kind == "f" and not np.isfinite(values).all():
+        raise LabelError(f"{name} must be finite; got {values.tolist()}")
+    distinct, counts = np.unique(values, return_counts=True)
+    if len(distinct) < count:
+        raise LabelError(f"{name} must be distinct; got {distinct[counts > 1][0]!r} more than once")
+    return values
+
+
+def _uniform(labels: list[Any], name: str) -> LabelArray:
+    """Labels of one type only: numpy would turn [1, "a"] into two strings without a word."""
+    kinds = {type(label.item() if isinstance(label, np.generic) else label) for label in labels}
+    if kinds == {int, float}:
+        kinds = {float}
+    if len(kinds) != 1 or not kinds <= {str, int, float, bool}:
+        found = ", ".join(sorted(kind.__name__ for kind in kinds))
+        raise LabelError(f"{name} must all be str, int, float or bool, of one type; got {found}")
+    return np.asarray(labels, dtype=kinds.pop())
+
+
+def encode_labels(y: Any, classes: LabelArray, name: str = "y") -> NDArray[np.intp]:
+    """Return the index in ``classes`` of each label of ``y``; an unknown label is an error."""
+    labels = to_numpy(y, name).array
+    if labels.ndim == 2 and labels.shape[1] == 1:
+        labels = labels[:, 0]
+    if labels.ndim != 1:
+        raise ShapeError(f"{name} must be one label for each sample; got shape {labels.shape}")
+    if labels.size == 0:
+        raise ShapeError(f"{name} is empty")
+    if labels.dtype == object:
+        labels = _uniform(labels.tolist(), name)
+    known = f"the classes are {shorten(classes)}"
+    if (labels.dtype.kind == "U") != (classes.dtype.kind == "U"):
+        raise LabelError(f"{name} has labels of type {labels.dtype}, but {known}")
+    order = np.argsort(classes)
+    places = np.searchsorted(classes, labels, sorter=order)
+    codes = order[np.minimum(places, len(classes) - 1)]
+    unknown = classes[codes] != labels
+    if unknown.any():
+        _, where = position(unknown, ("sample",))
+        raise LabelError(f"{name}{where} is {labels[unknown][0]!r}, but {known}")
+    return codes
+
+
+def shorten(labels: LabelArray, most: int = 8) -> str:
+    """Labels for a message or a repr, the middle left out when there are many."""
+    words = [repr(label) for label in labels.tolist()]
+    if len(words) > most:
+        words = [*words[: most - 2], "...", words[-1]]
+    return ", ".join(words)

@@ -1,0 +1,26 @@
+"""What a model says: frozen containers with the member axis first and the sample axis named."""
+
+from ._container import Container, concat
+from ._files import load
+from .categorical import Categorical
+from .decomposition import Decomposition
+from .gaussian import Gaussian
+from .gaussian_logits import GaussianLogits
+from .interval import Interval
+from .prediction_set import PredictionSet
+from .probability_interval import ProbabilityInterval
+from .quantiles import Quantiles
+
+__all__ = [
+    "Categorical",
+    "Container",
+    "Decomposition",
+    "Gaussian",
+    "GaussianLogits",
+    "Interval",
+    "PredictionSet",
+    "ProbabilityInterval",
+    "Quantiles",
+    "concat",
+    "load",
+]

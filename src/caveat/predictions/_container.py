@@ -1,0 +1,145 @@
+"""What all predictions share: frozen arrays with a sample axis, and what follows from it."""
+
+from collections.abc import Mapping, Sequence
+from os import PathLike
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from .._arrays import to_numpy
+from ..exceptions import InvalidValueError, ShapeError
+
+
+class Container:
+    """Frozen arrays that share a sample axis, and a few values that hold for all samples.
+
+    A subclass names its arrays in ``_arrays`` (name to sample axis) and its shared values in
+    ``_shared``; its ``__init__`` validates and ends with ``self._store(...)``. Arrays that are
+    already canonical are stored without a copy, as read-only views.
+    """
+
+    _arrays: ClassVar[dict[str, int]]
+    _shared: ClassVar[tuple[str, ...]] = ()
+
+    def _store(self, **fields: Any) -> None:
+        for name, value in fields.items():
+            if isinstance(value, np.ndarray):
+                value = value.view()
+                value.flags.writeable = False
+            object.__setattr__(self, name, value)
+
+    @classmethod
+    def _trusted(cls, fields: Mapping[str, Any]) -> Self:
+        """Build one from fields that came out of a checked one."""
+        new = object.__new__(cls)
+        new._store(**fields)
+        return new
+
+    def _fields(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in (*self._arrays, *self._shared)}
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"{type(self).__name__} is frozen; make a new one instead")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"{type(self).__name__} is frozen; make a new one instead")
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self._fields()
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self._store(**state)
+
+    def __len__(self) -> int:
+        name, axis = next(iter(self._arrays.items()))
+        return getattr(self, name).shape[axis]
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        mine, theirs = self._fields(), other._fields()
+        return all(np.array_equal(mine[name], theirs[name]) for name in mine)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def take(self, rows: Any) -> Self:
+        """Return the prediction for some of the samples.
+
+        Parameters
+        ----------
+        rows : slice, array of int or array of bool
+            Which samples, in which order; a boolean array has one entry for each sample.
+        """
+        if not isinstance(rows, slice):
+            rows = to_numpy(rows, "rows").array
+            if rows.ndim != 1 or rows.dtype.kind not in "iub":
+                raise ShapeError(
+                    "rows must be a slice or one axis of integers or booleans; got type "
+                    f"{rows.dtype} of shape {rows.shape}"
+                )
+            if rows.dtype == bool and len(rows) != len(self):
+                raise ShapeError(
+                    f"rows is a mask of length {len(rows)} for a prediction of {len(self)} samples"
+                )
+            outside = (rows < -len(self)) | (rows >= len(self))
+            if rows.dtype != bool and outside.any():
+                raise InvalidValueError(
+                    f"rows asks for sample {rows[outside][0]} of a prediction of {len(self)}"
+                )
+        fields = self._fields()
+        for name, axis in self._arrays.items():
+            fields[name] = fields[name][(slice(None),) * axis + (rows,)]
+            if fields[name].size == 0:
+                raise ShapeError("rows selects no sample; a prediction has at least one")
+        return self._trusted(fields)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write one file, ``.npz`` or ``.parquet``; :func:`caveat.load` reads it back."""
+        from ._files import save
+
+        save(self, path)
+
+
+def concat(predictions: Sequence[Container]) -> Any:
+    """Join predictions of one kind along the samples.
+
+    All of them must have the same members, classes or targets, and nominal coverage.
+
+    Examples
+    --------
+    >>> import caveat
+    >>> first = caveat.Categorical([[0.9, 0.1]])
+    >>> caveat.concat([first, first])
+    Categorical: 1 member x 2 samples x 2 classes (0, 1)
+    """
+    predictions = list(predictions)
+    if not predictions:
+        raise ShapeError("concat needs at least one prediction; got none")
+    first = predictions[0]
+    for i, other in enumerate(predictions):
+        if type(other) is not type(first):
+            raise ShapeError(
+                f"concat joins predictions of one kind; number 0 is a {type(first).__name__}, "
+                f"number {i} a {type(other).__name__}"
+            )
+        for name in first._shared:
+            if not np.array_equal(getattr(first, name), getattr(other, name)):
+                raise ShapeError(f"concat: {name} of number {i} differs from that of number 0")
+        for name, axis in first._arrays.items():
+            shapes = [np.delete(getattr(p, name).shape, axis).tolist() for p in (first, other)]
+            if shapes[0] != shapes[1]:
+                raise ShapeError(
+                    f"concat: {name} of number {i} has shape {getattr(other, name).shape}, that of "
+                    f"number 0 {getattr(first, name).shape}; only the samples may differ"
+                )
+    joined = {
+        name: np.concatenate([getattr(p, name) for p in predictions], axis=axis)
+        for name, axis in first._arrays.items()
+    }
+    return first._trusted({**first._fields(), **joined})
+
+
+def count(number: int, noun: str) -> str:
+    """``1 member``, ``2 members``."""
+    plural = noun + ("es" if noun.endswith("s") else "s")
+    return f"{number} {noun if number == 1 else plural}"

@@ -1,0 +1,172 @@
+"""Class probabilities."""
+
+from functools import cached_property
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from .._validation import (
+    FloatArray,
+    LabelArray,
+    as_floats,
+    as_labels,
+    check_finite,
+    check_probabilities,
+    check_unit,
+    encode_labels,
+    shorten,
+)
+from ..exceptions import ShapeError
+from ._container import Container, count
+
+_AXES = ("member", "sample", "class")
+
+
+class WithClasses(Container):
+    """What the predictions over classes share."""
+
+    classes: LabelArray
+
+    def encode(self, y: Any) -> np.ndarray:
+        """Return the position in ``classes`` of each label of ``y``; an unknown one is an error."""
+        return encode_labels(y, self.classes)
+
+    def _classes_words(self) -> str:
+        return f"{len(self.classes)} classes ({shorten(self.classes)})"
+
+
+class Categorical(WithClasses):
+    """Class probabilities, one set for each member; a plain classifier has one member.
+
+    Parameters
+    ----------
+    probabilities : array of shape (samples, classes) or (members, samples, classes)
+        Or a frame, whose columns name the classes. Rows sum to 1 to the precision they came in
+        (float64 1e-8, float32 1e-5, float16 5e-3, bfloat16 2e-2).
+    classes : sequence of str, int, float or bool, optional
+        The label of each class; by default the frame's columns, or 0, 1, 2, ...
+    normalise : bool, default=False
+        Divide each row by its sum instead of refusing rows that do not sum to 1.
+
+    Attributes
+    ----------
+    probabilities : ndarray of shape (members, samples, classes)
+    classes : ndarray of shape (classes,)
+
+    Examples
+    --------
+    >>> import caveat
+    >>> caveat.Categorical([[0.7, 0.2, 0.1], [0.1, 0.1, 0.8]], classes=["cat", "dog", "eel"])
+    Categorical: 1 member x 2 samples x 3 classes ('cat', 'dog', 'eel')
+    """
+
+    _arrays: ClassVar[dict[str, int]] = {"probabilities": 1}
+    _shared: ClassVar[tuple[str, ...]] = ("classes",)
+    probabilities: FloatArray
+
+    def __init__(self, probabilities: Any, *, classes: Any = None, normalise: bool = False) -> None:
+        array, columns, tolerance = as_floats(probabilities, "probabilities")
+        array = with_members(array, "probabilities")
+        labels = as_labels(
+            columns if classes is None else classes, "classes", array.shape[-1], "class"
+        )
+        array = check_probabilities(array, "probabilities", tolerance, normalise)
+        self._store(probabilities=array, classes=labels)
+
+    @classmethod
+    def from_binary(cls, probabilities: Any, *, classes: Any = (0, 1)) -> Self:
+        """Build from the probability of the second of two classes.
+
+        Parameters
+        ----------
+        probabilities : array of shape (samples,) or (members, samples)
+            The probability of ``classes[1]``.
+        classes : pair of labels, default=(0, 1)
+        """
+        p, _, _ = as_floats(probabilities, "probabilities")
+        if p.ndim not in (1, 2):
+            raise ShapeError(
+                "from_binary takes the probability of the second class, of shape (samples,) or "
+                f"(members, samples); got {p.shape}. Pass (samples, classes) to Categorical"
+            )
+        p = np.atleast_2d(p)
+        check_unit(
+            p,
+            "probabilities",
+            _AXES[:2],
+            "logits of the second class: from_binary(1 / (1 + exp(-z)))",
+        )
+        labels = as_labels(classes, "classes", 2, "class")
+        return cls._trusted({"probabilities": np.stack([1 - p, p], axis=-1), "classes": labels})
+
+    @classmethod
+    def from_logits(cls, logits: Any, *, classes: Any = None) -> Self:
+        """Build from logits, by the softmax over the classes.
+
+        Parameters
+        ----------
+        logits : array of shape (samples, classes) or (members, samples, classes)
+        classes : sequence of labels, optional
+        """
+        z, columns, _ = as_floats(logits, "logits")
+        z = with_members(z, "logits")
+        check_finite(z, "logits", _AXES)
+        labels = as_labels(columns if classes is None else classes, "classes", z.shape[-1], "class")
+        return cls._trusted({"probabilities": softmax(z), "classes": labels})
+
+    @property
+    def members(self) -> int:
+        """How many sets of probabilities there are for each sample."""
+        return self.probabilities.shape[0]
+
+    @cached_property
+    def mean(self) -> FloatArray:
+        """The predictive distribution: the mean over members, of shape (samples, classes)."""
+        mean = self.probabilities[0] if self.members == 1 else self.probabilities.mean(axis=0)
+        mean.flags.writeable = False
+        return mean
+
+    @property
+    def labels(self) -> LabelArray:
+        """The most probable class of each sample (the first of equals)."""
+        return self.classes[self.mean.argmax(axis=1)]
+
+    def decompose(self, method: str = "auto", **options: Any) -> Any:
+        """Split the uncertainty; see :func:`caveat.decompose`."""
+        from ..uncertainty import decompose
+
+        return decompose(self, method, **options)
+
+    def __repr__(self) -> str:
+        return (
+            f"Categorical: {count(self.members, 'member')} x {count(len(self), 'sample')} x "
+            f"{self._classes_words()}"
+        )
+
+
+def softmax(logits: FloatArray) -> FloatArray:
+    """Softmax over the last axis, safe for logits of any size; writes one array."""
+    p = logits - logits.max(axis=-1, keepdims=True)
+    np.exp(p, out=p)
+    p /= p.sum(axis=-1, keepdims=True)
+    return p
+
+
+def with_members(array: FloatArray, name: str) -> FloatArray:
+    """Return (samples, classes) as one member; refuse fewer than two classes."""
+    if array.ndim not in (2, 3):
+        advice = (
+            "; for the probability of the second of two classes use Categorical.from_binary"
+            if array.ndim == 1
+            else ""
+        )
+        raise ShapeError(
+            f"{name} must have shape (samples, classes) or (members, samples, classes); got "
+            f"{array.shape}{advice}"
+        )
+    if array.shape[-1] < 2:
+        raise ShapeError(
+            f"{name} must have at least two classes in the last axis; got shape {array.shape}. For "
+            "the probability of the second of two classes use Categorical.from_binary"
+        )
+    return array.reshape(-1, *array.shape[-2:])

@@ -1,0 +1,149 @@
+"""Regression: means and variances."""
+
+from statistics import NormalDist
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from .._members import mean_and_variance
+from .._validation import (
+    FloatArray,
+    as_floats,
+    as_labels,
+    check_finite,
+    check_fraction,
+    check_not_negative,
+    check_same_shape,
+)
+from ..exceptions import ShapeError
+from ._container import count
+from ._targets import WithTargets, with_axes
+from .interval import Interval
+from .quantiles import Quantiles, check_levels
+
+_AXES = ("member", "sample", "target")
+_NEGATIVE = "variances cannot be negative; standard deviations go to Gaussian.from_std"
+
+
+class Gaussian(WithTargets):
+    """A mean and a variance for each target, one set for each member.
+
+    A variance of 0 is a member that gives a point: a tree of a forest, a plain network.
+
+    Parameters
+    ----------
+    mean : array of shape (samples,), (samples, targets) or (members, samples, targets)
+        Or a frame, whose columns name the targets. For members of one target see `from_members`.
+    variance : array of the shape of ``mean``, or one number for all
+    targets : sequence of str, int, float or bool, optional
+        The name of each target; by default the frame's columns, or 0, 1, 2, ...
+
+    Attributes
+    ----------
+    mean, variance : ndarrays of shape (members, samples, targets)
+    targets : ndarray of shape (targets,)
+
+    Examples
+    --------
+    >>> import caveat
+    >>> caveat.Gaussian([120.0, 131.0], [25.0, 36.0], targets=["systolic"])
+    Gaussian: 1 member x 2 samples x 1 target ('systolic')
+    """
+
+    _arrays: ClassVar[dict[str, int]] = {"mean": 1, "variance": 1}
+    _shared: ClassVar[tuple[str, ...]] = ("targets",)
+    mean: FloatArray
+    variance: FloatArray
+
+    def __init__(self, mean: Any, variance: Any, *, targets: Any = None) -> None:
+        means, columns, _ = as_floats(mean, "mean")
+        variances, _, _ = as_floats(variance, "variance")
+        self._set(means, variances, columns if targets is None else targets)
+
+    def _set(self, mean: FloatArray, variance: FloatArray, targets: Any) -> None:
+        if variance.ndim == 0:
+            variance = np.full(mean.shape, variance)
+        means, variances = with_axes(mean, "mean"), with_axes(variance, "variance")
+        check_same_shape(means, variances, ("mean", "variance"))
+        check_finite(means, "mean", _AXES)
+        check_finite(variances, "variance", _AXES)
+        check_not_negative(variances, "variance", _AXES, _NEGATIVE)
+        names = as_labels(targets, "targets", means.shape[-1], "target")
+        self._store(mean=means, variance=variances, targets=names)
+
+    @classmethod
+    def from_std(cls, mean: Any, std: Any, *, targets: Any = None) -> Self:
+        """Build from means and standard deviations."""
+        deviations, _, _ = as_floats(std, "std")
+        axes = _AXES[1 : 1 + deviations.ndim] if deviations.ndim < 3 else _AXES
+        check_not_negative(deviations, "std", axes, "standard deviations cannot be negative")
+        return cls(mean, deviations**2, targets=targets)
+
+    @classmethod
+    def from_members(cls, mean: Any, variance: Any = 0.0, *, targets: Any = None) -> Self:
+        """Build from several members, of one target without its axis or of several with it.
+
+        Parameters
+        ----------
+        mean : array of shape (members, samples) or (members, samples, targets)
+        variance : array of the same shape, or one number for all, default=0
+        targets : sequence of labels, optional
+        """
+        means, _, _ = as_floats(mean, "mean")
+        variances, _, _ = as_floats(variance, "variance")
+        if means.ndim == 2:
+            means, variances = (
+                means[..., None],
+                variances[..., None] if variances.ndim else variances,
+            )
+        if means.ndim != 3:
+            raise ShapeError(
+                "from_members takes means of shape (members, samples) or (members, samples, "
+                f"targets); got {means.shape}"
+            )
+        new = object.__new__(cls)
+        new._set(means, variances, targets)
+        return new
+
+    @property
+    def members(self) -> int:
+        """How many sets of means and variances there are for each sample."""
+        return self.mean.shape[0]
+
+    def moments(self) -> tuple[FloatArray, FloatArray]:
+        r"""Return mean and variance of the mixture of the members, both (samples, targets).
+
+        The law of total variance: :math:`\mathrm{E}_t[\sigma_t^2] + \mathrm{Var}_t[\mu_t]`, with
+        the variance over members divided by their number.
+        """
+        mean, spread = mean_and_variance(self.mean)
+        return mean, self.variance.mean(axis=0) + spread
+
+    def interval(self, coverage: float) -> Interval:
+        """Return central intervals of the Gaussian with the mixture's mean and variance.
+
+        With several members this takes their mixture for a Gaussian of the same two moments.
+        """
+        level = check_fraction(coverage, "coverage")
+        mean, variance = self.moments()
+        half = NormalDist().inv_cdf((1 + level) / 2) * np.sqrt(variance)
+        return Interval(mean - half, mean + half, coverage=level, targets=self.targets)
+
+    def to_quantiles(self, levels: Any) -> Quantiles:
+        """Return each member's Gaussian quantiles at the levels, members kept."""
+        wanted = check_levels(as_floats(levels, "levels")[0])
+        scores = np.array([NormalDist().inv_cdf(level) for level in wanted])
+        values = self.mean[..., None] + np.sqrt(self.variance)[..., None] * scores
+        return Quantiles(wanted, values, targets=self.targets)
+
+    def decompose(self, method: str = "auto", **options: Any) -> Any:
+        """Split the uncertainty; see :func:`caveat.decompose`."""
+        from ..uncertainty import decompose
+
+        return decompose(self, method, **options)
+
+    def __repr__(self) -> str:
+        return (
+            f"Gaussian: {count(self.members, 'member')} x {count(len(self), 'sample')} x "
+            f"{self._targets_words()}"
+        )

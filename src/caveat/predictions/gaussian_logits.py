@@ -1,0 +1,131 @@
+"""Logits with a learned noise."""
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from .._blocks import row_blocks
+from .._random import RandomState, generator
+from .._validation import (
+    FloatArray,
+    as_floats,
+    as_labels,
+    check_finite,
+    check_not_negative,
+    check_same_shape,
+)
+from ..exceptions import OptionError
+from ._container import count
+from .categorical import Categorical, WithClasses, softmax, with_members
+
+_AXES = ("member", "sample", "class")
+_NEGATIVE = "variances cannot be negative; standard deviations go to GaussianLogits.from_std"
+
+
+class GaussianLogits(WithClasses):
+    """Logits, each a Gaussian with its own mean and variance, one set for each member.
+
+    Parameters
+    ----------
+    mean, variance : arrays of shape (samples, classes) or (members, samples, classes)
+        Or frames, whose columns name the classes.
+    classes : sequence of str, int, float or bool, optional
+        The label of each class; by default the frame's columns, or 0, 1, 2, ...
+
+    Attributes
+    ----------
+    mean, variance : ndarrays of shape (members, samples, classes)
+    classes : ndarray of shape (classes,)
+
+    Examples
+    --------
+    >>> import caveat
+    >>> logits = caveat.GaussianLogits([[2.0, 0.0]], [[1.0, 1.0]])
+    >>> logits
+    GaussianLogits: 1 member x 1 sample x 2 classes (0, 1)
+    >>> logits.sample(draws=1000, random_state=0).probabilities.round(2)
+    array([[[0.84, 0.16]]])
+    """
+
+    _arrays: ClassVar[dict[str, int]] = {"mean": 1, "variance": 1}
+    _shared: ClassVar[tuple[str, ...]] = ("classes",)
+    mean: FloatArray
+    variance: FloatArray
+
+    def __init__(self, mean: Any, variance: Any, *, classes: Any = None) -> None:
+        means, columns, _ = as_floats(mean, "mean")
+        means = with_members(means, "mean")
+        variances = with_members(as_floats(variance, "variance")[0], "variance")
+        check_same_shape(means, variances, ("mean", "variance"))
+        check_finite(means, "mean", _AXES)
+        check_finite(variances, "variance", _AXES)
+        check_not_negative(variances, "variance", _AXES, _NEGATIVE)
+        labels = as_labels(
+            columns if classes is None else classes, "classes", means.shape[-1], "class"
+        )
+        self._store(mean=means, variance=variances, classes=labels)
+
+    @classmethod
+    def from_std(cls, mean: Any, std: Any, *, classes: Any = None) -> Self:
+        """Build from means and standard deviations of the logits."""
+        deviations = with_members(as_floats(std, "std")[0], "std")
+        check_not_negative(deviations, "std", _AXES, "standard deviations cannot be negative")
+        return cls(mean, deviations**2, classes=classes)
+
+    @property
+    def members(self) -> int:
+        """How many sets of logits there are for each sample."""
+        return self.mean.shape[0]
+
+    def sample(self, draws: int = 100, random_state: RandomState = None) -> Categorical:
+        r"""Return each member's probabilities, averaged over its noise.
+
+        .. math:: p_t = \frac{1}{K} \sum_k \mathrm{softmax}(\mu_t + \sigma_t \epsilon_{tk})
+
+        Every sample sees the same draws :math:`\epsilon`, so its probabilities do not depend on
+        the samples around it.
+
+        Parameters
+        ----------
+        draws : int, default=100
+            Softmaxes averaged for each member (:math:`K`).
+        random_state : int, Generator or None
+
+        Returns
+        -------
+        Categorical
+            With as many members as the logits have.
+        """
+        members, samples, classes = self.mean.shape
+        noise = generator(random_state).standard_normal((members, check_draws(draws), classes))
+        probabilities = np.empty_like(self.mean)
+        for t in range(members):
+            for rows in row_blocks(samples, noise[t].size):
+                std = np.sqrt(self.variance[t, rows])
+                probabilities[t, rows] = expected_softmax(self.mean[t, rows], std, noise[t])
+        return Categorical._trusted({"probabilities": probabilities, "classes": self.classes})
+
+    def decompose(self, method: str = "auto", **options: Any) -> Any:
+        """Split the uncertainty; see :func:`caveat.decompose`."""
+        from ..uncertainty import decompose
+
+        return decompose(self, method, **options)
+
+    def __repr__(self) -> str:
+        return (
+            f"GaussianLogits: {count(self.members, 'member')} x {count(len(self), 'sample')} x "
+            f"{self._classes_words()}"
+        )
+
+
+def expected_softmax(mean: FloatArray, std: FloatArray, noise: FloatArray) -> FloatArray:
+    """Average the softmax of (rows, classes) Gaussian logits over (draws, classes) of noise."""
+    logits = mean[:, None, :] + std[:, None, :] * noise
+    return softmax(logits).mean(axis=1)
+
+
+def check_draws(draws: int) -> int:
+    """Return a positive whole number of draws."""
+    if isinstance(draws, bool) or not isinstance(draws, int | np.integer) or draws < 1:
+        raise OptionError(f"draws must be a positive whole number; got {draws!r}")
+    return int(draws)

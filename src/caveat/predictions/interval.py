@@ -1,0 +1,94 @@
+"""Regression: prediction intervals, conformal or not."""
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from .._validation import (
+    FloatArray,
+    as_floats,
+    as_labels,
+    check_finite,
+    check_fraction,
+    check_no_nan,
+    check_ordered,
+    check_same_shape,
+)
+from ..exceptions import ShapeError
+from ._container import count
+from ._targets import WithTargets
+
+if TYPE_CHECKING:
+    from .gaussian import Gaussian
+
+_AXES = ("sample", "target")
+
+
+class Interval(WithTargets):
+    """Prediction intervals with one nominal coverage.
+
+    An end may be infinite: a conformal interval says so when it cannot say more.
+
+    Parameters
+    ----------
+    lower, upper : arrays of shape (samples,) or (samples, targets)
+        Or frames, whose columns name the targets.
+    coverage : float
+        The share of true values meant to be inside, strictly between 0 and 1.
+    targets : sequence of str, int, float or bool, optional
+        The name of each target; by default the frame's columns, or 0, 1, 2, ...
+
+    Attributes
+    ----------
+    lower, upper : ndarrays of shape (samples, targets)
+    coverage : float
+    targets : ndarray of shape (targets,)
+
+    Examples
+    --------
+    >>> import caveat
+    >>> caveat.Interval([1.0, 2.0], [3.0, 5.0], coverage=0.9)
+    Interval: 2 samples x 1 target (0), coverage 0.9
+    """
+
+    _arrays: ClassVar[dict[str, int]] = {"lower": 0, "upper": 0}
+    _shared: ClassVar[tuple[str, ...]] = ("coverage", "targets")
+    lower: FloatArray
+    upper: FloatArray
+    coverage: float
+
+    def __init__(self, lower: Any, upper: Any, *, coverage: float, targets: Any = None) -> None:
+        low, columns, _ = as_floats(lower, "lower")
+        high, _, _ = as_floats(upper, "upper")
+        check_same_shape(low, high, ("lower", "upper"))
+        if low.ndim == 1:
+            low, high = low[:, None], high[:, None]
+        if low.ndim != 2:
+            raise ShapeError(
+                f"lower must have shape (samples,) or (samples, targets); got {low.shape}"
+            )
+        for ends, name in ((low, "lower"), (high, "upper")):
+            check_no_nan(ends, name, _AXES)
+        check_ordered(low, high, ("lower", "upper"), _AXES, "swap the two where they are mixed up")
+        names = as_labels(
+            columns if targets is None else targets, "targets", low.shape[1], "target"
+        )
+        self._store(
+            lower=low, upper=high, coverage=check_fraction(coverage, "coverage"), targets=names
+        )
+
+    def to_gaussian(self) -> "Gaussian":
+        r"""Return the Gaussians that have these intervals as central ones.
+
+        The mean is the midpoint, the standard deviation the width over :math:`2 z`, with
+        :math:`z` the Gaussian quantile at (1 + coverage) / 2. Infinite intervals are refused.
+        """
+        from .quantiles import midpoint_gaussian
+
+        for ends, name in ((self.lower, "lower"), (self.upper, "upper")):
+            check_finite(ends, name, _AXES)
+        return midpoint_gaussian(self.lower, self.upper, self.coverage, self.targets)
+
+    def __repr__(self) -> str:
+        return (
+            f"Interval: {count(len(self), 'sample')} x {self._targets_words()}, coverage "
+            f"{self.coverage:g}"
+        )

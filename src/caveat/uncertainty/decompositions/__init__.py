@@ -1,0 +1,158 @@
+"""Splits of the uncertainty into what the data cannot tell and what the model does not know."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from ..._random import RandomState
+from ..._registry import Registry
+from ...exceptions import OptionError, UnsupportedPredictionError
+from ...predictions import Categorical, Container, Decomposition, Gaussian, GaussianLogits
+from .bias_variance import bias_variance
+from .gaussian_logits import gaussian_logits
+from .information import information
+from .pairwise_kl import pairwise_kl
+from .total_variance import total_variance
+from .variance import variance
+
+
+@dataclass(frozen=True)
+class DecompositionMethod:
+    """A way to split: what it takes, and whether its parts add up to its total."""
+
+    name: str
+    function: Callable[..., Decomposition]
+    takes: type[Container]
+    additive: bool
+    summary: str
+    aliases: tuple[str, ...] = ()
+
+
+DECOMPOSITIONS = Registry(
+    "decomposition",
+    [
+        DecompositionMethod(
+            "information",
+            information,
+            Categorical,
+            True,
+            "entropy of the mean = mean entropy + mutual information",
+            ("it",),
+        ),
+        DecompositionMethod(
+            "pairwise_kl",
+            pairwise_kl,
+            Categorical,
+            True,
+            "mean entropy + mean divergence between two members",
+            ("kl",),
+        ),
+        DecompositionMethod(
+            "bias_variance",
+            bias_variance,
+            Categorical,
+            False,
+            "Gini impurity of the mean, and variance over members averaged over classes",
+            ("bv",),
+        ),
+        DecompositionMethod(
+            "variance",
+            variance,
+            Categorical,
+            True,
+            "variance of the one-hot label = mean over members + variance over members",
+            ("kwon",),
+        ),
+        DecompositionMethod(
+            "gaussian_logits",
+            gaussian_logits,
+            GaussianLogits,
+            False,
+            "entropy under the logits' own noise, and under the members' spread",
+            ("gl",),
+        ),
+        DecompositionMethod(
+            "total_variance",
+            total_variance,
+            Gaussian,
+            True,
+            "variance of the mixture = mean variance + variance of the means",
+        ),
+    ],
+)
+
+_AUTO: dict[type, str] = {
+    Categorical: "information",
+    GaussianLogits: "information",
+    Gaussian: "total_variance",
+}
+
+
+def decompose(
+    prediction: Any,
+    method: str = "auto",
+    *,
+    random_state: RandomState = None,
+    **options: Any,
+) -> Decomposition:
+    """Split the uncertainty of each sample into an aleatoric and an epistemic part.
+
+    Parameters
+    ----------
+    prediction : Categorical, GaussianLogits or Gaussian
+    method : str, default="auto"
+        A name in ``caveat.uncertainty.DECOMPOSITIONS``; "auto" is ``information`` for classes and
+        ``total_variance`` for regression. The methods for classes take `GaussianLogits` too, by
+        averaging each member's softmax over its noise first (``draws=100``).
+    random_state : int, Generator or None
+        For what is sampled: ``gaussian_logits``, and the draws from `GaussianLogits`.
+    **options
+        Of the method: ``draws`` where logits are sampled.
+
+    Returns
+    -------
+    Decomposition
+        ``total``, ``aleatoric`` and ``epistemic``, of shape (samples,), or (samples, targets) for
+        regression.
+
+    Examples
+    --------
+    >>> import caveat
+    >>> members = [[[0.9, 0.1], [0.5, 0.5]], [[0.3, 0.7], [0.5, 0.5]]]
+    >>> split = caveat.decompose(caveat.Categorical(members))
+    >>> split.epistemic.round(3)
+    array([0.205, 0.   ])
+    """
+    if method == "auto" and type(prediction) in _AUTO:
+        method = _AUTO[type(prediction)]
+    elif method == "auto":
+        raise UnsupportedPredictionError(_advice(prediction))
+    entry = DECOMPOSITIONS[method]
+    sampled = isinstance(prediction, GaussianLogits)
+    if set(options) - ({"draws"} if sampled else set()):
+        raise OptionError(
+            f"{entry.name} of a {type(prediction).__name__} has no option "
+            f"{', '.join(sorted(options))}; "
+            + ("it takes draws and random_state" if sampled else "it takes none")
+        )
+    if sampled and entry.takes is Categorical:
+        prediction = prediction.sample(random_state=random_state, **options)
+    elif sampled and entry.takes is GaussianLogits:
+        return entry.function(prediction, random_state=random_state, **options)
+    if not isinstance(prediction, entry.takes):
+        raise UnsupportedPredictionError(
+            f"{entry.name} splits a {entry.takes.__name__}; got {_advice(prediction)}"
+        )
+    return entry.function(prediction)
+
+
+def _advice(prediction: Any) -> str:
+    """What came, and how to make something of it that can be split."""
+    conversions = {
+        "Quantiles": "convert it with .to_gaussian(level)",
+        "Interval": "convert it with .to_gaussian()",
+        "ProbabilityInterval": "convert it with .to_categorical()",
+    }
+    kind = type(prediction).__name__
+    known = "pass a Categorical, a GaussianLogits or a Gaussian"
+    return f"a {kind}; {conversions.get(kind, known)}"

@@ -1,0 +1,41 @@
+"""The variance over members beside the impurity of their mean."""
+
+from ..._members import mean_and_variance
+from ...predictions import Categorical, Decomposition
+from ._common import gini
+
+
+def bias_variance(prediction: Categorical) -> Decomposition:
+    r"""Set the variance over members beside the Gini impurity of their mean (Smith & Gal).
+
+    .. math::
+
+        \text{aleatoric} = 1 - \sum_c \bar p_c^2, \qquad
+        \text{epistemic} = \frac{1}{C} \sum_c \mathrm{Var}_t\, p_{tc}
+
+    Not additive: what is called aleatoric here is already the whole predictive variance of
+    :func:`variance`, so the total is that same number.
+
+    References
+    ----------
+    Smith & Gal, Understanding measures of uncertainty for adversarial example detection, UAI 2018.
+
+    Examples
+    --------
+    >>> import caveat
+    >>> prediction = caveat.Categorical([[[0.5, 0.5], [1, 0]], [[0.5, 0.5], [0, 1]]])
+    >>> split = caveat.decompose(prediction, "bias_variance")
+    >>> split.aleatoric, split.epistemic
+    (array([0.5, 0.5]), array([0.  , 0.25]))
+    """
+    mean, spread = mean_and_variance(prediction.probabilities)
+    impurity = gini(mean)
+    return Decomposition._trusted(
+        {
+            "total": impurity,
+            "aleatoric": impurity,
+            "epistemic": spread.mean(axis=1),
+            "additive": False,
+            "method": "bias_variance",
+        }
+    )

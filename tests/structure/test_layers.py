@@ -1,0 +1,81 @@
+"""Data flows one way: a package imports only from packages above it."""
+
+import ast
+from pathlib import Path
+
+import caveat
+
+ROOT = Path(caveat.__file__).parent
+
+# Top to bottom; a line may import from the lines above it and from itself.
+LAYERS = [
+    {"exceptions"},
+    {"_arrays", "_blocks", "_random", "_registry"},
+    {"_validation"},
+    {"_members"},
+    {"predictions"},
+    {"uncertainty"},
+    {"__main__"},
+    {"__init__"},
+]
+
+# The only steps back: one-line forwards, imported inside the method.
+FORWARDS = {
+    ("predictions/categorical.py", "decompose", "uncertainty"),
+    ("predictions/gaussian.py", "decompose", "uncertainty"),
+    ("predictions/gaussian_logits.py", "decompose", "uncertainty"),
+}
+
+
+def layer(package: str) -> int:
+    for depth, packages in enumerate(LAYERS):
+        if package in packages:
+            return depth
+    raise AssertionError(f"{package} has no place in LAYERS; add it where it belongs")
+
+
+def imports(path: Path):
+    """Yield (enclosing function or None, top-level package of ours) for each import."""
+    parts = path.relative_to(ROOT.parent).with_suffix("").parts
+
+    def visit(node, function):
+        for child in ast.iter_child_nodes(node):
+            inside = child.name if isinstance(child, ast.FunctionDef) else function
+            if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.dump(child.test):
+                continue
+            if isinstance(child, ast.ImportFrom):
+                base = parts[: len(parts) - child.level] if child.level else ()
+                module = [*base, *(child.module or "").split(".")] if child.module else [*base]
+                names = [[*module, alias.name] for alias in child.names]
+                for name in names:
+                    if name[0] == "caveat" and len(name) > 1:
+                        yield inside, name[1]
+            elif isinstance(child, ast.Import):
+                for alias in child.names:
+                    name = alias.name.split(".")
+                    if name[0] == "caveat" and len(name) > 1:
+                        yield inside, name[1]
+            yield from visit(child, inside)
+
+    yield from visit(ast.parse(path.read_text(encoding="utf-8")), None)
+
+
+def test_no_import_goes_back_up():
+    back, forwards = [], set()
+    for path in sorted(ROOT.rglob("*.py")):
+        relative = path.relative_to(ROOT)
+        package = relative.parts[0].removesuffix(".py")
+        for function, target in imports(path):
+            step = (relative.as_posix(), function, target)
+            if step in FORWARDS:
+                forwards.add(step)
+            elif layer(target) > layer(package):
+                back.append(step)
+    assert back == []
+    assert forwards == FORWARDS, "a forward that is listed is not there any more"
+
+
+def test_the_test_sees_imports():
+    found = set(imports(ROOT / "uncertainty" / "decompositions" / "information.py"))
+    assert (None, "predictions") in found
+    assert (None, "_blocks") in found

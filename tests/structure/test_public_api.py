@@ -1,0 +1,65 @@
+import ast
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import caveat
+
+
+def test_all_is_sorted_complete_and_resolves():
+    assert caveat.__all__ == sorted(caveat.__all__)
+    assert set(caveat.__all__) == {*caveat._HOMES, *caveat._MODULES}
+    for name in caveat.__all__:
+        assert getattr(caveat, name) is not None
+    assert set(caveat.__all__) <= set(dir(caveat))
+
+
+def test_type_checkers_see_the_same_names():
+    tree = ast.parse(Path(caveat.__file__).read_text(encoding="utf-8"))
+    block = next(node for node in tree.body if isinstance(node, ast.If))
+    seen = {
+        alias.asname: node.module
+        for node in block.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    assert seen == {**caveat._HOMES, **dict.fromkeys(caveat._MODULES)}
+
+
+def test_unknown_attribute():
+    with pytest.raises(AttributeError, match="module 'caveat' has no attribute 'Categoricall'"):
+        _ = caveat.Categoricall
+
+
+def run(code: str) -> list[str]:
+    answer = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    return json.loads(answer.stdout)
+
+
+def test_import_is_light():
+    modules = run("import caveat, sys, json; print(json.dumps(sorted(sys.modules)))")
+    heavy = {"torch", "matplotlib", "plotly", "pandas", "pyarrow", "scipy", "sklearn", "numpy"}
+    assert heavy.isdisjoint(modules)
+
+
+def test_predictions_and_splits_need_only_numpy():
+    modules = run(
+        "import caveat, sys, json\n"
+        "p = caveat.Categorical([[0.5, 0.5]])\n"
+        "caveat.decompose(p); caveat.measure(p, 'fisher_rao')\n"
+        "print(json.dumps(sorted(sys.modules)))"
+    )
+    heavy = {"torch", "matplotlib", "plotly", "pandas", "pyarrow", "scipy.stats", "sklearn"}
+    assert heavy.isdisjoint(modules)
+
+
+def test_errors_are_value_errors():
+    from caveat import exceptions
+
+    for name in exceptions.__all__:
+        assert issubclass(getattr(exceptions, name), ValueError)
