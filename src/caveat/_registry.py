@@ -27,26 +27,41 @@ Entry = TypeVar("Entry", bound=Named)
 class Registry(Mapping[str, Entry]):
     """A read-only table keyed by full names, which also answers to aliases.
 
-    Iteration and ``len`` count each entry once, under its full name.
+    Iteration and ``len`` count each entry once, under its full name. An alias that several entries
+    share is answered with an error that names them.
     """
 
     def __init__(self, kind: str, entries: Sequence[Entry]) -> None:
         self.kind = kind
         self._entries = {entry.name: entry for entry in entries}
-        self._aliases = {alias: entry.name for entry in entries for alias in entry.aliases}
-        names = [*self._entries, *self._aliases]
-        if len(set(names)) < len(entries) + sum(len(entry.aliases) for entry in entries):
-            raise UnknownNameError(f"two entries of the {kind} registry share a name: {names}")
+        self._aliases: dict[str, list[Entry]] = {}
+        for entry in entries:
+            for alias in entry.aliases:
+                self._aliases.setdefault(alias, []).append(entry)
+        if len(self._entries) < len(entries) or self._entries.keys() & self._aliases.keys():
+            names = sorted([entry.name for entry in entries] + list(self._aliases))
+            raise UnknownNameError(f"a full name of the {kind} registry stands for two: {names}")
 
-    def __getitem__(self, name: str) -> Entry:
-        key = self._aliases.get(name, name)
-        if key in self._entries:
-            return self._entries[key]
+    def find(self, name: str) -> list[Entry]:
+        """Return all entries of this full name or alias; an unknown name is an error."""
+        if name in self._entries:
+            return [self._entries[name]]
+        if name in self._aliases:
+            return self._aliases[name]
         near = difflib.get_close_matches(str(name), [*self._entries, *self._aliases], n=1)
         guess = f"did you mean {near[0]!r}? " if near else ""
         raise UnknownNameError(
             f"unknown {self.kind} {name!r}; {guess}known are {', '.join(self._entries)}"
         )
+
+    def __getitem__(self, name: str) -> Entry:
+        found = self.find(name)
+        if len(found) > 1:
+            raise UnknownNameError(
+                f"{name!r} is short for {' and for '.join(entry.name for entry in found)}; use a "
+                "full name"
+            )
+        return found[0]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._entries)

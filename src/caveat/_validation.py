@@ -37,15 +37,18 @@ def as_floats(value: Any, name: str) -> tuple[FloatArray, list[Any] | None, floa
     return floats, columns, _ROW_SUM_TOLERANCE.get(precision, _DOUBLE_TOLERANCE)
 
 
-def position(bad: NDArray[np.bool_], axes: Sequence[str]) -> tuple[tuple[int, ...], str]:
+def position(
+    bad: NDArray[np.bool_], axes: Sequence[str], start: int = 0
+) -> tuple[tuple[int, ...], str]:
     """Return the index of the first true entry and words for it: `` of sample 3, class 1``.
 
     ``axes`` names each axis of ``bad``; an axis of length one other than the samples is left out.
+    ``start`` is the number of the first sample, where ``bad`` is a block of many.
     """
     first = int(np.argmax(bad))
     index = tuple(int(i) for i in np.unravel_index(first, bad.shape))
     words = [
-        f"{axis} {i}"
+        f"{axis} {i + start if axis == 'sample' else i}"
         for axis, i, length in zip(axes, index, bad.shape, strict=True)
         if length > 1 or axis == "sample"
     ]
@@ -53,7 +56,7 @@ def position(bad: NDArray[np.bool_], axes: Sequence[str]) -> tuple[tuple[int, ..
     return index, f" of {', '.join(words)}" if words else ""
 
 
-def check_finite(array: FloatArray, name: str, axes: Sequence[str]) -> None:
+def check_finite(array: FloatArray, name: str, axes: Sequence[str], start: int = 0) -> None:
     """Refuse NaN and infinities."""
     # A sum is finite only if every term is, save for an overflow that the full check then clears.
     with np.errstate(over="ignore", invalid="ignore"):
@@ -61,7 +64,7 @@ def check_finite(array: FloatArray, name: str, axes: Sequence[str]) -> None:
             return
     bad = ~np.isfinite(array)
     if bad.any():
-        index, where = position(bad, axes)
+        index, where = position(bad, axes, start)
         raise InvalidValueError(
             f"{name}{where} is {array[index]}; remove or impute such samples first"
         )
@@ -75,10 +78,12 @@ def check_no_nan(array: FloatArray, name: str, axes: Sequence[str]) -> None:
         raise InvalidValueError(f"{name}{where} is nan; remove or impute such samples first")
 
 
-def check_not_negative(array: FloatArray, name: str, axes: Sequence[str], advice: str) -> None:
+def check_not_negative(
+    array: FloatArray, name: str, axes: Sequence[str], advice: str, start: int = 0
+) -> None:
     """Refuse negative entries."""
     if array.min() < 0:
-        index, where = position(array < 0, axes)
+        index, where = position(array < 0, axes, start)
         raise InvalidValueError(f"{name}{where} is {array[index]:g}, below 0; {advice}")
 
 
@@ -112,33 +117,38 @@ def check_same_shape(first: FloatArray, second: FloatArray, names: tuple[str, st
 
 
 def check_probabilities(
-    probabilities: FloatArray, name: str, tolerance: float, normalise: bool
+    probabilities: FloatArray, name: str, tolerance: float, normalise: bool, start: int = 0
 ) -> FloatArray:
     """Check (members, samples, classes) probabilities; return them, normalised if asked.
 
-    Two passes over the array and no copy of it: a row whose entries are not negative and whose sum
+    ``start`` is the number of the first sample, where the array is a block of many. Two passes over
+    the array and no copy of it: a row whose entries are not negative and whose sum
     is close to 1 has no NaN, no infinity and nothing above 1.
     """
     axes = ("member", "sample", "class")
     lowest = probabilities.min()
     if not lowest >= 0:  # also true for NaN
-        check_finite(probabilities, name, axes)
+        check_finite(probabilities, name, axes, start)
         check_not_negative(
-            probabilities, name, axes, "pass probabilities, or logits to Categorical.from_logits"
+            probabilities,
+            name,
+            axes,
+            "pass probabilities, or logits to Categorical.from_logits",
+            start,
         )
     with np.errstate(invalid="ignore", over="ignore"):
         # A matrix product: several times faster than a sum over a short last axis.
         sums = probabilities @ np.ones(probabilities.shape[-1])
     if normalise:
-        check_finite(probabilities, name, axes)
+        check_finite(probabilities, name, axes, start)
         if not sums.min() > 0:
-            _, where = position(sums == 0, axes[:2])
+            _, where = position(sums == 0, axes[:2], start)
             raise InvalidValueError(f"{name}{where} are all 0 and cannot be normalised")
         return probabilities / sums[..., None]
     bad = ~(np.abs(sums - 1) <= tolerance)
     if bad.any():
-        check_finite(probabilities, name, axes)
-        index, where = position(bad, axes[:2])
+        check_finite(probabilities, name, axes, start)
+        index, where = position(bad, axes[:2], start)
         raise InvalidValueError(
             f"{name}{where} sum to {sums[index]:.6g}; pass normalise=True, or logits to "
             "Categorical.from_logits"
@@ -155,6 +165,23 @@ def check_fraction(value: Any, name: str) -> float:
     if not 0 < fraction < 1:
         raise OptionError(f"{name} must be a number strictly between 0 and 1; got {value!r}")
     return fraction
+
+
+def as_weights(sample_weight: Any, length: int) -> FloatArray | None:
+    """Return weights that are not negative and not all 0; None where all samples count alike."""
+    if sample_weight is None:
+        return None
+    weight, _, _ = as_floats(sample_weight, "sample_weight")
+    if weight.shape != (length,):
+        raise ShapeError(
+            f"sample_weight must be one number for each of {length} samples; got shape "
+            f"{weight.shape}"
+        )
+    check_finite(weight, "sample_weight", ("sample",))
+    check_not_negative(weight, "sample_weight", ("sample",), "a sample counts 0 times or more")
+    if not weight.sum() > 0:
+        raise InvalidValueError("sample_weight is 0 for every sample; at least one must count")
+    return weight
 
 
 def as_labels(labels: Any, name: str, count: int, axis: str) -> LabelArray:

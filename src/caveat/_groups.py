@@ -1,0 +1,97 @@
+"""Groups of samples: an array, a Series, a dict of arrays or a frame, the same everywhere."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._arrays import to_numpy
+from .exceptions import OptionError, ShapeError
+
+MISSING = "(missing)"
+MOST_VALUES = 1000
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """One attribute of the samples: which of its values each sample has.
+
+    Attributes
+    ----------
+    name : str
+    values : tuple of str
+        The distinct values as text, in their own order; a missing value comes last.
+    codes : ndarray of shape (samples,)
+        The position in ``values`` of each sample's value.
+    """
+
+    name: str
+    values: tuple[str, ...]
+    codes: NDArray[np.intp]
+
+
+def attributes(groups: Any, length: int) -> list[Attribute]:
+    """Return the attributes in ``groups``: one for an array, one for each column of a frame."""
+    if isinstance(groups, Mapping):
+        columns = {
+            str(name): np.asarray(to_numpy(c, str(name)).array) for name, c in groups.items()
+        }
+    else:
+        array, names, _ = to_numpy(groups, "groups")
+        if array.ndim == 1:
+            columns = {str(getattr(groups, "name", None) or "group"): array}
+        elif array.ndim == 2 and names is not None:
+            columns = {str(name): array[:, i] for i, name in enumerate(names)}
+        else:
+            raise ShapeError(
+                "groups must be one value for each sample, a dict of such arrays or a frame; got "
+                f"shape {array.shape}"
+            )
+    if not columns:
+        raise ShapeError("groups is empty: it names no attribute")
+    return [_attribute(name, column, length) for name, column in columns.items()]
+
+
+def combined(groups: Any, length: int) -> Attribute:
+    """Return one attribute whose values are the combinations that occur of all in ``groups``."""
+    parts = attributes(groups, length)
+    if len(parts) == 1:
+        return parts[0]
+    rows = np.stack([part.codes for part in parts], axis=1)
+    distinct, codes = np.unique(rows, axis=0, return_inverse=True)
+    values = tuple(
+        ", ".join(f"{part.name}={part.values[i]}" for part, i in zip(parts, row, strict=True))
+        for row in distinct
+    )
+    return Attribute(" x ".join(part.name for part in parts), values, codes.reshape(-1))
+
+
+def _attribute(name: str, column: NDArray[Any], length: int) -> Attribute:
+    if column.ndim != 1 or len(column) != length:
+        raise ShapeError(
+            f"groups[{name!r}] must be one value for each of {length} samples; got shape "
+            f"{column.shape}"
+        )
+    missing = column != column if column.dtype.kind == "f" else _none(column)
+    known = column[~missing]
+    if known.dtype == object:
+        known = np.array([str(value) for value in known], dtype=str)
+    distinct, inverse = np.unique(known, return_inverse=True)
+    if len(distinct) > MOST_VALUES:
+        raise OptionError(
+            f"groups[{name!r}] has {len(distinct)} different values; cut it into a few bins first, "
+            "with pandas.qcut for example"
+        )
+    codes = np.full(length, len(distinct), dtype=np.intp)
+    codes[~missing] = inverse
+    values = [str(value) for value in distinct.tolist()]
+    return Attribute(name, (*values, MISSING) if missing.any() else tuple(values), codes)
+
+
+def _none(column: NDArray[Any]) -> NDArray[np.bool_]:
+    if column.dtype != object:
+        return np.zeros(len(column), dtype=bool)
+    # NaN is not equal to itself; pandas.NA answers with itself, which has no truth value.
+    return np.array([v is None or type(v).__name__ == "NAType" or v != v for v in column])

@@ -1,0 +1,60 @@
+"""What the accepted samples cost, as more uncertain ones are accepted too."""
+
+import numpy as np
+
+from ..._validation import FloatArray
+from .order import increasing_order
+
+
+def accepted(
+    error: FloatArray, uncertainty: FloatArray, weight: FloatArray | None
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return the distinct uncertainties, increasing, and the weight and error summed up to each."""
+    if weight is not None and not weight.min() > 0:
+        counted = weight > 0  # a sample of weight 0 is as good as absent
+        error, uncertainty, weight = error[counted], uncertainty[counted], weight[counted]
+    order = increasing_order(uncertainty)
+    threshold, loss = uncertainty[order], error[order]
+    if weight is None:
+        mass = np.arange(1.0, len(order) + 1)
+    else:
+        ordered = weight[order]
+        loss *= ordered
+        mass = np.cumsum(ordered)
+    np.cumsum(loss, out=loss)
+    last = np.append(np.flatnonzero(threshold[1:] != threshold[:-1]), len(order) - 1)
+    if len(last) == len(order):
+        return threshold, mass, loss
+    return threshold[last], mass[last], loss[last]
+
+
+def area(mass: FloatArray, loss: FloatArray) -> float:
+    """Return the mean over k = 1, ..., n of the expected error of the k least uncertain of n.
+
+    ``mass`` counts samples: it holds whole numbers, of which the last is n.
+    """
+    count, slope = _lines(mass, loss)
+    steps = int(mass[-1])
+    if len(mass) < steps:
+        loss = np.cumsum(np.repeat(slope, count.astype(np.intp)))
+    return float(np.mean(loss / np.arange(1, steps + 1)))
+
+
+def weighted_area(mass: FloatArray, loss: FloatArray) -> float:
+    """Return what `area` is for repeated samples, for weights that need not be whole numbers.
+
+    On a line G(k) = i + s k from a to b, the sum of G(k) / k over k = a + 1, ..., b is
+    s (b - a) + i (H(b) - H(a)) with the harmonic numbers H(k) = digamma(k + 1) + constant.
+    """
+    from scipy.special import digamma
+
+    count, slope = _lines(mass, loss)
+    intercept = loss - slope * mass
+    harmonic = np.diff(digamma(mass + 1), prepend=digamma(1.0))
+    return float(np.sum(slope * count + intercept * harmonic) / mass[-1])
+
+
+def _lines(mass: FloatArray, loss: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the length and the slope of the straight line that each group of ties makes."""
+    count = np.diff(mass, prepend=0.0)
+    return count, np.diff(loss, prepend=0.0) / count

@@ -1,0 +1,24 @@
+"""Two classes, of which the second is the positive one."""
+
+import numpy as np
+
+from ..._validation import FloatArray
+from ...exceptions import ShapeError
+from .._inputs import Labelled
+
+
+def second_class(data: Labelled) -> FloatArray:
+    """Return the probability of the second class, (samples,), checked."""
+    score = np.empty(len(data))
+    for rows, block in data.blocks():
+        score[rows] = block[:, 1]
+    return score
+
+
+def require_two_classes(data: Labelled, what: str) -> None:
+    """Refuse more than two classes where the second is the positive one."""
+    if len(data.classes) > 2:
+        raise ShapeError(
+            f"{what} is for two classes, probabilities have {len(data.classes)}; for class k "
+            "against the rest pass y_true == k and its probability, of shape (samples,)"
+        )

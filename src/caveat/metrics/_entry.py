@@ -1,0 +1,55 @@
+"""What the registry knows of a metric."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+Task = Literal["classification", "regression", "ranking", "detection"]
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One line of the table of all metrics.
+
+    Attributes
+    ----------
+    name : str
+        The full name, which is the function's.
+    function : callable
+        ``function(y_true, *inputs, sample_weight=None, **options) -> float``.
+    task : {"classification", "regression", "ranking", "detection"}
+    inputs : tuple of str
+        What the function takes, in its order and under these names.
+    direction : {"lower", "higher", "target"}
+        Whether less or more is better, or the optimum is a value in between.
+    range : pair of float
+        The values that valid input can give.
+    optimum : float or None
+        The best value; None where the best is not one number (a width, a dispersion).
+    locality : {"global", "local"}
+        Whether it compares averages over everything, or within bins of predicted uncertainty.
+    proper : bool
+        Whether the true distribution, and no other, has the best expected value.
+    says : str
+        What it tells, in one plain sentence.
+    cannot_see : str
+        What it is blind to, in one plain sentence.
+    aliases : tuple of str
+        The papers' abbreviations; two tasks may share one.
+    curve : callable or None
+        The curve behind the number.
+    """
+
+    name: str
+    function: Callable[..., Any]
+    task: Task
+    inputs: tuple[str, ...]
+    direction: Literal["lower", "higher", "target"]
+    range: tuple[float, float]
+    optimum: float | None
+    locality: Literal["global", "local"]
+    proper: bool
+    says: str
+    cannot_see: str
+    aliases: tuple[str, ...] = ()
+    curve: Callable[..., Any] | None = None

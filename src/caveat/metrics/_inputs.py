@@ -1,0 +1,158 @@
+"""What metrics take, checked while it is read: no pass over the data for the checks alone."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._arrays import to_numpy
+from .._blocks import row_blocks
+from .._validation import (
+    FloatArray,
+    LabelArray,
+    as_floats,
+    as_labels,
+    as_weights,
+    check_finite,
+    check_not_negative,
+    check_probabilities,
+    encode_labels,
+)
+from ..exceptions import InvalidValueError, LabelError, OptionError, ShapeError
+from ..predictions import Categorical
+
+weights = as_weights
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """True classes beside predicted probabilities; rows are checked as `blocks` hands them out."""
+
+    codes: NDArray[np.intp]
+    probabilities: FloatArray
+    classes: LabelArray
+    weight: FloatArray | None
+    tolerance: float | None
+    """How far a row may be from 1; None if the rows have been checked already."""
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def blocks(self) -> Iterator[tuple[slice, FloatArray]]:
+        """Yield slices of rows and their probabilities, (rows, classes), checked."""
+        for rows in row_blocks(len(self), len(self.classes)):
+            block = self.probabilities[rows]
+            if self.tolerance is not None:
+                check_rows(block, rows.start, self.tolerance)
+            yield rows, block
+
+    def weights(self, rows: slice) -> FloatArray | None:
+        """Return the weights of a block, or None where all are 1."""
+        return None if self.weight is None else self.weight[rows]
+
+
+def check_rows(block: FloatArray, start: int, tolerance: float) -> None:
+    """Check the probabilities of a block that begins at sample ``start``."""
+    check_probabilities(block[None], "probabilities", tolerance, normalise=False, start=start)
+
+
+def labelled(
+    y_true: Any, probabilities: Any, *, classes: Any = None, sample_weight: Any = None
+) -> Labelled:
+    """Pair true labels with the probabilities of every class.
+
+    ``probabilities`` is (samples, classes), or (samples,) for the second of two classes, or a
+    Categorical, whose members are averaged. Labels are 0, 1, ... unless ``classes`` (or the
+    Categorical, or a frame's columns) names them.
+    """
+    tolerance: float | None = None
+    if isinstance(probabilities, Categorical):
+        array = probabilities.mean
+        labels = probabilities.classes if classes is None else classes
+    else:
+        array, columns, tolerance = as_floats(probabilities, "probabilities")
+        labels = columns if classes is None else classes
+        if array.ndim == 1:
+            array, tolerance = Categorical.from_binary(array).mean, None
+    if array.ndim != 2 or array.shape[1] < 2:
+        raise ShapeError(
+            "probabilities must have shape (samples, classes) with two classes at least, or "
+            f"(samples,) for the second of two; got {array.shape}"
+        )
+    names = as_labels(labels, "classes", array.shape[1], "class")
+    codes = codes_of(y_true, names, named=labels is not None)
+    check_length(codes, len(array), "y_true", "probabilities")
+    return Labelled(codes, array, names, weights(sample_weight, len(array)), tolerance)
+
+
+def codes_of(y_true: Any, classes: LabelArray, *, named: bool) -> NDArray[np.intp]:
+    """Return the position of each label in ``classes``; quick where labels are positions."""
+    labels = to_numpy(y_true, "y_true").array
+    if not named and labels.ndim == 1 and labels.dtype.kind in "iub" and labels.size:
+        if labels.min() >= 0 and labels.max() < len(classes):
+            return labels.astype(np.intp, copy=False)
+        bad = int(np.flatnonzero((labels < 0) | (labels >= len(classes)))[0])
+        raise LabelError(
+            f"y_true of sample {bad} is {labels[bad]}, but the classes are 0 to "
+            f"{len(classes) - 1}; pass classes= to name them"
+        )
+    return encode_labels(y_true, classes, "y_true")
+
+
+def vector(value: Any, name: str, *, length: int | None = None, finite: bool = True) -> FloatArray:
+    """Return one finite number for each sample, from (samples,) or (samples, 1)."""
+    array, _, _ = as_floats(value, name)
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array[:, 0]
+    if array.ndim != 1:
+        raise ShapeError(
+            f"{name} must be one number for each sample; got shape {array.shape}. With several "
+            "targets, call the metric for each of them"
+        )
+    if length is not None:
+        check_length(array, length, name, "y_true")
+    if finite:
+        check_finite(array, name, ("sample",))
+    return array
+
+
+def scale(value: Any, name: str, length: int) -> FloatArray:
+    """Return one number above 0 for each sample: a variance or standard deviation of a density."""
+    array = vector(value, name, length=length)
+    if array.min() <= 0:
+        check_not_negative(array, name, ("sample",), "spreads cannot be negative")
+        raise InvalidValueError(
+            f"{name} of sample {int(np.argmin(array))} is 0: a point has no density. Use a metric "
+            "of points or intervals, or give the prediction a spread"
+        )
+    return array
+
+
+def check_length(array: np.ndarray, length: int, name: str, other: str) -> None:
+    """Refuse arrays that do not have one entry for each sample."""
+    if len(array) != length:
+        raise ShapeError(f"{name} has {len(array)} samples, {other} has {length}")
+
+
+def count(value: Any, name: str, least: int = 1) -> int:
+    """Return a whole number that is at least ``least``."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise OptionError(f"{name} must be a whole number of at least {least}; got {value!r}")
+    return int(value)
+
+
+def option(value: Any, name: str, allowed: tuple[Any, ...]) -> Any:
+    """Return ``value`` if it is one of the allowed ones."""
+    if value not in allowed:
+        raise OptionError(f"{name} must be one of {', '.join(map(repr, allowed))}; got {value!r}")
+    return value
+
+
+def average(per_sample: FloatArray, weight: FloatArray | None) -> float:
+    """Return the (weighted) mean; infinite scores of samples with weight 0 do not count."""
+    if weight is None:
+        return float(per_sample.mean())
+    counted = weight > 0
+    return float(np.average(per_sample[counted], weights=weight[counted]))

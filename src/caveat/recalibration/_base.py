@@ -1,0 +1,175 @@
+"""What all recalibrators share: checks, groups, and being scikit-learn estimators."""
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone
+from sklearn.exceptions import NotFittedError
+
+from .._groups import Attribute, combined
+from .._validation import FloatArray, as_floats, as_weights, check_finite
+from ..exceptions import (
+    InvalidValueError,
+    OptionError,
+    ShapeError,
+    UnsupportedPredictionError,
+)
+from ..predictions import Container, concat
+
+
+class Recalibrator(BaseEstimator):
+    """Repair a prediction after the fact: ``fit`` on held-out samples, then ``transform``.
+
+    A subclass names the predictions it takes in ``takes``, stores its arguments in ``__init__``,
+    and has ``_fit(prediction, y, weight)``, which learns attributes that end in ``_``, and
+    ``_transform(prediction)``. Here the arguments are checked and turned into what these need:
+    ``y`` becomes positions of classes, or an array (samples, targets) of numbers; with ``groups``
+    one copy is fitted for each group.
+    """
+
+    takes: ClassVar[tuple[type[Container], ...]]
+
+    def fit(
+        self, prediction: Any, y: Any, *, groups: Any = None, sample_weight: Any = None
+    ) -> Self:
+        """Learn the repair from predictions of samples that the model was not trained on.
+
+        Parameters
+        ----------
+        prediction : Container
+            What the model says of the calibration samples.
+        y : array of shape (samples,) or (samples, targets)
+            What is true of them.
+        groups : array, Series, dict of arrays or frame, optional
+            Repair each group for itself; several attributes mean each combination of them.
+        sample_weight : array of shape (samples,), optional
+
+        Returns
+        -------
+        self
+        """
+        self._check_type(prediction)
+        truth = self._truth(prediction, y)
+        weight = as_weights(sample_weight, len(prediction))
+        self.signature_ = _signature(prediction)
+        self.groups_: dict[str, Self] | None = None
+        if groups is None:
+            self._fit(prediction, truth, weight)
+            return self
+        attribute = combined(groups, len(prediction))
+        self.groups_ = {}
+        for code, rows in _rows_by_group(attribute):
+            part = clone(self)
+            part.signature_, part.groups_ = self.signature_, None
+            try:
+                part._fit(
+                    prediction.take(rows), truth[rows], None if weight is None else weight[rows]
+                )
+            except (InvalidValueError, OptionError, ShapeError) as error:
+                raise type(error)(f"group {attribute.values[code]!r}: {error}") from error
+            self.groups_[attribute.values[code]] = part
+        return self
+
+    def transform(self, prediction: Any, *, groups: Any = None) -> Any:
+        """Return the repaired prediction.
+
+        Parameters
+        ----------
+        prediction : Container
+            Of the type and with the classes or targets that ``fit`` saw.
+        groups : array, Series, dict of arrays or frame, optional
+            Needed if and only if ``fit`` was given groups, with values that ``fit`` saw.
+        """
+        if not hasattr(self, "signature_"):
+            raise NotFittedError(
+                f"this {type(self).__name__} is not fitted yet; call fit(prediction, y) with "
+                "calibration samples first"
+            )
+        self._check_type(prediction)
+        _check_signature(self.signature_, _signature(prediction))
+        if (groups is None) != (self.groups_ is None):
+            raise OptionError(
+                "fit was given groups, so transform needs them too"
+                if groups is None
+                else "groups were given to transform but not to fit"
+            )
+        if self.groups_ is None:
+            return self._transform(prediction)
+        attribute = combined(groups, len(prediction))
+        parts, places = [], []
+        for code, rows in _rows_by_group(attribute):
+            value = attribute.values[code]
+            if value not in self.groups_:
+                raise OptionError(
+                    f"group {value!r} of sample {rows[0]} was not in fit; it knew "
+                    f"{', '.join(map(repr, self.groups_))}"
+                )
+            parts.append(self.groups_[value]._transform(prediction.take(rows)))
+            places.append(rows)
+        return concat(parts).take(np.argsort(np.concatenate(places), kind="stable"))
+
+    def fit_transform(
+        self, prediction: Any, y: Any, *, groups: Any = None, sample_weight: Any = None
+    ) -> Any:
+        """Fit, and repair the very samples it was fitted on; a guarantee does not cover these."""
+        self.fit(prediction, y, groups=groups, sample_weight=sample_weight)
+        return self.transform(prediction, groups=groups)
+
+    def _fit(self, prediction: Any, y: Any, weight: FloatArray | None) -> None:
+        raise NotImplementedError
+
+    def _transform(self, prediction: Any) -> Any:
+        raise NotImplementedError
+
+    def _check_type(self, prediction: Any) -> None:
+        if not isinstance(prediction, self.takes):
+            names = " or a ".join(kind.__name__ for kind in self.takes)
+            raise UnsupportedPredictionError(
+                f"{type(self).__name__} repairs a {names}; got a {type(prediction).__name__}"
+            )
+
+    def _truth(self, prediction: Any, y: Any) -> Any:
+        truth = prediction.encode(y) if hasattr(prediction, "encode") else _numbers(y, prediction)
+        if len(truth) != len(prediction):
+            raise ShapeError(f"y has {len(truth)} samples, the prediction has {len(prediction)}")
+        return truth
+
+
+def _numbers(y: Any, prediction: Any) -> FloatArray:
+    truth, _, _ = as_floats(y, "y")
+    if truth.ndim == 1:
+        truth = truth[:, None]
+    if truth.ndim != 2 or truth.shape[1] != len(prediction.targets):
+        raise ShapeError(
+            f"y must have shape (samples, targets) with {len(prediction.targets)} targets; got "
+            f"{truth.shape}"
+        )
+    check_finite(truth, "y", ("sample", "target"))
+    return truth
+
+
+def _signature(prediction: Any) -> dict[str, Any]:
+    """What must be the same at fit and at transform: the type and what holds for all samples."""
+    shared = {
+        name: np.asarray(getattr(prediction, name)).tolist() for name in type(prediction)._shared
+    }
+    return {"type": type(prediction).__name__, **shared}
+
+
+def _check_signature(fitted: dict[str, Any], given: dict[str, Any]) -> None:
+    for name, value in fitted.items():
+        if given.get(name) != value:
+            raise ShapeError(
+                f"fitted on {name} {value}, asked to transform {name} {given.get(name)}; both "
+                "predictions must come from the same model"
+            )
+
+
+def _rows_by_group(attribute: Attribute) -> list[tuple[int, np.ndarray]]:
+    order = np.argsort(attribute.codes, kind="stable")
+    starts = np.searchsorted(attribute.codes[order], np.arange(len(attribute.values) + 1))
+    return [
+        (code, order[starts[code] : starts[code + 1]])
+        for code in range(len(attribute.values))
+        if starts[code + 1] > starts[code]
+    ]
