@@ -1,0 +1,79 @@
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from caveat._groups import MISSING, attributes, combined
+from caveat.exceptions import OptionError, ShapeError
+
+
+@pytest.mark.parametrize(
+    ("groups", "name"),
+    [
+        (["b", "a", "b"], "group"),
+        (np.array(["b", "a", "b"]), "group"),
+        (pd.Series(["b", "a", "b"], name="sex"), "sex"),
+        (pd.Series(["b", "a", "b"], name="sex", dtype="category"), "sex"),
+        (pl.Series("sex", ["b", "a", "b"]), "sex"),
+        ({"sex": ["b", "a", "b"]}, "sex"),
+        (pd.DataFrame({"sex": ["b", "a", "b"]}), "sex"),
+        (pl.DataFrame({"sex": ["b", "a", "b"]}), "sex"),
+    ],
+)
+def test_one_attribute(groups, name):
+    (attribute,) = attributes(groups, 3)
+    assert attribute.name == name
+    assert attribute.values == ("a", "b")
+    assert attribute.codes.tolist() == [1, 0, 1]
+
+
+def test_numbers_keep_their_order():
+    (attribute,) = attributes([10, 9, 10], 3)
+    assert attribute.values == ("9", "10")
+    (truth,) = attributes([True, False, True], 3)
+    assert truth.values == ("False", "True")
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        [1.0, np.nan, 2.0],
+        np.array(["x", None, "y"], dtype=object),
+        np.array(["x", np.nan, "y"], dtype=object),
+        pd.Series(["x", pd.NA, "y"]),
+        pd.Series([1, pd.NA, 2], dtype="Int64"),
+        pl.Series(["x", None, "y"]),
+    ],
+    ids=str,
+)
+def test_missing_values_are_a_group_of_their_own(column):
+    (attribute,) = attributes(column, 3)
+    assert attribute.values[-1] == MISSING
+    assert attribute.codes.tolist() == [0, 2, 1]
+
+
+def test_combinations_that_occur():
+    both = combined({"sex": ["f", "m", "f", "f"], "age": [1, 1, 2, 1]}, 4)
+    assert both.name == "sex x age"
+    assert both.values == ("sex=f, age=1", "sex=f, age=2", "sex=m, age=1")
+    assert both.codes.tolist() == [0, 2, 1, 0]
+    assert combined(["a", "b"], 2).values == ("a", "b")
+
+
+@pytest.mark.parametrize(
+    ("groups", "error", "text"),
+    [
+        (["a"], ShapeError, r"groups\['group'\] must be one value for each of 2 samples"),
+        ({}, ShapeError, "names no attribute"),
+        ([["a", "b"], ["c", "d"]], ShapeError, "a dict of such arrays or a frame; got shape"),
+        ({"x": [["a"], ["b"]]}, ShapeError, r"groups\['x'\] must be one value"),
+    ],
+)
+def test_errors(groups, error, text):
+    with pytest.raises(error, match=text):
+        attributes(groups, 2)
+
+
+def test_thousands_of_values_are_not_groups():
+    with pytest.raises(OptionError, match=r"has 2000 different values; cut it into a few bins first"):
+        attributes(np.arange(2000.0), 2000)
