@@ -202,7 +202,9 @@ def as_labels(labels: Any, name: str, count: int, axis: str) -> LabelArray:
         raise LabelError(f"{name} must be finite; got {values.tolist()}")
     distinct, counts = np.unique(values, return_counts=True)
     if len(distinct) < count:
-        raise LabelError(f"{name} must be distinct; got {distinct[counts > 1][0]!r} more than once")
+        raise LabelError(
+            f"{name} must be distinct; got {distinct[counts > 1][0].item()!r} more than once"
+        )
     return values
 
 
@@ -237,7 +239,7 @@ def encode_labels(y: Any, classes: LabelArray, name: str = "y") -> NDArray[np.in
     unknown = classes[codes] != labels
     if unknown.any():
         _, where = position(unknown, ("sample",))
-        raise LabelError(f"{name}{where} is {labels[unknown][0]!r}, but {known}")
+        raise LabelError(f"{name}{where} is {labels[unknown][0].item()!r}, but {known}")
     return codes
 
 

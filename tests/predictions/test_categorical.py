@@ -165,7 +165,13 @@ def test_from_logits_errors():
 
 @pytest.mark.parametrize(
     "classes",
-    [["a", "b", "c"], [3, 1, 2], [0.5, 1.5, 2.5], np.array(["x", "y", "z"], dtype=object)],
+    [
+        ["a", "b", "c"],
+        [3, 1, 2],
+        [0.5, 1.5, 2.5],
+        np.array(["x", "y", "z"], dtype=object),
+        np.array([0, 0.5, 2], dtype=object),
+    ],
 )
 def test_classes_of_every_type(classes):
     prediction = caveat.Categorical(P, classes=classes)

@@ -12,9 +12,11 @@ LAYERS = [
     {"exceptions"},
     {"_arrays", "_blocks", "_random", "_registry"},
     {"_validation"},
-    {"_members"},
+    {"_groups", "_members"},
     {"predictions"},
     {"uncertainty"},
+    {"metrics"},
+    {"recalibration"},
     {"__main__"},
     {"__init__"},
 ]

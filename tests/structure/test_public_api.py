@@ -29,6 +29,10 @@ def test_type_checkers_see_the_same_names():
     assert seen == {**caveat._HOMES, **dict.fromkeys(caveat._MODULES)}
 
 
+def test_submodules_are_imported_when_asked_for():
+    assert caveat.__getattr__("predictions") is caveat.predictions
+
+
 def test_unknown_attribute():
     with pytest.raises(AttributeError, match="module 'caveat' has no attribute 'Categoricall'"):
         _ = caveat.Categoricall
@@ -51,7 +55,7 @@ def test_predictions_and_splits_need_only_numpy():
     modules = run(
         "import caveat, sys, json\n"
         "p = caveat.Categorical([[0.5, 0.5]])\n"
-        "caveat.decompose(p); caveat.measure(p, 'fisher_rao')\n"
+        "caveat.decompose(p); caveat.measure(p, 'geometric')\n"
         "print(json.dumps(sorted(sys.modules)))"
     )
     heavy = {"torch", "matplotlib", "plotly", "pandas", "pyarrow", "scipy.stats", "sklearn"}

@@ -1,5 +1,45 @@
 """One number per sample: splits into aleatoric and epistemic, and measures of uncertainty."""
 
 from .decompositions import DECOMPOSITIONS, DecompositionMethod, decompose
+from .distances import class_distances
+from .measures import (
+    MEASURES,
+    HomophilyMaximum,
+    Measure,
+    binary_variance,
+    confused_classes,
+    geometric_uncertainty,
+    gini_impurity,
+    homophily_maximum,
+    homophily_uncertainty,
+    least_confidence,
+    margin,
+    measure,
+    renyi_entropy,
+    shannon_entropy,
+    t_entropy,
+    tsallis_entropy,
+)
 
-__all__ = ["DECOMPOSITIONS", "DecompositionMethod", "decompose"]
+__all__ = [
+    "DECOMPOSITIONS",
+    "MEASURES",
+    "DecompositionMethod",
+    "HomophilyMaximum",
+    "Measure",
+    "binary_variance",
+    "class_distances",
+    "confused_classes",
+    "decompose",
+    "geometric_uncertainty",
+    "gini_impurity",
+    "homophily_maximum",
+    "homophily_uncertainty",
+    "least_confidence",
+    "margin",
+    "measure",
+    "renyi_entropy",
+    "shannon_entropy",
+    "t_entropy",
+    "tsallis_entropy",
+]

@@ -1,0 +1,128 @@
+"""Measures: one number that says how open a categorical prediction is."""
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from ..._registry import Registry
+from ..._validation import FloatArray
+from ...exceptions import OptionError
+from .entropies import renyi_entropy, shannon_entropy, t_entropy, tsallis_entropy
+from .geometric import geometric_uncertainty
+from .homophily import HomophilyMaximum, homophily_maximum, homophily_uncertainty
+from .simple import binary_variance, confused_classes, gini_impurity, least_confidence, margin
+
+__all__ = [
+    "MEASURES",
+    "HomophilyMaximum",
+    "Measure",
+    "binary_variance",
+    "confused_classes",
+    "geometric_uncertainty",
+    "gini_impurity",
+    "homophily_maximum",
+    "homophily_uncertainty",
+    "least_confidence",
+    "margin",
+    "measure",
+    "renyi_entropy",
+    "shannon_entropy",
+    "t_entropy",
+    "tsallis_entropy",
+]
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A measure of uncertainty: its function and what it says in one sentence."""
+
+    name: str
+    function: Callable[..., Any]
+    summary: str
+    aliases: tuple[str, ...] = ()
+
+
+MEASURES = Registry(
+    "measure",
+    [
+        Measure("least_confidence", least_confidence, "how far the top class is from certain"),
+        Measure("margin", margin, "how close the second class comes to the first"),
+        Measure(
+            "shannon_entropy",
+            shannon_entropy,
+            "the information that the label would add",
+            ("shannon", "entropy"),
+        ),
+        Measure(
+            "renyi_entropy",
+            renyi_entropy,
+            "entropy with more weight on probable classes as alpha grows",
+            ("renyi",),
+        ),
+        Measure(
+            "tsallis_entropy",
+            tsallis_entropy,
+            "non-additive entropy: Gini at alpha 2, Shannon at 1",
+            ("tsallis",),
+        ),
+        Measure("t_entropy", t_entropy, "entropy with the arc tangent for the logarithm"),
+        Measure(
+            "gini_impurity",
+            gini_impurity,
+            "the chance that two draws from the prediction differ",
+            ("gini",),
+        ),
+        Measure(
+            "binary_variance",
+            binary_variance,
+            "variance of the top class against the rest; blind to the rest's shape",
+        ),
+        Measure(
+            "geometric_uncertainty",
+            geometric_uncertainty,
+            "how near the prediction is to a random guess, by a distance on the simplex",
+            ("geometric", "gu"),
+        ),
+        Measure(
+            "homophily_uncertainty",
+            homophily_uncertainty,
+            "how far apart the classes are that the prediction confuses",
+            ("homophily", "hu"),
+        ),
+        Measure("confused_classes", confused_classes, "how many classes are above an equal share"),
+    ],
+)
+
+
+def measure(prediction: Any, name: str, **options: Any) -> FloatArray:
+    """Return one number for each sample that says how uncertain the prediction is.
+
+    Parameters
+    ----------
+    prediction : Categorical, or an array of probabilities that it accepts
+        Members are averaged first.
+    name : str
+        A name in ``caveat.uncertainty.MEASURES``.
+    **options
+        Of the measure: ``alpha``, ``distance``, ``order``, ``H``, ...; see its function.
+
+    Returns
+    -------
+    ndarray of shape (samples,)
+
+    Examples
+    --------
+    >>> import caveat
+    >>> caveat.measure([[0.5, 0.5], [0.9, 0.1]], "shannon").round(3)
+    array([1.   , 0.469])
+    """
+    entry = MEASURES[name]
+    parameters = list(inspect.signature(entry.function).parameters.values())[1:]
+    unknown = sorted(set(options) - {parameter.name for parameter in parameters})
+    missing = [p.name for p in parameters if p.default is p.empty and p.name not in options]
+    if unknown or missing:
+        takes = ", ".join(parameter.name for parameter in parameters) or "none"
+        wrong = f"has no option {', '.join(unknown)}" if unknown else f"needs {', '.join(missing)}"
+        raise OptionError(f"{entry.name} {wrong}; its options: {takes}")
+    return entry.function(prediction, **options)
