@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from . import exceptions as exceptions
+    from . import metrics as metrics
     from . import predictions as predictions
     from . import uncertainty as uncertainty
     from .predictions import Categorical as Categorical
@@ -43,7 +44,7 @@ _HOMES = {
     "load": "predictions",
     "measure": "uncertainty",
 }
-_MODULES = ("exceptions", "predictions", "uncertainty")
+_MODULES = ("exceptions", "metrics", "predictions", "uncertainty")
 
 __all__ = [
     "Categorical",
@@ -60,6 +61,7 @@ __all__ = [
     "exceptions",
     "load",
     "measure",
+    "metrics",
     "predictions",
     "uncertainty",
 ]

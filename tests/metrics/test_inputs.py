@@ -86,7 +86,10 @@ def test_weights():
         _inputs.weights([1, -1], 2)
     with pytest.raises(InvalidValueError, match="sample_weight is 0 for every sample"):
         _inputs.weights([0, 0], 2)
-    with pytest.raises(ShapeError, match=r"sample_weight must be one number for each of 2 samples; got shape \(1,\)"):
+    with pytest.raises(
+        ShapeError,
+        match=r"sample_weight must be one number for each of 2 samples; got shape \(1,\)",
+    ):
         _inputs.weights([1], 2)
 
 

@@ -158,7 +158,7 @@ class TestQuantiles:
             ((0.1, 0.9), [1.0, 2.0], ShapeError, r"values must have shape \(samples, levels\)"),
             ((0.9, 0.1), [[1.0, 2.0]], OptionError, "levels must increase and not repeat"),
             ((0.5, 0.5), [[1.0, 2.0]], OptionError, "levels must increase and not repeat"),
-            ((0.1, 1.0), [[1.0, 2.0]], OptionError, "every level must be a number strictly between"),
+            ((0.1, 1.0), [[1.0, 2.0]], OptionError, "every one of levels must be a number strictly between"),
             ((0.1, 0.9), [[1.0, np.nan]], InvalidValueError, "values of sample 0, level 1 is nan"),
         ],
     )  # fmt: skip

@@ -154,5 +154,7 @@ def average(per_sample: FloatArray, weight: FloatArray | None) -> float:
     """Return the (weighted) mean; infinite scores of samples with weight 0 do not count."""
     if weight is None:
         return float(per_sample.mean())
-    counted = weight > 0
-    return float(np.average(per_sample[counted], weights=weight[counted]))
+    if not weight.min() > 0:
+        counted = weight > 0
+        per_sample, weight = per_sample[counted], weight[counted]
+    return float(np.dot(per_sample, weight) / weight.sum())

@@ -149,7 +149,7 @@ def check_levels(levels: FloatArray) -> FloatArray:
     if levels.ndim != 1:
         raise ShapeError(f"levels must have one axis; got shape {levels.shape}")
     for level in levels:
-        check_fraction(level, "every level")
+        check_fraction(level, "every one of levels")
     if (np.diff(levels) <= 0).any():
         raise OptionError(
             f"levels must increase and not repeat; got {levels.tolist()}. "

@@ -7,15 +7,20 @@ the fraction of it that is inside. With this definition neither the order of the
 difference between a weight of two and a row that is there twice can change a result.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._blocks import row_blocks
 from ..._validation import FloatArray
 
 SMALL = 8192
 """Up to here a plain sort is quicker than the detour over cells."""
+
+_CELL_BITS = 15
+_CELLS = 2**_CELL_BITS
+_SAMPLE = 4096
 
 
 def cumulative_sums(
@@ -26,33 +31,29 @@ def cumulative_sums(
 ) -> FloatArray:
     """Return G at some shares of the weight, of shape (values, shares).
 
-    Exact. Samples are counted in some thousand cells by the high bits of their keys; only those
-    in a cell where a share ends are sorted. Linear in the number of samples unless many of them
-    share their high bits, and at worst one sort of all of them.
+    Exact. Samples are counted in some thousand cells by their keys; only those in a cell where a
+    share ends are sorted. Linear in the number of samples unless many of them crowd in few cells,
+    and at worst one sort of all of them.
     """
     if len(key) <= SMALL:
         return _sorted_sums(key, values, shares, weight)
-    cells, number = _cells(key)
-    mass = np.bincount(cells, weights=weight, minlength=number).astype(np.float64)
+    cells, mass, totals = _counted(key, values, weight)
     ends = np.cumsum(mass)
     targets = shares * ends[-1]
-    hit = np.unique(np.minimum(np.searchsorted(ends, targets), number - 1))
-    inside = np.zeros(number, dtype=bool)
-    inside[hit] = True
-    rows = np.flatnonzero(inside[cells])
+    inside = np.zeros(_CELLS, dtype=bool)
+    inside[np.minimum(np.searchsorted(ends, targets), _CELLS - 1)] = True
+    rows = _rows_inside(cells, inside)
     rows = rows[np.argsort(key[rows])]
     last = _ends_of_ties(key[rows])
     cell_of = cells[rows][last]
     first = np.flatnonzero(np.r_[True, cell_of[1:] != cell_of[:-1]])
     # Between two cells that were hit lies a gap: a point at the start of each closes it.
-    before = ends[cell_of[first]] - mass[cell_of[first]]
-    points = _with_gaps(_partial(rows, last, weight), first, before)
+    hit = cell_of[first]
+    points = _with_gaps(_running(rows, last, None, weight), first, ends[hit] - mass[hit])
     sums = np.empty((len(values), len(shares)))
     for i, value in enumerate(values):
-        weighted = value if weight is None else value * weight
-        totals = np.bincount(cells, weights=weighted, minlength=number).astype(np.float64)
-        starts = np.cumsum(totals) - totals
-        heights = _with_gaps(_partial(rows, last, weighted), first, starts[cell_of[first]])
+        starts = np.cumsum(totals[i])[hit] - totals[i][hit]
+        heights = _with_gaps(_running(rows, last, value, weight), first, starts)
         sums[i] = np.interp(targets, points, heights)
     return sums
 
@@ -64,21 +65,81 @@ def bin_sums(
     return np.diff(cumulative_sums(key, values, np.linspace(0, 1, bins + 1), weight), axis=1)
 
 
-def _cells(key: FloatArray) -> tuple[NDArray[np.int64], int]:
-    """Number the samples by the high bits of their keys: equal keys, equal cells; order is kept."""
-    bits = key.view(np.int64)
-    low = int(bits.min())
-    if low < 0:  # negative keys, or a negative zero, which equals zero but has other bits
-        bits = (key + 0.0).view(np.int64)
-        bits = np.where(bits < 0, np.int64(-(2**63)) - bits, bits)  # now in the order of the keys
-        low = int(bits.min())
-    high = int(bits.max())
-    wanted = min(18, max(12, len(key).bit_length() - 3))
-    shift = max(0, (high - low).bit_length() - wanted)
-    # Shifted first, since the span of keys of both signs may not fit in 63 bits.
-    cells = bits >> shift
-    cells -= low >> shift
-    return cells, (high >> shift) - (low >> shift) + 1
+def _counted(
+    key: FloatArray, values: Sequence[FloatArray], weight: FloatArray | None
+) -> tuple[NDArray[np.uint16], FloatArray, FloatArray]:
+    """Return the cell of each sample, and the weight and the sums of the values in each cell."""
+    cells_of = _best_map(key)
+    cells, mass = np.empty(len(key), dtype=np.uint16), np.zeros(_CELLS)
+    totals = np.zeros((len(values), _CELLS))
+    for rows in row_blocks(len(key), 1, 4 * _CELLS):
+        block = cells_of(key[rows])
+        cells[rows] = block
+        counts = None if weight is None else weight[rows]
+        mass += np.bincount(block, weights=counts, minlength=_CELLS)
+        for total, value in zip(totals, values, strict=True):
+            weighted = value[rows] if counts is None else value[rows] * counts
+            total += np.bincount(block, weights=weighted, minlength=_CELLS)
+    return cells, mass, totals
+
+
+def _rows_inside(cells: NDArray[np.uint16], inside: NDArray[np.bool_]) -> NDArray[np.intp]:
+    """Return the rows whose cell is marked."""
+    blocks = row_blocks(len(cells), 1, 4 * _CELLS)
+    return np.concatenate([rows.start + np.flatnonzero(inside[cells[rows]]) for rows in blocks])
+
+
+def _best_map(key: FloatArray) -> Callable[[FloatArray], NDArray[np.int64]]:
+    """Return a numbering of keys by cells: equal keys, equal cells, and order is kept.
+
+    Cells are equally wide either in the keys or in their bits (which is nearly in their logarithms)
+    and reach over the middle of the keys; the first and the last cell take what lies outside. A few
+    keys tell which of the two spreads the samples better.
+    """
+    sample = np.sort(key[:: max(1, len(key) // _SAMPLE)])
+    edge = len(sample) // 64
+    middle = sample[edge], sample[len(sample) - 1 - edge]
+    maps = [_by_bits(middle), _by_value(middle)]
+    crowds = [np.square(np.bincount(cells_of(sample))).sum() for cells_of in maps]
+    return maps[int(np.argmin(crowds))]
+
+
+def _by_bits(middle: tuple[float, float]) -> Callable[[FloatArray], NDArray[np.int64]]:
+    low, high = (int(end) for end in _ordered_bits(np.array(middle)))
+    shift = max(0, (high - low).bit_length() - _CELL_BITS)
+
+    def cells_of(key: FloatArray) -> NDArray[np.int64]:
+        cells = _ordered_bits(key) >> shift
+        # Shifted first, since the span of keys of both signs may not fit in 63 bits.
+        np.clip(cells, low >> shift, (low >> shift) + _CELLS - 1, out=cells)
+        cells -= low >> shift
+        return cells
+
+    return cells_of
+
+
+def _by_value(middle: tuple[float, float]) -> Callable[[FloatArray], NDArray[np.int64]]:
+    with np.errstate(over="ignore", divide="ignore"):
+        factor = _CELLS / np.float64(middle[1] - middle[0])
+    if not 0 < factor < np.inf:  # one value, or all that doubles can hold
+        return lambda key: np.zeros(len(key), dtype=np.int64)
+
+    def cells_of(key: FloatArray) -> NDArray[np.int64]:
+        with np.errstate(over="ignore"):
+            place = key - middle[0]
+            place *= factor
+        np.clip(place, 0, _CELLS - 1, out=place)
+        return place.astype(np.int64)
+
+    return cells_of
+
+
+def _ordered_bits(key: FloatArray) -> NDArray[np.int64]:
+    """Return whole numbers in the order of the keys."""
+    bits = (key + 0.0).view(np.int64)  # a negative zero equals zero but has other bits
+    if bits.min() < 0:
+        np.subtract(np.int64(-(2**63)), bits, out=bits, where=bits < 0)
+    return bits
 
 
 def _ends_of_ties(ordered: FloatArray) -> NDArray[np.intp]:
@@ -86,13 +147,17 @@ def _ends_of_ties(ordered: FloatArray) -> NDArray[np.intp]:
     return np.flatnonzero(np.r_[ordered[1:] != ordered[:-1], True])
 
 
-def _partial(
-    rows: NDArray[np.intp], last: NDArray[np.intp], value: FloatArray | None
+def _running(
+    rows: NDArray[np.intp],
+    last: NDArray[np.intp],
+    value: FloatArray | None,
+    weight: FloatArray | None,
 ) -> FloatArray:
-    """Running sums at the end of each group of ties, over the rows that were sorted."""
-    if value is None:
+    """Running sums of the value (None: of ones) at the end of each group of ties in ``rows``."""
+    if value is None and weight is None:
         return np.asarray(last + 1, dtype=np.float64)
-    return np.cumsum(value[rows])[last]
+    factors = [array[rows] for array in (value, weight) if array is not None]
+    return np.cumsum(np.prod(factors, axis=0))[last]
 
 
 def _with_gaps(running: FloatArray, first: NDArray[np.intp], starts: FloatArray) -> FloatArray:
@@ -111,9 +176,6 @@ def _sorted_sums(
 ) -> FloatArray:
     rows = np.argsort(key)
     last = _ends_of_ties(key[rows])
-    points = np.r_[0.0, _partial(rows, last, weight)]
-    heights = [
-        np.r_[0.0, _partial(rows, last, value if weight is None else value * weight)]
-        for value in values
-    ]
+    points = np.r_[0.0, _running(rows, last, None, weight)]
+    heights = [np.r_[0.0, _running(rows, last, value, weight)] for value in values]
     return np.array([np.interp(shares * points[-1], points, height) for height in heights])

@@ -1,0 +1,134 @@
+"""Sums over the bins of predicted probability, for every reading and both ways to cut the bins."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..._validation import FloatArray
+from .._core.equal_count import bin_sums
+from .._core.equal_width import add_sums, bin_of
+from .._curves import ReliabilityCurve
+from .._inputs import Labelled, option
+from ._events import Source, columns, events, whole
+
+KINDS = ("top-label", "positive", "classwise")
+BINNINGS = ("equal-width", "equal-count")
+PARTS = ("predicted", "happened", "mass")
+
+
+def binned(source: Source, kind: str, bins: int, binning: str, parts: Sequence[str]) -> FloatArray:
+    """Return sums over the bins, of shape (parts, readings, bins); one reading unless classwise.
+
+    The parts are "predicted" and "happened", "gap" for the first less the second, and "mass", the
+    weight in the bin.
+    """
+    if isinstance(source, Labelled) and kind == "classwise":
+        if binning == "equal-width":
+            return _classwise_width(source, bins, parts)
+        return np.stack(
+            [_count(p, hit, source.weight, bins, parts) for _, p, hit in columns(source)], axis=1
+        )
+    if binning == "equal-width":
+        sums = np.zeros((len(parts), bins))
+        for rows, p, hit in events(source, kind):
+            add_sums(sums, p, _values(p, hit, parts), source.weights(rows))
+    else:
+        sums = _count(*whole(source, kind), source.weight, bins, parts)
+    return sums[:, None]
+
+
+def total_weight(source: Source) -> float:
+    """Return the number of samples, or the sum of their weights."""
+    return float(len(source) if source.weight is None else source.weight.sum())
+
+
+def check_options(kind: Any, binning: Any, kinds: tuple[str, ...] = KINDS) -> None:
+    """Refuse readings and ways to cut that do not exist."""
+    option(kind, "kind", kinds)
+    option(binning, "binning", BINNINGS)
+
+
+def _values(p: FloatArray, hit: NDArray[Any], parts: Sequence[str]) -> list[Any]:
+    values = {"gap": lambda: p - hit, "predicted": lambda: p, "happened": lambda: hit}
+    return [None if part == "mass" else values[part]() for part in parts]
+
+
+def _count(
+    p: FloatArray, hit: NDArray[Any], weight: FloatArray | None, bins: int, parts: Sequence[str]
+) -> FloatArray:
+    mass = (len(p) if weight is None else weight.sum()) / bins
+    sums = np.full((len(parts), bins), mass)
+    summed = [i for i, part in enumerate(parts) if part != "mass"]
+    values = [value for value in _values(p, hit, parts) if value is not None]
+    sums[summed] = bin_sums(p, values, bins, weight)
+    return sums
+
+
+def _classwise_width(source: Labelled, bins: int, parts: Sequence[str]) -> FloatArray:
+    """Sums of all classes in one pass: the bins of one class after those of another."""
+    number = len(source.classes)
+    first = np.arange(number) * bins
+    predicted, happened, mass = np.zeros((3, number * bins))
+    for rows, block in source.blocks():
+        index = bin_of(block, bins)
+        index += first
+        weight = source.weights(rows)
+        weighted = block if weight is None else block * weight[:, None]
+        predicted += np.bincount(index.ravel(), weighted.ravel(), minlength=len(predicted))
+        true = np.take_along_axis(index, source.codes[rows, None], axis=1)[:, 0]
+        happened += np.bincount(true, weight, minlength=len(predicted))
+        if "mass" in parts:
+            each = None if weight is None else np.repeat(weight, number)
+            mass += np.bincount(index.ravel(), each, minlength=len(predicted))
+    sums = {"gap": predicted - happened, "predicted": predicted, "happened": happened, "mass": mass}
+    return np.stack([sums[part].reshape(number, bins) for part in parts])
+
+
+def curves(source: Source, kind: str, bins: int, binning: str) -> list[ReliabilityCurve]:
+    """Return the curve of each reading."""
+    if binning == "equal-width":
+        sums = binned(source, kind, bins, binning, PARTS)
+        return [curve(sums[:, i], width_edges(bins)) for i in range(sums.shape[1])]
+    if isinstance(source, Labelled) and kind == "classwise":
+        return [count_curve(p, hit, source.weight, bins) for _, p, hit in columns(source)]
+    return [count_curve(*whole(source, kind), source.weight, bins)]
+
+
+def count_curve(
+    p: FloatArray, hit: NDArray[Any], weight: FloatArray | None, bins: int
+) -> ReliabilityCurve:
+    """Return the curve over bins of equal count, with the smallest and the largest p of each."""
+    return curve(_count(p, hit, weight, bins, PARTS), _count_edges(p, weight, bins))
+
+
+def curve(sums: FloatArray, edges: tuple[FloatArray, FloatArray]) -> ReliabilityCurve:
+    """Return the curve of sums of prediction, outcome and weight over bins, those with weight."""
+    (held,) = np.nonzero(sums[2] > 0)
+    predicted, observed, mass = sums[:, held]
+    return ReliabilityCurve(
+        predicted=predicted / mass,
+        observed=observed / mass,
+        weight=mass,
+        low=edges[0][held],
+        high=edges[1][held],
+    )
+
+
+def width_edges(bins: int) -> tuple[FloatArray, FloatArray]:
+    """Return where equal-width bins begin and end."""
+    edges = np.arange(bins + 1) / bins
+    return edges[:-1], edges[1:]
+
+
+def _count_edges(
+    key: FloatArray, weight: FloatArray | None, bins: int
+) -> tuple[FloatArray, FloatArray]:
+    """Return the smallest and the largest key with some of its weight in each equal-count bin."""
+    order = np.argsort(key)
+    ends = np.arange(1.0, len(key) + 1) if weight is None else np.cumsum(weight[order])
+    cuts = np.arange(bins + 1) * ends[-1] / bins
+    low = np.searchsorted(ends, cuts[:-1], side="right")
+    high = np.searchsorted(ends, np.minimum(cuts[1:], ends[-1]), side="left")
+    return key[order[low]], key[order[high]]

@@ -1,0 +1,242 @@
+"""Calibration of every class in ranges of equal count: ACE, and ACE above a threshold."""
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..._validation import FloatArray
+from ...exceptions import OptionError
+from .._core.equal_count import bin_sums
+from .._curves import ReliabilityCurve
+from .._entry import Metric
+from .._inputs import Labelled, count, labelled
+from ._binned import count_curve
+from ._events import columns
+
+__all__ = [
+    "adaptive_calibration_error",
+    "adaptive_reliability_curve",
+    "thresholded_adaptive_calibration_error",
+]
+
+
+def adaptive_calibration_error(
+    y_true: Any,
+    probabilities: Any,
+    *,
+    bins: int = 15,
+    classes: Any = None,
+    sample_weight: Any = None,
+) -> float:
+    r"""Adaptive calibration error: calibration of every class, in ranges of equal count.
+
+    .. math:: \mathrm{ACE} = \frac{1}{KR} \sum_{k=1}^K \sum_{r=1}^R
+       \bigl|\mathrm{acc}(B_{r,k}) - \mathrm{conf}(B_{r,k})\bigr|
+
+    where :math:`B_{r,k}` is the r-th of :math:`R` ranges with equal numbers of samples in the order
+    of :math:`p_k`, :math:`\mathrm{conf}` the mean of :math:`p_k` in it and :math:`\mathrm{acc}` the
+    share of samples of class :math:`k`. Every class and range counts alike.
+
+    Elsewhere the same letters stand for the *average* calibration error, an unweighted mean over
+    equal-width bins, or for equal-count bins of the top label alone, which is
+    ``expected_calibration_error(..., binning="equal-count")``.
+
+    Parameters
+    ----------
+    y_true : array of shape (samples,)
+        The true classes: 0, 1, ... or the labels in ``classes``.
+    probabilities : array of shape (samples, classes) or (samples,), or Categorical
+        One dimension is the probability of the second of two classes.
+    bins : int, default=15
+        The number of ranges. Samples with equal probabilities are spread over the ranges they reach
+        in every order at once, and a range that ends inside a sample takes the fraction inside.
+    classes : sequence of labels, optional
+    sample_weight : array of shape (samples,), optional
+
+    Returns
+    -------
+    float
+        From 0 (best) to 1; with two classes both have the same value.
+
+    References
+    ----------
+    .. [1] J. Nixon, M. Dusenberry, L. Zhang, G. Jerfel, D. Tran. Measuring Calibration in Deep
+       Learning. CVPR Workshops 2019.
+    .. [2] European Partnership on Metrology 22HLT01 (QUMPHY), deliverable D2, 2026,
+       appendix C.1.2, equation 9.
+
+    Examples
+    --------
+    >>> from caveat.metrics import adaptive_calibration_error
+    >>> p = [[0.75, 0.25], [0.75, 0.25], [0.0, 1.0], [0.0, 1.0]]
+    >>> adaptive_calibration_error([0, 1, 1, 1], p, bins=2)
+    0.125
+    """
+    bins = count(bins, "bins")
+    source = labelled(y_true, probabilities, classes=classes, sample_weight=sample_weight)
+    return float(np.mean([_mean_gap(*kept, bins) for _, kept in _kept(source, 0.0)]))
+
+
+def thresholded_adaptive_calibration_error(
+    y_true: Any,
+    probabilities: Any,
+    *,
+    threshold: float = 0.01,
+    bins: int = 15,
+    classes: Any = None,
+    sample_weight: Any = None,
+) -> float:
+    r"""Thresholded adaptive calibration error: ACE of the probabilities that are not tiny.
+
+    `adaptive_calibration_error` where class :math:`k` has only the samples with
+    :math:`p_k \ge \epsilon` for its ranges. With many classes most probabilities are close to 0 and
+    would fill most ranges.
+
+    Parameters
+    ----------
+    y_true : array of shape (samples,)
+        The true classes: 0, 1, ... or the labels in ``classes``.
+    probabilities : array of shape (samples, classes) or (samples,), or Categorical
+        One dimension is the probability of the second of two classes.
+    threshold : float, default=0.01
+        :math:`\epsilon`, from 0 to 1, the default of the authors' own code; at 0 this is ACE.
+    bins : int, default=15
+    classes : sequence of labels, optional
+    sample_weight : array of shape (samples,), optional
+
+    Returns
+    -------
+    float
+        From 0 (best) to 1. A class that never reaches the threshold is left out of the mean over
+        classes; NaN if none does, which a threshold of at most 1 / classes excludes.
+
+    References
+    ----------
+    .. [1] J. Nixon, M. Dusenberry, L. Zhang, G. Jerfel, D. Tran. Measuring Calibration in Deep
+       Learning. CVPR Workshops 2019.
+
+    Examples
+    --------
+    >>> from caveat.metrics import thresholded_adaptive_calibration_error
+    >>> p = [[0.75, 0.25], [0.75, 0.25], [0.0, 1.0], [0.0, 1.0]]
+    >>> thresholded_adaptive_calibration_error([0, 1, 1, 1], p, bins=2)
+    0.1875
+    """
+    bins = count(bins, "bins")
+    _check_threshold(threshold)
+    source = labelled(y_true, probabilities, classes=classes, sample_weight=sample_weight)
+    errors = [_mean_gap(*kept, bins) for _, kept in _kept(source, threshold)]
+    return float(np.mean(errors)) if errors else float("nan")
+
+
+def adaptive_reliability_curve(
+    y_true: Any,
+    probabilities: Any,
+    *,
+    threshold: float = 0.0,
+    bins: int = 15,
+    classes: Any = None,
+    sample_weight: Any = None,
+) -> dict[Any, ReliabilityCurve]:
+    """Predicted probability and observed frequency of every class, in ranges of equal count.
+
+    Parameters
+    ----------
+    y_true : array of shape (samples,)
+        The true classes: 0, 1, ... or the labels in ``classes``.
+    probabilities : array of shape (samples, classes) or (samples,), or Categorical
+        One dimension is the probability of the second of two classes.
+    threshold : float, default=0
+        The least probability that counts, from 0 to 1.
+    bins : int, default=15
+    classes : sequence of labels, optional
+    sample_weight : array of shape (samples,), optional
+
+    Returns
+    -------
+    dict of ReliabilityCurve by class
+        The mean of ``abs(predicted - observed)`` over a curve, then over the classes, is the
+        (thresholded) adaptive calibration error. The edges are the smallest and the largest
+        probability in the range. A class that never reaches the threshold is left out.
+
+    Examples
+    --------
+    >>> from caveat.metrics import adaptive_reliability_curve
+    >>> curves = adaptive_reliability_curve([0, 1, 1, 1], [0.25, 0.25, 1.0, 1.0], bins=2)
+    >>> curves[1].predicted, curves[1].observed
+    (array([0.25, 1.  ]), array([0.5, 1. ]))
+    """
+    bins = count(bins, "bins")
+    _check_threshold(threshold)
+    source = labelled(y_true, probabilities, classes=classes, sample_weight=sample_weight)
+    names = source.classes.tolist()
+    return {names[k]: count_curve(*kept, bins) for k, kept in _kept(source, threshold)}
+
+
+Kept = tuple[FloatArray, NDArray[np.bool_], FloatArray | None]
+
+
+def _kept(source: Labelled, threshold: float) -> Iterator[tuple[int, Kept]]:
+    """Yield classes with their probabilities, hits and weights, from the threshold on."""
+    for k, p, hit in columns(source):
+        weight, kept = source.weight, p >= threshold
+        if not kept.all():
+            p, hit = p[kept], hit[kept]
+            weight = None if weight is None else weight[kept]
+        if len(p) and (weight is None or weight.any()):
+            yield k, (p, hit, weight)
+
+
+def _mean_gap(p: FloatArray, hit: NDArray[np.bool_], weight: FloatArray | None, bins: int) -> float:
+    """Return the mean over the ranges of |acc - conf|: each holds 1 / bins of the weight."""
+    (sums,) = bin_sums(p, [p - hit], bins, weight)
+    return float(np.abs(sums).sum() / (len(p) if weight is None else weight.sum()))
+
+
+def _check_threshold(threshold: Any) -> None:
+    if not isinstance(threshold, int | float) or not 0 <= threshold <= 1:
+        raise OptionError(f"threshold must be a number from 0 to 1; got {threshold!r}")
+
+
+_SAYS = (
+    "How far the probability of each class is from its frequency, on average over classes and over "
+    "ranges with equal numbers of samples"
+)
+
+ENTRIES = [
+    Metric(
+        name="adaptive_calibration_error",
+        function=adaptive_calibration_error,
+        task="classification",
+        inputs=("probabilities",),
+        direction="lower",
+        range=(0.0, 1.0),
+        optimum=0.0,
+        locality="local",
+        proper=False,
+        says=f"{_SAYS}.",
+        cannot_see="How wide a range is: where samples are sparse it mixes very different "
+        "probabilities, and with many classes most ranges hold probabilities near 0.",
+        aliases=("ace",),
+        curve=adaptive_reliability_curve,
+    ),
+    Metric(
+        name="thresholded_adaptive_calibration_error",
+        function=thresholded_adaptive_calibration_error,
+        task="classification",
+        inputs=("probabilities",),
+        direction="lower",
+        range=(0.0, 1.0),
+        optimum=0.0,
+        locality="local",
+        proper=False,
+        says=f"{_SAYS}, among the probabilities that reach a threshold.",
+        cannot_see="Whatever lies below the threshold, such as a class that happens although its "
+        "probability is next to 0.",
+        aliases=("tace",),
+        curve=partial(adaptive_reliability_curve, threshold=0.01),
+    ),
+]

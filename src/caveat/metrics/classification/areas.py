@@ -1,0 +1,175 @@
+"""How well the probabilities order the samples, over all thresholds."""
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..._validation import FloatArray
+from .._core.roc import area_under_roc, average_precision
+from .._core.two_classes import second_class
+from .._entry import Metric
+from .._inputs import Labelled, labelled, option
+
+__all__ = ["average_precision_score", "roc_auc_score"]
+
+Area = Callable[[NDArray[np.bool_], FloatArray, FloatArray | None], float]
+
+
+def roc_auc_score(
+    y_true: Any,
+    probabilities: Any,
+    *,
+    average: Literal["macro", "weighted"] = "macro",
+    classes: Any = None,
+    sample_weight: Any = None,
+) -> float:
+    r"""Chance that a sample of a class gets a higher probability of it than a sample of another.
+
+    .. math:: P(p_+ > p_-) + \tfrac12 P(p_+ = p_-)
+
+    which is the area under the receiver operating characteristic. For two classes :math:`p` is the
+    probability of the second; for more, the areas of each class against the rest are averaged.
+
+    Parameters
+    ----------
+    y_true : array of shape (samples,)
+        The true classes.
+    probabilities : array of shape (samples, classes), or (samples,) for the second of two classes
+        Or a Categorical, whose members are averaged.
+    average : {"macro", "weighted"}, default="macro"
+        With more than two classes, the mean over those that occur, or the mean weighted by how
+        often they do. It makes no difference for two.
+    classes : sequence of labels, optional
+        The label of each class; by default those of the Categorical or frame, or 0, 1, ...
+    sample_weight : array of shape (samples,), optional
+        How often each sample counts.
+
+    Returns
+    -------
+    float
+        From 0 to 1 (perfect order), 0.5 for chance; higher is better. NaN where only one class
+        occurs.
+
+    References
+    ----------
+    .. [1] T. Fawcett. An introduction to ROC analysis. Pattern Recognition Letters, 27(8), 2006.
+
+    Examples
+    --------
+    >>> from caveat.metrics import roc_auc_score
+    >>> roc_auc_score([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
+    0.75
+    """
+    option(average, "average", ("macro", "weighted"))
+    data = labelled(y_true, probabilities, classes=classes, sample_weight=sample_weight)
+    return _one_against_rest(area_under_roc, data, average)
+
+
+def average_precision_score(
+    y_true: Any,
+    probabilities: Any,
+    *,
+    average: Literal["macro", "weighted"] = "macro",
+    classes: Any = None,
+    sample_weight: Any = None,
+) -> float:
+    r"""Area under the precision-recall curve, as a sum of steps.
+
+    .. math:: \sum_j (R_j - R_{j-1}) P_j
+
+    with precision :math:`P_j` and recall :math:`R_j` where the probability is at least the
+    :math:`j`-th highest distinct one. For two classes it is the probability of the second; for
+    more, the areas of each class against the rest are averaged.
+
+    Parameters
+    ----------
+    y_true : array of shape (samples,)
+        The true classes.
+    probabilities : array of shape (samples, classes), or (samples,) for the second of two classes
+        Or a Categorical, whose members are averaged.
+    average : {"macro", "weighted"}, default="macro"
+        With more than two classes, the mean over those that occur, or the mean weighted by how
+        often they do. It makes no difference for two.
+    classes : sequence of labels, optional
+        The label of each class; by default those of the Categorical or frame, or 0, 1, ...
+    sample_weight : array of shape (samples,), optional
+        How often each sample counts.
+
+    Returns
+    -------
+    float
+        From 0 to 1 (perfect order); higher is better. Chance gets the share of positives. NaN where
+        the second of two classes does not occur, or only one of more.
+
+    Notes
+    -----
+    Points of the curve are not joined by lines, which would be too optimistic: the definition is
+    scikit-learn's.
+
+    References
+    ----------
+    .. [1] J. Davis, M. Goadrich. The relationship between Precision-Recall and ROC curves. ICML,
+       2006.
+
+    Examples
+    --------
+    >>> from caveat.metrics import average_precision_score
+    >>> round(average_precision_score([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]), 4)
+    0.8333
+    """
+    option(average, "average", ("macro", "weighted"))
+    data = labelled(y_true, probabilities, classes=classes, sample_weight=sample_weight)
+    return _one_against_rest(average_precision, data, average)
+
+
+def _one_against_rest(area: Area, data: Labelled, average: str) -> float:
+    if len(data.classes) == 2:
+        return area(data.codes == 1, second_class(data), data.weight)
+    for _ in data.blocks():  # for the checks alone: the classes follow one by one
+        pass
+    mass = np.bincount(data.codes, data.weight, len(data.classes))
+    occur = np.flatnonzero(mass > 0)
+    if len(occur) < 2:
+        return float("nan")
+    areas = [
+        area(data.codes == k, np.ascontiguousarray(data.probabilities[:, k]), data.weight)
+        for k in occur
+    ]
+    return float(np.average(areas, weights=mass[occur] if average == "weighted" else None))
+
+
+ENTRIES = [
+    Metric(
+        name="roc_auc_score",
+        function=roc_auc_score,
+        task="classification",
+        inputs=("probabilities",),
+        direction="higher",
+        range=(0.0, 1.0),
+        optimum=1.0,
+        locality="global",
+        proper=False,
+        says="How often a sample of a class ranks above one of another; 0.5 is chance.",
+        cannot_see="Calibration: any increasing transformation of the scores gives the same value; "
+        "precision where the class is rare.",
+        aliases=("auc", "roc_auc", "auroc"),
+    ),
+    Metric(
+        name="average_precision_score",
+        function=average_precision_score,
+        task="classification",
+        inputs=("probabilities",),
+        direction="higher",
+        range=(0.0, 1.0),
+        optimum=1.0,
+        locality="global",
+        proper=False,
+        says="How pure the samples ranked highest are, over all depths; the share of positives is "
+        "chance.",
+        cannot_see="Calibration: any increasing transformation of the scores gives the same value; "
+        "it cannot be compared between data with different shares of positives.",
+        aliases=("pr_auc", "average_precision", "auprc"),
+    ),
+]

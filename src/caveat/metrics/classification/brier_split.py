@@ -1,0 +1,293 @@
+"""The Brier score in parts."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..._validation import FloatArray
+from .._core.equal_width import bin_of
+from .._core.residuals import residuals, true_entries
+from .._entry import Metric
+from .._inputs import Labelled, count, labelled
+
+__all__ = [
+    "BrierDecomposition",
+    "brier_calibration_error",
+    "brier_decomposition",
+    "brier_refinement_loss",
+]
+
+
+@dataclass(frozen=True)
+class BrierDecomposition:
+    """The Brier score in two parts, and the second of these in three.
+
+    ``calibration + refinement`` is the Brier score, and ``uncertainty - resolution + within_bins``
+    is the refinement, both up to rounding.
+
+    Attributes
+    ----------
+    calibration : float
+        Squared difference between mean forecast and observed frequency within bins; 0 is best.
+    refinement : float
+        Variance, within bins, of what happened minus its forecast: what no correction that shifts
+        whole bins can repair.
+    uncertainty : float
+        The refinement of always forecasting the observed frequencies of the classes.
+    resolution : float
+        How much of that the bins explain: the variance of the observed frequency between bins.
+    within_bins : float
+        What bins of finite width leave: the variance of the forecasts within a bin less twice
+        their covariance with what happened. 0 where all forecasts of a bin are equal; negative
+        where differences within a bin tell something.
+    """
+
+    calibration: float
+    refinement: float
+    uncertainty: float
+    resolution: float
+    within_bins: float
+
+
+def brier_decomposition(
+    y_true: Any,
+    probabilities: Any,
+    *,
+    classes: Any = None,
+    bins: int = 15,
+    sample_weight: Any = None,
+) -> BrierDecomposition:
+    r"""Split the Brier score into calibration and refinement, exactly.
+
+    Cut the forecasts :math:`p_{ik}` of each class :math:`k` into bins of equal width on [0, 1].
+    With :math:`y_{ik} = [y_i = k]` and bars for means over the :math:`n_{kb}` samples of a bin,
+
+    .. math::
+        \text{calibration} &= \sum_k \sum_b \frac{n_{kb}}{N} (\bar p_{kb} - \bar y_{kb})^2, \\
+        \text{refinement} &= \sum_k \sum_b \frac{n_{kb}}{N} \operatorname{Var}_{kb}(y - p)
+        = \sum_k \sum_b \frac{n_{kb}}{N} \left[ \bar y_{kb} (1 - \bar y_{kb})
+        + \operatorname{Var}_{kb}(p) - 2 \operatorname{Cov}_{kb}(p, y) \right].
+
+    Parameters
+    ----------
+    y_true : array of shape (samples,)
+        The true classes.
+    probabilities : array of shape (samples, classes), or (samples,) for the second of two classes
+        Or a Categorical, whose members are averaged.
+    classes : sequence of labels, optional
+        The label of each class; by default those of the Categorical or frame, or 0, 1, ...
+    bins : int, default=15
+        Bins for each class: :math:`[b/B, (b+1)/B)`, the last one closed.
+    sample_weight : array of shape (samples,), optional
+        How often each sample counts.
+
+    Returns
+    -------
+    BrierDecomposition
+        ``calibration``, ``refinement``, and the parts of the latter.
+
+    Notes
+    -----
+    The sum of both parts is the Brier score (``brier_loss``) for any number of bins, because the
+    refinement keeps the terms within bins [2]_. Without these, as often written, it is so only
+    where all forecasts in a bin are equal; then the refinement is the mean of
+    :math:`\bar y (1 - \bar y)` and the split is that of [1]_. Cutting each bin into smaller ones
+    moves loss from refinement to calibration, never back; with one sample in every bin all of it is
+    calibration. A bin of few samples adds its sampling noise to the calibration.
+
+    References
+    ----------
+    .. [1] M. H. DeGroot, S. E. Fienberg. The Comparison and Evaluation of Forecasters. Journal of
+       the Royal Statistical Society D, 32(1/2), 1983.
+    .. [2] D. B. Stephenson, C. A. S. Coelho, I. T. Jolliffe. Two Extra Components in the Brier
+       Score Decomposition. Weather and Forecasting, 23(4), 2008.
+
+    Examples
+    --------
+    >>> from caveat.metrics import brier_decomposition
+    >>> split = brier_decomposition([0, 1, 1, 1], [0.25, 0.25, 0.75, 0.75])
+    >>> split.calibration, split.refinement
+    (0.125, 0.25)
+    """
+    number = count(bins, "bins")
+    data = labelled(y_true, probabilities, classes=classes, sample_weight=sample_weight)
+    return _decompose(*_bin_sums(data, number))
+
+
+def _bin_sums(data: Labelled, bins: int) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Sums over the bins of each class, (classes, bins): weight, p, y and (p - y)^2."""
+    classes = len(data.classes)
+    sums = np.zeros((4, classes * bins))
+    offsets = np.arange(classes) * bins
+    for rows, residual in residuals(data):
+        block = data.probabilities[rows]
+        place = (bin_of(block, bins) + offsets).reshape(-1)
+        weight = data.weights(rows)
+        each = None if weight is None else np.repeat(weight, classes)
+        forecast, square = block.reshape(-1), np.square(residual, out=residual).reshape(-1)
+        happened = place[true_entries(data, rows)]
+        sums[0] += np.bincount(place, each, sums.shape[1])
+        sums[1] += np.bincount(place, _times(forecast, each), sums.shape[1])
+        sums[2] += np.bincount(happened, weight, sums.shape[1])
+        sums[3] += np.bincount(place, _times(square, each), sums.shape[1])
+    weights, forecasts, happens, squares = sums.reshape(4, classes, bins)
+    return weights, forecasts, happens, squares
+
+
+def _times(value: FloatArray, weight: FloatArray | None) -> FloatArray:
+    return value if weight is None else value * weight
+
+
+def _decompose(
+    weight: FloatArray, forecast: FloatArray, happened: FloatArray, square: FloatArray
+) -> BrierDecomposition:
+    total = float(weight[0].sum())
+    frequency = happened.sum(axis=1, keepdims=True) / total
+    used = weight > 0
+    n = np.where(used, weight, 1.0)
+    calibration = float(np.sum((forecast - happened) ** 2 / n)) / total
+    # Variances within bins; rounding can put one of equal residuals just below 0.
+    refinement = float(np.maximum(square - (forecast - happened) ** 2 / n, 0.0).sum()) / total
+    resolution = float(np.sum(weight * (happened / n - frequency) ** 2)) / total
+    uncertainty = float(np.sum(frequency * (1 - frequency)))
+    return BrierDecomposition(
+        calibration=calibration,
+        refinement=refinement,
+        uncertainty=uncertainty,
+        resolution=resolution,
+        within_bins=refinement - uncertainty + resolution,
+    )
+
+
+def brier_calibration_error(
+    y_true: Any,
+    probabilities: Any,
+    *,
+    classes: Any = None,
+    bins: int = 15,
+    sample_weight: Any = None,
+) -> float:
+    r"""Part of the Brier score that comes from forecasts which miss the observed frequencies.
+
+    .. math:: \sum_k \sum_b \frac{n_{kb}}{N} (\bar p_{kb} - \bar y_{kb})^2
+
+    over bins of equal width of the forecasts of each class, as in :func:`brier_decomposition`.
+
+    Parameters
+    ----------
+    y_true : array of shape (samples,)
+        The true classes.
+    probabilities : array of shape (samples, classes), or (samples,) for the second of two classes
+        Or a Categorical, whose members are averaged.
+    classes : sequence of labels, optional
+        The label of each class; by default those of the Categorical or frame, or 0, 1, ...
+    bins : int, default=15
+        Bins for each class: :math:`[b/B, (b+1)/B)`, the last one closed.
+    sample_weight : array of shape (samples,), optional
+        How often each sample counts.
+
+    Returns
+    -------
+    float
+        From 0 (frequencies as forecast in each bin) to 2; lower is better. Added to
+        :func:`brier_refinement_loss` with the same bins it gives ``brier_loss``. Not proper.
+
+    References
+    ----------
+    .. [1] M. H. DeGroot, S. E. Fienberg. The Comparison and Evaluation of Forecasters. Journal of
+       the Royal Statistical Society D, 32(1/2), 1983.
+
+    Examples
+    --------
+    >>> from caveat.metrics import brier_calibration_error
+    >>> brier_calibration_error([0, 1, 1, 1], [0.25, 0.25, 0.75, 0.75])
+    0.125
+    """
+    return brier_decomposition(
+        y_true, probabilities, classes=classes, bins=bins, sample_weight=sample_weight
+    ).calibration
+
+
+def brier_refinement_loss(
+    y_true: Any,
+    probabilities: Any,
+    *,
+    classes: Any = None,
+    bins: int = 15,
+    sample_weight: Any = None,
+) -> float:
+    r"""Part of the Brier score that is left when each bin of forecasts is right on average.
+
+    .. math:: \sum_k \sum_b \frac{n_{kb}}{N} \operatorname{Var}_{kb}(y - p)
+
+    over bins of equal width of the forecasts of each class, as in :func:`brier_decomposition`.
+
+    Parameters
+    ----------
+    y_true : array of shape (samples,)
+        The true classes.
+    probabilities : array of shape (samples, classes), or (samples,) for the second of two classes
+        Or a Categorical, whose members are averaged.
+    classes : sequence of labels, optional
+        The label of each class; by default those of the Categorical or frame, or 0, 1, ...
+    bins : int, default=15
+        Bins for each class: :math:`[b/B, (b+1)/B)`, the last one closed.
+    sample_weight : array of shape (samples,), optional
+        How often each sample counts.
+
+    Returns
+    -------
+    float
+        From 0 (forecasts tell the classes apart) to 2; lower is better. Added to
+        :func:`brier_calibration_error` with the same bins it gives ``brier_loss``. Not proper.
+
+    References
+    ----------
+    .. [1] M. H. DeGroot, S. E. Fienberg. The Comparison and Evaluation of Forecasters. Journal of
+       the Royal Statistical Society D, 32(1/2), 1983.
+
+    Examples
+    --------
+    >>> from caveat.metrics import brier_refinement_loss
+    >>> brier_refinement_loss([0, 1, 1, 1], [0.25, 0.25, 0.75, 0.75])
+    0.25
+    """
+    return brier_decomposition(
+        y_true, probabilities, classes=classes, bins=bins, sample_weight=sample_weight
+    ).refinement
+
+
+ENTRIES = [
+    Metric(
+        name="brier_calibration_error",
+        function=brier_calibration_error,
+        task="classification",
+        inputs=("probabilities",),
+        direction="lower",
+        range=(0.0, 2.0),
+        optimum=0.0,
+        locality="local",
+        proper=False,
+        says="How far, squared, forecasts of about the same probability are from how often the "
+        "class then occurred.",
+        cannot_see="Whether the forecasts tell samples apart: the base rate for everyone gets 0. "
+        "Errors within a bin that cancel.",
+        aliases=("brier_calibration",),
+    ),
+    Metric(
+        name="brier_refinement_loss",
+        function=brier_refinement_loss,
+        task="classification",
+        inputs=("probabilities",),
+        direction="lower",
+        range=(0.0, 2.0),
+        optimum=0.0,
+        locality="local",
+        proper=False,
+        says="How much of the Brier score is left once each bin of forecasts is right on average.",
+        cannot_see="Whether the probabilities mean what they say; and how much of it is noise in "
+        "the data that no model could remove.",
+        aliases=("brier_refinement",),
+    ),
+]

@@ -1,0 +1,321 @@
+"""How well the classes are told apart, by the most probable class or by the order of scores."""
+
+from typing import Any, Literal, overload
+
+import numpy as np
+
+from ..._validation import FloatArray
+from .._core.confusion import class_counts, matthews, most_probable
+from .._core.two_classes import require_two_classes
+from .._entry import Metric
+from .._inputs import average as mean
+from .._inputs import labelled, option
+from . import areas, operating_points
+from .areas import average_precision_score, roc_auc_score
+from .operating_points import (
+    OperatingPoint,
+    operating_point,
+    sensitivity_at_specificity_score,
+    specificity_at_sensitivity_score,
+)
+
+__all__ = [
+    "OperatingPoint",
+    "accuracy_score",
+    "average_precision_score",
+    "balanced_accuracy_score",
+    "f1_score",
+    "matthews_correlation_score",
+    "operating_point",
+    "roc_auc_score",
+    "sensitivity_at_specificity_score",
+    "specificity_at_sensitivity_score",
+]
+
+
+@overload
+def accuracy_score(
+    y_true: Any,
+    probabilities: Any,
+    *,
+    classes: Any = None,
+    per_sample: Literal[False] = False,
+    sample_weight: Any = None,
+) -> float: ...
+@overload
+def accuracy_score(
+    y_true: Any,
+    probabilities: Any,
+    *,
+    classes: Any = None,
+    per_sample: Literal[True],
+    sample_weight: Any = None,
+) -> FloatArray: ...
+def accuracy_score(
+    y_true: Any,
+    probabilities: Any,
+    *,
+    classes: Any = None,
+    per_sample: bool = False,
+    sample_weight: Any = None,
+) -> float | FloatArray:
+    r"""Share of samples whose most probable class is the true one.
+
+    .. math:: \frac{1}{N} \sum_{i=1}^{N} [\hat y_i = y_i]
+
+    with :math:`\hat y_i` the most probable class, the first of equals.
+
+    Parameters
+    ----------
+    y_true : array of shape (samples,)
+        The true classes.
+    probabilities : array of shape (samples, classes), or (samples,) for the second of two classes
+        Or a Categorical, whose members are averaged.
+    classes : sequence of labels, optional
+        The label of each class; by default those of the Categorical or frame, or 0, 1, ...
+    per_sample : bool, default=False
+        Return 1.0 or 0.0 for each sample instead of the share.
+    sample_weight : array of shape (samples,), optional
+        How often each sample counts.
+
+    Returns
+    -------
+    float, or ndarray of shape (samples,)
+        From 0 to 1 (all right); higher is better.
+
+    References
+    ----------
+    .. [1] M. Sokolova, G. Lapalme. A systematic analysis of performance measures for
+       classification tasks. Information Processing & Management, 45(4), 2009.
+
+    Examples
+    --------
+    >>> from caveat.metrics import accuracy_score
+    >>> accuracy_score([0, 1, 1, 0], [[0.9, 0.1], [0.2, 0.8], [0.6, 0.4], [0.7, 0.3]])
+    0.75
+    """
+    data = labelled(y_true, probabilities, classes=classes, sample_weight=sample_weight)
+    right = np.empty(len(data))
+    for rows, predicted in most_probable(data):
+        right[rows] = predicted == data.codes[rows]
+    return right if per_sample else mean(right, data.weight)
+
+
+def balanced_accuracy_score(
+    y_true: Any, probabilities: Any, *, classes: Any = None, sample_weight: Any = None
+) -> float:
+    r"""Mean over the classes of the share of their samples that were recognised.
+
+    .. math:: \frac{1}{|K|} \sum_{k \in K} \frac{\sum_i [\hat y_i = y_i = k]}{\sum_i [y_i = k]}
+
+    with :math:`\hat y_i` the most probable class, the first of equals, and :math:`K` the classes
+    that occur.
+
+    Parameters
+    ----------
+    y_true : array of shape (samples,)
+        The true classes.
+    probabilities : array of shape (samples, classes), or (samples,) for the second of two classes
+        Or a Categorical, whose members are averaged.
+    classes : sequence of labels, optional
+        The label of each class; by default those of the Categorical or frame, or 0, 1, ...
+    sample_weight : array of shape (samples,), optional
+        How often each sample counts.
+
+    Returns
+    -------
+    float
+        From 0 to 1 (all right); higher is better. A constant prediction gets one over the number
+        of classes that occur. It is not adjusted for that.
+
+    References
+    ----------
+    .. [1] K. H. Brodersen, C. S. Ong, K. E. Stephan, J. M. Buhmann. The balanced accuracy and its
+       posterior distribution. ICPR, 2010.
+
+    Examples
+    --------
+    >>> from caveat.metrics import balanced_accuracy_score
+    >>> balanced_accuracy_score([0, 0, 0, 1], [[0.9, 0.1], [0.8, 0.2], [0.7, 0.3], [0.6, 0.4]])
+    0.5
+    """
+    data = labelled(y_true, probabilities, classes=classes, sample_weight=sample_weight)
+    right, true, _ = class_counts(data)
+    occurs = true > 0
+    return float(np.mean(right[occurs] / true[occurs]))
+
+
+def f1_score(
+    y_true: Any,
+    probabilities: Any,
+    *,
+    average: Literal["macro", "micro", "weighted", "binary"] = "macro",
+    classes: Any = None,
+    sample_weight: Any = None,
+) -> float:
+    r"""Harmonic mean of precision and recall.
+
+    For class :math:`k`, with the most probable class (the first of equals) as the predicted one,
+
+    .. math:: F_k = \frac{2\,TP_k}{2\,TP_k + FP_k + FN_k}
+
+    Parameters
+    ----------
+    y_true : array of shape (samples,)
+        The true classes.
+    probabilities : array of shape (samples, classes), or (samples,) for the second of two classes
+        Or a Categorical, whose members are averaged.
+    average : {"macro", "micro", "weighted", "binary"}, default="macro"
+        The mean over classes; the same from the summed counts (which is the accuracy); the mean
+        weighted by how often each class occurs; or only the second of two classes. A class that
+        neither occurs nor is predicted has no :math:`F_k` and is left out of means.
+    classes : sequence of labels, optional
+        The label of each class; by default those of the Categorical or frame, or 0, 1, ...
+    sample_weight : array of shape (samples,), optional
+        How often each sample counts.
+
+    Returns
+    -------
+    float
+        From 0 to 1 (all right); higher is better. NaN for ``average="binary"`` where the second
+        class neither occurs nor is predicted: 0/0, for which scikit-learn warns and returns 0.
+
+    References
+    ----------
+    .. [1] C. J. van Rijsbergen. Information Retrieval, 2nd edition. Butterworths, 1979.
+
+    Examples
+    --------
+    >>> from caveat.metrics import f1_score
+    >>> f1_score([0, 1, 1, 0], [0.2, 0.9, 0.4, 0.1], average="binary")
+    0.6666666666666666
+    """
+    option(average, "average", ("macro", "micro", "weighted", "binary"))
+    data = labelled(y_true, probabilities, classes=classes, sample_weight=sample_weight)
+    if average == "binary":
+        require_two_classes(data, 'f1_score with average="binary"')
+    return _f1(*class_counts(data), average)
+
+
+def _f1(right: FloatArray, true: FloatArray, found: FloatArray, average: str) -> float:
+    if average == "micro":
+        return float(right.sum() / true.sum())
+    if average == "binary":
+        right, true, found = right[1:], true[1:], found[1:]
+    defined = true + found > 0
+    if not defined.any():
+        return float("nan")
+    each = 2 * right[defined] / (true + found)[defined]
+    return float(np.average(each, weights=true[defined] if average == "weighted" else None))
+
+
+def matthews_correlation_score(
+    y_true: Any, probabilities: Any, *, classes: Any = None, sample_weight: Any = None
+) -> float:
+    r"""Correlation between the true and the predicted classes.
+
+    .. math:: \frac{TP \cdot TN - FP \cdot FN}{\sqrt{(TP+FP)(TP+FN)(TN+FP)(TN+FN)}}
+
+    for two classes. For :math:`K` of them, with :math:`t_k` samples of class :math:`k`,
+    :math:`p_k` predicted as it and :math:`c` right ones among :math:`N`,
+
+    .. math::
+        \frac{c N - \sum_k t_k p_k}{\sqrt{(N^2 - \sum_k p_k^2)(N^2 - \sum_k t_k^2)}}
+
+    which is the same for two. Predicted is the most probable class, the first of equals.
+
+    Parameters
+    ----------
+    y_true : array of shape (samples,)
+        The true classes.
+    probabilities : array of shape (samples, classes), or (samples,) for the second of two classes
+        Or a Categorical, whose members are averaged.
+    classes : sequence of labels, optional
+        The label of each class; by default those of the Categorical or frame, or 0, 1, ...
+    sample_weight : array of shape (samples,), optional
+        How often each sample counts.
+
+    Returns
+    -------
+    float
+        From -1 to 1 (all right), 0 for chance; higher is better. 0 where one class is predicted for
+        all samples (the limit of rare other predictions). NaN where only one class occurs: there is
+        nothing to correlate with. scikit-learn returns 0 in both cases.
+
+    References
+    ----------
+    .. [1] B. W. Matthews. Comparison of the predicted and observed secondary structure of T4 phage
+       lysozyme. Biochimica et Biophysica Acta, 405(2), 1975.
+    .. [2] J. Gorodkin. Comparing two K-category assignments by a K-category correlation
+       coefficient. Computational Biology and Chemistry, 28(5-6), 2004.
+
+    Examples
+    --------
+    >>> from caveat.metrics import matthews_correlation_score
+    >>> round(matthews_correlation_score([0, 1, 1, 0], [0.2, 0.9, 0.4, 0.1]), 4)
+    0.5774
+    """
+    data = labelled(y_true, probabilities, classes=classes, sample_weight=sample_weight)
+    return matthews(*class_counts(data))
+
+
+ENTRIES = [
+    Metric(
+        name="accuracy_score",
+        function=accuracy_score,
+        task="classification",
+        inputs=("probabilities",),
+        direction="higher",
+        range=(0.0, 1.0),
+        optimum=1.0,
+        locality="global",
+        proper=False,
+        says="The share of samples whose most probable class is the true one.",
+        cannot_see="How sure the model was; and with rare classes, whether it knows them at all.",
+        aliases=("accuracy",),
+    ),
+    Metric(
+        name="balanced_accuracy_score",
+        function=balanced_accuracy_score,
+        task="classification",
+        inputs=("probabilities",),
+        direction="higher",
+        range=(0.0, 1.0),
+        optimum=1.0,
+        locality="global",
+        proper=False,
+        says="The share of its samples that a class has recognised, averaged over the classes.",
+        cannot_see="How sure the model was; how many false alarms a rare class gets.",
+        aliases=("balanced_accuracy",),
+    ),
+    Metric(
+        name="f1_score",
+        function=f1_score,
+        task="classification",
+        inputs=("probabilities",),
+        direction="higher",
+        range=(0.0, 1.0),
+        optimum=1.0,
+        locality="global",
+        proper=False,
+        says="Whether a class is found where it is, and only there: precision and recall in one.",
+        cannot_see="How sure the model was; samples that rightly were not taken for the class.",
+        aliases=("f1",),
+    ),
+    Metric(
+        name="matthews_correlation_score",
+        function=matthews_correlation_score,
+        task="classification",
+        inputs=("probabilities",),
+        direction="higher",
+        range=(-1.0, 1.0),
+        optimum=1.0,
+        locality="global",
+        proper=False,
+        says="How strongly true and predicted classes go together; 0 is chance.",
+        cannot_see="How sure the model was; which kind of error it makes.",
+        aliases=("mcc",),
+    ),
+    *areas.ENTRIES,
+    *operating_points.ENTRIES,
+]

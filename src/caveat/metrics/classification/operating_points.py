@@ -1,0 +1,306 @@
+"""Two classes at one threshold: the best of one rate where the other must be met."""
+
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from ..._validation import FloatArray
+from ...exceptions import OptionError
+from .._core.confusion import matthews
+from .._core.roc import roc_points
+from .._core.two_classes import require_two_classes, second_class
+from .._entry import Metric
+from .._inputs import labelled
+
+__all__ = [
+    "OperatingPoint",
+    "operating_point",
+    "sensitivity_at_specificity_score",
+    "specificity_at_sensitivity_score",
+]
+
+# Above the rounding of sums of weights, far below any difference between two thresholds.
+_ROUNDING = 1e-12
+
+
+@dataclass(frozen=True)
+class OperatingPoint:
+    """One threshold for the probability of the second class, and what it gives.
+
+    Attributes
+    ----------
+    threshold : float
+        The second class is predicted where its probability is at least this; infinite where it is
+        best never predicted.
+    sensitivity : float
+        Share of the samples of the second class for which it is predicted.
+    specificity : float
+        Share of the samples of the first class for which it is predicted.
+    mcc : float
+        The Matthews correlation of true and predicted classes.
+    """
+
+    threshold: float
+    sensitivity: float
+    specificity: float
+    mcc: float
+
+
+def operating_point(
+    y_true: Any,
+    probabilities: Any,
+    *,
+    sensitivity: float | None = None,
+    specificity: float | None = None,
+    classes: Any = None,
+    sample_weight: Any = None,
+) -> OperatingPoint:
+    r"""Find the threshold with the best specificity at a sensitivity, or the reverse.
+
+    With :math:`\hat y_i(t) = [p_i \ge t]` and :math:`p` the probability of the second class,
+
+    .. math::
+        \text{sensitivity}(t) = \frac{\sum_i [p_i \ge t, y_i = 1]}{\sum_i [y_i = 1]}, \qquad
+        \text{specificity}(t) = \frac{\sum_i [p_i < t, y_i = 0]}{\sum_i [y_i = 0]}.
+
+    Among the thresholds with at least the sensitivity asked for, this is the one with the highest
+    specificity, and if several have it, with the highest sensitivity among these; and the same with
+    both words exchanged.
+
+    Parameters
+    ----------
+    y_true : array of shape (samples,)
+        The true classes; the second is the positive one.
+    probabilities : array of shape (samples,) for the second of two classes, or (samples, 2)
+        Or a Categorical of two classes, whose members are averaged.
+    sensitivity, specificity : float, optional
+        The rate that must be met, from 0 to 1; give one of the two.
+    classes : sequence of labels, optional
+        The label of each class; by default those of the Categorical or frame, or 0, 1.
+    sample_weight : array of shape (samples,), optional
+        How often each sample counts.
+
+    Returns
+    -------
+    OperatingPoint
+        ``threshold``, ``sensitivity``, ``specificity`` and ``mcc`` there. All NaN where only one
+        class occurs. The ``mcc`` is 0 where one class is predicted for all samples.
+
+    Notes
+    -----
+    Candidates are the distinct probabilities, and infinity. "At least" is meant, not "above", with
+    room for rounding (1e-12) in sums of weights. The threshold is chosen on the very samples it is
+    judged on; choose it on other data to know what to expect of it.
+
+    References
+    ----------
+    .. [1] T. Fawcett. An introduction to ROC analysis. Pattern Recognition Letters, 27(8), 2006.
+
+    Examples
+    --------
+    >>> from caveat.metrics import operating_point
+    >>> point = operating_point([0, 0, 1, 1, 1], [0.2, 0.5, 0.4, 0.7, 0.9], sensitivity=0.9)
+    >>> point.threshold, point.sensitivity, point.specificity, round(point.mcc, 4)
+    (0.4, 1.0, 0.5, 0.6124)
+    """
+    if (sensitivity is None) == (specificity is None):
+        raise OptionError(
+            "give sensitivity= or specificity=, one of the two; got "
+            f"{'neither' if sensitivity is None else 'both'}"
+        )
+    if specificity is None:
+        least = _rate(sensitivity, "sensitivity")
+    else:
+        least = _rate(specificity, "specificity")
+    data = labelled(y_true, probabilities, classes=classes, sample_weight=sample_weight)
+    require_two_classes(data, "a threshold")
+    threshold, false, true = roc_points(data.codes == 1, second_class(data), data.weight)
+    if not min(false[-1], true[-1]) > 0:
+        return OperatingPoint(*[float("nan")] * 4)
+    threshold, false, true = np.r_[np.inf, threshold], np.r_[0.0, false], np.r_[0.0, true]
+    place = (_at_sensitivity if specificity is None else _at_specificity)(false, true, least)
+    return _point(threshold[place], false[place], true[place], false[-1], true[-1])
+
+
+def _rate(value: Any, name: str) -> float:
+    if not isinstance(value, Real) or not 0 <= float(value) <= 1:
+        raise OptionError(f"{name} must be a number from 0 to 1; got {value!r}")
+    return float(value)
+
+
+def _at_sensitivity(false: FloatArray, true: FloatArray, least: float) -> int:
+    first = np.argmax(true / true[-1] >= least - _ROUNDING)
+    return int(np.searchsorted(false, false[first], side="right")) - 1
+
+
+def _at_specificity(false: FloatArray, true: FloatArray, least: float) -> int:
+    last = np.flatnonzero((false[-1] - false) / false[-1] >= least - _ROUNDING)[-1]
+    return int(np.searchsorted(true, true[last], side="left"))
+
+
+def _point(
+    threshold: float, false: float, true: float, negatives: float, positives: float
+) -> OperatingPoint:
+    """Return what follows from the false and true positives at a threshold."""
+    right = np.array([negatives - false, true])
+    found = np.array([right[0] + (positives - true), true + false])
+    return OperatingPoint(
+        threshold=float(threshold),
+        sensitivity=float(true / positives),
+        specificity=float(right[0] / negatives),
+        mcc=matthews(right, np.array([negatives, positives]), found),
+    )
+
+
+def specificity_at_sensitivity_score(
+    y_true: Any,
+    probabilities: Any,
+    *,
+    sensitivity: float = 0.8,
+    classes: Any = None,
+    sample_weight: Any = None,
+) -> float:
+    r"""Best specificity of a threshold whose sensitivity is high enough.
+
+    .. math:: \max_t \; \text{specificity}(t) \quad \text{where} \quad
+        \text{sensitivity}(t) \ge s
+
+    over all thresholds :math:`t`; see :func:`operating_point` for these and for the Matthews
+    correlation at that threshold.
+
+    Parameters
+    ----------
+    y_true : array of shape (samples,)
+        The true classes; the second is the positive one.
+    probabilities : array of shape (samples,) for the second of two classes, or (samples, 2)
+        Or a Categorical of two classes, whose members are averaged.
+    sensitivity : float, default=0.8
+        The sensitivity that must be met, from 0 to 1.
+    classes : sequence of labels, optional
+        The label of each class; by default those of the Categorical or frame, or 0, 1.
+    sample_weight : array of shape (samples,), optional
+        How often each sample counts.
+
+    Returns
+    -------
+    float
+        From 0 to 1; higher is better. NaN where only one class occurs.
+
+    Notes
+    -----
+    Between two thresholds nothing is interpolated: the
+    sensitivity at the threshold found may well be above the one asked for.
+
+    References
+    ----------
+    .. [1] T. Fawcett. An introduction to ROC analysis. Pattern Recognition Letters, 27(8), 2006.
+
+    Examples
+    --------
+    >>> from caveat.metrics import specificity_at_sensitivity_score
+    >>> y_true, probabilities = [0, 0, 1, 1, 1], [0.2, 0.5, 0.4, 0.7, 0.9]
+    >>> specificity_at_sensitivity_score(y_true, probabilities, sensitivity=0.6)
+    1.0
+    """
+    return operating_point(
+        y_true,
+        probabilities,
+        sensitivity=sensitivity,
+        classes=classes,
+        sample_weight=sample_weight,
+    ).specificity
+
+
+def sensitivity_at_specificity_score(
+    y_true: Any,
+    probabilities: Any,
+    *,
+    specificity: float = 0.8,
+    classes: Any = None,
+    sample_weight: Any = None,
+) -> float:
+    r"""Best sensitivity of a threshold whose specificity is high enough.
+
+    .. math:: \max_t \; \text{sensitivity}(t) \quad \text{where} \quad
+        \text{specificity}(t) \ge s
+
+    over all thresholds :math:`t`; see :func:`operating_point` for these and for the Matthews
+    correlation at that threshold.
+
+    Parameters
+    ----------
+    y_true : array of shape (samples,)
+        The true classes; the second is the positive one.
+    probabilities : array of shape (samples,) for the second of two classes, or (samples, 2)
+        Or a Categorical of two classes, whose members are averaged.
+    specificity : float, default=0.8
+        The specificity that must be met, from 0 to 1.
+    classes : sequence of labels, optional
+        The label of each class; by default those of the Categorical or frame, or 0, 1.
+    sample_weight : array of shape (samples,), optional
+        How often each sample counts.
+
+    Returns
+    -------
+    float
+        From 0 to 1; higher is better. NaN where only one class occurs.
+
+    Notes
+    -----
+    Between two thresholds nothing is interpolated: the
+    specificity at the threshold found may well be above the one asked for.
+
+    References
+    ----------
+    .. [1] T. Fawcett. An introduction to ROC analysis. Pattern Recognition Letters, 27(8), 2006.
+
+    Examples
+    --------
+    >>> from caveat.metrics import sensitivity_at_specificity_score
+    >>> y_true, probabilities = [0, 0, 1, 1, 1], [0.2, 0.5, 0.4, 0.7, 0.9]
+    >>> sensitivity_at_specificity_score(y_true, probabilities, specificity=0.5)
+    1.0
+    """
+    return operating_point(
+        y_true,
+        probabilities,
+        specificity=specificity,
+        classes=classes,
+        sample_weight=sample_weight,
+    ).sensitivity
+
+
+ENTRIES = [
+    Metric(
+        name="specificity_at_sensitivity_score",
+        function=specificity_at_sensitivity_score,
+        task="classification",
+        inputs=("probabilities",),
+        direction="higher",
+        range=(0.0, 1.0),
+        optimum=1.0,
+        locality="global",
+        proper=False,
+        says="How many of the first class are left in "
+        "peace by a threshold that finds enough of the second.",
+        cannot_see="Calibration, and every other threshold; how the threshold does on new data.",
+        aliases=("specificity_at_sensitivity",),
+    ),
+    Metric(
+        name="sensitivity_at_specificity_score",
+        function=sensitivity_at_specificity_score,
+        task="classification",
+        inputs=("probabilities",),
+        direction="higher",
+        range=(0.0, 1.0),
+        optimum=1.0,
+        locality="global",
+        proper=False,
+        says="How many of the second class are found by a "
+        "threshold that leaves enough of the first in peace.",
+        cannot_see="Calibration, and every other threshold; how the threshold does on new data.",
+        aliases=("sensitivity_at_specificity",),
+    ),
+]

@@ -1,0 +1,167 @@
+"""The expected calibration error of one class against the rest, under names of their own."""
+
+from functools import partial
+from typing import Any
+
+from .._entry import Metric
+from .calibration import expected_calibration_error, reliability_curve
+
+__all__ = ["classwise_calibration_error", "positive_calibration_error"]
+
+
+def classwise_calibration_error(
+    y_true: Any,
+    probabilities: Any,
+    *,
+    bins: int = 15,
+    norm: Any = 1,
+    binning: str = "equal-width",
+    classes: Any = None,
+    sample_weight: Any = None,
+) -> float:
+    r"""Calibration error of every class against the rest, averaged over the classes.
+
+    .. math:: \frac1K \sum_{k=1}^K \sum_{m=1}^M \frac{|B_{m,k}|}{N}
+       \bigl|\mathrm{acc}(B_{m,k}) - \mathrm{conf}(B_{m,k})\bigr|
+
+    over bins :math:`B_{m,k}` of :math:`p_k`, with its mean :math:`\mathrm{conf}` and the share
+    :math:`\mathrm{acc}` of class :math:`k`: `expected_calibration_error` with
+    ``kind="classwise"``. With equal counts it is the `adaptive_calibration_error`.
+
+    Parameters
+    ----------
+    y_true : array of shape (samples,)
+        The true classes: 0, 1, ... or the labels in ``classes``.
+    probabilities : array of shape (samples, classes) or (samples,), or Categorical
+        One dimension is the probability of the second of two classes.
+    bins : int, default=15
+    norm : {1, 2, "max"}, default=1
+        Within a class; the mean over classes is taken last.
+    binning : {"equal-width", "equal-count"}, default="equal-width"
+    classes : sequence of labels, optional
+    sample_weight : array of shape (samples,), optional
+
+    Returns
+    -------
+    float
+        From 0 (best) to 1.
+
+    References
+    ----------
+    .. [1] M. Kull et al. Beyond Temperature Scaling: Obtaining Well-Calibrated Multiclass
+       Probabilities with Dirichlet Calibration. NeurIPS 2019.
+
+    Examples
+    --------
+    >>> from caveat.metrics import classwise_calibration_error
+    >>> classwise_calibration_error([0, 1, 1, 1], [[0.75, 0.25], [0.75, 0.25], [0, 1], [0, 1]])
+    0.125
+    """
+    return expected_calibration_error(
+        y_true,
+        probabilities,
+        bins=bins,
+        kind="classwise",
+        norm=norm,
+        binning=binning,
+        classes=classes,
+        sample_weight=sample_weight,
+    )
+
+
+def positive_calibration_error(
+    y_true: Any,
+    probabilities: Any,
+    *,
+    bins: int = 15,
+    norm: Any = 1,
+    binning: str = "equal-width",
+    classes: Any = None,
+    sample_weight: Any = None,
+) -> float:
+    r"""Calibration error of the probability of the second of two classes.
+
+    .. math:: \sum_{m=1}^M \frac{|B_m|}{N}
+       \bigl|\mathrm{acc}(B_m) - \mathrm{conf}(B_m)\bigr|
+
+    over bins :math:`B_m` of :math:`p_1`, with its mean :math:`\mathrm{conf}` and the share
+    :math:`\mathrm{acc}` of the second class: `expected_calibration_error` with
+    ``kind="positive"``, which other libraries call binary ECE. The top label folds :math:`p_1` and
+    :math:`1 - p_1` into one, so the two readings differ.
+
+    Parameters
+    ----------
+    y_true : array of shape (samples,)
+        The true classes: 0 and 1, or the labels in ``classes``.
+    probabilities : array of shape (samples,) or (samples, 2), or Categorical
+        One dimension is the probability of the second class.
+    bins : int, default=15
+    norm : {1, 2, "max"}, default=1
+    binning : {"equal-width", "equal-count"}, default="equal-width"
+    classes : sequence of labels, optional
+    sample_weight : array of shape (samples,), optional
+
+    Returns
+    -------
+    float
+        From 0 (best) to 1.
+
+    References
+    ----------
+    .. [1] M. Pakdaman Naeini, G. Cooper, M. Hauskrecht. Obtaining Well Calibrated Probabilities
+       Using Bayesian Binning. AAAI 2015.
+
+    Examples
+    --------
+    >>> from caveat.metrics import positive_calibration_error
+    >>> positive_calibration_error([0, 1, 1, 1], [0.25, 0.25, 1.0, 1.0])
+    0.125
+    """
+    return expected_calibration_error(
+        y_true,
+        probabilities,
+        bins=bins,
+        kind="positive",
+        norm=norm,
+        binning=binning,
+        classes=classes,
+        sample_weight=sample_weight,
+    )
+
+
+ENTRIES = [
+    Metric(
+        name="classwise_calibration_error",
+        function=classwise_calibration_error,
+        task="classification",
+        inputs=("probabilities",),
+        direction="lower",
+        range=(0.0, 1.0),
+        optimum=0.0,
+        locality="local",
+        proper=False,
+        says="How far the probability of each class is from its frequency, on average over classes "
+        "and over bins of equal width of that probability.",
+        cannot_see="Subsets whose errors cancel within a bin; and with many classes, most "
+        "probabilities near 0 hide what happens to the others.",
+        aliases=("classwise_ece",),
+        curve=partial(reliability_curve, kind="classwise"),
+    ),
+    Metric(
+        name="positive_calibration_error",
+        function=positive_calibration_error,
+        task="classification",
+        inputs=("probabilities",),
+        direction="lower",
+        range=(0.0, 1.0),
+        optimum=0.0,
+        locality="local",
+        proper=False,
+        says="How far the probability of the second of two classes is from its frequency, on "
+        "average over bins of equal width of that probability.",
+        cannot_see="Subsets whose errors cancel within a bin: always predicting the base rate "
+        "gives 0.",
+        aliases=("binary_ece", "positive_ece"),
+        curve=partial(reliability_curve, kind="positive"),
+    ),
+]

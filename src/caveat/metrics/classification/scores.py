@@ -1,0 +1,229 @@
+"""Proper scores of class probabilities, and what the Brier score is made of."""
+
+from numbers import Real
+from typing import Any, Literal, overload
+
+import numpy as np
+
+from ..._validation import FloatArray
+from ...exceptions import OptionError
+from .._core.residuals import mean_of_squares, squares, true_probabilities
+from .._entry import Metric
+from .._inputs import average, labelled
+from . import brier_split
+from .brier_split import (
+    BrierDecomposition,
+    brier_calibration_error,
+    brier_decomposition,
+    brier_refinement_loss,
+)
+
+__all__ = [
+    "BrierDecomposition",
+    "brier_calibration_error",
+    "brier_decomposition",
+    "brier_loss",
+    "brier_refinement_loss",
+    "negative_log_likelihood_loss",
+]
+
+
+@overload
+def negative_log_likelihood_loss(
+    y_true: Any,
+    probabilities: Any,
+    *,
+    classes: Any = None,
+    eps: float = 0.0,
+    per_sample: Literal[False] = False,
+    sample_weight: Any = None,
+) -> float: ...
+@overload
+def negative_log_likelihood_loss(
+    y_true: Any,
+    probabilities: Any,
+    *,
+    classes: Any = None,
+    eps: float = 0.0,
+    per_sample: Literal[True],
+    sample_weight: Any = None,
+) -> FloatArray: ...
+def negative_log_likelihood_loss(
+    y_true: Any,
+    probabilities: Any,
+    *,
+    classes: Any = None,
+    eps: float = 0.0,
+    per_sample: bool = False,
+    sample_weight: Any = None,
+) -> float | FloatArray:
+    r"""Mean of minus the logarithm of the probability that the true class was given.
+
+    .. math:: -\frac{1}{N} \sum_{i=1}^{N} \log \max(p_{i, y_i}, \varepsilon)
+
+    in nats; divide by :math:`\log 2` for bits.
+
+    Parameters
+    ----------
+    y_true : array of shape (samples,)
+        The true classes.
+    probabilities : array of shape (samples, classes), or (samples,) for the second of two classes
+        Or a Categorical, whose members are averaged.
+    classes : sequence of labels, optional
+        The label of each class; by default those of the Categorical or frame, or 0, 1, ...
+    eps : float, default=0.0
+        The least probability of the true class that counts, from 0 up to but not including 1.
+        With 0, one true class of probability 0 makes the loss infinite: what was said to be
+        impossible happened. With ``eps`` such a sample costs :math:`-\log\varepsilon` instead
+        (36.04 for 2.2e-16, scikit-learn's choice in float64; 6.9 for 1e-3), so the loss then
+        depends on ``eps`` as much as on the predictions, and no longer punishes differences
+        below it. Other probabilities are not touched, and rows are not renormalised.
+    per_sample : bool, default=False
+        Return the loss of each sample, not weighted, instead of the mean.
+    sample_weight : array of shape (samples,), optional
+        How often each sample counts. A sample of weight 0 does not count, even if it is infinite.
+
+    Returns
+    -------
+    float, or ndarray of shape (samples,)
+        From 0 (the true class was certain) to infinity; lower is better. Strictly proper for
+        ``eps=0``.
+
+    References
+    ----------
+    .. [1] I. J. Good. Rational Decisions. Journal of the Royal Statistical Society B, 14(1), 1952.
+
+    Examples
+    --------
+    >>> from caveat.metrics import negative_log_likelihood_loss
+    >>> round(negative_log_likelihood_loss([0, 1], [[0.5, 0.5], [0.75, 0.25]]), 4)
+    1.0397
+    >>> negative_log_likelihood_loss([0, 1], [[0.5, 0.5], [1.0, 0.0]])
+    inf
+    >>> round(negative_log_likelihood_loss([0, 1], [[0.5, 0.5], [1.0, 0.0]], eps=1e-3), 4)
+    3.8005
+    """
+    least = _check_eps(eps)
+    data = labelled(y_true, probabilities, classes=classes, sample_weight=sample_weight)
+    values = _minus_log(true_probabilities(data), least)
+    return values if per_sample else average(values, data.weight)
+
+
+def _check_eps(eps: Any) -> float:
+    if not isinstance(eps, Real) or not 0 <= float(eps) < 1:
+        raise OptionError(f"eps must be a number from 0 up to but not including 1; got {eps!r}")
+    return float(eps)
+
+
+def _minus_log(probability: FloatArray, least: float) -> FloatArray:
+    if least > 0:
+        np.maximum(probability, least, out=probability)
+    with np.errstate(divide="ignore"):
+        logarithm = np.log(probability, out=probability)
+    return np.subtract(0.0, logarithm, out=logarithm)  # a negation would give -0.0
+
+
+@overload
+def brier_loss(
+    y_true: Any,
+    probabilities: Any,
+    *,
+    classes: Any = None,
+    per_sample: Literal[False] = False,
+    sample_weight: Any = None,
+) -> float: ...
+@overload
+def brier_loss(
+    y_true: Any,
+    probabilities: Any,
+    *,
+    classes: Any = None,
+    per_sample: Literal[True],
+    sample_weight: Any = None,
+) -> FloatArray: ...
+def brier_loss(
+    y_true: Any,
+    probabilities: Any,
+    *,
+    classes: Any = None,
+    per_sample: bool = False,
+    sample_weight: Any = None,
+) -> float | FloatArray:
+    r"""Mean squared distance between the probabilities and what happened (Brier score).
+
+    .. math:: \frac{1}{N} \sum_{i=1}^{N} \sum_{k=1}^{K} (p_{ik} - [y_i = k])^2
+
+    Parameters
+    ----------
+    y_true : array of shape (samples,)
+        The true classes.
+    probabilities : array of shape (samples, classes), or (samples,) for the second of two classes
+        Or a Categorical, whose members are averaged.
+    classes : sequence of labels, optional
+        The label of each class; by default those of the Categorical or frame, or 0, 1, ...
+    per_sample : bool, default=False
+        Return the loss of each sample, not weighted, instead of the mean.
+    sample_weight : array of shape (samples,), optional
+        How often each sample counts.
+
+    Returns
+    -------
+    float, or ndarray of shape (samples,)
+        From 0 (the true class was certain) to 2 (a wrong one was); lower is better. Strictly
+        proper.
+
+    Notes
+    -----
+    The sum is over all classes, as in Brier's paper, for two classes too. scikit-learn's
+    ``brier_score_loss`` halves it for two classes, and only for two, unless told otherwise.
+
+    References
+    ----------
+    .. [1] G. W. Brier. Verification of Forecasts Expressed in Terms of Probability. Monthly
+       Weather Review, 78(1), 1950.
+
+    Examples
+    --------
+    >>> from caveat.metrics import brier_loss
+    >>> brier_loss([0, 1], [[0.5, 0.5], [0.75, 0.25]])
+    0.8125
+    >>> brier_loss([0, 1], [[0.5, 0.5], [0.75, 0.25]], per_sample=True)
+    array([0.5  , 1.125])
+    """
+    data = labelled(y_true, probabilities, classes=classes, sample_weight=sample_weight)
+    return squares(data) if per_sample else mean_of_squares(data)
+
+
+ENTRIES = [
+    Metric(
+        name="negative_log_likelihood_loss",
+        function=negative_log_likelihood_loss,
+        task="classification",
+        inputs=("probabilities",),
+        direction="lower",
+        range=(0.0, np.inf),
+        optimum=0.0,
+        locality="global",
+        proper=True,
+        says="How surprising the true classes were under the predicted probabilities, in nats.",
+        cannot_see="Whether a bad value comes from poor calibration or poor discrimination; one "
+        "true class of tiny probability can outweigh all other samples.",
+        aliases=("nll", "log_loss", "cross_entropy"),
+    ),
+    Metric(
+        name="brier_loss",
+        function=brier_loss,
+        task="classification",
+        inputs=("probabilities",),
+        direction="lower",
+        range=(0.0, 2.0),
+        optimum=0.0,
+        locality="global",
+        proper=True,
+        says="How far, squared, the predicted probabilities are from what happened.",
+        cannot_see="Whether a bad value comes from poor calibration or poor discrimination; with "
+        "rare classes a forecast that ignores them scores well.",
+        aliases=("brier",),
+    ),
+    *brier_split.ENTRIES,
+]

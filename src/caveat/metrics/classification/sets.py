@@ -1,0 +1,192 @@
+"""Sets of classes: how often they hold the true class, and how large they are."""
+
+from typing import Any, Literal, overload
+
+import numpy as np
+
+from ..._validation import FloatArray
+from ...predictions import PredictionSet
+from .._entry import Metric
+from .._inputs import average, check_length, codes_of, weights
+
+__all__ = ["mean_set_size", "set_coverage"]
+
+
+@overload
+def set_coverage(
+    y_true: Any,
+    membership: Any,
+    *,
+    classes: Any = None,
+    per_sample: Literal[False] = False,
+    sample_weight: Any = None,
+) -> float: ...
+@overload
+def set_coverage(
+    y_true: Any,
+    membership: Any,
+    *,
+    classes: Any = None,
+    per_sample: Literal[True],
+    sample_weight: Any = None,
+) -> FloatArray: ...
+def set_coverage(
+    y_true: Any,
+    membership: Any,
+    *,
+    classes: Any = None,
+    per_sample: bool = False,
+    sample_weight: Any = None,
+) -> float | FloatArray:
+    r"""Share of samples whose set of classes holds the true one.
+
+    .. math:: \frac{1}{N} \sum_{i=1}^{N} [y_i \in S_i]
+
+    Parameters
+    ----------
+    y_true : array of shape (samples,)
+        The true classes.
+    membership : array of bool of shape (samples, classes), or PredictionSet
+        Whether each class is in the set of the sample. A set may be empty.
+    classes : sequence of labels, optional
+        The label of each class; by default those of the PredictionSet or frame, or 0, 1, ...
+    per_sample : bool, default=False
+        Return 1.0 or 0.0 for each sample instead of the share.
+    sample_weight : array of shape (samples,), optional
+        How often each sample counts.
+
+    Returns
+    -------
+    float, or ndarray of shape (samples,)
+        From 0 to 1. Neither higher nor lower is better: it should be the nominal coverage that the
+        sets were made for.
+
+    References
+    ----------
+    .. [1] A. N. Angelopoulos, S. Bates. A Gentle Introduction to Conformal Prediction and
+       Distribution-Free Uncertainty Quantification. arXiv:2107.07511, 2021.
+
+    Examples
+    --------
+    >>> from caveat.metrics import set_coverage
+    >>> set_coverage([0, 1, 2, 1], [[1, 0, 0], [1, 1, 0], [1, 1, 0], [0, 1, 1]])
+    0.75
+    """
+    codes, sets, weight = _read(y_true, membership, classes, sample_weight)
+    covered = sets[np.arange(len(sets)), codes].astype(np.float64)
+    return covered if per_sample else average(covered, weight)
+
+
+@overload
+def mean_set_size(
+    y_true: Any,
+    membership: Any,
+    *,
+    classes: Any = None,
+    per_sample: Literal[False] = False,
+    sample_weight: Any = None,
+) -> float: ...
+@overload
+def mean_set_size(
+    y_true: Any,
+    membership: Any,
+    *,
+    classes: Any = None,
+    per_sample: Literal[True],
+    sample_weight: Any = None,
+) -> FloatArray: ...
+def mean_set_size(
+    y_true: Any,
+    membership: Any,
+    *,
+    classes: Any = None,
+    per_sample: bool = False,
+    sample_weight: Any = None,
+) -> float | FloatArray:
+    r"""Mean number of classes in a set.
+
+    .. math:: \frac{1}{N} \sum_{i=1}^{N} |S_i|
+
+    Parameters
+    ----------
+    y_true : array of shape (samples,)
+        The true classes. The size does not depend on them; they are checked all the same, so that
+        this is called like any other metric.
+    membership : array of bool of shape (samples, classes), or PredictionSet
+        Whether each class is in the set of the sample. An empty set has size 0.
+    classes : sequence of labels, optional
+        The label of each class; by default those of the PredictionSet or frame, or 0, 1, ...
+    per_sample : bool, default=False
+        Return the size of each set instead of the mean.
+    sample_weight : array of shape (samples,), optional
+        How often each sample counts.
+
+    Returns
+    -------
+    float, or ndarray of shape (samples,)
+        From 0 to the number of classes; lower is better among sets of the same coverage.
+
+    References
+    ----------
+    .. [1] A. N. Angelopoulos, S. Bates. A Gentle Introduction to Conformal Prediction and
+       Distribution-Free Uncertainty Quantification. arXiv:2107.07511, 2021.
+
+    Examples
+    --------
+    >>> from caveat.metrics import mean_set_size
+    >>> mean_set_size([0, 1, 2, 1], [[1, 0, 0], [1, 1, 0], [1, 1, 0], [0, 1, 1]])
+    1.75
+    """
+    _, sets, weight = _read(y_true, membership, classes, sample_weight)
+    sizes = np.count_nonzero(sets, axis=1).astype(np.float64)
+    return sizes if per_sample else average(sizes, weight)
+
+
+def _read(
+    y_true: Any, membership: Any, classes: Any, sample_weight: Any
+) -> tuple[np.ndarray, np.ndarray, FloatArray | None]:
+    """Return true classes as positions, membership and weights, checked."""
+    if not isinstance(membership, PredictionSet):
+        # Its checks are the ones wanted here; the nominal coverage plays no part.
+        sets = PredictionSet(membership, coverage=0.5, classes=classes)
+    elif classes is None:
+        sets = membership
+    else:
+        sets = PredictionSet(membership.membership, coverage=membership.coverage, classes=classes)
+    numbered = np.array_equal(sets.classes, np.arange(len(sets.classes)))
+    codes = codes_of(y_true, sets.classes, named=not numbered)
+    check_length(codes, len(sets), "y_true", "membership")
+    return codes, sets.membership, weights(sample_weight, len(sets))
+
+
+ENTRIES = [
+    Metric(
+        name="set_coverage",
+        function=set_coverage,
+        task="classification",
+        inputs=("membership",),
+        direction="target",
+        range=(0.0, 1.0),
+        optimum=None,
+        locality="global",
+        proper=False,
+        says="How often the set of classes holds the true one; it should be as often as promised.",
+        cannot_see="How large the sets are: all classes for everyone always cover; and whether "
+        "some classes or groups are covered less than others.",
+    ),
+    Metric(
+        name="mean_set_size",
+        function=mean_set_size,
+        task="classification",
+        inputs=("membership",),
+        direction="lower",
+        range=(0.0, np.inf),
+        optimum=None,
+        locality="global",
+        proper=False,
+        says="How many classes a set leaves open on average; fewer are more useful at the same "
+        "coverage.",
+        cannot_see="Whether the true class is in the set: empty sets are the smallest.",
+        aliases=("set_size",),
+    ),
+]

@@ -1,0 +1,229 @@
+"""What is read off the confidence curve: its area above the oracle's, its drop, its steadiness."""
+
+from typing import Any
+
+import numpy as np
+
+from .._entry import Metric
+from .confidence import Aggregate, confidence_curve, confidence_oracle_curve, remaining_error
+
+__all__ = ["confidence_oracle_area_error", "decrease_ratio_score", "error_drop_score"]
+
+# Two means that are equal on paper differ by the rounding of their sums, which stays below this.
+_ROUNDING = 1e-12
+
+
+def confidence_oracle_area_error(
+    error: Any,
+    uncertainty: Any,
+    *,
+    points: int = 100,
+    aggregate: Aggregate = "mean",
+    sample_weight: Any = None,
+) -> float:
+    r"""Area between the confidence curve and the oracle's (AUCO).
+
+    .. math:: \sum_{j=0}^{q-1} \left(h_j - h_j^{\mathrm{oracle}}\right)
+
+    Parameters
+    ----------
+    error : array of shape (samples,)
+        What each prediction is off by, not negative.
+    uncertainty : array of shape (samples,)
+        Any measure of it; only its order counts.
+    points : int, default=100
+        How many points :math:`q` the curves have; the sum grows with it.
+    aggregate : {"mean", "root_mean_square"}, default="mean"
+        How the errors of a set become one number.
+    sample_weight : array of shape (samples,), optional
+        How often each sample counts.
+
+    Returns
+    -------
+    float
+        From 0 (as good an order as that of the errors themselves) upwards, in the unit of the
+        error; lower is better. 0 for a single sample.
+
+    Notes
+    -----
+    The sum over the points, as in the paper: with 100 points it is 100 times the mean difference.
+    Ties count with their expected value over all orders, so the order of the rows does not matter.
+
+    References
+    ----------
+    .. [1] G. Scalia, C. A. Grambow, B. Pernici, Y.-P. Li, W. H. Green. Evaluating Scalable
+       Uncertainty Estimation Methods for Deep Learning-Based Molecular Property Prediction.
+       Journal of Chemical Information and Modeling, 60(6), 2020.
+    .. [2] E. Ilg et al. Uncertainty Estimates and Multi-Hypotheses Networks for Optical Flow. ECCV,
+       2018.
+
+    Examples
+    --------
+    >>> from caveat.metrics import confidence_oracle_area_error
+    >>> confidence_oracle_area_error([1.0, 2.0, 3.0, 6.0], [0.1, 0.3, 0.2, 0.4], points=4)
+    0.5
+    """
+    curve = confidence_oracle_curve(
+        error, uncertainty, points=points, aggregate=aggregate, sample_weight=sample_weight
+    )
+    return float(curve.error.sum())
+
+
+def error_drop_score(
+    error: Any,
+    uncertainty: Any,
+    *,
+    points: int = 100,
+    aggregate: Aggregate = "mean",
+    sample_weight: Any = None,
+) -> float:
+    r"""How many times lower the error of the most certain samples is than that of all.
+
+    .. math:: h_0 / h_{q-1}
+
+    the first point of the confidence curve over its last.
+
+    Parameters
+    ----------
+    error : array of shape (samples,)
+        What each prediction is off by, not negative.
+    uncertainty : array of shape (samples,)
+        Any measure of it; only its order counts.
+    points : int, default=100
+        How many points :math:`q` the curve has; the last keeps :math:`1/q` of the samples.
+    aggregate : {"mean", "root_mean_square"}, default="mean"
+        How the errors of a set become one number.
+    sample_weight : array of shape (samples,), optional
+        How often each sample counts.
+
+    Returns
+    -------
+    float
+        Above 0; 1 if the uncertainty says nothing, as for a single sample; higher is better.
+        Infinite if the most certain samples have no error at all, NaN if no sample has.
+
+    References
+    ----------
+    .. [1] G. Scalia, C. A. Grambow, B. Pernici, Y.-P. Li, W. H. Green. Evaluating Scalable
+       Uncertainty Estimation Methods for Deep Learning-Based Molecular Property Prediction.
+       Journal of Chemical Information and Modeling, 60(6), 2020.
+
+    Examples
+    --------
+    >>> from caveat.metrics import error_drop_score
+    >>> error_drop_score([1.0, 2.0, 3.0, 6.0], [0.1, 0.3, 0.2, 0.4], points=4)
+    3.0
+    """
+    first, *_, last = remaining_error(error, uncertainty, points, aggregate, sample_weight)
+    if last > 0:
+        return float(first / last)
+    return float("inf" if first > 0 else "nan")
+
+
+def decrease_ratio_score(
+    error: Any,
+    uncertainty: Any,
+    *,
+    points: int = 100,
+    aggregate: Aggregate = "mean",
+    sample_weight: Any = None,
+) -> float:
+    r"""Share of the steps along the confidence curve in which it does not rise.
+
+    .. math:: \frac{1}{q - 1} \left|\left\{ j < q - 1 : h_j \ge h_{j+1} \right\}\right|
+
+    It tells how noisy the curve is, and belongs beside a measure of how low it is.
+
+    Parameters
+    ----------
+    error : array of shape (samples,)
+        What each prediction is off by, not negative.
+    uncertainty : array of shape (samples,)
+        Any measure of it; only its order counts.
+    points : int, default=100
+        How many points :math:`q` the curve has; there are :math:`q - 1` steps.
+    aggregate : {"mean", "root_mean_square"}, default="mean"
+        How the errors of a set become one number.
+    sample_weight : array of shape (samples,), optional
+        How often each sample counts.
+
+    Returns
+    -------
+    float
+        From 0 to 1 (the curve never rises); higher is better. A constant uncertainty, or a single
+        sample, has a flat curve and gets 1.
+
+    Notes
+    -----
+    100 points make 99 comparisons. The paper numbers its points from 1 to 99 but still divides by
+    99, with which its own value of 1.0 could not be reached; its first point is the error of all.
+    Two points that differ by no more than rounding (one part in 10^12) are equal.
+
+    References
+    ----------
+    .. [1] G. Scalia, C. A. Grambow, B. Pernici, Y.-P. Li, W. H. Green. Evaluating Scalable
+       Uncertainty Estimation Methods for Deep Learning-Based Molecular Property Prediction.
+       Journal of Chemical Information and Modeling, 60(6), 2020.
+
+    Examples
+    --------
+    >>> from caveat.metrics import decrease_ratio_score
+    >>> decrease_ratio_score([2.0, 1.0, 3.0, 6.0], [0.1, 0.2, 0.3, 0.4], points=4)
+    0.6666666666666666
+    """
+    curve = remaining_error(error, uncertainty, points, aggregate, sample_weight)
+    return float(np.mean(curve[1:] <= curve[:-1] * (1 + _ROUNDING)))
+
+
+ENTRIES = [
+    Metric(
+        name="confidence_oracle_area_error",
+        function=confidence_oracle_area_error,
+        task="ranking",
+        inputs=("uncertainty",),
+        direction="lower",
+        range=(0.0, float("inf")),
+        optimum=0.0,
+        locality="local",
+        proper=False,
+        says="How much error is kept because the most uncertain samples are not those with the "
+        "largest errors.",
+        cannot_see="Calibration: any increasing transformation of the uncertainty gives the same "
+        "value. It has the unit of the error, so models with larger errors tend to larger values.",
+        aliases=("auco",),
+        curve=confidence_oracle_curve,
+    ),
+    Metric(
+        name="error_drop_score",
+        function=error_drop_score,
+        task="ranking",
+        inputs=("uncertainty",),
+        direction="higher",
+        range=(0.0, float("inf")),
+        optimum=None,
+        locality="local",
+        proper=False,
+        says="How many times lower the error is for the most certain percent of the samples than "
+        "for all of them.",
+        cannot_see="Everything between the two ends of the confidence curve; calibration; and with "
+        "few samples its last percent is hardly more than one of them.",
+        aliases=("error_drop",),
+        curve=confidence_curve,
+    ),
+    Metric(
+        name="decrease_ratio_score",
+        function=decrease_ratio_score,
+        task="ranking",
+        inputs=("uncertainty",),
+        direction="higher",
+        range=(0.0, 1.0),
+        optimum=1.0,
+        locality="local",
+        proper=False,
+        says="How steadily the error falls as more of the most uncertain samples are removed.",
+        cannot_see="How far the error falls: a constant uncertainty, whose curve is flat, gets the "
+        "best value.",
+        aliases=("decrease_ratio",),
+        curve=confidence_curve,
+    ),
+]

@@ -1,0 +1,277 @@
+"""What it costs to accept more and more uncertain predictions."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from ..._validation import FloatArray
+from .._core.rank_correlation import rank_correlation
+from .._core.risk_coverage import accepted, area, weighted_area
+from .._entry import Metric
+from ._checked import ranked
+
+__all__ = [
+    "RiskCoverageCurve",
+    "area_under_risk_coverage_error",
+    "error_uncertainty_correlation",
+    "excess_area_under_risk_coverage_error",
+    "risk_coverage_curve",
+]
+
+
+@dataclass(frozen=True)
+class RiskCoverageCurve:
+    """The error of the accepted samples against their share.
+
+    Attributes
+    ----------
+    coverage : ndarray of shape (thresholds,)
+        The share of samples (of their weight) whose uncertainty is at most the threshold.
+    risk : ndarray of shape (thresholds,)
+        The mean error of these.
+    threshold : ndarray of shape (thresholds,)
+        The distinct uncertainties, increasing.
+    """
+
+    coverage: FloatArray
+    risk: FloatArray
+    threshold: FloatArray
+
+
+def risk_coverage_curve(
+    error: Any, uncertainty: Any, *, sample_weight: Any = None
+) -> RiskCoverageCurve:
+    r"""Mean error of the accepted samples, for each threshold on the uncertainty.
+
+    .. math:: c(t) = \frac{1}{n} |\{i : u_i \le t\}|, \qquad
+              r(t) = \frac{\sum_{u_i \le t} e_i}{|\{i : u_i \le t\}|}
+
+    Parameters
+    ----------
+    error : array of shape (samples,)
+        What each prediction is off by, not negative; 0 for right and 1 for wrong gives the error
+        rate.
+    uncertainty : array of shape (samples,)
+        Any measure of it; only its order counts.
+    sample_weight : array of shape (samples,), optional
+        How often each sample counts.
+
+    Returns
+    -------
+    RiskCoverageCurve
+        ``coverage``, ``risk`` and ``threshold``, one entry for each distinct uncertainty: samples
+        that are equally uncertain are accepted together.
+
+    References
+    ----------
+    .. [1] R. El-Yaniv, Y. Wiener. On the Foundations of Noise-free Selective Classification.
+       Journal of Machine Learning Research, 11, 2010.
+
+    Examples
+    --------
+    >>> from caveat.metrics import risk_coverage_curve
+    >>> curve = risk_coverage_curve([0, 1, 0, 1], [0.1, 0.2, 0.2, 0.4])
+    >>> curve.coverage
+    array([0.25, 0.75, 1.  ])
+    >>> curve.risk
+    array([0.        , 0.33333333, 0.5       ])
+    """
+    threshold, mass, loss = accepted(*ranked(error, uncertainty, sample_weight))
+    return RiskCoverageCurve(mass / mass[-1], loss / mass, threshold)
+
+
+def area_under_risk_coverage_error(
+    error: Any, uncertainty: Any, *, sample_weight: Any = None
+) -> float:
+    r"""Mean error of the k least uncertain samples, averaged over k (AURC).
+
+    .. math:: \frac{1}{n} \sum_{k=1}^{n} \frac{1}{k} \sum_{i=1}^{k} e_{(i)}
+
+    with the errors in the order of increasing uncertainty.
+
+    Parameters
+    ----------
+    error : array of shape (samples,)
+        What each prediction is off by, not negative; 0 for right and 1 for wrong is the usual
+        choice.
+    uncertainty : array of shape (samples,)
+        Any measure of it; only its order counts.
+    sample_weight : array of shape (samples,), optional
+        How often each sample counts. Their sum is the number of samples :math:`n`, so weights that
+        are no counts should average to 1, not sum to 1.
+
+    Returns
+    -------
+    float
+        From 0 (no errors) upwards, in the unit of the error; lower is better. With a constant
+        uncertainty, or a single sample, the mean error.
+
+    Notes
+    -----
+    Of samples with equal uncertainty the sum is its expected value over all their orders, so the
+    order of the rows does not matter. The mean over :math:`k` is the definition of the paper; the
+    trapezoidal rule, which other libraries use, leaves out half of the first and of the last term.
+    Weights that are not whole numbers go into the same formula through harmonic numbers of
+    fractions, :math:`\sum_{k=a+1}^{b} 1/k = \psi(b + 1) - \psi(a + 1)`.
+
+    References
+    ----------
+    .. [1] Y. Geifman, G. Uziel, R. El-Yaniv. Bias-Reduced Uncertainty Estimation for Deep Neural
+       Classifiers. ICLR, 2019.
+
+    Examples
+    --------
+    >>> from caveat.metrics import area_under_risk_coverage_error
+    >>> area_under_risk_coverage_error([0, 0, 1, 1], [0.1, 0.2, 0.3, 0.4])
+    0.20833333333333331
+    """
+    errors, spread, weight = ranked(error, uncertainty, sample_weight)
+    return _area(errors, spread, weight)
+
+
+def excess_area_under_risk_coverage_error(
+    error: Any, uncertainty: Any, *, sample_weight: Any = None
+) -> float:
+    r"""Area under the risk-coverage curve beyond that of the best order (E-AURC).
+
+    .. math:: \mathrm{AURC}(e, u) - \mathrm{AURC}(e, e)
+
+    The error of the model itself is taken out, so that uncertainties of different models can be
+    compared.
+
+    Parameters
+    ----------
+    error : array of shape (samples,)
+        What each prediction is off by, not negative; 0 for right and 1 for wrong is the usual
+        choice.
+    uncertainty : array of shape (samples,)
+        Any measure of it; only its order counts.
+    sample_weight : array of shape (samples,), optional
+        How often each sample counts; see `area_under_risk_coverage_error`.
+
+    Returns
+    -------
+    float
+        From 0 (as good an order as that of the errors themselves) upwards; lower is better. 0 for
+        a single sample. What rounding puts below 0 is 0.
+
+    Notes
+    -----
+    The best area is that of these very errors in increasing order. The paper approximates it, for
+    an error rate :math:`r` of many samples, by :math:`r + (1 - r) \ln(1 - r)`.
+
+    References
+    ----------
+    .. [1] Y. Geifman, G. Uziel, R. El-Yaniv. Bias-Reduced Uncertainty Estimation for Deep Neural
+       Classifiers. ICLR, 2019.
+
+    Examples
+    --------
+    >>> from caveat.metrics import excess_area_under_risk_coverage_error
+    >>> excess_area_under_risk_coverage_error([0, 0, 1, 1], [0.1, 0.2, 0.3, 0.4])
+    0.0
+    >>> round(excess_area_under_risk_coverage_error([1, 0, 0, 1], [0.1, 0.2, 0.3, 0.4]), 4)
+    0.375
+    """
+    errors, spread, weight = ranked(error, uncertainty, sample_weight)
+    return max(0.0, _area(errors, spread, weight) - _area(errors, errors, weight))
+
+
+def error_uncertainty_correlation(
+    error: Any, uncertainty: Any, *, sample_weight: Any = None
+) -> float:
+    r"""Spearman's rank correlation of error and uncertainty.
+
+    .. math:: \frac{\operatorname{cov}(R_e, R_u)}{\sigma(R_e)\, \sigma(R_u)}
+
+    with the ranks :math:`R`; equal values share the mean of their ranks.
+
+    Parameters
+    ----------
+    error : array of shape (samples,)
+        What each prediction is off by, not negative.
+    uncertainty : array of shape (samples,)
+        Any measure of it; only its order counts.
+    sample_weight : array of shape (samples,), optional
+        How often each sample counts.
+
+    Returns
+    -------
+    float
+        From -1 to 1 (the same order); higher is better. NaN where all errors or all uncertainties
+        are equal, as for a single sample: there is no order to compare.
+
+    Notes
+    -----
+    Even the true standard deviation of every prediction is far from 1: an error is one draw from
+    its distribution. Compare values on the same data only.
+
+    References
+    ----------
+    .. [1] C. Spearman. The Proof and Measurement of Association between Two Things. American
+       Journal of Psychology, 15(1), 1904.
+
+    Examples
+    --------
+    >>> from caveat.metrics import error_uncertainty_correlation
+    >>> round(error_uncertainty_correlation([1.0, 2.0, 3.0, 6.0], [0.1, 0.3, 0.2, 0.4]), 4)
+    0.8
+    """
+    return rank_correlation(*ranked(error, uncertainty, sample_weight))
+
+
+def _area(error: FloatArray, uncertainty: FloatArray, weight: FloatArray | None) -> float:
+    _, mass, loss = accepted(error, uncertainty, weight)
+    return area(mass, loss) if weight is None else weighted_area(mass, loss)
+
+
+ENTRIES = [
+    Metric(
+        name="area_under_risk_coverage_error",
+        function=area_under_risk_coverage_error,
+        task="ranking",
+        inputs=("uncertainty",),
+        direction="lower",
+        range=(0.0, float("inf")),
+        optimum=0.0,
+        locality="local",
+        proper=False,
+        says="How large the error of the accepted predictions is, averaged over how many of the "
+        "least uncertain are accepted.",
+        cannot_see="Calibration; and whether it is low because the uncertainty orders well or "
+        "because the model makes few errors.",
+        aliases=("aurc",),
+        curve=risk_coverage_curve,
+    ),
+    Metric(
+        name="excess_area_under_risk_coverage_error",
+        function=excess_area_under_risk_coverage_error,
+        task="ranking",
+        inputs=("uncertainty",),
+        direction="lower",
+        range=(0.0, float("inf")),
+        optimum=0.0,
+        locality="local",
+        proper=False,
+        says="How much of the error of accepted predictions is due to the order of the "
+        "uncertainties alone.",
+        cannot_see="Calibration: any increasing transformation of the uncertainty gives the same "
+        "value; the model's own error.",
+        aliases=("e_aurc",),
+        curve=risk_coverage_curve,
+    ),
+    Metric(
+        name="error_uncertainty_correlation",
+        function=error_uncertainty_correlation,
+        task="ranking",
+        inputs=("uncertainty",),
+        direction="higher",
+        range=(-1.0, 1.0),
+        optimum=1.0,
+        locality="global",
+        proper=False,
+        says="How much the order of the uncertainties resembles the order of the errors.",
+        cannot_see="Calibration; how large the errors are; and which part of the order is wrong, "
+        "the certain or the uncertain end.",
+        aliases=("spearman",),
+    ),
+]

@@ -1,0 +1,47 @@
+"""The table of all metrics: what each takes, says and cannot see."""
+
+from typing import Any
+
+from .._registry import Registry
+from ..exceptions import UnknownNameError
+from . import classification, ranking, regression
+from ._entry import Metric
+
+
+class MetricRegistry(Registry[Metric]):
+    """Metrics by full name or alias; an alias that two tasks share asks for the task."""
+
+    def get(self, name: str, default: Any = None, *, task: str | None = None) -> Any:
+        """Return the metric of this name, or ``default`` if there is none.
+
+        Parameters
+        ----------
+        name : str
+            A full name or an alias.
+        default : object, default=None
+        task : str, optional
+            Only metrics of this task: "classification", "regression", "ranking" or "detection".
+        """
+        try:
+            found = [entry for entry in self.find(name) if task in (None, entry.task)]
+        except UnknownNameError:
+            return default
+        if len(found) > 1:
+            raise _ambiguous(name, found)
+        return found[0] if found else default
+
+    def __getitem__(self, name: str) -> Metric:
+        found = self.find(name)
+        if len(found) > 1:
+            raise _ambiguous(name, found)
+        return found[0]
+
+
+def _ambiguous(name: str, found: list[Metric]) -> UnknownNameError:
+    meanings = " and ".join(f"{entry.name} ({entry.task})" for entry in found)
+    return UnknownNameError(
+        f"{name!r} is short for {meanings}; say which: METRICS.get({name!r}, task={found[0].task!r})"
+    )
+
+
+METRICS = MetricRegistry("metric", [*classification.ENTRIES, *regression.ENTRIES, *ranking.ENTRIES])

@@ -1,0 +1,156 @@
+"""What regression metrics take, and the one pass over it."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..._blocks import row_blocks
+from ..._validation import (
+    FloatArray,
+    as_floats,
+    check_finite,
+    check_no_nan,
+    check_not_negative,
+    check_ordered,
+    check_same_shape,
+)
+from ...exceptions import InvalidValueError, ShapeError
+from .._inputs import scale, vector, weights
+
+_MEMBER_AXES = ("member", "sample")
+_NEGATIVE = "variances cannot be negative; square standard deviations first"
+
+
+class Points(NamedTuple):
+    """True values beside one number for each."""
+
+    y: FloatArray
+    point: FloatArray
+    weight: FloatArray | None
+
+
+class Gaussians(NamedTuple):
+    """True values beside means and variances: (samples,), or (members, samples) for a mixture."""
+
+    y: FloatArray
+    mean: FloatArray
+    variance: FloatArray
+    weight: FloatArray | None
+
+
+class Intervals(NamedTuple):
+    """True values beside lower and upper ends, which may be infinite."""
+
+    y: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+    weight: FloatArray | None
+
+
+def points(y_true: Any, value: Any, sample_weight: Any, name: str = "mean") -> Points:
+    """Pair true values with points."""
+    y = vector(y_true, "y_true")
+    point = vector(value, name, length=len(y))
+    return Points(y, point, weights(sample_weight, len(y)))
+
+
+def gaussians(
+    y_true: Any, mean: Any, variance: Any, sample_weight: Any, *, density: bool = False
+) -> Gaussians:
+    """Pair true values with means and variances, which may be 0 unless a density is needed."""
+    y, point, weight = points(y_true, mean, sample_weight)
+    if density:
+        return Gaussians(y, point, scale(variance, "variance", len(y)), weight)
+    return Gaussians(y, point, variances(variance, len(y)), weight)
+
+
+def variances(variance: Any, length: int) -> FloatArray:
+    """Return variances that are not negative, (samples,)."""
+    spread = vector(variance, "variance", length=length)
+    check_not_negative(spread, "variance", ("sample",), _NEGATIVE)
+    return spread
+
+
+def mixtures(
+    y_true: Any, means: Any, spreads: Any, sample_weight: Any, *, density: bool
+) -> Gaussians:
+    """Pair true values with the means and variances of members, (members, samples)."""
+    y = vector(y_true, "y_true")
+    mean = member_array(means, "means", len(y))
+    variance = member_array(spreads, "variances", len(y))
+    check_same_shape(mean, variance, ("means", "variances"))
+    check_not_negative(variance, "variances", _MEMBER_AXES, _NEGATIVE)
+    if density and not variance.min() > 0:
+        member, sample = np.unravel_index(int(np.argmin(variance)), variance.shape)
+        raise InvalidValueError(
+            f"variances of sample {sample}, member {member} is 0: a point has no density. Use a "
+            "metric of points or intervals, or give the prediction a spread"
+        )
+    return Gaussians(y, mean, variance, weights(sample_weight, len(y)))
+
+
+def member_array(value: Any, name: str, length: int) -> FloatArray:
+    """Return finite numbers of shape (members, samples)."""
+    array, _, _ = as_floats(value, name)
+    if array.ndim != 2:
+        raise ShapeError(f"{name} must have shape (members, samples); got {array.shape}")
+    if array.shape[1] != length:
+        raise ShapeError(
+            f"{name} has {array.shape[1]} samples, y_true has {length}; the axis of members is "
+            "the first"
+        )
+    check_finite(array, name, _MEMBER_AXES)
+    return array
+
+
+def intervals(y_true: Any, lower: Any, upper: Any, sample_weight: Any) -> Intervals:
+    """Pair true values with the ends of intervals, the lower not above the upper."""
+    y = vector(y_true, "y_true")
+    low = vector(lower, "lower", length=len(y), finite=False)
+    high = vector(upper, "upper", length=len(y), finite=False)
+    for ends, name in ((low, "lower"), (high, "upper")):
+        check_no_nan(ends, name, ("sample",))
+    check_ordered(
+        low, high, ("lower", "upper"), ("sample",), "swap the two where they are mixed up"
+    )
+    return Intervals(y, low, high, weights(sample_weight, len(y)))
+
+
+def score(
+    scores_of: Callable[[slice], FloatArray],
+    samples: int,
+    weight: FloatArray | None,
+    per_sample: bool,
+    width: int = 1,
+) -> float | FloatArray:
+    """Score samples block by block; return every score, or their weighted mean.
+
+    ``width`` is how many numbers a sample has.
+    """
+    if not per_sample:
+        return mean_score(scores_of, samples, weight, width)
+    scores = np.empty(samples)
+    with np.errstate(over="ignore"):
+        for rows in row_blocks(samples, width):
+            scores[rows] = scores_of(rows)
+    return scores
+
+
+def mean_score(
+    scores_of: Callable[[slice], FloatArray],
+    samples: int,
+    weight: FloatArray | None,
+    width: int = 1,
+) -> float:
+    """Return the weighted mean of the scores; an infinite one with weight 0 does not count."""
+    total = 0.0
+    with np.errstate(over="ignore"):
+        for rows in row_blocks(samples, width):
+            block = scores_of(rows)
+            if weight is None:
+                total += float(block.sum())
+            else:
+                share = weight[rows]
+                total += float(np.where(share > 0, block, 0.0) @ share)
+    return total / float(samples if weight is None else weight.sum())

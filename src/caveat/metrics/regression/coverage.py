@@ -1,0 +1,355 @@
+"""Coverage of predicted Gaussians at many levels: nominal against observed."""
+
+from dataclasses import dataclass
+from functools import partial
+from math import sqrt
+from typing import Any
+
+import numpy as np
+
+from ..._blocks import row_blocks
+from ..._validation import FloatArray, as_floats
+from ...exceptions import OptionError
+from .._core.levels import shares_at_or_below
+from .._entry import Metric
+from .._inputs import option
+from ._checked import Gaussians, gaussians
+
+__all__ = [
+    "CoverageCurve",
+    "central_coverage_error",
+    "coverage_calibration_error",
+    "coverage_curve",
+    "maximum_coverage_error",
+]
+
+TWENTIETHS = np.arange(1, 20) / 20
+"""0.05, 0.1, ..., 0.95: the levels of the one-sided error by default."""
+
+HUNDREDTHS = np.arange(1, 100) / 100
+"""0.01, 0.02, ..., 0.99: the levels of the central errors by default."""
+
+# Scores beyond are all alike, and a variance of 0 divides by the root of the other.
+_FAR = 1e300
+_TINY = float(np.finfo(float).tiny)
+
+
+@dataclass(frozen=True)
+class CoverageCurve:
+    """Nominal coverage and what was observed of it.
+
+    Attributes
+    ----------
+    predicted, observed : ndarrays of shape (levels,)
+        The levels, and the share of true values inside at each.
+    weight : float
+        Samples behind every point of the curve, or the sum of their weights.
+    """
+
+    predicted: FloatArray
+    observed: FloatArray
+    weight: float
+
+
+def coverage_calibration_error(
+    y_true: Any, mean: Any, variance: Any, *, levels: Any = None, sample_weight: Any = None
+) -> float:
+    r"""Squared gaps between levels and the share of true values below these quantiles (CCE).
+
+    .. math:: \sum_j (p_j - \hat p_j)^2, \quad
+        \hat p_j = \frac{1}{N} \sum_n 1\bigl(F_n(y_n) \le p_j\bigr),
+
+    with :math:`F_n` the predicted Gaussian distribution function. One-sided, as in the definition:
+    a table that speaks of intervals means `central_coverage_error`. The sum has weights 1, so it
+    grows with the number of levels.
+
+    Parameters
+    ----------
+    y_true : array of shape (samples,)
+    mean, variance : arrays of shape (samples,)
+        A variance of 0 is the limit of small ones: a true value met exactly is at the median.
+    levels : array of shape (levels,), default=0.05, 0.1, ..., 0.95
+        From 0 to 1. The papers do not say theirs; compare values at the same levels only.
+    sample_weight : array of shape (samples,), optional
+
+    Returns
+    -------
+    float
+        From 0 (best) to less than the number of levels; with the default levels at most 6.175.
+
+    References
+    ----------
+    .. [1] V. Kuleshov, N. Fenner, S. Ermon. Accurate Uncertainties for Deep Learning Using
+       Calibrated Regression. ICML 2018, PMLR 80, 2796-2804. Equation 9.
+    .. [2] Report on developing methods on uncertainty quantification for one prototypical
+       classification and one prototypical regression problem using PPG signals. 22HLT01 QUMPHY,
+       deliverable D2, 2026. Equations 14 and 15.
+
+    Examples
+    --------
+    >>> from caveat.metrics import coverage_calibration_error
+    >>> y, mean, variance = [-1.0, 0.0, 1.0], [0.0, 0.0, 0.0], [1.0, 1.0, 1.0]
+    >>> round(coverage_calibration_error(y, mean, variance), 4)
+    0.1861
+    """
+    given = gaussians(y_true, mean, variance, sample_weight)
+    steps = _levels(levels, TWENTIETHS)
+    return float(np.square(steps - _observed(given, steps, "one-sided")).sum())
+
+
+def central_coverage_error(
+    y_true: Any, mean: Any, variance: Any, *, levels: Any = None, sample_weight: Any = None
+) -> float:
+    r"""Area between nominal and observed coverage of central intervals, in percent (AUCE).
+
+    .. math:: 100 \int_0^1 |p - \hat p(p)| \, dp, \quad
+        \hat p(p) = \frac{1}{N} \sum_n 1\bigl(|y_n - \mu_n| \le z_p \, \sigma_n\bigr), \quad
+        z_p = \Phi^{-1}\Bigl(\frac{1 + p}{2}\Bigr)
+
+    by trapezoids between the levels and the two ends, where the coverage of the empty and of the
+    full interval is right by definition. With the default levels this is the sum of the absolute
+    differences at 0.01, 0.02, ..., 0.99, which is why it cannot reach 50.
+
+    Parameters
+    ----------
+    y_true : array of shape (samples,)
+    mean, variance : arrays of shape (samples,)
+        A variance of 0 is the limit of small ones: it covers a true value that is met exactly.
+    levels : array of shape (levels,), default=0.01, 0.02, ..., 0.99
+        From 0 to 1.
+    sample_weight : array of shape (samples,), optional
+
+    Returns
+    -------
+    float
+        From 0 (best) to 49.5 with the default levels.
+
+    References
+    ----------
+    .. [1] F. K. Gustafsson, M. Danelljan, T. B. Schön. Evaluating Scalable Bayesian Deep Learning
+       Methods for Robust Computer Vision. CVPR Workshops 2020.
+    .. [2] G. Scalia, C. A. Grambow, B. Pernici, Y.-P. Li, W. H. Green. Evaluating Scalable
+       Uncertainty Estimation Methods for Deep Learning-Based Molecular Property Prediction.
+       Journal of Chemical Information and Modeling 60(6), 2697-2717, 2020.
+
+    Examples
+    --------
+    >>> from caveat.metrics import central_coverage_error
+    >>> y, mean, variance = [-1.0, 0.0, 1.0], [0.0, 0.0, 0.0], [1.0, 1.0, 1.0]
+    >>> round(central_coverage_error(y, mean, variance), 4)
+    16.5333
+    """
+    steps, gaps = _central_gaps(y_true, mean, variance, levels, sample_weight)
+    order = np.argsort(steps)
+    return float(100 * np.trapezoid(np.r_[0.0, gaps[order], 0.0], np.r_[0.0, steps[order], 1.0]))
+
+
+def maximum_coverage_error(
+    y_true: Any, mean: Any, variance: Any, *, levels: Any = None, sample_weight: Any = None
+) -> float:
+    r"""Largest gap between nominal and observed coverage of central intervals (MCE).
+
+    .. math:: \max_p |p - \hat p(p)|
+
+    over the levels, with the coverage :math:`\hat p(p)` of `central_coverage_error`. Not divided
+    by the number of levels, and not the maximum calibration error of classification.
+
+    Parameters
+    ----------
+    y_true : array of shape (samples,)
+    mean, variance : arrays of shape (samples,)
+        A variance of 0 is the limit of small ones: it covers a true value that is met exactly.
+    levels : array of shape (levels,), default=0.01, 0.02, ..., 0.99
+        From 0 to 1.
+    sample_weight : array of shape (samples,), optional
+
+    Returns
+    -------
+    float
+        From 0 (best) to 0.99 with the default levels.
+
+    References
+    ----------
+    .. [1] G. Scalia, C. A. Grambow, B. Pernici, Y.-P. Li, W. H. Green. Evaluating Scalable
+       Uncertainty Estimation Methods for Deep Learning-Based Molecular Property Prediction.
+       Journal of Chemical Information and Modeling 60(6), 2697-2717, 2020.
+
+    Examples
+    --------
+    >>> from caveat.metrics import maximum_coverage_error
+    >>> y, mean, variance = [-1.0, 0.0, 1.0], [0.0, 0.0, 0.0], [1.0, 1.0, 1.0]
+    >>> round(maximum_coverage_error(y, mean, variance), 4)
+    0.3467
+    """
+    _, gaps = _central_gaps(y_true, mean, variance, levels, sample_weight)
+    return float(gaps.max())
+
+
+def coverage_curve(
+    y_true: Any,
+    mean: Any,
+    variance: Any,
+    *,
+    levels: Any = None,
+    kind: str = "central",
+    sample_weight: Any = None,
+) -> CoverageCurve:
+    r"""Observed coverage of predicted Gaussians at each nominal level.
+
+    A true value is below the quantile at level p if :math:`F(y) \le p` (one-sided), and inside the
+    central interval of coverage p if :math:`|y - \mu| \le z_p \sigma`. Both are read off one pass
+    over the standard scores, whatever the number of levels.
+
+    Parameters
+    ----------
+    y_true : array of shape (samples,)
+    mean, variance : arrays of shape (samples,)
+        A variance of 0 is the limit of small ones: a true value met exactly is at the median.
+    levels : array of shape (levels,), default=0.01, 0.02, ..., 0.99
+        From 0 to 1.
+    kind : {"central", "one-sided"}, default="central"
+    sample_weight : array of shape (samples,), optional
+
+    Returns
+    -------
+    CoverageCurve
+        ``predicted`` (the levels) and ``observed``, both (levels,), and ``weight``. Calibrated
+        predictions lie on the diagonal. Above it, central intervals are too wide, and one-sided
+        quantiles too high.
+
+    References
+    ----------
+    .. [1] V. Kuleshov, N. Fenner, S. Ermon. Accurate Uncertainties for Deep Learning Using
+       Calibrated Regression. ICML 2018, PMLR 80, 2796-2804.
+
+    Examples
+    --------
+    >>> from caveat.metrics import coverage_curve
+    >>> y, mean, variance = [-2.0, 0.0, 1.0, 4.0], [0.0] * 4, [1.0] * 4
+    >>> coverage_curve(y, mean, variance, levels=[0.1, 0.7, 0.9]).observed
+    array([0.25, 0.5 , 0.5 ])
+    >>> coverage_curve(y, mean, variance, levels=[0.1, 0.7, 0.9], kind="one-sided").observed
+    array([0.25, 0.5 , 0.75])
+    """
+    given = gaussians(y_true, mean, variance, sample_weight)
+    steps = _levels(levels, HUNDREDTHS)
+    kind = option(kind, "kind", ("central", "one-sided"))
+    total = len(given.y) if given.weight is None else given.weight.sum()
+    return CoverageCurve(steps, _observed(given, steps, kind), float(total))
+
+
+def _levels(levels: Any, default: FloatArray) -> FloatArray:
+    steps = default.copy() if levels is None else as_floats(levels, "levels")[0]
+    if steps.ndim != 1 or not ((steps >= 0) & (steps <= 1)).all():
+        raise OptionError(f"levels must be one axis of numbers from 0 to 1; got {levels!r}")
+    return steps
+
+
+def _central_gaps(
+    y_true: Any, mean: Any, variance: Any, levels: Any, sample_weight: Any
+) -> tuple[FloatArray, FloatArray]:
+    given = gaussians(y_true, mean, variance, sample_weight)
+    steps = _levels(levels, HUNDREDTHS)
+    return steps, np.abs(steps - _observed(given, steps, "central"))
+
+
+def _observed(given: Gaussians, levels: FloatArray, kind: str) -> FloatArray:
+    """Return the share of samples at or below each level.
+
+    F(y) <= p is the same as z <= z_p: the levels become Gaussian quantiles, once, instead of every
+    sample a probability. That is quicker, and as exact in the tails as in the middle.
+    """
+    from scipy.special import erfinv, ndtri
+
+    place = _place_central if kind == "central" else _place_one_sided
+    cuts = place(sqrt(2) * erfinv(levels) if kind == "central" else ndtri(levels))
+    inside, total = np.zeros(len(levels)), 0.0
+    for rows in row_blocks(len(given.y), 1):
+        weight = None if given.weight is None else given.weight[rows]
+        mass = float(rows.stop - rows.start if weight is None else weight.sum())
+        if mass > 0:
+            places = place(_standard_scores(given, rows))
+            inside += shares_at_or_below(places, cuts, weight) * mass
+            total += mass
+    return inside / total
+
+
+def _standard_scores(given: Gaussians, rows: slice) -> FloatArray:
+    deviation = np.maximum(given.variance[rows], _TINY)
+    np.sqrt(deviation, out=deviation)
+    with np.errstate(over="ignore"):
+        score = given.y[rows] - given.mean[rows]
+        score /= deviation
+    return score
+
+
+def _place_central(score: FloatArray) -> FloatArray:
+    """Map |z| onto [0, 1], increasing: |z| / (1 + |z|)."""
+    distance = np.abs(score)
+    np.minimum(distance, _FAR, out=distance)
+    distance /= distance + 1.0
+    return distance
+
+
+def _place_one_sided(score: FloatArray) -> FloatArray:
+    """Map z onto [0, 1], increasing, with 0 at 1/2."""
+    place = np.clip(score, -_FAR, _FAR)
+    place /= np.abs(place) + 1.0
+    place *= 0.5
+    place += 0.5
+    return place
+
+
+_BLIND = (
+    "Whether a single spread is right: too wide for some and too narrow for others can cancel, and "
+    "predictions that have nothing to do with the input can be perfect."
+)
+
+ENTRIES = [
+    Metric(
+        name="coverage_calibration_error",
+        function=coverage_calibration_error,
+        task="regression",
+        inputs=("mean", "variance"),
+        direction="lower",
+        range=(0.0, np.inf),
+        optimum=0.0,
+        locality="global",
+        proper=False,
+        says="Whether as many true values lie below each predicted quantile as should.",
+        cannot_see=_BLIND,
+        aliases=("cce",),
+        curve=partial(coverage_curve, levels=TWENTIETHS, kind="one-sided"),
+    ),
+    Metric(
+        name="central_coverage_error",
+        function=central_coverage_error,
+        task="regression",
+        inputs=("mean", "variance"),
+        direction="lower",
+        range=(0.0, 50.0),
+        optimum=0.0,
+        locality="global",
+        proper=False,
+        says="Whether intervals around the prediction hold as many true values as they should, on "
+        "average over all sizes of interval, in percent.",
+        cannot_see=_BLIND + " Errors to one side, which widen an interval like errors to both.",
+        aliases=("auce",),
+        curve=coverage_curve,
+    ),
+    Metric(
+        name="maximum_coverage_error",
+        function=maximum_coverage_error,
+        task="regression",
+        inputs=("mean", "variance"),
+        direction="lower",
+        range=(0.0, 1.0),
+        optimum=0.0,
+        locality="global",
+        proper=False,
+        says="How wrong the coverage of intervals around the prediction is at its worst.",
+        cannot_see=_BLIND + " Whether the worst level is the exception or the rule.",
+        aliases=("mce",),
+        curve=coverage_curve,
+    ),
+]

@@ -1,0 +1,233 @@
+r"""The continuous ranked probability score of predicted densities, in closed form.
+
+For Gaussians and their mixtures the expectations on the right are known:
+
+.. math:: \int_{-\infty}^{\infty} [F(x) - 1(y \le x)]^2 \, dx
+    = \mathrm{E}|X - y| - \tfrac12 \mathrm{E}|X - X'|,
+
+with X, X' drawn independently from the predicted distribution F.
+"""
+
+from math import pi, sqrt
+from typing import Any, Literal, overload
+
+import numpy as np
+
+from ..._validation import FloatArray
+from .._entry import Metric
+from ._checked import gaussians, mixtures, score
+
+__all__ = ["gaussian_crps_loss", "mixture_crps_loss"]
+
+# A variance of 0 divides by this instead: far below any error, so the limit comes out.
+_TINY = float(np.finfo(float).tiny)
+
+
+@overload
+def gaussian_crps_loss(
+    y_true: Any,
+    mean: Any,
+    variance: Any,
+    *,
+    sample_weight: Any = None,
+    per_sample: Literal[False] = False,
+) -> float: ...
+@overload
+def gaussian_crps_loss(
+    y_true: Any,
+    mean: Any,
+    variance: Any,
+    *,
+    sample_weight: Any = None,
+    per_sample: Literal[True],
+) -> FloatArray: ...
+def gaussian_crps_loss(
+    y_true: Any,
+    mean: Any,
+    variance: Any,
+    *,
+    sample_weight: Any = None,
+    per_sample: bool = False,
+) -> float | FloatArray:
+    r"""Continuous ranked probability score of predicted Gaussians (CRPS).
+
+    .. math:: \frac{1}{N} \sum_n \sigma_n \left\{ z_n [2 \Phi(z_n) - 1] + 2 \varphi(z_n)
+        - \frac{1}{\sqrt{\pi}} \right\}, \quad z_n = \frac{y_n - \mu_n}{\sigma_n}
+
+    Parameters
+    ----------
+    y_true : array of shape (samples,)
+    mean, variance : arrays of shape (samples,)
+        A variance of 0 is a point, whose score is the absolute error.
+    sample_weight : array of shape (samples,), optional
+    per_sample : bool, default=False
+        Return each sample's score, unweighted, instead of their mean.
+
+    Returns
+    -------
+    float, or ndarray of shape (samples,)
+        From 0 (best) upwards, in the unit of the target.
+
+    References
+    ----------
+    .. [1] T. Gneiting, A. E. Raftery, A. H. Westveld, T. Goldman. Calibrated Probabilistic
+       Forecasting Using Ensemble Model Output Statistics and Minimum CRPS Estimation. Monthly
+       Weather Review 133(5), 1098-1118, 2005.
+
+    Examples
+    --------
+    >>> from caveat.metrics import gaussian_crps_loss
+    >>> round(gaussian_crps_loss([0.0, 1.0], [0.0, 0.0], [1.0, 1.0]), 6)
+    0.418068
+    """
+    y, mu, spread, weight = gaussians(y_true, mean, variance, sample_weight)
+    return score(
+        lambda rows: _gaussian(y[rows] - mu[rows], spread[rows]), len(y), weight, per_sample
+    )
+
+
+def _gaussian(error: FloatArray, variance: FloatArray) -> FloatArray:
+    deviation = np.sqrt(np.maximum(variance, _TINY))
+    distance = _expected_distance(error, deviation)
+    deviation /= sqrt(pi)
+    distance -= deviation
+    return distance
+
+
+def _expected_distance(mean: FloatArray, deviation: FloatArray) -> FloatArray:
+    """E|X| of Gaussians; overwrites ``mean``."""
+    from scipy.special import erf
+
+    ratio = mean / deviation
+    ratio *= sqrt(0.5)
+    mean *= erf(ratio)
+    ratio *= ratio
+    np.negative(ratio, out=ratio)
+    np.exp(ratio, out=ratio)
+    ratio *= deviation
+    ratio *= sqrt(2 / pi)
+    mean += ratio
+    return mean
+
+
+@overload
+def mixture_crps_loss(
+    y_true: Any,
+    means: Any,
+    variances: Any,
+    *,
+    sample_weight: Any = None,
+    per_sample: Literal[False] = False,
+) -> float: ...
+@overload
+def mixture_crps_loss(
+    y_true: Any,
+    means: Any,
+    variances: Any,
+    *,
+    sample_weight: Any = None,
+    per_sample: Literal[True],
+) -> FloatArray: ...
+def mixture_crps_loss(
+    y_true: Any,
+    means: Any,
+    variances: Any,
+    *,
+    sample_weight: Any = None,
+    per_sample: bool = False,
+) -> float | FloatArray:
+    r"""Continuous ranked probability score of the mixture of the members' Gaussians.
+
+    .. math:: \frac{1}{M} \sum_i A(y - \mu_i, \sigma_i^2)
+        - \frac{1}{2 M^2} \sum_{i,j} A(\mu_i - \mu_j, \sigma_i^2 + \sigma_j^2), \quad
+        A(m, s^2) = m \Bigl[2 \Phi\Bigl(\frac{m}{s}\Bigr) - 1\Bigr]
+        + 2 s \varphi\Bigl(\frac{m}{s}\Bigr),
+
+    averaged over samples. Exact, with the square of the members in time and blocks of bounded
+    size in memory. The Gaussian of the mixture's two moments has another score.
+
+    Parameters
+    ----------
+    y_true : array of shape (samples,)
+    means, variances : arrays of shape (members, samples)
+        Members whose variance is 0 are points; if all are, this is `ensemble_crps_loss`.
+    sample_weight : array of shape (samples,), optional
+    per_sample : bool, default=False
+        Return each sample's score, unweighted, instead of their mean.
+
+    Returns
+    -------
+    float, or ndarray of shape (samples,)
+        From 0 (best) upwards, in the unit of the target.
+
+    References
+    ----------
+    .. [1] E. P. Grimit, T. Gneiting, V. J. Berrocal, N. A. Johnson. The Continuous Ranked
+       Probability Score for Circular Variables and its Application to Mesoscale Forecast Ensemble
+       Verification. Quarterly Journal of the Royal Meteorological Society 132(621C), 2925-2942,
+       2006. Equation 5.
+
+    Examples
+    --------
+    >>> from caveat.metrics import mixture_crps_loss
+    >>> round(mixture_crps_loss([0.0], [[-1.0], [1.0]], [[1.0], [1.0]]), 6)
+    0.359409
+    """
+    y, mu, spread, weight = mixtures(y_true, means, variances, sample_weight, density=False)
+    return score(
+        lambda rows: _mixture(y[rows], mu[:, rows], spread[:, rows]),
+        len(y),
+        weight,
+        per_sample,
+        width=len(mu),
+    )
+
+
+def _mixture(y: FloatArray, means: FloatArray, variances: FloatArray) -> FloatArray:
+    number = len(means)
+    variances = np.maximum(variances, _TINY)
+    deviations = np.sqrt(variances)
+    between = deviations.sum(axis=0) / sqrt(pi)  # the pairs of a member with itself
+    for apart in range(1, number):
+        deviation = np.sqrt(variances[apart:] + variances[:-apart])
+        between += _expected_distance(means[apart:] - means[:-apart], deviation).sum(axis=0)
+    return _expected_distance(y - means, deviations).mean(axis=0) - between / number**2
+
+
+_CANNOT_SEE = (
+    "Whether a bad value comes from the mean, from the spread or from noise that no model could "
+    "remove; samples on a large scale count more than those on a small one."
+)
+
+ENTRIES = [
+    Metric(
+        name="gaussian_crps_loss",
+        function=gaussian_crps_loss,
+        task="regression",
+        inputs=("mean", "variance"),
+        direction="lower",
+        range=(0.0, np.inf),
+        optimum=0.0,
+        locality="global",
+        proper=True,
+        says="How far the predicted Gaussian is from what happened, over the whole distribution: "
+        "an absolute error that credits an honest spread.",
+        cannot_see=_CANNOT_SEE,
+        aliases=("crps",),
+    ),
+    Metric(
+        name="mixture_crps_loss",
+        function=mixture_crps_loss,
+        task="regression",
+        inputs=("means", "variances"),
+        direction="lower",
+        range=(0.0, np.inf),
+        optimum=0.0,
+        locality="global",
+        proper=True,
+        says="How far the mixture of the members' Gaussians is from what happened, over the whole "
+        "distribution.",
+        cannot_see=_CANNOT_SEE,
+        aliases=("mixture_crps",),
+    ),
+]

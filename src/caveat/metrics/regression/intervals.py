@@ -1,0 +1,319 @@
+"""Prediction intervals: how often they hold the true value, how wide they are, and both in one."""
+
+from typing import Any, Literal, overload
+
+import numpy as np
+
+from ..._validation import FloatArray, check_fraction
+from .._entry import Metric
+from ._checked import intervals, score
+
+__all__ = ["coverage_ratio", "interval_coverage", "interval_loss", "mean_interval_width"]
+
+
+@overload
+def interval_coverage(
+    y_true: Any,
+    lower: Any,
+    upper: Any,
+    *,
+    sample_weight: Any = None,
+    per_sample: Literal[False] = False,
+) -> float: ...
+@overload
+def interval_coverage(
+    y_true: Any,
+    lower: Any,
+    upper: Any,
+    *,
+    sample_weight: Any = None,
+    per_sample: Literal[True],
+) -> FloatArray: ...
+def interval_coverage(
+    y_true: Any, lower: Any, upper: Any, *, sample_weight: Any = None, per_sample: bool = False
+) -> float | FloatArray:
+    r"""Share of true values inside their intervals.
+
+    .. math:: \frac{1}{N} \sum_n 1(l_n \le y_n \le u_n)
+
+    Parameters
+    ----------
+    y_true : array of shape (samples,)
+    lower, upper : arrays of shape (samples,)
+        The ends, which belong to the interval and may be infinite.
+    sample_weight : array of shape (samples,), optional
+    per_sample : bool, default=False
+        Return 1 for each sample inside and 0 for the others, instead of their mean.
+
+    Returns
+    -------
+    float, or ndarray of shape (samples,)
+        From 0 to 1; best at the nominal coverage of the intervals, not at 1.
+
+    Examples
+    --------
+    >>> from caveat.metrics import interval_coverage
+    >>> interval_coverage([2.0, 5.0], [1.0, 1.0], [4.0, 4.0])
+    0.5
+    """
+    y, low, high, weight = intervals(y_true, lower, upper, sample_weight)
+    return score(
+        lambda rows: ((low[rows] <= y[rows]) & (y[rows] <= high[rows])).astype(float),
+        len(y),
+        weight,
+        per_sample,
+    )
+
+
+def coverage_ratio(
+    y_true: Any, lower: Any, upper: Any, *, coverage: float, sample_weight: Any = None
+) -> float:
+    r"""Observed over nominal coverage of intervals (PICP ratio).
+
+    .. math:: \frac{1}{c N} \sum_n 1(l_n \le y_n \le u_n)
+
+    The prediction interval coverage probability itself is `interval_coverage`; reports print its
+    ratio to the nominal one, 0.6827 and 0.9545 for one and two Gaussian standard deviations.
+
+    Parameters
+    ----------
+    y_true : array of shape (samples,)
+    lower, upper : arrays of shape (samples,)
+        The ends, which belong to the interval and may be infinite.
+    coverage : float
+        Nominal coverage :math:`c` of the intervals, strictly between 0 and 1.
+    sample_weight : array of shape (samples,), optional
+
+    Returns
+    -------
+    float
+        From 0 to 1 / coverage; best at 1, below it the intervals are too narrow.
+
+    References
+    ----------
+    .. [1] Report on developing methods on uncertainty quantification for one prototypical
+       classification and one prototypical regression problem using PPG signals. 22HLT01 QUMPHY,
+       deliverable D2, 2026. Section C.3.1.
+
+    Examples
+    --------
+    >>> from caveat.metrics import coverage_ratio
+    >>> coverage_ratio([2.0, 5.0], [1.0, 1.0], [4.0, 4.0], coverage=0.8)
+    0.625
+    """
+    nominal = check_fraction(coverage, "coverage")
+    observed = interval_coverage(y_true, lower, upper, sample_weight=sample_weight)
+    return float(observed / nominal)
+
+
+@overload
+def mean_interval_width(
+    y_true: Any,
+    lower: Any,
+    upper: Any,
+    *,
+    sample_weight: Any = None,
+    per_sample: Literal[False] = False,
+) -> float: ...
+@overload
+def mean_interval_width(
+    y_true: Any,
+    lower: Any,
+    upper: Any,
+    *,
+    sample_weight: Any = None,
+    per_sample: Literal[True],
+) -> FloatArray: ...
+def mean_interval_width(
+    y_true: Any, lower: Any, upper: Any, *, sample_weight: Any = None, per_sample: bool = False
+) -> float | FloatArray:
+    r"""Average width of intervals (MPIW).
+
+    .. math:: \frac{1}{N} \sum_n (u_n - l_n)
+
+    Parameters
+    ----------
+    y_true : array of shape (samples,)
+        The width does not depend on them; they are checked all the same, so that this is called
+        like any other metric.
+    lower, upper : arrays of shape (samples,)
+        The ends, which may be infinite.
+    sample_weight : array of shape (samples,), optional
+    per_sample : bool, default=False
+        Return each sample's width, unweighted, instead of their mean.
+
+    Returns
+    -------
+    float, or ndarray of shape (samples,)
+        From 0 upwards, in the unit of the target; infinite with an infinite interval. Narrower is
+        better only between intervals of the same observed coverage.
+
+    References
+    ----------
+    .. [1] T. Pearce, M. Zaki, A. Brintrup, A. Neely. High-Quality Prediction Intervals for Deep
+       Learning: A Distribution-Free, Ensembled Approach. ICML 2018, PMLR 80, 4075-4084.
+
+    Examples
+    --------
+    >>> from caveat.metrics import mean_interval_width
+    >>> mean_interval_width([2.0, 5.0], [1.0, 1.0], [2.0, 4.0])
+    2.0
+    """
+    low, high, weight = intervals(y_true, lower, upper, sample_weight)[1:]
+    return score(lambda rows: _width(low[rows], high[rows]), len(low), weight, per_sample)
+
+
+def _width(lower: FloatArray, upper: FloatArray) -> FloatArray:
+    """Return the widths; 0 where both ends are the same infinity."""
+    with np.errstate(invalid="ignore"):
+        width = upper - lower
+    width[lower == upper] = 0.0
+    return width
+
+
+@overload
+def interval_loss(
+    y_true: Any,
+    lower: Any,
+    upper: Any,
+    *,
+    coverage: float,
+    sample_weight: Any = None,
+    per_sample: Literal[False] = False,
+) -> float: ...
+@overload
+def interval_loss(
+    y_true: Any,
+    lower: Any,
+    upper: Any,
+    *,
+    coverage: float,
+    sample_weight: Any = None,
+    per_sample: Literal[True],
+) -> FloatArray: ...
+def interval_loss(
+    y_true: Any,
+    lower: Any,
+    upper: Any,
+    *,
+    coverage: float,
+    sample_weight: Any = None,
+    per_sample: bool = False,
+) -> float | FloatArray:
+    r"""Width of the interval plus a penalty for true values outside (Winkler or interval score).
+
+    .. math:: \frac{1}{N} \sum_n (u_n - l_n)
+        + \frac{2}{\alpha} \bigl[(l_n - y_n)_+ + (y_n - u_n)_+\bigr], \quad \alpha = 1 - c
+
+    It is :math:`2 / \alpha` times the sum of the pinball losses of the two ends at the levels
+    :math:`\alpha / 2` and :math:`1 - \alpha / 2`, so the central interval of the true
+    distribution has the least expected loss.
+
+    Parameters
+    ----------
+    y_true : array of shape (samples,)
+    lower, upper : arrays of shape (samples,)
+        The ends, which may be infinite.
+    coverage : float
+        Nominal coverage :math:`c` of the intervals, strictly between 0 and 1.
+    sample_weight : array of shape (samples,), optional
+    per_sample : bool, default=False
+        Return each sample's loss, unweighted, instead of their mean.
+
+    Returns
+    -------
+    float, or ndarray of shape (samples,)
+        From 0 (best) upwards, in the unit of the target; infinite with an infinite interval.
+
+    References
+    ----------
+    .. [1] R. L. Winkler. A Decision-Theoretic Approach to Interval Estimation. Journal of the
+       American Statistical Association 67(337), 187-191, 1972.
+    .. [2] T. Gneiting, A. E. Raftery. Strictly Proper Scoring Rules, Prediction, and Estimation.
+       Journal of the American Statistical Association 102(477), 359-378, 2007. Equation 43.
+
+    Examples
+    --------
+    >>> from caveat.metrics import interval_loss
+    >>> interval_loss([2.0, 5.0], [1.0, 1.0], [4.0, 4.0], coverage=0.5)
+    5.0
+    """
+    y, low, high, weight = intervals(y_true, lower, upper, sample_weight)
+    penalty = 2 / (1 - check_fraction(coverage, "coverage"))
+    return score(
+        lambda rows: _interval_loss(y[rows], low[rows], high[rows], penalty),
+        len(y),
+        weight,
+        per_sample,
+    )
+
+
+def _interval_loss(
+    y: FloatArray, lower: FloatArray, upper: FloatArray, penalty: float
+) -> FloatArray:
+    outside = np.maximum(lower - y, y - upper)
+    return _width(lower, upper) + penalty * np.maximum(outside, 0.0)
+
+
+ENTRIES = [
+    Metric(
+        name="interval_coverage",
+        function=interval_coverage,
+        task="regression",
+        inputs=("lower", "upper"),
+        direction="target",
+        range=(0.0, 1.0),
+        optimum=None,
+        locality="global",
+        proper=False,
+        says="How often the interval holds the true value; it should be as often as promised.",
+        cannot_see="How wide the intervals are: infinite ones always cover; and whether some "
+        "samples or groups are covered less than others.",
+    ),
+    Metric(
+        name="coverage_ratio",
+        function=coverage_ratio,
+        task="regression",
+        inputs=("lower", "upper"),
+        direction="target",
+        range=(0.0, np.inf),
+        optimum=1.0,
+        locality="global",
+        proper=False,
+        says="How often the interval holds the true value, over how often it was promised to: "
+        "below 1 the intervals are too narrow, above it too wide.",
+        cannot_see="How wide the intervals are; whether some samples or groups are covered less "
+        "than others.",
+        aliases=("picp",),
+    ),
+    Metric(
+        name="mean_interval_width",
+        function=mean_interval_width,
+        task="regression",
+        inputs=("lower", "upper"),
+        direction="lower",
+        range=(0.0, np.inf),
+        optimum=None,
+        locality="global",
+        proper=False,
+        says="How wide the intervals are on average; narrower is more useful at the same coverage.",
+        cannot_see="Whether the true value is inside: empty intervals are the narrowest.",
+        aliases=("mpiw",),
+    ),
+    Metric(
+        name="interval_loss",
+        function=interval_loss,
+        task="regression",
+        inputs=("lower", "upper"),
+        direction="lower",
+        range=(0.0, np.inf),
+        optimum=0.0,
+        locality="global",
+        proper=False,
+        says="Width and coverage of intervals in one number: narrow is good, and every miss costs "
+        "by how far off it is.",
+        cannot_see="Everything of the distribution but the two ends; whether a bad value comes "
+        "from width or from misses.",
+        aliases=("winkler", "interval_score"),
+    ),
+]
