@@ -75,5 +75,7 @@ def test_errors(groups, error, text):
 
 
 def test_thousands_of_values_are_not_groups():
-    with pytest.raises(OptionError, match=r"has 2000 different values; cut it into a few bins first"):
+    with pytest.raises(
+        OptionError, match=r"has 2000 different values; cut it into a few bins first"
+    ):
         attributes(np.arange(2000.0), 2000)

@@ -74,7 +74,7 @@ def test_groups_are_fitted_each_for_itself_and_rows_stay_in_order():
     fitted = Shift().fit(PREDICTION, Y, groups=GROUPS, sample_weight=weight)
     fixed = fitted.transform(PREDICTION, groups=GROUPS)
     for value in ("x", "y"):
-        rows = GROUPS == value
+        rows = value == GROUPS
         alone = Shift().fit(PREDICTION.take(rows), Y[rows], sample_weight=weight[rows])
         assert fixed.take(rows) == alone.transform(PREDICTION.take(rows))
     order = RNG.permutation(40)
