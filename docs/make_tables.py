@@ -7,12 +7,15 @@ import sys
 from pathlib import Path
 
 from caveat.metrics import METRICS
+from caveat.recalibration import RECALIBRATORS
 
 HERE = Path(__file__).parent
 
 
 def number(value: float | None) -> str:
-    return "" if value is None else {float("inf"): "∞", -float("inf"): "-∞"}.get(value, f"{value:g}")
+    return (
+        "" if value is None else {float("inf"): "∞", -float("inf"): "-∞"}.get(value, f"{value:g}")
+    )
 
 
 def metric_table() -> str:
@@ -26,7 +29,9 @@ def metric_table() -> str:
         for metric in METRICS.values():
             if metric.task != task:
                 continue
-            names = f"`{metric.name}`" + (f" ({', '.join(metric.aliases)})" if metric.aliases else "")
+            names = f"`{metric.name}`" + (
+                f" ({', '.join(metric.aliases)})" if metric.aliases else ""
+            )
             near = f"near {number(metric.optimum)}" if metric.optimum else "near the nominal value"
             better = near if metric.direction == "target" else metric.direction
             low, high = (number(end) for end in metric.range)
@@ -40,7 +45,18 @@ def metric_table() -> str:
     return "\n".join(lines)
 
 
-TABLES = {"metrics.md": metric_table}
+def recalibrator_table() -> str:
+    lines = [
+        "| technique | takes | promises | cannot fix |",
+        "| --- | --- | --- | --- |",
+    ]
+    for name, entry in RECALIBRATORS.items():
+        takes = ", ".join(f"`{kind.__name__}`" for kind in entry.takes)
+        lines.append(f"| `{name}` | {takes} | {entry.promises} | {entry.cannot} |")
+    return "\n".join([*lines, ""])
+
+
+TABLES = {"metrics.md": metric_table, "recalibration.md": recalibrator_table}
 
 
 def updated(page: Path, table: str) -> str:

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from . import exceptions as exceptions
     from . import metrics as metrics
     from . import predictions as predictions
+    from . import recalibration as recalibration
     from . import uncertainty as uncertainty
     from .predictions import Categorical as Categorical
     from .predictions import Decomposition as Decomposition
@@ -21,6 +22,19 @@ if TYPE_CHECKING:
     from .predictions import Quantiles as Quantiles
     from .predictions import concat as concat
     from .predictions import load as load
+    from .recalibration import ConformalQuantiles as ConformalQuantiles
+    from .recalibration import ConformalResiduals as ConformalResiduals
+    from .recalibration import ConformalSets as ConformalSets
+    from .recalibration import DirichletCalibration as DirichletCalibration
+    from .recalibration import HistogramBinning as HistogramBinning
+    from .recalibration import IsotonicCalibration as IsotonicCalibration
+    from .recalibration import IsotonicDistribution as IsotonicDistribution
+    from .recalibration import PlattScaling as PlattScaling
+    from .recalibration import TemperatureScaling as TemperatureScaling
+    from .recalibration import VarianceScaling as VarianceScaling
+    from .recalibration import VennAbers as VennAbers
+    from .recalibration import exchangeability_test as exchangeability_test
+    from .recalibration import warn_if_shifted as warn_if_shifted
     from .uncertainty import class_distances as class_distances
     from .uncertainty import decompose as decompose
     from .uncertainty import measure as measure
@@ -31,39 +45,66 @@ __version__ = "0.1.0.dev0"
 # test holds the two together.
 _HOMES = {
     "Categorical": "predictions",
+    "ConformalQuantiles": "recalibration",
+    "ConformalResiduals": "recalibration",
+    "ConformalSets": "recalibration",
     "Decomposition": "predictions",
+    "DirichletCalibration": "recalibration",
     "Gaussian": "predictions",
     "GaussianLogits": "predictions",
+    "HistogramBinning": "recalibration",
     "Interval": "predictions",
+    "IsotonicCalibration": "recalibration",
+    "IsotonicDistribution": "recalibration",
+    "PlattScaling": "recalibration",
     "PredictionSet": "predictions",
     "ProbabilityInterval": "predictions",
     "Quantiles": "predictions",
+    "TemperatureScaling": "recalibration",
+    "VarianceScaling": "recalibration",
+    "VennAbers": "recalibration",
     "class_distances": "uncertainty",
     "concat": "predictions",
     "decompose": "uncertainty",
+    "exchangeability_test": "recalibration",
     "load": "predictions",
     "measure": "uncertainty",
+    "warn_if_shifted": "recalibration",
 }
-_MODULES = ("exceptions", "metrics", "predictions", "uncertainty")
+_MODULES = ("exceptions", "metrics", "predictions", "recalibration", "uncertainty")
 
 __all__ = [
     "Categorical",
+    "ConformalQuantiles",
+    "ConformalResiduals",
+    "ConformalSets",
     "Decomposition",
+    "DirichletCalibration",
     "Gaussian",
     "GaussianLogits",
+    "HistogramBinning",
     "Interval",
+    "IsotonicCalibration",
+    "IsotonicDistribution",
+    "PlattScaling",
     "PredictionSet",
     "ProbabilityInterval",
     "Quantiles",
+    "TemperatureScaling",
+    "VarianceScaling",
+    "VennAbers",
     "class_distances",
     "concat",
     "decompose",
     "exceptions",
+    "exchangeability_test",
     "load",
     "measure",
     "metrics",
     "predictions",
+    "recalibration",
     "uncertainty",
+    "warn_if_shifted",
 ]
 
 

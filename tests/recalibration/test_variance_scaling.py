@@ -90,7 +90,9 @@ def test_weights_are_repetitions():
 
 def test_groups_have_their_own_factor():
     groups = np.arange(60) % 3
-    scaled = VarianceScaling().fit(PREDICTION, Y, groups=groups).transform(PREDICTION, groups=groups)
+    scaled = (
+        VarianceScaling().fit(PREDICTION, Y, groups=groups).transform(PREDICTION, groups=groups)
+    )
     for group in range(3):
         rows = groups == group
         alone = VarianceScaling().fit(PREDICTION.take(rows), Y[rows])
@@ -101,7 +103,9 @@ def test_a_sample_without_variance():
     variance = PREDICTION.variance.copy()
     variance[0, 17, 1] = 0
     prediction = caveat.Gaussian(MEAN, variance[0])
-    with pytest.raises(InvalidValueError, match="variance of sample 17, target 1 is 0.*add a floor"):
+    with pytest.raises(
+        InvalidValueError, match=r"variance of sample 17, target 1 is 0.*add a floor"
+    ):
         VarianceScaling().fit(prediction, Y)
     weight = np.ones(60)
     weight[17] = 0  # not there
@@ -126,9 +130,11 @@ def test_a_residual_too_many_deviations_out():
 def test_other_errors():
     with pytest.raises(OptionError, match="level must be a number strictly between 0 and 1; got 2"):
         VarianceScaling(level=2).fit(PREDICTION, Y)
-    with pytest.raises(OptionError, match="needs the quantile at 0.25"):
+    with pytest.raises(OptionError, match=r"needs the quantile at 0\.25"):
         VarianceScaling(level=0.5).fit(PREDICTION.to_quantiles(LEVELS), Y)
-    with pytest.raises(UnsupportedPredictionError, match="repairs a Gaussian or a Quantiles; got a Int"):
+    with pytest.raises(
+        UnsupportedPredictionError, match="repairs a Gaussian or a Quantiles; got a Int"
+    ):
         VarianceScaling().fit(PREDICTION.interval(0.9), Y)
 
 

@@ -16,7 +16,9 @@ LAYERS = [
     {"predictions"},
     {"uncertainty"},
     {"metrics"},
+    {"resampling"},
     {"recalibration"},
+    {"evaluation"},
     {"__main__"},
     {"__init__"},
 ]

@@ -1,6 +1,8 @@
 """What the regression types share: named targets, and where the target axis is."""
 
-from .._validation import FloatArray, LabelArray, shorten
+from typing import Any
+
+from .._validation import FloatArray, LabelArray, as_floats, check_finite, shorten
 from ..exceptions import ShapeError
 from ._container import Container, count
 
@@ -9,6 +11,20 @@ class WithTargets(Container):
     """A prediction of one or more numbers, each with a name."""
 
     targets: LabelArray
+
+    def align(self, y: Any) -> FloatArray:
+        """Return the true values, (samples, targets), from (samples,) if there is one target."""
+        truth, _, _ = as_floats(y, "y")
+        truth = truth[:, None] if truth.ndim == 1 else truth
+        if truth.ndim == 2 and len(truth) != len(self):
+            raise ShapeError(f"y has {len(truth)} samples, the prediction has {len(self)}")
+        if truth.shape != (len(self), len(self.targets)):
+            raise ShapeError(
+                f"y must have shape (samples, targets) with {len(self.targets)} targets; got "
+                f"{truth.shape}"
+            )
+        check_finite(truth, "y", ("sample", "target"))
+        return truth
 
     def _targets_words(self) -> str:
         return f"{count(len(self.targets), 'target')} ({shorten(self.targets)})"

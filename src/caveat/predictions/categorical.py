@@ -31,6 +31,13 @@ class WithClasses(Container):
         """Return the position in ``classes`` of each label of ``y``; an unknown one is an error."""
         return encode_labels(y, self.classes)
 
+    def align(self, y: Any) -> np.ndarray:
+        """Return the position of each sample's true class; there must be one for each sample."""
+        codes = self.encode(y)
+        if len(codes) != len(self):
+            raise ShapeError(f"y has {len(codes)} samples, the prediction has {len(self)}")
+        return codes
+
     def _classes_words(self) -> str:
         return f"{len(self.classes)} classes ({shorten(self.classes)})"
 

@@ -116,6 +116,8 @@ class Gaussian(WithTargets):
         The law of total variance: :math:`\mathrm{E}_t[\sigma_t^2] + \mathrm{Var}_t[\mu_t]`, with
         the variance over members divided by their number.
         """
+        if self.members == 1:
+            return self.mean[0], self.variance[0]
         mean, spread = mean_and_variance(self.mean)
         return mean, self.variance.mean(axis=0) + spread
 

@@ -101,9 +101,11 @@ class Quantiles(WithTargets):
         Needs the levels (1 - coverage) / 2 and (1 + coverage) / 2 among ``levels``.
         """
         low, high = self._central(coverage)
-        values = self.values.mean(axis=0)
         return Interval(
-            values[..., low], values[..., high], coverage=coverage, targets=self.targets
+            self.values[..., low].mean(axis=0),
+            self.values[..., high].mean(axis=0),
+            coverage=coverage,
+            targets=self.targets,
         )
 
     def to_gaussian(self, level: float) -> "Gaussian":

@@ -7,7 +7,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import NotFittedError
 
 from .._groups import Attribute, combined
-from .._validation import FloatArray, as_floats, as_weights, check_finite
+from .._validation import FloatArray, as_weights
 from ..exceptions import (
     InvalidValueError,
     OptionError,
@@ -15,6 +15,7 @@ from ..exceptions import (
     UnsupportedPredictionError,
 )
 from ..predictions import Container, concat
+from .exchangeability import warn_if_shifted
 
 
 class Recalibrator(BaseEstimator):
@@ -49,7 +50,7 @@ class Recalibrator(BaseEstimator):
         self
         """
         self._check_type(prediction)
-        truth = self._truth(prediction, y)
+        truth = prediction.align(y)
         weight = as_weights(sample_weight, len(prediction))
         self.signature_ = _signature(prediction)
         self.groups_: dict[str, Self] | None = None
@@ -70,7 +71,7 @@ class Recalibrator(BaseEstimator):
             self.groups_[attribute.values[code]] = part
         return self
 
-    def transform(self, prediction: Any, *, groups: Any = None) -> Any:
+    def transform(self, prediction: Any, *, groups: Any = None, calibration: Any = None) -> Any:
         """Return the repaired prediction.
 
         Parameters
@@ -79,34 +80,19 @@ class Recalibrator(BaseEstimator):
             Of the type and with the classes or targets that ``fit`` saw.
         groups : array, Series, dict of arrays or frame, optional
             Needed if and only if ``fit`` was given groups, with values that ``fit`` saw.
+        calibration : Container, optional
+            The prediction that ``fit`` was given. With it, a ``ShiftWarning`` says when
+            ``prediction`` differs from it by more than chance, see :func:`caveat.warn_if_shifted`:
+            what was learned there need not hold here.
         """
-        if not hasattr(self, "signature_"):
-            raise NotFittedError(
-                f"this {type(self).__name__} is not fitted yet; call fit(prediction, y) with "
-                "calibration samples first"
-            )
-        self._check_type(prediction)
-        _check_signature(self.signature_, _signature(prediction))
-        if (groups is None) != (self.groups_ is None):
-            raise OptionError(
-                "fit was given groups, so transform needs them too"
-                if groups is None
-                else "groups were given to transform but not to fit"
-            )
+        parts = self._parts(prediction, groups)
+        if calibration is not None:
+            warn_if_shifted(calibration, prediction, stacklevel=3)
         if self.groups_ is None:
             return self._transform(prediction)
-        attribute = combined(groups, len(prediction))
-        parts, places = [], []
-        for code, rows in _rows_by_group(attribute):
-            value = attribute.values[code]
-            if value not in self.groups_:
-                raise OptionError(
-                    f"group {value!r} of sample {rows[0]} was not in fit; it knew "
-                    f"{', '.join(map(repr, self.groups_))}"
-                )
-            parts.append(self.groups_[value]._transform(prediction.take(rows)))
-            places.append(rows)
-        return concat(parts).take(np.argsort(np.concatenate(places), kind="stable"))
+        repaired = [part._transform(prediction.take(rows)) for rows, part in parts]
+        places = np.concatenate([rows for rows, _ in parts])
+        return concat(repaired).take(np.argsort(places, kind="stable"))
 
     def fit_transform(
         self, prediction: Any, y: Any, *, groups: Any = None, sample_weight: Any = None
@@ -121,31 +107,41 @@ class Recalibrator(BaseEstimator):
     def _transform(self, prediction: Any) -> Any:
         raise NotImplementedError
 
+    def _parts(self, prediction: Any, groups: Any) -> list[tuple[Any, Self]]:
+        """Check what is given after ``fit``; return rows and who repairs them, for each group."""
+        if not hasattr(self, "signature_"):
+            raise NotFittedError(
+                f"this {type(self).__name__} is not fitted yet; call fit(prediction, y) with "
+                "calibration samples first"
+            )
+        self._check_type(prediction)
+        _check_signature(self.signature_, _signature(prediction))
+        if (groups is None) != (self.groups_ is None):
+            raise OptionError(
+                "fit was given groups, so transform needs them too"
+                if groups is None
+                else "groups were given to transform but not to fit"
+            )
+        if self.groups_ is None:
+            return [(slice(None), self)]
+        attribute = combined(groups, len(prediction))
+        parts = []
+        for code, rows in _rows_by_group(attribute):
+            value = attribute.values[code]
+            if value not in self.groups_:
+                raise OptionError(
+                    f"group {value!r} of sample {rows[0]} was not in fit; it knew "
+                    f"{', '.join(map(repr, self.groups_))}"
+                )
+            parts.append((rows, self.groups_[value]))
+        return parts
+
     def _check_type(self, prediction: Any) -> None:
         if not isinstance(prediction, self.takes):
             names = " or a ".join(kind.__name__ for kind in self.takes)
             raise UnsupportedPredictionError(
                 f"{type(self).__name__} repairs a {names}; got a {type(prediction).__name__}"
             )
-
-    def _truth(self, prediction: Any, y: Any) -> Any:
-        truth = prediction.encode(y) if hasattr(prediction, "encode") else _numbers(y, prediction)
-        if len(truth) != len(prediction):
-            raise ShapeError(f"y has {len(truth)} samples, the prediction has {len(prediction)}")
-        return truth
-
-
-def _numbers(y: Any, prediction: Any) -> FloatArray:
-    truth, _, _ = as_floats(y, "y")
-    if truth.ndim == 1:
-        truth = truth[:, None]
-    if truth.ndim != 2 or truth.shape[1] != len(prediction.targets):
-        raise ShapeError(
-            f"y must have shape (samples, targets) with {len(prediction.targets)} targets; got "
-            f"{truth.shape}"
-        )
-    check_finite(truth, "y", ("sample", "target"))
-    return truth
 
 
 def _signature(prediction: Any) -> dict[str, Any]:

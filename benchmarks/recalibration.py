@@ -1,0 +1,234 @@
+"""Recalibrators against venn-abers, scikit-learn, torch-uncertainty, MAPIE and crepes.
+
+Run with ``make benchmark``; ``docs/performance.md`` keeps the result.
+"""
+
+import sys
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parent))
+from harness import Task, best, run
+
+import numpy as np
+import torch
+from crepes import ConformalClassifier
+from mapie.classification import SplitConformalClassifier
+from mapie.regression import ConformalizedQuantileRegressor, SplitConformalRegressor
+from peers import define_torchvision_operators
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.calibration import _TemperatureScaling
+
+import caveat
+
+define_torchvision_operators()
+warnings.simplefilter("ignore")
+
+with np.errstate():  # importing it changes how numpy reports errors, everywhere
+    from venn_abers import VennAbers as PeerVennAbers
+from torch.utils.data import DataLoader, TensorDataset
+from torch_uncertainty.post_processing import TemperatureScaler
+
+torch.set_num_threads(1)
+
+
+class Given(RegressorMixin, BaseEstimator):
+    """A fitted regressor whose prediction is its first column: MAPIE wants one."""
+
+    def fit(self, X: Any, y: Any = None) -> "Given":
+        self.fitted_ = True
+        return self
+
+    def predict(self, X: np.ndarray) -> np.ndarray:
+        return X[:, 0]
+
+
+class GivenColumn(Given):
+    """A fitted quantile regressor whose prediction is one column."""
+
+    def __init__(self, column: int = 0) -> None:
+        self.column = column
+
+    def predict(self, X: np.ndarray) -> np.ndarray:
+        return X[:, self.column]
+
+
+class GivenClasses(ClassifierMixin, BaseEstimator):
+    """A fitted classifier whose probabilities are its input."""
+
+    def fit(self, X: Any, y: Any = None) -> "GivenClasses":
+        self.classes_ = np.arange(10)
+        return self
+
+    def predict_proba(self, X: np.ndarray) -> np.ndarray:
+        return X
+
+    def predict(self, X: np.ndarray) -> np.ndarray:
+        return X.argmax(axis=1)
+
+
+def two_classes(rng: np.random.Generator, n: int) -> tuple[caveat.Categorical, np.ndarray]:
+    p = rng.random(n)
+    return caveat.Categorical.from_binary(p), (rng.random(n) < p**1.5).astype(int)
+
+
+def ten_classes(rng: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray]:
+    logits = rng.normal(size=(n, 10)) * 1.5
+    p = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    y = (p.cumsum(axis=1) < rng.random((n, 1))).sum(axis=1).clip(max=9)
+    sharper = np.exp(1.8 * logits)
+    return sharper / sharper.sum(axis=1, keepdims=True), y
+
+
+def venn_abers(rng: np.random.Generator) -> Task:
+    calibration, y = two_classes(rng, 100_000)
+    test, _ = two_classes(rng, 100_000)
+
+    def ours() -> np.ndarray:
+        interval = caveat.VennAbers().fit(calibration, y).transform(test)
+        return np.stack([interval.lower[:, 1], interval.upper[:, 1]], axis=1)
+
+    def theirs() -> np.ndarray:
+        peer = PeerVennAbers()
+        peer.fit(calibration.mean, y)
+        return peer.predict_proba(test.mean)[1]
+
+    np.testing.assert_allclose(ours(), theirs(), atol=1e-12)
+    return Task(
+        "Venn-ABERS, 10^5 calibration and 10^5 test",
+        ours,
+        {"venn-abers": theirs},
+        ("a sort of 10^5", lambda: np.sort(test.mean[:, 1])),
+        {"venn-abers": ">= 2"},
+        repeats=3,
+    )
+
+
+def temperature(rng: np.random.Generator) -> Task:
+    p, y = ten_classes(rng, 1_000_000)
+    prediction, logits = caveat.Categorical(p), np.log(p)
+
+    def ours() -> float:
+        return float(caveat.TemperatureScaling().fit(prediction, y).temperature_)
+
+    def by_scikit_learn() -> float:
+        return 1 / float(_TemperatureScaling().fit(logits, y).beta_)
+
+    def by_torch_uncertainty() -> float:
+        data = TensorDataset(torch.from_numpy(logits).float(), torch.from_numpy(y))
+        scaler = TemperatureScaler(torch.nn.Identity())
+        scaler.fit(DataLoader(data, batch_size=100_000), progress=False)
+        return float(scaler.temperature[0].item())
+
+    np.testing.assert_allclose(ours(), by_scikit_learn(), rtol=1e-4)
+    return Task(
+        "temperature, 10^6 x 10",
+        ours,
+        {"scikit-learn": by_scikit_learn, "torch-uncertainty": by_torch_uncertainty},
+        ("np.exp of the array", lambda: np.exp(logits)),
+        {"scikit-learn": ">= 3", "torch-uncertainty": ">= 40"},
+        repeats=1,
+    )
+
+
+def intervals(rng: np.random.Generator) -> list[Task]:
+    n = 1_000_000
+    mean, std = rng.normal(size=n), rng.gamma(3.0, size=n) + 0.1
+    y = mean + std * rng.normal(size=n)
+    gaussian = caveat.Gaussian(mean, std**2)
+    quantiles = gaussian.to_quantiles([0.05, 0.5, 0.95])
+    columns = np.ascontiguousarray(quantiles.values[0, :, 0])
+
+    def split_by_mapie() -> np.ndarray:
+        model = SplitConformalRegressor(Given().fit(None), confidence_level=0.9, prefit=True)
+        return model.conformalize(mean[:, None], y).predict_interval(mean[:, None])[1]
+
+    def quantiles_by_mapie() -> np.ndarray:
+        models = [GivenColumn(i).fit(None) for i in (0, 2, 1)]
+        model = ConformalizedQuantileRegressor(models, confidence_level=0.9, prefit=True)
+        return model.conformalize(columns, y).predict_interval(columns, symmetric_correction=True)[1]
+
+    def ours_split() -> caveat.Interval:
+        return caveat.ConformalResiduals(0.9).fit(gaussian, y).transform(gaussian)
+
+    def ours_quantiles() -> caveat.Interval:
+        return caveat.ConformalQuantiles(0.9).fit(quantiles, y).transform(quantiles)
+
+    np.testing.assert_allclose(ours_split().lower[:, 0], split_by_mapie()[:, 0, 0], rtol=1e-12)
+    np.testing.assert_allclose(ours_quantiles().lower[:, 0], quantiles_by_mapie()[:, 0, 0], rtol=1e-9)
+    reference = ("a partition", lambda: np.partition(y, n // 2))
+    return [
+        Task("split conformal, 10^6", ours_split, {"MAPIE": split_by_mapie}, reference, {"MAPIE": ">= 1"}),
+        Task("CQR, 10^6", ours_quantiles, {"MAPIE": quantiles_by_mapie}, reference, {"MAPIE": ">= 1"}),
+    ]  # fmt: skip
+
+
+def sets(rng: np.random.Generator) -> list[Task]:
+    n = 100_000
+    p, y = ten_classes(rng, n)
+    test, _ = ten_classes(rng, n)
+    calibration, new = caveat.Categorical(p), caveat.Categorical(test)
+
+    def lac() -> np.ndarray:
+        return caveat.ConformalSets(0.9).fit(calibration, y).transform(new).membership
+
+    def by_mapie() -> np.ndarray:
+        model = SplitConformalClassifier(
+            GivenClasses().fit(None), confidence_level=0.9, prefit=True, conformity_score="lac"
+        )
+        return model.conformalize(p, y).predict_set(test)[1][:, :, 0]
+
+    fitted = caveat.ConformalSets(0.9).fit(calibration, y)
+    few = slice(0, 20_000)
+
+    def p_values() -> np.ndarray:
+        return fitted.p_values(new)
+
+    def by_crepes() -> np.ndarray:
+        peer = ConformalClassifier()
+        peer.fit(1 - p[np.arange(n), y][few])
+        return peer.predict_p(1 - test[few], smoothing=False)
+
+    part = caveat.ConformalSets(0.9).fit(calibration.take(few), y[few])
+    agreement = (lac() == by_mapie()).mean()
+    print(f"LAC sets agree with MAPIE's in {agreement:.6%} of the entries.\n")
+    return [
+        Task("LAC sets, 10^5 x 10", lac, {"MAPIE": by_mapie}, ("one pass", p.sum), {"MAPIE": ">= 5"}),
+        Task("conformal p-values, 2 10^4 x 10", lambda: part.p_values(new.take(few)),
+             {"crepes": by_crepes}, ("a sort of 2 10^4", lambda: np.sort(y[few])), {"crepes": ">= 90"}, repeats=3),
+        Task("conformal p-values, 10^5 x 10", p_values, {}, ("a sort of 10^6", lambda: np.sort(test.ravel()))),
+    ]  # fmt: skip
+
+
+def growth(rng: np.random.Generator) -> None:
+    print("## Recalibration: growth\n\nMicroseconds for each sample, fit and transform.\n")
+    sizes = (10**3, 10**4, 10**5, 10**6)
+    print("| technique | " + " | ".join(f"10^{len(str(n)) - 1}" for n in sizes) + " |")
+    print("| --- |" + " --- |" * len(sizes))
+    prediction, y = two_classes(rng, sizes[-1])
+    mean = rng.normal(size=sizes[-1])
+    gaussian, target = caveat.Gaussian(mean, 1.0), mean + rng.normal(size=sizes[-1])
+    cases: list[tuple[Any, Any, Any]] = [
+        (caveat.TemperatureScaling(), prediction, y),
+        (caveat.IsotonicCalibration(), prediction, y),
+        (caveat.VennAbers(), prediction, y),
+        (caveat.ConformalSets(0.9), prediction, y),
+        (caveat.ConformalResiduals(0.9), gaussian, target),
+        (caveat.VarianceScaling(), gaussian, target),
+    ]
+    for method, given, truth in cases:
+        cells = []
+        for n in sizes:
+            part = given.take(slice(0, n))
+            call: Callable[[], Any] = lambda p=part, n=n, m=method, t=truth: m.fit_transform(p, t[:n])  # noqa: E731
+            cells.append(f"{best(call, 3) / n * 1e6:.3f}")
+        print(f"| {type(method).__name__} | {' | '.join(cells)} |", flush=True)
+    print()
+
+
+if __name__ == "__main__":
+    generator = np.random.default_rng(0)
+    run("Recalibration", [venn_abers(generator), temperature(generator), *intervals(generator), *sets(generator)])
+    growth(generator)

@@ -1,0 +1,136 @@
+"""Repair a prediction after the fact: ``fit(prediction, y)``, then ``transform(prediction)``."""
+
+from dataclasses import dataclass
+
+from .._registry import Registry
+from ..predictions import Container
+from ._base import Recalibrator
+from .conformal_quantiles import ConformalQuantiles
+from .conformal_residuals import ConformalResiduals
+from .conformal_sets import ConformalSets
+from .dirichlet_calibration import DirichletCalibration
+from .exchangeability import (
+    ExchangeabilityTest,
+    ShiftWarning,
+    exchangeability_test,
+    warn_if_shifted,
+)
+from .histogram_binning import HistogramBinning
+from .isotonic_calibration import IsotonicCalibration
+from .isotonic_distribution import IsotonicDistribution
+from .platt_scaling import PlattScaling
+from .temperature_scaling import TemperatureScaling
+from .variance_scaling import VarianceScaling
+from .venn_abers import VennAbers
+
+__all__ = [
+    "RECALIBRATORS",
+    "ConformalQuantiles",
+    "ConformalResiduals",
+    "ConformalSets",
+    "DirichletCalibration",
+    "ExchangeabilityTest",
+    "HistogramBinning",
+    "IsotonicCalibration",
+    "IsotonicDistribution",
+    "PlattScaling",
+    "RecalibrationMethod",
+    "Recalibrator",
+    "ShiftWarning",
+    "TemperatureScaling",
+    "VarianceScaling",
+    "VennAbers",
+    "exchangeability_test",
+    "warn_if_shifted",
+]
+
+
+@dataclass(frozen=True)
+class RecalibrationMethod:
+    """A technique: its class, what it promises and what it cannot fix, in one sentence each."""
+
+    recalibrator: type[Recalibrator]
+    promises: str
+    cannot: str
+    aliases: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The name of the class."""
+        return self.recalibrator.__name__
+
+    @property
+    def takes(self) -> tuple[type[Container], ...]:
+        """The predictions that it repairs."""
+        return self.recalibrator.takes
+
+
+RECALIBRATORS = Registry(
+    "recalibrator",
+    [
+        RecalibrationMethod(
+            TemperatureScaling,
+            "One temperature with the least log loss; the predicted class stays.",
+            "A mis-calibration that differs between classes or levels of confidence.",
+            ("ts",),
+        ),
+        RecalibrationMethod(
+            PlattScaling,
+            "A sigmoid for each class with the least log loss.",
+            "A mis-calibration that is not a sigmoid of the logit.",
+            ("platt",),
+        ),
+        RecalibrationMethod(
+            IsotonicCalibration,
+            "The best increasing map for each class: nothing increasing fits these samples better.",
+            "Small calibration sets, which it overfits; the order of samples within a class.",
+            ("ir", "isotonic"),
+        ),
+        RecalibrationMethod(
+            HistogramBinning,
+            "The observed frequency in each bin.",
+            "Differences within a bin, which it erases.",
+        ),
+        RecalibrationMethod(
+            DirichletCalibration,
+            "The best linear map of log probabilities under its penalty; classes may borrow.",
+            "Small calibration sets of many classes: it learns classes squared numbers.",
+            ("dirichlet",),
+        ),
+        RecalibrationMethod(
+            VennAbers,
+            "One of the two probabilities is calibrated, whatever the distribution, if samples are "
+            "exchangeable.",
+            "Which of the two it is: the merged probability is promised nothing.",
+            ("va",),
+        ),
+        RecalibrationMethod(
+            VarianceScaling,
+            "The mean squared standard score is 1 on the calibration samples; means stay.",
+            "Spreads that are wrong in different directions for different samples.",
+        ),
+        RecalibrationMethod(
+            IsotonicDistribution,
+            "The predictive distribution is calibrated on average over samples.",
+            "Whether each sample's spread fits it: one map for all.",
+        ),
+        RecalibrationMethod(
+            ConformalResiduals,
+            "Intervals cover at least as often as asked, on average over exchangeable samples.",
+            "Coverage for each group or region, unless asked for by groups or bins.",
+            ("split_conformal",),
+        ),
+        RecalibrationMethod(
+            ConformalQuantiles,
+            "Intervals cover at least as often as asked, and keep the shape of the quantiles.",
+            "Quantiles that have the wrong shape: it shifts their ends alike.",
+            ("cqr", "cmap"),
+        ),
+        RecalibrationMethod(
+            ConformalSets,
+            "Sets hold the true class at least as often as asked, over exchangeable samples.",
+            "Coverage of each class, unless asked for; sets may be empty or large.",
+            ("lac", "aps"),
+        ),
+    ],
+)

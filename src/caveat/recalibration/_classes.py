@@ -1,0 +1,129 @@
+"""What the recalibrators of class probabilities share: members, and one class against the rest."""
+
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._blocks import row_blocks
+from .._validation import FloatArray
+from ..exceptions import OptionError
+from ..predictions import Categorical
+from ._base import Recalibrator
+
+Codes = NDArray[np.intp]
+
+
+class ClassMap(Recalibrator):
+    """A map of each row of probabilities to another one, the same for all samples.
+
+    A subclass learns and maps rows of shape (rows, classes). Here members become rows.
+    """
+
+    takes = (Categorical,)
+    members: str
+
+    def _fit(self, prediction: Categorical, y: Codes, weight: FloatArray | None) -> None:
+        check_choice(self.members, "members", ("mean", "each"))
+        self._check_options()
+        self._learn(*calibration_rows(prediction, y, weight, self.members))
+
+    def _transform(self, prediction: Categorical) -> Categorical:
+        return map_rows(prediction, self.members, self._map)
+
+    def _check_options(self) -> None:
+        """Refuse arguments other than ``members`` that are not what they should be."""
+
+    @abstractmethod
+    def _learn(self, p: FloatArray, codes: Codes, weight: FloatArray | None) -> None:
+        """Learn from rows and the positions of their true classes."""
+        ...
+
+    @abstractmethod
+    def _map(self, p: FloatArray) -> FloatArray:
+        """Return repaired rows."""
+        ...
+
+
+def calibration_rows(
+    prediction: Categorical, y: Codes, weight: FloatArray | None, members: str
+) -> tuple[FloatArray, Codes, FloatArray | None]:
+    """Return the (rows, classes) to learn from: the means, or all members with equal shares.
+
+    A sample of weight 0 is not there; M members of a sample count 1/M of it each.
+    """
+    count = prediction.members
+    if members == "mean" or count == 1:
+        p = prediction.mean
+    else:
+        p = prediction.probabilities.reshape(-1, len(prediction.classes))
+        y = np.tile(y, count)
+        weight = np.tile(np.ones(len(prediction)) if weight is None else weight, count) / count
+    if weight is not None and not weight.all():
+        present = weight > 0
+        p, y, weight = p[present], y[present], weight[present]
+    return p, y, weight
+
+
+def map_rows(
+    prediction: Categorical, members: str, function: Callable[[FloatArray], FloatArray]
+) -> Categorical:
+    """Apply a map of (rows, classes) to the mean over members, or to each member."""
+    p = prediction.mean[None] if members == "mean" else prediction.probabilities
+    mapped = np.empty(p.shape)
+    for old, new in zip(p, mapped, strict=True):
+        for rows in row_blocks(*old.shape):
+            new[rows] = function(old[rows])
+    return Categorical._trusted({"probabilities": mapped, "classes": prediction.classes})
+
+
+def one_vs_rest(classes: int) -> Sequence[int]:
+    """Return the classes to fit: each, but of two only the second, which settles the first."""
+    return (1,) if classes == 2 else range(classes)
+
+
+def class_shares(codes: Codes, classes: int, weight: FloatArray | None) -> FloatArray:
+    """Return how often each class is true, of the calibration samples."""
+    counts = np.bincount(codes, weights=weight, minlength=classes).astype(np.float64)
+    return counts / counts.sum()
+
+
+def normalised(scores: Sequence[FloatArray], base_rates: FloatArray) -> FloatArray:
+    """Join the scores of :func:`one_vs_rest` to rows that sum to 1; zeros become base rates."""
+    if len(scores) == 1:
+        return np.stack([1 - scores[0], scores[0]], axis=1)
+    p = np.stack(scores, axis=1)
+    sums = p.sum(axis=1)
+    empty = sums == 0
+    p[empty], sums[empty] = base_rates, 1.0
+    p /= sums[:, None]
+    return p
+
+
+def check_choice(value: Any, name: str, choices: tuple[Any, ...]) -> None:
+    """Refuse what is not one of the choices."""
+    if not any(value is choice or value == choice for choice in choices):
+        raise OptionError(f"{name} must be {' or '.join(map(repr, choices))}; got {value!r}")
+
+
+def check_strength(value: Any, name: str) -> float:
+    """Return a finite number that is not negative."""
+    number = _number(value)
+    if not 0 <= number < np.inf:
+        raise OptionError(f"{name} must be a number of at least 0; got {value!r}")
+    return number
+
+
+def check_floor(value: Any) -> float:
+    """Return the least probability that a logarithm sees, between 0 and 0.1."""
+    number = _number(value)
+    if not 0 < number <= 0.1:
+        raise OptionError(f"eps must be a number above 0 and at most 0.1; got {value!r}")
+    return number
+
+
+def _number(value: Any) -> float:
+    return float(value) if isinstance(value, Real) and not isinstance(value, bool) else np.nan

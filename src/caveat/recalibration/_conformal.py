@@ -1,0 +1,255 @@
+"""Finite-sample quantiles of conformal scores, and the margins of intervals that follow.
+
+This is the only place that turns a coverage into a rank. Ranks are computed with fractions, since
+ceil((n + 1) * coverage) in floating point is one too many for some coverages and sizes.
+"""
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._validation import FloatArray, check_finite
+from ..exceptions import InvalidValueError, OptionError, ShapeError
+
+_ROUNDING = Fraction(1, 10**15)
+_LARGE, _SAMPLE = 50_000, 4_000
+
+
+def as_fraction(coverage: float | Fraction) -> Fraction:
+    """Return the simple fraction that a float stands for: 9/10 for 0.9, and for 1 - 0.1."""
+    exact = Fraction(coverage)
+    simple = exact.limit_denominator(10**6)
+    return simple if abs(simple - exact) < _ROUNDING else exact
+
+
+def minimum_samples(coverage: float | Fraction) -> int:
+    """Return the smallest number of scores that has a conformal quantile at ``coverage``."""
+    level = as_fraction(coverage)
+    return math.ceil(level / (1 - level))
+
+
+def conformal_quantile(
+    scores: FloatArray, coverage: float | Fraction, weight: FloatArray | None = None
+) -> FloatArray:
+    r"""Return the k-th smallest score of each column, :math:`k = \lceil (n + 1) c \rceil`.
+
+    A new score that is exchangeable with the n given ones is at most this with a probability of at
+    least c, and of at most c + 1 / (n + 1) where scores do not tie.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (samples, columns)
+        No NaN. Infinite scores are allowed.
+    coverage : float or Fraction
+        c, strictly between 0 and 1.
+    weight : ndarray of shape (samples,), optional
+        How often each score counts; n is their sum.
+
+    Raises
+    ------
+    ShapeError
+        Where k is above n; it states the smallest n.
+    """
+    level = as_fraction(coverage)
+    if np.isnan(scores.min()):
+        first = int(np.argmax(np.isnan(scores).any(axis=1)))
+        raise InvalidValueError(f"the conformal score of sample {first} is nan")
+    total = _total(len(scores), weight)
+    rank = level * (total + 1)
+    if rank > total:
+        raise ShapeError(
+            f"a conformal quantile at {float(level):g} needs at least {minimum_samples(level)} "
+            f"calibration samples; got {float(total):g}; bring more, or ask for less coverage"
+        )
+    columns = np.ascontiguousarray(scores.T)
+    return np.array([values_at_ranks(column, [rank], weight)[0] for column in columns])
+
+
+def values_at_ranks(
+    column: FloatArray, ranks: Sequence[Fraction], weight: FloatArray | None
+) -> FloatArray:
+    """Return the smallest values at or below which each rank's worth of weight lies."""
+    if weight is None:
+        places = [math.ceil(rank) - 1 for rank in ranks]
+        if len(places) == 1:
+            return np.array([_select(column, places[0])])
+        return np.partition(column, places)[places]
+    # The weights break ties, so that not even the rounding of the sum depends on the row order.
+    order = np.lexsort((weight, column))
+    reached = np.cumsum(weight[order])
+    whole = bool((weight == np.rint(weight)).all())
+    wanted = [math.ceil(rank) if whole else float(rank) * (1 - 1e-12) for rank in ranks]
+    last = np.minimum(np.searchsorted(reached, wanted), len(column) - 1)
+    return column[order[last]]
+
+
+def _select(column: FloatArray, place: int) -> float:
+    """Return what a sort would put at ``place``, several times faster than a partition of all.
+
+    A regular sample says between which two values the result most likely is; counting what is below
+    them shows whether it is. Only what is between them is partitioned.
+    """
+    length = len(column)
+    if length > _LARGE:
+        sample = np.sort(column[:: length // _SAMPLE])
+        middle = place * len(sample) // length
+        reach = 2 * math.isqrt(len(sample))  # at least four standard deviations of that rank
+        low, high = sample[max(0, middle - reach)], sample[min(len(sample) - 1, middle + reach)]
+        inside = column[(column >= low) & (column <= high)]
+        below = int(np.count_nonzero(column < low))
+        if below <= place < below + len(inside):
+            column, place = inside, place - below
+    return float(np.partition(column, place)[place])
+
+
+def learn_margins(
+    scores: Sequence[FloatArray],
+    weight: FloatArray | None,
+    coverage: float,
+    *,
+    spread: FloatArray | None = None,
+    bins: int | None = None,
+    joint: bool = False,
+    sizes: FloatArray | None = None,
+) -> tuple[FloatArray, FloatArray]:
+    """Return the edges between bins of spread, and what to add to either end in each bin.
+
+    Parameters
+    ----------
+    scores : sequence of ndarrays of shape (samples, targets)
+        One for both sides, or one for the lower and one for the upper end. Then each takes half of
+        the miscoverage.
+    weight : ndarray of shape (samples,), optional
+    coverage : float
+    spread : ndarray of shape (samples, targets), optional
+        What the bins are made of; needed with ``bins``.
+    bins : int, optional
+    joint : bool, default=False
+        Cover all targets at once by one factor for all of them.
+    sizes : ndarray of shape (samples, targets), optional
+        Not negative; their median is the unit of each target's scores where ``joint``.
+
+    Returns
+    -------
+    edges : ndarray of shape (targets, bins - 1), or (1, bins - 1) where ``joint``
+        The upper ends of all bins but the last; infinite where ties left fewer bins.
+    margins : ndarray of shape (bins, targets, sides)
+    """
+    targets, sides = scores[0].shape[1], len(scores)
+    level = as_fraction(coverage) if sides == 1 else (1 + as_fraction(coverage)) / 2
+    units = [slice(0, targets)] if joint else [slice(t, t + 1) for t in range(targets)]
+    margins = np.full((bins or 1, targets, sides), np.inf)
+    edges = np.full((len(units), (bins or 1) - 1), np.inf)
+    for i, unit in enumerate(units):
+        ends, rows_of_bins = _bins(None if spread is None else spread[:, unit], bins, weight)
+        edges[i, : len(ends)] = ends
+        for code, rows in enumerate(rows_of_bins):
+            size = None if sizes is None else sizes[rows, unit]
+            count = None if weight is None else weight[rows]
+            try:
+                for side in range(sides):
+                    margins[code, unit, side] = _box(scores[side][rows, unit], size, level, count)
+            except ShapeError as error:
+                if bins is None:
+                    raise
+                raise ShapeError(
+                    f"bin {code} of {len(rows_of_bins)} bins of spread: {error}, or use fewer bins"
+                ) from None
+    return edges, margins
+
+
+def margins_of(spread: FloatArray | None, edges: FloatArray, margins: FloatArray) -> FloatArray:
+    """Return the margins of each sample, (samples or 1, targets, sides)."""
+    if spread is None or len(margins) == 1:
+        return margins[:1]
+    if len(edges) == 1:
+        spread = _one_spread(spread)[:, None]
+    codes = np.stack(
+        [np.searchsorted(ends, column) for ends, column in zip(edges, spread.T, strict=True)],
+        axis=1,
+    )
+    return margins[codes, np.arange(margins.shape[1])]
+
+
+def check_bins(bins: Any) -> int | None:
+    """Return a number of bins of at least 1, or None."""
+    if bins is None:
+        return None
+    if isinstance(bins, bool) or not isinstance(bins, int | np.integer) or bins < 1:
+        raise OptionError(f"bins must be None or a whole number of at least 1; got {bins!r}")
+    return int(bins)
+
+
+def check_flags(**flags: Any) -> None:
+    """Refuse anything but True and False."""
+    for name, value in flags.items():
+        if not isinstance(value, bool | np.bool_):
+            raise OptionError(f"{name} must be True or False; got {value!r}")
+
+
+def _box(
+    scores: FloatArray, sizes: FloatArray | None, level: Fraction, weight: FloatArray | None
+) -> FloatArray:
+    """Return the margins (targets,) within which all scores of a sample are with that chance."""
+    check_finite(scores, "the conformal score", ("sample", "target"))
+    if scores.shape[1] == 1:
+        return conformal_quantile(scores, level, weight)
+    if sizes is None:
+        return conformal_quantile(scores.max(axis=1, keepdims=True), level, weight)
+    low, high = _median_bounds(sizes, weight)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratios = np.where(scores > 0, scores / low, scores / high)
+    ratios[scores == 0] = 0
+    factor = conformal_quantile(ratios.max(axis=1, keepdims=True), level, weight)
+    if np.isinf(factor[0]):
+        raise InvalidValueError(
+            f"joint=True measures the scores of target number {int(np.argmin(low))} by a median "
+            "that is 0 here; use joint=False, or normalise=True where there is that argument"
+        )
+    return factor * (high if factor[0] >= 0 else low)
+
+
+def _median_bounds(sizes: FloatArray, weight: FloatArray | None) -> tuple[FloatArray, FloatArray]:
+    """Return bounds on the median of each column that hold whatever one more row may contain.
+
+    A unit must treat the new sample like the others, or the scores are no longer exchangeable.
+    The median with the new sample is unknown, but lies between two neighbours in the order.
+    """
+    total = _total(len(sizes), weight)
+    rank = (total + 2) // 2
+    if rank < 2:
+        return np.zeros(sizes.shape[1]), sizes.max(axis=0)
+    ranks = [Fraction(rank - 1), Fraction(rank)]
+    low, high = np.array([values_at_ranks(column, ranks, weight) for column in sizes.T]).T
+    return low, high
+
+
+def _bins(
+    spread: FloatArray | None, bins: int | None, weight: FloatArray | None
+) -> tuple[FloatArray, Sequence[slice | NDArray[np.bool_]]]:
+    """Return the edges between bins that hold equally many samples, and the rows in each bin."""
+    if bins is None or spread is None:
+        return np.empty(0), [slice(None)]
+    width = _one_spread(spread)
+    total = _total(len(width), weight)
+    ranks = [total * i / bins for i in range(1, bins)]
+    ends = np.unique(values_at_ranks(width, ranks, weight)) if ranks else np.empty(0)
+    ends = ends[ends < width.max()]  # above the largest there is no sample to learn from
+    codes = np.searchsorted(ends, width)
+    return ends, [codes == code for code in range(len(ends) + 1)]
+
+
+def _one_spread(spread: FloatArray) -> FloatArray:
+    """Return one spread for each sample: the geometric mean, which no change of units reorders."""
+    if spread.shape[1] == 1:
+        return spread[:, 0]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.exp(np.log(spread).mean(axis=1))
+
+
+def _total(samples: int, weight: FloatArray | None) -> Fraction:
+    return Fraction(samples if weight is None else math.fsum(weight))

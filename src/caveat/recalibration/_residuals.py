@@ -1,0 +1,40 @@
+"""What recalibrators of regression share: Gaussians of predictions, and residuals in their unit."""
+
+from typing import Any
+
+import numpy as np
+
+from .._validation import FloatArray, check_finite, position
+from ..exceptions import InvalidValueError
+from ..predictions import Gaussian, Quantiles
+
+_AXES = ("sample", "target")
+
+
+def without_weightless(
+    prediction: Any, y: FloatArray, weight: FloatArray | None
+) -> tuple[Any, FloatArray, FloatArray | None]:
+    """Leave out the samples that count 0 times, so that they are as if they were not there."""
+    if weight is None or weight.min() > 0:
+        return prediction, y, weight
+    rows = weight > 0
+    return prediction.take(rows), y[rows], weight[rows]
+
+
+def gaussian_of(prediction: Gaussian | Quantiles, level: float) -> Gaussian:
+    """Return a Gaussian as it is, and quantiles as the Gaussian of their interval at ``level``."""
+    return prediction if isinstance(prediction, Gaussian) else prediction.to_gaussian(level)
+
+
+def standardised(residual: FloatArray, variance: FloatArray) -> FloatArray:
+    """Return residuals over predicted standard deviations, both of shape (samples, targets)."""
+    if not variance.min() > 0:
+        _, where = position(variance <= 0, _AXES)
+        raise InvalidValueError(
+            f"the predicted variance{where} is 0, so that its residual has no unit; add a floor to "
+            "the variances, or leave out samples that were predicted without uncertainty"
+        )
+    with np.errstate(over="ignore"):
+        scaled = residual / np.sqrt(variance)
+    check_finite(scaled, "the standardised residual", _AXES)
+    return scaled

@@ -1,0 +1,139 @@
+"""Regression: conformal correction of predicted intervals."""
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .._validation import FloatArray, check_finite, check_fraction
+from ..predictions import Container, Gaussian, Interval, Quantiles
+from ._base import Recalibrator
+from ._conformal import check_bins, check_flags, learn_margins, margins_of
+from ._residuals import without_weightless
+
+
+class ConformalQuantiles(Recalibrator):
+    r"""Move the ends of predicted intervals until they cover as often as they say.
+
+    Conformalised quantile regression. It starts from the central interval [l, u] of the coverage c:
+    that between two predicted quantiles, the Gaussian one (known as CMAP where the Gaussian is a
+    maximum a posteriori estimate), or an interval as it is, whatever coverage it claims. The score
+    of a calibration sample is how far the truth is outside, negative inside,
+    :math:`s_i = \max(l_i - y_i, y_i - u_i)`, and q is the k-th smallest score,
+    :math:`k = \lceil (n + 1) c \rceil`. The new interval is :math:`[l - q, u + q]`.
+
+    Parameters
+    ----------
+    coverage : float, default=0.9
+        The share of truths to cover.
+    symmetric : bool, default=True
+        If False, the ends move by the quantiles of their own scores, :math:`l_i - y_i` and
+        :math:`y_i - u_i`, at (1 + c) / 2 each. If True, midpoints never move.
+    bins : int, optional
+        Cut the width of the start intervals into this many bins with equally many calibration
+        samples, and take q from the scores in the sample's bin. Equal widths share a bin, so there
+        may be fewer.
+    joint : bool, default=False
+        Cover all targets of a sample at once, instead of each for itself: the score is the largest
+        over the targets, each divided by the median width of its start intervals. For bins, the
+        widths of a sample are replaced by their geometric mean.
+
+    Attributes
+    ----------
+    margins_ : ndarray of shape (bins, targets, sides)
+        q of each bin and target; two sides, lower and upper, if not symmetric.
+    edges_ : ndarray of shape (targets, bins - 1), or (1, bins - 1) if joint
+        The largest width in each bin but the last; infinite for bins that ties left empty.
+
+    Notes
+    -----
+    Where a negative q would make the ends cross, both become the point halfway between them: the
+    old midpoint, if symmetric.
+
+    **Requires** `Quantiles` with the levels (1 - c) / 2 and (1 + c) / 2 (several members are
+    averaged), a `Gaussian` (several members are taken as the Gaussian with their mixture's mean
+    and variance), or an `Interval`, finite in the calibration samples. Calibration samples that
+    are exchangeable with those to come: not used to train the model, nor to fit a recalibration
+    before this one. At least c / (1 - c) of them, 9 for 90 %, and (1 + c) / (1 - c), 19 for 90 %,
+    if not symmetric; in each group, in each bin.
+
+    **Promises** that a new sample is covered with a probability of at least c over the draw of
+    calibration samples and new sample, whatever the model and the distribution; without ties or
+    crossings, if symmetric and not joint, at most c + 1 / (n + 1). Given the calibration samples,
+    the coverage is then distributed as Beta(k, n + 1 - k). The same in each group, and for
+    ``joint`` for all targets together, where the median counts the new sample at its worst, so
+    that its unknown width costs no coverage. In a bin of :math:`n_b` samples the bound is
+    c - (1 - c) / :math:`n_b`, since one sample in each bin set its edge; cut beforehand and passed
+    as groups, bins have the bound c.
+
+    **Cannot** promise coverage for single samples or for subsets other than its groups and bins,
+    nor after a shift between calibration and use. Weights are repetitions and do not repair a
+    shift.
+
+    References
+    ----------
+    Romano, Patterson, Candès, Conformalized quantile regression (2019).
+
+    Examples
+    --------
+    >>> import caveat
+    >>> start = caveat.Interval([-1.0] * 9, [1.0] * 9, coverage=0.9)
+    >>> truth = [0.1, 0.2, 0.4, 0.7, 0.9, 1.2, 1.5, 1.7, 2.0]
+    >>> conformal = caveat.ConformalQuantiles(0.9).fit(start, truth)
+    >>> conformal.transform(start.take([0])).upper
+    array([[2.]])
+    """
+
+    takes: ClassVar[tuple[type[Container], ...]] = (Quantiles, Gaussian, Interval)
+
+    def __init__(
+        self,
+        coverage: float = 0.9,
+        *,
+        symmetric: bool = True,
+        bins: int | None = None,
+        joint: bool = False,
+    ) -> None:
+        self.coverage = coverage
+        self.symmetric = symmetric
+        self.bins = bins
+        self.joint = joint
+
+    def _fit(self, prediction: Any, y: FloatArray, weight: FloatArray | None) -> None:
+        coverage = check_fraction(self.coverage, "coverage")
+        check_flags(symmetric=self.symmetric, joint=self.joint)
+        bins = check_bins(self.bins)
+        prediction, y, weight = without_weightless(prediction, y, weight)
+        lower, upper = self._start(prediction)
+        for ends, name in ((lower, "lower"), (upper, "upper")):
+            check_finite(ends, name, ("sample", "target"))
+        below, above = lower - y, y - upper
+        self.edges_, self.margins_ = learn_margins(
+            [np.maximum(below, above)] if self.symmetric else [below, above],
+            weight,
+            coverage,
+            spread=None if bins is None else upper - lower,
+            bins=bins,
+            joint=self.joint,
+            sizes=upper - lower if self.joint else None,
+        )
+
+    def _transform(self, prediction: Any) -> Interval:
+        start_lower, start_upper = self._start(prediction)
+        spread = None if self.bins is None else start_upper - start_lower
+        margins = margins_of(spread, self.edges_, self.margins_)
+        lower, upper = start_lower - margins[..., 0], start_upper + margins[..., -1]
+        crossed = lower > upper
+        if crossed.any():
+            middle = (lower[crossed] + upper[crossed]) / 2
+            lower[crossed] = upper[crossed] = middle
+        return Interval(lower, upper, coverage=float(self.coverage), targets=prediction.targets)
+
+    def _start(self, prediction: Any) -> tuple[FloatArray, FloatArray]:
+        coverage = float(self.coverage)
+        if isinstance(prediction, Quantiles):
+            # What prediction.interval does, without averaging the levels that are not needed.
+            places = prediction._central(coverage)
+            lower, upper = (prediction.values[..., place].mean(axis=0) for place in places)
+            return lower, upper
+        start = prediction.interval(coverage) if isinstance(prediction, Gaussian) else prediction
+        return start.lower, start.upper

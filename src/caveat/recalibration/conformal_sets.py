@@ -1,0 +1,305 @@
+"""Conformal sets of classes: as many as it takes to hold the true one as often as asked."""
+
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._blocks import row_blocks
+from .._random import RandomState, generator
+from .._validation import FloatArray, check_fraction
+from ..exceptions import ShapeError
+from ..predictions import Categorical, Container, PredictionSet
+from ._base import Recalibrator
+from ._classes import calibration_rows, check_choice
+from ._conformal import check_flags, conformal_quantile, minimum_samples
+
+
+class ConformalSets(Recalibrator):
+    r"""Sets of classes that hold the true one with a given probability (split conformal).
+
+    Each class :math:`c` of a sample gets a score :math:`s_c` that is large where the class is
+    unlikely; the set is
+
+    .. math:: \{c : s_c \le \hat q\}, \qquad
+       \hat q = \text{the } \lceil (n+1) \cdot \text{coverage} \rceil \text{-th smallest of the }
+       n \text{ scores of the true classes in the calibration samples.}
+
+    With :math:`b_c` the sum of the probabilities of the classes ranked above :math:`c` (the first
+    of equals is ranked above the others), the scores are
+
+    - ``"lac"``: :math:`s_c = 1 - p_c`, which gives the smallest sets on average [1]_;
+    - ``"aps"``, randomised: :math:`s_c = b_c + u p_c` with one :math:`u` uniform on [0, 1) for each
+      sample, which gives larger sets to harder samples [2]_;
+    - ``"aps"``, deterministic: :math:`s_c = b_c + p_c` in calibration, and a class is in the set as
+      soon as :math:`b_c < \hat q`: also the class that crosses the threshold [3]_. (A class of
+      probability 0 has :math:`b_c = s_c` and is in the set if :math:`s_c \le \hat q`.)
+
+    Parameters
+    ----------
+    coverage : float, default=0.9
+        How often the set shall hold the true class, strictly between 0 and 1.
+    score : {"lac", "aps"}, default="lac"
+    randomised : bool, default=True
+        For ``"aps"``: draw :math:`u`, which reaches the coverage exactly, or do without, which
+        covers more often than asked and never leaves a set empty. ``"lac"`` draws nothing.
+    class_conditional : bool, default=False
+        One threshold for each class, from its own samples: the coverage then holds for each class.
+    empty : {"allow", "top"}, default="allow"
+        What becomes of a set without classes: it stays empty, which says that no class is likely,
+        or it gets the most probable class, which covers more often than asked.
+    random_state : int, Generator or None
+        Seeds :math:`u` and the smoothing of the p-values; drawn from once, in ``fit``. The draw of
+        a row depends on the seed, on its probabilities and on how many identical rows come before
+        it: not on the other rows, so a sample has the same set alone and among others, and a fitted
+        recalibrator gives the same sets again.
+
+    Attributes
+    ----------
+    thresholds_ : ndarray of shape (classes,)
+        The threshold of each class, all equal unless ``class_conditional``.
+    scores_ : list of ndarrays
+        The scores of the true classes: one array, or one for each class.
+    weights_ : list of ndarrays or None
+        How often each of them counts; None where each counts once.
+    seeds_ : ndarray of shape (3,)
+
+    Notes
+    -----
+    **Requires** calibration samples that the model was not trained on, exchangeable with those to
+    come, at least :math:`\lceil \text{coverage} / (1 - \text{coverage}) \rceil` of them, with
+    ``class_conditional`` of each class. Members are averaged first. A weight says how often a
+    calibration sample counts (a sample that counts twice has one :math:`u`).
+
+    **Promises** that a new sample's set holds its true class with probability at least
+    ``coverage``, and at most :math:`1/(n+1)` more with ``empty="allow"`` where no two scores are
+    equal (not with deterministic ``"aps"``); for each class by itself with ``class_conditional``.
+    This is an average over calibration sets: given one, the coverage is Beta distributed around it.
+    The p-value of the true class is at most :math:`t` with probability at most :math:`t`, and with
+    exactly that if smoothed.
+
+    **Cannot** promise the coverage for each sample, nor for a group (give ``groups`` for that), nor
+    after a shift between calibration and use. A poor model gets valid and large sets.
+
+    References
+    ----------
+    .. [1] M. Sadinle, J. Lei, L. Wasserman. Least Ambiguous Set-Valued Classifiers with Bounded
+       Error Levels. Journal of the American Statistical Association, 2019.
+    .. [2] Y. Romano, M. Sesia, E. J. Candès. Classification with Valid and Adaptive Coverage.
+       NeurIPS, 2020.
+    .. [3] A. N. Angelopoulos, S. Bates. A Gentle Introduction to Conformal Prediction and
+       Distribution-Free Uncertainty Quantification. arXiv:2107.07511, 2021.
+
+    Examples
+    --------
+    >>> import caveat
+    >>> calibration = caveat.Categorical.from_binary([0.1, 0.3, 0.6, 0.8])
+    >>> recalibrator = caveat.ConformalSets(coverage=0.75).fit(calibration, [0, 1, 1, 1])
+    >>> sets = recalibrator.transform(caveat.Categorical.from_binary([0.05, 0.5, 0.7]))
+    >>> sets
+    PredictionSet: 3 samples x 2 classes (0, 1), coverage 0.75
+    >>> sets.membership
+    array([[ True, False],
+           [ True,  True],
+           [ True,  True]])
+    >>> recalibrator.p_values(caveat.Categorical.from_binary([0.05, 0.5])).round(2)
+    array([[1. , 0.2],
+           [0.4, 0.4]])
+    """
+
+    takes: ClassVar[tuple[type[Container], ...]] = (Categorical,)
+
+    def __init__(
+        self,
+        coverage: float = 0.9,
+        *,
+        score: str = "lac",
+        randomised: bool = True,
+        class_conditional: bool = False,
+        empty: str = "allow",
+        random_state: RandomState = None,
+    ) -> None:
+        self.coverage = coverage
+        self.score = score
+        self.randomised = randomised
+        self.class_conditional = class_conditional
+        self.empty = empty
+        self.random_state = random_state
+
+    def p_values(
+        self, prediction: Categorical, *, groups: Any = None, smoothed: bool = False
+    ) -> FloatArray:
+        r"""Return for each class the conformal p-value of its being the true one.
+
+        .. math:: p_c = \frac{1 + |\{i : s_i \ge s_c\}|}{n + 1}, \qquad \text{smoothed } p_c =
+           \frac{|\{i : s_i > s_c\}| + \tau (1 + |\{i : s_i = s_c\}|)}{n + 1}
+
+        The set of ``transform`` is :math:`\{c : p_c > 1 - \text{coverage}\}`, not smoothed.
+
+        Parameters
+        ----------
+        prediction : Categorical
+            With the classes that ``fit`` saw.
+        groups : array, Series, dict of arrays or frame, optional
+            Needed if and only if ``fit`` was given groups.
+        smoothed : bool, default=False
+            Break ties by a :math:`\tau` uniform on [0, 1) for each sample: the p-value of the true
+            class is then uniform, and without it at least as large.
+
+        Returns
+        -------
+        ndarray of shape (samples, classes)
+        """
+        check_flags(smoothed=smoothed)
+        parts = self._parts(prediction, groups)
+        values = np.empty((len(prediction), len(prediction.classes)))
+        for rows, part in parts:
+            values[rows] = part._p_values(prediction.take(rows).mean, smoothed)
+        return values
+
+    def _fit(self, prediction: Categorical, y: NDArray[np.intp], weight: FloatArray | None) -> None:
+        coverage = self._check_options()
+        p, y, weight = calibration_rows(prediction, y, weight, "mean")
+        self.seeds_ = generator(self.random_state).integers(2**63, size=3)
+        labelled = np.column_stack([p, y]) if self._draws else p
+        scores = self._true_scores(p, y, self._uniforms(labelled, 0))
+        self.scores_, self.weights_, thresholds = [], [], []
+        for rows, words in self._categories(y, prediction.classes):
+            score, count = scores[rows], None if weight is None else weight[rows]
+            if not len(score):
+                raise ShapeError(
+                    f"{words}got no calibration sample; a coverage of {coverage:g} needs at least "
+                    f"{minimum_samples(coverage)}"
+                )
+            try:
+                thresholds.append(conformal_quantile(score[:, None], coverage, count)[0])
+            except ShapeError as error:
+                raise ShapeError(f"{words}{error}") from error
+            self.scores_.append(score)
+            self.weights_.append(count)
+        self.thresholds_ = np.resize(thresholds, len(prediction.classes))
+
+    def _transform(self, prediction: Categorical) -> PredictionSet:
+        p = prediction.mean
+        draws = self._uniforms(p, 1)
+        membership = np.empty(p.shape, dtype=bool)
+        for rows in row_blocks(*p.shape):
+            np.less_equal(
+                self._class_scores(p[rows], draws[rows]), self.thresholds_, out=membership[rows]
+            )
+        if self.empty == "top":
+            rows_without = np.flatnonzero(~membership.any(axis=1))
+            membership[rows_without, p[rows_without].argmax(axis=1)] = True
+        return PredictionSet(membership, coverage=self.coverage, classes=prediction.classes)
+
+    def _p_values(self, p: FloatArray, smoothed: bool) -> FloatArray:
+        draws = self._uniforms(p, 1)
+        ties = _row_uniforms(p, self.seeds_[2]) if smoothed else None
+        tails = [_tail_counts(*pair) for pair in zip(self.scores_, self.weights_, strict=True)]
+        values = np.empty(p.shape)
+        for rows in row_blocks(*p.shape):
+            scores = self._class_scores(p[rows], draws[rows])
+            tie = None if ties is None else ties[rows, None]
+            if len(tails) == 1:
+                values[rows] = _p_value(*tails[0], scores, tie)
+                continue
+            for k, tail in enumerate(tails):
+                values[rows, k : k + 1] = _p_value(*tail, scores[:, k : k + 1], tie)
+        return values
+
+    def _check_options(self) -> float:
+        coverage = check_fraction(self.coverage, "coverage")
+        check_choice(self.score, "score", ("lac", "aps"))
+        check_choice(self.empty, "empty", ("allow", "top"))
+        check_flags(randomised=self.randomised, class_conditional=self.class_conditional)
+        return coverage
+
+    @property
+    def _draws(self) -> bool:
+        return self.score == "aps" and bool(self.randomised)
+
+    def _uniforms(self, rows: FloatArray, seed: int) -> FloatArray:
+        """Return the u of each row, 1 where none is drawn."""
+        return _row_uniforms(rows, self.seeds_[seed]) if self._draws else np.ones(len(rows))
+
+    def _categories(self, y: NDArray[np.intp], classes: NDArray[Any]) -> list[tuple[Any, str]]:
+        """Return the rows that share a threshold, with words for an error about them."""
+        if not self.class_conditional:
+            return [(slice(None), "")]
+        return [(y == k, f"class {label!r}: ") for k, label in enumerate(classes.tolist())]
+
+    def _true_scores(self, p: FloatArray, y: NDArray[np.intp], uniforms: FloatArray) -> FloatArray:
+        true = p[np.arange(len(y)), y]
+        if self.score == "lac":
+            return 1 - true
+        above = np.empty(len(y))
+        for rows in row_blocks(*p.shape):
+            block = _ranked_above(p[rows])
+            above[rows] = block[np.arange(len(block)), y[rows]]
+        return above + uniforms * true
+
+    def _class_scores(self, p: FloatArray, uniforms: FloatArray) -> FloatArray:
+        """Return what is compared with the threshold, for each class of each row."""
+        if self.score == "lac":
+            return 1 - p
+        above = _ranked_above(p)
+        scores = above + uniforms[:, None] * p
+        if self._draws:
+            return scores
+        # The next number up: then <= lets in what is strictly below the threshold.
+        return np.minimum(np.nextafter(above, np.inf), scores)
+
+
+def _ranked_above(p: FloatArray) -> FloatArray:
+    """Return the sum of the probabilities of the classes ranked above each class."""
+    order = np.argsort(-p, axis=1, kind="stable")
+    above = np.zeros(p.shape)
+    np.cumsum(np.take_along_axis(p, order, axis=1)[:, :-1], axis=1, out=above[:, 1:])
+    scattered = np.empty(p.shape)
+    np.put_along_axis(scattered, order, above, axis=1)
+    return scattered
+
+
+def _tail_counts(scores: FloatArray, weight: FloatArray | None) -> tuple[FloatArray, FloatArray]:
+    """Return the distinct scores, and how many samples have at least each of them, and 0."""
+    distinct, places = np.unique(scores, return_inverse=True)
+    counts = np.bincount(places, weights=weight).astype(np.float64)
+    return distinct, np.append(np.cumsum(counts[::-1])[::-1], 0.0)
+
+
+def _p_value(
+    known: FloatArray, at_least: FloatArray, scores: FloatArray, tie: FloatArray | None
+) -> FloatArray:
+    """Return the p-value of each score among the known ones; ``tie`` smoothes it."""
+    first = np.searchsorted(known, scores.ravel()).reshape(scores.shape)
+    reached = at_least[first]
+    if tie is None:
+        return (1 + reached) / (1 + at_least[0])
+    beyond = at_least[first + (known[np.minimum(first, len(known) - 1)] == scores)]
+    return (beyond + tie * (1 + reached - beyond)) / (1 + at_least[0])
+
+
+def _row_uniforms(rows: FloatArray, seed: np.integer[Any]) -> FloatArray:
+    """Return a number in [0, 1) for each row, from the seed, the row and its earlier copies.
+
+    Drawing in the order of the rows would give a sample another number in another batch; one
+    number for all identical rows would not be random where a model knows only a few.
+    """
+    state = np.full(len(rows), seed, dtype=np.uint64)
+    for column in (rows + 0.0).view(np.uint64).T:  # a negative zero equals zero but has other bits
+        state = _mixed(state ^ column)
+    order = np.argsort(state, kind="stable")
+    first = np.append(True, np.diff(state[order]) != 0)
+    place = np.arange(len(rows))
+    copies = np.empty(len(rows), dtype=np.uint64)
+    copies[order] = place - np.maximum.accumulate(np.where(first, place, 0))
+    bits = _mixed(state ^ _mixed(copies)) >> np.uint64(11)
+    return bits.astype(np.float64) * 2.0**-53
+
+
+def _mixed(state: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return the next output of SplitMix64 (Steele, Lea, Flood 2014) for each state."""
+    state = state + np.uint64(0x9E3779B97F4A7C15)
+    state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    state = (state ^ (state >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return state ^ (state >> np.uint64(31))
