@@ -12,6 +12,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 from harness import Task, best, run
+import peers  # noqa: F401  (before what imports torchvision)
 
 import numpy as np
 import scoringrules
@@ -19,13 +20,11 @@ import sklearn.metrics
 import torch
 from netcal.metrics import ECE as NetcalECE
 from netcal.metrics import ENCE as NetcalENCE
-from peers import define_torchvision_operators
 from relplot import smECE as relplot_smece
 from torchmetrics.classification import BinaryCalibrationError
 
 from caveat import metrics
 
-define_torchvision_operators()
 warnings.simplefilter("ignore")
 
 import uncertainty_toolbox

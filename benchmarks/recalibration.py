@@ -11,19 +11,18 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 from harness import Task, best, run
+import peers  # noqa: F401  (before what imports torchvision)
 
 import numpy as np
 import torch
 from crepes import ConformalClassifier
 from mapie.classification import SplitConformalClassifier
 from mapie.regression import ConformalizedQuantileRegressor, SplitConformalRegressor
-from peers import define_torchvision_operators
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.calibration import _TemperatureScaling
 
 import caveat
 
-define_torchvision_operators()
 warnings.simplefilter("ignore")
 
 with np.errstate():  # importing it changes how numpy reports errors, everywhere
@@ -148,7 +147,9 @@ def intervals(rng: np.random.Generator) -> list[Task]:
     def quantiles_by_mapie() -> np.ndarray:
         models = [GivenColumn(i).fit(None) for i in (0, 2, 1)]
         model = ConformalizedQuantileRegressor(models, confidence_level=0.9, prefit=True)
-        return model.conformalize(columns, y).predict_interval(columns, symmetric_correction=True)[1]
+        return model.conformalize(columns, y).predict_interval(columns, symmetric_correction=True)[
+            1
+        ]
 
     def ours_split() -> caveat.Interval:
         return caveat.ConformalResiduals(0.9).fit(gaussian, y).transform(gaussian)
@@ -157,7 +158,9 @@ def intervals(rng: np.random.Generator) -> list[Task]:
         return caveat.ConformalQuantiles(0.9).fit(quantiles, y).transform(quantiles)
 
     np.testing.assert_allclose(ours_split().lower[:, 0], split_by_mapie()[:, 0, 0], rtol=1e-12)
-    np.testing.assert_allclose(ours_quantiles().lower[:, 0], quantiles_by_mapie()[:, 0, 0], rtol=1e-9)
+    np.testing.assert_allclose(
+        ours_quantiles().lower[:, 0], quantiles_by_mapie()[:, 0, 0], rtol=1e-9
+    )
     reference = ("a partition", lambda: np.partition(y, n // 2))
     return [
         Task("split conformal, 10^6", ours_split, {"MAPIE": split_by_mapie}, reference, {"MAPIE": ">= 1"}),
@@ -222,7 +225,9 @@ def growth(rng: np.random.Generator) -> None:
         cells = []
         for n in sizes:
             part = given.take(slice(0, n))
-            call: Callable[[], Any] = lambda p=part, n=n, m=method, t=truth: m.fit_transform(p, t[:n])  # noqa: E731
+            call: Callable[[], Any] = lambda p=part, n=n, m=method, t=truth: m.fit_transform(
+                p, t[:n]
+            )  # noqa: E731
             cells.append(f"{best(call, 3) / n * 1e6:.3f}")
         print(f"| {type(method).__name__} | {' | '.join(cells)} |", flush=True)
     print()
@@ -230,5 +235,8 @@ def growth(rng: np.random.Generator) -> None:
 
 if __name__ == "__main__":
     generator = np.random.default_rng(0)
-    run("Recalibration", [venn_abers(generator), temperature(generator), *intervals(generator), *sets(generator)])
+    run(
+        "Recalibration",
+        [venn_abers(generator), temperature(generator), *intervals(generator), *sets(generator)],
+    )
     growth(generator)

@@ -38,7 +38,7 @@ def direct(
     return float(np.trapezoid(np.abs(smoothed), t))
 
 
-def bound(y: np.ndarray, p: np.ndarray, sigma: float, cells: int = 2**14) -> float:
+def bound(y: np.ndarray, p: np.ndarray, sigma: float, cells: int = 2**13) -> float:
     """What the docstring states, for grids of ``cells`` cells."""
     return 0.242 / (cells * sigma) ** 2 * float(np.abs(p - y).mean())
 

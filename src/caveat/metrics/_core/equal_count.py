@@ -86,7 +86,9 @@ def _counted(
 def _rows_inside(cells: NDArray[np.uint16], inside: NDArray[np.bool_]) -> NDArray[np.intp]:
     """Return the rows whose cell is marked."""
     blocks = row_blocks(len(cells), 1, 4 * _CELLS)
-    return np.concatenate([rows.start + np.flatnonzero(inside[cells[rows]]) for rows in blocks])
+    return np.concatenate(
+        [rows.start + np.flatnonzero(inside.take(cells[rows])) for rows in blocks]
+    )
 
 
 def _best_map(key: FloatArray) -> Callable[[FloatArray], NDArray[np.int64]]:

@@ -38,7 +38,7 @@ class Binary:
     def blocks(self) -> Iterator[Event]:
         """Yield slices of rows, the probabilities of the second class and the codes, checked."""
         # Twice the usual size: with one column, what a block costs besides its samples shows.
-        for rows in row_blocks(len(self), 1, 2 * BLOCK_ELEMENTS):
+        for rows in row_blocks(len(self), 1, 131072):
             p, codes = self.probabilities[rows], self.codes[rows]
             if not (p.min() >= 0 and p.max() <= 1):  # also true for NaN
                 check_unit(
