@@ -7,11 +7,19 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from . import evaluation as evaluation
     from . import exceptions as exceptions
     from . import metrics as metrics
     from . import predictions as predictions
     from . import recalibration as recalibration
+    from . import resampling as resampling
     from . import uncertainty as uncertainty
+    from .evaluation import Comparison as Comparison
+    from .evaluation import Evaluation as Evaluation
+    from .evaluation import Triage as Triage
+    from .evaluation import TriagePolicy as TriagePolicy
+    from .evaluation import compare as compare
+    from .evaluation import evaluate as evaluate
     from .predictions import Categorical as Categorical
     from .predictions import Decomposition as Decomposition
     from .predictions import Gaussian as Gaussian
@@ -45,11 +53,13 @@ __version__ = "0.1.0.dev0"
 # test holds the two together.
 _HOMES = {
     "Categorical": "predictions",
+    "Comparison": "evaluation",
     "ConformalQuantiles": "recalibration",
     "ConformalResiduals": "recalibration",
     "ConformalSets": "recalibration",
     "Decomposition": "predictions",
     "DirichletCalibration": "recalibration",
+    "Evaluation": "evaluation",
     "Gaussian": "predictions",
     "GaussianLogits": "predictions",
     "HistogramBinning": "recalibration",
@@ -61,25 +71,39 @@ _HOMES = {
     "ProbabilityInterval": "predictions",
     "Quantiles": "predictions",
     "TemperatureScaling": "recalibration",
+    "Triage": "evaluation",
+    "TriagePolicy": "evaluation",
     "VarianceScaling": "recalibration",
     "VennAbers": "recalibration",
     "class_distances": "uncertainty",
+    "compare": "evaluation",
     "concat": "predictions",
     "decompose": "uncertainty",
+    "evaluate": "evaluation",
     "exchangeability_test": "recalibration",
     "load": "predictions",
     "measure": "uncertainty",
     "warn_if_shifted": "recalibration",
 }
-_MODULES = ("exceptions", "metrics", "predictions", "recalibration", "uncertainty")
+_MODULES = (
+    "evaluation",
+    "exceptions",
+    "metrics",
+    "predictions",
+    "recalibration",
+    "resampling",
+    "uncertainty",
+)
 
 __all__ = [
     "Categorical",
+    "Comparison",
     "ConformalQuantiles",
     "ConformalResiduals",
     "ConformalSets",
     "Decomposition",
     "DirichletCalibration",
+    "Evaluation",
     "Gaussian",
     "GaussianLogits",
     "HistogramBinning",
@@ -91,11 +115,16 @@ __all__ = [
     "ProbabilityInterval",
     "Quantiles",
     "TemperatureScaling",
+    "Triage",
+    "TriagePolicy",
     "VarianceScaling",
     "VennAbers",
     "class_distances",
+    "compare",
     "concat",
     "decompose",
+    "evaluate",
+    "evaluation",
     "exceptions",
     "exchangeability_test",
     "load",
@@ -103,6 +132,7 @@ __all__ = [
     "metrics",
     "predictions",
     "recalibration",
+    "resampling",
     "uncertainty",
     "warn_if_shifted",
 ]

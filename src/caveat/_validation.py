@@ -241,6 +241,8 @@ def encode_labels(y: Any, classes: LabelArray, name: str = "y") -> NDArray[np.in
         raise ShapeError(f"{name} is empty")
     if labels.dtype == object:
         labels = _uniform(labels.tolist(), name)
+    if _are_positions(labels, classes):
+        return labels.astype(np.intp, copy=False)
     known = f"the classes are {shorten(classes)}"
     if (labels.dtype.kind == "U") != (classes.dtype.kind == "U"):
         raise LabelError(f"{name} has labels of type {labels.dtype}, but {known}")
@@ -252,6 +254,17 @@ def encode_labels(y: Any, classes: LabelArray, name: str = "y") -> NDArray[np.in
         _, where = position(unknown, ("sample",))
         raise LabelError(f"{name}{where} is {labels[unknown][0].item()!r}, but {known}")
     return codes
+
+
+def _are_positions(labels: LabelArray, classes: LabelArray) -> bool:
+    """Whether the classes are 0, 1, 2, ... and every label is one of them: nothing to look up."""
+    return (
+        labels.dtype.kind in "iub"
+        and classes.dtype.kind in "iu"
+        and np.array_equal(classes, np.arange(len(classes)))
+        and bool(labels.min() >= 0)
+        and bool(labels.max() < len(classes))
+    )
 
 
 def shorten(labels: LabelArray, most: int = 8) -> str:

@@ -6,9 +6,9 @@ from .classification import *  # noqa: F403
 from .classification import __all__ as _classification
 from .ranking import *  # noqa: F403
 from .ranking import __all__ as _ranking
+from .registry import METRICS, MetricRegistry
 from .regression import *  # noqa: F403
 from .regression import __all__ as _regression
-from .registry import METRICS, MetricRegistry
 
 __all__ = [
     "METRICS",

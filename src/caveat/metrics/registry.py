@@ -39,9 +39,8 @@ class MetricRegistry(Registry[Metric]):
 
 def _ambiguous(name: str, found: list[Metric]) -> UnknownNameError:
     meanings = " and ".join(f"{entry.name} ({entry.task})" for entry in found)
-    return UnknownNameError(
-        f"{name!r} is short for {meanings}; say which: METRICS.get({name!r}, task={found[0].task!r})"
-    )
+    example = f"METRICS.get({name!r}, task={found[0].task!r})"
+    return UnknownNameError(f"{name!r} is short for {meanings}; say which: {example}")
 
 
 METRICS = MetricRegistry("metric", [*classification.ENTRIES, *regression.ENTRIES, *ranking.ENTRIES])

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._arrays import to_numpy
-from ..._blocks import BLOCK_ELEMENTS, row_blocks
+from ..._blocks import row_blocks
 from ..._validation import FloatArray, LabelArray, as_floats, as_labels, check_unit
 from ...exceptions import ShapeError
 from ...predictions import Categorical

@@ -1,0 +1,106 @@
+"""What `evaluate` returns."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+import numpy as np
+
+from .._validation import FloatArray
+from ..predictions import Decomposition
+from ._questions import Question
+from ._table import ARROWS, Row, RowTable, bracket, html_table, number, terminal_table
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Evaluation(RowTable):
+    """What `evaluate` returns: a tidy table, the curves behind it, and the samples.
+
+    Attributes
+    ----------
+    rows : tuple of Row
+        One number each; `to_frame` and `to_json` give them as a table.
+    curves : mapping
+        The curves behind the local and ranking metrics, by metric, or by (metric, target) where
+        there are several targets; each is computed when it is first asked for.
+    error, uncertainty : ndarrays of shape (samples, targets)
+        The error of each sample (0 or 1 for classes) and the total uncertainty; NaN without one.
+    ids : ndarray of shape (samples,)
+    decomposition : Decomposition or None
+        The split of the uncertainty, where the prediction has one.
+    confidence : float
+        The confidence of the intervals.
+    description : str
+        What was evaluated.
+    """
+
+    rows: tuple[Row, ...]
+    curves: Mapping[Any, Any]
+    error: FloatArray
+    uncertainty: FloatArray
+    ids: np.ndarray
+    decomposition: Decomposition | None
+    confidence: float
+    description: str
+
+    def __repr__(self) -> str:
+        title = f"{self.description}, {self.confidence:.0%} intervals"
+        return terminal_table(title, *self._readable()) + self._rest()
+
+    def _repr_html_(self) -> str:
+        return html_table(*self._readable()) + f"<p>{escape(self._rest())}</p>"
+
+    def _readable(self) -> tuple[list[str], list[list[str]]]:
+        """The rows of all samples; those of groups are in the frame."""
+        header = ["metric", "value", "interval", "better", "note"]
+        body = [
+            [
+                " ".join(part for part in (row.metric, row.option, row.target) if part),
+                number(row.value),
+                bracket(row),
+                ARROWS[row.direction],
+                row.note,
+            ]
+            for row in self.select(group="")
+        ]
+        return header, body
+
+    def _rest(self) -> str:
+        by_group = [row for row in self.rows if row.group]
+        names = sorted({row.group.replace(":", "=").split("=")[0] for row in by_group})
+        if not names:
+            return ""
+        return f"and {len(by_group)} rows by {', '.join(names)}: to_frame() has all of them\n"
+
+
+class Curves(Mapping[Any, Any]):
+    """Curves by metric, or by (metric, target); each is computed when it is first asked for."""
+
+    def __init__(
+        self, asked: list[Question], weight: FloatArray | None, several_targets: bool
+    ) -> None:
+        self._weight = weight
+        self._found: dict[Any, Any] = {}
+        self._asked = {
+            (question.metric.name, question.target) if several_targets else question.metric.name: (
+                question
+            )
+            for question in asked
+            if question.metric.curve is not None
+        }
+
+    def __getitem__(self, key: Any) -> Any:
+        if key not in self._found:
+            question = self._asked[key]
+            curve = question.metric.curve
+            self._found[key] = curve(  # type: ignore[misc]
+                question.truth, **question.inputs, **question.options, sample_weight=self._weight
+            )
+        return self._found[key]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._asked)
+
+    def __len__(self) -> int:
+        return len(self._asked)

@@ -1,0 +1,190 @@
+"""What a triage decided, and on what grounds."""
+
+import textwrap
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._validation import FloatArray
+from ..predictions._container import count
+
+ACCEPT, EXPERT, MEASURE = "accept", "ask an expert", "measure again"
+ACTIONS = (ACCEPT, EXPERT, MEASURE)
+
+
+@dataclass(frozen=True, eq=False)
+class OperatingCurve:
+    """What each threshold would accept of the tested calibration samples, strictest first.
+
+    Attributes
+    ----------
+    threshold : ndarray of shape (thresholds,)
+        Samples whose score is at most this are accepted.
+    coverage : ndarray of shape (thresholds,)
+        The share of the tested samples that is accepted.
+    accepted, errors : ndarrays of shape (thresholds,)
+        How many tested samples are accepted, and how many of these are wrong.
+    error : ndarray of shape (thresholds,)
+        The share of the accepted that is wrong; NaN where none is accepted.
+    upper : ndarray of shape (thresholds,)
+        The upper confidence limit of the error rate of this threshold alone.
+    passed : ndarray of bool, of shape (thresholds,)
+        Whether the limit is at most the risk. The policy takes the last threshold before the first
+        that is not passed.
+    """
+
+    threshold: FloatArray
+    coverage: FloatArray
+    accepted: NDArray[np.intp]
+    errors: NDArray[np.intp]
+    error: FloatArray
+    upper: FloatArray
+    passed: NDArray[np.bool_]
+
+    @property
+    def reached(self) -> int:
+        """How many thresholds are passed before the first that is not."""
+        return int(np.argmin(np.append(self.passed, False)))
+
+    def to_frame(self) -> Any:
+        """Return a pandas frame with one row for each threshold."""
+        import pandas as pd
+
+        return pd.DataFrame({name: getattr(self, name) for name in self.__dataclass_fields__})
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Triage:
+    """What to do with each sample, and why.
+
+    Attributes
+    ----------
+    actions : ndarray of str, of shape (samples,)
+        "accept", "ask an expert" (deferred, the epistemic part dominates) or "measure again"
+        (deferred, the aleatoric part dominates).
+    scores : ndarray of shape (samples,)
+        The total uncertainty, which is compared with the threshold; for regression in units of the
+        squared tolerance, summed over targets.
+    aleatoric, epistemic : ndarrays of shape (samples,)
+        The two parts, less their mean over the calibration samples, divided by their standard
+        deviation there. The epistemic part is NaN if the prediction has one member.
+    threshold : float
+        Samples with a score up to this are accepted; minus infinity accepts none.
+    risk, confidence : float
+        What was asked for.
+    curve : OperatingCurve
+        What each threshold would do on the tested calibration samples.
+    guarantee : str
+        What is promised, of whom and with what confidence, in plain words.
+    remark : str
+        Why an action does not occur, where there is a reason; otherwise empty.
+    ids : ndarray of shape (samples,) or None
+        The names that ``decide`` was given.
+    """
+
+    actions: NDArray[np.str_]
+    scores: FloatArray
+    aleatoric: FloatArray
+    epistemic: FloatArray
+    threshold: float
+    risk: float
+    confidence: float
+    curve: OperatingCurve
+    guarantee: str
+    remark: str = ""
+    ids: NDArray[Any] | None = None
+
+    def __len__(self) -> int:
+        return len(self.actions)
+
+    @property
+    def accepted(self) -> NDArray[np.bool_]:
+        """Which samples are accepted."""
+        return self.actions == ACCEPT
+
+    @property
+    def deferred(self) -> NDArray[np.bool_]:
+        """Which samples are not accepted."""
+        return self.actions != ACCEPT
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many samples get each action."""
+        return {action: int(np.count_nonzero(self.actions == action)) for action in ACTIONS}
+
+    @property
+    def shares(self) -> dict[str, float]:
+        """What share of the samples gets each action."""
+        return {action: number / len(self) for action, number in self.counts.items()}
+
+    @property
+    def reasons(self) -> dict[str, str]:
+        """Why a sample gets each action."""
+        reached = self.threshold > -np.inf
+        limit = f"at most {self.threshold:.4g}" if reached else "never low enough"
+        return {
+            ACCEPT: f"the total uncertainty is {limit}",
+            EXPERT: "deferred: the epistemic part, what the model does not know, dominates",
+            MEASURE: "deferred: the aleatoric part, what the data cannot tell, dominates",
+        }
+
+    def summary(self) -> Any:
+        """Return a pandas frame with one row for each action: samples, share and reason."""
+        import pandas as pd
+
+        return pd.DataFrame(
+            {
+                "action": ACTIONS,
+                "samples": list(self.counts.values()),
+                "share": list(self.shares.values()),
+                "reason": list(self.reasons.values()),
+            }
+        )
+
+    def to_frame(self) -> Any:
+        """Return a pandas frame with one row for each sample, named by its id if there is one."""
+        import pandas as pd
+
+        columns = {
+            "action": self.actions,
+            "score": self.scores,
+            "aleatoric": self.aleatoric,
+            "epistemic": self.epistemic,
+        }
+        index = None if self.ids is None else pd.Index(self.ids, name="id")
+        return pd.DataFrame(columns, index=index)
+
+    def _title(self) -> str:
+        return (
+            f"Triage of {count(len(self), 'sample')} at risk {self.risk:g}, confidence "
+            f"{self.confidence:g}"
+        )
+
+    def _rows(self) -> list[tuple[str, str, str, str]]:
+        return [
+            (action, str(self.counts[action]), f"{100 * self.shares[action]:.1f} %", reason)
+            for action, reason in self.reasons.items()
+        ]
+
+    def __repr__(self) -> str:
+        rows = [
+            f"  {action:<13}  {number:>{len(str(len(self)))}}  {share:>7}  {reason}"
+            for action, number, share, reason in self._rows()
+        ]
+        texts = [textwrap.fill(text, 96) for text in (self.guarantee, self.remark) if text]
+        return "\n".join([self._title(), *rows, *texts])
+
+    def _repr_html_(self) -> str:
+        head = "".join(f"<th>{name}</th>" for name in ("action", "samples", "share", "reason"))
+        rows = "".join(
+            f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>"
+            for row in self._rows()
+        )
+        texts = "".join(f"<p>{escape(text)}</p>" for text in (self.guarantee, self.remark) if text)
+        return (
+            f"<table><caption>{escape(self._title())}</caption><thead><tr>{head}</tr></thead>"
+            f"<tbody>{rows}</tbody></table>{texts}"
+        )

@@ -1,0 +1,141 @@
+"""Which uncertainty a triage looks at, and what it calls an error."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._validation import FloatArray, as_floats, check_finite
+from ..exceptions import OptionError, ShapeError, UnsupportedPredictionError
+from ..predictions import Categorical, Gaussian, GaussianLogits
+from ..predictions._container import count
+from ..uncertainty import decompose
+
+_CONVERSIONS = {
+    "Quantiles": "convert it with .to_gaussian(level)",
+    "Interval": "convert it with .to_gaussian()",
+    "ProbabilityInterval": "convert it with .to_categorical()",
+    "PredictionSet": "pass the Categorical that the sets were made from",
+}
+
+
+@dataclass(frozen=True)
+class Scored:
+    """What is predicted, (samples,) class positions or (samples, targets) means, and how surely.
+
+    The uncertainties have shape (samples,).
+    """
+
+    answer: NDArray[Any]
+    total: FloatArray
+    aleatoric: FloatArray
+    epistemic: FloatArray
+
+
+def check_type(prediction: Any) -> None:
+    """Refuse what cannot be split, and say how to convert it."""
+    if not isinstance(prediction, Categorical | GaussianLogits | Gaussian):
+        kind = type(prediction).__name__
+        raise UnsupportedPredictionError(
+            "triage takes a Categorical, a GaussianLogits or a Gaussian; got a "
+            f"{kind}{'; ' + _CONVERSIONS[kind] if kind in _CONVERSIONS else ''}"
+        )
+
+
+def check_tolerance(tolerance: Any, prediction: Any) -> FloatArray | None:
+    """Return one tolerance for each target; None for classes, which have none."""
+    if not isinstance(prediction, Gaussian):
+        if tolerance is not None:
+            raise OptionError(
+                f"tolerance is for regression, where an error is |y - mean| > tolerance; got "
+                f"{tolerance!r} with classes, of which one is right: leave it out"
+            )
+        return None
+    targets = len(prediction.targets)
+    if tolerance is None:
+        raise OptionError(
+            "regression needs a tolerance: pass the largest |y - mean| that is no error yet, one "
+            f"number or one for each of {count(targets, 'target')}"
+        )
+    values, _, _ = as_floats(tolerance, "tolerance")
+    if values.shape not in ((), (targets,)):
+        raise ShapeError(
+            f"tolerance must be one number or one for each of {count(targets, 'target')}; got "
+            f"shape {values.shape}"
+        )
+    if not (values > 0).all() or not np.isfinite(values).all():
+        raise OptionError(f"tolerance must be above 0 and finite; got {tolerance!r}")
+    return np.broadcast_to(values, targets).copy()
+
+
+def score(
+    prediction: Any, method: str, tolerance: FloatArray | None, draws: int, seed: int
+) -> Scored:
+    """Return the answer and the uncertainties of each sample.
+
+    A sample's numbers do not depend on the samples around it: the seed fixes what is drawn.
+    """
+    if isinstance(prediction, Gaussian):
+        assert tolerance is not None
+        split = decompose(prediction, method)
+        parts = (split.total, split.aleatoric, split.epistemic)
+        return Scored(
+            prediction.mean.mean(axis=0), *(_in_tolerances(part, tolerance) for part in parts)
+        )
+    if isinstance(prediction, GaussianLogits):
+        split = decompose(prediction, method, draws=draws, random_state=seed)
+        prediction = prediction.sample(draws=draws, random_state=seed)
+    else:
+        split = decompose(prediction, method)
+    answer = prediction.mean.argmax(axis=1)
+    return Scored(answer, split.total, split.aleatoric, split.epistemic)
+
+
+def _in_tolerances(variance: FloatArray, tolerance: FloatArray) -> FloatArray:
+    """Sum variances over targets, each in units of its squared tolerance."""
+    with np.errstate(over="ignore"):
+        # Divided twice, since the square of a small tolerance may be 0.
+        return (variance / tolerance / tolerance).sum(axis=1)
+
+
+def errors(
+    prediction: Any, answer: NDArray[Any], tolerance: FloatArray | None, y: Any
+) -> NDArray[np.bool_]:
+    """Return which samples are predicted wrongly."""
+    if not isinstance(prediction, Gaussian):
+        codes = prediction.encode(y)
+        _check_length(len(codes), len(prediction))
+        return codes != answer
+    truth, _, _ = as_floats(y, "y")
+    truth = truth[:, None] if truth.ndim == 1 else truth
+    if truth.ndim != 2 or truth.shape[1] != len(prediction.targets):
+        raise ShapeError(
+            f"y must have shape (samples, targets) with {count(len(prediction.targets), 'target')};"
+            f" got {truth.shape}"
+        )
+    _check_length(len(truth), len(prediction))
+    check_finite(truth, "y", ("sample", "target"))
+    return (np.abs(truth - answer) > tolerance).any(axis=1)
+
+
+def _check_length(length: int, samples: int) -> None:
+    if length != samples:
+        raise ShapeError(f"y has {length} samples, the prediction has {samples}")
+
+
+def signature(prediction: Any) -> dict[str, Any]:
+    """Return what must be the same at fit and at decide, or the scores mean different things."""
+    names = prediction._shared
+    shared = {name: np.asarray(getattr(prediction, name)).tolist() for name in names}
+    return {"type": type(prediction).__name__, "members": prediction.members, **shared}
+
+
+def check_signature(fitted: dict[str, Any], given: dict[str, Any]) -> None:
+    """Refuse a prediction that cannot come from the model that the policy was fitted on."""
+    for name, value in fitted.items():
+        if given.get(name) != value:
+            raise ShapeError(
+                f"fitted on {name} {value}, asked to decide on {name} {given.get(name)}; both "
+                "predictions must come from the same model"
+            )

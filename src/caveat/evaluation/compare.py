@@ -1,0 +1,276 @@
+"""Techniques side by side: which is best, and which cannot be told from it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .._random import RandomState, generator
+from .._validation import FloatArray, as_weights, check_fraction
+from ..exceptions import OptionError, ShapeError
+from ..metrics import METRICS
+from ..resampling import interval_of
+from ._table import ARROWS, html_table, number, plain, terminal_table
+from .evaluate import Answer, Evaluation, Run, plan_for, run_evaluation
+
+Key = tuple[str, str, str, str]
+"""Metric, option, group, target."""
+
+
+@dataclass(frozen=True)
+class ComparedRow:
+    """One technique by one metric.
+
+    Attributes
+    ----------
+    technique, metric, option, group, target : str
+    value, low, high : float
+    rank : int
+        1 is best; 0 where the metric has no better or worse.
+    best : bool
+    tied : bool
+        Whether the paired difference to the best may be 0, allowing for the number of techniques.
+    """
+
+    technique: str
+    metric: str
+    option: str
+    group: str
+    target: str
+    value: float
+    low: float
+    high: float
+    rank: int
+    best: bool
+    tied: bool
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Comparison:
+    """What `compare` returns.
+
+    Attributes
+    ----------
+    rows : tuple of ComparedRow
+    evaluations : dict of str to Evaluation
+        Each technique by itself.
+    confidence : float
+    """
+
+    rows: tuple[ComparedRow, ...]
+    evaluations: dict[str, Evaluation]
+    confidence: float
+    _answers: dict[str, dict[Key, Answer]]
+
+    @property
+    def techniques(self) -> list[str]:
+        """The names, in the order they were given."""
+        return list(self.evaluations)
+
+    def select(self, **wanted: Any) -> list[ComparedRow]:
+        """Return the rows whose fields have these values, e.g. ``select(metric="brier_loss")``."""
+        return [
+            row for row in self.rows if all(getattr(row, k) == value for k, value in wanted.items())
+        ]
+
+    def to_frame(self) -> Any:
+        """Return the rows as a pandas DataFrame."""
+        import pandas as pd
+
+        return pd.DataFrame([vars(row) for row in self.rows])
+
+    def to_json(self) -> str:
+        """Return the rows as JSON, one object a row."""
+        import json
+
+        return json.dumps([{k: plain(v) for k, v in vars(row).items()} for row in self.rows])
+
+    def pareto(self, reliability: str, performance: str) -> list[str]:
+        """Return the techniques that no other beats in both metrics, over all samples.
+
+        Parameters
+        ----------
+        reliability, performance : str
+            Names or aliases of metrics, such as "ece" and "auc"; several targets are averaged.
+        """
+        costs = np.array(
+            [[self._cost(t, name) for name in (reliability, performance)] for t in self.techniques]
+        )
+        beaten = [
+            any((other <= mine).all() and (other < mine).any() for other in costs) for mine in costs
+        ]
+        return [t for t, lost in zip(self.techniques, beaten, strict=True) if not lost]
+
+    def recommend(
+        self,
+        expression: str = "probability",
+        *,
+        scale: str = "local",
+        prioritise: Any = None,
+        minimum: Mapping[str, float] | None = None,
+    ) -> Any:
+        """Return which technique to use; see `caveat.evaluation.recommend`."""
+        from .recommend import recommend
+
+        return recommend(
+            self, expression, scale=scale, prioritise=prioritise, minimum=minimum or {}
+        )
+
+    def _cost(self, technique: str, name: str) -> float:
+        """The mean over targets of a metric, turned so that less is better."""
+        found = self._entries(technique, name)
+        return float(np.mean([cost(key[0], answer.value) for key, answer in found.items()]))
+
+    def _entries(self, technique: str, name: str, group: str = "") -> dict[Key, Answer]:
+        names = {entry.name for entry in METRICS.find(name)}
+        answers = self._answers[technique]
+        found = {k: a for k, a in answers.items() if k[0] in names and k[2] == group}
+        if not found:
+            raise OptionError(
+                f"{name!r} was not measured for {technique!r}"
+                + (f" in group {group!r}" if group else "")
+            )
+        return found
+
+    def __repr__(self) -> str:
+        return terminal_table(
+            f"{len(self.techniques)} techniques; * best, ~ tied with it", *self._readable()
+        )
+
+    def _repr_html_(self) -> str:
+        return html_table(*self._readable())
+
+    def _readable(self) -> tuple[list[str], list[list[str]]]:
+        body: dict[Key, list[str]] = {}
+        for row in self.rows:
+            key = (row.metric, row.option, row.group, row.target)
+            name = " ".join(part for part in (row.metric, row.option, row.target) if part)
+            cells = body.setdefault(key, [name, row.group, ARROWS[METRICS[row.metric].direction]])
+            mark = "*" if row.best else "~" if row.tied else ""
+            cells.append(f"{number(row.value)}{mark}")
+        return ["metric", "group", "better", *self.techniques], list(body.values())
+
+
+def compare(
+    predictions: Mapping[str, Any],
+    y: Any,
+    *,
+    groups: Any = None,
+    sample_weight: Any = None,
+    cluster: Any = None,
+    metrics: Sequence[str] | None = None,
+    confidence: float = 0.95,
+    resamples: int = 1000,
+    random_state: RandomState = None,
+) -> Comparison:
+    """Evaluate several predictions of the same samples, and say which can be told apart.
+
+    All are resampled together, so differences are paired. A technique is tied with the best if the
+    interval of their difference holds 0, at a confidence that allows for the number of techniques
+    (Bonferroni).
+
+    Parameters
+    ----------
+    predictions : dict of str to prediction
+        At least two, of the same samples in the same order.
+    y, groups, sample_weight, cluster, metrics, confidence, resamples, random_state
+        As in `evaluate`.
+
+    Returns
+    -------
+    Comparison
+
+    Examples
+    --------
+    >>> import caveat, numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> p = rng.random(400)
+    >>> y = (rng.random(400) < p).astype(int)
+    >>> result = caveat.compare(
+    ...     {
+    ...         "honest": caveat.Categorical.from_binary(p),
+    ...         "overconfident": caveat.Categorical.from_binary(p > 0.5),
+    ...     },
+    ...     y,
+    ...     metrics=["brier"],
+    ...     random_state=0,
+    ... )
+    >>> [row.technique for row in result.select(group="", best=True)]
+    ['honest']
+    """
+    if not isinstance(predictions, Mapping) or len(predictions) < 2:
+        raise OptionError("compare needs a dict of at least two predictions by name")
+    confidence = check_fraction(confidence, "confidence")
+    first = next(iter(predictions.values()))
+    # One seed for all: the same resamples, and the same draws where logits are sampled.
+    seed = int(generator(random_state).integers(2**63))
+    plan = plan_for(first, resamples, cluster, seed)
+    evaluations, answers = {}, {}
+    for name, prediction in predictions.items():
+        if len(prediction) != len(first):
+            raise ShapeError(
+                f"{name!r} has {len(prediction)} samples, {next(iter(predictions))!r} has "
+                f"{len(first)}; all must predict the same samples"
+            )
+        run = Run(as_weights(sample_weight, len(first)), plan, confidence)
+        evaluations[str(name)] = run_evaluation(run, prediction, y, groups, None, metrics, seed)
+        answers[str(name)] = run.answers
+    keys = dict.fromkeys(key for found in answers.values() for key in found)
+    rows = [row for key in keys for row in _compared(key, evaluations, answers, confidence)]
+    return Comparison(tuple(rows), evaluations, confidence, answers)
+
+
+def cost(metric: str, value: Any) -> Any:
+    """Return values turned so that less is better; NaN where nothing is better."""
+    entry = METRICS[metric]
+    if entry.direction == "target":
+        return np.nan * value if entry.optimum is None else abs(value - entry.optimum)
+    return -value if entry.direction == "higher" else value
+
+
+def _compared(
+    key: Key,
+    evaluations: dict[str, Evaluation],
+    answers: dict[str, dict[Key, Answer]],
+    confidence: float,
+) -> list[ComparedRow]:
+    metric, option, group, target = key
+    have = {name: found[key] for name, found in answers.items() if key in found}
+    costs = {name: cost(metric, answer.value) for name, answer in have.items()}
+    ranked = sorted((name for name in have if not np.isnan(costs[name])), key=costs.__getitem__)
+    rows = []
+    for name, answer in have.items():
+        (row,) = evaluations[name].select(metric=metric, option=option, group=group, target=target)
+        best = bool(ranked) and costs[name] == costs[ranked[0]]
+        tied = best or (
+            name in ranked
+            and indistinguishable(metric, have[ranked[0]], answer, len(have), confidence)
+        )
+        rank = 1 + sum(costs[other] < costs[name] for other in ranked) if name in ranked else 0
+        rows.append(
+            ComparedRow(
+                name, metric, option, group, target, answer.value, row.low, row.high, rank, best,
+                tied,
+            )
+        )  # fmt: skip
+    return rows
+
+
+def indistinguishable(
+    metric: str, best: Answer, other: Answer, techniques: int, confidence: float
+) -> bool:
+    """Whether the paired difference of two techniques may be 0."""
+    if best.replicates is None or other.replicates is None:
+        return False
+    value = cost(metric, other.value) - cost(metric, best.value)
+    with np.errstate(invalid="ignore"):  # both may be infinite in a resample
+        difference = cost(metric, other.replicates.values) - cost(metric, best.replicates.values)
+    return may_be_zero(value, difference, techniques, confidence)
+
+
+def may_be_zero(value: float, replicates: FloatArray, techniques: int, confidence: float) -> bool:
+    """Whether the interval of a difference holds 0, allowing for the number of techniques."""
+    corrected = 1 - (1 - confidence) / max(1, techniques - 1)
+    interval = interval_of(value, replicates, corrected)
+    return bool(interval.low <= 0 <= interval.high)

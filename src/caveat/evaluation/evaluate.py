@@ -1,0 +1,313 @@
+"""Every number that a prediction supports, at three scales, and how sure each one is."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+
+from .._arrays import to_numpy
+from .._groups import Attribute, attributes
+from .._random import RandomState
+from .._validation import FloatArray, as_weights, check_fraction
+from ..exceptions import (
+    InvalidValueError,
+    OptionError,
+    ShapeError,
+    UnsupportedPredictionError,
+)
+from ..predictions import Container, Decomposition
+from ..resampling import (
+    ConfidenceInterval,
+    Plan,
+    Prepared,
+    Replicates,
+    confidence_interval,
+    make_plan,
+    pair_interval,
+    replicates,
+)
+from ._questions import BETWEEN_CLASSES, Block, Question, questions, take
+from ._result import Curves, Evaluation
+from ._table import Row
+
+TRUE_CLASS = "class"
+"""The attribute that every prediction of classes has."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The value of a metric, and its value in every resample if there are any."""
+
+    value: float
+    replicates: Replicates | None
+
+
+@dataclass
+class Run:
+    """What all rows of one evaluation share, and the answers with their replicates."""
+
+    weight: FloatArray | None
+    plan: Plan | None
+    confidence: float
+    answers: dict[tuple[str, str, str, str], Answer] = field(default_factory=dict)
+    """By metric, option, group and target: what a comparison pairs."""
+
+    def ask(self, asked: list[Question], rows: np.ndarray | None) -> list[Answer]:
+        """Answer all questions for all samples, or for some rows of them."""
+        prepared: dict[tuple[str, str], Prepared] = {}
+        if self.plan is not None:
+            for key, (truth, inputs) in _shared(asked).items():
+                prepared[key] = Prepared(
+                    truth, inputs, self.plan, sample_weight=self.weight, rows=rows
+                )
+        weight = self.weight if self.weight is None or rows is None else self.weight[rows]
+        answers = []
+        for question in asked if rows is None else take(asked, rows):
+            value = question.answer(weight)
+            found = None
+            if self.plan is not None and not np.isnan(value):
+                found = replicates(
+                    question.metric,
+                    options=question.options,
+                    prepared=prepared[question.target, question.share],
+                )
+            answers.append(Answer(value, found))
+        return answers
+
+    def row(self, question: Question, answer: Answer, scale: str, group: str, count: int) -> Row:
+        """Return the row of an answer, with its interval, and keep the answer."""
+        self.answers[question.metric.name, question.option, group, question.target] = answer
+        notes = [question.note] if question.note else []
+        interval = None
+        if np.isnan(answer.value):
+            notes.append("undefined here")
+        elif answer.replicates is not None:
+            interval = confidence_interval(
+                question.metric, answer.value, answer.replicates, self.confidence
+            )
+        return _row(question, scale, group, answer.value, interval, count, "; ".join(notes))
+
+
+def _shared(asked: list[Question]) -> dict[tuple[str, str], tuple[np.ndarray, dict[str, Any]]]:
+    """Return the truth and all inputs of the questions that can share work."""
+    found: dict[tuple[str, str], tuple[np.ndarray, dict[str, Any]]] = {}
+    for question in asked:
+        _, inputs = found.setdefault((question.target, question.share), (question.truth, {}))
+        inputs.update(question.inputs)
+    return found
+
+
+def _row(
+    question: Question,
+    scale: str,
+    group: str,
+    value: float,
+    interval: ConfidenceInterval | None,
+    count: int,
+    note: str,
+) -> Row:
+    estimate = None if interval is None else interval.estimate
+    return Row(
+        metric=question.metric.name,
+        option=question.option,
+        scale=scale,
+        group=group,
+        target=question.target,
+        value=value,
+        low=np.nan if interval is None else interval.low,
+        high=np.nan if interval is None else interval.high,
+        estimate=np.nan if estimate is None else estimate,
+        direction=question.metric.direction,
+        samples=count,
+        note=note,
+    )
+
+
+def evaluate(
+    prediction: Any,
+    y: Any,
+    *,
+    groups: Any = None,
+    sample_weight: Any = None,
+    ids: Any = None,
+    cluster: Any = None,
+    metrics: Sequence[str] | None = None,
+    confidence: float = 0.95,
+    resamples: int = 1000,
+    random_state: RandomState = None,
+) -> Evaluation:
+    """Compute every metric that the prediction supports, and how sure each one is.
+
+    Parameters
+    ----------
+    prediction : any prediction type
+        What a model says of some samples. Quantiles and intervals are turned into Gaussians where
+        a metric needs a distribution, and the table says so.
+    y : array of shape (samples,) or (samples, targets)
+        What is true of them.
+    groups : array, Series, dict of arrays or frame, optional
+        Attributes of the samples: each value becomes rows of its own, with gap and ratio.
+    sample_weight : array of shape (samples,), optional
+        How often each sample counts.
+    ids : array of shape (samples,), optional
+        Names of the samples, for reports; by default their numbers.
+    cluster : array of shape (samples,), optional
+        Samples that belong together, such as the measurements of one patient: intervals resample
+        whole clusters.
+    metrics : list of str, optional
+        Names or aliases from ``caveat.metrics.METRICS``; by default all that apply.
+    confidence : float, default=0.95
+        Of the intervals.
+    resamples : int, default=1000
+        Bootstrap resamples; 0 leaves the intervals out.
+    random_state : int, Generator or None
+
+    Returns
+    -------
+    Evaluation
+
+    Examples
+    --------
+    >>> import caveat, numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> p = rng.random(500)
+    >>> y = (rng.random(500) < p).astype(int)
+    >>> result = caveat.evaluate(
+    ...     caveat.Categorical.from_binary(p), y, metrics=["auc", "brier"], random_state=0
+    ... )
+    >>> [row.metric for row in result.select(group="")]
+    ['roc_auc_score', 'brier_loss']
+    """
+    confidence = check_fraction(confidence, "confidence")
+    plan = plan_for(prediction, resamples, cluster, random_state)
+    run = Run(as_weights(sample_weight, len(prediction)), plan, confidence)
+    return run_evaluation(run, prediction, y, groups, ids, metrics, random_state)
+
+
+def run_evaluation(
+    run: "Run",
+    prediction: Any,
+    y: Any,
+    groups: Any,
+    ids: Any,
+    metrics: Sequence[str] | None,
+    random_state: RandomState,
+) -> Evaluation:
+    """Ask everything of one prediction; the run keeps the answers with their replicates."""
+    asked, blocks = questions(prediction, y, metrics, random_state)
+    samples = len(blocks[0].truth)
+    rows = [
+        run.row(question, answer, question.metric.locality, "", samples)
+        for question, answer in zip(asked, run.ask(asked, None), strict=True)
+    ]
+    for attribute in _attributes(prediction, blocks[0], groups):
+        of_class = attribute.name == TRUE_CLASS
+        some = [q for q in asked if not (of_class and q.metric.name in BETWEEN_CLASSES)]
+        rows += _by_group(run, some, attribute)
+    return Evaluation(
+        rows=tuple(rows),
+        curves=Curves(asked, run.weight, len(blocks) > 1),
+        error=np.stack([block.error for block in blocks], axis=1),
+        uncertainty=np.stack([_uncertainty(block) for block in blocks], axis=1),
+        ids=_ids(ids, samples),
+        decomposition=_split(prediction, random_state),
+        confidence=run.confidence,
+        description=repr(prediction),
+    )
+
+
+def plan_for(
+    prediction: Any, resamples: int, cluster: Any, random_state: RandomState
+) -> Plan | None:
+    """Return the resamples of a prediction's samples, or None where none are wanted or possible."""
+    if not isinstance(prediction, Container):
+        raise UnsupportedPredictionError(
+            f"expected a prediction, such as caveat.Categorical(array); got a "
+            f"{type(prediction).__name__}"
+        )
+    samples = len(prediction)
+    if isinstance(resamples, bool) or not isinstance(resamples, int | np.integer) or resamples < 0:
+        raise OptionError(f"resamples must be a whole number, 0 for none; got {resamples!r}")
+    if resamples == 0 or samples < 2:
+        return None
+    return make_plan(samples, resamples=int(resamples), cluster=cluster, random_state=random_state)
+
+
+def _attributes(prediction: Any, block: Block, groups: Any) -> list[Attribute]:
+    """The true class, where there are classes, and what the user gave."""
+    found = []
+    if hasattr(prediction, "classes"):
+        labels = tuple(str(label) for label in prediction.classes.tolist())
+        found.append(Attribute(TRUE_CLASS, labels, block.truth))
+    if groups is not None:
+        found += attributes(groups, len(block.truth))
+    return found
+
+
+def _by_group(run: Run, asked: list[Question], attribute: Attribute) -> list[Row]:
+    """Return rows for each value of an attribute, and the gap and ratio of the worst and best."""
+    rows: list[list[Row]] = [[] for _ in asked]
+    answers: list[dict[str, Answer]] = [{} for _ in asked]
+    for code, value in enumerate(attribute.values):
+        members = np.flatnonzero(attribute.codes == code)
+        if not len(members):
+            continue
+        for i, answer in enumerate(run.ask(asked, members)):
+            group = f"{attribute.name}={value}"
+            rows[i].append(run.row(asked[i], answer, "adaptive", group, len(members)))
+            if np.isfinite(answer.value):
+                answers[i][value] = answer
+    for i, question in enumerate(asked):
+        if len(answers[i]) > 1 and question.metric.direction != "target":
+            rows[i] += _between(run, question, attribute.name, answers[i])
+    return [row for found in rows for row in found]
+
+
+def _between(run: Run, question: Question, name: str, answers: dict[str, Answer]) -> list[Row]:
+    """Return the gap and the ratio between the groups with the worst and the best value."""
+    ordered = sorted(answers, key=lambda value: answers[value].value)
+    if question.metric.direction == "higher":
+        ordered.reverse()
+    best, worst = answers[ordered[0]], answers[ordered[-1]]
+    pair = f"{name}={ordered[-1]} against {ordered[0]}"
+    rows = []
+    kinds: tuple[Literal["gap", "ratio"], ...] = ("gap", "ratio")
+    for kind in kinds:
+        defined = kind == "gap" or best.value != 0
+        value = np.nan
+        if defined:
+            value = worst.value - best.value if kind == "gap" else worst.value / best.value
+        interval = None
+        if defined and worst.replicates is not None and best.replicates is not None:
+            interval = pair_interval(
+                question.metric,
+                (worst.value, best.value),
+                (worst.replicates, best.replicates),
+                run.confidence,
+                kind=kind,
+            )
+        note = pair if defined else f"{pair}; undefined, as the best is 0"
+        samples = len(question.truth)
+        rows.append(_row(question, "adaptive", f"{name}: {kind}", value, interval, samples, note))
+    return rows
+
+
+def _uncertainty(block: Block) -> FloatArray:
+    return np.full(len(block.truth), np.nan) if block.uncertainty is None else block.uncertainty
+
+
+def _ids(ids: Any, samples: int) -> np.ndarray:
+    if ids is None:
+        return np.arange(samples)
+    names = to_numpy(ids, "ids").array
+    if names.shape != (samples,):
+        raise ShapeError(f"ids must be one name for each of {samples} samples; got {names.shape}")
+    if len(np.unique(names.astype(str))) < samples:
+        raise InvalidValueError("ids must be distinct, so that a sample can be found by its name")
+    return names
+
+
+def _split(prediction: Any, random_state: RandomState) -> Decomposition | None:
+    split = getattr(prediction, "decompose", None)
+    return None if split is None else split(random_state=random_state)

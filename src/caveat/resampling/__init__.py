@@ -1,0 +1,57 @@
+"""How sure is each number: bootstrap intervals and paired comparisons for any metric.
+
+``make_plan(samples, ...)`` draws once which samples each resample holds; ``replicates(metric,
+truth, inputs, plan, ...)`` gives the metric in every resample, for all samples or the ``rows`` of a
+group; ``confidence_interval(metric, value, replicates)`` the interval. All replicates from one plan
+are paired, so their differences and ratios are replicates of gaps:
+
+>>> import numpy as np
+>>> from caveat.metrics import METRICS
+>>> from caveat.resampling import Prepared, interval_of, make_plan, replicates
+>>> rng = np.random.default_rng(0)
+>>> p = rng.random(1000)
+>>> y, old = (rng.random(1000) < p).astype(int), rng.random(1000) < 0.5
+>>> plan = make_plan(1000, random_state=0)
+>>> brier = METRICS["brier"]
+>>> a = replicates(brier, y, {"probabilities": p}, plan, rows=old)
+>>> b = replicates(brier, y, {"probabilities": p}, plan, rows=~old)
+>>> gap = interval_of(a.centre - b.centre, a - b)
+>>> bool(gap.low < 0 < gap.high)
+True
+
+What comes back
+---------------
+``replicates`` returns `Replicates`: ``.values`` (resamples,), ``.centre`` (the same computation on
+the samples themselves), ``.units``; for binned errors also ``.gaps`` (gaps,), ``.deviations``
+(resamples, gaps) and ``.norm``, which `confidence_interval` needs. ``a - b`` and ``a / b`` are
+`Replicates` again, ``np.asarray(a)`` is the values. `confidence_interval` and `interval_of` return
+`ConfidenceInterval` with ``low``, ``high``, ``method`` and ``estimate`` (None unless the method is
+test inversion). Gaps and ratios of two groups or predictions: ``pair_interval(metric, (value_a,
+value_b), (a, b), kind="gap")``, which is `interval_of` of ``a - b`` except for binned errors, whose
+differences are biased when the groups differ in size.
+
+Several metrics of one truth share their work through `Prepared`:
+
+>>> shared = Prepared(y, {"probabilities": p}, plan)
+>>> found = [replicates(METRICS[name], prepared=shared) for name in ("auc", "ece", "brier")]
+"""
+
+from .intervals import ConfidenceInterval, confidence_interval, interval_of
+from .pairs import pair_interval
+from .plan import Plan, make_plan
+from .prepared import Prepared
+from .replication import Replicates, replicates
+from .summaries import SUMMARIES
+
+__all__ = [
+    "SUMMARIES",
+    "ConfidenceInterval",
+    "Plan",
+    "Prepared",
+    "Replicates",
+    "confidence_interval",
+    "interval_of",
+    "make_plan",
+    "pair_interval",
+    "replicates",
+]

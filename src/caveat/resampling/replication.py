@@ -1,0 +1,194 @@
+"""The value of a metric in every resample."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from .._validation import FloatArray
+from ..exceptions import ShapeError
+from ..metrics._entry import Metric
+from .plan import Plan
+from .prepared import Prepared
+from .summaries import SUMMARIES, Summary
+from .summaries._parts import Norm
+
+__all__ = ["Replicates", "replicates"]
+
+_CHUNK = 2**21
+"""Doubles of resampled sums held at a time (16 MiB)."""
+
+
+@dataclass(frozen=True)
+class Replicates:
+    """A statistic in every resample, and what its interval needs besides.
+
+    Behaves as the array of its values; differences and ratios of two under one plan are paired.
+
+    Attributes
+    ----------
+    values : ndarray of shape (resamples,)
+        NaN where a resample leaves the metric undefined: a group without positives, say.
+    centre : float
+        The same computation on the samples themselves, each once; the metric's value, up to the
+        approximation by cells with many samples.
+    units : int
+        The number of units that were resampled; 0 if unknown.
+    strata : int
+        How many of these are degrees of freedom lost to strata.
+    gaps : ndarray of shape (gaps,), optional
+        For binned errors: the signed gaps of the samples themselves, of which the error is the
+        ``norm``.
+    deviations : ndarray of shape (resamples, gaps), optional
+        The gaps of each resample less those.
+    norm : callable, optional
+    """
+
+    values: FloatArray
+    centre: float
+    units: int = 0
+    strata: int = 1
+    gaps: FloatArray | None = field(default=None, repr=False)
+    deviations: FloatArray | None = field(default=None, repr=False)
+    norm: Norm | None = field(default=None, repr=False)
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        return np.array(self.values, dtype=dtype, copy=copy)
+
+    def __sub__(self, other: "Replicates") -> "Replicates":
+        _check_paired(self, other)
+        with np.errstate(invalid="ignore"):
+            values = self.values - other.values
+            centre = float(np.float64(self.centre) - other.centre)
+        return Replicates(values, centre, _fewer(self, other), max(self.strata, other.strata))
+
+    def __truediv__(self, other: "Replicates") -> "Replicates":
+        _check_paired(self, other)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            values = self.values / other.values
+            centre = float(np.float64(self.centre) / other.centre)
+        return Replicates(values, centre, _fewer(self, other), max(self.strata, other.strata))
+
+
+def _check_paired(first: Replicates, second: Replicates) -> None:
+    if len(first) != len(second):
+        raise ShapeError(
+            f"replicates of {len(first)} and {len(second)} resamples are not paired; make both "
+            "from one plan"
+        )
+
+
+def _fewer(first: Replicates, second: Replicates) -> int:
+    return min(first.units, second.units)
+
+
+def replicates(
+    metric: Metric,
+    truth: Any = None,
+    inputs: Mapping[str, Any] | None = None,
+    plan: Plan | None = None,
+    *,
+    options: Mapping[str, Any] | None = None,
+    sample_weight: Any = None,
+    rows: Any = None,
+    prepared: Prepared | None = None,
+) -> Replicates:
+    """Compute a metric in every resample of a plan.
+
+    Metrics of the registry are functions of sums over cells of the samples; resampling reweights
+    the sums of units, all resamples in one matrix product. With up to 4,096 rows that is exact: the
+    value in a resample is that of the metric with the drawn counts as ``sample_weight`` (for
+    `smooth_calibration_error`, on a coarser grid). With more, ranks and equal-count bins are those
+    of a thousand cells of the key. Any other metric is called once for each resample.
+
+    Parameters
+    ----------
+    metric : Metric
+        An entry of `caveat.metrics.METRICS`, or one of your own.
+    truth : array of shape (samples,)
+        The first argument of the metric's function.
+    inputs : dict of str to array
+        The other arguments by name; all of a `Prepared` are read if it is given instead.
+    plan : Plan
+    options : dict, optional
+        Keyword options of the metric.
+    sample_weight : array of shape (samples,), optional
+        Multiplies how often a row is drawn.
+    rows : array of bool or int, optional
+        The rows of one group.
+    prepared : Prepared, optional
+        In place of ``truth``, ``inputs``, ``plan``, ``sample_weight`` and ``rows``: shares work
+        between metrics.
+
+    Returns
+    -------
+    Replicates
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from caveat.metrics import METRICS
+    >>> from caveat.resampling import make_plan, replicates
+    >>> y, mean = np.array([1.0, 2.0, 3.0, 4.0]), np.array([1.5, 2.0, 2.0, 4.5])
+    >>> plan = make_plan(4, resamples=5, random_state=0)
+    >>> found = replicates(METRICS["mae"], y, {"mean": mean}, plan)
+    >>> found.centre, found.values.shape
+    (0.5, (5,))
+    """
+    if prepared is None:
+        if truth is None or inputs is None or plan is None:
+            raise ShapeError("replicates needs truth, inputs and plan, or prepared")
+        prepared = Prepared(truth, inputs, plan, sample_weight=sample_weight, rows=rows)
+    chosen = dict(options or {})
+    summary = SUMMARIES.get(metric.name)
+    if summary is None:
+        return _called(metric, prepared, chosen)
+    needed = prepared.narrowed(metric.inputs)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        return _summed(summary(needed, **chosen), needed)
+
+
+def _summed(summary: Summary, prepared: Prepared) -> Replicates:
+    plan = prepared.plan
+    read = []
+    for part in summary.parts:
+        matrix = part.matrix()
+        step = max(16, _CHUNK // matrix.shape[1])
+        # The samples themselves come first: each unit once.
+        reduced = [part.reduce(np.ones((1, plan.units)) @ matrix)]
+        for start in range(0, plan.resamples, step):
+            counts = plan.counts[start : start + step].astype(np.float64)
+            reduced.append(part.reduce(counts @ matrix))
+        read.append(np.concatenate(reduced))
+    found = summary.finish(*read)
+    if summary.norm is None:
+        return Replicates(found[1:], float(found[0]), prepared.units, plan.strata)
+    values = summary.norm(found) if summary.value is None else summary.value(*read)
+    return Replicates(
+        values[1:],
+        float(values[0]),
+        prepared.units,
+        plan.strata,
+        found[0],
+        found[1:] - found[0],
+        summary.norm,
+    )
+
+
+def _called(metric: Metric, prepared: Prepared, options: dict[str, Any]) -> Replicates:
+    """Call the metric once for each resample."""
+    plan, unit = prepared.plan, prepared.unit
+    base = np.ones(len(prepared)) if prepared.weight is None else prepared.weight
+    inputs = {name: prepared.inputs[name] for name in metric.inputs}
+
+    def value(weight: FloatArray) -> float:
+        if not weight.any():
+            return float("nan")
+        return float(metric.function(prepared.truth, **inputs, **options, sample_weight=weight))
+
+    values = [value(counts[unit] * base) for counts in plan.counts]
+    return Replicates(np.array(values), value(base), prepared.units, plan.strata)
