@@ -13,7 +13,7 @@ METRICS = ["accuracy", "nll", "brier", "ece", "smece", "auroc_error"]
 
 
 def forest_predictions(random_state: int = 0) -> tuple[Categorical, Any]:
-    """Fit a forest on some of scikit-learn's digits; return its trees on the rest, and the truth."""
+    """Fit a forest on some of scikit-learn's digits; return what its trees say of the rest."""
     from sklearn.datasets import load_digits
     from sklearn.ensemble import RandomForestClassifier
     from sklearn.model_selection import train_test_split

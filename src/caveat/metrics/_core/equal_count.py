@@ -18,9 +18,10 @@ from ..._validation import FloatArray
 SMALL = 8192
 """Up to here a plain sort is quicker than the detour over cells."""
 
-_CELL_BITS = 15
+_CELL_BITS = 14
 _CELLS = 2**_CELL_BITS
 _SAMPLE = 4096
+_BLOCK = 2**16
 
 
 def cumulative_sums(
@@ -72,7 +73,7 @@ def _counted(
     cells_of = _best_map(key)
     cells, mass = np.empty(len(key), dtype=np.uint16), np.zeros(_CELLS)
     totals = np.zeros((len(values), _CELLS))
-    for rows in row_blocks(len(key), 1, 4 * _CELLS):
+    for rows in row_blocks(len(key), 1, _BLOCK):
         block = cells_of(key[rows])
         cells[rows] = block
         counts = None if weight is None else weight[rows]
@@ -85,7 +86,7 @@ def _counted(
 
 def _rows_inside(cells: NDArray[np.uint16], inside: NDArray[np.bool_]) -> NDArray[np.intp]:
     """Return the rows whose cell is marked."""
-    blocks = row_blocks(len(cells), 1, 4 * _CELLS)
+    blocks = row_blocks(len(cells), 1, _BLOCK)
     return np.concatenate(
         [rows.start + np.flatnonzero(inside.take(cells[rows])) for rows in blocks]
     )
