@@ -72,8 +72,6 @@ def test_order_of_calibration_samples_does_not_matter(name, kind):
 @PAIRS
 def test_a_weight_is_a_repetition(name, kind):
     method, prediction, y = case(name, kind)
-    if name == "VennAbers":
-        pass
     weight = np.random.default_rng(2).integers(0, 3, size=SAMPLES)
     weight[:10] = 1
     rows = np.repeat(np.arange(SAMPLES), weight)
@@ -91,6 +89,23 @@ def test_input_stays_as_it_was_and_rows_are_independent(name, kind):
     assert pickle.dumps(prediction) == before
     assert len(whole) == SAMPLES
     same(method.transform(prediction.take(slice(0, 7))), whole.take(slice(0, 7)))
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        name
+        for name, entry in RECALIBRATORS.items()
+        if caveat.GaussianLogits in entry.takes and name != "TemperatureScaling"
+    ],
+)
+def test_logits_are_averaged_over_their_noise(name):
+    method, logits, y = case(name, caveat.GaussianLogits)
+    sampled = logits.sample(random_state=0)
+    same(
+        clone(method).fit(logits, y).transform(logits),
+        clone(method).fit(sampled, y).transform(sampled),
+    )
 
 
 @PAIRS

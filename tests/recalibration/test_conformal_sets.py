@@ -487,7 +487,8 @@ class TestInterface:
         with pytest.raises(ShapeError, match=r"fitted on classes \[0, 1, 2, 3\]"):
             recalibrator.p_values(caveat.Categorical(self.P[:, [0, 1, 2, 3]], classes=list("abcd")))
         with pytest.raises(
-            UnsupportedPredictionError, match="repairs a Categorical; got a ndarray"
+            UnsupportedPredictionError,
+            match="repairs a Categorical or a GaussianLogits; got a ndarray",
         ):
             recalibrator.p_values(self.P)
         with pytest.raises(OptionError, match="smoothed must be True or False; got 'yes'"):

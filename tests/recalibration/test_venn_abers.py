@@ -326,7 +326,8 @@ def test_is_an_estimator():
 
 def test_other_predictions_and_labels_are_refused():
     with pytest.raises(
-        UnsupportedPredictionError, match="VennAbers repairs a Categorical; got a Gaussian"
+        UnsupportedPredictionError,
+        match="VennAbers repairs a Categorical or a GaussianLogits; got a Gaussian",
     ):
         VennAbers().fit(caveat.Gaussian([0.0], [1.0]), [0])
     with pytest.raises(LabelError, match="y of sample 1 is 2, but the classes are 0, 1"):

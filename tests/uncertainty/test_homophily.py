@@ -418,7 +418,18 @@ def test_wrong_number_of_classes():
         homophily_uncertainty(np.full((1, 6), 1 / 6), BREAST)
 
 
+def test_no_limit_searches_to_the_end():
+    rng = np.random.default_rng(11)
+    H = rng.random((12, 12))
+    H = np.triu(H, 1) + np.triu(H, 1).T
+    whole = homophily_maximum(H, node_limit=None)
+    assert whole.certificate == "exact"
+    assert whole.value == pytest.approx(homophily_maximum(H).value, rel=1e-6)
+
+
 @pytest.mark.parametrize("node_limit", [-1, 2.5, "many", True])
 def test_node_limit_must_be_a_number_of_nodes(node_limit):
-    with pytest.raises(OptionError, match="node_limit must be an integer of at least 0; got"):
+    with pytest.raises(
+        OptionError, match="node_limit must be None or an integer of at least 0; got"
+    ):
         homophily_maximum(TRENTO, node_limit=node_limit)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from .._blocks import row_blocks
 from .._validation import FloatArray
 from ..exceptions import OptionError
-from ..predictions import Categorical
+from ..predictions import Categorical, GaussianLogits
 from ._base import Recalibrator
 
 Codes = NDArray[np.intp]
@@ -20,19 +20,20 @@ Codes = NDArray[np.intp]
 class ClassMap(Recalibrator):
     """A map of each row of probabilities to another one, the same for all samples.
 
-    A subclass learns and maps rows of shape (rows, classes). Here members become rows.
+    A subclass learns and maps rows of shape (rows, classes). Here members become rows, and logits
+    with noise become probabilities.
     """
 
-    takes = (Categorical,)
+    takes = (Categorical, GaussianLogits)
     members: str
 
-    def _fit(self, prediction: Categorical, y: Codes, weight: FloatArray | None) -> None:
+    def _fit(self, prediction: Any, y: Codes, weight: FloatArray | None) -> None:
         check_choice(self.members, "members", ("mean", "each"))
         self._check_options()
-        self._learn(*calibration_rows(prediction, y, weight, self.members))
+        self._learn(*calibration_rows(as_probabilities(prediction), y, weight, self.members))
 
-    def _transform(self, prediction: Categorical) -> Categorical:
-        return map_rows(prediction, self.members, self._map)
+    def _transform(self, prediction: Any) -> Categorical:
+        return map_rows(as_probabilities(prediction), self.members, self._map)
 
     def _check_options(self) -> None:
         """Refuse arguments other than ``members`` that are not what they should be."""
@@ -46,6 +47,13 @@ class ClassMap(Recalibrator):
     def _map(self, p: FloatArray) -> FloatArray:
         """Return repaired rows."""
         ...
+
+
+def as_probabilities(prediction: Categorical | GaussianLogits) -> Categorical:
+    """Average the softmax of logits over their noise: 100 draws, the same at fit and transform."""
+    if isinstance(prediction, GaussianLogits):
+        return prediction.sample(random_state=0)
+    return prediction
 
 
 def calibration_rows(

@@ -9,9 +9,9 @@ from .._blocks import row_blocks
 from .._random import RandomState, generator
 from .._validation import FloatArray, check_fraction
 from ..exceptions import ShapeError
-from ..predictions import Categorical, Container, PredictionSet
+from ..predictions import Categorical, Container, GaussianLogits, PredictionSet
 from ._base import Recalibrator
-from ._classes import calibration_rows, check_choice
+from ._classes import as_probabilities, calibration_rows, check_choice
 from ._conformal import check_flags, conformal_quantile, minimum_samples
 
 
@@ -107,7 +107,7 @@ class ConformalSets(Recalibrator):
            [0.4, 0.4]])
     """
 
-    takes: ClassVar[tuple[type[Container], ...]] = (Categorical,)
+    takes: ClassVar[tuple[type[Container], ...]] = (Categorical, GaussianLogits)
 
     def __init__(
         self,
@@ -127,7 +127,7 @@ class ConformalSets(Recalibrator):
         self.random_state = random_state
 
     def p_values(
-        self, prediction: Categorical, *, groups: Any = None, smoothed: bool = False
+        self, prediction: Any, *, groups: Any = None, smoothed: bool = False
     ) -> FloatArray:
         r"""Return for each class the conformal p-value of its being the true one.
 
@@ -138,7 +138,7 @@ class ConformalSets(Recalibrator):
 
         Parameters
         ----------
-        prediction : Categorical
+        prediction : Categorical or GaussianLogits
             With the classes that ``fit`` saw.
         groups : array, Series, dict of arrays or frame, optional
             Needed if and only if ``fit`` was given groups.
@@ -154,12 +154,12 @@ class ConformalSets(Recalibrator):
         parts = self._parts(prediction, groups)
         values = np.empty((len(prediction), len(prediction.classes)))
         for rows, part in parts:
-            values[rows] = part._p_values(prediction.take(rows).mean, smoothed)
+            values[rows] = part._p_values(as_probabilities(prediction.take(rows)).mean, smoothed)
         return values
 
-    def _fit(self, prediction: Categorical, y: NDArray[np.intp], weight: FloatArray | None) -> None:
+    def _fit(self, prediction: Any, y: NDArray[np.intp], weight: FloatArray | None) -> None:
         coverage = self._check_options()
-        p, y, weight = calibration_rows(prediction, y, weight, "mean")
+        p, y, weight = calibration_rows(as_probabilities(prediction), y, weight, "mean")
         self.seeds_ = generator(self.random_state).integers(2**63, size=3)
         labelled = np.column_stack([p, y]) if self._draws else p
         scores = self._true_scores(p, y, self._uniforms(labelled, 0))
@@ -179,8 +179,8 @@ class ConformalSets(Recalibrator):
             self.weights_.append(count)
         self.thresholds_ = np.resize(thresholds, len(prediction.classes))
 
-    def _transform(self, prediction: Categorical) -> PredictionSet:
-        p = prediction.mean
+    def _transform(self, prediction: Any) -> PredictionSet:
+        p = as_probabilities(prediction).mean
         draws = self._uniforms(p, 1)
         membership = np.empty(p.shape, dtype=bool)
         for rows in row_blocks(*p.shape):

@@ -7,9 +7,9 @@ from numpy.typing import NDArray
 
 from .._validation import FloatArray
 from ..exceptions import OptionError, ShapeError
-from ..predictions import Categorical, Container, ProbabilityInterval
+from ..predictions import Categorical, Container, GaussianLogits, ProbabilityInterval
 from ._base import Recalibrator
-from ._classes import calibration_rows, one_vs_rest
+from ._classes import as_probabilities, calibration_rows, one_vs_rest
 
 
 class VennAbers(Recalibrator):
@@ -52,7 +52,7 @@ class VennAbers(Recalibrator):
     Notes
     -----
     **Requires** calibration samples that the model was not trained on, exchangeable with those to
-    come. Members are averaged first; logits with noise go through ``GaussianLogits.sample``. A
+    come. Members are averaged first; the softmax of logits with noise is averaged over 100 draws. A
     weight says how often a calibration sample counts; the sample itself counts once.
 
     **Promises** that of the two values the one that belongs to the truth (``upper`` if the sample
@@ -83,13 +83,13 @@ class VennAbers(Recalibrator):
     array([0.333, 0.5  ])
     """
 
-    takes: ClassVar[tuple[type[Container], ...]] = (Categorical,)
+    takes: ClassVar[tuple[type[Container], ...]] = (Categorical, GaussianLogits)
 
     def __init__(self, *, folds: int | None = None) -> None:
         self.folds = folds
 
-    def _fit(self, prediction: Categorical, y: NDArray[np.intp], weight: FloatArray | None) -> None:
-        score, y, weight = calibration_rows(prediction, y, weight, "mean")
+    def _fit(self, prediction: Any, y: NDArray[np.intp], weight: FloatArray | None) -> None:
+        score, y, weight = calibration_rows(as_probabilities(prediction), y, weight, "mean")
         folds = self._check_folds(len(y))
         by_class = [
             _fold_steps(np.ascontiguousarray(score[:, k]), y == k, weight, folds)
@@ -97,8 +97,8 @@ class VennAbers(Recalibrator):
         ]
         self.steps_ = [list(parts) for parts in zip(*by_class, strict=True)]
 
-    def _transform(self, prediction: Categorical) -> ProbabilityInterval:
-        score = prediction.mean
+    def _transform(self, prediction: Any) -> ProbabilityInterval:
+        score = as_probabilities(prediction).mean
         lower, upper = np.empty(score.shape), np.empty(score.shape)
         for i, k in enumerate(one_vs_rest(score.shape[1])):
             parts = [part[i] for part in self.steps_]

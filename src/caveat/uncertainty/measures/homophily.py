@@ -35,6 +35,7 @@ _SOLVER_CLASSES = 100  # the mixed-integer program takes too long for more
 _RELAXATION_STEPS = 1000
 _RELAXATION_WORK = 1e10  # steps times classes cubed: some seconds
 _CHECK_EVERY = 25
+_LONG = 2**31 - 1  # nodes: what the solver takes for no limit
 _OBJECTIVE = 1e4  # the solver stops at an absolute gap of 1e-6
 _SMALLEST, _LARGEST = 1e-150, 1e150
 
@@ -127,7 +128,7 @@ def homophily_uncertainty(
     return by_blocks(kernel, p)
 
 
-def homophily_maximum(H: Any, *, node_limit: int = 5000) -> HomophilyMaximum:
+def homophily_maximum(H: Any, *, node_limit: int | None = 5000) -> HomophilyMaximum:
     r"""Largest value of :math:`p^T (H \odot H) p` over the simplex, with a certificate.
 
     The certificate says how it is known that no point exceeds ``value``:
@@ -144,9 +145,10 @@ def homophily_maximum(H: Any, *, node_limit: int = 5000) -> HomophilyMaximum:
     H : array of shape (classes, classes)
         Distances between the classes: symmetric, not negative, 0 on the diagonal. If all are 0,
         so is the maximum.
-    node_limit : int, default=5000
+    node_limit : int or None, default=5000
         After how many nodes the search for the last resort, a mixed-integer program for up to 100
-        classes, is given up. The default takes some seconds at 50 classes, half a minute at 100.
+        classes, is given up. The default takes some seconds at 50 classes, half a minute at 100;
+        None searches to the end, however long it takes.
 
     Returns
     -------
@@ -160,8 +162,11 @@ def homophily_maximum(H: Any, *, node_limit: int = 5000) -> HomophilyMaximum:
     (8.127, array([0.254, 0.254, 0.492]), 'concave')
     """
     H = _check_distances(H)
-    if not isinstance(node_limit, Integral) or isinstance(node_limit, bool) or node_limit < 0:
-        raise OptionError(f"node_limit must be an integer of at least 0; got {node_limit!r}")
+    whole = isinstance(node_limit, Integral) and not isinstance(node_limit, bool)
+    if node_limit is not None and not (whole and node_limit >= 0):
+        raise OptionError(
+            f"node_limit must be None or an integer of at least 0; got {node_limit!r}"
+        )
     scale = float(H.max())
     A = (H / (scale or 1.0)) ** 2
     certificate: Certificate = "concave"
@@ -170,7 +175,7 @@ def homophily_maximum(H: Any, *, node_limit: int = 5000) -> HomophilyMaximum:
         p, lower, upper = _maximise_concave(A, max(_starts(A, 1), key=lambda p: p @ A @ p))
         upper += 2 * curvature  # two points of the simplex are at most sqrt(2) apart
     else:
-        p, lower, upper = _maximise(A, int(node_limit))
+        p, lower, upper = _maximise(A, _LONG if node_limit is None else int(node_limit))
         certificate = "exact" if upper - lower <= _EXACT else "bound"
     p.flags.writeable = False
     return HomophilyMaximum(max(lower, upper) * scale**2, lower * scale**2, p, certificate)
