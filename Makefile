@@ -24,7 +24,7 @@ test-slow: .venv/test
 
 benchmark: .venv-benchmark/ready
 	.venv-benchmark/bin/python -m pytest -q tests/oracles/test_probly.py
-	for name in uncertainty metrics recalibration; do .venv-benchmark/bin/python benchmarks/$$name.py; done
+	for name in uncertainty metrics recalibration evaluate; do .venv-benchmark/bin/python benchmarks/$$name.py; done
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv

@@ -32,6 +32,9 @@ class Case:
     def value(self, **more):
         return self.metric.function(self.truth, **self.inputs, **self.options, **more)
 
+    def inputs_shape(self):
+        return tuple(array.shape for array in self.inputs.values())
+
     def take(self, rows):
         inputs = {}
         for name, array in self.inputs.items():

@@ -12,6 +12,7 @@ from ..exceptions import OptionError, UnsupportedPredictionError
 from ..metrics import METRICS, Metric
 from ..predictions import (
     Categorical,
+    Decomposition,
     Gaussian,
     GaussianLogits,
     Interval,
@@ -114,6 +115,8 @@ class Block:
     uncertainty: FloatArray | None
     coverages: dict[float, tuple[FloatArray, FloatArray]]
     wrong: np.ndarray | None = None
+    decomposition: Decomposition | None = None
+    """The split of the whole prediction, where it has one."""
 
 
 def questions(
@@ -213,6 +216,7 @@ def _keywords(function: Callable[..., Any]) -> set[str]:
 def _categorical(prediction: Categorical, y: Any, _: RandomState, note: str = "") -> list[Block]:
     codes = prediction.align(y)
     wrong = prediction.mean.argmax(axis=1) != codes
+    split = decompose(prediction)
     return [
         Block(
             truth=codes,
@@ -220,9 +224,10 @@ def _categorical(prediction: Categorical, y: Any, _: RandomState, note: str = ""
             target="",
             notes={"probabilities": note} if note else {},
             error=wrong.astype(np.float64),
-            uncertainty=decompose(prediction).total,
+            uncertainty=split.total,
             coverages={},
             wrong=wrong,
+            decomposition=split,
         )
     ]
 
@@ -247,6 +252,7 @@ def _prediction_set(prediction: PredictionSet, y: Any, _: RandomState) -> list[B
 def _gaussian(prediction: Gaussian, y: Any, _: RandomState, note: str = "") -> list[Block]:
     truth = prediction.align(y)
     mean, variance = prediction.moments()
+    split = None if note else decompose(prediction)  # a converted one has nothing to split
     blocks = []
     for i, target in enumerate(prediction.targets.tolist()):
         arrays = {"mean": mean[:, i]}
@@ -269,6 +275,7 @@ def _gaussian(prediction: Gaussian, y: Any, _: RandomState, note: str = "") -> l
                 error=np.abs(truth[:, i] - mean[:, i]),
                 uncertainty=np.sqrt(variance[:, i]),
                 coverages={c: (v.lower[:, i], v.upper[:, i]) for c, v in intervals.items()},
+                decomposition=split,
             )
         )
     return blocks

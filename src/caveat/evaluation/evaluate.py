@@ -16,7 +16,8 @@ from ..exceptions import (
     ShapeError,
     UnsupportedPredictionError,
 )
-from ..predictions import Container, Decomposition
+from ..metrics._core.sharing import sharing
+from ..predictions import Container
 from ..resampling import (
     ConfidenceInterval,
     Plan,
@@ -62,9 +63,11 @@ class Run:
                     truth, inputs, self.plan, sample_weight=self.weight, rows=rows
                 )
         weight = self.weight if self.weight is None or rows is None else self.weight[rows]
+        part = asked if rows is None else take(asked, rows)
+        with sharing():
+            values = [question.answer(weight) for question in part]
         answers = []
-        for question in asked if rows is None else take(asked, rows):
-            value = question.answer(weight)
+        for question, value in zip(part, values, strict=True):
             found = None
             if self.plan is not None and not np.isnan(value):
                 found = replicates(
@@ -211,7 +214,7 @@ def run_evaluation(
         error=np.stack([block.error for block in blocks], axis=1),
         uncertainty=np.stack([_uncertainty(block) for block in blocks], axis=1),
         ids=_ids(ids, samples),
-        decomposition=_split(prediction, random_state),
+        decomposition=blocks[0].decomposition,
         confidence=run.confidence,
         description=repr(prediction),
     )
@@ -306,8 +309,3 @@ def _ids(ids: Any, samples: int) -> np.ndarray:
     if len(np.unique(names.astype(str))) < samples:
         raise InvalidValueError("ids must be distinct, so that a sample can be found by its name")
     return names
-
-
-def _split(prediction: Any, random_state: RandomState) -> Decomposition | None:
-    split = getattr(prediction, "decompose", None)
-    return None if split is None else split(random_state=random_state)

@@ -5,14 +5,34 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._blocks import row_blocks
 from ..._validation import FloatArray
 from .._inputs import Labelled
+from .sharing import is_sharing, shared
 
 
 def most_probable(data: Labelled) -> Iterator[tuple[slice, NDArray[np.intp]]]:
     """Yield slices of rows and the positions of their most probable classes."""
-    for rows, block in data.blocks():
-        yield rows, block.argmax(axis=1)
+    if is_sharing():
+        labels, _ = top_of_all(data)
+        for rows in row_blocks(len(data), 1):
+            yield rows, labels[rows]
+    else:
+        for rows, block in data.blocks():
+            yield rows, block.argmax(axis=1)
+
+
+def top_of_all(data: Labelled) -> tuple[NDArray[np.intp], FloatArray]:
+    """Return the most probable class of every row and its probability, kept for other metrics."""
+
+    def compute() -> tuple[NDArray[np.intp], FloatArray]:
+        labels, top = np.empty(len(data), dtype=np.intp), np.empty(len(data))
+        for rows, block in data.blocks():
+            labels[rows] = block.argmax(axis=1)
+            top[rows] = np.take_along_axis(block, labels[rows, None], axis=1)[:, 0]
+        return labels, top
+
+    return shared("top", (data.probabilities,), compute)
 
 
 def class_counts(data: Labelled) -> tuple[FloatArray, FloatArray, FloatArray]:

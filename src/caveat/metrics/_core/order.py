@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._validation import FloatArray
+from .sharing import shared
 
 SMALL = 4096
 """Up to here a plain sort is as quick."""
@@ -30,6 +31,11 @@ def increasing_order(key: FloatArray) -> NDArray[np.intp]:
     order = order[np.argsort(upper[order], kind="stable")]
     _sort_what_is_left(order, bits, shift)
     return order
+
+
+def shared_order(key: FloatArray) -> NDArray[np.intp]:
+    """Return the same, kept for other metrics of the same key."""
+    return shared("order", (key,), lambda: increasing_order(key))
 
 
 def _whole_numbers(key: FloatArray) -> NDArray[np.uint64]:

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..._validation import FloatArray
-from .order import increasing_order
+from .order import shared_order
 
 
 def rank_correlation(first: FloatArray, second: FloatArray, weight: FloatArray | None) -> float:
@@ -21,7 +21,7 @@ def rank_correlation(first: FloatArray, second: FloatArray, weight: FloatArray |
 
 def _centred_ranks(key: FloatArray, weight: FloatArray | None) -> FloatArray:
     """Return the weight below each key, less that above it, halved: the rank minus its mean."""
-    order = increasing_order(key)
+    order = shared_order(key)
     ordered = key[order]
     last = np.append(np.flatnonzero(ordered[1:] != ordered[:-1]), len(order) - 1)
     ends = last + 1.0 if weight is None else np.cumsum(weight[order])[last]

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..._validation import FloatArray
-from .order import increasing_order
+from .order import shared_order
 
 
 def accepted(
@@ -13,7 +13,7 @@ def accepted(
     if weight is not None and not weight.min() > 0:
         counted = weight > 0  # a sample of weight 0 is as good as absent
         error, uncertainty, weight = error[counted], uncertainty[counted], weight[counted]
-    order = increasing_order(uncertainty)
+    order = shared_order(uncertainty)
     threshold, loss = uncertainty[order], error[order]
     if weight is None:
         mass = np.arange(1.0, len(order) + 1)

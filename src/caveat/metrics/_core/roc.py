@@ -1,5 +1,7 @@
 """The receiver operating characteristic and what is read off it."""
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -10,7 +12,10 @@ Points = tuple[FloatArray, FloatArray, FloatArray]
 
 
 def roc_points(
-    positive: NDArray[np.bool_], score: FloatArray, weight: FloatArray | None = None
+    positive: NDArray[np.bool_],
+    score: FloatArray,
+    weight: FloatArray | None = None,
+    order_of: Callable[[FloatArray], NDArray[np.intp]] = increasing_order,
 ) -> Points:
     """Return the distinct scores in decreasing order, and the negatives and positives at or above.
 
@@ -19,7 +24,7 @@ def roc_points(
     if weight is not None and not weight.min() > 0:
         counted = weight > 0
         positive, score, weight = positive[counted], score[counted], weight[counted]
-    order = increasing_order(score)[::-1]
+    order = order_of(score)[::-1]
     threshold, hit = score[order], positive[order]
     if weight is None:
         true = np.cumsum(hit).astype(np.float64)
@@ -42,13 +47,7 @@ def area_under_roc(
 
     NaN where there are only positives or only negatives.
     """
-    _, false, true = roc_points(positive, score, weight)
-    pairs = false[-1] * true[-1]
-    if not pairs > 0:
-        return float("nan")
-    # Each step to the right adds the positives above it, and half of those it ties with.
-    doubled = false[0] * true[0] + np.dot(np.diff(false), true[1:] + true[:-1])
-    return float(doubled / (2 * pairs))
+    return area_of(roc_points(positive, score, weight))
 
 
 def average_precision(
@@ -58,7 +57,24 @@ def average_precision(
 
     NaN where there are no positives.
     """
-    _, false, true = roc_points(positive, score, weight)
+    return precision_of(roc_points(positive, score, weight))
+
+
+def area_of(points: Points) -> float:
+    """Return the area under the curve through these points."""
+    _, false, true = points
+    if not (false[-1] > 0 and true[-1] > 0):
+        return float("nan")
+    # By powers of two, so that counts stay exact and products of huge or tiny weights fit.
+    false, true = (np.ldexp(sums, -np.frexp(sums[-1])[1]) for sums in (false, true))
+    # Each step to the right adds the positives above it, and half of those it ties with.
+    doubled = false[0] * true[0] + np.dot(np.diff(false), true[1:] + true[:-1])
+    return float(doubled / (2 * false[-1] * true[-1]))
+
+
+def precision_of(points: Points) -> float:
+    """Return the average precision at these points."""
+    _, false, true = points
     if not true[-1] > 0:
         return float("nan")
     added = np.diff(true, prepend=0.0)

@@ -12,6 +12,8 @@ from ..._blocks import row_blocks
 from ..._validation import FloatArray, LabelArray, as_floats, as_labels, check_unit
 from ...exceptions import ShapeError
 from ...predictions import Categorical
+from .._core.confusion import top_of_all
+from .._core.sharing import is_sharing
 from .._inputs import Labelled, check_length, codes_of, labelled, weights
 
 Event = tuple[slice, FloatArray, NDArray[Any]]
@@ -110,6 +112,10 @@ def events(source: Source, kind: str) -> Iterator[Event]:
         for rows, block in source.blocks():
             first, second = block[:, 0], block[:, 1]
             yield rows, np.maximum(first, second), (second > first) == source.codes[rows]
+    elif is_sharing():
+        labels, tops = top_of_all(source)
+        for rows in row_blocks(len(source), 1):
+            yield rows, tops[rows], labels[rows] == source.codes[rows]
     else:
         for rows, block in source.blocks():
             label = block.argmax(axis=1)

@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._parallel import map_threads
 from ..._validation import FloatArray
 from ...exceptions import OptionError
 from .._core.equal_count import bin_sums
+from .._core.sharing import is_sharing, shared
 from .._curves import ReliabilityCurve
 from .._entry import Metric
 from .._inputs import Labelled, count, labelled
@@ -77,7 +79,7 @@ def adaptive_calibration_error(
     """
     bins = count(bins, "bins")
     source = labelled(y_true, probabilities, classes=classes, sample_weight=sample_weight)
-    return float(np.mean([_mean_gap(*kept, bins) for _, kept in _kept(source, 0.0)]))
+    return float(np.mean(_class_errors(source, 0.0, bins)))
 
 
 def thresholded_adaptive_calibration_error(
@@ -128,7 +130,7 @@ def thresholded_adaptive_calibration_error(
     bins = count(bins, "bins")
     _check_threshold(threshold)
     source = labelled(y_true, probabilities, classes=classes, sample_weight=sample_weight)
-    errors = [_mean_gap(*kept, bins) for _, kept in _kept(source, threshold)]
+    errors = _class_errors(source, threshold, bins)
     return float(np.mean(errors)) if errors else float("nan")
 
 
@@ -176,18 +178,57 @@ def adaptive_reliability_curve(
     return {names[k]: count_curve(*kept, bins) for k, kept in _kept(source, threshold)}
 
 
+_USUAL = (0.0, 0.01)
+"""The thresholds of the two errors."""
+
 Kept = tuple[FloatArray, NDArray[np.bool_], FloatArray | None]
+
+
+def _class_errors(source: Labelled, threshold: float, bins: int) -> list[float]:
+    """Return the error of each class that reaches the threshold.
+
+    Where metrics share their work, those of the usual thresholds come from one reading.
+    """
+    thresholds = _USUAL if is_sharing() and threshold in _USUAL else (threshold,)
+    arrays = (source.codes, source.probabilities, source.weight)
+    found = shared(
+        ("adaptive", thresholds, bins), arrays, lambda: _all_errors(source, thresholds, bins)
+    )
+    return found[threshold]
+
+
+def _all_errors(
+    source: Labelled, thresholds: tuple[float, ...], bins: int
+) -> dict[float, list[float]]:
+    def of_class(column: tuple[int, FloatArray, NDArray[np.bool_]]) -> list[float | None]:
+        _, p, hit = column
+        kept = [_from(threshold, p, hit, source.weight) for threshold in thresholds]
+        return [None if part is None else _mean_gap(*part, bins) for part in kept]
+
+    by_class = map_threads(of_class, columns(source))
+    return {
+        threshold: [error for error in errors if error is not None]
+        for threshold, errors in zip(thresholds, zip(*by_class, strict=True), strict=True)
+    }
 
 
 def _kept(source: Labelled, threshold: float) -> Iterator[tuple[int, Kept]]:
     """Yield classes with their probabilities, hits and weights, from the threshold on."""
     for k, p, hit in columns(source):
-        weight, kept = source.weight, p >= threshold
-        if not kept.all():
-            p, hit = p[kept], hit[kept]
-            weight = None if weight is None else weight[kept]
-        if len(p) and (weight is None or weight.any()):
-            yield k, (p, hit, weight)
+        kept = _from(threshold, p, hit, source.weight)
+        if kept is not None:
+            yield k, kept
+
+
+def _from(
+    threshold: float, p: FloatArray, hit: NDArray[np.bool_], weight: FloatArray | None
+) -> Kept | None:
+    """Return what reaches the threshold, or None if nothing that counts does."""
+    kept = p >= threshold
+    if not kept.all():
+        p, hit = p[kept], hit[kept]
+        weight = None if weight is None else weight[kept]
+    return (p, hit, weight) if len(p) and (weight is None or weight.any()) else None
 
 
 def _mean_gap(p: FloatArray, hit: NDArray[np.bool_], weight: FloatArray | None, bins: int) -> float:

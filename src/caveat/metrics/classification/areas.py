@@ -1,20 +1,22 @@
 """How well the probabilities order the samples, over all thresholds."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..._parallel import map_threads
 from ..._validation import FloatArray
-from .._core.roc import area_under_roc, average_precision
+from .._core.roc import Points, area_of, precision_of, roc_points
+from .._core.sharing import is_sharing, shared
 from .._core.two_classes import second_class
 from .._entry import Metric
 from .._inputs import Labelled, labelled, option
 
 __all__ = ["average_precision_score", "roc_auc_score"]
 
-Area = Callable[[NDArray[np.bool_], FloatArray, FloatArray | None], float]
+Area = Callable[[Points], float]
 
 
 def roc_auc_score(
@@ -64,7 +66,7 @@ def roc_auc_score(
     """
     option(average, "average", ("macro", "weighted"))
     data = labelled(y_true, probabilities, classes=classes, sample_weight=sample_weight)
-    return _one_against_rest(area_under_roc, data, average)
+    return _one_against_rest(area_of, data, average)
 
 
 def average_precision_score(
@@ -121,23 +123,35 @@ def average_precision_score(
     """
     option(average, "average", ("macro", "weighted"))
     data = labelled(y_true, probabilities, classes=classes, sample_weight=sample_weight)
-    return _one_against_rest(average_precision, data, average)
+    return _one_against_rest(precision_of, data, average)
 
 
 def _one_against_rest(area: Area, data: Labelled, average: str) -> float:
     if len(data.classes) == 2:
-        return area(data.codes == 1, second_class(data), data.weight)
+        return area(_points(data, 1, second_class(data)))
     for _ in data.blocks():  # for the checks alone: the classes follow one by one
         pass
     mass = np.bincount(data.codes, data.weight, len(data.classes))
     occur = np.flatnonzero(mass > 0)
     if len(occur) < 2:
         return float("nan")
-    areas = [
-        area(data.codes == k, np.ascontiguousarray(data.probabilities[:, k]), data.weight)
-        for k in occur
-    ]
+    # Ordering the samples is the work: where areas are shared, both are read off the same points.
+    wanted = (area_of, precision_of) if is_sharing() else (area,)
+    arrays = (data.codes, data.probabilities, data.weight)
+    found = shared(
+        "areas", arrays, lambda: map_threads(partial(_areas, data, wanted), occur.tolist())
+    )
+    areas = [by_class[area] for by_class in found]
     return float(np.average(areas, weights=mass[occur] if average == "weighted" else None))
+
+
+def _areas(data: Labelled, wanted: tuple[Area, ...], k: int) -> dict[Area, float]:
+    points = _points(data, k, np.ascontiguousarray(data.probabilities[:, k]))
+    return {area: area(points) for area in wanted}
+
+
+def _points(data: Labelled, k: int, score: FloatArray) -> Points:
+    return roc_points(data.codes == k, score, data.weight)
 
 
 ENTRIES = [

@@ -8,6 +8,7 @@ import numpy as np
 from ..._validation import FloatArray
 from .._core.equal_width import bin_of
 from .._core.residuals import residuals, true_entries
+from .._core.sharing import shared
 from .._entry import Metric
 from .._inputs import Labelled, count, labelled
 
@@ -117,6 +118,13 @@ def brier_decomposition(
 
 def _bin_sums(data: Labelled, bins: int) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
     """Sums over the bins of each class, (classes, bins): weight, p, y and (p - y)^2."""
+    arrays = (data.codes, data.probabilities, data.weight)
+    return shared(("brier", bins), arrays, lambda: _all_bin_sums(data, bins))
+
+
+def _all_bin_sums(
+    data: Labelled, bins: int
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
     classes = len(data.classes)
     sums = np.zeros((4, classes * bins))
     offsets = np.arange(classes) * bins

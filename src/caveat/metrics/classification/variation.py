@@ -1,7 +1,7 @@
 """Calibration of the spread of a predicted distribution: UCE and VCE."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -9,7 +9,9 @@ from numpy.typing import NDArray
 
 from ..._validation import FloatArray
 from ...exceptions import InvalidValueError, OptionError, ShapeError
+from .._core.confusion import most_probable
 from .._core.equal_width import add_sums, bin_of
+from .._core.sharing import is_sharing, shared
 from .._curves import ReliabilityCurve
 from .._entry import Metric
 from .._inputs import Labelled, count, labelled
@@ -118,9 +120,7 @@ def uncertainty_reliability_curve(
     bins = count(bins, "bins")
     source = labelled(y_true, probabilities, classes=classes, sample_weight=sample_weight)
     sums = np.zeros((3, bins))
-    for rows, block in source.blocks():
-        wrong = block.argmax(axis=1) != source.codes[rows]
-        entropy = _entropy(block)
+    for rows, wrong, entropy in _errors_and_entropies(source):
         add_sums(sums, entropy, [entropy, wrong, None], source.weights(rows))
     if len(source.classes) == 2:
         sums[0] /= 2
@@ -245,6 +245,28 @@ def variation_reliability_curve(
     return curve(np.stack([sums[0], observed, mass]), width_edges(bins))
 
 
+def _errors_and_entropies(
+    source: Labelled,
+) -> Iterator[tuple[slice, NDArray[Any], FloatArray]]:
+    """Yield slices of rows, whether the most probable class is wrong, and the entropies."""
+    if is_sharing():
+        entropies = _all_entropies(source)
+        for rows, labels in most_probable(source):
+            yield rows, labels != source.codes[rows], entropies[rows]
+    else:
+        for rows, block in source.blocks():
+            yield rows, block.argmax(axis=1) != source.codes[rows], _entropy(block)
+
+
+def _all_entropies(source: Labelled) -> FloatArray:
+    """Return the entropies of all rows, kept for other metrics."""
+
+    def compute() -> FloatArray:
+        return np.concatenate([_entropy(block) for _, block in source.blocks()])
+
+    return shared("entropies", (source.probabilities,), compute)
+
+
 def _error(found: ReliabilityCurve) -> float:
     return float(np.average(np.abs(found.predicted - found.observed), weights=found.weight))
 
@@ -253,9 +275,10 @@ def _rank_sums(source: Labelled, bins: int, measure: Variation) -> tuple[FloatAr
     """Return sums of the variation and of weights over bins, and the weight of each rank there."""
     number = len(source.classes)
     sums, ranks = np.zeros((2, bins)), np.zeros(bins * number)
+    known = _all_entropies(source) if measure is _entropy and is_sharing() else None
     for rows, block in source.blocks():
         weight = source.weights(rows)
-        varied = measure(block)
+        varied = measure(block) if known is None else known[rows]
         add_sums(sums, varied, [varied, None], weight)
         better, equal = _places(block, source.codes[rows])
         cells = bin_of(varied, bins) * number + better

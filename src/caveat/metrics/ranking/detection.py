@@ -6,7 +6,8 @@ import numpy as np
 
 from ..._validation import FloatArray
 from ...exceptions import OptionError
-from .._core.roc import area_under_roc, average_precision, roc_points
+from .._core.order import shared_order
+from .._core.roc import area_of, area_under_roc, average_precision, roc_points
 from .._entry import Metric
 from ._checked import detected
 
@@ -58,9 +59,8 @@ def error_detection_auroc_score(
     >>> error_detection_auroc_score([False, True, False, True], [0.1, 0.3, 0.4, 0.5])
     0.75
     """
-    return area_under_roc(
-        *detected(wrong, uncertainty, sample_weight, flag_name="wrong", score_name="uncertainty")
-    )
+    found = detected(wrong, uncertainty, sample_weight, flag_name="wrong", score_name="uncertainty")
+    return area_of(roc_points(*found, order_of=shared_order))
 
 
 def detection_roc_auc_score(is_out: Any, score: Any, *, sample_weight: Any = None) -> float:

@@ -1,0 +1,52 @@
+import numpy as np
+import pytest
+
+from caveat.metrics import METRICS
+from caveat.metrics._core.sharing import is_sharing, shared, sharing
+
+from ..contracts.metric_cases import make
+
+
+def test_nothing_is_kept_outside():
+    calls = []
+    array = np.arange(3.0)
+    for _ in range(2):
+        shared("what", (array,), lambda: calls.append(1))
+    assert len(calls) == 2
+    assert not is_sharing()
+
+
+def test_the_same_entries_are_computed_once():
+    calls = []
+    array = np.arange(6.0)
+    with sharing():
+        assert is_sharing()
+        for same in (array, array[:], array.view()):
+            shared("what", (same, None), lambda: calls.append(1))
+        assert len(calls) == 1
+        shared("what", (array[::2], None), lambda: calls.append(1))
+        shared("else", (array, None), lambda: calls.append(1))
+        shared("what", (array.copy(), None), lambda: calls.append(1))
+        assert len(calls) == 4
+    assert not is_sharing()
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_metrics_say_the_same_when_they_share(weighted):
+    cases = {}
+    for name in METRICS:
+        case = make(name, 5000)
+        # One set of arrays for all metrics that take the same.
+        key = (METRICS[name].task, *case.inputs, str(case.truth.dtype), case.inputs_shape())
+        first = cases.setdefault(key, [])
+        if first:
+            case.truth, case.inputs = first[0].truth, first[0].inputs
+        first.append(case)
+    weight = np.random.default_rng(0).random(5000) if weighted else None
+    for group in cases.values():
+        alone = [case.value(sample_weight=weight) for case in group]
+        with sharing():
+            together = [case.value(sample_weight=weight) for case in group]
+            again = [case.value(sample_weight=weight) for case in group]
+        assert together == again
+        assert together == pytest.approx(alone, rel=1e-12, nan_ok=True)
