@@ -1,7 +1,7 @@
 """Every number that a prediction supports, at three scales, and how sure each one is."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -43,6 +43,12 @@ class Answer:
     value: float
     replicates: Replicates | None
 
+    def paired(self) -> "Answer":
+        """Return the same without what only an interval of its own needs."""
+        if self.replicates is None:
+            return self
+        return Answer(self.value, replace(self.replicates, gaps=None, deviations=None, norm=None))
+
 
 @dataclass
 class Run:
@@ -80,7 +86,8 @@ class Run:
 
     def row(self, question: Question, answer: Answer, scale: str, group: str, count: int) -> Row:
         """Return the row of an answer, with its interval, and keep the answer."""
-        self.answers[question.metric.name, question.option, group, question.target] = answer
+        key = question.metric.name, question.option, group, question.target
+        self.answers[key] = answer.paired()
         notes = [question.note] if question.note else []
         interval = None
         if np.isnan(answer.value):
