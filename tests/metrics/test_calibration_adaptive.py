@@ -159,3 +159,10 @@ def test_weights_repeat_and_order_does_not_matter(
         np.argsort(order)[y], p[:, order], sample_weight=w, **options
     )
     assert weighted == pytest.approx(permuted, rel=1e-12, abs=1e-15)
+
+
+def test_a_curve_leaves_out_a_class_that_never_reaches_the_threshold() -> None:
+    p = np.array([[0.9, 0.08, 0.02], [0.1, 0.88, 0.02], [0.6, 0.38, 0.02]])
+    curves = adaptive_reliability_curve([0, 1, 0], p, threshold=0.5, bins=1)
+    assert list(curves) == [0, 1]
+    assert curves[0].predicted == pytest.approx([0.75])
