@@ -116,13 +116,29 @@ def test_one_gap_is_inverted_as_a_folded_normal():
         def below(length, observed=observed):
             return norm.cdf(observed - length) - norm.cdf(-observed - length)
 
-        assert below(high) == pytest.approx(0.025, abs=1e-3)
+        # The chance relative to that of noise alone: an interval, however small the gap.
+        assert below(high) / below(0) == pytest.approx(0.025, abs=2e-3)
         if low > 0:
             assert below(low) == pytest.approx(0.975, abs=1e-3)
         else:
             assert below(0) < 0.975
         if middle > 0:
             assert below(middle) == pytest.approx(0.5, abs=1e-3)
+
+
+def test_an_error_that_is_small_even_for_noise_leaves_an_interval():
+    deviations = np.random.default_rng(0).normal(size=(500, 40))
+    gaps = np.full(40, 0.01)
+    low, middle, high = invert(gaps, deviations, absolute, 0.95)
+    assert (low, middle) == (0.0, 0.0)
+    assert high == pytest.approx(float(absolute(gaps)))
+
+
+def test_an_interval_holds_its_value():
+    shifted = np.random.default_rng(0).normal(size=1000) * 0.01 + 5
+    interval = interval_of(0.0, shifted)
+    assert interval.low == 0.0
+    assert interval.high > 4.9
 
 
 def test_gaps_of_zero_and_gaps_without_noise():

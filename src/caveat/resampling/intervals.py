@@ -49,7 +49,9 @@ def confidence_interval(
     For these the estimand is the norm of the population's gaps with the same bins (at the same
     bandwidth), and the interval holds the values that a test does not reject: let d be the gaps of
     the samples, e* their deviations in resamples, u a direction of the population's gaps; s u is
-    rejected where the observed norm of d is in the tails of that of s u + e*. How much noise adds
+    rejected where the observed norm of d is in the tails of that of s u + e*, the lower tail taken
+    relative to the chance of such a norm under noise alone, so that a norm which is small even for
+    noise leaves an interval and not a point. How much noise adds
     depends on the direction, which is not known. The interval is the union over some that the
     samples do not contradict: d itself; d with the small gaps set to 0; gaps in proportion to their
     noise; gaps of equal size. It begins at 0 unless perfect calibration is rejected.
@@ -117,7 +119,8 @@ def interval_of(
 
     Replicates that are NaN (a group without positives in a resample) are left out: the interval is
     conditional on the statistic being defined. If it is undefined in more than half of the
-    resamples, the ends are NaN.
+    resamples, the ends are NaN. Where resampling shifts a statistic by more than its spread (that a
+    curve decreases everywhere, say), the interval is extended to the value.
 
     Parameters
     ----------
@@ -155,6 +158,7 @@ def interval_of(
     ordered = np.sort(values[defined])
     ends = _quantiles(ordered, _levels(ordered, centre, level, replicates))
     low, high = np.clip(value + (ends - centre), *range)
+    low, high = min(low, value), max(high, value)
     method = "constant" if ordered[0] == ordered[-1] else "bias-corrected percentile"
     return ConfidenceInterval(float(low), float(high), method)
 

@@ -37,7 +37,8 @@ def invert(
     for i, direction in enumerate(_directions(gaps, deviations)):
         share_below = _test(direction, deviations, norm, observed)
         start = observed / float(norm(direction))
-        low, high = (_crossing(share_below, share, start) for share in (1 - tail, tail))
+        low = _crossing(share_below, 1 - tail, start)
+        high = _high_end(share_below, tail, start)
         lows.append(float(norm(low * direction)))
         highs.append(float(norm(high * direction)))
         if i == 0:
@@ -55,6 +56,16 @@ def _test(
         return float(np.mean(found < observed) + np.mean(found == observed) / 2)
 
     return share_below
+
+
+def _high_end(share_below: Callable[[float], float], tail: float, start: float) -> float:
+    """Return the length that is rejected as too long, relative to what noise alone would give.
+
+    An error that is small even for noise would reject every length, 0 among them, and leave an
+    interval of nothing. Dividing by the chance under noise alone only ever widens the interval.
+    """
+    at_zero = share_below(0.0)
+    return _crossing(share_below, tail * at_zero, start) if at_zero > 0 else start
 
 
 def _crossing(share_below: Callable[[float], float], share: float, start: float) -> float:
