@@ -10,6 +10,7 @@ from .._random import RandomState
 from .._validation import FloatArray
 from ..exceptions import OptionError, UnsupportedPredictionError
 from ..metrics import METRICS, Metric
+from ..metrics._entry import take_input
 from ..predictions import (
     Categorical,
     Decomposition,
@@ -22,8 +23,6 @@ from ..predictions import (
 )
 from ..uncertainty import decompose
 
-MEMBERS_FIRST = {"means", "variances", "members"}
-SHARED = {"levels"}
 COVERAGES = (0.6827, 0.9545)
 """One and two standard deviations of a Gaussian: where intervals are asked of distributions."""
 
@@ -86,10 +85,8 @@ def take(asked: list[Question], rows: np.ndarray) -> list[Question]:
     taken: dict[int, Any] = {}
 
     def part(name: str, array: Any) -> Any:
-        if name in SHARED:
-            return array
         if id(array) not in taken:
-            taken[id(array)] = array[:, rows] if name in MEMBERS_FIRST else array[rows]
+            taken[id(array)] = take_input(name, array, rows)
         return taken[id(array)]
 
     return [

@@ -1,7 +1,8 @@
 """What `evaluate` returns."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from html import escape
 from typing import Any
 
@@ -80,23 +81,18 @@ class Curves(Mapping[Any, Any]):
     def __init__(
         self, asked: list[Question], weight: FloatArray | None, several_targets: bool
     ) -> None:
-        self._weight = weight
         self._found: dict[Any, Any] = {}
-        self._asked = {
-            (question.metric.name, question.target) if several_targets else question.metric.name: (
-                question
-            )
-            for question in asked
-            if question.metric.curve is not None
-        }
+        self._asked: dict[Any, Callable[[], Any]] = {}
+        for question in asked:
+            name, curve = question.metric.name, question.metric.curve
+            if curve is not None:
+                key = (name, question.target) if several_targets else name
+                given = {**question.inputs, **question.options, "sample_weight": weight}
+                self._asked[key] = partial(curve, question.truth, **given)
 
     def __getitem__(self, key: Any) -> Any:
         if key not in self._found:
-            question = self._asked[key]
-            curve = question.metric.curve
-            self._found[key] = curve(  # type: ignore[misc]
-                question.truth, **question.inputs, **question.options, sample_weight=self._weight
-            )
+            self._found[key] = self._asked[key]()
         return self._found[key]
 
     def __iter__(self) -> Iterator[Any]:

@@ -6,6 +6,19 @@ from typing import Any, Literal
 
 Task = Literal["classification", "regression", "ranking", "detection"]
 
+_MEMBERS_FIRST = frozenset({"means", "variances", "members"})
+_SAME_FOR_ALL = frozenset({"levels"})
+
+
+def take_input(name: str, array: Any, rows: Any) -> Any:
+    """Return the input of this name for some of the samples.
+
+    The first axis is the samples, except where members come first, or all samples share it.
+    """
+    if name in _SAME_FOR_ALL:
+        return array
+    return array[:, rows] if name in _MEMBERS_FIRST else array[rows]
+
 
 @dataclass(frozen=True)
 class Metric:

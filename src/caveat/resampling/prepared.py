@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from .._blocks import row_blocks
 from .._validation import FloatArray, as_weights
 from ..exceptions import ShapeError
+from ..metrics._entry import take_input
 from ..metrics._inputs import Labelled, labelled
 from .plan import EXACT, Plan
 
@@ -23,8 +24,6 @@ CELLS = 1000
 _FINE = np.arange(1, 100) / (10 * CELLS)
 _SHARES = np.unique(np.r_[_FINE, np.arange(10, CELLS - 9) / CELLS, 1 - _FINE])
 _SAMPLE = 100_000
-_MEMBERS_FIRST = frozenset({"means", "variances", "members"})
-_SHARED = frozenset({"levels"})
 
 Result = TypeVar("Result")
 
@@ -208,7 +207,4 @@ def _positions(rows: Any, samples: int) -> NDArray[np.intp]:
 
 
 def _take(name: str, value: Any, rows: NDArray[np.intp] | None) -> Any:
-    if rows is None or name in _SHARED:
-        return value
-    array = np.asarray(value)
-    return array[:, rows] if name in _MEMBERS_FIRST else array[rows]
+    return value if rows is None else take_input(name, np.asarray(value), rows)
