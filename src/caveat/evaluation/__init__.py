@@ -1,8 +1,9 @@
 """All the numbers, how sure each one is, and what to do: evaluate, compare, recommend, triage."""
 
-from .compare import ComparedRow, Comparison, compare
-from .evaluate import Evaluation, evaluate
-from .recommend import Recommendation
+from ._compare import ComparedRow, Comparison, compare
+from ._evaluate import evaluate
+from ._recommend import Recommendation
+from ._result import Evaluation
 from .triage import OperatingCurve, Triage, TriagePolicy
 
 __all__ = [

@@ -34,6 +34,12 @@ class Evaluation(RowTable):
         The confidence of the intervals.
     description : str
         What was evaluated.
+    prediction : any prediction type
+        What was evaluated, itself.
+    truth : ndarray of shape (samples, targets)
+        What is true: codes of the prediction's classes, or numbers.
+    sample_weight, cluster : ndarrays of shape (samples,) or None
+        As they were given.
     """
 
     rows: tuple[Row, ...]
@@ -44,6 +50,10 @@ class Evaluation(RowTable):
     decomposition: Decomposition | None
     confidence: float
     description: str
+    prediction: Any
+    truth: np.ndarray
+    sample_weight: FloatArray | None
+    cluster: np.ndarray | None
 
     def __repr__(self) -> str:
         title = f"{self.description}, {self.confidence:.0%} intervals"

@@ -28,7 +28,8 @@ the samples themselves), ``.units``; for binned errors also ``.gaps`` (gaps,), `
 `ConfidenceInterval` with ``low``, ``high``, ``method`` and ``estimate`` (None unless the method is
 test inversion). Gaps and ratios of two groups or predictions: ``pair_interval(metric, (value_a,
 value_b), (a, b), kind="gap")``, which is `interval_of` of ``a - b`` except for binned errors, whose
-differences are biased when the groups differ in size.
+differences are biased when the groups differ in size; ``equal_errors([a], [b])`` is the sharper
+question whether two predictions of the same samples may have the same binned error.
 
 Several metrics of one truth share their work through `Prepared`:
 
@@ -37,7 +38,7 @@ Several metrics of one truth share their work through `Prepared`:
 """
 
 from .intervals import ConfidenceInterval, confidence_interval, interval_of
-from .pairs import pair_interval
+from .pairs import equal_errors, pair_interval
 from .plan import Plan, make_plan
 from .prepared import Prepared
 from .replication import Replicates, replicates
@@ -50,6 +51,7 @@ __all__ = [
     "Prepared",
     "Replicates",
     "confidence_interval",
+    "equal_errors",
     "interval_of",
     "make_plan",
     "pair_interval",

@@ -88,8 +88,7 @@ def confidence_interval(
     defined = np.isfinite(replicates.deviations.sum(axis=1))
     if not (np.isfinite(value) and _enough(defined)):
         return _UNDEFINED
-    deviations = replicates.deviations[defined]
-    deviations = deviations * (_expanded(level, replicates) / _normal_quantile((1 + level) / 2))
+    deviations = widened(replicates.deviations[defined], level, replicates)
     low, estimate, high = invert(replicates.gaps, deviations, replicates.norm, level)
     bottom, top = metric.range
     low, estimate, high = (float(np.clip(end, bottom, top)) for end in (low, estimate, high))
@@ -192,6 +191,11 @@ def _expanded(level: float, replicates: Any) -> float:
         return _normal_quantile((1 + level) / 2)
     freedom = max(1, replicates.units - replicates.strata)
     return float(np.sqrt(1 + replicates.strata / freedom) * stdtrit(freedom, (1 + level) / 2))
+
+
+def widened(deviations: FloatArray, level: float, replicates: Any) -> FloatArray:
+    """Return deviations of resamples as Student's t would have them with this number of units."""
+    return deviations * (_expanded(level, replicates) / _normal_quantile((1 + level) / 2))
 
 
 def _normal_quantile(share: float) -> float:

@@ -1,7 +1,7 @@
 """Every number that a prediction supports, at three scales, and how sure each one is."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -43,13 +43,6 @@ class Answer:
     value: float
     replicates: Replicates | None
 
-    def paired(self) -> "Answer":
-        """Return the same without what only an interval of its own needs."""
-        if self.replicates is None:
-            return self
-        return Answer(self.value, replace(self.replicates, gaps=None, deviations=None, norm=None))
-
-
 @dataclass
 class Run:
     """What all rows of one evaluation share, and the answers with their replicates."""
@@ -57,8 +50,9 @@ class Run:
     weight: FloatArray | None
     plan: Plan | None
     confidence: float
-    answers: dict[tuple[str, str, str, str], Answer] = field(default_factory=dict)
-    """By metric, option, group and target: what a comparison pairs."""
+    cluster: Any = None
+    answers: dict[tuple[str, str, str, str], Answer] | None = None
+    """By metric, option, group and target: what a comparison pairs; None keeps nothing."""
 
     def ask(self, asked: list[Question], rows: np.ndarray | None) -> list[Answer]:
         """Answer all questions for all samples, or for some rows of them."""
@@ -85,9 +79,10 @@ class Run:
         return answers
 
     def row(self, question: Question, answer: Answer, scale: str, group: str, count: int) -> Row:
-        """Return the row of an answer, with its interval, and keep the answer."""
-        key = question.metric.name, question.option, group, question.target
-        self.answers[key] = answer.paired()
+        """Return the row of an answer, with its interval, and keep the answer if it will be paired."""
+        if self.answers is not None:
+            key = question.metric.name, question.option, group, question.target
+            self.answers[key] = answer
         notes = [question.note] if question.note else []
         interval = None
         if np.isnan(answer.value):
@@ -191,7 +186,7 @@ def evaluate(
     """
     confidence = check_fraction(confidence, "confidence")
     plan = plan_for(prediction, resamples, cluster, random_state)
-    run = Run(as_weights(sample_weight, len(prediction)), plan, confidence)
+    run = Run(as_weights(sample_weight, len(prediction)), plan, confidence, cluster)
     return run_evaluation(run, prediction, y, groups, ids, metrics, random_state)
 
 
@@ -224,6 +219,10 @@ def run_evaluation(
         decomposition=blocks[0].decomposition,
         confidence=run.confidence,
         description=repr(prediction),
+        prediction=prediction,
+        truth=np.stack([block.truth for block in blocks], axis=1),
+        sample_weight=run.weight,
+        cluster=None if run.cluster is None else to_numpy(run.cluster, "cluster").array,
     )
 
 

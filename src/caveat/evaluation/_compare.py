@@ -2,17 +2,21 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .._random import RandomState, generator
-from .._validation import FloatArray, as_weights, check_fraction
+from .._validation import as_weights, check_fraction
 from ..exceptions import OptionError, ShapeError
 from ..metrics import METRICS
-from ..resampling import interval_of
+from ..resampling import equal_errors, interval_of
+from ._evaluate import Answer, Run, plan_for, run_evaluation
+from ._result import Evaluation
 from ._table import ARROWS, html_table, number, plain, terminal_table
-from .evaluate import Answer, Evaluation, Run, plan_for, run_evaluation
+
+if TYPE_CHECKING:
+    from ._recommend import Recommendation
 
 Key = tuple[str, str, str, str]
 """Metric, option, group, target."""
@@ -109,9 +113,27 @@ class Comparison:
         scale: str = "local",
         prioritise: Any = None,
         minimum: Mapping[str, float] | None = None,
-    ) -> Any:
-        """Return which technique to use; see `caveat.evaluation.recommend`."""
-        from .recommend import recommend
+    ) -> "Recommendation":
+        """Choose a technique by the metric that fits the expression of uncertainty and the scale.
+
+        Parameters
+        ----------
+        expression : {"probability", "entropy", "variance", "interval"}
+            How the uncertainty will be used.
+        scale : {"global", "local", "adaptive"}
+            Whether it must be right over all samples, by predicted uncertainty, or for each class
+            (classification) or target (regression) alike: the mean over them.
+        prioritise : class or target label, optional
+            Only this class or target counts.
+        minimum : dict of metric to float, optional
+            What a technique must reach to be considered, e.g. ``{"roc_auc": 0.8}``; for metrics of
+            which less is better, what it must not exceed.
+
+        Returns
+        -------
+        Recommendation
+        """
+        from ._recommend import recommend
 
         return recommend(
             self, expression, scale=scale, prioritise=prioritise, minimum=minimum or {}
@@ -168,8 +190,8 @@ def compare(
 
     All are resampled together, so differences are paired. A technique is tied with the best if the
     interval of their difference holds 0, at a confidence that allows for the number of techniques
-    (Bonferroni). For binned errors, whose chance bias depends on the sharpness of a technique, this
-    finds differences somewhat more often than stated.
+    (Bonferroni). Binned errors are larger by chance the sharper a technique; theirs are compared by
+    `caveat.resampling.equal_errors`, which allows for it.
 
     Parameters
     ----------
@@ -214,9 +236,9 @@ def compare(
                 f"{name!r} has {len(prediction)} samples, {next(iter(predictions))!r} has "
                 f"{len(first)}; all must predict the same samples"
             )
-        run = Run(as_weights(sample_weight, len(first)), plan, confidence)
+        run = Run(as_weights(sample_weight, len(first)), plan, confidence, cluster, answers={})
         evaluations[str(name)] = run_evaluation(run, prediction, y, groups, None, metrics, seed)
-        answers[str(name)] = run.answers
+        answers[str(name)] = run.answers or {}
     keys = dict.fromkeys(key for found in answers.values() for key in found)
     rows = [row for key in keys for row in _compared(key, evaluations, answers, confidence)]
     return Comparison(tuple(rows), evaluations, confidence, answers)
@@ -246,7 +268,7 @@ def _compared(
         best = bool(ranked) and costs[name] == costs[ranked[0]]
         tied = best or (
             name in ranked
-            and indistinguishable(metric, have[ranked[0]], answer, len(have), confidence)
+            and indistinguishable(metric, [have[ranked[0]]], [answer], len(have), confidence)
         )
         rank = 1 + sum(costs[other] < costs[name] for other in ranked) if name in ranked else 0
         rows.append(
@@ -259,19 +281,26 @@ def _compared(
 
 
 def indistinguishable(
-    metric: str, best: Answer, other: Answer, techniques: int, confidence: float
+    metric: str, best: list[Answer], other: list[Answer], techniques: int, confidence: float
 ) -> bool:
-    """Whether the paired difference of two techniques may be 0."""
-    if best.replicates is None or other.replicates is None:
+    """Whether two techniques may be equal in a metric, or in the mean of several of its answers."""
+    ours = [answer.replicates for answer in best if answer.replicates is not None]
+    theirs = [answer.replicates for answer in other if answer.replicates is not None]
+    if len(ours) < len(best) or len(theirs) < len(other):
         return False
-    value = cost(metric, other.value) - cost(metric, best.value)
-    with np.errstate(invalid="ignore"):  # both may be infinite in a resample
-        difference = cost(metric, other.replicates.values) - cost(metric, best.replicates.values)
-    return may_be_zero(value, difference, techniques, confidence)
-
-
-def may_be_zero(value: float, replicates: FloatArray, techniques: int, confidence: float) -> bool:
-    """Whether the interval of a difference holds 0, allowing for the number of techniques."""
     corrected = 1 - (1 - confidence) / max(1, techniques - 1)
-    interval = interval_of(value, replicates, corrected)
+    if all(found.norm is not None for found in (*ours, *theirs)):
+        return equal_errors(theirs, ours, corrected)
+    value = _mean_cost(metric, [a.value for a in other]) - _mean_cost(
+        metric, [a.value for a in best]
+    )
+    with np.errstate(invalid="ignore"):  # both may be infinite in a resample
+        difference = _mean_cost(metric, [found.values for found in theirs]) - _mean_cost(
+            metric, [found.values for found in ours]
+        )
+    interval = interval_of(float(value), difference, corrected)
     return bool(interval.low <= 0 <= interval.high)
+
+
+def _mean_cost(metric: str, values: list[Any]) -> Any:
+    return np.mean([cost(metric, value) for value in values], axis=0)

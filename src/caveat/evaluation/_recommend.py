@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._validation import FloatArray
 from ..exceptions import OptionError
 from ..metrics import METRICS
+from ._evaluate import Answer
 from ._table import number
 
 if TYPE_CHECKING:
-    from .compare import Comparison
+    from ._compare import Comparison
 
 # For each expression of uncertainty: the metric at the global and the local scale, and the support.
 _PRIMARY = {
@@ -93,22 +93,7 @@ def recommend(
     prioritise: Any,
     minimum: Mapping[str, float],
 ) -> Recommendation:
-    """Choose a technique by the metric that fits the expression of uncertainty and the scale.
-
-    Parameters
-    ----------
-    comparison : Comparison
-    expression : {"probability", "entropy", "variance", "interval"}
-        How the uncertainty will be used.
-    scale : {"global", "local", "adaptive"}
-        Whether it must be right over all samples, by predicted uncertainty, or for each class
-        (classification) or target (regression) alike: the mean over them.
-    prioritise : class or target label, optional
-        Only this class or target counts.
-    minimum : dict of metric to float
-        What a technique must reach to be considered, e.g. ``{"roc_auc": 0.8}``; for metrics of
-        which less is better, what it must not exceed.
-    """
+    """Choose a technique; the arguments are those of `Comparison.recommend`."""
     if expression not in _PRIMARY:
         raise OptionError(f"expression must be one of {list(_PRIMARY)}; got {expression!r}")
     if scale not in _SCALES:
@@ -128,8 +113,11 @@ def recommend(
         return Recommendation(
             None, (), primary, _SUPPORT[expression], {}, excluded, (), verdict + "."
         )
-    tied = _tied(candidates, comparison.confidence)
-    values = {name: value for name, (value, _) in candidates.items()}
+    values = {
+        name: float(np.mean([answer.value for answer in found]))
+        for name, found in candidates.items()
+    }
+    tied = _tied(primary, candidates, values, comparison.confidence)
     return Recommendation(
         technique=tied[0] if len(tied) == 1 else None,
         tied=tied,
@@ -156,49 +144,42 @@ def _excluded(comparison: "Comparison", minimum: Mapping[str, float]) -> dict[st
 
 def _measured(
     comparison: "Comparison", name: str, primary: str, scale: str, prioritise: Any
-) -> tuple[float, FloatArray | None]:
-    """The primary value of a technique and its replicates: a mean over what the scale asks for."""
+) -> list[Answer]:
+    """The primary values of a technique over which the scale asks to average."""
     evaluation = comparison.evaluations[name]
     classes = [row.group for row in evaluation if row.group.startswith("class=")]
     if prioritise is not None and classes:
-        chosen = list(comparison._entries(name, primary, f"class={prioritise}").values())
-    elif prioritise is not None:
+        return list(comparison._entries(name, primary, f"class={prioritise}").values())
+    if prioritise is not None:
         entries = comparison._entries(name, primary)
         chosen = [answer for key, answer in entries.items() if key[3] == str(prioritise)]
         if not chosen:
             targets = sorted({key[3] for key in entries})
             raise OptionError(f"no class or target {prioritise!r}; the targets are {targets}")
-    elif scale == "adaptive" and classes:
-        chosen = [
+        return chosen
+    if scale == "adaptive" and classes:
+        return [
             answer
             for group in dict.fromkeys(classes)
             for answer in comparison._entries(name, primary, group).values()
         ]
-    else:
-        chosen = list(comparison._entries(name, primary).values())
-    value = float(np.mean([answer.value for answer in chosen]))
-    replicated = [a.replicates.values for a in chosen if a.replicates is not None]
-    return value, np.mean(replicated, axis=0) if len(replicated) == len(chosen) else None
+    return list(comparison._entries(name, primary).values())
 
 
 def _tied(
-    candidates: dict[str, tuple[float, FloatArray | None]], confidence: float
+    primary: str, candidates: dict[str, list[Answer]], values: dict[str, float], confidence: float
 ) -> tuple[str, ...]:
-    from .compare import may_be_zero
+    from ._compare import indistinguishable
 
-    ranked = sorted(candidates, key=lambda name: candidates[name][0])
-    best, best_replicates = candidates[ranked[0]]
-    tied = [ranked[0]]
-    for name in ranked[1:]:
-        value, replicates = candidates[name]
-        if value == best:
-            tied.append(name)
-        elif replicates is not None and best_replicates is not None:
-            with np.errstate(invalid="ignore"):  # both may be infinite in a resample
-                difference = replicates - best_replicates
-            if may_be_zero(value - best, difference, len(candidates), confidence):
-                tied.append(name)
-    return tuple(tied)
+    best, *others = sorted(values, key=values.__getitem__)
+    return best, *(
+        name
+        for name in others
+        if values[name] == values[best]
+        or indistinguishable(
+            primary, candidates[best], candidates[name], len(candidates), confidence
+        )
+    )
 
 
 def _words(primary: str, scale: str, prioritise: Any) -> str:
