@@ -242,6 +242,8 @@ def test_options():
     assert [row.value for row in weighted] == pytest.approx([row.value for row in repeated])
     clustered = evaluate(PREDICTION, Y, metrics=["brier"], cluster=np.arange(N) // 5)
     assert clustered.rows[0].value == pytest.approx(none.rows[0].value)
+    np.testing.assert_array_equal(clustered.cluster, np.arange(N) // 5)
+    assert none.cluster is None
     names = evaluate(PREDICTION, Y, metrics=["brier"], ids=[f"s{i}" for i in range(N)])
     assert names.ids[3] == "s3"
 

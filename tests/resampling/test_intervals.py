@@ -13,6 +13,7 @@ from caveat.resampling import (
     Prepared,
     Replicates,
     confidence_interval,
+    equal_errors,
     interval_of,
     make_plan,
     pair_interval,
@@ -276,3 +277,30 @@ def test_pairs_of_binned_errors_combine_their_intervals():
     assert pair_interval(metric, (np.nan, values[1]), (a, b)).method == "undefined"
     with pytest.raises(OptionError, match="kind must be 'gap' or 'ratio'; got 'odds'"):
         pair_interval(metric, values, (a, b), kind="odds")
+
+
+def binned(gaps, noise):
+    """Replicates of a sum of absolute gaps with normal noise; all units know each other."""
+    gaps = np.asarray(gaps, dtype=float)
+    deviations = noise * NORMAL[:, None] * np.ones(len(gaps))
+    values = absolute(gaps + deviations)
+    return Replicates(values, float(absolute(gaps)), 0, 1, gaps, deviations, absolute)
+
+
+def test_equal_errors_by_hand():
+    # With one gap each and the same noise d, |c + d| - |c + d| is 0 for all c: any difference of
+    # the errors is rejected. With opposite signs it is |c + d| - |c - d|: at most 2 c, up to 2 d.
+    same, opposite = binned([0.2], 0.1), binned([-0.3], 0.1)
+    assert equal_errors([same], [same])
+    assert not equal_errors([same], [binned([0.3], 0.1)])
+    assert equal_errors([same], [opposite])
+    assert not equal_errors([same], [binned([-0.7], 0.1)])  # 0.5 is more than 2 * 1.96 * 0.1
+    assert equal_errors([binned([0.0], 0.0)], [binned([0.0], 0.0)])
+    undefined = dataclasses.replace(same, deviations=np.full_like(same.deviations, np.nan))
+    assert equal_errors([undefined], [opposite])
+    # A mean of two errors, one of them as before and one without noise.
+    certain = binned([0.2], 0.0)
+    assert equal_errors([same, certain], [same, certain])
+    assert not equal_errors([same, certain], [same, binned([0.5], 0.0)])
+    with pytest.raises(OptionError, match="compares binned errors"):
+        equal_errors([Replicates(np.zeros(3), 0.0)], [same])
