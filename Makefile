@@ -7,7 +7,7 @@ WORKERS ?= auto
 .PHONY: demo test check test-slow benchmark clean
 
 demo: .venv/core
-	$(BIN)/python -m caveat
+	$(BIN)/caveat demo
 
 test: .venv/test
 	$(BIN)/python -m pytest -n $(WORKERS) --doctest-modules --doctest-glob='*.md' \
@@ -24,7 +24,7 @@ test-slow: .venv/test
 
 benchmark: .venv-benchmark/ready
 	.venv-benchmark/bin/python -m pytest -q tests/oracles/test_probly.py
-	for name in uncertainty metrics recalibration evaluate; do .venv-benchmark/bin/python benchmarks/$$name.py; done
+	for name in uncertainty metrics recalibration evaluate report training inference; do .venv-benchmark/bin/python benchmarks/$$name.py; done
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv

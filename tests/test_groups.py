@@ -79,3 +79,9 @@ def test_thousands_of_values_are_not_groups():
         OptionError, match=r"has 2000 different values; cut it into a few bins first"
     ):
         attributes(np.arange(2000.0), 2000)
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_columns_of_a_frame_keep_their_types(frame):
+    ward, age = attributes(frame({"ward": [1, 2, 1], "age": [0.5, 1.5, 0.5]}), 3)
+    assert (ward.values, age.values) == (("1", "2"), ("0.5", "1.5"))

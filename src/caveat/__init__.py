@@ -9,17 +9,24 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from . import evaluation as evaluation
     from . import exceptions as exceptions
+    from . import figures as figures
+    from . import files as files
     from . import metrics as metrics
+    from . import nn as nn
+    from . import plots as plots
     from . import predictions as predictions
     from . import recalibration as recalibration
+    from . import report as report
     from . import resampling as resampling
     from . import uncertainty as uncertainty
     from .evaluation import Comparison as Comparison
     from .evaluation import Evaluation as Evaluation
     from .evaluation import Triage as Triage
     from .evaluation import TriagePolicy as TriagePolicy
+    from .evaluation import Verdict as Verdict
     from .evaluation import compare as compare
     from .evaluation import evaluate as evaluate
+    from .files import read_predictions as read_predictions
     from .predictions import Categorical as Categorical
     from .predictions import Decomposition as Decomposition
     from .predictions import Gaussian as Gaussian
@@ -43,6 +50,7 @@ if TYPE_CHECKING:
     from .recalibration import VennAbers as VennAbers
     from .recalibration import exchangeability_test as exchangeability_test
     from .recalibration import warn_if_shifted as warn_if_shifted
+    from .report import write_report as write_report
     from .uncertainty import class_distances as class_distances
     from .uncertainty import decompose as decompose
     from .uncertainty import measure as measure
@@ -75,6 +83,7 @@ _HOMES = {
     "TriagePolicy": "evaluation",
     "VarianceScaling": "recalibration",
     "VennAbers": "recalibration",
+    "Verdict": "evaluation",
     "class_distances": "uncertainty",
     "compare": "evaluation",
     "concat": "predictions",
@@ -83,14 +92,21 @@ _HOMES = {
     "exchangeability_test": "recalibration",
     "load": "predictions",
     "measure": "uncertainty",
+    "read_predictions": "files",
     "warn_if_shifted": "recalibration",
+    "write_report": "report",
 }
 _MODULES = (
     "evaluation",
     "exceptions",
+    "figures",
+    "files",
     "metrics",
+    "nn",
+    "plots",
     "predictions",
     "recalibration",
+    "report",
     "resampling",
     "uncertainty",
 )
@@ -119,6 +135,7 @@ __all__ = [
     "TriagePolicy",
     "VarianceScaling",
     "VennAbers",
+    "Verdict",
     "class_distances",
     "compare",
     "concat",
@@ -127,14 +144,21 @@ __all__ = [
     "evaluation",
     "exceptions",
     "exchangeability_test",
+    "figures",
+    "files",
     "load",
     "measure",
     "metrics",
+    "nn",
+    "plots",
     "predictions",
+    "read_predictions",
     "recalibration",
+    "report",
     "resampling",
     "uncertainty",
     "warn_if_shifted",
+    "write_report",
 ]
 
 

@@ -34,9 +34,11 @@ class Attribute:
 
 def attributes(groups: Any, length: int) -> list[Attribute]:
     """Return the attributes in ``groups``: one for an array, one for each column of a frame."""
-    if isinstance(groups, Mapping):
+    if isinstance(groups, Mapping) or _is_frame(groups):
+        # Column by column: in one array, whole numbers beside others would read 1.0.
         columns = {
-            str(name): np.asarray(to_numpy(c, str(name)).array) for name, c in groups.items()
+            str(name): np.asarray(to_numpy(groups[name], str(name)).array)
+            for name in (groups if isinstance(groups, Mapping) else groups.columns)
         }
     else:
         array, names, _ = to_numpy(groups, "groups")
@@ -52,6 +54,11 @@ def attributes(groups: Any, length: int) -> list[Attribute]:
     if not columns:
         raise ShapeError("groups is empty: it names no attribute")
     return [_attribute(name, column, length) for name, column in columns.items()]
+
+
+def _is_frame(groups: Any) -> bool:
+    root = type(groups).__module__.partition(".")[0]
+    return root in ("pandas", "polars") and hasattr(groups, "columns")
 
 
 def combined(groups: Any, length: int) -> Attribute:

@@ -10,6 +10,7 @@ __all__ = [
     "LabelError",
     "OptionError",
     "ShapeError",
+    "TrainingError",
     "UnknownNameError",
     "UnsupportedPredictionError",
 ]
@@ -41,6 +42,10 @@ class UnsupportedPredictionError(CaveatError):
 
 class FileFormatError(CaveatError):
     """A file is not what caveat writes, or claims to be something it is not."""
+
+
+class TrainingError(CaveatError):
+    """A training came to nothing: every copy diverged, or not even one fits into memory."""
 
 
 class UnknownNameError(OptionError, KeyError):

@@ -279,6 +279,13 @@ def test_pairs_of_binned_errors_combine_their_intervals():
         pair_interval(metric, values, (a, b), kind="odds")
 
 
+def test_gaps_with_next_to_no_noise_do_not_overflow():
+    """Warnings are errors: the square of a gap over its noise must not be formed."""
+    deviations = np.random.default_rng(0).normal(size=(500, 3)) * [1e-158, 1e-3, 1e-3]
+    low, _, high = invert(np.array([0.1, 0.2, 0.0]), deviations, absolute, 0.95)
+    assert low < 0.3 < high
+
+
 def binned(gaps, noise):
     """Replicates of a sum of absolute gaps with normal noise; all units know each other."""
     gaps = np.asarray(gaps, dtype=float)

@@ -9,22 +9,32 @@ ROOT = Path(caveat.__file__).parent
 
 # Top to bottom; a line may import from the lines above it and from itself.
 LAYERS = [
-    {"exceptions"},
+    {"exceptions", "__version__"},
     {"_arrays", "_blocks", "_parallel", "_random", "_registry"},
     {"_validation"},
     {"_groups", "_members"},
     {"predictions"},
+    {"files"},
     {"uncertainty"},
     {"metrics"},
     {"resampling"},
     {"recalibration"},
+    {"nn"},
     {"evaluation"},
+    {"figures"},
+    {"plots"},
+    {"report"},
+    {"cli"},
     {"__main__"},
     {"__init__"},
 ]
 
 # The only steps back: one-line forwards, imported inside the method.
 FORWARDS = {
+    ("evaluation/_compare.py", "plot", "plots"),
+    ("evaluation/_compare.py", "report", "report"),
+    ("evaluation/_result.py", "plot", "plots"),
+    ("evaluation/_result.py", "report", "report"),
     ("predictions/categorical.py", "decompose", "uncertainty"),
     ("predictions/gaussian.py", "decompose", "uncertainty"),
     ("predictions/gaussian_logits.py", "decompose", "uncertainty"),

@@ -5,6 +5,7 @@ from ._evaluate import evaluate
 from ._recommend import Recommendation
 from ._result import Evaluation
 from .triage import OperatingCurve, Triage, TriagePolicy
+from .verdict import Statement, Verdict
 
 __all__ = [
     "ComparedRow",
@@ -12,8 +13,10 @@ __all__ = [
     "Evaluation",
     "OperatingCurve",
     "Recommendation",
+    "Statement",
     "Triage",
     "TriagePolicy",
+    "Verdict",
     "compare",
     "evaluate",
 ]

@@ -139,6 +139,18 @@ class Comparison:
             self, expression, scale=scale, prioritise=prioritise, minimum=minimum or {}
         )
 
+    def plot(self, kind: str | None = None, /, **options: Any) -> Any:
+        """Draw the techniques in matplotlib Axes; see `caveat.plots.plot`."""
+        from ..plots import plot
+
+        return plot(self, kind, **options)
+
+    def report(self, path: Any, **options: Any) -> Any:
+        """Write one HTML page; see `caveat.report.write_report`."""
+        from ..report import write_report
+
+        return write_report(self, path, **options)
+
     def _cost(self, technique: str, name: str) -> float:
         """The mean over targets of a metric, turned so that less is better."""
         found = self._entries(technique, name)

@@ -43,6 +43,7 @@ class Answer:
     value: float
     replicates: Replicates | None
 
+
 @dataclass
 class Run:
     """What all rows of one evaluation share, and the answers with their replicates."""
@@ -79,7 +80,7 @@ class Run:
         return answers
 
     def row(self, question: Question, answer: Answer, scale: str, group: str, count: int) -> Row:
-        """Return the row of an answer, with its interval, and keep the answer if it will be paired."""
+        """Return the row of an answer, with its interval; keep the answer if it will be paired."""
         if self.answers is not None:
             key = question.metric.name, question.option, group, question.target
             self.answers[key] = answer

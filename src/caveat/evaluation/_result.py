@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,6 +12,9 @@ from .._validation import FloatArray
 from ..predictions import Decomposition
 from ._questions import Question
 from ._table import ARROWS, Row, RowTable, bracket, html_table, number, terminal_table
+
+if TYPE_CHECKING:
+    from .verdict import Verdict
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -54,6 +57,24 @@ class Evaluation(RowTable):
     truth: np.ndarray
     sample_weight: FloatArray | None
     cluster: np.ndarray | None
+
+    def verdict(self) -> "Verdict":
+        """Say in plain words what the table shows; see `caveat.evaluation.verdict`."""
+        from .verdict import verdict
+
+        return verdict(self)
+
+    def plot(self, kind: str | None = None, /, **options: Any) -> Any:
+        """Draw a figure in matplotlib Axes; see `caveat.plots.plot`."""
+        from ..plots import plot
+
+        return plot(self, kind, **options)
+
+    def report(self, path: Any, **options: Any) -> Any:
+        """Write one HTML page; see `caveat.report.write_report`."""
+        from ..report import write_report
+
+        return write_report(self, path, **options)
 
     def __repr__(self) -> str:
         title = f"{self.description}, {self.confidence:.0%} intervals"

@@ -120,6 +120,8 @@ def _largest_mode(deviations: FloatArray) -> FloatArray:
 
 def _distance(direction: FloatArray, gaps: FloatArray, noise: FloatArray) -> float:
     """Return the squared distance of the gaps from the nearest multiple of a direction."""
-    along, observed = direction / noise, gaps / noise
-    length = float(along @ observed) / max(float(along @ along), _TINY)
-    return float(np.square(observed - length * along).sum())
+    # Next to no noise puts a gap at a distance that overflows, which is far enough to be rejected.
+    with np.errstate(over="ignore", invalid="ignore"):
+        along, observed = direction / noise, gaps / noise
+        length = float(along @ observed) / max(float(along @ along), _TINY)
+        return float(np.square(observed - length * along).sum())

@@ -1,0 +1,219 @@
+"""``caveat compare``: several techniques of the same samples, side by side."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from ..exceptions import LabelError, OptionError
+from ._console import print_json, say, steps
+from ._evaluate import with_target
+from ._options import Columns, Settings, about, shared
+from ._output import check_output, write_table
+from ._tables import show_comparison
+
+_PARTS = ("probability", "logit", "mean", "variance", "std", "quantile", "lower", "upper")
+
+
+@shared
+def compare_command(
+    files: Annotated[
+        list[str],
+        typer.Argument(
+            help="Files, each a technique named after it, or NAME=FILE.",
+            metavar="FILE...",
+            show_default=False,
+        ),
+    ],
+    columns: Columns,
+    settings: Settings,
+    technique: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="In one file: NAME=PATTERN of probabilities, or NAME=mean:PATTERN,std:PATTERN "
+            "and so on; repeated.",
+            show_default=False,
+        ),
+    ] = None,
+    expression: Annotated[
+        str | None,
+        typer.Option(
+            help="What to recommend by: probability, entropy, variance or interval.",
+            show_default=False,
+        ),
+    ] = None,
+    scale: Annotated[
+        str, typer.Option(help="Where it must be right: global, local or adaptive.")
+    ] = "local",
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="Write all rows to a .csv, .json or .parquet file."),
+    ] = None,
+    report: Annotated[
+        Path | None, typer.Option(help="Write a page that compares them, an .html file.")
+    ] = None,
+    all_metrics: Annotated[
+        bool, typer.Option("--all", help="Show every metric, not only the headline.")
+    ] = False,
+) -> None:
+    """Say which of several techniques is best, and whether the difference is real.
+
+    Example: caveat compare raw.csv repaired.csv
+    Example: caveat compare both.csv --technique 'raw=p_*' --technique 'repaired=fixed_*'
+    """
+    check_output(output)
+    check_output(report, (".html", ".htm"))
+    settings.check()
+    tables = read_techniques(files, technique or [], columns)
+    comparison = _compared(tables, settings)
+    recommendation = _recommended(comparison, expression, scale)
+    if output is not None:
+        write_table(comparison, output)
+    if report is not None:
+        from ..report import write_report
+
+        write_report(comparison, report)
+    if settings.json:
+        print_json(_as_json(comparison, recommendation))
+        return
+    show_comparison(comparison, all_metrics or settings.metric is not None)
+    say(
+        recommendation
+        if recommendation is not None
+        else "No recommendation: its metric is not among those asked for."
+    )
+    if report is not None:
+        say(f"report: {report}", error=True)
+
+
+def read_techniques(files: list[str], techniques: list[str], columns: Columns) -> dict[str, Any]:
+    """Read one table for each technique."""
+    if techniques:
+        if len(files) != 1:
+            raise OptionError("--technique compares columns of one file; give one file")
+        parts = {name: _parts(text) for name, text in map(_pair, techniques)}
+        wanted = [(name, Path(files[0]), found) for name, found in parts.items()]
+        if len(wanted) < len(techniques):
+            raise OptionError("--technique: each needs a name of its own")
+    else:
+        wanted = [(name, Path(file), {}) for name, file in map(_named, files)]
+        if len({name for name, _, _ in wanted}) < len(files):
+            raise OptionError("two files have the same name; give them as NAME=FILE")
+    if len(wanted) < 2:
+        raise OptionError(
+            "compare needs at least two techniques: two files, or --technique NAME=PATTERN twice"
+        )
+    tables: dict[str, Any] = {}
+    for name, path, parts_of in wanted:
+        first = next(iter(tables.values()), None)
+        shared_classes = getattr(first.prediction, "classes", None) if first else None
+        tables[name] = columns.read(path, classes=shared_classes, **parts_of)
+        _check_same(name, tables)
+    return tables
+
+
+def _named(text: str) -> tuple[str, str]:
+    if "=" in text and not Path(text).exists():
+        return _pair(text, "FILE")
+    stem = Path(text).name
+    return stem.removesuffix(".gz").rpartition(".")[0] or stem, text
+
+
+def _pair(text: str, what: str = "--technique") -> tuple[str, str]:
+    name, mark, value = text.partition("=")
+    if not (mark and name and value):
+        raise OptionError(f"{what}: expected NAME=..., got {text!r}")
+    return name, value
+
+
+def _parts(text: str) -> dict[str, str]:
+    """``p_*`` is a probability; ``mean:m,std:s`` says more."""
+    found = {}
+    for piece in text.split(","):
+        kind, mark, pattern = piece.partition(":")
+        if not mark:
+            kind, pattern = "probability", piece
+        if kind not in _PARTS or kind in found:
+            raise OptionError(
+                f"--technique: {piece!r} is not understood; write PATTERN or KIND:PATTERN with one "
+                f"of {', '.join(_PARTS)}"
+            )
+        found[kind] = pattern
+    return found
+
+
+def _check_same(name: str, tables: dict[str, Any]) -> None:
+    """All techniques must speak of the same samples."""
+    start, first = next(iter(tables.items()))
+    table = tables[name]
+    for what in ("y", "ids"):
+        mine, theirs = getattr(table, what), getattr(first, what)
+        if mine is None or theirs is None or len(mine) != len(theirs):
+            continue
+        if not np.array_equal(mine.astype(str), theirs.astype(str)):
+            row = int(
+                np.argmax((mine.astype(str) != theirs.astype(str)).reshape(len(mine), -1).any(1))
+            )
+            word = "target" if what == "y" else "id"
+            raise LabelError(
+                f"{name!r} and {start!r} differ in the {word} of data row {row + 1}; they must "
+                "hold the same samples in the same order"
+            )
+
+
+class Watched(dict[str, Any]):
+    """Predictions that say when the next one is asked for."""
+
+    step: Any = None
+
+    def items(self) -> Iterator[tuple[str, Any]]:  # type: ignore[override]
+        """Yield as a dict does."""
+        for done, (name, prediction) in enumerate(super().items()):
+            self.step(name, done)
+            yield name, prediction
+
+
+def _compared(tables: dict[str, Any], settings: Settings) -> Any:
+    from ..evaluation import compare
+
+    start, first = next(iter(tables.items()))
+    with_target(first, Path(start))
+    predictions = Watched({name: table.prediction for name, table in tables.items()})
+    with steps("evaluating", len(tables)) as predictions.step:
+        return compare(predictions, first.y, **about(first), **settings.options())
+
+
+def _recommended(comparison: Any, expression: str | None, scale: str) -> Any:
+    """What `recommend` says, or None where the metrics asked for leave it nothing to say."""
+    if expression is not None:
+        return comparison.recommend(expression, scale=scale)
+    prediction = next(iter(comparison.evaluations.values())).prediction
+    has_variance = type(prediction).__name__ == "Gaussian"
+    kind = "probability" if hasattr(prediction, "classes") else "interval"
+    try:
+        return comparison.recommend("variance" if has_variance else kind, scale=scale)
+    except OptionError as error:
+        if "was not measured" not in str(error):
+            raise
+        return None
+
+
+def _as_json(comparison: Any, recommendation: Any) -> dict[str, Any]:
+    found = None
+    if recommendation is not None:
+        found = {
+            "technique": recommendation.technique,
+            "tied": list(recommendation.tied),
+            "primary": recommendation.primary,
+            "verdict": recommendation.verdict,
+            "cautions": list(recommendation.cautions),
+        }
+    return {
+        "techniques": comparison.techniques,
+        "confidence": comparison.confidence,
+        "recommendation": found,
+        "rows": json.loads(comparison.to_json()),
+    }

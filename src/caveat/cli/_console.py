@@ -1,0 +1,114 @@
+"""What the terminal sees: results on stdout, messages and progress on stderr."""
+
+import json
+import sys
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_WIDTH = 110
+"""Where the output is not a terminal, whose width would be known."""
+
+
+_DIRECTIONS = frozenset("\u200e\u200f\u061c\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+"""Marks that make a terminal show letters in another order than they come."""
+
+
+def console(error: bool = False) -> "Console":
+    """Return a console of stdout or stderr; text from data is never taken for markup."""
+    from rich.console import Console
+
+    made = Console(stderr=error, markup=False, emoji=False, highlight=False)
+    if not made.is_terminal:
+        made = Console(stderr=error, markup=False, emoji=False, highlight=False, width=_WIDTH)
+    return made
+
+
+def clean(text: Any) -> str:
+    """Return text without control characters: a label must not move the cursor or set colours."""
+    return "".join(_visible(mark) for mark in str(text))
+
+
+def _visible(mark: str) -> str:
+    hidden = unicodedata.category(mark) in ("Cc", "Cs", "Zl", "Zp") or mark in _DIRECTIONS
+    return mark.encode("unicode_escape").decode("ascii") if hidden else mark
+
+
+def say(text: Any, *, error: bool = False, style: str = "") -> None:
+    """Print one paragraph, line by line."""
+    from rich.text import Text
+
+    out = console(error)
+    for line in str(text).split("\n"):
+        # A message is one line however long, also in a log.
+        out.print(Text(clean(line), style=style), soft_wrap=error)
+
+
+def show_table(
+    title: str, header: Sequence[str], body: Iterable[Sequence[Any]], left: Sequence[int] = (0,)
+) -> None:
+    """Print a table; the columns in ``left`` are text, the others are numbers."""
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(title=Text(clean(title), style="bold"), title_justify="left", box=box.SIMPLE_HEAD)
+    for i, name in enumerate(header):
+        table.add_column(
+            Text(clean(name)), justify="left" if i in left else "right", overflow="fold"
+        )
+    for cells in body:
+        table.add_row(*(Text(clean(cell)) for cell in cells))
+    console().print(table)
+
+
+def print_json(value: Mapping[str, Any] | Sequence[Any]) -> None:
+    """Print one JSON document, valid everywhere: NaN and infinities become null and text."""
+    sys.stdout.write(json.dumps(plain(value)) + "\n")
+
+
+def plain(value: Any) -> Any:
+    """Return what JSON can hold."""
+    if isinstance(value, Mapping):
+        return {str(key): plain(entry) for key, entry in value.items()}
+    if isinstance(value, np.generic | np.ndarray):
+        return plain(value.tolist())
+    if isinstance(value, list | tuple):
+        return [plain(entry) for entry in value]
+    if isinstance(value, float) and not np.isfinite(value):
+        return None if np.isnan(value) else str(value)
+    return value
+
+
+@contextmanager
+def working(text: str) -> Iterator[None]:
+    """Show on a terminal what is going on, and for how long."""
+    with steps(text, None):
+        yield
+
+
+@contextmanager
+def steps(text: str, total: int | None) -> Iterator[Any]:
+    """Show a bar of steps; yields a function that reports one of them as begun."""
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    out = console(error=True)
+    columns = [
+        SpinnerColumn(),
+        TextColumn("{task.description}", markup=False),
+        *([BarColumn(bar_width=30)] if total else []),
+        TimeElapsedColumn(),
+    ]
+    with Progress(*columns, console=out, transient=True, disable=not out.is_terminal) as progress:
+        task = progress.add_task(clean(text), total=total)
+
+        def step(name: str, done: int) -> None:
+            progress.update(task, completed=done, description=clean(f"{text}: {name}"))
+
+        yield step

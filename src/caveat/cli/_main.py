@@ -1,0 +1,119 @@
+"""The program: its commands, and one line instead of a traceback."""
+
+import sys
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import typer
+
+from ..exceptions import CaveatError
+from ._compare import compare_command
+from ._console import print_json, say
+from ._demo import demo_command
+from ._evaluate import evaluate_command
+from ._metrics import metrics_command
+from ._report import report_command
+from ._triage import triage_command
+
+_HELP = """How far can each prediction of a model be trusted, and why not further?
+
+Give it a file with predictions and what was true: CSV, Parquet, NPZ, Arrow or JSON lines.
+
+\b
+  caveat evaluate predictions.csv
+  caveat evaluate predictions.csv --probability 'p_*' --target y --group sex
+  caveat compare raw.csv fixed.csv
+  caveat report predictions.csv -o report.html
+  caveat triage new.csv --calibration old.csv --risk 0.05 --output actions.csv
+  caveat demo
+"""
+
+app = typer.Typer(
+    name="caveat",
+    help=_HELP,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("evaluate")(evaluate_command)
+app.command("compare")(compare_command)
+app.command("triage")(triage_command)
+app.command("report")(report_command)
+app.command("metrics")(metrics_command)
+app.command("demo")(demo_command)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from .. import __version__
+
+        sys.stdout.write(f"caveat {__version__}\n")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    version: Annotated[
+        bool,
+        typer.Option("--version", help="Show the version.", callback=_print_version, is_eager=True),
+    ] = False,
+) -> None:
+    """Take options of the program itself."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command and return its exit code: 0, or 2 with one line of what is wrong.
+
+    Parameters
+    ----------
+    arguments : sequence of str, optional
+        By default those of the process.
+
+    Examples
+    --------
+    >>> from caveat.cli import main
+    >>> main(["--version"])
+    caveat 0.1.0.dev0
+    0
+    """
+    given = list(sys.argv[1:] if arguments is None else arguments) or ["--help"]
+    try:
+        code = app(given, prog_name="caveat", standalone_mode=False)
+    except (KeyboardInterrupt, typer.Abort):
+        code = 130
+    except BrokenPipeError:
+        return 1
+    except SystemExit as end:
+        return int(end.code or 0)
+    except Exception as error:
+        return _failed(error, "--json" in given)
+    if code == 130:
+        say("stopped", error=True)
+    return int(code or 0)
+
+
+def _failed(error: Exception, as_json: bool) -> int:
+    """Say in one line what is wrong with the input; let our own mistakes pass as they are."""
+    import pyarrow as pa
+
+    usage = hasattr(error, "format_message")
+    known = (CaveatError, OSError, UnicodeError, MemoryError, pa.ArrowException)
+    if not usage and not isinstance(error, known):
+        raise error
+    text = " ".join(_words(error, usage).split())
+    if as_json:
+        print_json({"error": text})
+    else:
+        say(f"caveat: {text}", error=True, style="red")
+    return 2
+
+
+def _words(error: Any, usage: bool) -> str:
+    if usage:
+        message = str(error.format_message())
+        return message or "no command; see caveat --help"
+    if isinstance(error, MemoryError):
+        return "not enough memory; name fewer columns or metrics, or take a part of the rows"
+    if isinstance(error, OSError) and error.filename is not None:
+        return f"{error.filename}: {(error.strerror or 'cannot be used').lower()}"
+    return str(error) or type(error).__name__

@@ -1,0 +1,47 @@
+"""``caveat metrics``: the table of all metrics."""
+
+from typing import Annotated
+
+import typer
+
+from ..exceptions import OptionError
+from ._console import print_json, show_table
+
+
+def metrics_command(
+    task: Annotated[
+        str | None,
+        typer.Option(
+            help="Only those of classification, regression, ranking or detection.",
+            show_default=False,
+            autocompletion=lambda: ["classification", "regression", "ranking", "detection"],
+        ),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")] = False,
+) -> None:
+    """Show every metric: its short names, what it says and what it cannot see."""
+    from ..evaluation._table import ARROWS
+    from ..metrics import METRICS
+
+    tasks = list(dict.fromkeys(entry.task for entry in METRICS.values()))
+    if task is not None and task not in tasks:
+        raise OptionError(f"--task must be one of {', '.join(tasks)}; got {task!r}")
+    found = [entry for entry in METRICS.values() if task in (None, entry.task)]
+    if json:
+        names = (
+            "name", "aliases", "task", "inputs", "direction", "range", "optimum", "locality",
+            "proper", "says", "cannot_see",
+        )  # fmt: skip
+        print_json([{name: getattr(entry, name) for name in names} for entry in found])
+        return
+    for name in [task] if task else tasks:
+        show_table(
+            name.capitalize(),
+            ["metric", "short", "better", "says"],
+            [
+                [entry.name, ", ".join(entry.aliases), ARROWS[entry.direction], entry.says]
+                for entry in found
+                if entry.task == name
+            ],
+            left=(0, 1, 2, 3),
+        )

@@ -1,0 +1,184 @@
+"""The options that commands share, in one place, and how a command takes them."""
+
+import dataclasses
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ._console import say, working
+
+_COLUMNS = "Columns, by name or pattern; common names are recognised"
+_FILES = "How the file is written"
+_NUMBERS = "Numbers"
+_OUTPUT = "Output"
+
+
+def _option(panel: str, metavar: str, help: str) -> Any:
+    return typer.Option(help=help, metavar=metavar, rich_help_panel=panel, show_default=False)
+
+
+def _columns(help: str) -> Any:
+    return _option(_COLUMNS, "COLUMNS", help)
+
+
+def _flag(name: str, help: str) -> Any:
+    return typer.Option(name, help=help, rich_help_panel=_FILES)
+
+
+def metric_names(incomplete: str) -> list[str]:
+    """Return the names and aliases of metrics that begin like this, for the shell's completion."""
+    from ..metrics import METRICS
+
+    names = [name for entry in METRICS.values() for name in (entry.name, *entry.aliases)]
+    return sorted({name for name in names if name.startswith(incomplete)})
+
+
+@dataclass
+class Columns:
+    """Which columns are what, and how the file is written."""
+
+    probability: Annotated[
+        list[str] | None,
+        _columns(
+            "Class probabilities: 'p_*', 'p_{class}_{member}', or that of the positive class."
+        ),
+    ] = None
+    logit: Annotated[list[str] | None, _columns("Logits of classes, in the same way.")] = None
+    mean: Annotated[
+        list[str] | None, _columns("Means: 'mean', 'mean_{target}', 'mean_{member}'.")
+    ] = None
+    variance: Annotated[list[str] | None, _columns("Variances of the means.")] = None
+    std: Annotated[list[str] | None, _columns("Or standard deviations of the means.")] = None
+    quantile: Annotated[
+        list[str] | None, _columns("Quantiles, ending in the level: 'q*' for q0.05, q0.95.")
+    ] = None
+    lower: Annotated[list[str] | None, _columns("Lower ends of intervals.")] = None
+    upper: Annotated[list[str] | None, _columns("Upper ends of intervals.")] = None
+    coverage: Annotated[
+        float | None, _option(_COLUMNS, "SHARE", "Nominal coverage of the intervals, as 0.9.")
+    ] = None
+    target: Annotated[list[str] | None, _columns("What is true.")] = None
+    group: Annotated[list[str] | None, _columns("A group of samples; may be repeated.")] = None
+    id: Annotated[str | None, _columns("The name of each sample.")] = None
+    weight: Annotated[str | None, _columns("The weight of each sample.")] = None
+    cluster: Annotated[
+        str | None, _columns("Samples that belong together, such as those of one patient.")
+    ] = None
+    positive: Annotated[
+        str | None, _option(_COLUMNS, "LABEL", "The class that a single probability column is of.")
+    ] = None
+    normalise: Annotated[bool, _flag("--normalise", "Divide probabilities by their sum.")] = False
+    sort_quantiles: Annotated[bool, _flag("--sort-quantiles", "Sort quantiles that cross.")] = False
+    target_file: Annotated[
+        Path | None, _option(_FILES, "FILE", "Another file for target, groups and ids, row by row.")
+    ] = None
+    delimiter: Annotated[str | None, _option(_FILES, "MARK", "Separator of a CSV file.")] = None
+    decimal: Annotated[str, _option(_FILES, "MARK", "Decimal mark of a CSV file.")] = "."
+
+    def read(self, path: Path, **changes: Any) -> Any:
+        """Read a file with these columns, and say on stderr what was taken for what."""
+        from ..files import read_predictions
+
+        options = {
+            field.name: getattr(self, field.name)
+            for field in dataclasses.fields(self)
+            if field.name != "sort_quantiles"
+        }
+        options |= {"group": self.group or (), "sort": self.sort_quantiles}
+        for name, value in options.items():
+            if isinstance(value, list) and len(value) == 1 and name != "group":
+                options[name] = value[0]
+        with working(f"reading {path.name}"):
+            table = read_predictions(path, **{**options, **changes})
+        for sentence in table.recognised:
+            say(f"{path.name}: {sentence}", error=True, style="dim")
+        return table
+
+
+@dataclass
+class Settings:
+    """How to evaluate, and how to show it."""
+
+    metric: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A metric by name or alias, such as ece; may be repeated. By default all.",
+            metavar="NAME",
+            autocompletion=metric_names,
+            rich_help_panel=_NUMBERS,
+            show_default=False,
+        ),
+    ] = None
+    resamples: Annotated[
+        int, typer.Option(help="Bootstrap resamples; 0 for no intervals.", rich_help_panel=_NUMBERS)
+    ] = 1000
+    confidence: Annotated[
+        float, typer.Option(help="Confidence of intervals and promises.", rich_help_panel=_NUMBERS)
+    ] = 0.95
+    random_state: Annotated[
+        int, typer.Option(help="Seed: the same seed, the same numbers.", rich_help_panel=_NUMBERS)
+    ] = 0
+    json: Annotated[
+        bool, typer.Option("--json", help="Print JSON and nothing else.", rich_help_panel=_OUTPUT)
+    ] = False
+
+    def check(self) -> None:
+        """Refuse a misspelt metric before a large file is read."""
+        from ..metrics import METRICS
+
+        for name in self.metric or ():
+            METRICS.find(name)
+
+    def options(self) -> dict[str, Any]:
+        """Return the arguments of `evaluate` and `compare`."""
+        return {
+            "metrics": self.metric,
+            "resamples": self.resamples,
+            "confidence": self.confidence,
+            "random_state": self.random_state,
+        }
+
+
+def about(table: Any) -> dict[str, Any]:
+    """Return the arguments of `evaluate` that a table has beside prediction and truth."""
+    # A dict keeps each column's own type; a frame would be turned into one array of text.
+    groups = None if table.groups is None else {name: table.groups[name] for name in table.groups}
+    return {"groups": groups, "sample_weight": table.sample_weight, "cluster": table.cluster}
+
+
+def shared(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options of each dataclass among its arguments."""
+    own = inspect.signature(command, eval_str=True).parameters.values()
+    parameters: list[inspect.Parameter] = []
+    bundles: dict[str, Any] = {}
+    for parameter in own:
+        if dataclasses.is_dataclass(parameter.annotation):
+            bundles[parameter.name] = parameter.annotation
+        else:
+            parameters.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY))
+    for bundle in bundles.values():
+        parameters += [
+            inspect.Parameter(
+                field.name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=field.default,
+                annotation=field.type,
+            )
+            for field in dataclasses.fields(bundle)
+        ]
+
+    def run(**values: Any) -> None:
+        made = {
+            name: bundle(**{f.name: values.pop(f.name) for f in dataclasses.fields(bundle)})
+            for name, bundle in bundles.items()
+        }
+        command(**values, **made)
+
+    run.__name__, run.__doc__ = command.__name__, command.__doc__
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {p.name: p.annotation for p in parameters}
+    return run

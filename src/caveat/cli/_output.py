@@ -1,0 +1,31 @@
+"""Tables as files."""
+
+from pathlib import Path
+from typing import Any
+
+from ..exceptions import OptionError
+
+_ENDINGS = (".csv", ".json", ".parquet")
+
+
+def check_output(path: Path | None, endings: tuple[str, ...] = _ENDINGS) -> None:
+    """Refuse, before any work is done, a file that could not be written after it."""
+    if path is None:
+        return
+    if path.suffix.lower() not in endings:
+        raise OptionError(f"--output {path}: the ending must be one of {', '.join(endings)}")
+    if not path.parent.is_dir():
+        raise OptionError(f"--output {path}: there is no folder {path.parent}")
+    if path.is_dir():
+        raise OptionError(f"--output {path}: this is a folder; give a file")
+
+
+def write_table(result: Any, path: Path) -> None:
+    """Write the rows of a result; the ending says how."""
+    ending = path.suffix.lower()
+    if ending == ".json":
+        path.write_text(result.to_json() + "\n", encoding="utf-8")
+    elif ending == ".csv":
+        result.to_frame().to_csv(path, index=False)
+    else:
+        result.to_frame().to_parquet(path, index=False)

@@ -1,0 +1,53 @@
+"""``caveat report``: one page to read and to forward."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ..exceptions import OptionError
+from ._console import print_json, say, working
+from ._evaluate import FileArgument, evaluate_file, with_target
+from ._options import Columns, Settings, shared
+from ._output import check_output
+from ._tables import show_verdict
+from ._triage import Calibration, Tolerance, fit_policy
+
+
+@shared
+def report_command(
+    file: FileArgument,
+    columns: Columns,
+    settings: Settings,
+    output: Annotated[Path, typer.Option("--output", "-o", help="The page.")] = Path("report.html"),
+    title: Annotated[str | None, typer.Option(help="Its title.", show_default=False)] = None,
+    calibration: Calibration = None,
+    risk: Annotated[
+        float | None,
+        typer.Option(help="With --calibration: what error rate to bear.", show_default=False),
+    ] = None,
+    tolerance: Tolerance = None,
+) -> None:
+    """Write one self-contained page about the predictions in a file.
+
+    Example: caveat report predictions.csv -o report.html
+    """
+    from ..report import write_report
+
+    check_output(output, (".html", ".htm"))
+    if (calibration is None) != (risk is None):
+        raise OptionError("--calibration and --risk go together: samples to learn a threshold from")
+    policy = None
+    if calibration is not None and risk is not None:
+        old = with_target(columns.read(calibration), calibration)
+        policy = fit_policy(
+            old, risk, settings.random_state, tolerance=tolerance, confidence=settings.confidence
+        )
+    _, evaluation = evaluate_file(file, columns, settings)
+    with working("writing the page"):
+        path = write_report(evaluation, output, title=title, policy=policy)
+    if settings.json:
+        print_json({"report": str(path)})
+        return
+    show_verdict(evaluation)
+    say(f"report: {path}")

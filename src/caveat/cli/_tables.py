@@ -1,0 +1,131 @@
+"""Evaluations and comparisons as tables in a terminal; every number comes from their rows."""
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ._console import clean, console, say, show_table
+
+if TYPE_CHECKING:
+    from ..evaluation._table import Row
+
+HEADLINE = (
+    "accuracy_score", "roc_auc_score", "negative_log_likelihood_loss", "brier_loss",
+    "expected_calibration_error", "smooth_calibration_error", "variation_calibration_error",
+    "mean_absolute_error", "root_mean_squared_error", "gaussian_negative_log_likelihood_loss",
+    "gaussian_crps_loss", "quantile_crps_loss", "interval_coverage", "mean_interval_width",
+    "interval_loss", "coverage_calibration_error", "expected_normalised_calibration_error",
+    "set_coverage", "mean_set_size", "error_detection_auroc_score",
+    "error_uncertainty_correlation", "excess_area_under_risk_coverage_error",
+)  # fmt: skip
+"""What a first look needs; the others are in the table that ``--all`` shows."""
+
+_BY_GROUP = (
+    "accuracy_score", "negative_log_likelihood_loss", "expected_calibration_error",
+    "root_mean_squared_error", "gaussian_crps_loss", "interval_coverage",
+    "expected_normalised_calibration_error",
+)  # fmt: skip
+_MOST_GROUPS = 12
+_MARKS = {"good": ("+", "green"), "bad": ("!", "red"), "unsure": ("?", "yellow"), "info": ("·", "")}
+
+
+def show_verdict(evaluation: Any) -> None:
+    """Print the statements, the summary first, each with a mark for its level."""
+    from rich.table import Table
+    from rich.text import Text
+
+    from ..evaluation.verdict import verdict
+
+    grid = Table.grid(padding=(0, 1))
+    for i, statement in enumerate(verdict(evaluation).statements):
+        mark, style = _MARKS[statement.level]
+        text = Text(clean(statement.text), style="bold" if i == 0 else "")
+        grid.add_row(Text(f" {mark}", style=f"bold {style}"), text)
+    console().print(grid)
+
+
+def title(row: Any, targets: Sequence[str]) -> str:
+    """Return the metric in words, with its option, and its target where there are several."""
+    option = f"({row.option})" if row.option else ""
+    target = f"of {row.target}" if len(targets) > 1 else ""
+    return " ".join(part for part in (row.metric.replace("_", " "), option, target) if part)
+
+
+def headline(rows: Iterable[Any], everything: bool) -> list[Any]:
+    """Return the rows for a first look, or all where none is among them."""
+    found = list(rows)
+    return found if everything else [row for row in found if row.metric in HEADLINE] or found
+
+
+def show_rows(evaluation: Any, everything: bool) -> None:
+    """Print the numbers over all samples."""
+    from ..evaluation._table import ARROWS, bracket, number
+
+    rows = evaluation.select(group="")
+    chosen = headline(rows, everything)
+    targets = list(dict.fromkeys(row.target for row in rows))
+    show_table(
+        f"Over all samples, with {evaluation.confidence:.0%} intervals",
+        ["metric", "value", "interval", "better"],
+        [[title(r, targets), number(r.value), bracket(r), ARROWS[r.direction]] for r in chosen],
+    )
+    if len(chosen) < len(rows):
+        say(f"{len(rows) - len(chosen)} more with --all", style="dim")
+    notes = dict.fromkeys(row.note for row in chosen if row.note)
+    for note in notes:
+        say(f"note: {note}", style="dim")
+
+
+def show_groups(evaluation: Any) -> None:
+    """Print a table for each attribute: how its groups fare in a few metrics."""
+    attributes: dict[str, dict[str, list[Row]]] = {}
+    for row in evaluation.rows:
+        name, mark, value = row.group.partition("=")
+        if mark and not row.group.endswith((": gap", ": ratio")):
+            attributes.setdefault(name, {}).setdefault(value, []).append(row)
+    for name, groups in attributes.items():
+        _show_attribute(name, groups)
+
+
+def _show_attribute(name: str, groups: dict[str, list["Row"]]) -> None:
+    rows = [row for found in groups.values() for row in found]
+    names = list(dict.fromkeys(row.metric for row in rows))
+    metrics = [metric for metric in names if metric in _BY_GROUP][:3] or names[:3]
+    body = []
+    for value, found in list(groups.items())[:_MOST_GROUPS]:
+        cells = [next((row for row in found if row.metric == m), None) for m in metrics]
+        body.append([value, f"{found[0].samples:,}", *map(_cell, cells)])
+    words = "By true class" if name == "class" else f"By {name}"
+    show_table(words, [name, "samples", *(m.replace("_", " ") for m in metrics)], body)
+    if len(groups) > _MOST_GROUPS:
+        say(
+            f"{len(groups) - _MOST_GROUPS} more groups in the file that --output writes",
+            style="dim",
+        )
+
+
+def _cell(row: "Row | None") -> str:
+    from ..evaluation._table import bracket, number
+
+    if row is None or not number(row.value):
+        return "-"
+    return f"{number(row.value)} ({bracket(row)})" if bracket(row) else number(row.value)
+
+
+def show_comparison(comparison: Any, everything: bool) -> None:
+    """Print the techniques side by side over all samples."""
+    from ..evaluation._table import number
+
+    rows = comparison.select(group="")
+    chosen = headline(rows, everything)
+    targets = list(dict.fromkeys(row.target for row in rows))
+    body: dict[tuple[str, str, str], dict[str, str]] = {}
+    for row in chosen:
+        mark = " *" if row.best else " ~" if row.tied else ""
+        key = (row.metric, row.option, row.target)
+        body.setdefault(key, {"": title(row, targets)})[row.technique] = number(row.value) + mark
+    names = comparison.techniques
+    show_table(
+        "Over all samples: * is best, ~ cannot be told from it",
+        ["metric", *names],
+        [[cells[""], *(cells.get(name, "-") for name in names)] for cells in body.values()],
+    )

@@ -1,0 +1,189 @@
+"""``caveat triage``: what to accept, and what to do with the rest."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from .._random import generator
+from ..exceptions import OptionError
+from ._console import print_json, say, show_table, working
+from ._evaluate import FileArgument, with_target
+from ._options import Columns, shared
+from ._output import check_output
+
+Calibration = Annotated[
+    Path | None,
+    typer.Option(
+        help="A file of other samples of which the truth is known; they set the threshold.",
+        show_default=False,
+    ),
+]
+Tolerance = Annotated[
+    float | None,
+    typer.Option(help="Regression: how far off a prediction may be.", show_default=False),
+]
+Decomposition = Annotated[str, typer.Option(help="How to split the uncertainty.")]
+
+
+@shared
+def triage_command(
+    file: FileArgument,
+    columns: Columns,
+    risk: Annotated[
+        float,
+        typer.Option(help="The largest error rate among accepted samples.", show_default=False),
+    ],
+    calibration: Calibration = None,
+    split: Annotated[
+        float | None,
+        typer.Option(
+            help="Or take this share of the file, drawn at random, to set the threshold.",
+            show_default=False,
+        ),
+    ] = None,
+    tolerance: Tolerance = None,
+    confidence: Annotated[float, typer.Option(help="Confidence of the promise.")] = 0.95,
+    decomposition: Decomposition = "auto",
+    random_state: Annotated[int, typer.Option(help="Seed.")] = 0,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", help="Write what to do with each sample: .csv, .json, .parquet."
+        ),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")] = False,
+) -> None:
+    """Say which predictions to accept so that few of them are wrong, and what about the others.
+
+    Example: caveat triage new.csv --calibration old.csv --risk 0.05 --output actions.csv
+    """
+    check_output(output)
+    if (calibration is None) == (split is None):
+        raise OptionError(
+            "triage needs samples of which the truth is known: --calibration FILE, or --split 0.5 "
+            "to take half of the file"
+        )
+    options = {"tolerance": tolerance, "confidence": confidence, "decomposition": decomposition}
+    if calibration is not None:
+        old, new = read_both(file, calibration, columns)
+        names = new.ids
+    else:
+        old, new, rows = _halves(with_target(columns.read(file), file), split, random_state)
+        names = rows + 1 if new.ids is None else new.ids
+    policy = fit_policy(old, risk, random_state, **options)
+    triage = policy.decide(new.prediction, ids=names)
+    if output is not None:
+        _write(triage, output)
+    if json:
+        print_json(_as_json(triage, _checked(triage, new.prediction, new.y)))
+        return
+    show_triage(triage, new.prediction, new.y)
+    if output is not None:
+        say(f"what to do with each sample: {output}", error=True)
+
+
+def read_both(file: Path, calibration: Path, columns: Columns) -> tuple[Any, Any]:
+    """Read the calibration samples, and the new ones with the same classes."""
+    from ..files import column_names
+
+    old = with_target(columns.read(calibration), calibration)
+    known = column_names(file, columns.delimiter)
+    changes: dict[str, Any] = {"target_file": None, "group": ()}
+    if any(name not in known for name in columns.target or ()):
+        changes["target"] = None  # of new samples the truth need not be known
+    return old, columns.read(file, classes=getattr(old.prediction, "classes", None), **changes)
+
+
+def fit_policy(table: Any, risk: float, random_state: int, **options: Any) -> Any:
+    """Fit a policy on a table."""
+    from ..evaluation import TriagePolicy
+
+    policy = TriagePolicy(risk, random_state=random_state, **options)
+    with working(f"fitting on {len(table):,} samples"):
+        return policy.fit(
+            table.prediction, table.y, cluster=table.cluster, sample_weight=table.sample_weight
+        )
+
+
+def _halves(table: Any, share: Any, random_state: int) -> tuple[Any, Any, np.ndarray]:
+    """Split a table at random; clusters stay whole."""
+    import dataclasses
+
+    if not 0 < share < 1:
+        raise OptionError(f"--split must be a share between 0 and 1; got {share:g}")
+    units = np.arange(len(table)) if table.cluster is None else table.cluster
+    distinct, codes = np.unique(units, return_inverse=True)
+    chosen = generator(random_state).permutation(len(distinct)) < round(share * len(distinct))
+    if chosen.all() or not chosen.any():
+        raise OptionError(f"--split {share:g} leaves nothing on one side of {len(distinct)}")
+
+    def part(rows: np.ndarray) -> Any:
+        arrays = {
+            name: None if getattr(table, name) is None else getattr(table, name)[rows]
+            for name in ("y", "ids", "sample_weight", "cluster")
+        }
+        return dataclasses.replace(table, prediction=table.prediction.take(rows), **arrays)
+
+    mask = chosen[codes]
+    return part(np.flatnonzero(mask)), part(np.flatnonzero(~mask)), np.flatnonzero(~mask)
+
+
+def _checked(triage: Any, prediction: Any, y: Any) -> dict[str, int] | None:
+    """How often the accepted predictions were wrong, where the truth is known for classes."""
+    if y is None or not hasattr(prediction, "labels") or not triage.accepted.any():
+        return None
+    wrong = prediction.labels[triage.accepted] != y[triage.accepted]
+    return {"accepted": len(wrong), "wrong": int(wrong.sum())}
+
+
+def _frame(triage: Any) -> Any:
+    frame = triage.to_frame()
+    if triage.ids is None:
+        frame.index = range(1, len(frame) + 1)
+        frame.index.name = "row"
+    return frame.reset_index()
+
+
+def _write(triage: Any, path: Path) -> None:
+    frame = _frame(triage)
+    if path.suffix.lower() == ".csv":
+        frame.to_csv(path, index=False)
+    elif path.suffix.lower() == ".json":
+        frame.to_json(path, orient="records")
+    else:
+        frame.to_parquet(path, index=False)
+
+
+def show_triage(triage: Any, prediction: Any, y: Any) -> None:
+    """Print how many samples get each action, why, and what is promised."""
+    checked = _checked(triage, prediction, y)
+    show_table(
+        f"{len(triage):,} samples at risk {triage.risk:g}, confidence {triage.confidence:g}",
+        ["action", "samples", "share", "because"],
+        [
+            [action, f"{triage.counts[action]:,}", f"{triage.shares[action]:.1%}", reason]
+            for action, reason in triage.reasons.items()
+        ],
+        left=(0, 3),
+    )
+    say(triage.guarantee)
+    if triage.remark:
+        say(triage.remark)
+    if checked is not None:
+        say(f"Here, {checked['wrong']:,} of the {checked['accepted']:,} accepted were wrong.")
+
+
+def _as_json(triage: Any, checked: dict[str, int] | None) -> dict[str, Any]:
+    return {
+        "risk": triage.risk,
+        "confidence": triage.confidence,
+        "threshold": triage.threshold,
+        "counts": triage.counts,
+        "shares": triage.shares,
+        "guarantee": triage.guarantee,
+        "remark": triage.remark,
+        "checked": checked,
+        "actions": _frame(triage).to_dict(orient="records"),
+    }

@@ -1,0 +1,228 @@
+"""What an evaluation has shown, and how far: the limits by which a verdict decides."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+
+from ._result import Evaluation
+from ._table import Row
+from ._verdict_words import Level, Statement, centre
+
+# Probabilities off by 2 percentage points are read the same by people; 5 points, 80 % for 85 %,
+# begin to matter. Between them a verdict says "nearly".
+SMALL = 0.02
+TOLERABLE = 0.05
+
+# The same for sizes of errors, which are relative: a spread known to a tenth is as good as known.
+SMALL_RATIO = 0.1
+TOLERABLE_RATIO = 0.2
+
+# With fewer samples, or independent units of them, resampling itself is not to be relied on.
+LEAST_SAMPLES = 50
+LEAST_UNITS = 10
+# So many predictions must be wrong, and right, before it is said how they are ranked.
+LEAST_ERRORS = 10
+
+# An interval of a share that is wider than this says little of a group.
+WIDE = 0.2
+
+SHARES = frozenset({"accuracy_score", "interval_coverage", "set_coverage"})
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A statement, and what the summary needs of it."""
+
+    topic: str
+    state: str
+    statement: Statement
+    names: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """Between what the value lies, at a confidence that allows for how much was looked at."""
+
+    centre: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """An evaluation with its rows at hand, and the limits that they allow to claim."""
+
+    evaluation: Evaluation
+
+    @cached_property
+    def confidence(self) -> float:
+        """Of the intervals in the rows."""
+        return self.evaluation.confidence
+
+    @cached_property
+    def samples(self) -> int:
+        """How many were evaluated."""
+        return len(self.evaluation.truth)
+
+    @cached_property
+    def measured(self) -> bool:
+        """Whether any row says how sure it is."""
+        return any(not np.isnan(row.low) for row in self.evaluation.rows)
+
+    @cached_property
+    def units(self) -> float:
+        """How many independent samples of equal weight would say as much."""
+        found = self.samples * self.evenness
+        if self.evaluation.cluster is not None:
+            found = min(found, float(len(np.unique(self.evaluation.cluster.astype(str)))))
+        return found
+
+    @cached_property
+    def evenness(self) -> float:
+        """By how much unequal weights reduce the number of samples (Kish): 1 is not at all."""
+        weight = self.evaluation.sample_weight
+        if weight is None:
+            return 1.0
+        return float(weight.sum() ** 2 / np.square(weight).sum() / self.samples)
+
+    @cached_property
+    def _by_metric(self) -> dict[str, list[Row]]:
+        found: dict[str, list[Row]] = {}
+        for row in self.evaluation.rows:
+            if not np.isnan(row.value):
+                found.setdefault(row.metric, []).append(row)
+        return found
+
+    def overall(self, metric: str) -> list[Row]:
+        """Return the defined rows of a metric over all samples: one for each option and target."""
+        return [row for row in self.of(metric) if not row.group]
+
+    def one(self, metric: str) -> Row | None:
+        """Return the only row of a metric over all samples, or None."""
+        found = self.overall(metric)
+        return found[0] if found else None
+
+    def of(self, metric: str) -> list[Row]:
+        """Return all defined rows of a metric."""
+        return self._by_metric.get(metric, [])
+
+    def curve(self, metric: str, target: str = "") -> Any:
+        """Return the curve behind a row, or None."""
+        curves = self.evaluation.curves
+        return curves.get((metric, target), curves.get(metric))
+
+    def enough(self, row: Row) -> bool:
+        """Whether there are enough samples for the row's interval to be taken seriously."""
+        return row.samples >= LEAST_SAMPLES and self.row_units(row) >= LEAST_UNITS
+
+    def row_units(self, row: Row) -> float:
+        """Return the independent units of a row, taking those of a group to be its share."""
+        return row.samples * self.units / self.samples
+
+    def widened(self, row: Row, looked_at: int = 1) -> Bounds:
+        """Return the interval of a row, widened to hold for ``looked_at`` such rows together."""
+        middle, wider = centre(row), widening(self.confidence, looked_at)
+        low = middle - wider * max(middle - row.low, 0.0)
+        high = middle + wider * max(row.high - middle, 0.0)
+        return Bounds(middle, low, high)
+
+    def bounds(self, row: Row, looked_at: int = 1) -> Bounds:
+        """Return the same, with room for what resamples cannot show; not for rows of gaps."""
+        found = self.widened(row, looked_at)
+        low, high = found.low, found.high
+        if row.metric in SHARES:
+            # Resamples of a small group, or of one that is all right, show too little of the tails.
+            wilson = self._wilson(row, looked_at)
+            low, high = min(low, wilson[0]), max(high, wilson[1])
+        elif row.metric == "expected_calibration_error":
+            # Bins without an error show no noise either; so much may have gone unseen.
+            low = max(low - self.unseen(row, looked_at), 0.0)
+            high += self.unseen(row, looked_at)
+        return Bounds(found.centre, low, high)
+
+    def _wilson(self, row: Row, looked_at: int) -> tuple[float, float]:
+        """Return the limits of a share by Wilson, as of independent samples."""
+        # Of clusters that are all right nothing tells how alike their samples are: one each counts.
+        units = self.row_units(row) if self.all_or_none(row) else row.samples * self.evenness
+        squared = normal_limit(self.confidence, looked_at) ** 2 / units
+        middle = row.value + squared / 2
+        spread = float(np.sqrt(squared * row.value * (1 - row.value) + squared**2 / 4))
+        return (middle - spread) / (1 + squared), (middle + spread) / (1 + squared)
+
+    def unseen(self, row: Row, looked_at: int = 1) -> float:
+        """Return the largest share of which none may be among the samples by chance."""
+        return float(1 - ((1 - self.confidence) / looked_at) ** (1 / max(self.row_units(row), 1.0)))
+
+    def all_or_none(self, row: Row) -> bool:
+        """Whether a share is 0 or 1, and resampling cannot say how sure that is."""
+        return row.value in (0.0, 1.0)
+
+
+def widening(confidence: float, looked_at: int) -> float:
+    """Return how much wider a normal interval must be to hold for several at once (Bonferroni)."""
+    return normal_limit(confidence, looked_at) / normal_limit(confidence)
+
+
+@cache
+def normal_limit(confidence: float, looked_at: int = 1) -> float:
+    """Return the normal quantile whose two tails hold what the confidence leaves, several times."""
+    return NormalDist().inv_cdf(1 - (1 - confidence) / (2 * max(looked_at, 1)))
+
+
+def size_state(bounds: Bounds, small: float, tolerable: float) -> str:
+    """Return what is known of an error: "right", "nearly", "off" or "unsure"."""
+    if bounds.high <= small:
+        return "right"
+    if bounds.high <= tolerable:
+        return "nearly"
+    return "off" if bounds.low > small else "unsure"
+
+
+def coverage_state(bounds: Bounds, promised: float) -> str:
+    """Return what is known of a coverage: "right", "nearly", "narrow", "wide" or "unsure".
+
+    Misses count, not hits: at 95 % promised, 5 points more would be no miss at all. So it is
+    tolerable to have up to twice, and down to half, the misses, and never more than 5 points off.
+    """
+    missed = 1 - promised
+    inner = promised - min(SMALL, missed / 2), promised + min(SMALL, missed / 4)
+    outer = promised - min(TOLERABLE, missed), promised + min(TOLERABLE, missed / 2)
+    if inner[0] <= bounds.low and bounds.high <= inner[1]:
+        return "right"
+    if outer[0] <= bounds.low and bounds.high <= outer[1]:
+        return "nearly"
+    if bounds.high < inner[0]:
+        return "narrow"
+    return "wide" if bounds.low > inner[1] else "unsure"
+
+
+LEVELS: dict[str, Level] = {
+    "right": "good",
+    "nearly": "good",
+    "off": "bad",
+    "narrow": "bad",
+    "wide": "bad",
+    "mixed": "bad",
+    "somewhat": "unsure",
+    "unsure": "unsure",
+    "unmeasured": "info",
+}
+
+
+def promised_coverage(row: Row) -> float:
+    """Return the coverage that the option of a row names."""
+    return float(row.option.removeprefix("coverage="))
+
+
+def weighted_mean(values: Any, weight: Any) -> float:
+    """Return the mean over samples, or over bins."""
+    return float(np.average(values, weights=weight))
+
+
+def unique_rows(rows: Sequence[Row | None]) -> tuple[Row, ...]:
+    """Return the rows there are, each once, in order."""
+    return tuple(dict.fromkeys(row for row in rows if row is not None))

@@ -1,0 +1,316 @@
+"""Statements on groups: for whom it is worse, for whom that cannot be told."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ._table import Row
+from ._verdict_evidence import (
+    SMALL,
+    TOLERABLE,
+    TOLERABLE_RATIO,
+    WIDE,
+    Bounds,
+    Evidence,
+    Finding,
+    coverage_state,
+    promised_coverage,
+    unique_rows,
+)
+from ._verdict_words import (
+    MOST_NAMES,
+    Statement,
+    amount,
+    amount_with_interval,
+    centre,
+    counted,
+    joined,
+    listed,
+    nominal,
+    percent,
+    points,
+    points_with_interval,
+    share_with_interval,
+)
+
+_CLASS = "class"
+_BETWEEN = (": gap", ": ratio")
+
+
+@dataclass(frozen=True)
+class _Question:
+    """What is compared between groups: the rows, what is worse, and how it is said."""
+
+    topic: str
+    metric: str
+    option: str
+    target: str
+    cost: Callable[[float], float]
+    """Less is better."""
+    bad: Callable[[Bounds, Bounds], bool]
+    """Whether the bounds of a group, beside those of the best one, are shown to matter."""
+    headline: tuple[str, str]
+    """What stands before and after the names of the groups."""
+    say: Callable[..., str]
+    plain: Callable[[float], str]
+    share: bool
+    """Whether values are shares, of which an interval can be called wide."""
+    classes: bool
+    """Whether true classes may be compared."""
+
+
+def group_findings(evidence: Evidence) -> list[Finding]:
+    """Return for whom it is worse, for whom no difference can be told, and who is too few."""
+    found = [(question, _rows(evidence, question)) for question in _questions(evidence)]
+    fit = [
+        (question, name, kept)
+        for question, by_attribute in found
+        for name, rows in by_attribute.items()
+        if len(kept := [r for r in rows if evidence.enough(r) and not np.isnan(r.low)]) > 1
+    ]
+    named: list[Finding] = []
+    level: list[tuple[_Question, str, list[Row]]] = []
+    for question, name, rows in fit:
+        sizes = [len(other) for asked, _, other in fit if asked.topic == question.topic]
+        looked_at = sum(k * (k - 1) // 2 for k in sizes), sum(sizes)
+        worse = _worse(evidence, question, name, rows, looked_at)
+        if worse:
+            named.append(_named(evidence, question, worse))
+        else:
+            level.append((question, name, rows))
+    said = {name for finding in named for name in finding.names}
+    groups = [row for _, by_name in found for rows in by_name.values() for row in rows]
+    small = [row for row in groups if not evidence.enough(row)]
+    for question, _, rows in level:
+        if question.share:
+            small += [r for r in rows if r.high - r.low > WIDE and r.group not in said]
+    findings = named + _no_difference(evidence, level)
+    if small and evidence.measured and len({row.group for row in groups}) > 1:
+        findings.append(_too_small(list({row.group: row for row in small}.values())))
+    return findings
+
+
+def _questions(evidence: Evidence) -> list[_Question]:
+    """Return what is compared: calibration and accuracy, or coverage and size of errors."""
+    found = []
+    for row in evidence.overall("expected_calibration_error"):
+        found.append(
+            _Question(
+                "calibration", row.metric, row.option, row.target, float,
+                lambda one, _: one.low > SMALL,
+                ("Its probabilities cannot be taken at face value for", "they are off by"),
+                points_with_interval, points, share=True,
+                # Even a perfect model is off among samples of one true class: the sick among those
+                # it gave 10 % to be sick are all sick. So this is not asked of classes.
+                classes=False,
+            )
+        )  # fmt: skip
+    for row in evidence.overall("accuracy_score"):
+        found.append(
+            _Question(
+                "accuracy", row.metric, row.option, row.target, lambda share: -share,
+                lambda one, best: best.centre - one.centre >= TOLERABLE,
+                ("It is right less often for", "in"),
+                share_with_interval, percent, share=True, classes=True,
+            )
+        )  # fmt: skip
+    for row in _widest(evidence):
+        found.append(_coverage_question(evidence, row, promised_coverage(row)))
+    for row in evidence.overall("set_coverage"):
+        promised = float(evidence.evaluation.prediction.coverage)
+        found.append(_coverage_question(evidence, row, promised))
+    for row in evidence.overall("mean_absolute_error"):
+        found.append(
+            _Question(
+                "errors", row.metric, row.option, row.target, float,
+                lambda one, best: one.centre >= (1 + TOLERABLE_RATIO) * best.centre,
+                (f"Its errors{_of_target(evidence, row)} are larger for", "on average"),
+                amount_with_interval, amount, share=False, classes=False,
+            )
+        )  # fmt: skip
+    return found
+
+
+def _widest(evidence: Evidence) -> list[Row]:
+    """Return for each target the row of the widest intervals."""
+    found: dict[str, Row] = {}
+    for row in sorted(evidence.overall("interval_coverage"), key=promised_coverage):
+        found[row.target] = row
+    return list(found.values())
+
+
+def _of_target(evidence: Evidence, row: Row) -> str:
+    several = len(getattr(evidence.evaluation.prediction, "targets", [""])) > 1
+    return f" in {row.target}" if several else ""
+
+
+def _coverage_question(evidence: Evidence, row: Row, promised: float) -> _Question:
+    what = (
+        f"Its {nominal(promised)} sets of classes"
+        if row.metric == "set_coverage"
+        else f"Its {nominal(promised)} intervals{_of_target(evidence, row)}"
+    )
+    return _Question(
+        "coverage", row.metric, row.option, row.target, lambda share: abs(share - promised),
+        lambda one, _: coverage_state(one, promised) in ("narrow", "wide"),
+        (f"{what} do not hold what they promise for", "they hold the truth in"),
+        share_with_interval, percent, share=True, classes=row.metric == "set_coverage",
+    )  # fmt: skip
+
+
+def _rows(evidence: Evidence, question: _Question) -> dict[str, list[Row]]:
+    """Return the rows of the groups by attribute."""
+    names = {
+        row.group.removesuffix(": gap")
+        for row in evidence.evaluation.rows
+        if row.group.endswith(": gap") and is_between(row)
+    }
+    found: dict[str, dict[str, Row]] = {}
+    for row in evidence.of(question.metric):
+        same = (row.option, row.target) == (question.option, question.target)
+        if not row.group or not same or is_between(row):
+            continue
+        known = [name for name in names if row.group.startswith(f"{name}=")]
+        name = max(known, key=len, default=row.group.split("=")[0])
+        if name != _CLASS or question.classes or not _has_classes(evidence):
+            found.setdefault(name, {}).setdefault(row.group, row)
+    return {name: list(rows.values()) for name, rows in found.items()}
+
+
+def _has_classes(evidence: Evidence) -> bool:
+    return hasattr(evidence.evaluation.prediction, "classes")
+
+
+def is_between(row: Row) -> bool:
+    """Whether a row is of a gap or ratio, and not of a group that is called so."""
+    return any(
+        row.group.endswith(end) and row.note.startswith(f"{row.group.removesuffix(end)}=")
+        for end in _BETWEEN
+    )
+
+
+def _worse(
+    evidence: Evidence,
+    question: _Question,
+    name: str,
+    rows: Sequence[Row],
+    looked_at: tuple[int, int],
+) -> dict[Row, Row]:
+    """Return the groups that are shown to be bad, the worst first, each with a better one.
+
+    The groups were chosen after looking at all, so the interval of their difference must exclude 0
+    at a confidence that holds for all pairs at once; and what a group is said to be, for all groups
+    at once.
+    """
+    pairs, groups = looked_at
+    ordered = sorted(rows, key=lambda row: question.cost(centre(row)))
+    least = evidence.bounds(ordered[0])
+    worse: dict[Row, Row] = {}
+    for place, row in reversed(list(enumerate(ordered))):
+        bounds = evidence.bounds(row, groups)
+        if not question.bad(bounds, least):  # nor beside any other
+            continue
+        better = (o for o in ordered[:place] if _differ(evidence, row, o, name, pairs))
+        first = next(better, None)
+        if first is not None and question.bad(bounds, evidence.bounds(first)):
+            worse[row] = first
+    reference = next(iter(worse.values()), None)
+    if question.topic == "coverage" and reference is not None and reference not in worse:
+        bounds = evidence.bounds(reference, groups)
+        if question.bad(bounds, bounds):  # one too narrow, one too wide: neither is right
+            worse[reference] = reference
+    return worse
+
+
+def _differ(evidence: Evidence, row: Row, best: Row, name: str, pairs: int) -> bool:
+    """Whether two groups can be told apart, as two independent intervals and by their gap."""
+    one, other = evidence.bounds(row, pairs), evidence.bounds(best, pairs)
+    gap = one.centre - other.centre
+    below = float(np.hypot(one.centre - one.low, other.high - other.centre))
+    above = float(np.hypot(one.high - one.centre, other.centre - other.low))
+    if gap - below <= 0 <= gap + above:
+        return False
+    paired = _gap_row(evidence, row, best, name)
+    if paired is None or np.isnan(paired.low):
+        return True
+    bounds = evidence.widened(paired, pairs)
+    return not bounds.low <= 0 <= bounds.high
+
+
+def _gap_row(evidence: Evidence, row: Row, best: Row, name: str) -> Row | None:
+    """Return the row of the gap between just these two, if it is there."""
+    pair = f"{row.group} against {best.group.removeprefix(f'{name}=')}"
+    for found in evidence.of(row.metric):
+        same = (found.option, found.target) == (row.option, row.target)
+        if same and found.group == f"{name}: gap" and found.note == pair:
+            return found
+    return None
+
+
+def _named(evidence: Evidence, question: _Question, worse: dict[Row, Row]) -> Finding:
+    best = next(iter(worse.values()))
+    (overall,) = [
+        row
+        for row in evidence.overall(question.metric)
+        if (row.option, row.target) == (question.option, question.target)
+    ]
+    said = [question.say(row, evidence.confidence, short=i > 0) for i, row in enumerate(worse)]
+    if len(worse) > 1:
+        said = [f"{text} for {row.group}" for text, row in zip(said, worse, strict=True)]
+    before, after = question.headline
+    text = f"{before} {listed(row.group for row in worse)}: {after} {joined(said[:MOST_NAMES])}"
+    beside = f"{question.plain(centre(overall))} over all samples"
+    if best not in worse:
+        reference = question.say(best, evidence.confidence, short=True)
+        beside = f"against {reference} for {best.group} and {beside}"
+    text += f", {beside}."
+    used = unique_rows([*worse, best, overall])
+    names = tuple(row.group for row in worse)
+    return Finding(f"group {question.topic}", "off", Statement("bad", text, used), names)
+
+
+def _no_difference(
+    evidence: Evidence, level: Sequence[tuple[_Question, str, list[Row]]]
+) -> list[Finding]:
+    """Say in one sentence what may be the same for all."""
+    if not level:
+        return []
+    by_name: dict[str, dict[str, None]] = {}
+    for question, name, _ in level:
+        by_name.setdefault(name, {})[_things(evidence)[question.topic]] = None
+    by_things: dict[tuple[str, ...], list[str]] = {}
+    for name, things in by_name.items():
+        by_things.setdefault(tuple(things), []).append(name)
+    said = [
+        f"between {_of_attributes(evidence, names)} in {joined(things, 'or')}"
+        for things, names in by_things.items()
+    ]
+    text = f"No difference that matters can be told {', nor '.join(said)}."
+    used = unique_rows([row for *_, rows in level for row in rows])
+    return [Finding("groups", "same", Statement("info", text, used))]
+
+
+def _things(evidence: Evidence) -> dict[str, str]:
+    what = "sets" if hasattr(evidence.evaluation.prediction, "membership") else "intervals"
+    return {
+        "calibration": "how far its probabilities are off",
+        "accuracy": "how often it is right",
+        "coverage": f"how often its {what} hold the truth",
+        "errors": "the size of its errors",
+    }
+
+
+def _of_attributes(evidence: Evidence, names: Sequence[str]) -> str:
+    """Say the true classes by this name, and the groups of the user by theirs."""
+    true = _has_classes(evidence) and _CLASS in names
+    others = [name for name in names if not (true and name == _CLASS)]
+    parts = ["the true classes"] if true else []
+    parts += [f"the groups of {listed(others)}"] if others else []
+    return " or ".join(parts)
+
+
+def _too_small(rows: Sequence[Row]) -> Finding:
+    names = [f"{row.group} ({counted(row.samples, 'sample')})" for row in rows]
+    text = f"Too few samples to say how it does for {listed(names)}."
+    return Finding("small", "unsure", Statement("unsure", text, unique_rows(rows)))

@@ -1,0 +1,264 @@
+"""Statements on predictions of numbers, and on sets of classes: do they hold what they promise."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ._table import Row
+from ._verdict_evidence import (
+    LEVELS,
+    SMALL_RATIO,
+    TOLERABLE_RATIO,
+    Evidence,
+    Finding,
+    coverage_state,
+    promised_coverage,
+    size_state,
+    unique_rows,
+    weighted_mean,
+)
+from ._verdict_words import (
+    Statement,
+    amount,
+    amount_with_interval,
+    counted,
+    joined,
+    listed,
+    nominal,
+    percent_with_interval,
+    share_with_interval,
+)
+
+_NOT_MEASURED = "how sure that is was not measured"
+_COVERAGE_ENDS = {
+    "right": "they hold what they promise",
+    "nearly": "they nearly hold what they promise",
+    "narrow": "they are too narrow, so it is over-confident",
+    "wide": "they are too wide, so it is under-confident",
+    "mixed": "some are too narrow and some too wide, so the shape of its distribution is wrong",
+    "unsure": "too few samples to say whether that is what they promise",
+    "unmeasured": _NOT_MEASURED,
+}
+
+
+def number_findings(evidence: Evidence) -> list[Finding]:
+    """Return what can be said of intervals, spreads and errors of numbers."""
+    return [
+        *_without_uncertainty(evidence),
+        *_coverages(evidence),
+        *_error_sizes(evidence),
+        *_errors(evidence),
+    ]
+
+
+def _targets(evidence: Evidence) -> list[str]:
+    return [str(target) for target in evidence.evaluation.prediction.targets.tolist()]
+
+
+def _of_targets(evidence: Evidence, names: Sequence[str]) -> str:
+    """Say of which targets, where there are several."""
+    return f"For {listed(names)}, " if len(_targets(evidence)) > 1 else ""
+
+
+def _without_uncertainty(evidence: Evidence) -> list[Finding]:
+    """Name the targets with a point for a prediction, or spreads of 0 among them."""
+    if not hasattr(evidence.evaluation.prediction, "variance"):
+        return []
+    spread = evidence.evaluation.uncertainty
+    without = [t for t, name in enumerate(_targets(evidence)) if (spread[:, t] == 0).any()]
+    found = []
+    for whole in (True, False):
+        some = [t for t in without if bool((spread[:, t] == 0).all()) == whole]
+        if not some:
+            continue
+        names = [_targets(evidence)[t] for t in some]
+        which = _of_targets(evidence, names)
+        if whole:
+            text = "No uncertainty was given, only numbers: nothing says how far to trust each."
+        else:
+            number = int((spread[:, some] == 0).any(axis=1).sum())
+            text = (
+                f"The uncertainty of {counted(number, 'sample')} is 0, which claims to be never "
+                "off; so whether its intervals hold what they promise was not measured."
+            )
+        if which:
+            text = f"{which}{text[0].lower()}{text[1:]}"
+        state = "none" if whole else "zeros"
+        named = tuple(names) if which else ()
+        found.append(Finding("coverage", state, Statement("unsure", text), named))
+    return found
+
+
+def _coverages(evidence: Evidence) -> list[Finding]:
+    rows = evidence.overall("interval_coverage")
+    by_target: dict[str, list[Row]] = {}
+    for row in rows:
+        by_target.setdefault(row.target, []).append(row)
+    by_state: dict[str, list[str]] = {}
+    for target, found in by_target.items():
+        found.sort(key=promised_coverage, reverse=True)  # the widest first: most people use it
+        by_state.setdefault(_coverage_of(evidence, found, len(by_target)), []).append(target)
+    _merge_good(by_state)
+    findings = []
+    for state, targets in by_state.items():
+        first, *others = targets
+        text = _hold(evidence, by_target[first], True)
+        if others:
+            more = [f"{t} {_hold(evidence, by_target[t], False)}" for t in others[:4]]
+            rest = f" and {counted(len(others) - 4, 'other')}" if len(others) > 4 else ""
+            text = f"for {first} {text}; for {'; for '.join(more)}{rest}"
+        elif len(_targets(evidence)) > 1:
+            text = f"for {first} {text}"
+        text = f"{text[0].upper()}{text[1:]}: {_COVERAGE_ENDS[state]}."
+        used = unique_rows([row for target in targets for row in by_target[target]])
+        names = tuple(targets) if len(_targets(evidence)) > 1 else ()
+        findings.append(Finding("coverage", state, Statement(LEVELS[state], text, used), names))
+    return findings
+
+
+def _merge_good(by_state: dict[str, list[Any]]) -> None:
+    """Let what is right be nearly right beside others that are: one sentence instead of two."""
+    if "right" in by_state and "nearly" in by_state:
+        by_state["nearly"] += by_state.pop("right")
+
+
+def _coverage_of(evidence: Evidence, rows: list[Row], targets: int) -> str:
+    """Return the state of one target: proven off at any coverage, else that of the widest."""
+    if np.isnan(rows[0].low):
+        return "unmeasured"
+    if not evidence.enough(rows[0]):
+        return "unsure"
+    # The widest is asked for itself; of the others, any that is off would do.
+    looked_at = [targets, *[targets * len(rows)] * (len(rows) - 1)]
+    states = [
+        coverage_state(evidence.bounds(row, number), promised_coverage(row))
+        for row, number in zip(rows, looked_at, strict=True)
+    ]
+    if "narrow" in states and "wide" in states:
+        return "mixed"
+    for state in ("narrow", "wide"):
+        if state in states:
+            return state
+    return states[0]
+
+
+_MOST_COVERAGES = 3
+
+
+def _hold(evidence: Evidence, rows: list[Row], first: bool) -> str:
+    """Say how often intervals hold the truth, the widest and at most two others."""
+    step = max(1, -(-(len(rows) - 1) // (_MOST_COVERAGES - 1)))
+    parts = [
+        f"its {nominal(promised_coverage(row))} intervals "
+        + ("hold the truth in " if first and i == 0 else "in ")
+        + share_with_interval(row, evidence.confidence, " of cases", short=not (first and i == 0))
+        for i, row in enumerate(rows[::step][:_MOST_COVERAGES])
+    ]
+    return joined(parts)
+
+
+def _error_sizes(evidence: Evidence) -> list[Finding]:
+    """Compare the errors with the standard deviations that were said, over bins of the latter."""
+    by_state: dict[str, list[Row]] = {}
+    rows = evidence.overall("expected_normalised_calibration_error")
+    for row in rows:
+        by_state.setdefault(_size_of(evidence, row, len(rows)), []).append(row)
+    _merge_good(by_state)
+    return [_error_size(evidence, state, found) for state, found in by_state.items()]
+
+
+def _size_of(evidence: Evidence, row: Row, targets: int) -> str:
+    if np.isnan(row.low):
+        return "unmeasured"
+    if not evidence.enough(row):
+        return "unsure"
+    return size_state(evidence.bounds(row, targets), SMALL_RATIO, TOLERABLE_RATIO)
+
+
+_SIZES = {
+    "right": "Its errors have the size that its uncertainty says",
+    "nearly": "Its errors have nearly the size that its uncertainty says",
+    "off": "Its errors do not have the size that its uncertainty says",
+    "unsure": "Too few samples to say whether its errors have the size that its uncertainty says",
+    "unmeasured": "Of the size of its errors and what its uncertainty says, nothing is claimed",
+}
+
+
+def _error_size(evidence: Evidence, state: str, rows: list[Row]) -> Finding:
+    several = len(_targets(evidence)) > 1
+    parts = [
+        percent_with_interval(row, evidence.confidence, " on average", short=i > 0)
+        + (f" for {row.target}" if several else "")
+        for i, row in enumerate(rows)
+    ]
+    text = f"{_SIZES[state]}: among samples of like uncertainty, the two differ by {listed(parts)}."
+    squares = {row.target: row for row in evidence.overall("root_mean_squared_error")}
+    if state == "off" and not several:
+        text += _typical(evidence, rows[0], squares.get(rows[0].target))
+    used = unique_rows([*rows, *(squares.get(row.target) for row in rows)])
+    return Finding("sizes", state, Statement(LEVELS[state], text, used))
+
+
+def _typical(evidence: Evidence, row: Row, rmse: Row | None) -> str:
+    """Say the typical error beside the typical uncertainty, if they can be told apart."""
+    curve = evidence.curve(row.metric, row.target)
+    if curve is None or rmse is None or np.isnan(rmse.low):
+        return ""
+    says = float(np.sqrt(weighted_mean(curve.predicted**2, curve.weight)))
+    if rmse.low <= says <= rmse.high:
+        return " Over all samples the two agree; from sample to sample they do not."
+    size = "larger" if says < rmse.low else "smaller"
+    return (
+        f" Over all samples (root mean squares) the errors are {size}: it says {amount(says)}, and "
+        f"they are {amount_with_interval(rmse, evidence.confidence)}."
+    )
+
+
+def _errors(evidence: Evidence) -> list[Finding]:
+    rows = evidence.overall("mean_absolute_error")
+    if not rows:
+        return []
+    several = len(rows) > 1
+    parts = [
+        amount_with_interval(row, evidence.confidence, " on average", short=i > 0)
+        + (f" for {row.target}" if several else "")
+        for i, row in enumerate(rows)
+    ]
+    sure = f"; {_NOT_MEASURED}" if np.isnan(rows[0].low) else ""
+    text = f"Its predictions are off by {listed(parts)}{sure}."
+    return [Finding("errors", "", Statement("info", text, tuple(rows)))]
+
+
+def set_findings(evidence: Evidence) -> list[Finding]:
+    """Return what can be said of prediction sets."""
+    row, size = evidence.one("set_coverage"), evidence.one("mean_set_size")
+    found = []
+    if row is not None:
+        promised = float(evidence.evaluation.prediction.coverage)
+        state = "unmeasured"
+        if not np.isnan(row.low):
+            state = (
+                coverage_state(evidence.bounds(row), promised) if evidence.enough(row) else "unsure"
+            )
+        ends = {
+            "right": f"as often as promised ({nominal(promised)})",
+            "nearly": f"nearly as often as promised ({nominal(promised)})",
+            "narrow": f"less often than promised ({nominal(promised)})",
+            "wide": f"more often than promised ({nominal(promised)}), so they are larger than "
+            "they need to be",
+            "unsure": f"too few samples to say whether that is as often as promised "
+            f"({nominal(promised)})",
+            "unmeasured": f"{nominal(promised)} were promised, and {_NOT_MEASURED}",
+        }[state]
+        hold = share_with_interval(row, evidence.confidence, " of cases")
+        text = f"Its sets of classes hold the true one in {hold}: {ends}."
+        # The promise of a set is "at least": too large is a waste, not a breach.
+        level = "good" if state == "wide" else LEVELS[state]
+        found.append(Finding("sets", state, Statement(level, text, (row,))))
+    if size is not None:
+        mean = amount_with_interval(size, evidence.confidence, " on average")
+        classes = len(evidence.evaluation.prediction.classes)
+        text = f"Of {classes} classes, a set leaves open {mean}."
+        found.append(Finding("size", "", Statement("info", text, (size,))))
+    return found

@@ -1,0 +1,179 @@
+"""Statements on the uncertainties themselves: do they warn of errors, and where they come from."""
+
+import numpy as np
+
+from ._table import Row
+from ._verdict_evidence import LEAST_ERRORS, Evidence, Finding, weighted_mean
+from ._verdict_words import (
+    Level,
+    Statement,
+    correlation_with_interval,
+    counted,
+    listed,
+    share_with_interval,
+    whole,
+)
+
+_HARDLY = 0.6
+"""An area below this, as a chance of ranking a pair rightly, is of no use to anybody."""
+
+_WELL = 0.7
+_HARDLY_CORRELATED = 0.1
+_MOST = 0.6
+"""A part is called most of the uncertainty above this share; about half is not."""
+
+
+def warning_findings(evidence: Evidence) -> list[Finding]:
+    """Return whether larger uncertainties go with errors."""
+    if hasattr(evidence.evaluation.prediction, "classes"):
+        return _class_warning(evidence)
+    return _number_warnings(evidence)
+
+
+def _class_warning(evidence: Evidence) -> list[Finding]:
+    row = evidence.one("error_detection_auroc_score")
+    error = evidence.evaluation.error[:, 0]
+    wrong = int(error.sum())
+    fewer = min(wrong, len(error) - wrong)
+    asked = evidence.evaluation.select(metric="error_detection_auroc_score", group="")
+    if row is None:
+        if not asked or len(error) < 2:
+            return []
+        kind = "right" if wrong == 0 else "wrong"
+        text = (
+            f"Every prediction was {kind}, so nothing shows whether its uncertainty would warn "
+            "of errors."
+        )
+        return [Finding("warning", "unsure", Statement("unsure", text, tuple(asked)))]
+    pairs = (
+        "of a wrong and a right prediction, the wrong one is the more uncertain in "
+        f"{share_with_interval(row, evidence.confidence, ' of such pairs')}; chance is 50 %"
+    )
+    level: Level
+    if np.isnan(row.low):
+        level, claim = "info", "How surely its uncertainty warns of errors was not measured"
+    elif fewer < LEAST_ERRORS or not evidence.enough(row):
+        kind = "wrong" if wrong == fewer else "right"
+        few = f"as only {fewer} of {len(error)} predictions were {kind}"
+        level, claim = "unsure", f"Whether its uncertainty warns of errors cannot be told, {few}"
+    else:
+        level, claim = _area(row)
+    return [Finding("warning", "", Statement(level, f"{claim}: {pairs}.", (row,)))]
+
+
+def _area(row: Row) -> tuple[Level, str]:
+    if row.high < 0.5:
+        return "bad", "Its uncertainty points the wrong way"
+    if row.high < _HARDLY:
+        word = "hardly warns" if row.low > 0.5 else "does not warn"
+        return "bad", f"Its uncertainty {word} of errors"
+    if row.low > 0.5:
+        return "good", f"Its uncertainty warns {'well ' if row.low >= _WELL else ''}of errors"
+    return "unsure", "Whether its uncertainty warns of errors cannot be told"
+
+
+def _number_warnings(evidence: Evidence) -> list[Finding]:
+    findings, same = _constant(evidence)
+    rows = [r for r in evidence.overall("error_uncertainty_correlation") if r.target not in same]
+    by_claim: dict[tuple[Level, str], list[Row]] = {}
+    for row in rows:
+        by_claim.setdefault(_correlation(evidence, row, len(rows)), []).append(row)
+    for (level, claim), found in by_claim.items():
+        parts = [
+            (f"{row.target} " if len(evidence.evaluation.prediction.targets) > 1 else "")
+            + correlation_with_interval(row, evidence.confidence, short=i > 0)
+            for i, row in enumerate(found)
+        ]
+        text = f"{claim}: rank correlation {listed(parts)}; 0 is none, 1 the same order."
+        findings.append(Finding("warning", "", Statement(level, text, tuple(found))))
+    return findings
+
+
+def _correlation(evidence: Evidence, row: Row, looked_at: int) -> tuple[Level, str]:
+    """Judge a rank correlation; a low one may be right, where all samples are equally noisy."""
+    if np.isnan(row.low):
+        return "info", "How surely larger uncertainty goes with larger errors was not measured"
+    bounds = evidence.bounds(row, looked_at)
+    if evidence.enough(row):
+        if bounds.low > 0:
+            hardly = "hardly " if bounds.high < _HARDLY_CORRELATED else ""
+            return (
+                "info" if hardly else "good",
+                f"Larger uncertainty {hardly}goes with larger errors",
+            )
+        if bounds.high < 0:
+            return "bad", "Larger uncertainty goes with smaller errors, the wrong way"
+        if bounds.high < _HARDLY_CORRELATED:
+            return "info", "Larger uncertainty hardly goes with larger errors, if at all"
+    return "unsure", "Whether larger uncertainty goes with larger errors cannot be told"
+
+
+def _constant(evidence: Evidence) -> tuple[list[Finding], list[str]]:
+    """Name the targets for which every sample has the same uncertainty, other than none."""
+    spread = evidence.evaluation.uncertainty
+    names = [str(target) for target in evidence.evaluation.prediction.targets.tolist()]
+    # Widths that are equal on paper may differ by rounding.
+    same = [
+        name
+        for t, name in enumerate(names)
+        if spread[0, t] > 0 and np.ptp(spread[:, t]) <= 1e-9 * spread[0, t]
+    ]
+    if not same:
+        return [], []
+    which = f" for {listed(same)}" if len(names) > 1 else ""
+    text = (
+        f"It states the same uncertainty for every sample{which}: it does not tell which "
+        "predictions are the less sure ones."
+    )
+    return [Finding("warning", "", Statement("info", text))], same
+
+
+def source_findings(evidence: Evidence) -> list[Finding]:
+    """Describe where the model itself sees its uncertainty come from."""
+    prediction, split = evidence.evaluation.prediction, evidence.evaluation.decomposition
+    members = getattr(prediction, "members", None)
+    if members == 1:
+        if not (evidence.evaluation.uncertainty > 0).any():
+            return []  # a point: that it has no uncertainty is said elsewhere
+        text = (
+            "It comes from one model only: what the model itself does not know (the epistemic "
+            "part) cannot be seen."
+        )
+        return [Finding("sources", "one", Statement("info", text))]
+    if members is None or split is None:
+        return []
+    aleatoric, epistemic = (np.atleast_2d(p.T).T for p in (split.aleatoric, split.epistemic))
+    if not np.isfinite(aleatoric + epistemic).all():
+        return []
+    weight, shares = evidence.evaluation.sample_weight, {}
+    names = [str(target) for target in getattr(prediction, "targets", np.array([""])).tolist()]
+    for t, name in enumerate(names):
+        parts = weighted_mean(aleatoric[:, t], weight), weighted_mean(epistemic[:, t], weight)
+        if sum(parts) > 0:
+            shares[name] = parts[0] / sum(parts)
+    if not shares:
+        return []
+    text = _split(shares, len(names) > 1, counted(members, "member"))
+    return [Finding("sources", "", Statement("info", text))]
+
+
+def _split(shares: dict[str, float], several: bool, members: str) -> str:
+    """Describe the split; it is the model's own account, and not a finding."""
+    if not any(shares.values()):
+        return (
+            f"All of its uncertainty is disagreement between its {members} (epistemic): each one "
+            "is certain, so noise in the data (aleatoric) cannot be seen."
+        )
+    low, high = min(shares.values()), max(shares.values())
+    if several:
+        said = listed([f"{whole(share)} for {name}" for name, share in shares.items()])
+        text = f"{said} of its uncertainty is noise in the data (aleatoric), "
+        text += f"the rest disagreement between its {members} (epistemic)"
+    else:
+        text = (
+            f"{whole(low)} of its uncertainty is noise in the data (aleatoric), {whole(1 - low)} "
+            f"disagreement between its {members} (epistemic)"
+        )
+    most = "aleatoric: " if low > _MOST else "epistemic: " if high < 1 - _MOST else ""
+    start = f"Most of its uncertainty is {most}" if most else ""
+    return f"{start}{text}. That is its own account, and was not checked here."

@@ -1,0 +1,137 @@
+"""How a verdict says numbers, intervals and lists; and the statements it is made of."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from ._table import Row
+
+Level = Literal["good", "bad", "unsure", "info"]
+
+MOST_NAMES = 5
+"""No sentence lists more names than this: it is to be read, the table has all."""
+
+
+@dataclass(frozen=True)
+class Statement:
+    """One sentence or two of a verdict, and the rows of the table that it rests on.
+
+    Attributes
+    ----------
+    level : {"good", "bad", "unsure", "info"}
+        Shown to be right; shown to be wrong; not enough is known; a description.
+    text : str
+        Plain words. Names of classes, groups and targets are as they came: escape them in HTML.
+    rows : tuple of Row
+    """
+
+    level: Level
+    text: str
+    rows: tuple[Row, ...] = ()
+
+
+def percent(share: float) -> str:
+    """Return a share with one decimal, or more where it would read 0 or 100 and is not."""
+    return f"{_percent_digits(share)} %"
+
+
+def _percent_digits(share: float) -> str:
+    if share in (0.0, 1.0):
+        return f"{100 * share:.0f}"
+    for decimals in (1, 2, 3):
+        text = f"{100 * share:.{decimals}f}"
+        if float(text) not in (0.0, 100.0):
+            return text
+    return f"{100 * share:.3g}"
+
+
+def whole(share: float) -> str:
+    """Return a share in whole percent, for an example; ends that are not reached are not said."""
+    if 0 < share < 0.005 or 0.995 <= share < 1:
+        return percent(share)
+    return f"{100 * share:.0f} %"
+
+
+def nominal(share: float) -> str:
+    """Return a promised share as it was given: 90 %, 95.45 %."""
+    return f"{100 * share:.6g} %"
+
+
+def points(difference: float) -> str:
+    """Return a difference of shares in percentage points, without the unit."""
+    return f"{100 * difference:z.1f}"
+
+
+def amount(value: float) -> str:
+    """Return a number in the unit of the target: three digits that count, no exponent if short."""
+    if 100 <= abs(value) < 1e7:
+        return f"{value:.0f}"
+    return f"{value:#.3g}"
+
+
+def counted(number: int, noun: str) -> str:
+    """Return "1 sample", "12 samples"."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def joined(parts: Sequence[str], word: str = "and") -> str:
+    """Return "a, b and c"."""
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} {word} {parts[-1]}"
+
+
+def listed(names: Iterable[str], word: str = "and") -> str:
+    """Return at most five names, and how many others there are."""
+    found = list(names)
+    if len(found) <= MOST_NAMES:
+        return joined(found, word)
+    others = len(found) - MOST_NAMES
+    return f"{', '.join(found[:MOST_NAMES])} and {counted(others, 'other')}"
+
+
+def share_with_interval(row: Row, confidence: float, of: str = "", *, short: bool = False) -> str:
+    """Return "7.3 % of cases (95 % interval 6.1 to 8.6 %)"; of all and none, how many those are."""
+    if row.value in (0.0, 1.0) and row.low == row.high:
+        return f"{percent(row.value)}{of} ({'all' if row.value else 'none'} of {row.samples})"
+    ends = _percent_digits(row.low), percent(row.high)
+    return f"{percent(row.value)}{of}{_bracket(row, confidence, short, ends)}"
+
+
+def percent_with_interval(row: Row, confidence: float, of: str = "", *, short: bool = False) -> str:
+    """Return a relative error like a share, free of bias if that is known."""
+    ends = f"{100 * row.low:.1f}", f"{100 * row.high:.1f} %"
+    return f"{100 * centre(row):.1f} %{of}{_bracket(row, confidence, short, ends)}"
+
+
+def points_with_interval(row: Row, confidence: float, of: str = "", *, short: bool = False) -> str:
+    """Return "7.3 percentage points (95 % interval 6.1 to 8.6)", free of bias if that is known."""
+    unit = "" if short else " percentage points"
+    ends = points(row.low), points(row.high)
+    return f"{points(centre(row))}{unit}{of}{_bracket(row, confidence, short, ends)}"
+
+
+def amount_with_interval(row: Row, confidence: float, of: str = "", *, short: bool = False) -> str:
+    """Return "0.845 (95 % interval 0.813 to 0.880)"."""
+    ends = amount(row.low), amount(row.high)
+    return f"{amount(row.value)}{of}{_bracket(row, confidence, short, ends)}"
+
+
+def correlation_with_interval(
+    row: Row, confidence: float, of: str = "", *, short: bool = False
+) -> str:
+    """Return "0.37 (95 % interval 0.34 to 0.41)"."""
+    value, *ends = (f"{number:z.2f}" for number in (row.value, row.low, row.high))
+    return f"{value}{of}{_bracket(row, confidence, short, (ends[0], ends[1]))}"
+
+
+def centre(row: Row) -> float:
+    """Return the value of a row, free of the bias that binned errors have, if that is known."""
+    return row.value if np.isnan(row.estimate) else row.estimate
+
+
+def _bracket(row: Row, confidence: float, short: bool, ends: tuple[str, str]) -> str:
+    if np.isnan(row.low):
+        return ""
+    name = "" if short else f"{nominal(confidence)} interval "
+    return f" ({name}{ends[0]} to {ends[1]})"

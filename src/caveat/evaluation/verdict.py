@@ -1,0 +1,227 @@
+"""What an evaluation says, in plain words: what can be relied on, what not, and for whom."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from html import escape
+
+from ._result import Evaluation
+from ._table import plain
+from ._verdict_classes import class_findings
+from ._verdict_evidence import LEVELS, Evidence, Finding, unique_rows
+from ._verdict_groups import group_findings
+from ._verdict_numbers import number_findings, set_findings
+from ._verdict_uncertainty import source_findings, warning_findings
+from ._verdict_words import Level, Statement, listed
+
+__all__ = ["Statement", "Verdict", "verdict"]
+
+_MARKS = {"good": "+", "bad": "!", "unsure": "?", "info": " "}
+_WORDS = {"good": "good", "bad": "bad", "unsure": "cannot tell", "info": "note"}
+
+
+@dataclass(frozen=True, repr=False)
+class Verdict:
+    """What `verdict` returns: statements, the first of which is the summary.
+
+    Attributes
+    ----------
+    statements : tuple of Statement
+    """
+
+    statements: tuple[Statement, ...]
+
+    def __iter__(self) -> Iterator[Statement]:
+        return iter(self.statements)
+
+    def __len__(self) -> int:
+        return len(self.statements)
+
+    def __str__(self) -> str:
+        summary, *others = self.statements
+        return "\n".join([summary.text, *(f"{_MARKS[s.level]} {s.text}" for s in others)])
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        summary, *others = self.statements
+        items = "".join(
+            f'<li class="caveat-{s.level}"><b>{_WORDS[s.level]}</b>: {escape(s.text)}</li>'
+            for s in others
+        )
+        return f"<p><strong>{escape(summary.text)}</strong></p><ul>{items}</ul>"
+
+    def to_json(self) -> str:
+        """Return the statements as JSON: level, text, and the rows each one rests on."""
+        return json.dumps(
+            [
+                {
+                    "level": statement.level,
+                    "text": statement.text,
+                    "rows": [
+                        {key: plain(value) for key, value in asdict(row).items()}
+                        for row in statement.rows
+                    ],
+                }
+                for statement in self.statements
+            ]
+        )
+
+
+def verdict(evaluation: Evaluation) -> Verdict:
+    """Say in plain words what an evaluation has shown, and no more than that.
+
+    Parameters
+    ----------
+    evaluation : Evaluation
+        With intervals; without (``resamples=0``) nothing is claimed.
+
+    Returns
+    -------
+    Verdict
+        Its first statement is the summary.
+
+    Notes
+    -----
+    **What is claimed.** Probabilities are called right if the interval of their expected
+    calibration error ends below 2 percentage points, nearly right below 5, and wrong if it begins
+    above 2. Otherwise there are too few samples to say, as there are with fewer than 50. Which way
+    they are wrong is said if the mean probability lies outside the interval of the accuracy, or if
+    single bins are surely off both ways. Intervals of numbers are called too narrow or too wide
+    likewise, by how often they hold the truth; at 95 % promised, half and twice the misses are
+    tolerable. Where all predictions were right, resampling shows no doubt, and exact limits of a
+    share are used instead.
+
+    **Groups.** One is named if it differs from the best one and is bad in itself. The intervals in
+    the text have the confidence of the evaluation; to decide, they are widened as those of a normal
+    distribution would be to hold for all groups, and all pairs of groups, at once (Bonferroni, for
+    each question on its own). True classes are compared by how often they are recognised and by
+    coverage of sets; not by calibration, as even perfect probabilities are off among samples that
+    were chosen by what was true.
+
+    **The split** into aleatoric and epistemic parts is what the model says of itself.
+
+    Examples
+    --------
+    >>> import caveat, numpy as np
+    >>> from caveat.evaluation.verdict import verdict
+    >>> rng = np.random.default_rng(0)
+    >>> z = 2 * rng.normal(size=2000)
+    >>> y = (rng.random(2000) < 1 / (1 + np.exp(-z))).astype(int)
+    >>> sure = caveat.Categorical.from_binary(1 / (1 + np.exp(-3 * z)))
+    >>> result = caveat.evaluate(sure, y, metrics=["ece", "accuracy"], random_state=0)
+    >>> print(verdict(result).statements[0].text)
+    Its probabilities cannot be taken at face value: it is over-confident.
+    """
+    evidence = Evidence(evaluation)
+    if hasattr(evaluation.prediction, "membership"):
+        findings = set_findings(evidence)
+    elif hasattr(evaluation.prediction, "classes"):
+        findings = class_findings(evidence)
+    else:
+        findings = number_findings(evidence)
+    if evidence.samples < 2:
+        return Verdict((_summary(evidence, findings),))
+    findings += warning_findings(evidence) + group_findings(evidence) + source_findings(evidence)
+    if not evidence.measured:
+        findings = [_only_described(finding) for finding in findings]
+    return Verdict((_summary(evidence, findings), *(f.statement for f in findings)))
+
+
+def _only_described(finding: Finding) -> Finding:
+    """Without intervals nothing is good or bad; what is missing stays missing."""
+    level: Level = "unsure" if finding.statement.level == "unsure" else "info"
+    statement = Statement(level, finding.statement.text, finding.statement.rows)
+    return Finding(finding.topic, finding.state, statement, finding.names)
+
+
+_CALIBRATION = {
+    "right": "Its probabilities can be taken at face value",
+    "nearly": "Its probabilities can nearly be taken at face value",
+    "over": "Its probabilities cannot be taken at face value: it is over-confident",
+    "under": "Its probabilities cannot be taken at face value: it is under-confident",
+    "both": "Its probabilities cannot be taken at face value: some are too high, some too low",
+    "off": "Its probabilities cannot be taken at face value",
+    "somewhat": "Its probabilities are not quite right, but may be nearly so",
+    "unsure": "There are too few samples to say whether its probabilities can be taken at face "
+    "value",
+}
+_COVERAGE = {
+    "right": "Its intervals hold what they promise",
+    "nearly": "Its intervals nearly hold what they promise",
+    "narrow": "Its intervals are too narrow: it is over-confident",
+    "wide": "Its intervals are too wide: it is under-confident",
+    "mixed": "Its intervals are wrong, some too narrow and some too wide",
+    "unsure": "There are too few samples to say whether its intervals hold what they promise",
+    "zeros": "Some of its uncertainties are 0, so whether its intervals hold what they promise was "
+    "not measured",
+    "none": "It gives numbers without an uncertainty, so nothing says how far to trust each",
+}
+_SETS = {
+    "right": "Its sets of classes hold the true one as often as promised",
+    "nearly": "Its sets of classes hold the true one nearly as often as promised",
+    "narrow": "Its sets of classes hold the true one less often than promised",
+    "wide": "Its sets of classes hold the true one more often than promised",
+    "unsure": "There are too few samples to say whether its sets of classes hold what they promise",
+}
+_UNDEFINED = "How far it can be trusted is unknown, as too few resamples gave a number"
+_UNRELIABLE = ("group calibration", "group coverage")
+_SUMMARIES = {"calibration": _CALIBRATION, "coverage": _COVERAGE, "sets": _SETS}
+
+
+def _summary(evidence: Evidence, findings: list[Finding]) -> Statement:
+    main = [f for f in findings if f.topic in _SUMMARIES]
+    if evidence.samples < 2:
+        return Statement("unsure", "One sample says nothing of how far a model can be trusted.")
+    if not evidence.measured:
+        text = "How sure the numbers are was not measured, so nothing is claimed of them."
+        return Statement("unsure", text, tuple(r for f in main for r in f.statement.rows))
+    if not main:
+        text = "Nothing was measured that says whether its uncertainty can be taken at face value."
+        return Statement("unsure", text)
+    parts = [_main(finding, len(main) > 1) for finding in main]
+    text = "; ".join([parts[0], *(part[0].lower() + part[1:] for part in parts[1:])])
+    level = _worst([_summary_level(finding) for finding in main])
+    bad = _names(findings, *_UNRELIABLE)
+    if bad:
+        text += {
+            "good": f", but not for {bad}",
+            "unsure": f"; for {bad} they are not to be relied on",
+            "bad": f"; they are furthest off for {bad}",
+        }[level]
+        level = "bad"
+    less = _names(findings, "group accuracy")
+    if less:
+        text += "; it is right less often " + ("there" if less == bad else f"for {less}")
+    used = [f for f in findings if f in main or f.topic in (*_UNRELIABLE, "group accuracy")]
+    rows = unique_rows([row for finding in used for row in finding.statement.rows])
+    return Statement(level, f"{text}.", rows)
+
+
+def _main(finding: Finding, several: bool) -> str:
+    text = _SUMMARIES[finding.topic].get(finding.state, _UNDEFINED)
+    if several and finding.names:
+        return f"For {listed(finding.names)}, {text[0].lower()}{text[1:]}"
+    return text
+
+
+def _summary_level(finding: Finding) -> Level:
+    if finding.topic == "sets" and finding.state == "wide":
+        return "good"
+    if finding.state in ("none", "zeros", "unmeasured"):
+        return "unsure"
+    return LEVELS.get(finding.state, "bad")
+
+
+def _worst(levels: list[Level]) -> Level:
+    for level in ("bad", "unsure"):
+        if level in levels:
+            return level
+    return "good"
+
+
+def _names(findings: list[Finding], *topics: str) -> str:
+    """Return the groups that findings name, each once."""
+    names = dict.fromkeys(name for f in findings if f.topic in topics for name in f.names)
+    return listed(names) if names else ""

@@ -1,0 +1,140 @@
+"""The samples that a person should look at."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .._validation import FloatArray
+from ..evaluation import Evaluation
+from ..evaluation._questions import _central_coverages
+from ..metrics._inputs import count
+from ..predictions import Interval, Quantiles
+from ._available import checked
+from ._samples import Samples, probabilities
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One sample, by name.
+
+    Attributes
+    ----------
+    id : str
+    truth, predicted : str or float
+        Class labels as text, or numbers.
+    uncertainty, error : float
+    """
+
+    id: str
+    truth: str | float
+    predicted: str | float
+    uncertainty: float
+    error: float
+
+
+@dataclass(frozen=True, eq=False)
+class Extremes:
+    """What `extremes` returns.
+
+    Attributes
+    ----------
+    most_uncertain : list of Sample
+        The largest uncertainties, the largest first.
+    most_confidently_wrong : list of Sample
+        Wrong classes with the smallest uncertainty; numbers with the largest error for their
+        uncertainty.
+    """
+
+    most_uncertain: list[Sample]
+    most_confidently_wrong: list[Sample]
+
+    def to_frame(self) -> Any:
+        """Return one row for each sample; ``list`` says which of the two it is from."""
+        import pandas as pd
+
+        return pd.DataFrame(
+            [
+                {"list": name, **vars(sample)}
+                for name in ("most_uncertain", "most_confidently_wrong")
+                for sample in getattr(self, name)
+            ]
+        )
+
+
+def extremes(evaluation: Evaluation, number: int = 20, target: Any = None) -> Extremes:
+    """Return the most uncertain samples, and those that are wrong although they look certain.
+
+    Parameters
+    ----------
+    evaluation : Evaluation
+        Of a prediction with an uncertainty.
+    number : int, default=20
+        The most samples in each list.
+    target : str, optional
+        The target, where there are several; by default the first.
+
+    Returns
+    -------
+    Extremes
+
+    Examples
+    --------
+    >>> import caveat
+    >>> from caveat.figures import extremes
+    >>> prediction = caveat.Categorical.from_binary([0.1, 0.5, 0.99], classes=["no", "yes"])
+    >>> result = caveat.evaluate(prediction, ["no", "no", "no"], ids=["a", "b", "c"], resamples=0)
+    >>> found = extremes(result, 1)
+    >>> found.most_uncertain[0].id, found.most_confidently_wrong[0].predicted
+    ('b', 'yes')
+    """
+    number = count(number, "number")
+    found = checked("extremes", evaluation, target)
+    counted = np.flatnonzero(found.counted)
+    uncertain = _largest(found.uncertainty, counted, number)
+    if found.classes:
+        wrong = _largest(-found.uncertainty, counted[found.error[counted] > 0], number)
+    else:
+        erring = counted[found.error[counted] > 0]
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):  # 0 / 0 does not err
+            wrong = _largest(found.error / found.uncertainty, erring, number)
+    return Extremes(_named(evaluation, found, uncertain), _named(evaluation, found, wrong))
+
+
+def _largest(values: FloatArray, rows: np.ndarray, number: int) -> np.ndarray:
+    """Return those of the rows with the largest values, the largest first; of equals the first."""
+    chosen = values[rows]
+    if len(rows) > number:
+        limit = np.partition(chosen, len(rows) - number)[len(rows) - number]
+        above, at = np.flatnonzero(chosen > limit), np.flatnonzero(chosen == limit)
+        places = np.sort(np.r_[above, at[: number - len(above)]])
+        rows, chosen = rows[places], chosen[places]
+    return rows[np.argsort(-chosen, kind="stable")]
+
+
+def _named(evaluation: Evaluation, found: Samples, rows: np.ndarray) -> list[Sample]:
+    if not len(rows):
+        return []
+    truth, predicted = _said(evaluation, found, rows)
+    return [
+        Sample(
+            str(evaluation.ids[row]), t, p, float(found.uncertainty[row]), float(found.error[row])
+        )
+        for row, t, p in zip(rows, truth, predicted, strict=True)
+    ]
+
+
+def _said(evaluation: Evaluation, found: Samples, rows: np.ndarray) -> tuple[list[Any], list[Any]]:
+    """Return what is true of some rows, and what was predicted."""
+    prediction = evaluation.prediction
+    if found.classes:
+        labels = [str(label) for label in prediction.classes.tolist()]
+        codes = probabilities(evaluation)[rows].argmax(axis=1)
+        return [labels[code] for code in found.truth[rows]], [labels[code] for code in codes]
+    part = prediction.take(rows)
+    if isinstance(part, Interval):
+        part = part.to_gaussian()
+    elif isinstance(part, Quantiles):
+        part = part.to_gaussian(_central_coverages(part.levels)[-1])
+    mean = part.moments()[0][:, found.position]
+    return found.truth[rows].tolist(), mean.tolist()

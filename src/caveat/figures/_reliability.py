@@ -1,0 +1,258 @@
+"""Reliability diagrams: what classes were said to be, and what they were."""
+
+from dataclasses import dataclass
+from math import log
+from typing import ClassVar
+
+import numpy as np
+
+from .._blocks import row_blocks
+from .._validation import FloatArray
+from ..evaluation import Evaluation
+from ..metrics._core.equal_width import bin_of
+from ..metrics._inputs import option
+from ..metrics.classification.variation import _entropy, _places
+from ._available import checked
+from ._bands import Limits, Spread, effective_size, share_limits, spread_of, stacked
+from ._figure import Figure, headline
+from ._samples import Samples, probabilities
+
+KINDS = ("confidence", "entropy", "variation")
+BINS = 15
+"""As many as the metrics cut."""
+
+CELLS = 60
+_DRAWS = 1000
+
+_WORDS = {
+    "confidence": (
+        "expected_calibration_error",
+        "Reliability of the confidence",
+        "probability of the predicted class",
+        "share that was right",
+    ),
+    "entropy": (
+        "uncertainty_calibration_error",
+        "Entropy against errors",
+        "predicted entropy (1 is the largest)",
+        "share that was wrong",
+    ),
+    "variation": (
+        "variation_calibration_error",
+        "Reliability of the entropy",
+        "predicted entropy (1 is the largest)",
+        "entropy of what happened",
+    ),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Reliability(Figure):
+    """What `reliability` returns.
+
+    Attributes
+    ----------
+    kind : {"confidence", "entropy", "variation"}
+    predicted, observed : ndarrays of shape (bins,)
+        Means over each bin that holds samples: on the diagonal if they are calibrated.
+    low, high : ndarrays of shape (bins,)
+        Confidence limits of ``observed``, bin by bin.
+    weight : ndarray of shape (bins,)
+        Samples in the bin, or the sum of their weights.
+    density : ndarray of shape (cells,)
+        The share of all samples in each cell of the axis.
+    edges : ndarray of shape (cells + 1,)
+        Where the cells begin and end; the last is the end of the axis.
+    metric : str
+        The number that sums the distances from the diagonal up.
+    value : float
+    interval : pair of float
+        As in the table; NaN where the metric was not asked.
+    title, x_label, y_label : str
+    confidence : float
+    """
+
+    kind: str
+    predicted: FloatArray
+    observed: FloatArray
+    low: FloatArray
+    high: FloatArray
+    weight: FloatArray
+    density: FloatArray
+    edges: FloatArray
+    metric: str
+    value: float
+    interval: tuple[float, float]
+
+    _columns: ClassVar[tuple[str, ...]] = ("predicted", "observed", "low", "high", "weight")
+
+
+def reliability(evaluation: Evaluation, kind: str = "confidence") -> Reliability:
+    """Return what was predicted and what was observed in bins of predicted uncertainty.
+
+    Parameters
+    ----------
+    evaluation : Evaluation
+        Of class probabilities.
+    kind : {"confidence", "entropy", "variation"}, default="confidence"
+        The probability of the predicted class against the share that was right; the entropy of the
+        prediction against the share that was wrong (with two classes the entropy is halved); or the
+        entropy of the prediction against that of what happened.
+
+    Returns
+    -------
+    Reliability
+        With Wilson's limits at the effective sample size for shares. The entropy of what happened
+        has limits from 1,000 draws of the frequencies in the bin (Dirichlet, at the effective
+        counts, with one sample more spread evenly): the percentiles of their entropies, these
+        mirrored at the observed one, or the largest bias there can be above it, whichever reaches
+        furthest, since observed entropies are too low in small bins.
+
+    Examples
+    --------
+    >>> import caveat, numpy as np
+    >>> from caveat.figures import reliability
+    >>> prediction = caveat.Categorical.from_binary([0.1, 0.1, 0.9, 0.9])
+    >>> figure = reliability(caveat.evaluate(prediction, [0, 1, 1, 1], resamples=0))
+    >>> figure.predicted, figure.observed
+    (array([0.9]), array([0.75]))
+    """
+    option(kind, "kind", KINDS)
+    found = checked("reliability", evaluation)
+    p = probabilities(evaluation)
+    if kind == "confidence":
+        position, observed = _confidence(p, found.truth)
+    else:
+        position = _entropies(p)
+        observed = 1 - _confidence(p, found.truth)[1] if kind == "entropy" else position
+    scale = 0.5 if kind == "entropy" and p.shape[1] == 2 else 1.0
+    bins = _rows_of_bins(position, found)
+    if kind == "variation":
+        spread, limits = _variation(p, found, bins, evaluation.confidence)
+    else:
+        spread = _spread(observed, found, bins)
+        limits = share_limits(spread, evaluation.confidence)
+    predicted = scale * _spread(position, found, bins).mean
+    density = np.bincount(bin_of(position, CELLS), found.weight, CELLS)
+    metric, title, x_label, y_label = _WORDS[kind]
+    number = headline(evaluation, metric)
+    return Reliability(
+        title=title,
+        x_label=x_label if scale == 1 else "half of the predicted entropy",
+        y_label=y_label,
+        confidence=evaluation.confidence,
+        kind=kind,
+        predicted=predicted,
+        observed=spread.mean,
+        low=limits[0],
+        high=limits[1],
+        weight=spread.mass,
+        density=density / density.sum(),
+        edges=scale * np.linspace(0, 1, CELLS + 1),
+        metric=metric,
+        value=number.value,
+        interval=number.interval,
+    )
+
+
+def _confidence(p: FloatArray, truth: np.ndarray) -> tuple[FloatArray, FloatArray]:
+    """Return the largest probability of each sample, and 1 where it is of the true class."""
+    top, right = np.empty(len(p)), np.empty(len(p))
+    for rows in row_blocks(len(p), p.shape[1]):
+        label = p[rows].argmax(axis=1)
+        top[rows] = np.take_along_axis(p[rows], label[:, None], axis=1)[:, 0]
+        right[rows] = label == truth[rows]
+    return top, right
+
+
+def _entropies(p: FloatArray) -> FloatArray:
+    return np.concatenate([_entropy(p[rows]) for rows in row_blocks(len(p), p.shape[1])])
+
+
+def _rows_of_bins(position: FloatArray, found: Samples) -> list[np.ndarray]:
+    """Return the rows of each bin that holds weight; those without weight are left out."""
+    index = bin_of(position, BINS).astype(np.uint8)
+    order = np.argsort(index, kind="stable")
+    order = order[found.counted[order]]
+    ends = np.searchsorted(index[order], np.arange(BINS), side="right")
+    return [rows for rows in np.split(order, ends[:-1]) if len(rows)]
+
+
+def _spread(values: FloatArray, found: Samples, bins: list[np.ndarray]) -> Spread:
+    parts = (
+        spread_of(
+            values[rows],
+            None if found.weight is None else found.weight[rows],
+            None if found.cluster is None else found.cluster[rows],
+        )
+        for rows in bins
+    )
+    return stacked(parts, clustered=found.cluster is not None)
+
+
+def _variation(
+    p: FloatArray, found: Samples, bins: list[np.ndarray], confidence: float
+) -> tuple[Spread, Limits]:
+    """Return the entropies of the ranks in each bin, and limits.
+
+    The entropy is the mean of -log q over the ranks of the samples, and by the delta method its
+    variance is that of this mean. That gives the effective size, at which ranks are drawn.
+    """
+    classes = p.shape[1]
+    surprise, frequencies = np.zeros(len(p)), np.empty((len(bins), classes))
+    for i, rows in enumerate(bins):
+        weight = np.ones(len(rows)) if found.weight is None else found.weight[rows]
+        better, equal = _ranks(p, found.truth, rows)
+        frequencies[i] = _rank_shares(better, equal, weight, classes)
+        # A tie stands on several ranks at once: the mean over them, by differences of sums.
+        logs = np.log(np.maximum(frequencies[i], np.finfo(np.float64).tiny)) / -log(classes)
+        sums = np.r_[0.0, np.cumsum(np.where(frequencies[i] > 0, logs, 0.0))]
+        surprise[rows] = (sums[better + equal] - sums[better]) / equal
+    spread = _spread(surprise, found, bins)
+    size = effective_size(_variance_of_one(frequencies), spread, confidence)
+    return spread, _drawn_limits(frequencies, size, confidence)
+
+
+def _ranks(p: FloatArray, truth: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    better, equal = np.empty((2, len(rows)), dtype=np.intp)
+    for block in row_blocks(len(rows), p.shape[1]):
+        better[block], equal[block] = _places(p[rows[block]], truth[rows[block]])
+    return better, equal
+
+
+def _rank_shares(
+    better: np.ndarray, equal: np.ndarray, weight: FloatArray, classes: int
+) -> FloatArray:
+    """Return how much of the weight is on each rank, ties in equal parts."""
+    share = weight / equal
+    steps = np.bincount(better, share, classes + 1) - np.bincount(
+        better + equal, share, classes + 1
+    )
+    # Sums of steps up and down leave rounding where nothing is.
+    found = np.cumsum(steps[:classes])
+    found[found < 1e-12 * weight.sum()] = 0.0
+    return found / found.sum()
+
+
+def _variance_of_one(frequencies: FloatArray) -> FloatArray:
+    """Return the variance of -log q, in units of log K, over the ranks of each bin."""
+    tiny = np.finfo(np.float64).tiny
+    logs = np.log(np.maximum(frequencies, tiny)) / log(frequencies.shape[1])
+    mean = (frequencies * logs).sum(axis=1)
+    return np.maximum((frequencies * logs**2).sum(axis=1) - mean**2, 0.0)
+
+
+def _drawn_limits(frequencies: FloatArray, size: FloatArray, confidence: float) -> Limits:
+    rng = np.random.default_rng(0)
+    ends = [(1 - confidence) / 2, (1 + confidence) / 2]
+    observed = _entropy(frequencies)
+    low, high = np.empty((2, len(size)))
+    for i, counts in enumerate(frequencies * size[:, None] + 1 / frequencies.shape[1]):
+        drawn = rng.standard_gamma(counts, (_DRAWS, len(counts)))
+        drawn /= drawn.sum(axis=1, keepdims=True)
+        lower, upper = np.quantile(_entropy(drawn), ends)
+        low[i] = min(lower, 2 * observed[i] - upper, observed[i])
+        # What ranks that were not seen may add: Paninski's bound of the bias.
+        unseen = np.log1p((len(counts) - 1) / size[i]) / log(len(counts))
+        high[i] = max(upper, 2 * observed[i] - lower, observed[i] + unseen)
+    return np.maximum(low, 0.0), np.minimum(high, 1.0)

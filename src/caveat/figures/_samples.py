@@ -1,0 +1,139 @@
+"""The samples behind a figure: one target of an evaluation, and the probabilities of classes."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._validation import FloatArray, shorten
+from ..evaluation import Evaluation
+from ..exceptions import OptionError
+from ..predictions import Categorical, GaussianLogits, ProbabilityInterval
+
+DISTRIBUTIONS = (Categorical, GaussianLogits, ProbabilityInterval)
+"""The predictions that give every class a probability."""
+
+Codes = NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class Samples:
+    """One target of an evaluation.
+
+    Attributes
+    ----------
+    position : int
+        Which of the targets.
+    target : str
+        Its name, as in the table; empty for classes.
+    truth, error, uncertainty : ndarrays of shape (samples,)
+    weight : ndarray of shape (samples,) or None
+    labels : ndarray of shape (samples,) or None
+        Which cluster each sample is in.
+    classes : bool
+        Whether classes were predicted, and the error is 0 or 1.
+    """
+
+    position: int
+    target: str
+    truth: np.ndarray
+    error: FloatArray
+    uncertainty: FloatArray
+    weight: FloatArray | None
+    labels: np.ndarray | None
+    classes: bool
+
+    @cached_property
+    def cluster(self) -> Codes | None:
+        """The clusters as numbers 0, 1, ..."""
+        if self.labels is None:
+            return None
+        import pandas as pd
+
+        return pd.factorize(self.labels, use_na_sentinel=False)[0]
+
+    @property
+    def has_uncertainty(self) -> bool:
+        """Whether every sample has an uncertainty."""
+        return not np.isnan(self.uncertainty).any()
+
+    @property
+    def ranks(self) -> FloatArray:
+        """Finite numbers in the order of the uncertainties: for infinity the largest there is."""
+        return np.minimum(self.uncertainty, np.finfo(np.float64).max)
+
+    @property
+    def uncertainty_label(self) -> str:
+        """Words for the uncertainty."""
+        return f"uncertainty ({'entropy, nats' if self.classes else 'standard deviation'})"
+
+    @property
+    def error_label(self) -> str:
+        """Words for the mean of the errors."""
+        return "share that is wrong" if self.classes else "mean absolute error"
+
+    @property
+    def counted(self) -> NDArray[np.bool_]:
+        """Which samples have a weight above 0."""
+        return np.ones(len(self.error), bool) if self.weight is None else self.weight > 0
+
+
+def samples(evaluation: Evaluation, target: Any = None) -> Samples:
+    """Return the samples of one target; None is the only one, or the first."""
+    position, name = _target(evaluation, target)
+    return Samples(
+        position=position,
+        target=name,
+        truth=evaluation.truth[:, position],
+        error=evaluation.error[:, position],
+        uncertainty=evaluation.uncertainty[:, position],
+        weight=evaluation.sample_weight,
+        labels=evaluation.cluster,
+        classes=hasattr(evaluation.prediction, "classes"),
+    )
+
+
+def _target(evaluation: Evaluation, target: Any) -> tuple[int, str]:
+    if not hasattr(evaluation.prediction, "targets"):
+        if target is not None:
+            raise OptionError(f"target is for regression; classes were predicted, got {target!r}")
+        return 0, ""
+    names = [str(name) for name in evaluation.prediction.targets.tolist()]
+    if target is None:
+        return 0, names[0]
+    if str(target) not in names:
+        known = shorten(evaluation.prediction.targets)
+        raise OptionError(f"unknown target {target!r}; the targets are {known}")
+    return names.index(str(target)), str(target)
+
+
+def of_target(evaluation: Evaluation, found: Samples) -> str:
+    """Words that name the target where there are several."""
+    return f" of {found.target}" if evaluation.error.shape[1] > 1 else ""
+
+
+def probabilities(evaluation: Evaluation) -> FloatArray:
+    """Return the probability of every class, (samples, classes), as the table's metrics saw it."""
+    prediction = evaluation.prediction
+    if isinstance(prediction, GaussianLogits):
+        # The draws of the evaluation, which its curves hold; others would not match the table.
+        for curve in getattr(evaluation.curves, "_asked", {}).values():
+            if "probabilities" in curve.keywords:
+                return curve.keywords["probabilities"]
+        return prediction.sample(random_state=0).mean
+    if isinstance(prediction, ProbabilityInterval):
+        return prediction.to_categorical().mean
+    return prediction.mean
+
+
+def split_parts(evaluation: Evaluation, found: Samples) -> tuple[FloatArray, FloatArray] | None:
+    """Return the aleatoric and the epistemic part; None if there are not both."""
+    if evaluation.decomposition is None:
+        return None
+    aleatoric, epistemic = (
+        part if part.ndim == 1 else part[:, found.position]
+        for part in (evaluation.decomposition.aleatoric, evaluation.decomposition.epistemic)
+    )
+    return (aleatoric, epistemic) if aleatoric.any() and epistemic.any() else None

@@ -1,0 +1,125 @@
+"""What a file says of its samples beside the prediction: target, groups, ids, weights, clusters."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..exceptions import InvalidValueError, OptionError
+from ._columns import group as as_group
+from ._columns import identifiers, numbers
+from ._patterns import expand, lay_out, listed
+from ._recognise import Choice
+
+
+@dataclass(frozen=True)
+class Attributes:
+    """The columns of each attribute."""
+
+    target: tuple[str, ...]
+    group: tuple[str, ...]
+    id: str | None
+    weight: str | None
+    cluster: str | None
+    named_id: bool
+    """Whether the user named the id; a recognised one that is of no use is left aside."""
+
+    @property
+    def names(self) -> list[str]:
+        """The columns to read."""
+        return [*self.target, *self.group, *filter(None, (self.id, self.weight, self.cluster))]
+
+    def text(self, labels: bool) -> list[str]:
+        """The columns to keep as they are written: 007 is not 7 in a name."""
+        names = {*filter(None, (self.id, self.cluster)), *(self.target if labels else ())}
+        return sorted(names - set(self.group) - {self.weight})
+
+    def read(self, columns: dict[str, Any], said: list[str]) -> dict[str, Any]:
+        """Return groups, ids, sample_weight and cluster, and say what they were taken from."""
+        import pandas as pd
+
+        if self.target:
+            said.append(f"{listed(self.target)}: target")
+        groups = None
+        if self.group:
+            groups = pd.DataFrame({name: as_group(columns[name], name) for name in self.group})
+            said.append(f"{listed(self.group)}: group")
+        weight = None
+        if self.weight:
+            weight = numbers(columns[self.weight], self.weight).astype(np.float64, copy=False)
+            said.append(f"{self.weight!r}: weight of each sample")
+        cluster = None
+        if self.cluster:
+            cluster = identifiers(columns[self.cluster], self.cluster)
+            said.append(f"{self.cluster!r}: cluster of each sample")
+        return {
+            "groups": groups,
+            "ids": self._ids(columns, said),
+            "sample_weight": weight,
+            "cluster": cluster,
+        }
+
+    def _ids(self, columns: dict[str, Any], said: list[str]) -> Any:
+        if not self.id:
+            return None
+        try:
+            ids = identifiers(columns[self.id], self.id)
+            if len(np.unique(ids)) < len(ids):
+                raise InvalidValueError(f"--id: column {self.id!r} does not tell all samples apart")
+        except InvalidValueError:
+            if self.named_id:
+                raise
+            said.append(f"{self.id!r}: not used as id, for it does not tell all samples apart")
+            return None
+        said.append(f"{self.id!r}: id")
+        return ids
+
+
+def find_attributes(
+    choice: Choice, names: Sequence[str], targets: Sequence[str], named_id: bool
+) -> Attributes:
+    """Find the columns that are named; the targets in the order of the prediction's."""
+    group = [
+        column
+        for pattern in choice.group
+        for column, _ in expand(pattern, names, ("class",), "--group")
+    ]
+    for option in ("id", "weight", "cluster"):
+        if getattr(choice, option) is not None:
+            expand(getattr(choice, option), names, (option,), f"--{option}", exact=True)
+    return Attributes(
+        target=_targets(choice.target, names, targets),
+        group=tuple(dict.fromkeys(group)),
+        id=choice.id,
+        weight=choice.weight,
+        cluster=choice.cluster,
+        named_id=named_id,
+    )
+
+
+def _targets(wanted: Any, names: Sequence[str], targets: Sequence[str]) -> tuple[str, ...]:
+    known = [target for target in targets if target]
+    if wanted is None:
+        return _by_name(names, known)
+    layout = lay_out(wanted, names, ("target",), "--target")
+    if len(layout.names) == 1:
+        return layout.names
+    if len(layout.names) != len(targets):
+        raise OptionError(
+            f"--target names {len(layout.names)} columns ({listed(layout.names)}), but the "
+            f"prediction has {len(targets)} target{'s' * (len(targets) > 1)}"
+        )
+    by_label = {key[0]: column for key, column in layout.columns.items()}
+    if set(by_label) == set(known):
+        return tuple(by_label[target] for target in known)
+    return layout.names
+
+
+def _by_name(names: Sequence[str], targets: Sequence[str]) -> tuple[str, ...]:
+    """``price`` or ``y_price`` for the target ``price``; all of them or none."""
+    found = []
+    for target in targets:
+        spelled = [target, *(f"{start}_{target}" for start in ("y", "target", "true", "y_true"))]
+        found += [name for name in spelled if name in names][:1]
+    return tuple(found) if len(found) == len(targets) else ()

@@ -1,0 +1,342 @@
+"""From columns to a prediction of the right type, and the words for what was done."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._validation import shorten
+from ..exceptions import InvalidValueError, LabelError, OptionError, ShapeError
+from ..predictions import Categorical, Gaussian, Interval, Quantiles
+from ..predictions.categorical import softmax
+from ._columns import Labels, numbers, whole
+from ._patterns import Layout, lay_out, listed
+from ._recognise import Choice
+
+_AXES = {
+    "probability": ("class", "member"),
+    "logit": ("class", "member"),
+    "quantile": ("level", "target", "member"),
+    **dict.fromkeys(("mean", "variance", "std", "lower", "upper"), ("target", "member")),
+}
+_UNLIKE_PROBABILITIES = (
+    "--normalise divides each row by its sum, as rounded numbers need; name logits with --logit"
+)
+_CROSSING = "quantiles must be finite and not cross; --sort-quantiles sorts those of each sample"
+
+
+@contextmanager
+def advice(words: str) -> Iterator[None]:
+    """Say what to do in the words of someone who has a file, not arrays."""
+    try:
+        yield
+    except InvalidValueError as error:
+        raise InvalidValueError(f"{str(error).partition(';')[0]}; {words}") from error
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What will be read: the columns of each part of the prediction, arranged."""
+
+    kind: str
+    layouts: dict[str, Layout]
+    levels: str | None = None
+    """The array of levels, where quantiles come in one array."""
+
+    @property
+    def names(self) -> list[str]:
+        """The columns to read."""
+        found = [name for layout in self.layouts.values() for name in layout.names]
+        return [*found, *([self.levels] if self.levels else [])]
+
+    @property
+    def is_classification(self) -> bool:
+        """Whether the target holds labels."""
+        return self.kind in ("probability", "logit")
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """The names of the targets, if the columns tell them."""
+        return next(iter(self.layouts.values())).labels.get("target", ("",))
+
+
+@dataclass
+class Build:
+    """What the building of a prediction needs beside its columns, and what it says of them."""
+
+    classes: Sequence[Any] | None = None
+    positive: Any = None
+    coverage: float | None = None
+    normalise: bool = False
+    sort: bool = False
+    truth: Labels | None = None
+    target: str = ""
+    columns: dict[str, Any] = field(default_factory=dict)
+    said: list[str] = field(default_factory=list)
+
+    def numbers(self, name: str) -> NDArray[Any]:
+        """Return a column as numbers."""
+        return numbers(self.columns[name], name)
+
+
+def plan(choice: Choice, names: Sequence[str]) -> Plan:
+    """Find the columns of the prediction that is named."""
+    kinds = choice.kinds
+    if len(kinds) != 1:
+        raise OptionError(f"name one kind of prediction; got {' and '.join(kinds) or 'none'}")
+    kind = kinds[0]
+    parts = {"mean": ("mean", "variance", "std"), "interval": ("lower", "upper")}.get(kind, (kind,))
+    wanted = {part: getattr(choice, part) for part in parts if getattr(choice, part) is not None}
+    if kind == "mean" and "mean" not in wanted:
+        raise OptionError(f"--{next(iter(wanted))} needs the columns of the means: add --mean")
+    if kind == "mean" and len(wanted) == 3:
+        raise OptionError("name either the variance or the std (standard deviation), not both")
+    if kind == "interval" and len(wanted) < 2:
+        raise OptionError("an interval needs both ends: --lower and --upper")
+    if kind == "quantile" and wanted[kind] in names and not str(wanted[kind])[-1].isdecimal():
+        if "levels" not in names:
+            raise OptionError(
+                f"--quantile: {wanted[kind]!r} does not end in its level, as q0.05 does, and there "
+                "is no array of levels"
+            )
+        layout = Layout(("target",), {("",): wanted[kind]}, {"target": ("",)})
+        return Plan(kind, {kind: layout}, levels="levels")
+    layouts = {
+        part: lay_out(pattern, names, _AXES[part], f"--{part}") for part, pattern in wanted.items()
+    }
+    first, *others = layouts.values()
+    for part, other in zip(list(layouts)[1:], others, strict=True):
+        if other.labels != first.labels:
+            raise OptionError(
+                f"--{part} has the columns {listed(other.names)}, which do not go with "
+                f"{listed(first.names)}: the same targets and members are needed"
+            )
+    return Plan(kind, layouts)
+
+
+def build(made: Plan, columns: dict[str, Any], given: Build) -> tuple[Any, Any]:
+    """Return the prediction, and the labels of the truth where there are classes."""
+    given.columns = columns
+    if made.is_classification:
+        return _classes(made, given)
+    makers = {"mean": _gaussian, "quantile": _quantiles, "interval": _interval}
+    return makers[made.kind](made, given), None
+
+
+def _stack(layout: Layout, given: Build) -> NDArray[Any]:
+    """Return (members, rows, labels) from columns, or the array that one name holds."""
+    names = layout.names
+    if len(names) == 1:
+        only = given.numbers(names[0])
+        return only if only.ndim > 1 else only[None, :, None]
+    first = given.numbers(names[0])
+    if first.ndim > 1:
+        raise ShapeError(f"{names[0]!r} is an array already and cannot be one of several columns")
+    shape = [len(layout.labels[axis]) for axis in layout.axes]
+    # Rows next to last: (rows, labels) of one member lie together.
+    stacked = np.empty((shape[-1], len(first), *shape[-2::-1]), dtype=first.dtype)
+    for index in np.ndindex(*shape):
+        key = tuple(layout.labels[a][i] for a, i in zip(layout.axes, index, strict=True))
+        column = given.numbers(layout.columns[key])
+        if column.dtype.itemsize > stacked.dtype.itemsize:
+            stacked = stacked.astype(column.dtype)
+        stacked[(index[-1], slice(None), *index[-2::-1])] = column
+    return stacked
+
+
+def _classes(made: Plan, given: Build) -> tuple[Categorical, Any]:
+    layout = made.layouts[made.kind]
+    array = _stack(layout, given)
+    words = "logits" if made.kind == "logit" else "probabilities"
+    if array.ndim == 3 and array.shape[-1] == 1:
+        return _binary(array[..., 0], made, given)
+    labels = [label for label in layout.labels["class"] if label]
+    classes = _class_labels(labels, array.shape[-1], given)
+    given.said.append(
+        f"{listed(layout.names)}: {words} of the classes {shorten(np.array(classes))}"
+        + _members(array)
+    )
+    with advice(_UNLIKE_PROBABILITIES):
+        if made.kind == "logit":
+            prediction = Categorical.from_logits(array, classes=classes)
+        else:
+            prediction = Categorical(array, classes=classes, normalise=given.normalise)
+    return prediction, match(given, prediction.classes)
+
+
+def _members(array: NDArray[Any]) -> str:
+    return f", {len(array)} members" if array.ndim == 3 and len(array) > 1 else ""
+
+
+def _class_labels(labels: Sequence[str], count: int, given: Build) -> list[Any]:
+    """The classes in the order of the columns: from their names, or from the target."""
+    if given.classes is not None and not labels:
+        return list(given.classes)
+    if labels:
+        found = [whole(label) for label in labels]
+        exact = all(isinstance(n, int) and str(n) == s for n, s in zip(found, labels, strict=True))
+        return found if exact else list(labels)
+    values = () if given.truth is None else given.truth.values
+    if all(isinstance(v, int) and 0 <= v < count for v in values):
+        return list(range(count))
+    if len(values) != count:
+        raise LabelError(
+            f"{given.target!r} has {len(values)} different labels, but there are {count} classes "
+            "without names; store their labels in the file, as classes"
+        )
+    given.said.append(f"the classes are the labels of {given.target!r}, in sorted order")
+    return list(values)
+
+
+def _binary(array: NDArray[Any], made: Plan, given: Build) -> tuple[Categorical, Any]:
+    """One column for two classes: the probability, or the logit, of the positive one."""
+    layout = made.layouts[made.kind]
+    classes = _two_classes(next(iter(layout.labels["class"])), given)
+    if made.kind == "logit":
+        array = softmax(np.stack([np.zeros_like(array, dtype=float), array], axis=-1))[..., 1]
+    given.said.append(
+        f"{listed(layout.names)}: {made.kind} of {classes[1]!r}, the other class is {classes[0]!r}"
+        + _members(array[..., None])
+    )
+    with advice("name logits with --logit"):
+        prediction = Categorical.from_binary(array, classes=classes)
+    return prediction, match(given, prediction.classes)
+
+
+def _two_classes(named: str, given: Build) -> tuple[Any, Any]:
+    if given.classes is not None:
+        return given.classes[0], given.classes[1]
+    if given.truth is None:
+        return (0, 1) if given.positive is None else (f"not {given.positive}", given.positive)
+    values = list(given.truth.values)
+    if len(values) > 2:
+        raise LabelError(
+            f"{given.target!r} has {len(values)} labels ({shorten(np.array(values))}), but one "
+            "column of probabilities tells of two; name those of all classes: --probability 'p_*'"
+        )
+    if given.positive is not None:
+        values = _with_positive(values, given)
+    elif len(values) == 1 and set(values) <= {0, 1}:
+        values = [False, True] if isinstance(values[0], bool) else [0, 1]
+    elif len(values) == 1:
+        raise LabelError(
+            f"{given.target!r} is {values[0]!r} in every row; name the class that the probability "
+            "is of with --positive"
+        )
+    else:
+        place = _find(named, values)
+        if place is None:
+            given.said.append(
+                f"{values[1]!r} is taken for the positive class: the second label in sorted order "
+                "(--positive changes it)"
+            )
+        else:
+            values = [values[1 - place], values[place]]
+    return values[0], values[1]
+
+
+def _with_positive(values: list[Any], given: Build) -> list[Any]:
+    place = _find(given.positive, values)
+    if place is not None:
+        return [values[1 - place] if len(values) == 2 else _other(values[0]), values[place]]
+    if len(values) == 2:
+        raise LabelError(
+            f"--positive is {given.positive!r}, but the labels of {given.target!r} are "
+            f"{shorten(np.array(values))}"
+        )
+    positive = whole(given.positive) if isinstance(values[0], int) else given.positive
+    if type(positive) is not type(values[0]):
+        return [str(values[0]), str(positive)]
+    return [values[0], positive]
+
+
+def _other(value: Any) -> Any:
+    return {0: 1, 1: 0}.get(value, value + 1) if isinstance(value, int) else f"not {value}"
+
+
+def _find(label: Any, values: Sequence[Any]) -> int | None:
+    """The place of a label among the values, by its text, or by the number it stands for."""
+    for same in (lambda v: str(v) == str(label), lambda v: str(whole(v)) == str(whole(label))):
+        places = [i for i, value in enumerate(values) if same(value)]
+        if len(places) == 1:
+            return places[0]
+    return None
+
+
+def match(given: Build, classes: NDArray[Any]) -> Any:
+    """The true labels, as the classes spell them."""
+    if given.truth is None:
+        return None
+    known = classes.tolist()
+    places = np.zeros(len(given.truth.values), dtype=np.intp)
+    for i, value in enumerate(given.truth.values):
+        place = _find(value, known)
+        if place is None:
+            row = int(np.argmax(given.truth.codes == i)) + 1
+            raise LabelError(
+                f"{given.target!r} is {value!r} in data row {row}, but the classes are "
+                f"{shorten(classes)}"
+            )
+        places[i] = place
+    return classes[places][given.truth.codes]
+
+
+def _named(made: Plan) -> Any:
+    names = [name for name in made.targets if name]
+    return names or None
+
+
+def _gaussian(made: Plan, given: Build) -> Gaussian:
+    arrays = {part: _stack(layout, given) for part, layout in made.layouts.items()}
+    for part, layout in made.layouts.items():
+        given.said.append(f"{listed(layout.names)}: {part}" + _members(arrays[part]))
+    mean = arrays["mean"]
+    if "std" in arrays:
+        with advice("variances and standard deviations are never negative"):
+            return Gaussian.from_std(mean, arrays["std"], targets=_named(made))
+    if "variance" not in arrays and (mean.ndim < 3 or len(mean) == 1):
+        raise OptionError(
+            "a mean needs its uncertainty: name the columns with --variance or --std, or the means "
+            "of several members with --mean 'mean_{member}'"
+        )
+    if "variance" not in arrays:
+        given.said.append("no variance: each member gives a point")
+    with advice("variances and standard deviations are never negative"):
+        return Gaussian(mean, arrays.get("variance", 0.0), targets=_named(made))
+
+
+def _quantiles(made: Plan, given: Build) -> Quantiles:
+    layout = made.layouts["quantile"]
+    if made.levels is not None:
+        levels, values = given.numbers(made.levels), given.numbers(layout.names[0])
+        given.said.append(f"{layout.names[0]!r}: quantiles at {made.levels!r}")
+        with advice(_CROSSING):
+            return Quantiles(levels, values, sort=given.sort)
+    levels = np.array([float(label) for label in layout.labels["level"]])
+    values = _stack(layout, given)  # members, rows, targets, levels
+    if values.ndim == 3:
+        values = values[:, :, None, :]
+    given.said.append(
+        f"{listed(layout.names)}: quantiles at {', '.join(f'{level:g}' for level in levels)}"
+        + _members(values[..., 0])
+    )
+    with advice(_CROSSING):
+        return Quantiles(levels, values, targets=_named(made), sort=given.sort)
+
+
+def _interval(made: Plan, given: Build) -> Interval:
+    if given.coverage is None:
+        raise OptionError(
+            "an interval needs its nominal coverage: add --coverage, for example --coverage 0.9"
+        )
+    ends = []
+    for part, layout in made.layouts.items():
+        array = _stack(layout, given)
+        if array.ndim == 3 and len(array) > 1:
+            raise OptionError(f"--{part}: intervals of several members cannot be put together")
+        ends.append(array[0] if array.ndim == 3 else array)
+        given.said.append(f"{listed(layout.names)}: {part} end at coverage {given.coverage:g}")
+    return Interval(*ends, coverage=given.coverage, targets=_named(made))

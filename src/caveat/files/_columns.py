@@ -1,0 +1,225 @@
+"""One column of a file as numbers, labels, groups or names; every refusal names column and row."""
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..exceptions import InvalidValueError, ShapeError
+
+Label = str | int | float | bool
+
+
+@dataclass(frozen=True)
+class Labels:
+    """The distinct labels of a column, sorted, and which of them each row has."""
+
+    values: tuple[Label, ...]
+    codes: NDArray[np.intp]
+
+
+def numbers(column: Any, name: str) -> NDArray[Any]:
+    """Return a column as floats; a column of lists of one length gets a second axis.
+
+    float32 stays what it is: how far rows of probabilities may be from 1 depends on it.
+    """
+    import pyarrow as pa
+
+    if isinstance(column, np.ndarray):
+        if column.dtype.kind not in "fiu":
+            raise InvalidValueError(f"{name!r} must be numbers; got an array of {column.dtype}")
+        return _no_nan(column, name)
+    column = _plain(column)
+    kind = column.type
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
+        return _lists(column, name)
+    if column.null_count:
+        _refuse_missing(np.asarray(column.is_null()), name, "number")
+    if pa.types.is_decimal(kind):
+        column, kind = column.cast(pa.float64()), pa.float64()
+    if not (pa.types.is_floating(kind) or pa.types.is_integer(kind)):
+        raise _not_numbers(column, name)
+    return _no_nan(column.to_numpy(), name)
+
+
+def labels(column: Any, name: str) -> Labels:
+    """Return the labels of a column: text as it is, whole numbers as such however written."""
+    if isinstance(column, np.ndarray):
+        if column.ndim != 2 or column.shape[1] != 1:
+            raise ShapeError(f"{name!r} must have one label a row; got shape {column.shape}")
+        import pyarrow as pa
+
+        column = pa.chunked_array([pa.array(column[:, 0])])
+    column = _text_checked(_plain(column), name)
+    found = _encoded(column)
+    values = found.dictionary.to_pylist()
+    missing = [v is None or v == "" or (isinstance(v, float) and np.isnan(v)) for v in values]
+    codes = found.indices.to_numpy(zero_copy_only=False)
+    if any(missing) or found.indices.null_count:
+        gone = np.flatnonzero(missing)
+        _refuse_missing(~np.isfinite(codes) | np.isin(codes, gone), name, "label")
+    uniform = _uniform(values)
+    order = sorted(range(len(values)), key=uniform.__getitem__)
+    places = np.empty(len(order), dtype=np.intp)
+    places[order] = np.arange(len(order))
+    return _merged([uniform[i] for i in order], places[codes.astype(np.intp, copy=False)])
+
+
+def group(column: Any, name: str) -> Any:
+    """Return a column as a pandas Series of groups; a missing value stays missing."""
+    import pandas as pd
+    import pyarrow as pa
+
+    column = _one_axis(column, name)
+    kind = column.type
+    if not column.null_count and (pa.types.is_integer(kind) or pa.types.is_boolean(kind)):
+        return pd.Series(column.to_numpy(), name=name)
+    if pa.types.is_floating(kind):
+        return pd.Series(column.to_numpy(), name=name)
+    found = _encoded(_text_checked(column, name))
+    words = [None if v is None or v == "" else str(v) for v in found.dictionary.to_pylist()]
+    codes = np.nan_to_num(found.indices.to_numpy(zero_copy_only=False), nan=len(words))
+    shared = np.array([*words, None], dtype=object)  # one object a value, not one a row
+    return pd.Series(shared[codes.astype(np.intp)], dtype=object, name=name)
+
+
+def identifiers(column: Any, name: str) -> NDArray[Any]:
+    """Return a column as names of samples or of clusters: whole numbers or text."""
+    import pyarrow as pa
+
+    column = _one_axis(column, name)
+    if pa.types.is_integer(column.type) and not column.null_count:
+        return column.to_numpy()
+    values = _text_checked(column, name).to_pylist()
+    missing = np.array([value is None or value == "" for value in values])
+    if missing.any():
+        _refuse_missing(missing, name, "name")
+    return np.array([str(value) for value in values])
+
+
+def whole(value: Label) -> Label:
+    """Return the whole number that a label stands for (1.0, "1", "1.0"), or the label itself."""
+    if isinstance(value, bool):
+        return value
+    try:
+        as_float = float(value)
+    except ValueError:
+        return value
+    # Beyond 2 ** 53 a float does not tell whole numbers apart.
+    return int(as_float) if abs(as_float) < 2**53 and as_float == int(as_float) else value
+
+
+def _merged(values: list[Label], codes: NDArray[np.intp]) -> Labels:
+    """Make numbers of labels that are all whole ("1", "1.0", 1.0), and sort them as numbers."""
+    numbers = [whole(value) for value in values]
+    written = all(
+        isinstance(n, int) and (not isinstance(v, str) or v in (str(n), f"{n}.0"))
+        for n, v in zip(numbers, values, strict=True)
+    )
+    if not written or any(isinstance(value, bool) for value in values):
+        return Labels(tuple(values), codes)
+    distinct, places = np.unique(np.array(numbers, dtype=np.int64), return_inverse=True)
+    return Labels(tuple(int(n) for n in distinct), places.astype(np.intp)[codes])
+
+
+def _uniform(values: list[Any]) -> list[Any]:
+    """Labels that can be sorted and shown: dates become text."""
+    if all(isinstance(v, bool | int | float | str) for v in values):
+        return values
+    return [str(v) for v in values]
+
+
+def _encoded(column: Any) -> Any:
+    """Arrow's dictionary of a column: distinct values, and the place of each row's."""
+    encoded = column.dictionary_encode().unify_dictionaries()
+    return encoded.combine_chunks() if encoded.num_chunks != 1 else encoded.chunk(0)
+
+
+def _plain(column: Any) -> Any:
+    """Undo an encoding as a dictionary (pandas categories)."""
+    import pyarrow as pa
+
+    kind = column.type
+    return column.cast(kind.value_type) if pa.types.is_dictionary(kind) else column
+
+
+def _one_axis(column: Any, name: str) -> Any:
+    if isinstance(column, np.ndarray):
+        raise ShapeError(f"{name!r} must have one value a row; got shape {column.shape}")
+    return _plain(column)
+
+
+def _text_checked(column: Any, name: str) -> Any:
+    import pyarrow as pa
+
+    if pa.types.is_binary(column.type) or pa.types.is_large_binary(column.type):
+        raise InvalidValueError(f"column {name!r} is not UTF-8 text; store it as text")
+    if pa.types.is_nested(column.type):
+        raise ShapeError(f"column {name!r} must have one value a row, not lists or records")
+    return column
+
+
+def _lists(column: Any, name: str) -> NDArray[Any]:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if column.null_count:
+        _refuse_missing(np.asarray(column.is_null()), name, "list")
+    lengths = pc.list_value_length(column).to_numpy()
+    if len(set(lengths[:1])) and (lengths != lengths[0]).any():
+        row = int(np.argmax(lengths != lengths[0]))
+        raise ShapeError(
+            f"column {name!r} must have lists of one length; data row {row + 1} has {lengths[row]} "
+            f"entries, the first has {lengths[0]}"
+        )
+    flat = pc.list_flatten(column)
+    values = numbers(flat if isinstance(flat, pa.ChunkedArray) else pa.chunked_array([flat]), name)
+    return values.reshape(len(column), -1)
+
+
+def _no_nan(array: NDArray[Any], name: str) -> NDArray[Any]:
+    if array.dtype.kind != "f":
+        return array.astype(np.float64)
+    bad = np.isnan(array)
+    if bad.any():
+        axis = {1: 0, 2: 0}.get(array.ndim, 1)  # members come before the rows
+        others = tuple(i for i in range(array.ndim) if i != axis)
+        _refuse_missing(bad.any(axis=others), name, "number")
+    return array
+
+
+def _refuse_missing(bad: NDArray[np.bool_], name: str, what: str) -> None:
+    row, count = int(np.argmax(bad)) + 1, int(np.count_nonzero(bad))
+    raise InvalidValueError(
+        f"column {name!r} has no {what} in data row {row} ({count} of {len(bad)} rows have none); "
+        "remove or fill such rows first"
+    )
+
+
+def _not_numbers(column: Any, name: str) -> InvalidValueError:
+    import pyarrow as pa
+
+    if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
+        return InvalidValueError(f"column {name!r} holds {column.type} values, not numbers")
+    for row, value in enumerate(column.to_pylist(), start=1):
+        if not _is_number(value):
+            advice = ""
+            if re.fullmatch(r"\s*-?\d*,\d+\s*", value):
+                advice = "; for decimal commas add --decimal ','"
+            return InvalidValueError(
+                f"column {name!r} must be numbers; data row {row} holds the text "
+                f"{value[:40]!r}{advice}"
+            )
+    return InvalidValueError(
+        f"column {name!r} holds numbers written as text; store them as numbers"
+    )
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

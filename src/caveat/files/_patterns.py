@@ -1,0 +1,159 @@
+"""Columns by name, by shell pattern (``p_*``) or by pattern with names (``p_{class}_{member}``)."""
+
+import difflib
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from ..exceptions import FileFormatError, OptionError
+
+_PARTS = re.compile(r"(\{[^{}]*\}|\*|\?|\[[^\]]+\])")
+_LEVEL = r"\d*\.?\d+"
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Columns in a grid, such as classes by members.
+
+    Attributes
+    ----------
+    columns : dict
+        The column of each pair of a label (class, target or level) and so on, by axis.
+    labels : dict of str to tuple of str
+        The labels along each axis that the pattern names, in the order of the file; members that
+        are numbered in the order of their numbers.
+    """
+
+    axes: tuple[str, ...]
+    columns: dict[tuple[str, ...], str]
+    labels: dict[str, tuple[str, ...]]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All columns of the grid."""
+        return tuple(self.columns.values())
+
+
+def lay_out(
+    patterns: str | Sequence[str], names: Sequence[str], axes: tuple[str, ...], option: str
+) -> Layout:
+    """Find the columns that are meant and arrange them along the axes; ``*`` is the first axis."""
+    wanted = [patterns] if isinstance(patterns, str) else list(patterns)
+    columns: dict[tuple[str, ...], str] = {}
+    for pattern in wanted:
+        for column, found in expand(pattern, names, axes, option):
+            if pattern == column and len(wanted) > 1 and not found:
+                found = {axes[0]: column}
+            key = tuple(found.get(axis, "") for axis in axes)
+            if key in columns:
+                raise OptionError(
+                    f"{option}: {columns[key]!r} and {column!r} are both taken for "
+                    f"{_words(axes, key) or 'the same'}; name one of them"
+                )
+            columns[key] = column
+    labels = {
+        axis: _ordered(axis, dict.fromkeys(key[i] for key in columns))
+        for i, axis in enumerate(axes)
+    }
+    _check_complete(columns, axes, labels, option)
+    return Layout(axes, columns, labels)
+
+
+def expand(
+    pattern: str, names: Sequence[str], axes: tuple[str, ...], option: str, exact: bool = False
+) -> list[tuple[str, dict[str, str]]]:
+    """Return the columns that a pattern means, each with what its parts stand for."""
+    if pattern in names:
+        return [(pattern, _level(pattern, option) if axes[0] == "level" else {})]
+    if exact or not _PARTS.search(pattern):
+        raise OptionError(f"{option}: there is no column {pattern!r}; {suggestion(pattern, names)}")
+    # Members are numbered as a rule, and then a class may hold the separator itself.
+    for member in (r"\d+", ".+?"):
+        regex = _regex(pattern, axes, option, member)
+        found = [(name, match) for name in names if (match := regex.fullmatch(name))]
+        if found:
+            return [(name, match.groupdict()) for name, match in found]
+    raise OptionError(f"{option}: no column matches {pattern!r}; the columns are {listed(names)}")
+
+
+def _level(name: str, option: str) -> dict[str, str]:
+    match = re.search(f"{_LEVEL}$", name)
+    if match is None:
+        raise OptionError(f"{option}: {name!r} does not end in its level, as q0.05 does")
+    return {"level": match[0]}
+
+
+def _regex(pattern: str, axes: tuple[str, ...], option: str, member: str) -> re.Pattern[str]:
+    shapes = {"class": ".+", "target": ".+", "member": member, "level": _LEVEL}
+    used: set[str] = set()
+    text = ""
+    for part in _PARTS.split(pattern):
+        axis = axes[0] if part == "*" and axes[0] not in used else part[1:-1]
+        if part == "?":
+            text += "."
+        elif part.startswith("[") and part.endswith("]"):
+            text += "[" + part[1:-1].replace("\\", "\\\\").replace("!", "^", 1) + "]"
+        elif part == "*" and axes[0] in used:
+            text += ".*"
+        elif part == "*" or (part.startswith("{") and part.endswith("}")):
+            if axis not in axes or axis in used:
+                known = ", ".join(f"{{{name}}}" for name in axes)
+                raise OptionError(
+                    f"{option}: {part} in {pattern!r} is not understood; the parts are {known}, "
+                    "each once"
+                )
+            used.add(axis)
+            text += f"(?P<{axis}>{shapes[axis]})"
+        else:
+            text += re.escape(part)
+    try:
+        return re.compile(text)
+    except re.error:
+        raise OptionError(f"{option}: {pattern!r} is not a valid pattern") from None
+
+
+def _ordered(axis: str, labels: Iterable[str]) -> tuple[str, ...]:
+    found = list(labels)
+    if axis == "member" and all(label.isdecimal() for label in found):
+        found.sort(key=int)
+    if axis == "level":
+        found.sort(key=float)
+    return tuple(found)
+
+
+def _check_complete(
+    columns: dict[tuple[str, ...], str],
+    axes: tuple[str, ...],
+    labels: dict[str, tuple[str, ...]],
+    option: str,
+) -> None:
+    keys: list[tuple[str, ...]] = [()]
+    for axis in axes:
+        keys = [(*key, label) for key in keys for label in labels[axis]]
+    missing = [key for key in keys if key not in columns]
+    if missing:
+        raise FileFormatError(
+            f"{option}: there is no column for {_words(axes, missing[0])} "
+            f"({len(missing)} of {len(keys)} are missing)"
+        )
+
+
+def _words(axes: tuple[str, ...], key: tuple[str, ...]) -> str:
+    return ", ".join(f"{axis} {label}" for axis, label in zip(axes, key, strict=True) if label)
+
+
+def suggestion(name: str, names: Sequence[str]) -> str:
+    """What may have been meant, or else all there is."""
+    lower = {known.lower(): known for known in names}
+    near = difflib.get_close_matches(name.lower(), list(lower), n=3)
+    if near:
+        return f"did you mean {' or '.join(repr(lower[word]) for word in near)}?"
+    return f"the columns are {listed(names)}"
+
+
+def listed(names: Sequence[str], most: int = 12) -> str:
+    """Names for a message, the middle left out when there are many."""
+    words = [repr(name) for name in names]
+    if len(words) > most:
+        words = [*words[: most - 2], f"... ({len(words) - most + 1} more)", words[-1]]
+    return ", ".join(words) or "none"

@@ -1,0 +1,49 @@
+"""What goes wrong inside a file, in one line that names the file."""
+
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from ..exceptions import CaveatError, FileFormatError
+
+
+@contextmanager
+def about(path: Path) -> Iterator[None]:
+    """Put the name of the file before what is wrong with its columns."""
+    try:
+        yield
+    except CaveatError as error:
+        if str(error).startswith(str(path)):
+            raise
+        raise type(error)(f"{path}: {error}") from error
+
+
+@contextmanager
+def readable(path: Path) -> Iterator[None]:
+    """Turn what goes wrong inside a file into one line that names the file."""
+    import csv
+
+    import pyarrow as pa
+
+    try:
+        with about(path):
+            yield
+    except CaveatError:
+        raise
+    except UnicodeError as error:
+        raise FileFormatError(f"{path} is not UTF-8 text; save it as UTF-8") from error
+    except (
+        OSError,
+        EOFError,
+        ValueError,
+        LookupError,
+        NotImplementedError,
+        csv.Error,
+        pa.ArrowException,
+        zipfile.BadZipFile,
+        zlib.error,
+    ) as error:
+        words = " ".join(str(error).split()) or type(error).__name__
+        raise FileFormatError(f"{path} cannot be read: {words}") from error

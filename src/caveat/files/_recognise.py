@@ -1,0 +1,217 @@
+"""What columns are for, by their common names; never by their values."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+from ..exceptions import FileFormatError
+from ._patterns import listed
+
+_TARGET = (
+    "y", "target", "label", "truth", "y_true", "true", "actual", "outcome", "observed",
+    "ground_truth", "true_label",
+)  # fmt: skip
+_ID = ("id", "sample_id", "uid", "key")
+_WEIGHT = ("weight", "sample_weight", "weights")
+_CLUSTER = ("cluster", "cluster_id")
+_GROUP = ("group", "groups")
+_PREFIXES = {
+    "probability": ("probabilities", "probability", "probs", "proba", "prob", "p"),
+    "logit": ("logits", "logit"),
+    "mean": ("mean", "mu", "prediction", "predicted", "pred", "forecast"),
+    "variance": ("variance", "var"),
+    "std": ("std", "stddev", "stdev", "sigma", "sd"),
+    "lower": ("lower", "lower_bound", "lo"),
+    "upper": ("upper", "upper_bound", "hi"),
+}
+_ALONE = {"probability": ("y_prob", "y_proba"), "mean": ("y_pred", "y_hat", "yhat")}
+_QUANTILE = re.compile(r"(?:(?P<target>.+)_)?q(?:uantile)?_?\d*\.\d+", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Which column is what: names, patterns or nothing."""
+
+    probability: Any = None
+    logit: Any = None
+    mean: Any = None
+    variance: Any = None
+    std: Any = None
+    quantile: Any = None
+    lower: Any = None
+    upper: Any = None
+    target: Any = None
+    group: tuple[str, ...] = ()
+    id: str | None = None
+    weight: str | None = None
+    cluster: str | None = None
+
+    @property
+    def kinds(self) -> list[str]:
+        """The kinds of prediction that are named."""
+        mean = self.mean is not None or self.variance is not None or self.std is not None
+        interval = self.lower is not None or self.upper is not None
+        found = {
+            "probability": self.probability is not None,
+            "logit": self.logit is not None,
+            "mean": mean,
+            "quantile": self.quantile is not None,
+            "interval": interval,
+        }
+        return [kind for kind, named in found.items() if named]
+
+
+def recognise_attributes(choice: Choice, names: Sequence[str]) -> Choice:
+    """Fill in target, id, weight, cluster and group where they were not named."""
+    free = _Free(names, choice)
+    return replace(
+        choice,
+        id=choice.id or free.take(_ID),
+        weight=choice.weight or free.take(_WEIGHT),
+        cluster=choice.cluster or free.take(_CLUSTER),
+        group=choice.group or tuple(filter(None, [free.take(_GROUP)])),
+        target=_target(free) if choice.target is None else choice.target,
+    )
+
+
+def recognise_prediction(choice: Choice, names: Sequence[str], same_file: bool) -> Choice:
+    """Fill in the columns of the prediction where they were not named."""
+    free = _Free(names, choice if same_file else Choice())
+    if not choice.kinds:
+        return replace(choice, **_prediction(free, names))
+    if choice.kinds == ["mean"]:
+        return _completed(choice, free)
+    if choice.kinds == ["interval"]:
+        return replace(
+            choice,
+            lower=choice.lower or free.pattern("lower", "target"),
+            upper=choice.upper or free.pattern("upper", "target"),
+        )
+    return choice
+
+
+class _Free:
+    """The columns that nothing has been found for yet."""
+
+    def __init__(self, names: Sequence[str], choice: Choice) -> None:
+        given: set[str] = set()
+        for field in fields(choice):
+            value = getattr(choice, field.name)
+            given.update([value] if isinstance(value, str) else value or ())
+        self.names = [name for name in names if name not in given]
+
+    def named(self, wanted: Sequence[str]) -> list[str]:
+        return [name for name in self.names if name.lower() in wanted]
+
+    def take(self, wanted: Sequence[str]) -> str | None:
+        """The only column of one of these names; with several nothing is certain, so nothing."""
+        found = self.named(wanted)
+        if len(found) != 1:
+            return None
+        self.names.remove(found[0])
+        return found[0]
+
+    def pattern(self, kind: str, label: str) -> str | None:
+        """The name or pattern of the columns of a kind; an error if there are several."""
+        found = [*self.named((*_PREFIXES[kind], *_ALONE.get(kind, ())))]
+        starts: dict[str, list[str]] = {}
+        for name in self.names:
+            prefix, mark, rest = name.partition("_")
+            if prefix.lower() in _PREFIXES[kind] and mark and rest and name not in found:
+                starts.setdefault(prefix, []).append(rest)
+        found += [_shape(prefix, rests, kind, label) for prefix, rests in starts.items()]
+        if len(found) > 1:
+            raise FileFormatError(
+                f"{' and '.join(map(repr, found))} could each be the {kind}; name one with "
+                f"--{kind} {found[0]!r}"
+            )
+        return found[0] if found else None
+
+
+def _shape(prefix: str, rests: list[str], kind: str, label: str) -> str:
+    """``p_*``, or ``p_{class}_{member}`` where the names are a grid of labels and numbers."""
+    if kind not in ("probability", "logit") and all(rest.isdecimal() for rest in rests):
+        return f"{prefix}_{{member}}"
+    pairs = {rest.rpartition("_")[::2] for rest in rests}
+    heads, tails = {head for head, _ in pairs}, {tail for _, tail in pairs}
+    grid = len(pairs) == len(rests) == len(heads) * len(tails)
+    least = 2 if label == "class" else 1
+    numbered = len(tails) > 1 and all(tail.isdecimal() for tail in tails)
+    if grid and numbered and len(heads) >= least and all(heads):
+        return f"{prefix}_{{{label}}}_{{member}}"
+    return f"{prefix}_*"
+
+
+def _target(free: _Free) -> str | None:
+    found = free.named(_TARGET)
+    if len(found) > 1:
+        raise FileFormatError(
+            f"{' and '.join(map(repr, found))} could each be the target; name one with --target "
+            f"{found[0]}"
+        )
+    return free.take(_TARGET)
+
+
+def _prediction(free: _Free, names: Sequence[str]) -> dict[str, Any]:
+    found: list[tuple[str, dict[str, Any]]] = []
+    for kind in ("probability", "logit"):
+        pattern = free.pattern(kind, "class")
+        if pattern:
+            found.append((f"--{kind} {pattern!r}", {kind: pattern}))
+    quantiles = [name for name in free.names if _QUANTILE.fullmatch(name)]
+    stored = free.named(("quantiles",)) if free.named(("levels",)) else []
+    if stored:
+        found.append((f"--quantile {stored[0]!r}", {"quantile": stored[0]}))
+    if quantiles:
+        several = any(_QUANTILE.fullmatch(name)["target"] for name in quantiles)  # type: ignore
+        start = re.sub(r"\d*\.\d+$", "", quantiles[0])
+        if several:
+            start = "{target}" + re.search(r"_q(?:uantile)?_?$", start, re.IGNORECASE)[0]  # type: ignore
+        found.append((f"--quantile {start + '*'!r}", {"quantile": start + "*"}))
+    lower, upper = free.pattern("lower", "target"), free.pattern("upper", "target")
+    if lower and upper:
+        words = f"--lower {lower!r} --upper {upper!r} --coverage 0.9"
+        found.append((words, {"lower": lower, "upper": upper}))
+    found += _gaussian(free, alone=not found)
+    if len(found) == 1:
+        return found[0][1]
+    if not found:
+        raise FileFormatError(
+            f"no prediction is recognised among the columns {listed(names)}; name its columns, for "
+            "example: --probability 'p_*' --target y, or --mean mean --std std --target y"
+        )
+    raise FileFormatError(
+        f"the columns {listed(names)} hold more than one prediction; name one: "
+        + ", or ".join(words for words, _ in found)
+    )
+
+
+def _gaussian(free: _Free, alone: bool) -> list[tuple[str, dict[str, Any]]]:
+    parts = {kind: free.pattern(kind, "target") for kind in ("mean", "variance", "std")}
+    named = {kind: pattern for kind, pattern in parts.items() if pattern}
+    if "mean" not in named or (len(named) == 1 and not alone):
+        return []
+    if "{member}" not in str(named["mean"]) and len(named) == 1:
+        raise FileFormatError(
+            f"{named['mean']!r} gives means without an uncertainty; name the columns of it with "
+            "--variance, --std, --quantile, or --lower and --upper"
+        )
+    if len(named) == 3:
+        raise FileFormatError(
+            f"{named['variance']!r} and {named['std']!r} both tell the spread; name one: --mean "
+            f"{named['mean']!r} --variance {named['variance']!r}, or --mean {named['mean']!r} "
+            f"--std {named['std']!r}"
+        )
+    return [(" ".join(f"--{kind} {pattern!r}" for kind, pattern in named.items()), named)]
+
+
+def _completed(found: Choice, free: _Free) -> Choice:
+    """The mean of a named spread, or the spread of a named mean."""
+    if found.mean is None:
+        return replace(found, mean=free.pattern("mean", "target"))
+    if found.variance is None and found.std is None:
+        return replace(
+            found, variance=free.pattern("variance", "target"), std=free.pattern("std", "target")
+        )
+    return found

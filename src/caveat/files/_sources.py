@@ -1,0 +1,175 @@
+"""One way to read every format: which columns there are, and some of them as Arrow columns."""
+
+import zipfile
+from collections.abc import Callable, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from ..exceptions import FileFormatError
+from ..predictions import load
+from ..predictions._files import _HEADER, _refuse_bomb
+from ._reading import readable
+from ._text import BLOCK, CsvSource
+
+FORMATS = (
+    "CSV (.csv, .tsv, .csv.gz, .tsv.gz), Parquet (.parquet), NPZ (.npz), Arrow (.arrow, .feather, "
+    ".ipc) and JSON lines (.jsonl, .ndjson)"
+)
+
+
+class Source(Protocol):
+    """An opened file."""
+
+    names: list[str]
+    """The columns, in the order of the file."""
+
+    saved: Any
+    """The prediction, if caveat wrote this file; otherwise None."""
+
+    def read(self, names: Sequence[str], text: Sequence[str] = ()) -> dict[str, Any]:
+        """Return these columns and no others; ``text`` are to be kept as they are written."""
+        ...
+
+
+def open_source(path: str | PathLike[str], delimiter: str | None, decimal: str) -> Source:
+    """Open a file by its ending."""
+    path = Path(path)
+    ending = "".join(path.suffixes[-2:]) if path.suffix == ".gz" else path.suffix
+    kinds: dict[str, Callable[[Path], Source]] = {
+        **dict.fromkeys(
+            (".csv", ".tsv", ".csv.gz", ".tsv.gz"), lambda file: CsvSource(file, delimiter, decimal)
+        ),
+        **dict.fromkeys((".parquet", ".pq"), ParquetSource),
+        ".npz": NpzSource,
+        **dict.fromkeys((".arrow", ".feather", ".ipc"), ArrowSource),
+        **dict.fromkeys((".jsonl", ".ndjson"), JsonLinesSource),
+    }
+    if not path.exists():
+        raise FileNotFoundError(f"{path} does not exist")
+    if path.is_dir():
+        raise FileFormatError(f"{path} is a folder; give one file")
+    if ending.lower() not in kinds:
+        raise FileFormatError(f"{path} has an ending that is not known; caveat reads {FORMATS}")
+    if path.stat().st_size == 0:
+        raise FileFormatError(f"{path} is empty")
+    with readable(path):
+        source = kinds[ending.lower()](path)
+    twice = {name for name in source.names if source.names.count(name) > 1}
+    if twice:
+        raise FileFormatError(
+            f"{path} has more than one column {sorted(twice)[0]!r}; give each its own name"
+        )
+    return source
+
+
+def _sound(column: Any) -> Any:
+    """Return a column whose offsets and text were checked: a damaged file must not crash us."""
+    column.validate(full=True)
+    return column
+
+
+class ParquetSource:
+    """Parquet: only the pages of the columns that are asked for are read."""
+
+    def __init__(self, path: Path) -> None:
+        import pyarrow.parquet as pq
+
+        self.path = path
+        self.saved = None
+        with pq.ParquetFile(path) as file:
+            schema, self.rows = file.schema_arrow, file.metadata.num_rows
+        self.names = [str(name) for name in schema.names]
+        if _HEADER.encode() in (schema.metadata or {}):
+            self.saved, self.names = load(path), []
+
+    def read(self, names: Sequence[str], text: Sequence[str] = ()) -> dict[str, Any]:
+        """Return these columns."""
+        import pyarrow.parquet as pq
+
+        with readable(self.path), pq.ParquetFile(self.path, pre_buffer=False) as file:
+            _refuse_bomb(8 * self.rows * len(names), self.path.stat().st_size)
+            # A name with a dot would be taken for a path into nested columns.
+            return {name: _sound(file.read(columns=[name]).column(name)) for name in names}
+
+
+class ArrowSource:
+    """Arrow IPC as a file or a stream, and Feather."""
+
+    def __init__(self, path: Path) -> None:
+        import pyarrow.feather
+        import pyarrow.ipc
+
+        self.path = path
+        self.saved = None
+        with path.open("rb") as file:
+            start = file.read(6)
+        if start in (b"ARROW1", b"FEA1\x00\x00") or start[:4] == b"FEA1":
+            self.table = pyarrow.feather.read_table(path, memory_map=True)
+        else:
+            with pyarrow.memory_map(str(path)) as stored:
+                self.table = pyarrow.ipc.open_stream(stored).read_all()
+        self.names = list(self.table.column_names)
+
+    def read(self, names: Sequence[str], text: Sequence[str] = ()) -> dict[str, Any]:
+        """Return these columns."""
+        with readable(self.path):
+            return {name: _sound(self.table.column(name)) for name in names}
+
+
+class JsonLinesSource:
+    """One JSON object a line."""
+
+    def __init__(self, path: Path) -> None:
+        import pyarrow.json
+
+        self.path = path
+        self.saved = None
+        self.table = pyarrow.json.read_json(
+            path, read_options=pyarrow.json.ReadOptions(block_size=BLOCK)
+        )
+        self.names = list(self.table.column_names)
+
+    def read(self, names: Sequence[str], text: Sequence[str] = ()) -> dict[str, Any]:
+        """Return these columns."""
+        with readable(self.path):
+            return {name: _sound(self.table.column(name)) for name in names}
+
+
+class NpzSource:
+    """Arrays by name; one axis becomes a column, more axes stay an array. Nothing is unpickled."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.saved = None
+        with zipfile.ZipFile(path) as archive:
+            self.sizes = {entry.filename: entry.file_size for entry in archive.infolist()}
+        with np.load(path, allow_pickle=False) as file:
+            self.names = list(file.files)
+        if _HEADER in self.names:
+            self.saved, self.names = load(path), []
+
+    def read(self, names: Sequence[str], text: Sequence[str] = ()) -> dict[str, Any]:
+        """Return these arrays."""
+        import pyarrow as pa
+
+        with readable(self.path):
+            _refuse_bomb(
+                sum(self.sizes.get(f"{name}.npy", 0) for name in names), self.path.stat().st_size
+            )
+            found: dict[str, Any] = {}
+            with np.load(self.path, allow_pickle=False) as file:
+                for name in names:
+                    try:
+                        array = file[name]
+                    except ValueError as error:
+                        raise FileFormatError(
+                            f"the array {name!r} holds Python objects, and loading a file never "
+                            f"runs code; store numbers or text instead ({error})"
+                        ) from error
+                    if array.ndim == 0:
+                        raise FileFormatError(f"the array {name!r} is a single value, not a column")
+                    found[name] = pa.chunked_array([pa.array(array)]) if array.ndim == 1 else array
+        return found

@@ -1,0 +1,246 @@
+"""Read the predictions of a model from a table file."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..exceptions import FileFormatError, OptionError, ShapeError
+from ._attributes import Attributes, find_attributes
+from ._build import Build, build, match, plan
+from ._columns import labels, numbers
+from ._reading import about as naming
+from ._recognise import Choice, recognise_attributes, recognise_prediction
+from ._sources import Source, open_source
+
+
+@dataclass(frozen=True, eq=False)
+class PredictionTable:
+    """What a file of predictions holds.
+
+    Attributes
+    ----------
+    prediction : any prediction type
+    y : ndarray of shape (samples,) or (samples, targets), or None
+        The truth, as the prediction spells its classes; None where the file has no target.
+    groups : DataFrame or None
+        One column for each attribute.
+    ids, sample_weight, cluster : ndarrays of shape (samples,) or None
+    recognised : tuple of str
+        What each column was taken for, in plain sentences.
+    """
+
+    prediction: Any
+    y: NDArray[Any] | None
+    groups: Any
+    ids: NDArray[Any] | None
+    sample_weight: NDArray[np.float64] | None
+    cluster: NDArray[Any] | None
+    recognised: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.prediction)
+
+
+def read_predictions(
+    path: str | PathLike[str],
+    *,
+    probability: str | Sequence[str] | None = None,
+    logit: str | Sequence[str] | None = None,
+    mean: str | Sequence[str] | None = None,
+    variance: str | Sequence[str] | None = None,
+    std: str | Sequence[str] | None = None,
+    quantile: str | Sequence[str] | None = None,
+    lower: str | Sequence[str] | None = None,
+    upper: str | Sequence[str] | None = None,
+    coverage: float | None = None,
+    target: str | Sequence[str] | None = None,
+    group: Sequence[str] = (),
+    id: str | None = None,
+    weight: str | None = None,
+    cluster: str | None = None,
+    positive: Any = None,
+    classes: Sequence[Any] | None = None,
+    normalise: bool = False,
+    sort: bool = False,
+    target_file: str | PathLike[str] | None = None,
+    delimiter: str | None = None,
+    decimal: str = ".",
+) -> PredictionTable:
+    r"""Read predictions, and what is true, from CSV, Parquet, NPZ, Arrow or JSON lines.
+
+    Columns are named, or meant by a pattern: ``p_*`` (classes are what the star matches),
+    ``p_{class}_{member}``, ``mean_{target}``, ``q*`` (levels). What is not named is recognised by
+    common names, such as ``p_*``, ``mean`` and ``std``, ``q0.05``, ``y``, ``id``; `recognised`
+    tells. Only the columns that are needed are read.
+
+    Parameters
+    ----------
+    path : str or path
+        Ending in .csv, .tsv, .csv.gz, .parquet, .npz, .arrow, .feather or .jsonl.
+    probability, logit : str or list of str, optional
+        Columns of class probabilities or logits. A single column is that of the positive of two
+        classes.
+    mean, variance, std : str or list of str, optional
+        Columns of means and of either variances or standard deviations, by target and member.
+    quantile : str or list of str, optional
+        Columns whose names end in the level, such as q0.05.
+    lower, upper : str or list of str, optional
+        Columns of the ends of intervals, with their nominal ``coverage``.
+    coverage : float, optional
+    target : str or list of str, optional
+        The column of the truth; one for each target of a regression.
+    group : list of str, default=()
+        Columns (or patterns) that say which group a sample belongs to.
+    id, weight, cluster : str, optional
+        Columns with the name, the weight and the cluster of each sample.
+    positive : label, optional
+        The class that a single column of probabilities is of; by default the one that the column
+        names, or the second label of the target in sorted order.
+    classes : sequence of labels, optional
+        The classes of columns that do not name them, in their order.
+    normalise : bool, default=False
+        Divide each row of probabilities by its sum instead of refusing rows that do not sum to 1.
+    sort : bool, default=False
+        Sort quantiles that cross instead of refusing them.
+    target_file : str or path, optional
+        A second file, with a row for each sample in the same order, for target, groups, ids,
+        weights and clusters.
+    delimiter, decimal : str, optional
+        Of CSV files; by default a comma (a tab for .tsv) and a point.
+
+    Returns
+    -------
+    PredictionTable
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from caveat.files import read_predictions
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "predictions.csv")
+    ...     _ = path.write_text("p_cat,p_dog,y\n0.9,0.1,cat\n0.4,0.6,cat\n")
+    ...     table = read_predictions(path)
+    >>> table.prediction
+    Categorical: 1 member x 2 samples x 2 classes ('cat', 'dog')
+    >>> table.recognised
+    ("'p_cat', 'p_dog': probabilities of the classes 'cat', 'dog'", "'y': target")
+    """
+    choice = Choice(
+        probability, logit, mean, variance, std, quantile, lower, upper, target,
+        (group,) if isinstance(group, str) else tuple(group), id, weight, cluster,
+    )  # fmt: skip
+    known = None if classes is None else np.asarray(classes).tolist()
+    given = Build(known, positive, coverage, normalise, sort)
+    source = open_source(path, delimiter, decimal)
+    about = source if target_file is None else open_source(target_file, delimiter, decimal)
+    with naming(Path(path)):
+        if source.saved is not None:
+            return _saved(source, about, choice, given)
+        return _table(source, about, choice, given)
+
+
+def column_names(path: str | PathLike[str], delimiter: str | None = None) -> list[str]:
+    r"""Return the names of the columns of a file, or of the arrays of an NPZ.
+
+    Parameters
+    ----------
+    path : str or path
+        As in `read_predictions`.
+    delimiter : str, optional
+        Of CSV files.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from caveat.files import column_names
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "predictions.csv")
+    ...     _ = path.write_text("p_cat,p_dog,y\n0.9,0.1,cat\n")
+    ...     column_names(path)
+    ['p_cat', 'p_dog', 'y']
+    """
+    return list(open_source(path, delimiter, "\0").names)
+
+
+def _table(source: Source, about: Source, choice: Choice, given: Build) -> PredictionTable:
+    """Read a prediction from the columns of one file, and the rest from the same or another."""
+    named_id = choice.id is not None
+    choice = recognise_attributes(choice, about.names)
+    choice = recognise_prediction(choice, source.names, same_file=about is source)
+    made = plan(choice, source.names)
+    wanted = find_attributes(choice, about.names, made.targets, named_id)
+    text = wanted.text(made.is_classification)
+    if about is source:
+        columns = source.read(_once([*made.names, *wanted.names]), text)
+        others = columns
+    else:
+        columns, others = source.read(_once(made.names)), about.read(_once(wanted.names), text)
+    if wanted.target and made.is_classification:
+        given.target = wanted.target[0]
+        given.truth = labels(others[given.target], given.target)
+    _refuse_empty({**columns, **others})
+    prediction, truth = build(made, columns, given)
+    if not made.is_classification:
+        truth = _numbers(wanted.target, others)
+    return _finished(prediction, truth, wanted, others, given.said)
+
+
+def _saved(source: Source, about: Source, choice: Choice, given: Build) -> PredictionTable:
+    """Take a prediction that caveat wrote, and the rest from another file."""
+    if choice.kinds:
+        raise OptionError(
+            f"--{choice.kinds[0]} names columns, but the file is a prediction that caveat saved"
+        )
+    prediction = source.saved
+    given.said.append(f"a prediction that caveat saved: {prediction!r}")
+    if about is source:
+        return PredictionTable(prediction, None, None, None, None, None, tuple(given.said))
+    named_id = choice.id is not None
+    choice = recognise_attributes(choice, about.names)
+    names = tuple(str(name) for name in getattr(prediction, "targets", ("",)))
+    targets = names if len(names) > 1 else ("",)
+    wanted = find_attributes(choice, about.names, targets, named_id)
+    of_classes = hasattr(prediction, "classes")
+    others = about.read(_once(wanted.names), wanted.text(of_classes))
+    _refuse_empty(others)
+    if of_classes and wanted.target:
+        given.target = wanted.target[0]
+        given.truth = labels(others[given.target], given.target)
+        truth = match(given, prediction.classes)
+    else:
+        truth = _numbers(wanted.target, others)
+    return _finished(prediction, truth, wanted, others, given.said)
+
+
+def _finished(
+    prediction: Any, truth: Any, wanted: Attributes, columns: dict[str, Any], said: list[str]
+) -> PredictionTable:
+    found = wanted.read(columns, said)
+    for name, values in {"the target": truth, **found}.items():
+        if values is not None and len(values) != len(prediction):
+            raise ShapeError(
+                f"{name} has {len(values)} rows, the prediction has {len(prediction)}; each sample "
+                "needs one row, in the same order"
+            )
+    return PredictionTable(prediction, truth, **found, recognised=tuple(said))
+
+
+def _numbers(names: tuple[str, ...], columns: dict[str, Any]) -> Any:
+    if not names:
+        return None
+    found = [numbers(columns[name], name) for name in names]
+    return found[0] if len(found) == 1 else np.stack(found, axis=1)
+
+
+def _refuse_empty(columns: dict[str, Any]) -> None:
+    if any(len(column) == 0 for column in columns.values()):
+        raise FileFormatError("there are columns, but no rows below their names")
+
+
+def _once(names: Sequence[str]) -> list[str]:
+    return list(dict.fromkeys(names))

@@ -1,0 +1,167 @@
+"""What of a module depends on noise, and what does not: its torch.fx graph in two parts."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from torch import Tensor, fx, nn
+
+from ._torch_noise import NoConstantNoise, Observer
+from .layers._stochastic import Stochastic, stochastic_layers
+
+
+@dataclass(frozen=True)
+class Parts:
+    """A module in two parts.
+
+    Attributes
+    ----------
+    once : callable
+        From the inputs to the values that the other part needs.
+    repeated : callable
+        From these values to the module's output.
+    once_names, repeated_names : tuples of str
+        What is called in each, for people.
+    repeated_modules : tuple of nn.Module
+        What the other part calls.
+    """
+
+    once: Callable[..., tuple[Any, ...]]
+    repeated: Callable[..., Any]
+    once_names: tuple[str, ...]
+    repeated_names: tuple[str, ...]
+    repeated_modules: tuple[nn.Module, ...]
+
+
+class _Tracer(fx.Tracer):
+    def is_leaf_module(self, m: nn.Module, module_qualified_name: str) -> bool:
+        """Keep layers of ours and of torch whole, and what has hooks, which know tensors only."""
+        ours = type(m).__module__.startswith(f"{__package__}.layers")
+        return (
+            ours
+            or isinstance(m, Stochastic)
+            or has_hooks(m)
+            or super().is_leaf_module(m, module_qualified_name)
+        )
+
+
+class _Watch(fx.Interpreter):
+    """Runs a graph and notes the nodes that are random themselves."""
+
+    def __init__(self, module: fx.GraphModule, observer: Observer) -> None:
+        super().__init__(module)
+        self.observer = observer
+        self.random: set[fx.Node] = set()
+
+    def run_node(self, n: fx.Node) -> Any:
+        before = self.observer.draws
+        result = super().run_node(n)
+        layers = n.op == "call_module" and any(
+            True for _ in stochastic_layers(self.fetch_attr(str(n.target)))
+        )
+        if layers or self.observer.draws > before:
+            self.random.add(n)
+        return result
+
+
+def has_hooks(module: nn.Module) -> bool:
+    """Whether something else runs when this module is called."""
+    return bool(module._forward_hooks or module._forward_pre_hooks)
+
+
+def trace(module: nn.Module) -> fx.Graph:
+    """Return the graph of a module; any error means that it cannot be traced."""
+    if has_hooks(module):
+        raise RuntimeError("the module itself has hooks")
+    with NoConstantNoise():
+        return _Tracer().trace(module)
+
+
+def random_nodes(
+    module: nn.Module, graph: fx.Graph, inputs: tuple[Tensor, ...], observer: Observer
+) -> set[fx.Node]:
+    """Return the nodes that draw noise, found by running the graph with an observer in force."""
+    watch = _Watch(fx.GraphModule(module, graph), observer)
+    watch.run(*inputs)
+    return watch.random
+
+
+def split(module: nn.Module, graph: fx.Graph, random: set[fx.Node]) -> Parts:
+    """Cut a graph into what does not depend on the random nodes, and the rest."""
+    repeated = _descendants(graph, random)
+    crossing = [
+        node
+        for node in graph.nodes
+        if node not in repeated
+        and node.op != "get_attr"
+        and any(user in repeated or user.op == "output" for user in node.users)
+    ]
+    once_graph, repeated_graph = fx.Graph(), fx.Graph()
+    values: dict[fx.Node, fx.Node] = {}
+    for node in graph.nodes:
+        if node not in repeated and node.op != "output":
+            values[node] = once_graph.node_copy(node, values.__getitem__)
+    once_graph.output(tuple(values[node] for node in crossing))
+    values = {node: repeated_graph.placeholder(node.name) for node in crossing}
+    for node in graph.nodes:
+        if node in repeated or node.op in ("get_attr", "output"):
+            values[node] = repeated_graph.node_copy(node, values.__getitem__)
+    return Parts(
+        fx.GraphModule(module, once_graph),
+        fx.GraphModule(module, repeated_graph),
+        tuple(_names(module, (n for n in graph.nodes if n not in repeated))),
+        tuple(_names(module, (n for n in graph.nodes if n in repeated))),
+        tuple(module.get_submodule(str(n.target)) for n in repeated if n.op == "call_module"),
+    )
+
+
+def whole(module: nn.Module) -> Parts:
+    """Return all of a module as the repeated part."""
+    return Parts(_as_they_are, module, (), (type(module).__name__,), (module,))
+
+
+def on_clones(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the function of values of its own, for one that changes them in place."""
+
+    def call(*values: Any) -> Any:
+        return function(*clones(values))
+
+    return call
+
+
+def clones(values: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return the values with tensors of their own."""
+    return tuple(each.clone() if isinstance(each, Tensor) else each for each in values)
+
+
+def last_module(module: nn.Module, graph: fx.Graph | None) -> nn.Module | None:
+    """Return the submodule whose output is the module's, if that can be told."""
+    if graph is not None:
+        result = next(node for node in graph.nodes if node.op == "output").args[0]
+        if not isinstance(result, fx.Node) or result.op != "call_module":
+            return None
+        module = module.get_submodule(str(result.target))
+    while isinstance(module, nn.Sequential) and len(module):
+        module = module[-1]
+    return module
+
+
+def _as_they_are(*values: Any) -> tuple[Any, ...]:
+    return values
+
+
+def _descendants(graph: fx.Graph, random: set[fx.Node]) -> set[fx.Node]:
+    found = set(random)
+    for node in graph.nodes:
+        if node.op != "output" and any(source in found for source in node.all_input_nodes):
+            found.add(node)
+    return found
+
+
+def _names(module: nn.Module, nodes: Iterator[fx.Node]) -> Iterator[str]:
+    for node in nodes:
+        if node.op == "call_module":
+            kind = type(module.get_submodule(str(node.target))).__name__
+            yield f"{node.target} ({kind})"
+        elif node.op in ("call_function", "call_method"):
+            yield getattr(node.target, "__name__", str(node.target))

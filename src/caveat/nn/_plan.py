@@ -1,0 +1,94 @@
+"""How Monte-Carlo passes of one module are run, and the words for it."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import torch
+from torch import Tensor, nn
+from torch.utils.flop_counter import FlopCounterMode
+
+from ._graph import Parts, clones
+from ._probe import Memory, Noise
+
+NOTHING_RANDOM = "nothing random"
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Plan:
+    """What runs once, what is repeated, and how; print it.
+
+    `caveat.nn.predict` and `caveat.nn.monte_carlo` take a plan in place of its module and then save
+    the preparation. A plan sees later values of the module's parameters; make a new one after a
+    change of anything else: layers, hooks, buffers such as those of batch norm, or the device.
+
+    Attributes
+    ----------
+    way : {"nothing random", "graph", "whole"}
+        Whether nothing is repeated, only what depends on noise, or the whole module.
+    at_once : bool
+        Whether the passes run in batches by ``torch.vmap`` or one after another.
+    once, repeated : tuples of str
+        What is called once and what in every pass.
+    reasons : tuple of str
+        Why the whole module, why not at once.
+    off : tuple of str
+        Dropout inside of torch's attention and recurrent layers, which stays off.
+    share : float
+        Of the arithmetic of one whole pass, how much is repeated.
+    """
+
+    way: str
+    at_once: bool
+    reasons: tuple[str, ...]
+    off: tuple[str, ...]
+    module: nn.Module
+    parts: Parts
+    probed: Parts
+    noise: Noise
+    once_memory: Memory
+    repeated_memory: Memory
+    joinable: bool
+    row_shape: tuple[int, ...]
+    last: nn.Module | None
+    dtype: torch.dtype
+    device: torch.device
+    sample: tuple[Tensor, ...]
+
+    @property
+    def once(self) -> tuple[str, ...]:
+        """What is called once."""
+        return self.parts.once_names
+
+    @property
+    def repeated(self) -> tuple[str, ...]:
+        """What is called in every pass."""
+        return self.parts.repeated_names
+
+    @cached_property
+    def share(self) -> float:
+        """The part of the arithmetic (matrix products and convolutions) that is repeated."""
+        if self.way == NOTHING_RANDOM:
+            return 0.0
+        counts = []
+        devices = [self.device] if self.device.type == "cuda" else []
+        with torch.no_grad(), torch.random.fork_rng(devices):
+            values = clones(self.sample)
+            for part in (self.probed.once, self.probed.repeated):
+                with FlopCounterMode(display=False) as counter:
+                    values = part(*values)
+                counts.append(counter.get_total_flops())
+        return counts[1] / sum(counts) if sum(counts) else 1.0
+
+    def __repr__(self) -> str:
+        if self.way == NOTHING_RANDOM:
+            lines = ["Plan: nothing is random; one pass, one member"]
+        else:
+            how = "many passes at once" if self.at_once else "one pass after another"
+            lines = [
+                f"Plan: {self.share:.1%} of the arithmetic is repeated, {how}",
+                f"  once: {', '.join(self.once) or 'nothing'}",
+                f"  repeated: {', '.join(self.repeated)}",
+            ]
+        lines += [f"  because {reason}" for reason in self.reasons]
+        lines += [f"  stays off: {name}" for name in self.off]
+        return "\n".join(lines)

@@ -1,0 +1,183 @@
+"""Look at a module on two and on three rows before it sees all of them."""
+
+import warnings
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+
+from ..exceptions import ShapeError
+from . import noise
+from ._torch_noise import KeyedDropout, Observer
+
+
+@dataclass(frozen=True)
+class Noise:
+    """How a pass gets its noise.
+
+    Attributes
+    ----------
+    first_place : int
+        The place of torch's first dropout, after our own layers.
+    row_axes : mapping
+        Of the inputs of torch's dropouts; empty if there are none.
+    foreign : bool
+        Whether other functions draw from torch's generator.
+    """
+
+    first_place: int
+    row_axes: Mapping[int, int | None]
+    foreign: bool
+
+    def apply(self, function: Callable[..., Any], key: Tensor, *values: Any) -> Any:
+        """Return what the function gives in the pass of a key."""
+        with ExitStack() as stack:
+            stack.enter_context(noise.keyed(key, shared=True))
+            if self.row_axes:
+                stack.enter_context(KeyedDropout(self.first_place, self.row_axes))
+            if self.foreign:
+                torch.manual_seed(int(key[0]) & 0xFFFFFFFF)
+            return function(*values)
+
+
+@dataclass(frozen=True)
+class Memory:
+    """A bound for the bytes that one operation of a part has in hand, as a line in the rows."""
+
+    fixed: int
+    per_row: int
+
+    def of(self, rows: int) -> int:
+        """Return the bytes for so many rows."""
+        return self.fixed + rows * self.per_row
+
+    def rows(self, budget: int) -> int:
+        """Return how many rows fit, at least one."""
+        return max(1, (budget - self.fixed) // max(1, self.per_row))
+
+
+class WorkingSet(TorchDispatchMode):
+    """Measures the inputs and outputs of each operation; parameters and buffers are free."""
+
+    def __init__(self, module: nn.Module) -> None:
+        super().__init__()
+        self._weights = {tensor.data_ptr() for tensor in (*module.parameters(), *module.buffers())}
+        self.sizes: list[int] = []
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
+    ) -> Any:
+        result = func(*args, **(kwargs or {}))
+        held = {
+            (tensor.data_ptr(), tensor.shape): tensor.numel() * tensor.element_size()
+            for tensor in tree_leaves((args, kwargs, result))
+            if isinstance(tensor, Tensor) and tensor.data_ptr() not in self._weights
+        }
+        self.sizes.append(sum(held.values()))
+        return result
+
+
+def measure(
+    module: nn.Module, function: Callable[..., Any], two: tuple[Any, ...], three: tuple[Any, ...]
+) -> Memory:
+    """Return the memory of a function of the module from its values for two and three rows.
+
+    Every operation is a line in the rows; the result is above all of them, also where weights are
+    more than the activations of a few rows.
+    """
+    sizes = []
+    for values in (two, three):
+        with WorkingSet(module) as working:
+            function(*values)
+        sizes.append(working.sizes)
+    slopes = [more - few for few, more in zip(*sizes, strict=False)]
+    fixed = [few - 2 * slope for few, slope in zip(sizes[0], slopes, strict=False)]
+    return Memory(max([0, *fixed]), max([0, *slopes]))
+
+
+def one_tensor(output: Any) -> Tensor:
+    """Return the output of a module; a tuple of tensors of one shape is stacked after the rows."""
+    if isinstance(output, Tensor):
+        return output
+    if (
+        isinstance(output, tuple | list)
+        and output
+        and all(isinstance(part, Tensor) for part in output)
+        and len({part.shape for part in output}) == 1
+    ):
+        return torch.stack(tuple(output), dim=1)
+    raise ShapeError(
+        "the module must return a tensor, or a tuple of tensors of one shape; got "
+        f"{_kind(output)}. Wrap it in a module that returns one of its outputs"
+    )
+
+
+def first_look(
+    module: nn.Module, two: tuple[Tensor, ...], three: tuple[Tensor, ...], key: Tensor, place: int
+) -> tuple[list[Tensor], list[Observer]]:
+    """Run a module on two and three rows; return the outputs and what was observed."""
+    outputs, observers = [], []
+    for inputs in (two, three):
+        copies = tuple(each.clone() for each in inputs)
+        torch.manual_seed(0)
+        try:
+            with noise.keyed(key, shared=True), Observer(place, {}) as observer:
+                result = module(*copies)
+        except Exception as error:
+            shapes = " and ".join(str(tuple(each.shape[1:])) for each in inputs)
+            raise ShapeError(
+                f"the module fails on rows of X of shape {shapes}: {type(error).__name__}: {error}"
+            ) from error
+        output = one_tensor(result)
+        rows = len(inputs[0])
+        if output.dim() == 0 or len(output) != rows:
+            raise ShapeError(
+                f"the module returned shape {tuple(output.shape)} for {rows} rows of X; its output "
+                "must have one row for each"
+            )
+        outputs.append(output)
+        observers.append(observer)
+    return outputs, observers
+
+
+def agree(found: Tensor, wanted: Tensor) -> bool:
+    """Whether two outputs are the same up to rounding, of a GPU's fast products too."""
+    tolerance = 0.01 if torch.finfo(_float(wanted)).eps < 1e-6 else 0.1
+    scale = wanted.double().nan_to_num(0, 0, 0).abs().max().item()
+    return found.shape == wanted.shape and torch.allclose(
+        found.double(), wanted.double(), rtol=0, atol=tolerance * scale, equal_nan=True
+    )
+
+
+def vectorises(
+    noise_of: Noise, function: Callable[..., Any], values: tuple[Any, ...], keys: Tensor
+) -> str:
+    """Return why a function cannot run for several keys at once; an empty text if it can."""
+    wanted = torch.stack([one_tensor(noise_of.apply(function, key, *values)) for key in keys])
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found = torch.vmap(lambda key: one_tensor(noise_of.apply(function, key, *values)))(keys)
+    except Exception as error:
+        return f"torch.vmap cannot run it ({first_line(error)})"
+    return "" if agree(found, wanted) else "torch.vmap gives other numbers"
+
+
+def _float(tensor: Tensor) -> torch.dtype:
+    return tensor.dtype if tensor.is_floating_point() else torch.float64
+
+
+def _kind(output: Any) -> str:
+    if isinstance(output, tuple | list):
+        shapes = [tuple(each.shape) if isinstance(each, Tensor) else _kind(each) for each in output]
+        return f"{type(output).__name__} of {shapes}"
+    return type(output).__name__
+
+
+def first_line(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0][:160]

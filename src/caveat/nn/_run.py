@@ -1,0 +1,132 @@
+"""Run a plan over all rows and passes in bounded memory."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ._inputs import rows_of
+from ._plan import Plan
+from ._probe import Memory, one_tensor
+
+MEBIBYTE = 2**20
+
+_CPU_BUDGET = 16 * MEBIBYTE
+"""What stays in the caches of a CPU is faster than what would fit in its memory."""
+
+_CPU_LIMIT = 256 * MEBIBYTE
+_DEVICE_LIMIT = 4096 * MEBIBYTE
+
+_TOGETHER = 8
+"""A GPU waits for its orders; so many passes in one order keep it busy."""
+
+_DRAWING = 64
+"""Weights are drawn for each batch of rows; batches of so many times their size make up for it."""
+
+
+def budget(device: torch.device, memory: Memory) -> int:
+    """Return how many bytes one operation of a part with such a memory may have in hand."""
+    if device.type == "cuda":
+        return min(_DEVICE_LIMIT, torch.cuda.mem_get_info(device)[0] // 4)
+    return min(_CPU_LIMIT, max(_CPU_BUDGET, _DRAWING * memory.fixed))
+
+
+def chunks(plan: Plan, rows: int, passes: int, batch_size: int | None = None) -> tuple[int, int]:
+    """Return how many rows, and how many passes of them, go through the repeated part at once.
+
+    As many rows as the budget allows (on a GPU for a few passes), since weights are drawn for each
+    batch of rows anew; then as many passes as there is room for.
+    """
+    most = budget(plan.device, plan.repeated_memory)
+    least = min(passes, _TOGETHER) if plan.at_once and plan.device.type == "cuda" else 1
+    rows = min(rows, batch_size or rows, plan.repeated_memory.rows(most // least))
+    if not plan.joinable:
+        rows = min(rows, plan.once_memory.rows(budget(plan.device, plan.once_memory)))
+    if not plan.at_once:
+        return rows, 1
+    return rows, max(1, min(passes, most // max(1, plan.repeated_memory.of(rows))))
+
+
+def run(
+    plan: Plan,
+    inputs: tuple[Tensor, ...],
+    keys: Tensor | None,
+    batch_size: int | None = None,
+    progress: bool = False,
+) -> Tensor:
+    """Return the outputs of all passes, (passes, rows, ...); without keys one, without noise."""
+    total = len(inputs[0])
+    passes = 1 if keys is None else len(keys)
+    devices = [plan.device] if plan.device.type == "cuda" else []
+    with torch.no_grad(), torch.random.fork_rng(devices):
+        rows, at_once = chunks(plan, total, passes, batch_size)
+        blocks = [slice(low, min(low + rows, total)) for low in range(0, total, rows)]
+        answer: Tensor | None = None
+        for block in _shown(blocks, progress):
+            found = _block(plan, inputs, block, keys, at_once, batch_size)
+            if answer is None:
+                answer = found.new_empty((passes, total, *found.shape[2:]))
+            answer[:, block] = found
+    assert answer is not None
+    return answer
+
+
+def _shown(blocks: list[slice], progress: bool) -> Iterator[slice]:
+    if not progress:
+        yield from blocks
+        return
+    from rich.progress import track
+
+    yield from track(blocks, description="Monte Carlo")
+
+
+def _block(
+    plan: Plan,
+    inputs: tuple[Tensor, ...],
+    block: slice,
+    keys: Tensor | None,
+    at_once: int,
+    batch_size: int | None,
+) -> Tensor:
+    """Return (passes, rows of the block, ...); out of memory, try with half of it."""
+    rows = block.stop - block.start
+    try:
+        if keys is None:
+            output = one_tensor(plan.module(*rows_of(inputs, block, plan.dtype, plan.device)))
+            return output.reshape(1, rows, *plan.row_shape)
+        values = _once(plan, inputs, block, batch_size)
+        parts = [_repeat(plan, values, few) for few in keys.split(at_once)]
+        return torch.cat([part.reshape(len(part), rows, *plan.row_shape) for part in parts])
+    except torch.OutOfMemoryError:
+        if at_once > 1:
+            return _block(plan, inputs, block, keys, (at_once + 1) // 2, batch_size)
+        if rows == 1:
+            raise
+    middle = block.start + rows // 2
+    halves = (slice(block.start, middle), slice(middle, block.stop))
+    return torch.cat([_block(plan, inputs, each, keys, 1, batch_size) for each in halves], dim=1)
+
+
+def _once(
+    plan: Plan, inputs: tuple[Tensor, ...], block: slice, batch_size: int | None
+) -> tuple[Any, ...]:
+    """Return what the repeated part needs for some rows, made in as many batches as fit."""
+    if not plan.joinable:
+        return plan.parts.once(*rows_of(inputs, block, plan.dtype, plan.device))
+    step = plan.once_memory.rows(budget(plan.device, plan.once_memory))
+    step = min(step, batch_size or step)
+    values = []
+    for low in range(block.start, block.stop, step):
+        rows = slice(low, min(low + step, block.stop))
+        values.append(plan.parts.once(*rows_of(inputs, rows, plan.dtype, plan.device)))
+    return tuple(
+        torch.cat(each) if len(each) > 1 else each[0] for each in zip(*values, strict=True)
+    )
+
+
+def _repeat(plan: Plan, values: tuple[Any, ...], keys: Tensor) -> Tensor:
+    def one(key: Tensor) -> Tensor:
+        return one_tensor(plan.noise.apply(plan.parts.repeated, key, *values))
+
+    return torch.vmap(one)(keys) if plan.at_once else torch.stack([one(key) for key in keys])

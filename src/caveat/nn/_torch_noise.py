@@ -1,0 +1,195 @@
+"""torch's own dropout, drawn from keys; and what else of torch draws random numbers."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, fx
+from torch.nn import functional
+from torch.overrides import TorchFunctionMode
+
+from . import noise
+
+_SELU_FLOOR = -1.7580993408473766  # what alpha dropout sets units to: minus scale times alpha
+
+
+def _dropped(x: Tensor, kept: Tensor, rate: float) -> Tensor:
+    return x * (kept / (1 - rate) if rate < 1 else kept)
+
+
+def _alpha_dropped(x: Tensor, kept: Tensor, rate: float) -> Tensor:
+    """Keep mean and variance of inputs that have mean 0 and variance 1."""
+    if rate == 1:
+        return x * 0
+    scale = ((1 - rate) * (1 + rate * _SELU_FLOOR**2)) ** -0.5
+    return (x * kept + _SELU_FLOOR * (1 - kept)) * scale - scale * _SELU_FLOOR * rate
+
+
+_DROPOUTS: dict[Any, tuple[Callable[[Tensor, Tensor, float], Tensor], bool]] = {
+    functional.dropout: (_dropped, False),
+    functional.dropout1d: (_dropped, True),
+    functional.dropout2d: (_dropped, True),
+    functional.dropout3d: (_dropped, True),
+    functional.alpha_dropout: (_alpha_dropped, False),
+    functional.feature_alpha_dropout: (_alpha_dropped, True),
+    torch.dropout: (_dropped, False),
+    torch.feature_dropout: (_dropped, True),
+    torch.alpha_dropout: (_alpha_dropped, False),
+    torch.feature_alpha_dropout: (_alpha_dropped, True),
+}
+"""The formula, and whether whole channels are dropped."""
+
+_METHODS = {
+    "bernoulli",
+    "bernoulli_",
+    "cauchy_",
+    "exponential_",
+    "geometric_",
+    "log_normal_",
+    "multinomial",
+    "normal_",
+    "random_",
+    "uniform_",
+}
+_FUNCTIONS = {
+    "_sample_dirichlet",
+    "_standard_gamma",
+    "bernoulli",
+    "binomial",
+    "multinomial",
+    "normal",
+    "poisson",
+    "rand",
+    "rand_like",
+    "randint",
+    "randint_like",
+    "randn",
+    "randn_like",
+    "randperm",
+}
+_FOREIGN: set[Any] = {getattr(Tensor, name) for name in _METHODS}
+_FOREIGN |= {getattr(torch, name) for name in _FUNCTIONS}
+_CONVOLUTIONS: set[Any] = {getattr(torch, f"conv{axes}d") for axes in (1, 2, 3)}
+_CONVOLUTIONS |= {getattr(torch, f"conv_transpose{axes}d") for axes in (1, 2, 3)}
+
+
+class KeyedDropout(TorchFunctionMode):
+    """Lets torch's dropout functions, and so its dropout modules, draw from the key in force.
+
+    They are random in evaluation mode too. A pass has one mask for all rows. Calls are numbered in
+    their order, after the places of the stochastic layers.
+
+    Parameters
+    ----------
+    first_place : int
+        The place of the first call.
+    row_axes : mapping of int to int or None
+        The axis of the rows in the input of each call, None where the input has none; 0 if a call
+        is not listed.
+    """
+
+    def __init__(self, first_place: int, row_axes: Mapping[int, int | None]) -> None:
+        super().__init__()
+        self._first_place = first_place
+        self._row_axes = row_axes
+        self.calls = 0
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
+    ) -> Any:
+        kwargs = kwargs or {}
+        if func not in _DROPOUTS:
+            return func(*args, **kwargs)
+        named = dict(zip(("input", "p"), args, strict=False), **kwargs)
+        return self._drop(func, named["input"], named.get("p", 0.5))
+
+    def _drop(self, func: Any, x: Tensor, rate: float) -> Tensor:
+        if rate == 0:
+            return x
+        formula, channels = _DROPOUTS[func]
+        shape = list(x.shape)
+        if channels:
+            shape[2:] = [1] * len(shape[2:])
+        row_axis = self._row_axes.get(self.calls, 0)
+        if row_axis is not None and shape:
+            shape[row_axis] = 1
+        place = noise.stream(self._first_place + self.calls, 0)
+        self.calls += 1
+        now = noise.current()
+        # As precise as float32 at least: bfloat16 would round a uniform number up to 1.
+        like = torch.empty((), dtype=torch.promote_types(x.dtype, torch.float32), device=x.device)
+        kept = noise.uniform(now.key if now else None, place, shape, like) >= rate
+        return formula(x, kept.to(x.dtype), rate)
+
+
+class Observer(KeyedDropout):
+    """Also notes what a pass calls.
+
+    Attributes
+    ----------
+    shapes : list of tuple
+        Of the inputs of dropout, call by call.
+    foreign : list of str
+        Other functions that draw random numbers.
+    convolutions : int
+        How many there were.
+    """
+
+    def __init__(self, first_place: int, row_axes: Mapping[int, int | None]) -> None:
+        super().__init__(first_place, row_axes)
+        self.shapes: list[tuple[int, ...]] = []
+        self.foreign: list[str] = []
+        self.convolutions = 0
+
+    @property
+    def draws(self) -> int:
+        """How often something random was called."""
+        return self.calls + len(self.foreign)
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
+    ) -> Any:
+        if func in _FOREIGN:
+            self.foreign.append(func.__name__)
+        elif func in _CONVOLUTIONS:
+            self.convolutions += 1
+        return super().__torch_function__(func, types, args, kwargs)
+
+    def _drop(self, func: Any, x: Tensor, rate: float) -> Tensor:
+        if rate > 0:
+            self.shapes.append(tuple(x.shape))
+        return super()._drop(func, x, rate)
+
+
+class NoConstantNoise(TorchFunctionMode):
+    """Refuses random numbers that a trace would turn into constants."""
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
+    ) -> Any:
+        kwargs = kwargs or {}
+        if func in _FOREIGN and not any(
+            isinstance(value, fx.Proxy) for value in (*args, *kwargs.values())
+        ):
+            raise RuntimeError(f"its forward draws torch.{func.__name__} without an input")
+        return func(*args, **kwargs)
+
+
+def find_row_axes(
+    two: Sequence[tuple[int, ...]], three: Sequence[tuple[int, ...]]
+) -> dict[int, int | None]:
+    """Return the axis of the rows for each call of dropout.
+
+    Parameters
+    ----------
+    two, three : sequences of shapes
+        Of the inputs of dropout when the module sees two and three rows: the axis that grows is the
+        axis of the rows, or has them in it.
+    """
+    axes = {}
+    for call, (few, more) in enumerate(zip(two, three, strict=False)):
+        grown = [
+            axis for axis, sizes in enumerate(zip(few, more, strict=False)) if len(set(sizes)) > 1
+        ]
+        axes[call] = grown[0] if grown else None
+    return axes

@@ -1,0 +1,37 @@
+"""Layers with noise that is a function of a key, heads that say a distribution, and priors."""
+
+from ._stochastic import Stochastic, number_layers, stochastic_layers, total_penalty
+from .bayesian import BayesConv1d, BayesConv2d, BayesLinear
+from .concrete import ConcreteDropoutConv1d, ConcreteDropoutConv2d, ConcreteDropoutLinear
+from .dropconnect import DropConnectConv1d, DropConnectConv2d, DropConnectLinear
+from .dropout import Dropout, SpatialDropout
+from .flipout import FlipoutConv1d, FlipoutConv2d, FlipoutLinear
+from .heads import GaussianLogitsHead, MeanVarianceHead, QuantileHead
+from .priors import GaussianPrior, Prior, ScaleMixturePrior
+
+__all__ = [
+    "BayesConv1d",
+    "BayesConv2d",
+    "BayesLinear",
+    "ConcreteDropoutConv1d",
+    "ConcreteDropoutConv2d",
+    "ConcreteDropoutLinear",
+    "DropConnectConv1d",
+    "DropConnectConv2d",
+    "DropConnectLinear",
+    "Dropout",
+    "FlipoutConv1d",
+    "FlipoutConv2d",
+    "FlipoutLinear",
+    "GaussianLogitsHead",
+    "GaussianPrior",
+    "MeanVarianceHead",
+    "Prior",
+    "QuantileHead",
+    "ScaleMixturePrior",
+    "SpatialDropout",
+    "Stochastic",
+    "number_layers",
+    "stochastic_layers",
+    "total_penalty",
+]

@@ -1,0 +1,71 @@
+"""What all stochastic layers share: when they are random, and where their noise comes from."""
+
+from collections.abc import Iterator, Sequence
+
+import torch
+from torch import Tensor, nn
+
+from .. import noise
+
+
+class Stochastic(nn.Module):
+    """A layer with noise.
+
+    It is random in training mode, and inside `caveat.nn.keyed` also in evaluation mode; otherwise
+    it uses its mean. `place` tells the layers of a module apart; `number_layers` sets it.
+    """
+
+    place: int = 0
+
+    @property
+    def random(self) -> bool:
+        """Whether this pass is random."""
+        return self.training or noise.current() is not None
+
+    @property
+    def shared(self) -> bool:
+        """Whether all rows share one draw."""
+        now = noise.current()
+        return now is not None and now.shared
+
+    def penalty(self) -> Tensor | None:
+        """Return what the layer adds to the objective, after a pass; None for nothing.
+
+        A Kullback-Leibler divergence or a regulariser, not divided by anything.
+        """
+        return None
+
+    def uniform(self, shape: Sequence[int], like: Tensor, draw: int = 0) -> Tensor:
+        """Return numbers from 0 to 1; another `draw` gives others."""
+        return noise.uniform(self._key(), noise.stream(self.place, draw), shape, like)
+
+    def normal(self, shape: Sequence[int], like: Tensor, draw: int = 0) -> Tensor:
+        """Return standard normal numbers."""
+        return noise.normal(self._key(), noise.stream(self.place, draw), shape, like)
+
+    def signs(self, shape: Sequence[int], like: Tensor, draw: int = 0) -> Tensor:
+        """Return -1 and 1."""
+        return noise.signs(self._key(), noise.stream(self.place, draw), shape, like)
+
+    def _key(self) -> Tensor | None:
+        now = noise.current()
+        return None if now is None else now.key
+
+
+def stochastic_layers(module: nn.Module) -> Iterator[Stochastic]:
+    """Yield the stochastic layers of a module, in order, each once."""
+    for part in module.modules():
+        if isinstance(part, Stochastic):
+            yield part
+
+
+def number_layers(module: nn.Module) -> None:
+    """Give each stochastic layer its place, so that their noise differs."""
+    for place, layer in enumerate(stochastic_layers(module)):
+        layer.place = place
+
+
+def total_penalty(module: nn.Module) -> Tensor:
+    """Return the sum of what the layers add to the objective; 0 without such layers."""
+    found = [value for layer in stochastic_layers(module) if (value := layer.penalty()) is not None]
+    return torch.stack(found).sum() if found else torch.zeros(())

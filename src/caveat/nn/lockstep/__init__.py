@@ -1,0 +1,8 @@
+"""Train many copies of a network as one program."""
+
+from ._problem import Copy
+from ._result import Trained
+from ._settings import Plateau, Training
+from ._train import train
+
+__all__ = ["Copy", "Plateau", "Trained", "Training", "train"]

@@ -1,0 +1,87 @@
+"""Which samples each copy sees at each step: a function of its seed and the step alone."""
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ..noise import derive_key, permutations
+
+ORDER = 0x0BDE
+"""The number of the key from which orders are drawn; steps have keys of their own."""
+
+_CACHE = 2**23
+"""Places in orders that are drawn ahead."""
+
+
+class Batches:
+    """Batches of every copy; epochs of copies with different numbers of samples need not agree.
+
+    In each of its epochs a copy sees each of its samples once, in a new order. Its last batch is
+    filled up with samples from the start of that order, which do not count in the loss (but are
+    seen by batch norm).
+
+    Parameters
+    ----------
+    lengths : ndarray of shape (copies,)
+        Samples of each copy.
+    keys : int32 Tensor of shape (copies, 2)
+    batch_size : int
+    full : bool, default=False
+        Whether batches are filled up even if no copy has that many samples: batch norm sees them,
+        and should not see what else trains beside.
+    """
+
+    def __init__(
+        self, lengths: np.ndarray, keys: Tensor, batch_size: int, full: bool = False
+    ) -> None:
+        self.size = batch_size if full else int(min(batch_size, lengths.max()))
+        self.per_epoch = -(-lengths // self.size)
+        places = np.argsort(lengths, kind="stable")
+        cuts = np.flatnonzero(np.diff(lengths[places])) + 1
+        self._groups = [
+            _Group(int(lengths[part[0]]), derive_key(keys[part], ORDER), self.size)
+            for part in np.split(places, cuts)
+        ]
+        # Groups are joined one after another; this puts the copies back into their own order.
+        self._back = None
+        if len(self._groups) > 1:
+            self._back = torch.from_numpy(np.argsort(places, kind="stable")).to(keys.device)
+
+    def at(self, step: int) -> tuple[Tensor, Tensor]:
+        """Return places in the rows of each copy, and which count, both (copies, batch)."""
+        found = [group.at(step) for group in self._groups]
+        if self._back is None:
+            return found[0]
+        places = torch.cat([places for places, _ in found])[self._back]
+        counts = torch.cat([counts for _, counts in found])[self._back]
+        return places, counts
+
+
+class _Group:
+    """The copies that have the same number of samples."""
+
+    def __init__(self, length: int, keys: Tensor, size: int) -> None:
+        self._length, self._keys, self._size = length, keys, size
+        self._per_epoch = -(-length // size)
+        self._ahead = max(1, _CACHE // (length * len(keys)))
+        self._start = -1
+        self._orders = torch.empty(0)
+        place = torch.arange(self._per_epoch * size, device=keys.device)
+        self._fill = place % length
+        counted = (place < length).reshape(self._per_epoch, size).to(torch.float32)
+        self._counts = counted / counted.sum(dim=1, keepdim=True)
+
+    def at(self, step: int) -> tuple[Tensor, Tensor]:
+        epoch, batch = divmod(step, self._per_epoch)
+        if not 0 <= epoch - self._start < self._ahead or self._start < 0:
+            self._draw(epoch)
+        part = slice(batch * self._size, (batch + 1) * self._size)
+        places = self._orders[:, epoch - self._start, self._fill[part]]
+        return places, self._counts[batch].expand(len(places), -1)
+
+    def _draw(self, epoch: int) -> None:
+        numbers = torch.arange(
+            epoch, epoch + self._ahead, dtype=torch.int32, device=self._keys.device
+        )
+        keys = derive_key(self._keys[:, None], numbers)
+        self._orders, self._start = permutations(keys, self._length), epoch

@@ -1,0 +1,163 @@
+"""State on disk, from which a killed training goes on with the same numbers; no code is stored."""
+
+import hashlib
+import json
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from ...exceptions import FileFormatError, OptionError
+from ._problem import Problem
+from ._run import Run
+from ._settings import Training
+from ._stack import State
+
+_VERSION = 1
+
+
+class Checkpoint:
+    """A folder with a file for each chunk of copies.
+
+    Parameters
+    ----------
+    folder : path
+    problem, training, state
+        What is trained: a folder of another training is refused.
+    every : float
+        Seconds between two writes.
+    """
+
+    def __init__(
+        self, folder: Any, problem: Problem, training: Training, state: State, every: float = 30.0
+    ) -> None:
+        self.folder, self.every = Path(folder), every
+        self._last = time.monotonic()
+        self._mark = _mark(problem, training, state)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        label = self.folder / "training.json"
+        if label.exists():
+            found = _read_json(label)
+            if found.get("version", 0) > _VERSION:
+                raise FileFormatError(
+                    f"{label} was written by a newer version of caveat; update it"
+                )
+            if found.get("training") != self._mark:
+                raise OptionError(
+                    f"checkpoint {str(self.folder)!r} belongs to another training (data, network, "
+                    "seeds or settings differ); name another folder or delete it"
+                )
+        else:
+            _write_text(label, json.dumps({"version": _VERSION, "training": self._mark}))
+
+    def due(self) -> bool:
+        """Whether it is time to write."""
+        return time.monotonic() - self._last >= self.every
+
+    def save(self, run: Run) -> None:
+        """Write a chunk as it is now, in place of its earlier state."""
+        from safetensors.torch import save_file
+
+        tensors = {"flat": run.stack.flat, "sums": run.sums}
+        for group, state in (
+            ("optimiser", run.optimiser.state),
+            ("buffers", run.stack.buffers),
+            ("finished", run.finished),
+            ("best", run.best_state),
+        ):
+            tensors |= {f"{group}.{name}": value for name, value in state.items()}
+        numbers = {
+            name: np.asarray(getattr(run, name)).tolist()
+            for name in ("places", "active", "step", "best", "since_best", "since_lowered", "rates",
+                         "status", "trained_steps", "summed")
+        }  # fmt: skip
+        numbers["history"] = [
+            {k: np.asarray(v).tolist() for k, v in record.items()} for record in run.history
+        ]
+        path = self.folder / f"copies-{hashlib.sha256(run.places.tobytes()).hexdigest()[:16]}"
+        temporary = path.with_suffix(".writing")
+        save_file(
+            {k: v.detach().cpu().contiguous() for k, v in tensors.items()},
+            temporary,
+            metadata={"numbers": json.dumps(numbers)},
+        )
+        os.replace(temporary, path.with_suffix(".safetensors"))
+        self._last = time.monotonic()
+
+    def load(self) -> list[tuple[dict[str, Any], State]]:
+        """Return the numbers and tensors of every chunk that was written."""
+        from safetensors import SafetensorError, safe_open
+
+        found = []
+        for path in sorted(self.folder.glob("copies-*.safetensors")):
+            try:
+                with safe_open(path, framework="pt") as file:
+                    numbers = json.loads(file.metadata()["numbers"])
+                    names = file.keys()  # the file itself cannot be iterated
+                    found.append((numbers, {name: file.get_tensor(name) for name in names}))
+            except (SafetensorError, KeyError, TypeError, ValueError, OSError) as error:
+                raise FileFormatError(
+                    f"{path} cannot be read ({error}); delete it to train its copies anew"
+                ) from None
+        return found
+
+
+def restore(run: Run, numbers: dict[str, Any], tensors: State) -> None:
+    """Put a run where it was when it was written."""
+    groups: dict[str, State] = {}
+    for key, value in tensors.items():
+        group, _, name = key.partition(".")
+        groups.setdefault(group, {})[name] = value
+    active = np.array(numbers["active"], dtype=np.int64)
+    run.step = int(numbers["step"])
+    run.rates = np.array(numbers["rates"])
+    state, start = dict(groups.get("buffers", {})), 0
+    for name, shape in run.stack.shapes.items():
+        size = len(active) * shape.numel()
+        state[name] = tensors["flat"][start : start + size].view(len(active), *shape)
+        start += size
+    run.enter(active, state, groups.get("optimiser"))
+    run.sums.copy_(tensors["sums"])
+    run.finished, run.best_state = groups.get("finished", {}), groups.get("best", {})
+    run.best = np.array(numbers["best"])
+    run.status = list(numbers["status"])
+    for name in ("since_best", "since_lowered", "trained_steps", "summed"):
+        setattr(run, name, np.array(numbers[name], dtype=np.int64))
+    run.history = [
+        {k: v if k == "step" else np.array(v) for k, v in record.items()}
+        for record in numbers["history"]
+    ]
+
+
+def _mark(problem: Problem, training: Training, state: State) -> str:
+    """Return a fingerprint of all that decides the result."""
+    digest = hashlib.sha256(repr(training).encode())
+    tables = [problem.rows, problem.labels, problem.weights, problem.validation]
+    for table in (t for t in tables if t is not None):
+        digest.update(table.which.tobytes())
+        for array in table.kept:
+            digest.update(array.numpy().tobytes())
+    digest.update(problem.X.numpy().tobytes())
+    digest.update(repr([(c.epochs, c.steps) for c in problem.copies]).encode())
+    digest.update(repr(problem.seeds).encode())
+    for name, value in state.items():
+        digest.update(name.encode() + value.to(torch.float64).numpy().tobytes())
+    return digest.hexdigest()
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    try:
+        return dict(json.loads(path.read_text(encoding="utf-8")))
+    except ValueError:
+        raise FileFormatError(
+            f"{path} is not readable JSON; delete the folder to begin anew"
+        ) from None
+
+
+def _write_text(path: Path, text: str) -> None:
+    temporary = path.with_suffix(".writing")
+    temporary.write_text(text, encoding="utf-8")
+    os.replace(temporary, path)

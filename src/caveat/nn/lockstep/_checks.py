@@ -1,0 +1,89 @@
+"""What happens between steps: losses are read, validation decides, copies stop."""
+
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ._run import Run
+
+_ROWS = 2**16
+"""Validation rows of all copies that are passed at a time."""
+
+
+def look(run: Run, indices: np.ndarray) -> None:
+    """Read the losses of some copies of the stack; stop those that are done or diverged."""
+    if not len(indices):
+        return
+    chosen = torch.from_numpy(indices).to(run.device)
+    sums = run.sums[chosen].cpu().numpy()
+    run.sums[chosen] = 0.0
+    losses = sums / np.maximum(run.step - run.summed[indices], 1)
+    run.summed[indices] = run.step
+    running = run.running[indices]
+    indices, losses = indices[running], losses[running]
+    copies = run.active[indices]
+    record: dict[str, Any] = {"step": run.step, "copies": copies, "loss": losses}
+    finite = np.isfinite(losses)
+    if run.problem.validation is not None:
+        measured = validation_losses(run, indices)
+        record["validation"] = measured
+        finite &= np.isfinite(measured)
+        _judge(run, indices[finite], measured[finite])
+    run.history.append(record)
+    run.finish(indices[~finite], "diverged")
+    ended = finite & (run.step >= run.steps[copies])
+    run.finish(indices[ended], "finished")
+    if run.training.patience is not None:
+        tired = finite & ~ended & (run.since_best[copies] >= run.training.patience)
+        run.finish(indices[tired], "stopped early")
+
+
+def _judge(run: Run, indices: np.ndarray, losses: np.ndarray) -> None:
+    """Keep the best weights, count epochs without a new best, lower learning rates."""
+    copies = run.active[indices]
+    better = losses < run.best[copies]
+    run.since_best[copies] = np.where(better, 0, run.since_best[copies] + 1)
+    run.since_lowered[copies] = np.where(better, 0, run.since_lowered[copies] + 1)
+    run.best[copies[better]] = losses[better]
+    if run.training.restore_best and better.any():
+        found = run.stack.take(torch.from_numpy(indices[better]).to(run.device))
+        for name, value in found.items():
+            if name not in run.best_state:
+                shape = len(run.places), *value.shape[1:]
+                run.best_state[name] = torch.zeros(shape, dtype=value.dtype)
+            run.best_state[name][copies[better]] = value
+    plateau = run.training.plateau
+    if plateau is None:
+        return
+    low = copies[run.since_lowered[copies] >= plateau.patience]
+    if len(low):
+        run.rates[low] = np.maximum(run.rates[low] * plateau.factor, plateau.minimum)
+        run.since_lowered[low] = 0
+        run.set_rates()
+        run.stepper = None
+
+
+def validation_losses(run: Run, indices: np.ndarray) -> np.ndarray:
+    """Return the mean loss of some copies on their validation samples, without noise."""
+    table, problem = run.data.validation, run.problem
+    assert table is not None
+    assert problem.validation is not None
+    which = run.places[run.active]
+    lengths = torch.from_numpy(problem.validation.lengths()[which]).to(run.device)
+    sums = torch.zeros(len(run.active), device=run.device)
+    size = max(1, _ROWS // len(run.active))
+    with torch.no_grad():
+        for start in range(0, table.shape[1], size):
+            places = torch.arange(start, min(start + size, table.shape[1]), device=run.device)
+            rows = table[run.index["validation"], places]
+            counts = (places < lengths[:, None]) / lengths[:, None]
+            sums += _losses(run, rows, counts)
+    return sums[torch.from_numpy(indices).to(run.device)].cpu().numpy().astype(np.float64)
+
+
+def _losses(run: Run, rows: Tensor, counts: Tensor) -> Tensor:
+    y = run.data.label(run.index, rows)
+    with run.autocast():
+        return run.stack.losses(run.data.X[rows], y, counts.to(torch.float32), None, None)

@@ -1,0 +1,78 @@
+"""Optimisers of one long vector that holds the weights of all copies."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ...exceptions import OptionError
+
+Rate = float | Tensor
+"""One learning rate, or one for each weight."""
+
+
+@dataclass
+class Adam:
+    """Adam; with `decoupled`, AdamW. The same arithmetic as torch's."""
+
+    first: Tensor
+    second: Tensor
+    decay: float
+    decoupled: bool
+    betas: tuple[float, float] = (0.9, 0.999)
+    epsilon: float = 1e-8
+
+    @property
+    def state(self) -> dict[str, Tensor]:
+        """What one step leaves to the next, by name."""
+        return {"first": self.first, "second": self.second}
+
+    def update(self, weights: Tensor, gradient: Tensor, rate: Rate, step: Tensor) -> None:
+        """Move the weights in place; `step` counts from 1."""
+        if self.decay and self.decoupled:
+            weights.sub_(weights * (rate * self.decay))
+        elif self.decay:
+            gradient = gradient.add(weights, alpha=self.decay)
+        one, two = self.betas
+        self.first.lerp_(gradient, 1 - one)
+        self.second.mul_(two).addcmul_(gradient, gradient, value=1 - two)
+        size = self.second.sqrt()
+        if isinstance(rate, float) and step.device.type == "cpu":
+            count = float(step)
+            size.div_((1 - two**count) ** 0.5).add_(self.epsilon)
+            weights.addcdiv_(self.first, size, value=-rate / (1 - one**count))
+            return
+        size.div_((1 - two**step).sqrt()).add_(self.epsilon)
+        weights.sub_(self.first.div(size).mul_(rate / (1 - one**step)))
+
+
+@dataclass
+class GradientDescent:
+    """Stochastic gradient descent, with momentum as torch has it."""
+
+    first: Tensor
+    decay: float
+    momentum: float
+
+    @property
+    def state(self) -> dict[str, Tensor]:
+        """What one step leaves to the next, by name."""
+        return {"first": self.first}
+
+    def update(self, weights: Tensor, gradient: Tensor, rate: Rate, step: Tensor) -> None:
+        """Move the weights in place."""
+        if self.decay:
+            gradient = gradient.add(weights, alpha=self.decay)
+        if self.momentum:
+            gradient = self.first.mul_(self.momentum).add_(gradient)
+        weights.sub_(gradient * rate)
+
+
+def make_optimiser(name: str, weights: Tensor, decay: float, momentum: float) -> Any:
+    """Return the optimiser of that name for a vector of weights."""
+    if name in ("adam", "adamw"):
+        return Adam(torch.zeros_like(weights), torch.zeros_like(weights), decay, name == "adamw")
+    if name == "sgd":
+        return GradientDescent(torch.zeros_like(weights), decay, momentum)
+    raise OptionError(f"optimiser must be 'adam', 'adamw' or 'sgd'; got {name!r}")

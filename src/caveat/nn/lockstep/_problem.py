@@ -1,0 +1,180 @@
+"""What is trained: the data all copies share, and what each copy has of its own."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ..._arrays import to_numpy
+from ...exceptions import InvalidValueError, OptionError, ShapeError
+
+
+@dataclass(frozen=True, eq=False)
+class Copy:
+    """What one copy of the network has of its own; what is None it shares with the others.
+
+    Attributes
+    ----------
+    seed : int, optional
+        Decides its initial weights, the order of its samples and its noise, whatever else trains
+        beside it; drawn from ``random_state`` by default.
+    rows : array of int, optional
+        The samples it learns from, repeated ones as often as they occur; by default all.
+    y : array with one entry for each sample of X, optional
+        Its own labels.
+    weight : array of shape (samples of X,), optional
+        How much each sample counts; only ratios matter.
+    validation : array of int, optional
+        The samples on which it is checked after each of its epochs.
+    epochs : int, optional
+        How often it sees its samples.
+    steps : int, optional
+        How many batches it sees, instead of epochs.
+    """
+
+    seed: int | None = None
+    rows: Any = None
+    y: Any = None
+    weight: Any = None
+    validation: Any = None
+    epochs: int | None = None
+    steps: int | None = None
+
+
+class Tables:
+    """Arrays that copies may share, each kept once, and which of them each copy uses."""
+
+    def __init__(self, arrays: Sequence[Any], convert: Any) -> None:
+        known: dict[int, int] = {}
+        self.which = np.zeros(len(arrays), dtype=np.int64)
+        self.kept: list[Tensor] = []
+        for i, array in enumerate(arrays):
+            if id(array) not in known:
+                known[id(array)] = len(self.kept)
+                self.kept.append(convert(array))
+            self.which[i] = known[id(array)]
+
+    def lengths(self) -> np.ndarray:
+        """Return how long the array of each copy is."""
+        return np.array([len(array) for array in self.kept])[self.which]
+
+    def stacked(self) -> Tensor:
+        """Return all arrays as one, short ones filled up with zeros."""
+        return torch.nn.utils.rnn.pad_sequence(self.kept, batch_first=True)
+
+
+class Problem:
+    """The checked data and the copies, on the CPU."""
+
+    def __init__(self, X: Any, y: Any, copies: Sequence[Copy], seeds: Sequence[int]) -> None:
+        self.X = as_input(X)
+        self.y = as_target(y, len(self.X), "y")
+        self.copies = list(copies)
+        self.seeds = [
+            c.seed if c.seed is not None else s for c, s in zip(copies, seeds, strict=True)
+        ]
+        everything = torch.arange(len(self.X))
+        samples = len(self.X)
+
+        def rows(array: Any) -> Tensor:
+            return everything if array is None else _as_rows(array, samples, "rows")
+
+        def labels(array: Any) -> Tensor:
+            return (
+                self.y if array is None else _like(as_target(array, samples, "y of a copy"), self.y)
+            )
+
+        self.rows = Tables([c.rows for c in copies], rows)
+        self.labels = Tables([c.y for c in copies], labels)
+        self.lengths = self.rows.lengths()
+        self.weights = None
+        if any(c.weight is not None for c in copies):
+            keys = [(c.weight, c.rows) for c in copies]
+            pairs = {(id(w), id(r)): (w, r) for w, r in keys}
+            shared = [pairs[id(w), id(r)] for w, r in keys]
+            self.weights = Tables(shared, lambda pair: _as_weight(pair[0], rows(pair[1]), samples))
+        self.validation = None
+        checked = [c.validation is not None for c in copies]
+        if any(checked):
+            if not all(checked):
+                raise OptionError("give validation rows to all copies, or to none")
+            self.validation = Tables(
+                [c.validation for c in copies], lambda a: _as_rows(a, samples, "validation")
+            )
+
+    def __len__(self) -> int:
+        return len(self.copies)
+
+
+def as_input(X: Any) -> Tensor:
+    """Return samples as a tensor of floats on the CPU: arrays of any rank, frames, tensors."""
+    if isinstance(X, Tensor):
+        tensor = X.detach().cpu()
+    else:
+        tensor = torch.from_numpy(np.ascontiguousarray(to_numpy(X, "X").array))
+    if tensor.ndim < 1 or len(tensor) < 1:
+        raise ShapeError(f"X must have at least one sample; got shape {tuple(tensor.shape)}")
+    if not tensor.is_floating_point():
+        tensor = tensor.to(torch.float32)
+    tensor = tensor.to(torch.float32) if tensor.dtype == torch.float16 else tensor
+    if not torch.isfinite(tensor).all():
+        bad = int(torch.nonzero(~torch.isfinite(tensor.reshape(len(tensor), -1)).all(1))[0])
+        raise InvalidValueError(f"X of sample {bad} holds NaN or infinity")
+    return tensor
+
+
+def as_target(y: Any, samples: int, name: str) -> Tensor:
+    """Return labels: whole numbers as class codes, others as floats."""
+    array = y.detach().cpu() if isinstance(y, Tensor) else to_numpy(y, name).array
+    tensor = array if isinstance(array, Tensor) else torch.from_numpy(np.ascontiguousarray(array))
+    if tensor.ndim < 1 or len(tensor) != samples:
+        raise ShapeError(
+            f"{name} must have one entry for each of {samples} samples; got shape "
+            f"{tuple(tensor.shape)}"
+        )
+    if not tensor.is_floating_point():
+        return tensor.to(torch.int64)
+    if not torch.isfinite(tensor).all():
+        raise InvalidValueError(f"{name} holds NaN or infinity")
+    return tensor
+
+
+def _like(tensor: Tensor, other: Tensor) -> Tensor:
+    if tensor.shape != other.shape or tensor.dtype != other.dtype:
+        raise ShapeError(
+            f"y of a copy must look like y, {tuple(other.shape)} of {other.dtype}; got "
+            f"{tuple(tensor.shape)} of {tensor.dtype}"
+        )
+    return tensor
+
+
+def _as_rows(array: Any, samples: int, name: str) -> Tensor:
+    rows = np.asarray(array)
+    if rows.ndim != 1 or not len(rows) or not np.issubdtype(rows.dtype, np.integer):
+        raise ShapeError(
+            f"{name} of a copy must be numbers of samples, at least one; got shape {rows.shape} "
+            f"of {rows.dtype}"
+        )
+    if rows.min() < 0 or rows.max() >= samples:
+        raise InvalidValueError(
+            f"{name} of a copy must lie from 0 to {samples - 1}; got {rows.min()} to {rows.max()}"
+        )
+    return torch.from_numpy(rows.astype(np.int64))
+
+
+def _as_weight(weight: Any, rows: Tensor, samples: int) -> Tensor:
+    """Return weights with a mean of 1 over the rows of a copy."""
+    if weight is None:
+        return torch.ones(samples)
+    array = np.asarray(weight, dtype=np.float64)
+    if array.shape != (samples,):
+        raise ShapeError(f"weight of a copy must have shape ({samples},); got {array.shape}")
+    mean = array[rows.numpy()].mean()
+    if not (np.isfinite(array).all() and array.min() >= 0 and mean > 0):
+        raise InvalidValueError(
+            "weight of a copy must be finite, not negative, and not all 0 on its rows"
+        )
+    return torch.from_numpy((array / mean).astype(np.float32))

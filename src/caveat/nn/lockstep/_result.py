@@ -1,0 +1,111 @@
+"""What comes out of a training."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from ...exceptions import OptionError
+from ._problem import as_input
+from ._settings import as_device
+from ._stack import Factory, Stack, State, prepared
+
+_ROWS = 2**16
+"""Rows of all copies that are passed at a time."""
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Trained:
+    """K trained copies.
+
+    Attributes
+    ----------
+    state : dict of str to Tensor
+        Weights and buffers of all copies, stacked along the first axis, on the CPU.
+    status : list of str
+        Of each copy: "finished", "stopped early", "diverged" or "interrupted".
+    steps : ndarray of shape (copies,)
+        Steps each copy took.
+    history : list of dict
+        Of each copy: "step", "loss" (mean of the objective since the entry before) and, with
+        validation samples, "validation".
+    engine : str
+        How the copies were trained, and why so.
+    seconds : float
+    """
+
+    state: State
+    status: list[str]
+    steps: np.ndarray
+    history: list[dict[str, np.ndarray]]
+    engine: str
+    seconds: float
+    _make: Factory = field(repr=False)
+    _module: nn.Module = field(repr=False)
+
+    def __len__(self) -> int:
+        return len(self.status)
+
+    @property
+    def usable(self) -> np.ndarray:
+        """Which copies have finite weights."""
+        return np.array([status != "diverged" for status in self.status])
+
+    def module(self, copy: int) -> nn.Module:
+        """Return one copy as a module of its own, in evaluation mode."""
+        if not 0 <= copy < len(self):
+            raise OptionError(f"copy must lie from 0 to {len(self) - 1}; got {copy}")
+        with torch.random.fork_rng(devices=[]):
+            made = self._make()
+        made.load_state_dict({name: value[copy] for name, value in self.state.items()})
+        return made.eval()
+
+    def outputs(self, X: Any, *, copies: Any = None, device: str = "auto") -> np.ndarray:
+        """Return what copies say of samples, in evaluation mode and without noise.
+
+        Parameters
+        ----------
+        X : array of shape (samples, ...)
+        copies : array of int, optional
+            Which copies; by default all.
+        device : str, default="auto"
+
+        Returns
+        -------
+        ndarray of shape (copies, samples, ...)
+        """
+        rows = as_input(X)
+        where = as_device(device)
+        chosen = torch.arange(len(self)) if copies is None else torch.as_tensor(np.asarray(copies))
+        state = {name: value[chosen] for name, value in self.state.items()}
+        if self.engine.startswith("one after another"):
+            found = [self._pass(state, slice(i, i + 1), rows, where) for i in range(len(chosen))]
+            return np.concatenate(found)
+        return self._pass(state, slice(None), rows, where)
+
+    def _pass(self, state: State, part: slice, X: torch.Tensor, device: torch.device) -> np.ndarray:
+        mine = {name: value[part] for name, value in state.items()}
+        count = len(next(iter(mine.values())))
+        stack = Stack(prepared(self._module), mine, _none, device, stacked=count > 1)
+        size = max(1, _ROWS // count)
+        with torch.no_grad():
+            found = [
+                stack.outputs(X[i : i + size].to(device)).float().cpu()
+                for i in range(0, len(X), size)
+            ]
+        return torch.cat(found, dim=1).numpy()
+
+    def __repr__(self) -> str:
+        counts = ", ".join(f"{number} {status}" for status, number in Counter(self.status).items())
+        return (
+            f"Trained: {len(self)} copies ({counts}), {int(self.steps.sum()):,} steps in "
+            f"{self.seconds:.1f} s; {self.engine}"
+        )
+
+
+def _none(output: Any, y: Any) -> Any:
+    """Outputs need no loss."""
+    return output

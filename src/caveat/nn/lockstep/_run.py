@@ -1,0 +1,232 @@
+"""The training of one chunk of copies, step by step."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from ..noise import derive_key, make_keys
+from ._batches import Batches
+from ._optimisers import make_optimiser
+from ._problem import Problem
+from ._settings import Training
+from ._stack import Stack, State
+
+LEAVE = 0.75
+"""Copies that are done leave when no more than this share is still training."""
+
+_RECORDS = 200
+"""Losses that are kept of a training without validation."""
+
+
+class Run:
+    """Some copies in lock-step. All that a checkpoint needs is in `tensors` and `numbers`.
+
+    Copies have a place in the chunk (0, 1, ...); `active` holds the places of those in the stack.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        places: np.ndarray,
+        module: nn.Module,
+        state: State,
+        anchors: State | None,
+        loss: Callable[[Tensor, Tensor], Tensor],
+        training: Training,
+        device: torch.device,
+        *,
+        stacked: bool,
+    ) -> None:
+        self.problem, self.places, self.training, self.device = problem, places, training, device
+        self.module, self.loss, self.stacked = module, loss, stacked
+        self.normed = any(isinstance(m, nn.modules.batchnorm._BatchNorm) for m in module.modules())
+        self.data = _Data(problem, device)
+        self.lengths = problem.lengths[places]
+        sizes = np.minimum(training.batch_size, self.lengths)
+        if self.normed:
+            sizes = np.full(len(places), training.batch_size)
+        self.per_epoch = -(-self.lengths // sizes)
+        self.steps = self._steps()
+        self.interval = max(1, int(self.steps.max()) // _RECORDS)
+        count = len(places)
+        self.step = 0
+        self.history: list[dict[str, Any]] = []
+        self.best = np.full(count, np.inf)
+        self.since_best = np.zeros(count, dtype=np.int64)
+        self.since_lowered = np.zeros(count, dtype=np.int64)
+        self.rates = np.full(count, training.learning_rate)
+        self.status = ["training"] * count
+        self.finished: State = {}
+        self.best_state: State = {}
+        self.trained_steps = np.zeros(count, dtype=np.int64)
+        self.keys = make_keys([problem.seeds[i] for i in places]).to(device)
+        self.anchors = anchors
+        self.enter(np.arange(count), state)
+
+    def _steps(self) -> np.ndarray:
+        found = []
+        for place, per_epoch in zip(self.places, self.per_epoch, strict=True):
+            copy = self.problem.copies[place]
+            epochs = self.training.epochs if copy.epochs is None else copy.epochs
+            found.append(per_epoch * epochs if copy.steps is None else copy.steps)
+        return np.array(found, dtype=np.int64)
+
+    def enter(self, active: np.ndarray, state: State, optimiser: State | None = None) -> None:
+        """Make the stack of the copies that train from here on."""
+        self.active = active
+        self.stack = Stack(self.module, state, self.loss, self.device, stacked=self.stacked)
+        training = self.training
+        self.optimiser = make_optimiser(
+            training.optimiser, self.stack.flat, training.weight_decay, training.momentum
+        )
+        for name, value in (optimiser or {}).items():
+            self.optimiser.state[name].copy_(value)
+        chosen = torch.from_numpy(active).to(self.device)
+        self.active_keys = self.keys[chosen]
+        self.batches = Batches(
+            self.lengths[active], self.active_keys, training.batch_size, full=self.normed
+        )
+        self.index = self.data.index(self.places[active], self.device)
+        lengths = torch.from_numpy(self.lengths[active]).to(self.device, torch.float32)
+        self.penalty = _penalty(training.penalty_weight, lengths)
+        self.pull = None
+        if training.anchor is not None and training.anchor_strength:
+            goal = torch.zeros_like(self.stack.flat)
+            if self.anchors is not None:
+                views = [self.anchors[name][active] for name in self.stack.shapes]
+                goal = torch.cat([view.reshape(-1) for view in views]).to(self.device)
+            strength = self.stack.spread(training.anchor_strength / lengths)
+            self.pull = strength, goal
+        self.sums = torch.zeros(len(active), device=self.device)
+        self.summed = np.zeros(len(active), dtype=np.int64)
+        self.set_rates()
+        self.stepper: Any = None
+
+    def set_rates(self) -> None:
+        """Take over the learning rates of the copies."""
+        rates = self.rates[self.active]
+        if (rates == rates[0]).all() and self.device.type == "cpu":
+            self.rate: float | Tensor = float(rates[0])
+        else:
+            dtype = self.stack.flat.dtype
+            self.rate = self.stack.spread(torch.from_numpy(rates).to(self.device, dtype))
+
+    def advance(self, places: Tensor, counts: Tensor, step: Tensor) -> None:
+        """Take a step with every copy; it works on tensors alone, so that it can be recorded."""
+        x, y, weight = self.data.batch(self.index, places)
+        counts = counts if weight is None else counts * weight
+        keys = derive_key(self.active_keys, step.to(torch.int32))
+        with self.autocast():
+            weighted = counts * self.training.likelihood_weight
+            each, gradient = self.stack.step(x, y, weighted, self.penalty, keys)
+        if self.pull is not None:
+            strength, goal = self.pull
+            gradient.add_(strength * (self.stack.flat - goal), alpha=2.0)
+        with torch.no_grad():
+            self.sums.add_(each)
+            self.optimiser.update(self.stack.flat, gradient, self.rate, step + 1)
+
+    def autocast(self) -> Any:
+        """The precision of passes."""
+        wanted = self.training.precision == "bfloat16"
+        return torch.autocast(
+            self.device.type, dtype=torch.bfloat16, enabled=wanted, cache_enabled=False
+        )
+
+    def due(self) -> np.ndarray:
+        """Return which copies of the stack are looked at after this step, by their index in it."""
+        steps, done = self.steps[self.active], self.step
+        every = self.per_epoch[self.active] if self.problem.validation else self.interval
+        return np.flatnonzero((done % every == 0) | (done == steps))
+
+    @property
+    def running(self) -> np.ndarray:
+        """Which copies of the stack still train."""
+        return np.array([self.status[i] == "training" for i in self.active])
+
+    def finish(self, indices: np.ndarray, status: str, *, keep: bool = True) -> None:
+        """Take copies out: their weights are what they are now, or those of their best epoch."""
+        if not len(indices):
+            return
+        chosen = torch.from_numpy(indices).to(self.device)
+        found = self.stack.take(chosen) if keep else {}
+        for name, value in found.items():
+            if name not in self.finished:
+                self.finished[name] = torch.zeros(
+                    len(self.places), *value.shape[1:], dtype=value.dtype
+                )
+            self.finished[name][self.active[indices]] = value
+        for i in self.active[indices]:
+            self.status[i] = status
+            self.trained_steps[i] = self.step
+        if self.best_state and self.training.restore_best:
+            mine = [i for i in self.active[indices] if np.isfinite(self.best[i])]
+            for name, value in self.best_state.items():
+                self.finished[name][mine] = value[mine]
+
+    def shrink(self) -> None:
+        """Leave copies behind that are done, if there are enough of them."""
+        running = self.running
+        if running.sum() > LEAVE * len(running):
+            return
+        chosen = torch.from_numpy(np.flatnonzero(running)).to(self.device)
+        state = {name: value[chosen].clone() for name, value in self.stack.state().items()}
+        optimiser = {
+            name: self.stack.part_of(value, chosen) for name, value in self.optimiser.state.items()
+        }
+        sums, summed = self.sums[chosen].clone(), self.summed[running]
+        self.enter(self.active[running], state, optimiser)
+        self.sums, self.summed = sums, summed
+
+
+class _Data:
+    """The data on the device."""
+
+    def __init__(self, problem: Problem, device: torch.device) -> None:
+        self.problem = problem
+        self.X = problem.X.to(device)
+        self.labels = problem.labels.stacked().to(device)
+        self.rows = None
+        if any(copy.rows is not None for copy in problem.copies):
+            self.rows = problem.rows.stacked().to(device)
+        self.weights = None if problem.weights is None else problem.weights.stacked().to(device)
+        self.validation = None
+        if problem.validation is not None:
+            self.validation = problem.validation.stacked().to(device)
+
+    def index(self, places: np.ndarray, device: torch.device) -> dict[str, Tensor]:
+        """Return which tables some copies use, each of shape (copies, 1)."""
+        tables = {
+            "rows": self.problem.rows,
+            "labels": self.problem.labels,
+            "weights": self.problem.weights,
+            "validation": self.problem.validation,
+        }
+        return {
+            name: torch.from_numpy(table.which[places]).to(device)[:, None]
+            for name, table in tables.items()
+            if table is not None
+        }
+
+    def batch(
+        self, index: dict[str, Tensor], places: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor | None]:
+        """Return samples, labels and weights at places in the rows of each copy."""
+        rows = places if self.rows is None else self.rows[index["rows"], places]
+        weight = None if self.weights is None else self.weights[index["weights"], rows]
+        return self.X[rows], self.label(index, rows), weight
+
+    def label(self, index: dict[str, Tensor], rows: Tensor) -> Tensor:
+        """Return the labels of rows."""
+        if len(self.labels) == 1:
+            return self.labels[0][rows]
+        return self.labels[index["labels"], rows]
+
+
+def _penalty(weight: Any, lengths: Tensor) -> Tensor | None:
+    if weight is None:
+        return None
+    return 1 / lengths if weight == "per-sample" else torch.full_like(lengths, float(weight))

@@ -1,0 +1,133 @@
+"""How copies are trained."""
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import torch
+
+from ...exceptions import OptionError
+
+
+@dataclass(frozen=True)
+class Plateau:
+    """Lower the learning rate of a copy when its validation loss no longer falls.
+
+    Attributes
+    ----------
+    factor : float, default=0.1
+        What the rate is multiplied with.
+    patience : int, default=10
+        Epochs without a new best before that.
+    minimum : float, default=0.0
+        The rate does not fall below.
+    """
+
+    factor: float = 0.1
+    patience: int = 10
+    minimum: float = 0.0
+
+
+@dataclass(frozen=True)
+class Training:
+    """How copies are trained; what differs between copies is in `Copy`.
+
+    Attributes
+    ----------
+    epochs : int, default=100
+        How often a copy sees its samples, unless the copy says otherwise.
+    batch_size : int, default=128
+    optimiser : {"adam", "adamw", "sgd"}, default="adam"
+    learning_rate : float, default=1e-3
+    weight_decay : float, default=0.0
+        As the optimiser of that name has it: for AdamW decoupled from the gradient.
+    momentum : float, default=0.0
+        Of "sgd".
+    likelihood_weight : float, default=1.0
+        Of the mean loss of a batch.
+    penalty_weight : float or "per-sample", optional
+        Of what the layers add (divergences, regularisers); "per-sample" is one over the number of
+        samples of the copy, which makes the objective an evidence lower bound per sample. None
+        leaves the penalty out.
+    anchor : {"zero", "initial", "drawn"}, optional
+        To what weights are pulled: 0 (a Gaussian prior), where they began, or another draw of the
+        initial weights (anchored ensembles).
+    anchor_strength : float, default=0.0
+        The objective gets this, over the number of samples of the copy, times the squared distance.
+    patience : int, optional
+        Epochs without a new best validation loss before a copy stops.
+    restore_best : bool, default=True
+        Whether a copy with validation samples keeps the weights of its best epoch.
+    plateau : Plateau, optional
+    precision : {"float32", "bfloat16"}, default="float32"
+        Of the passes; weights are kept as they are.
+    device : str, default="auto"
+        "auto" is a GPU if there is one.
+    engine : {"auto", "stacked", "sequential"}, default="auto"
+        Whether copies train as one program or one after another; "auto" knows which is faster: a
+        stack, but for convolutions, which go one after another on a CPU, and on a GPU side by side
+        in streams of one recorded program.
+    memory : int, optional
+        Bytes that copies may take at a time; by default a share of what is free.
+    """
+
+    epochs: int = 100
+    batch_size: int = 128
+    optimiser: str = "adam"
+    learning_rate: float = 1e-3
+    weight_decay: float = 0.0
+    momentum: float = 0.0
+    likelihood_weight: float = 1.0
+    penalty_weight: float | Literal["per-sample"] | None = None
+    anchor: Literal["zero", "initial", "drawn"] | None = None
+    anchor_strength: float = 0.0
+    patience: int | None = None
+    restore_best: bool = True
+    plateau: Plateau | None = None
+    precision: str = "float32"
+    device: str = "auto"
+    engine: str = "auto"
+    memory: int | None = None
+
+    def check(self) -> None:
+        """Refuse settings that make no sense."""
+        _positive_whole(self.epochs, "epochs")
+        _positive_whole(self.batch_size, "batch_size")
+        _one_of(self.optimiser, ("adam", "adamw", "sgd"), "optimiser")
+        _one_of(self.precision, ("float32", "bfloat16"), "precision")
+        _one_of(self.engine, ("auto", "stacked", "sequential"), "engine")
+        _one_of(self.anchor, (None, "zero", "initial", "drawn"), "anchor")
+        if not self.learning_rate > 0:
+            raise OptionError(f"learning_rate must be above 0; got {self.learning_rate!r}")
+        if isinstance(self.penalty_weight, str) and self.penalty_weight != "per-sample":
+            raise OptionError(
+                f"penalty_weight must be a number or 'per-sample'; got {self.penalty_weight!r}"
+            )
+        if self.patience is not None:
+            _positive_whole(self.patience, "patience")
+
+
+def as_device(name: str | torch.device) -> torch.device:
+    """Return a device that is there."""
+    if str(name) == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        device = torch.device(name)
+    except RuntimeError:
+        raise OptionError(
+            f"device must be 'auto', 'cpu' or such as 'cuda:0'; got {name!r}"
+        ) from None
+    if device.type == "cuda" and not torch.cuda.is_available():
+        raise OptionError(
+            f"device is {str(name)!r}, but torch finds no GPU here; use 'cpu' or 'auto'"
+        )
+    return device
+
+
+def _positive_whole(value: Any, name: str) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise OptionError(f"{name} must be a whole number of at least 1; got {value!r}")
+
+
+def _one_of(value: Any, known: tuple[Any, ...], name: str) -> None:
+    if value not in known:
+        raise OptionError(f"{name} must be one of {', '.join(map(repr, known))}; got {value!r}")

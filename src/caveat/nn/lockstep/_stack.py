@@ -1,0 +1,260 @@
+"""K copies of a module as one: stacked weights, and one call for all of them."""
+
+import copy
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.func import functional_call
+
+from ...exceptions import OptionError
+from ..layers import Dropout, SpatialDropout, number_layers, total_penalty
+from ..noise import keyed
+
+State = dict[str, Tensor]
+Factory = Callable[[], nn.Module]
+
+_CHANNELS = (nn.Dropout1d, nn.Dropout2d, nn.Dropout3d)
+
+_STREAMS = 8
+"""Copies that run side by side on a GPU when they are not stacked."""
+
+
+def as_factory(module: nn.Module | Factory) -> Factory:
+    """Return what makes a fresh module: the function itself, or a reset copy of the module."""
+    if not isinstance(module, nn.Module):
+        return module
+    parts = [part for part in module.modules() if list(part.parameters(recurse=False))]
+    stubborn = [type(part).__name__ for part in parts if not hasattr(part, "reset_parameters")]
+    if stubborn:
+        raise OptionError(
+            f"module has parameters that cannot be drawn anew ({stubborn[0]} has no "
+            "reset_parameters); pass a function that makes the module instead"
+        )
+
+    def fresh() -> nn.Module:
+        made = copy.deepcopy(module)
+        for part in made.modules():
+            if callable(reset := getattr(part, "reset_parameters", None)):
+                reset()
+        return made
+
+    return fresh
+
+
+def initial_states(make: Factory, seeds: Sequence[int]) -> tuple[nn.Module, State]:
+    """Return one module, and the initial weights and buffers of a copy for each seed, stacked."""
+    states: list[State] = []
+    module = None
+    with torch.random.fork_rng(devices=[]):
+        for seed in seeds:
+            torch.manual_seed(seed)
+            module = make()
+            if not isinstance(module, nn.Module):
+                raise OptionError(
+                    f"module must be a torch module or a function that makes one; got a "
+                    f"{type(module).__name__}"
+                )
+            states.append({k: v.detach().cpu() for k, v in module.state_dict().items()})
+    assert module is not None
+    return module, {name: torch.stack([s[name] for s in states]) for name in states[0]}
+
+
+def prepared(module: nn.Module) -> nn.Module:
+    """Return a copy whose dropout draws from keys; the names of its weights stay the same."""
+    module = copy.deepcopy(module)
+    for part in list(module.modules()):
+        for name, child in part.named_children():
+            if isinstance(child, nn.Dropout) and child.p < 1:
+                setattr(part, name, Dropout(child.p))
+            elif isinstance(child, _CHANNELS) and child.p < 1:
+                setattr(part, name, SpatialDropout(child.p))
+    number_layers(module)
+    return module
+
+
+class Objective(nn.Module):
+    """A module together with what it is trained for, so that both see the same weights."""
+
+    def __init__(self, module: nn.Module, loss: Callable[[Tensor, Tensor], Tensor]) -> None:
+        super().__init__()
+        self.module, self.loss = module, loss
+
+    def forward(self, x: Tensor, y: Tensor, counts: Tensor, penalty: Tensor | None) -> Tensor:
+        """Return the weighted sum of the losses of a batch, and the penalty of the layers."""
+        if x.is_cuda and x.ndim == 4 and not torch._C._functorch.is_batchedtensor(x):
+            x = x.contiguous(memory_format=torch.channels_last)
+        each = self.loss(self.module(x), y)
+        if each.shape != counts.shape:
+            raise OptionError(
+                f"loss must return one number for each sample, {tuple(counts.shape)}; got "
+                f"{tuple(each.shape)}"
+            )
+        total = (each * counts).sum()
+        return total if penalty is None else total + penalty * total_penalty(self.module)
+
+
+class Stack:
+    """Stacked weights in one long vector, with a view for each parameter.
+
+    The vector is ordered by parameter, then by copy, so that each view (copies, ...) is contiguous
+    and an optimiser has one tensor to work on.
+
+    Parameters
+    ----------
+    module : nn.Module
+        Prepared; only its structure counts.
+    state : dict of stacked tensors
+    stacked : bool
+        Whether copies run as one under ``torch.vmap``; otherwise one after another in each step.
+    """
+
+    def __init__(
+        self,
+        module: nn.Module,
+        state: State,
+        loss: Callable[[Tensor, Tensor], Tensor],
+        device: torch.device,
+        *,
+        stacked: bool,
+    ) -> None:
+        self.stacked, self.device = stacked, device
+        self.objective = Objective(module, loss)
+        trained = [name for name, p in module.named_parameters() if p.requires_grad]
+        self.shapes = {name: state[name].shape[1:] for name in trained}
+        self.count = len(next(iter(state.values())))
+        flat = [state[name].reshape(-1) for name in trained]
+        dtype = flat[0].dtype if flat else torch.float32
+        self.flat = torch.cat([part.to(device, dtype) for part in flat])
+        self.parameters = self._views(self.flat)
+        self.buffers = {k: v.to(device) for k, v in state.items() if k not in self.shapes}
+        self.gradient = torch.empty_like(self.flat)
+
+    def _views(self, flat: Tensor) -> State:
+        views, start = {}, 0
+        for name, shape in self.shapes.items():
+            size = self.count * shape.numel()
+            part = flat[start : start + size].view(self.count, *shape)
+            views[name] = part.detach().requires_grad_()
+            start += size
+        return views
+
+    def spread(self, values: Tensor) -> Tensor:
+        """Return a value of each copy at each of its weights."""
+        sizes = [shape.numel() for shape in self.shapes.values()]
+        return torch.cat([values.repeat_interleave(size) for size in sizes])
+
+    def state(self) -> State:
+        """Return the stacked weights and buffers."""
+        return {k: v.detach() for k, v in (self.parameters | self.buffers).items()}
+
+    def part_of(self, flat: Tensor, copies: Tensor) -> Tensor:
+        """Return a vector such as the weights for some copies only."""
+        parts = [view.detach()[copies].reshape(-1) for view in self._views(flat).values()]
+        return torch.cat(parts)
+
+    def step(
+        self, x: Tensor, y: Tensor, counts: Tensor, penalty: Tensor | None, keys: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """Return the objective of each copy, with noise, and all gradients as one vector."""
+        if not self.stacked:
+            return self._one_by_one(x, y, counts, penalty, keys)
+        each = self.losses(x, y, counts, penalty, keys)
+        views = list(self.parameters.values())
+        found = torch.autograd.grad(each.sum(), views, allow_unused=True)
+        parts = [
+            (torch.zeros_like(view) if part is None else part).reshape(-1)
+            for part, view in zip(found, views, strict=True)
+        ]
+        return each.detach(), torch.cat(parts, out=self.gradient)
+
+    def _one_by_one(
+        self, x: Tensor, y: Tensor, counts: Tensor, penalty: Tensor | None, keys: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """Pass copy by copy; on a GPU several at a time, each in a stream of its own."""
+        self.objective.train()
+        slots = self._views(self.gradient)
+        losses = []
+        with _streams(self.device, self.count) as within:
+            for k in range(self.count):
+                with within(k):
+                    weights = {
+                        n: v[k].detach().requires_grad_() for n, v in self.parameters.items()
+                    }
+                    given = x[k], y[k], counts[k], None if penalty is None else penalty[k]
+                    loss = self._objective(weights, self._buffers_of(k), *given, keys[k])
+                    found = torch.autograd.grad(loss, list(weights.values()), allow_unused=True)
+                    for slot, part in zip(slots.values(), found, strict=True):
+                        mine = slot.detach()[k]
+                        _ = mine.zero_() if part is None else mine.copy_(part)
+                    losses.append(loss.detach())
+        return torch.stack(losses), self.gradient
+
+    def losses(
+        self, x: Tensor, y: Tensor, counts: Tensor, penalty: Tensor | None, keys: Any
+    ) -> Tensor:
+        """Return the objective of each copy; `keys` None is evaluation without noise."""
+        self.objective.train(keys is not None)
+        return self._over_copies(self._objective, x, y, counts, penalty, keys)
+
+    def _objective(
+        self, weights: State, buffers: State, x: Tensor, y: Tensor, c: Tensor, p: Any, key: Any
+    ) -> Tensor:
+        named = {f"module.{name}": value for name, value in (weights | buffers).items()}
+        with noise_of(key):
+            return functional_call(self.objective, named, (x, y, c, p))
+
+    def outputs(self, x: Tensor) -> Tensor:
+        """Return what each copy says of a batch that all share, without noise."""
+        self.objective.eval()
+
+        def one(weights: State, buffers: State, x: Tensor) -> Tensor:
+            return functional_call(self.objective.module, weights | buffers, (x,))
+
+        return self._over_copies(one, x.expand(self.count, *x.shape))
+
+    def _over_copies(self, one: Callable[..., Tensor], *given: Any) -> Tensor:
+        if self.stacked:
+            dims = tuple(None if g is None else 0 for g in given)
+            mapped = torch.vmap(one, in_dims=(0, 0, *dims), randomness="different")
+            return mapped(self.parameters, self.buffers, *given)
+        found = []
+        for k in range(self.count):
+            weights = {name: value[k] for name, value in self.parameters.items()}
+            mine = [None if g is None else g[k] for g in given]
+            found.append(one(weights, self._buffers_of(k), *mine))
+        return torch.stack(found)
+
+    def _buffers_of(self, k: int) -> State:
+        return {name: value[k] for name, value in self.buffers.items()}
+
+    def take(self, copies: Tensor) -> State:
+        """Return the weights and buffers of some copies, on the CPU."""
+        return {name: value[copies].cpu().clone() for name, value in self.state().items()}
+
+
+@contextmanager
+def _streams(device: torch.device, count: int) -> Iterator[Callable[[int], Any]]:
+    """Give each copy a stream on a GPU, so that small kernels of several run side by side."""
+    if device.type != "cuda" or count == 1:
+        yield lambda k: nullcontext()
+        return
+    main = torch.cuda.current_stream(device)  # pragma: no cover - needs a GPU
+    streams = [torch.cuda.Stream(device) for _ in range(min(count, _STREAMS))]
+    for stream in streams:
+        stream.wait_stream(main)
+    yield lambda k: torch.cuda.stream(streams[k % len(streams)])
+    for stream in streams:
+        main.wait_stream(stream)
+
+
+@contextmanager
+def noise_of(key: Tensor | None, *, shared: bool = False) -> Iterator[None]:
+    """Draw from a key, or leave everything as it is without one."""
+    if key is None:
+        yield
+    else:
+        with keyed(key, shared=shared):
+            yield

@@ -1,0 +1,334 @@
+"""Train K copies of a network as one program."""
+
+import time
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from ..._random import RandomState, generator
+from ...exceptions import OptionError, TrainingError
+from ._checkpoint import Checkpoint, restore
+from ._checks import look
+from ._memory import chunk_size, is_out_of_memory
+from ._problem import Copy, Problem
+from ._progress import Progress
+from ._result import Trained
+from ._run import Run
+from ._settings import Training, as_device
+from ._stack import Factory, State, as_factory, initial_states, prepared
+from ._steppers import make_stepper
+
+STACKED, SEQUENTIAL, SIDE_BY_SIDE = "in lock-step", "one after another", "side by side"
+_MOST_SIDE_BY_SIDE = 128
+"""Copies whose steps are recorded in one graph."""
+
+_OTHER_DRAW = 0x5EED
+"""Added to a copy's seed for the draw of its anchor."""
+
+
+def train(
+    module: nn.Module | Factory,
+    X: Any,
+    y: Any,
+    *,
+    loss: Callable[[Tensor, Tensor], Tensor],
+    copies: int | Sequence[Copy] = 1,
+    training: Training | None = None,
+    checkpoint: Any = None,
+    progress: bool = False,
+    random_state: RandomState = None,
+) -> Trained:
+    """Train copies of a network together: members of an ensemble, replicates, conditions, repeats.
+
+    The weights of all copies are stacked, and each step is taken for all of them by one call. What
+    a copy learns depends on its own seed, rows and labels alone, not on what trains beside it: the
+    same copies come out one by one, up to rounding.
+
+    Parameters
+    ----------
+    module : nn.Module or function that makes one
+        Of a module the parameters are drawn anew for each copy (by ``reset_parameters``).
+    X : array of shape (samples, ...)
+    y : array of shape (samples, ...)
+        Whole numbers are class codes.
+    loss : callable
+        (output, y) -> one number for each sample; see `caveat.nn.losses`.
+    copies : int or sequence of Copy, default=1
+    training : Training, optional
+    checkpoint : path, optional
+        A folder from which a killed training goes on, with the same numbers.
+    progress : bool, default=False
+        Whether to show a progress bar.
+    random_state : int, Generator or None
+        Gives seeds to copies that have none.
+
+    Returns
+    -------
+    Trained
+        A copy whose loss is no longer finite stops and is named in a warning; Ctrl-C leaves the
+        copies as they are at that moment.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from caveat.nn import MLP, Copy, Training, losses, train
+    >>> X = torch.linspace(-1, 1, 64)[:, None]
+    >>> y = (X[:, 0] > 0).long()
+    >>> halves = [Copy(rows=range(0, 64, 2)), Copy(rows=range(1, 64, 2))]
+    >>> trained = train(
+    ...     lambda: MLP(1, 2, hidden=(8,)),
+    ...     X,
+    ...     y,
+    ...     loss=losses.nll,
+    ...     copies=halves,
+    ...     training=Training(epochs=5, learning_rate=0.05),
+    ...     random_state=0,
+    ... )
+    >>> trained.outputs(X).shape
+    (2, 64, 2)
+    """
+    training = training or Training()
+    training.check()
+    device = as_device(training.device)
+    chosen = [Copy()] * copies if isinstance(copies, int) else list(copies)
+    if not chosen:
+        raise OptionError("copies must be at least one")
+    _check_lengths(chosen)
+    drawn = generator(random_state).integers(2**62, size=len(chosen)).tolist()
+    problem = Problem(X, y, chosen, drawn)
+    make = as_factory(module)
+    original, state = initial_states(make, problem.seeds)
+    anchors = _anchors(make, training, state, problem.seeds)
+    saved = Checkpoint(checkpoint, problem, training, state) if checkpoint is not None else None
+    work = _Work(problem, prepared(original), state, anchors, loss, training, device, saved)
+    begun = time.perf_counter()
+    total = work.total_steps()
+    with Progress(progress, total, len(problem)) as bar:
+        work.do(bar)
+    return work.result(make, original, time.perf_counter() - begun)
+
+
+class _Work:
+    """All chunks of one training, and what has come out of them so far."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        module: nn.Module,
+        state: State,
+        anchors: State | None,
+        loss: Callable[[Tensor, Tensor], Tensor],
+        training: Training,
+        device: torch.device,
+        saved: Checkpoint | None,
+    ) -> None:
+        self.problem, self.module, self.state, self.anchors = problem, module, state, anchors
+        self.loss, self.training, self.device, self.saved = loss, training, device, saved
+        self.notes: list[str] = []
+        self.engine, self.why = _engine(training, module, device, len(problem))
+        self.runs: list[Run] = []
+        self.stepper = "eager"
+        self.interrupted = False
+
+    def total_steps(self) -> int:
+        steps = [
+            _steps(c, n, self.training)
+            for c, n in zip(self.problem.copies, self.problem.lengths, strict=True)
+        ]
+        self.order = np.argsort(-np.array(steps), kind="stable")
+        return int(sum(steps))
+
+    def do(self, bar: Progress) -> None:
+        """Train everything that is not done yet, chunk by chunk."""
+        waiting = list(self._chunks())
+        while waiting:
+            places, stored = waiting.pop(0)
+            try:
+                self._train(places, stored, bar)
+            except KeyboardInterrupt:
+                self.interrupted = True
+                return
+            except Exception as error:
+                if not is_out_of_memory(error):
+                    raise
+                if len(places) == 1:
+                    raise TrainingError(
+                        "one copy alone does not fit into memory; use a smaller batch_size"
+                    ) from error
+                self._free()
+                half = (len(places) + 1) // 2
+                self.notes.append(f"out of memory with {len(places)} copies at a time, so {half}")
+                waiting[:0] = [(places[:half], None), (places[half:], None)]
+
+    def _free(self) -> None:
+        self.runs = [run for run in self.runs if "training" not in run.status]
+        if self.device.type == "cuda":
+            torch.cuda.empty_cache()
+
+    def _chunks(self) -> Iterator[tuple[np.ndarray, Any]]:
+        """Yield copies that train together; the long ones first, those on disk before."""
+        known = set()
+        for stored in self.saved.load() if self.saved else []:
+            places = np.array(stored[0]["places"], dtype=np.int64)
+            known.update(places.tolist())
+            yield places, stored
+        left = np.array([i for i in self.order if i not in known], dtype=np.int64)
+        if not len(left):
+            return
+        probe = self._probe(left)
+        size = 1
+        if self.engine != SEQUENTIAL:
+            size = chunk_size(probe, self.training, self.device, len(left))
+        if self.engine == SIDE_BY_SIDE:
+            size = min(size, _MOST_SIDE_BY_SIDE)  # pragma: no cover - needs a GPU
+        for start in range(0, len(left), size):
+            yield left[start : start + size], None
+
+    def _probe(self, places: np.ndarray) -> Run:
+        """Return a small run; if it cannot be stacked, choose another engine and say why."""
+        run = self._run(places[:2])
+        if self.engine != STACKED:
+            return run
+        buffers = {name: value.clone() for name, value in run.stack.buffers.items()}
+        try:
+            at, counts = run.batches.at(0)
+            x, y, _ = run.data.batch(run.index, at)
+            run.stack.losses(x, y, counts, run.penalty, run.active_keys)
+        except (RuntimeError, NotImplementedError, TypeError) as error:
+            if is_out_of_memory(error):
+                raise
+            self.engine = SEQUENTIAL if self.device.type == "cpu" else SIDE_BY_SIDE
+            self.why = f"the module cannot be stacked ({str(error).splitlines()[0][:120]})"
+        run.stack.buffers = buffers
+        return run
+
+    def _run(self, places: np.ndarray) -> Run:
+        state = {name: value[places] for name, value in self.state.items()}
+        anchors = None
+        if self.anchors is not None:
+            anchors = {name: value[places] for name, value in self.anchors.items()}
+        return Run(
+            self.problem, places, self.module, state, anchors, self.loss, self.training,
+            self.device, stacked=self.engine == STACKED and len(places) > 1,
+        )  # fmt: skip
+
+    def _train(self, places: np.ndarray, stored: Any, bar: Progress) -> None:
+        run = self._run(places)
+        if stored is not None:
+            restore(run, *stored)
+        self.runs.append(run)
+        bar.advance(int(run.trained_steps.sum() + run.step * run.running.sum()))
+        try:
+            while run.running.any():
+                if run.stepper is None:
+                    run.stepper = make_stepper(run, self.notes)
+                    self.stepper = run.stepper.name
+                run.stepper(run)
+                run.step += 1
+                bar.advance(int(run.running.sum()))
+                look(run, run.due())
+                if run.running.any():
+                    run.shrink()
+                if self.saved is not None and self.saved.due():
+                    self.saved.save(run)
+        except KeyboardInterrupt:
+            run.finish(np.flatnonzero(run.running), "interrupted")
+            raise
+        if self.saved is not None:
+            self.saved.save(run)
+
+    def result(self, make: Factory, original: nn.Module, seconds: float) -> Trained:
+        """Return the copies in their own order; warn of those that went wrong."""
+        count = len(self.problem)
+        state = {name: value.clone() for name, value in self.state.items()}
+        status, steps = ["interrupted"] * count, np.zeros(count, dtype=np.int64)
+        history: list[dict[str, list[float]]] = [{} for _ in range(count)]
+        for run in self.runs:
+            for name, value in run.finished.items():
+                state[name][run.places] = value
+            for i, place in enumerate(run.places):
+                status[place], steps[place] = run.status[i], run.trained_steps[i]
+            for record in run.history:
+                _add(history, run.places[record["copies"]], record)
+        self._warn(status)
+        engine = (
+            f"{self.engine} ({self.why}; {self.stepper}{''.join('; ' + n for n in self.notes)})"
+        )
+        arrays = [{k: np.array(v) for k, v in one.items()} for one in history]
+        return Trained(state, status, steps, arrays, engine, seconds, make, original)
+
+    def _warn(self, status: list[str]) -> None:
+        lost = [i for i, s in enumerate(status) if s == "diverged"]
+        if len(lost) == len(status):
+            raise TrainingError(
+                "training diverged: the loss of every copy became NaN or infinite; lower the "
+                "learning rate or scale the inputs"
+            )
+        if lost:
+            named = ", ".join(map(str, lost[:10])) + (", ..." if len(lost) > 10 else "")
+            warnings.warn(
+                f"training of {len(lost)} of {len(status)} copies diverged (copies {named})",
+                RuntimeWarning,
+                stacklevel=3,
+            )
+        if self.interrupted:
+            warnings.warn(
+                f"stopped by Ctrl-C: {status.count('interrupted')} of {len(status)} copies are not "
+                "trained to the end",
+                RuntimeWarning,
+                stacklevel=3,
+            )
+
+
+def _add(history: list[dict[str, list[float]]], copies: np.ndarray, record: dict[str, Any]) -> None:
+    for j, place in enumerate(copies):
+        one = history[place]
+        one.setdefault("step", []).append(record["step"])
+        for name in ("loss", "validation"):
+            if name in record:
+                one.setdefault(name, []).append(float(record[name][j]))
+
+
+def _engine(
+    training: Training, module: nn.Module, device: torch.device, copies: int
+) -> tuple[str, str]:
+    """Return how to train, and why so."""
+    if training.engine != "auto":
+        return {"stacked": STACKED, "sequential": SEQUENTIAL}[training.engine], "as asked"
+    if copies == 1:
+        return SEQUENTIAL, "there is one"
+    convolves = any(isinstance(m, nn.modules.conv._ConvNd) for m in module.modules())
+    if convolves and device.type == "cpu":
+        return SEQUENTIAL, "stacked convolutions are slower on a CPU"
+    if convolves:  # pragma: no cover - needs a GPU
+        return SIDE_BY_SIDE, "stacked convolutions are slower on a GPU"
+    return STACKED, f"on the {device.type}"
+
+
+def _anchors(make: Factory, training: Training, state: State, seeds: list[int]) -> State | None:
+    if training.anchor == "initial":
+        return {name: value.clone() for name, value in state.items()}
+    if training.anchor == "drawn":
+        return initial_states(make, [seed + _OTHER_DRAW for seed in seeds])[1]
+    return None
+
+
+def _steps(copy: Copy, length: int, training: Training) -> int:
+    if copy.steps is not None:
+        return copy.steps
+    epochs = training.epochs if copy.epochs is None else copy.epochs
+    return epochs * -(-int(length) // training.batch_size)
+
+
+def _check_lengths(copies: Sequence[Copy]) -> None:
+    for i, copy in enumerate(copies):
+        for name in ("epochs", "steps"):
+            value = getattr(copy, name)
+            if value is not None and (not isinstance(value, int | np.integer) or value < 1):
+                raise OptionError(
+                    f"{name} of copy {i} must be a whole number of at least 1; got {value!r}"
+                )

@@ -1,0 +1,255 @@
+"""Monte-Carlo passes that repeat only what is random."""
+
+import warnings
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from .._random import RandomState, generator
+from ..exceptions import OptionError
+from . import noise
+from ._copies import unwrap
+from ._inputs import as_inputs, first_rows, place, precision
+from ._outputs import Prediction, choose_head, to_prediction
+from ._plan import NOTHING_RANDOM, Plan
+from ._prepare import make_plan
+from ._run import run
+
+__all__ = ["Plan", "explain", "monte_carlo", "pass_keys", "predict"]
+
+
+def predict(
+    module: nn.Module | Plan,
+    X: Any,
+    *,
+    passes: int = 50,
+    head: str = "auto",
+    classes: Any = None,
+    targets: Any = None,
+    levels: Any = None,
+    batch_size: int | None = None,
+    device: Any = None,
+    random_state: RandomState = None,
+    progress: bool = False,
+) -> Prediction:
+    """Return the prediction of a trained module, one member for each Monte-Carlo pass.
+
+    What does not depend on noise runs once, the rest for every pass; see `explain`. Noise comes
+    from the stochastic layers of caveat and from torch's dropout, as module or as function. A pass
+    is one sampled network: it has one mask or one set of weights for all rows, so the prediction of
+    a row depends neither on its neighbours nor on the size of the batches. A double of the module
+    in evaluation mode does the work; the module itself stays as it was.
+
+    Parameters
+    ----------
+    module : torch.nn.Module, or Plan from `explain`
+        Returns a tensor whose first axis are the rows, or a tuple of such tensors of one shape,
+        which are stacked as the second axis (a mean and a standard deviation).
+    X : array, tensor or frame whose first axis are the rows; or a tuple of them, one for each input
+        Floats are cast to the precision of the module. Whole numbers in arrays and frames too,
+        unless it has an embedding.
+    passes : int, default=50
+        With 1, or if nothing is random, there is one member, computed without noise.
+    head : str, default="auto"
+        What the output of the module means:
+
+        ==================  ====================================  ==========================
+        head                output                                prediction
+        ==================  ====================================  ==========================
+        "logits"            (rows, classes)                       `caveat.Categorical`
+        "probabilities"     (rows, classes)                       `caveat.Categorical`
+        "gaussian-logits"   (rows, 2, classes): mean, deviation   `caveat.GaussianLogits`
+        "mean-std"          (rows, 2, targets): mean, deviation   `caveat.Gaussian`
+        "mean-variance"     (rows, 2, targets): mean, variance    `caveat.Gaussian`
+        "mean"              (rows, targets)                       `caveat.Gaussian`, variance 0
+        "quantiles"         (rows, targets, levels)               `caveat.Quantiles`
+        ==================  ====================================  ==========================
+
+        A single target may lack its axis, and a single logit or probability is that of the second
+        of two classes. "auto" recognises the heads of `caveat.nn.layers` as last layer; nothing
+        is guessed from numbers.
+    classes, targets : sequences of labels, optional
+        Their names.
+    levels : sequence of float, optional
+        Of quantiles; a `QuantileHead` knows its own.
+    batch_size : int, optional
+        The most rows at once; by default what fits in 16 MiB for the largest operation on a CPU
+        (up to 256 MiB where weights are drawn), and in 4 GiB or a quarter of what is free on a GPU.
+    device : str or torch.device, optional
+        By default the module's.
+    random_state : int, Generator or None
+        The seed of the passes; see `pass_keys`.
+    progress : bool, default=False
+        Show a progress bar.
+
+    Returns
+    -------
+    Categorical, GaussianLogits, Gaussian or Quantiles
+
+    Examples
+    --------
+    >>> import torch
+    >>> from caveat.nn.monte_carlo import predict
+    >>> module = torch.nn.Sequential(
+    ...     torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Dropout(0.3), torch.nn.Linear(8, 3)
+    ... )
+    >>> predict(module, torch.randn(5, 4), passes=20, head="logits", random_state=0)
+    Categorical: 20 members x 5 samples x 3 classes (0, 1, 2)
+    """
+    plan, inputs = _planned(module, X, device)
+    name, levels = choose_head(head, plan.last, levels)
+    values = _passes(plan, inputs, passes, batch_size, random_state, progress)
+    return to_prediction(values, name, classes=classes, targets=targets, levels=levels)
+
+
+def monte_carlo(
+    module: nn.Module | Plan,
+    X: Any,
+    passes: int = 50,
+    *,
+    batch_size: int | None = None,
+    device: Any = None,
+    random_state: RandomState = None,
+    progress: bool = False,
+) -> Tensor:
+    """Return the raw outputs of the passes; `predict` gives them a meaning.
+
+    Parameters
+    ----------
+    module, X, passes, batch_size, device, random_state, progress
+        As in `predict`.
+
+    Returns
+    -------
+    Tensor of shape (passes, rows, ...)
+        On the device; one pass if nothing is random.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from caveat.nn.monte_carlo import monte_carlo
+    >>> module = torch.nn.Sequential(torch.nn.Dropout(0.5), torch.nn.Linear(4, 3))
+    >>> outputs = monte_carlo(module, torch.randn(5, 4), 100, random_state=0)
+    >>> outputs.shape
+    torch.Size([100, 5, 3])
+    >>> torch.equal(outputs[:20], monte_carlo(module, torch.randn(5, 4), 20, random_state=0))
+    False
+    """
+    plan, inputs = _planned(module, X, device)
+    return _passes(plan, inputs, passes, batch_size, random_state, progress)
+
+
+def explain(module: nn.Module, X: Any, *, device: Any = None) -> Plan:
+    """Return how the passes of a module would be run: what once, what repeated, and why.
+
+    Parameters
+    ----------
+    module : torch.nn.Module
+    X : as in `predict`
+        Some rows; three are looked at.
+    device : as in `predict`
+
+    Returns
+    -------
+    Plan
+        To print, and to pass to `predict` in place of the module, again and again.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from caveat.nn.monte_carlo import explain
+    >>> module = torch.nn.Sequential(
+    ...     torch.nn.Linear(40, 8), torch.nn.ReLU(), torch.nn.Dropout(0.3), torch.nn.Linear(8, 5)
+    ... )
+    >>> explain(module, torch.zeros(1, 40))
+    Plan: 11.1% of the arithmetic is repeated, many passes at once
+      once: 0 (Linear), 1 (ReLU)
+      repeated: 2 (Dropout), 3 (Linear)
+    """
+    return _planned(module, X, device)[0]
+
+
+def pass_keys(passes: int, random_state: RandomState = None) -> Tensor:
+    """Return the keys of Monte-Carlo passes.
+
+    In pass t the stochastic layers draw what they draw inside of
+    ``keyed(pass_keys(...)[t], shared=True)``, once `number_layers` has told them apart. The first
+    keys of many passes are those of few.
+
+    Parameters
+    ----------
+    passes : int
+    random_state : int, Generator or None
+        An integer is the seed itself; of anything else a seed is drawn.
+
+    Returns
+    -------
+    int32 Tensor of shape (passes, 2)
+
+    Examples
+    --------
+    >>> import torch
+    >>> from caveat.nn.monte_carlo import pass_keys
+    >>> torch.equal(pass_keys(50, 7)[:3], pass_keys(3, 7))
+    True
+    """
+    count = _whole_number(passes, "passes")
+    if isinstance(random_state, int | np.integer) and not isinstance(random_state, bool):
+        generator(random_state)  # refuses a negative one
+        seed = int(random_state) % 2**63
+    else:
+        seed = int(generator(random_state).integers(2**63))
+    key = noise.make_keys([seed])[0]
+    return noise.derive_key(key, torch.arange(count, dtype=torch.int32))
+
+
+def _planned(module: nn.Module | Plan, X: Any, device: Any) -> tuple[Plan, tuple[Tensor, ...]]:
+    """Return the plan of a module and its inputs as tensors."""
+    if isinstance(module, Plan):
+        if device is not None and place(module.module, device) != module.device:
+            raise OptionError(
+                f"the plan is for device {module.device}; got device={device!r}. Make another one "
+                "with explain(module, X, device=...)"
+            )
+        return module, as_inputs(X, module.module)
+    module = unwrap(module)
+    inputs = as_inputs(X, module)
+    dtype, target = precision(module), place(module, device)
+    devices = [target] if target.type == "cuda" else []
+    with torch.no_grad(), torch.random.fork_rng(devices):
+        plan = make_plan(
+            module,
+            first_rows(inputs, 2, dtype, target),
+            first_rows(inputs, 3, dtype, target),
+            dtype,
+        )
+    return plan, inputs
+
+
+def _passes(
+    plan: Plan,
+    inputs: tuple[Tensor, ...],
+    passes: int,
+    batch_size: int | None,
+    random_state: RandomState,
+    progress: bool,
+) -> Tensor:
+    keys: Tensor | None = pass_keys(passes, random_state).to(plan.device)
+    if batch_size is not None:
+        batch_size = _whole_number(batch_size, "batch_size")
+    if passes == 1 or plan.way == NOTHING_RANDOM:
+        keys = None
+    elif plan.off:
+        warnings.warn(
+            f"torch offers no way to draw {', '.join(plan.off)} in evaluation mode; it stays off",
+            stacklevel=3,
+        )
+    return run(plan, inputs, keys, batch_size, progress)
+
+
+def _whole_number(value: int, name: str) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+        raise OptionError(f"{name} must be a positive whole number; got {value!r}")
+    return int(value)

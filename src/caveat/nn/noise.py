@@ -1,0 +1,171 @@
+"""Noise as a function of a key and a place, so that no order of work changes it.
+
+A key stands for (seed of a copy, step or pass). Each stochastic layer has a place in its module,
+and each of its draws a stream. From key, place and stream every number is computed by itself with
+an integer hash: stacking copies, batching passes, leaving layers out or running on another device
+gives the same noise. There is no generator whose state could be shared, saved or disturbed.
+
+Outside of `keyed` the layers draw from torch's own generator, as any module does.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+__all__ = ["derive_key", "keyed", "make_keys", "normal", "permutations", "signs", "uniform"]
+
+_STREAMS = 16
+"""Draws that one layer may make of its own in a pass."""
+
+_BITS = 23
+"""Of a uniform number: halfway between two steps it is exact in float32 and never 0 or 1."""
+
+
+@dataclass(frozen=True)
+class Noise:
+    """What the layers draw from inside `keyed`."""
+
+    key: Tensor
+    shared: bool
+
+
+_CURRENT: ContextVar[Noise | None] = ContextVar("caveat_noise", default=None)
+
+
+@contextmanager
+def keyed(key: Tensor, *, shared: bool = False) -> Iterator[None]:
+    """Let stochastic layers draw noise from a key, also in a module that is in evaluation mode.
+
+    Parameters
+    ----------
+    key : int32 Tensor of shape (2,)
+        From `make_keys` and `derive_key`; under ``torch.vmap`` one for each copy or pass.
+    shared : bool, default=False
+        Whether all rows of a batch share one mask, as one pass over all samples should; in training
+        each row has its own.
+    """
+    token = _CURRENT.set(Noise(key, shared))
+    try:
+        yield
+    finally:
+        _CURRENT.reset(token)
+
+
+def current() -> Noise | None:
+    """Return the noise that is in force, None outside of `keyed`."""
+    return _CURRENT.get()
+
+
+def make_keys(seeds: Sequence[int]) -> Tensor:
+    """Return the keys of some seeds.
+
+    Parameters
+    ----------
+    seeds : sequence of int
+        From 0 to 2**63 - 1.
+
+    Returns
+    -------
+    int32 Tensor of shape (seeds, 2)
+    """
+    wide = torch.tensor(list(seeds), dtype=torch.int64)
+    words = torch.stack([wide, wide >> 32], dim=-1).to(torch.int32)
+    # Mixed once, or the key of seed 0 at step 1 would be that of seed 1 at step 0.
+    return derive_key(words, 0x5EED)
+
+
+def derive_key(key: Tensor, number: Tensor | int) -> Tensor:
+    """Return the key of a step, a pass, a layer or a draw under another key.
+
+    Parameters
+    ----------
+    key : int32 Tensor of shape (..., 2)
+    number : int, or int32 Tensor that broadcasts against (...)
+
+    Returns
+    -------
+    int32 Tensor of shape (..., 2)
+    """
+    first, second = key[..., 0], key[..., 1]
+    mixed = _mix(_mix(first ^ number) ^ second)
+    return torch.stack([mixed, _mix(second ^ _mix(mixed ^ 0x2545F491))], dim=-1)
+
+
+def uniform(key: Tensor | None, place: int, shape: Sequence[int], like: Tensor) -> Tensor:
+    """Return numbers from 0 to 1, both excluded in single precision and wider.
+
+    Without a key they come from torch's generator.
+    """
+    if key is None:
+        return torch.rand(tuple(shape), dtype=like.dtype, device=like.device)
+    return (
+        ((_bits(key, place, shape, like) >> (32 - _BITS)) & (2**_BITS - 1))
+        .to(like.dtype)
+        .add(0.5)
+        .mul(2.0**-_BITS)
+    )
+
+
+def normal(key: Tensor | None, place: int, shape: Sequence[int], like: Tensor) -> Tensor:
+    """Return standard normal numbers (up to 5.2 of them); from torch's generator without a key."""
+    if key is None:
+        return torch.randn(tuple(shape), dtype=like.dtype, device=like.device)
+    # In half precision the numbers next to 0 and 1 would round to them, and become infinite.
+    wide = torch.empty(0, dtype=torch.promote_types(like.dtype, torch.float32), device=like.device)
+    centred = uniform(key, place, shape, wide).mul(2.0).sub(1.0)
+    return torch.erfinv(centred).mul(2.0**0.5).to(like.dtype)
+
+
+def signs(key: Tensor | None, place: int, shape: Sequence[int], like: Tensor) -> Tensor:
+    """Return -1 and 1, equally often; from torch's generator without a key."""
+    if key is None:
+        return torch.randint(0, 2, tuple(shape), device=like.device).to(like.dtype).mul(2).sub(1)
+    bits = (_bits(key, place, shape, like) >> 31) & 1
+    return bits.to(like.dtype).mul(2).sub(1)
+
+
+def permutations(keys: Tensor, length: int) -> Tensor:
+    """Return one order of `length` things for each key.
+
+    Parameters
+    ----------
+    keys : int32 Tensor of shape (..., 2)
+    length : int
+
+    Returns
+    -------
+    int64 Tensor of shape (..., length)
+    """
+    places = torch.arange(length, dtype=torch.int32, device=keys.device)
+    hashed = _mix(_mix(places ^ keys[..., :1]) ^ keys[..., 1:])
+    # The place in the low half decides between equal hashes, and is what is left after sorting.
+    ordered = ((hashed.to(torch.int64) << 32) | places.to(torch.int64)).sort(dim=-1).values
+    return ordered & 0xFFFFFFFF
+
+
+def stream(place: int, draw: int) -> int:
+    """Return the number of one draw of the layer at a place."""
+    return place * _STREAMS + draw
+
+
+def _bits(key: Tensor, place: int, shape: Sequence[int], like: Tensor) -> Tensor:
+    """Return 32 mixed bits for every element."""
+    count = 1
+    for size in shape:
+        count *= size
+    key = derive_key(key, place)
+    index = torch.arange(count, dtype=torch.int32, device=like.device)
+    return _mix(_mix(index ^ key[..., 0]) ^ key[..., 1]).reshape(tuple(shape))
+
+
+def _mix(bits: Tensor) -> Tensor:
+    """Return the bits mixed: an invertible hash of 32 bits whose products wrap around."""
+    bits = bits ^ ((bits >> 16) & 0xFFFF)
+    bits = bits * 0x21F0AAAD
+    bits = bits ^ ((bits >> 15) & 0x1FFFF)
+    bits = bits * 0x735A2D97
+    return bits ^ ((bits >> 15) & 0x1FFFF)

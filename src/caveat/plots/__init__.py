@@ -1,0 +1,29 @@
+"""Figures as matplotlib Axes, for papers and notebooks.
+
+Each function takes an evaluation, or a figure of `caveat.figures`, and returns the axes it drew in;
+``ax=`` draws in yours, ``name=`` labels a curve. Colours, dashes and markers differ together, so
+that the plots can be read without colours. No settings of matplotlib are changed.
+"""
+
+from ._curves import plot_confidence_curve, plot_ecdf
+from ._diagonal import plot_coverage, plot_error_calibration, plot_reliability
+from ._groups import plot_comparison, plot_groups
+from ._plot import PLOTS, Plot, plot
+from ._samples import plot_error_vs_uncertainty, plot_split
+from ._style import PALETTE
+
+__all__ = [
+    "PALETTE",
+    "PLOTS",
+    "Plot",
+    "plot",
+    "plot_comparison",
+    "plot_confidence_curve",
+    "plot_coverage",
+    "plot_ecdf",
+    "plot_error_calibration",
+    "plot_error_vs_uncertainty",
+    "plot_groups",
+    "plot_reliability",
+    "plot_split",
+]

@@ -1,0 +1,346 @@
+"""The page of a comparison: which technique to use, then all of them side by side."""
+
+from typing import Any
+
+import numpy as np
+
+from .. import figures
+from ..evaluation import Comparison, Evaluation
+from ..evaluation._recommend import Recommendation
+from ..evaluation._table import number
+from ..exceptions import CaveatError
+from ..metrics import METRICS
+from ..predictions import Gaussian, Interval, Quantiles
+from . import _charts as draw
+from ._content import (
+    Cell,
+    Chart,
+    Names,
+    Page,
+    Said,
+    Section,
+    Sentences,
+    Table,
+    Target,
+    Technique,
+    numbers_table,
+)
+from ._escape import for_chart
+from ._evaluation import evaluation_sections, targets_of, with_chooser
+from ._words import COMPARED, short, words
+
+_TITLE = "Which of these predictions to trust?"
+_PERFORMANCE = (
+    "roc_auc_score",
+    "accuracy_score",
+    "mean_absolute_error",
+    "root_mean_squared_error",
+)
+
+
+def comparison_page(comparison: Comparison, title: str | None) -> Page:
+    """Return the page of a comparison."""
+    names = Names()
+    first = next(iter(comparison.evaluations.values()))
+    targets = targets_of(first)
+    answer = recommendation(comparison)
+    sections = [
+        _recommended(comparison, answer),
+        _side_by_side(comparison, targets, names),
+        _trade_off(comparison, answer, targets, names),
+        _overlays(comparison, targets, names),
+        _each(comparison, names),
+    ]
+    about = (
+        f"{len(comparison.techniques)} techniques: {', '.join(comparison.techniques)}. All predict "
+        f"the same {len(first.ids):,} samples, so differences are paired; intervals have "
+        f"{100 * comparison.confidence:g} % confidence."
+    )
+    kept = [section for section in sections if section.blocks]
+    return Page("Comparison", title or _TITLE, about, kept)
+
+
+def recommendation(comparison: Comparison) -> Recommendation | str:
+    """Return the recommendation for how these predictions express uncertainty, or why not."""
+    kinds = {type(evaluation.prediction) for evaluation in comparison.evaluations.values()}
+    if kinds <= {Gaussian}:
+        expressions = ["variance", "interval"]
+    elif kinds & {Gaussian, Quantiles, Interval}:
+        expressions = ["interval", "variance"]
+    else:
+        expressions = ["probability", "entropy"]
+    reason = ""
+    for expression in expressions:
+        try:
+            return comparison.recommend(expression)
+        except CaveatError as error:
+            reason = reason or str(error)
+    return f"No recommendation: {reason}"
+
+
+def _recommended(comparison: Comparison, answer: Recommendation | str) -> Section:
+    if isinstance(answer, str):
+        said = [Said("unsure", answer)]
+    else:
+        level = "good" if answer.technique is not None else "unsure"
+        rows = [
+            [Cell(name), Cell(number(value), value, mark=_mark(name, answer))]
+            for name, value in answer.values.items()
+        ]
+        header = ["technique", words(answer.primary)]
+        table = Table("The number that decided", header, rows, heads=True)
+        called = "Clear choice" if answer.technique is not None else "No clear one"
+        said = [Said(level, answer.verdict, table, called)]
+        said += [Said("info", caution) for caution in answer.cautions]
+        said.append(Said("info", _looked_at(answer)))
+    blocks = [Sentences("Recommendation", said)]
+    return Section("verdict", "Recommendation", "Recommendation", "", blocks)
+
+
+def _mark(name: str, answer: Recommendation) -> str:
+    if name not in answer.tied:
+        return ""
+    return "best" if name == answer.tied[0] else "tied"
+
+
+def _looked_at(answer: Recommendation) -> str:
+    beside = " and ".join(_named(name) for name in answer.supporting)
+    return f"Decided by {_named(answer.primary)}. Look at {beside} as well."
+
+
+def _named(metric: str) -> str:
+    name = words(metric)
+    lower = name if name[:2].isupper() or " " not in name else name[0].lower() + name[1:]
+    return lower + (f" ({short(metric)})" if short(metric) else "")
+
+
+def _side_by_side(comparison: Comparison, targets: list[Target], names: Names) -> Section:
+    blocks: list[Any] = []
+    for target in targets:
+        rows = [r for r in comparison.select(group="") if target.has(r)]
+        keys = dict.fromkeys((r.metric, r.option) for r in rows if r.metric in COMPARED)
+        ordered = sorted(keys, key=lambda key: COMPARED.index(key[0]))
+        if ordered:
+            blocks.append(_wide_table(comparison, rows, ordered, target))
+        blocks.append(_long_table(comparison, rows, target))
+    return Section(
+        "numbers",
+        "Side by side",
+        "Side by side",
+        "Over all samples; ↑ more is better, ↓ less is better. “best” has the best value; “tied” "
+        "cannot be told from the best, allowing for the number of techniques.",
+        with_chooser(blocks, targets, names),
+    )
+
+
+def _wide_table(
+    comparison: Comparison, rows: list[Any], keys: list[tuple[str, str]], target: Target
+) -> Table:
+    """A row for each technique: the headline numbers."""
+    found = {(r.technique, r.metric, r.option): r for r in rows}
+    body = [
+        [Cell(t), *(_value(found.get((t, metric, option))) for metric, option in keys)]
+        for t in comparison.techniques
+    ]
+    header = ["technique", *(_heading(metric, option) for metric, option in keys)]
+    caption = "Headline numbers of each technique" + (
+        f", target {target.name}" if target.key else ""
+    )
+    return Table(caption, header, body, sortable=True, heads=True, target=target.key)
+
+
+def _heading(metric: str, option: str) -> str:
+    arrow = {"lower": "↓", "higher": "↑"}.get(METRICS[metric].direction, "")
+    parts = [short(metric) or words(metric), option.replace("coverage=", ""), arrow]
+    return " ".join(part for part in parts if part)
+
+
+def _long_table(comparison: Comparison, rows: list[Any], target: Target) -> Table:
+    """A row for each metric, a column for each technique: all numbers."""
+    found = {(r.technique, r.metric, r.option, r.target): r for r in rows}
+    body = []
+    for metric, option, of in dict.fromkeys((r.metric, r.option, r.target) for r in rows):
+        name = words(metric) + (f", {option.replace('=', ' ')}" if option else "")
+        values = [_value(found.get((t, metric, option, of))) for t in comparison.techniques]
+        body.append([Cell(name, short=short(metric), says=METRICS[metric].says), *values])
+    return Table(
+        "All numbers of each technique" + (f", target {target.name}" if target.key else ""),
+        ["measure", *comparison.techniques],
+        body,
+        folded=f"All {len(body)} measures",
+        heads=True,
+        target=target.key,
+    )
+
+
+def _value(row: Any) -> Cell:
+    if row is None:
+        return Cell("", np.nan)
+    mark = "best" if row.best else "tied" if row.tied else ""
+    between = "" if np.isnan(row.low) else f"{number(row.low)} to {number(row.high)}"
+    return Cell(number(row.value) or "undefined", row.value, mark=mark, range=between)
+
+
+def _trade_off(
+    comparison: Comparison, answer: Recommendation | str, targets: list[Target], names: Names
+) -> Section:
+    blocks: list[Any] = []
+    performance = _performance(comparison)
+    if not isinstance(answer, str) and performance:
+        front = comparison.pareto(answer.primary, performance)
+        for target in targets:
+            blocks.append(_pareto(comparison, answer.primary, performance, front, target, names))
+    return Section(
+        "trade-off",
+        "Reliable and good?",
+        "Trade-off",
+        "The most reliable uncertainty is not always that of the best predictions.",
+        with_chooser(blocks, targets, names),
+    )
+
+
+def _performance(comparison: Comparison) -> str:
+    for name in _PERFORMANCE:
+        rows = comparison.select(metric=name, group="")
+        if {row.technique for row in rows if np.isfinite(row.value)} == set(comparison.techniques):
+            return name
+    return ""
+
+
+def _pareto(
+    comparison: Comparison, reliability: str, performance: str, front: list[str], target: Target,
+    names: Names,
+) -> Chart:  # fmt: skip
+    rows = {
+        technique: tuple(
+            next(row for row in comparison.select(technique=technique, metric=metric, group="")
+                 if target.has(row))
+            for metric in (reliability, performance)
+        )
+        for technique in comparison.techniques
+    }  # fmt: skip
+    data = [
+        trace
+        for position, (technique, pair) in enumerate(rows.items())
+        for trace in _mark_of(position, technique, pair, technique in front)
+    ]
+    way = "up" if METRICS[performance].direction == "higher" else "down"
+    return Chart(
+        names("chart"),
+        f"{words(reliability)} against {words(performance)}",
+        f"Further left is more reliable, further {way} is better. Pale marks are beaten in both by "
+        "another technique; thin lines are intervals.",
+        data,
+        draw.layout(words(reliability), words(performance), showlegend=False),
+        numbers_table(
+            "Reliability and performance of each technique",
+            ("technique", comparison.techniques),
+            (words(reliability), [pair[0].value for pair in rows.values()]),
+            (words(performance), [pair[1].value for pair in rows.values()]),
+            ("beaten in both", ["no" if t in front else "yes" for t in comparison.techniques]),
+        ),
+        note=f"Not beaten in both by any other: {', '.join(front)}.",
+        target=target.key,
+        wide=True,
+    )
+
+
+def _mark_of(
+    position: int, technique: str, pair: tuple[Any, ...], in_front: bool
+) -> list[dict[str, Any]]:
+    """Return the mark of a technique, and thin lines for its two intervals."""
+    colour, _, symbol = draw.style(position)
+    x, y = pair
+    lines = [
+        draw.line([x.low, x.high], [y.value] * 2, "", colour),
+        draw.line([x.value] * 2, [y.low, y.high], "", colour),
+    ]
+    hover = f"%{{text}}<br>{words(x.metric)} %{{x:.4~g}}<br>{words(y.metric)} %{{y:.4~g}}"
+    name = for_chart(technique)
+    mark = draw.points([x.value], [y.value], name, colour, symbol, [technique], hover)
+    mark |= {"mode": "markers+text", "text": [name], "textposition": "top right"}
+    mark["marker"] |= {"size": 15, "opacity": 1 if in_front else 0.45}
+    return [
+        *({**line, "opacity": 0.4, "line": {"color": colour, "width": 1.5}} for line in lines),
+        mark,
+    ]
+
+
+def _overlays(comparison: Comparison, targets: list[Target], names: Names) -> Section:
+    charts = [
+        _overlay(comparison, kind, target, names)
+        for kind in _OVERLAYS
+        for target in ([Target()] if kind == "reliability" else targets)
+    ]
+    blocks: list[Any] = [chart for chart in charts if chart is not None]
+    return Section(
+        "curves",
+        "The same curves of all",
+        "Curves",
+        "Bands are left out here, so that lines can be seen; each technique has them below.",
+        with_chooser(blocks, targets, names),
+    )
+
+
+_OVERLAYS = {
+    "reliability": ("predicted", "observed", "as it should be"),
+    "coverage": ("nominal", "observed", "as promised"),
+    "error_calibration": ("predicted", "observed", "as it should be"),
+    "confidence_curve": ("removed", "error", ""),
+}
+"""The arrays of a figure that are drawn over one another, and what the diagonal is."""
+
+
+def _overlay(comparison: Comparison, kind: str, target: Target, names: Names) -> Chart | None:
+    across, up, ideal = _OVERLAYS[kind]
+    found = {
+        name: _figure(kind, evaluation, target)
+        for name, evaluation in comparison.evaluations.items()
+        if kind in figures.available(evaluation, target.name)
+    }
+    if not found:
+        return None
+    data: list[dict[str, Any]] = []
+    rows: list[tuple[str, float, float]] = []
+    for name, figure in found.items():
+        colour, dash, symbol = draw.style(comparison.techniques.index(name))
+        x, y = getattr(figure, across), getattr(figure, up)
+        if len(x) > 20:
+            symbol = ""
+        hover = "%{x:.3~g}: %{y:.4~g}"
+        data.append(draw.line(x, y, for_chart(name), colour, dash=dash, symbol=symbol, hover=hover))
+        rows += [(name, *pair) for pair in zip(x.tolist(), y.tolist(), strict=True)]
+    if ideal:
+        top = max(max(pair) for _, *pair in rows) if kind == "error_calibration" else 1.0
+        data.insert(0, draw.diagonal(0, top, ideal))
+    some = next(iter(found.values()))
+    headings = "technique", some.x_label, some.y_label
+    return Chart(
+        names("chart"),
+        some.title,
+        "Closer to the dotted line is better." if ideal else "The faster it falls, the better.",
+        data,
+        draw.layout(some.x_label, some.y_label, yaxis={"rangemode": "tozero"}),
+        numbers_table(some.title, *zip(headings, zip(*rows, strict=True), strict=True)),
+        target=target.key,
+    )
+
+
+def _figure(kind: str, evaluation: Evaluation, target: Target) -> Any:
+    if kind == "reliability":
+        return figures.reliability(evaluation)
+    return getattr(figures, kind)(evaluation, target.name)
+
+
+def _each(comparison: Comparison, names: Names) -> Section:
+    blocks: list[Any] = [
+        Technique(name, evaluation.description, evaluation_sections(evaluation, names, f"t{i}-"))
+        for i, (name, evaluation) in enumerate(comparison.evaluations.items())
+    ]
+    return Section(
+        "techniques",
+        "Each technique by itself",
+        "Each technique",
+        "Open one to see its whole evaluation.",
+        blocks,
+    )

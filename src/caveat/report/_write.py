@@ -1,0 +1,97 @@
+"""A result in, one self-contained HTML file out."""
+
+import os
+import secrets
+from pathlib import Path
+
+from ..evaluation import Comparison, Evaluation, TriagePolicy
+from ..exceptions import OptionError
+from ._comparison import comparison_page
+from ._evaluation import evaluation_page
+from ._page import render
+
+
+def write_report(
+    result: Evaluation | Comparison,
+    path: str | os.PathLike[str],
+    *,
+    title: str | None = None,
+    policy: TriagePolicy | None = None,
+) -> Path:
+    """Write a report that a person wants to read: one HTML file that needs nothing else.
+
+    A verdict in plain words comes first, then the numbers with their intervals, the charts, the
+    classes and groups, the samples to look at, and what every measure means. The page loads nothing
+    and sends nothing, and text from the data is shown as it is, never taken for markup.
+
+    Parameters
+    ----------
+    result : Evaluation or Comparison
+        What `caveat.evaluate` or `caveat.compare` returned.
+    path : str or path
+        Where to write. An older file is replaced, in one step.
+    title : str, optional
+        The headline of the page.
+    policy : TriagePolicy, optional
+        A fitted one, for an `Evaluation`: what it decides of each sample and what it guarantees
+        then stand in the place of the slider.
+
+    Returns
+    -------
+    Path
+        Where the page is.
+
+    Examples
+    --------
+    >>> import tempfile, caveat
+    >>> from caveat.report import write_report
+    >>> prediction = caveat.Categorical([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4]])
+    >>> evaluation = caveat.evaluate(prediction, [0, 1, 1], random_state=0)
+    >>> path = write_report(evaluation, tempfile.mkdtemp() + "/report.html", title="Three samples")
+    >>> path.name, "Three samples" in path.read_text(encoding="utf-8")
+    ('report.html', True)
+    """
+    if title is not None and not isinstance(title, str):
+        raise OptionError(f"title must be text; got {title!r}")
+    if policy is not None and not isinstance(policy, TriagePolicy):
+        raise OptionError(f"policy must be a fitted TriagePolicy; got a {type(policy).__name__}")
+    place = _checked(path)
+    if isinstance(result, Evaluation):
+        page = evaluation_page(result, title, policy)
+    elif isinstance(result, Comparison):
+        if policy is not None:
+            raise OptionError(
+                "policy belongs to one technique: pass it with that technique's evaluation, "
+                "comparison.evaluations[name]"
+            )
+        page = comparison_page(result, title)
+    else:
+        raise OptionError(
+            "a report is made of what caveat.evaluate or caveat.compare returned; got a "
+            f"{type(result).__name__}"
+        )
+    return _replace(place, render(page))
+
+
+def _checked(path: str | os.PathLike[str]) -> Path:
+    place = Path(path).expanduser()
+    if place.is_dir():
+        raise OptionError(f"path is a folder: {place}; name a file in it, such as report.html")
+    if not place.parent.is_dir():
+        raise OptionError(f"the folder {place.parent} does not exist; make it first")
+    return place
+
+
+def _replace(place: Path, text: str) -> Path:
+    """Write beside the place and move there, so that a reader never sees half a page."""
+    beside = place.with_name(f".caveat-{secrets.token_hex(8)}.html")
+    # Text from data may hold halves of characters, which no file can.
+    content = text.encode("utf-8", "replace")
+    try:
+        beside.write_bytes(content)
+        beside.replace(place)
+    except OSError as error:
+        raise OptionError(f"cannot write {place}: {error.strerror}") from error
+    finally:
+        beside.unlink(missing_ok=True)
+    return place

@@ -1,0 +1,357 @@
+"""evaluate, compare, triage, report and metrics on real files."""
+
+import json
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import caveat
+from caveat.cli import main
+
+from ..files.tables import write
+
+rng = np.random.default_rng(3)
+N = 400
+Z = 2 * rng.normal(size=N)
+Y = (rng.random(N) < 1 / (1 + np.exp(-Z))).astype(int)
+SEX = np.where(rng.random(N) < 0.5, "f", "m")
+HONEST, SURE = 1 / (1 + np.exp(-Z)), 1 / (1 + np.exp(-4 * Z))
+MEAN = rng.normal(size=N)
+TRUTH = MEAN + rng.normal(size=N)
+
+
+def call(capsys, *arguments):
+    assert main([str(argument) for argument in arguments]) == 0
+    out, err = capsys.readouterr()
+    return re.sub(" +", " ", out), err
+
+
+def failure(capsys, *arguments):
+    assert main([str(argument) for argument in arguments]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    return err.splitlines()[-1]
+
+
+@pytest.fixture
+def binary(tmp_path):
+    names = np.array(["benign", "malignant"])
+    columns = {"p": HONEST, "y": names[Y], "sex": SEX, "id": np.arange(N)}
+    return write(tmp_path, "csv", columns, "honest")
+
+
+@pytest.fixture
+def regression(tmp_path):
+    return write(tmp_path, "parquet", {"mean": MEAN, "std": np.ones(N), "y": TRUTH}, "numbers")
+
+
+def test_evaluate_shows_verdict_numbers_and_groups(binary, capsys):
+    out, err = call(capsys, "evaluate", binary, "--group", "sex", "--resamples", "100")
+    assert out.startswith(
+        "Categorical: 1 member x 400 samples x 2 classes ('benign', 'malignant')\n"
+    )
+    expected = np.mean((HONEST > 0.5) == Y)
+    assert f"accuracy score {expected:.3g}" in out
+    for words in (
+        "Over all samples, with 95% intervals",
+        "By true class",
+        "By sex",
+        "more with --all",
+    ):
+        assert words in out
+    assert "adaptive calibration error" not in out
+    assert "honest.csv: 'malignant' is taken for the positive class" in err
+
+
+def test_evaluate_shows_all_that_is_asked_for(binary, capsys):
+    out, _ = call(capsys, "evaluate", binary, "--resamples", "0", "--all")
+    assert "adaptive calibration error" in out
+    assert "--all" not in out
+    out, _ = call(
+        capsys, "evaluate", binary, "--resamples", "0", "--metric", "adaptive_calibration_error"
+    )
+    assert "adaptive calibration error" in out
+
+
+def test_the_same_numbers_as_the_library(binary, capsys, tmp_path):
+    from caveat.evaluation.verdict import verdict
+    from caveat.files import read_predictions
+
+    files = [tmp_path / f"out.{ending}" for ending in ("csv", "json", "parquet")]
+    for file in files:
+        out, err = call(
+            capsys, "evaluate", binary, "--metric", "ece", "--metric", "brier", "--group", "sex",
+            "--resamples", "50", "--random-state", "7", "--confidence", "0.9", "-o", file, "--json",
+        )  # fmt: skip
+    table = read_predictions(binary, group=["sex"])
+    wanted = caveat.evaluate(
+        table.prediction, table.y, ids=table.ids, groups=table.groups, metrics=["ece", "brier"],
+        resamples=50, random_state=7, confidence=0.9,
+    )  # fmt: skip
+    found = json.loads(out)
+    assert found["rows"] == json.loads(wanted.to_json())
+    assert found["verdict"] == json.loads(verdict(wanted).to_json())
+    assert (found["confidence"], found["samples"]) == (0.9, N)
+    assert found["description"] == wanted.description
+    assert found["recognised"] == list(table.recognised)
+    frame = wanted.to_frame()
+    pd.testing.assert_frame_equal(pd.read_parquet(files[2]), frame)
+    np.testing.assert_allclose(pd.read_csv(files[0])["value"], frame["value"])
+    assert json.loads(files[1].read_text()) == found["rows"]
+    _, err = call(capsys, "evaluate", binary, "--metric", "ece", "--resamples", "0", "-o", files[0])
+    assert f"rows: {files[0]}" in err
+
+
+def test_evaluate_regression_with_several_targets_and_notes(tmp_path, regression, capsys):
+    out, _ = call(capsys, "evaluate", regression, "--resamples", "0")
+    assert "root mean squared error" in out
+    assert " of 0" not in out
+    columns = {"lower_a": MEAN - 1, "upper_a": MEAN + 1, "lower_b": MEAN - 2, "upper_b": MEAN + 2}
+    path = write(tmp_path, "csv", {**columns, "a": TRUTH, "b": TRUTH})
+    out, _ = call(capsys, "evaluate", path, "--coverage", "0.8", "--resamples", "0")
+    covered = np.mean(np.abs(TRUTH - MEAN) <= 2)
+    assert f"interval coverage (coverage=0.8) of b {covered:.3g}" in out
+    assert "note: a Gaussian with the interval of 0.8" in out
+
+
+def test_many_groups_are_cut_short(tmp_path, capsys):
+    path = write(tmp_path, "csv", {"p": HONEST, "y": Y, "site": np.arange(N) % 15})
+    out, _ = call(
+        capsys, "evaluate", path, "--group", "site", "--resamples", "0", "--metric", "auc"
+    )
+    assert "3 more groups in the file that --output writes" in out
+    path = write(tmp_path, "csv", {"p": [0.1, 0.9, 0.5], "y": [0, 1, 1], "s: t=e": ["a", "a", "b"]})
+    out, _ = call(
+        capsys, "evaluate", path, "--group", "s: t=e", "--resamples", "0", "--metric", "auc"
+    )
+    assert " e=b 1 -" in out
+    assert "gap" not in out
+
+
+def test_evaluate_needs_a_target(tmp_path, capsys):
+    path = write(tmp_path, "csv", {"p": HONEST})
+    assert failure(capsys, "evaluate", path) == (
+        f"caveat: {path}: no column says what is true; name it with --target, or another file that "
+        "does with --target-file"
+    )
+    other = write(tmp_path, "csv", {"y": Y}, "truth")
+    out, _ = call(capsys, "evaluate", path, "--target-file", other, "--resamples", "0")
+    assert "accuracy score" in out
+
+
+def test_compare_files(tmp_path, binary, capsys):
+    sure = write(tmp_path, "csv.gz", {"p": SURE}, "sure")
+    out, err = call(capsys, "compare", binary, sure, "--resamples", "200", "--json")
+    found = json.loads(out)
+    assert found["techniques"] == ["honest", "sure"]
+    assert found["recommendation"]["technique"] == "honest"
+    assert "sure.csv.gz: 'p': probability of 'malignant', the other class is 'benign'\n" in err
+    out, _ = call(
+        capsys,
+        "compare",
+        binary,
+        f"other={sure}",
+        "--resamples",
+        "0",
+        "--scale",
+        "global",
+        "-o",
+        tmp_path / "c.csv",
+    )
+    assert "metric honest other" in out
+    assert "Use honest: its negative log likelihood loss is" in out
+    assert set(pd.read_csv(tmp_path / "c.csv")["technique"]) == {"honest", "other"}
+    out, _ = call(capsys, "compare", binary, sure, "--resamples", "0", "--metric", "auc")
+    assert "No recommendation: its metric is not among those asked for." in out
+    out, _ = call(capsys, "compare", binary, sure, "--resamples", "0", "--metric", "auc", "--json")
+    assert json.loads(out)["recommendation"] is None
+
+
+def test_compare_columns_of_one_file(tmp_path, capsys):
+    columns = {"m1": MEAN, "s1": np.ones(N), "lo": MEAN - 1, "hi": MEAN + 1, "y": TRUTH}
+    path = write(tmp_path, "csv", columns)
+    out, _ = call(
+        capsys, "compare", path, "--technique", "gauss=mean:m1,std:s1", "--technique", "band=lower:lo,upper:hi",
+        "--coverage", "0.6827", "--resamples", "50", "--metric", "cce", "--metric", "ence", "--json",
+    )  # fmt: skip
+    found = json.loads(out)
+    assert found["techniques"] == ["gauss", "band"]
+    assert found["recommendation"]["primary"] == "expected_normalised_calibration_error"
+    path = write(tmp_path, "csv", {"a_0": HONEST, "a_1": 1 - HONEST, "b": SURE, "y": Y})
+    out, _ = call(
+        capsys, "compare", path, "--technique", "a=a_*", "--technique", "b=b", "--resamples", "0",
+        "--expression", "probability", "--report", tmp_path / "page.html",
+    )  # fmt: skip
+    assert "a" in (tmp_path / "page.html").read_text()
+    quantiles = {f"{k}_q{level}": MEAN + level for k in "ab" for level in (0.1, 0.9)}
+    path = write(tmp_path, "csv", {**quantiles, "y": TRUTH})
+    out, _ = call(
+        capsys,
+        "compare",
+        path,
+        "--technique",
+        "a=quantile:a_q*",
+        "--technique",
+        "b=quantile:b_q*",
+        "--resamples",
+        "0",
+    )
+    assert "by coverage calibration error" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["{0}"], "compare needs at least two techniques: two files, or --technique NAME=PATTERN twice"),
+        (["{0}", "{0}"], "two files have the same name; give them as NAME=FILE"),
+        (["{0}", "={0}"], "FILE: expected NAME=..., got '={0}'"),
+        (["{0}", "{1}", "--technique", "a=p"], "--technique compares columns of one file; give one file"),
+        (["{0}", "--technique", "p"], "--technique: expected NAME=..., got 'p'"),
+        (["{0}", "--technique", "a=p", "--technique", "a=p"], "--technique: each needs a name of its own"),
+        (["{0}", "--technique", "a=x:p", "--technique", "b=p"], "--technique: 'x:p' is not understood; write PATTERN or KIND:PATTERN with one of probability, logit, mean, variance, std, quantile, lower, upper"),
+        (["{0}", "{1}"], "'other' and 'honest' differ in the target of data row 3; they must hold the same samples in the same order"),
+        (["{1}", "{1}", "--report", "x.txt"], "--output x.txt: the ending must be one of .html, .htm"),
+        (["{0}", "x={0}", "--scale", "tiny"], "scale must be one of ['global', 'local', 'adaptive']; got 'tiny'"),
+    ],
+)  # fmt: skip
+def test_what_compare_refuses(binary, tmp_path, capsys, arguments, message):
+    y = np.array(["benign", "malignant"])[Y]
+    y[2] = "benign" if y[2] == "malignant" else "malignant"
+    other = write(tmp_path, "csv", {"p": HONEST, "y": y}, "other")
+    given = [argument.format(binary, other) for argument in arguments]
+    assert (
+        failure(capsys, "compare", *given, "--resamples", "0")
+        == f"caveat: {message.format(binary)}"
+    )
+
+
+def test_triage(tmp_path, capsys):
+    columns = {"p": SURE, "truth": np.array(["no", "yes"])[Y], "id": [f"s{i}" for i in range(N)]}
+    old = write(tmp_path, "csv", columns, "old")
+    new = write(tmp_path, "csv", {"p": SURE[:50], "id": columns["id"][:50]}, "new")
+    for ending, reader in (
+        ("csv", pd.read_csv),
+        ("parquet", pd.read_parquet),
+        ("json", pd.read_json),
+    ):
+        output = tmp_path / f"actions.{ending}"
+        out, err = call(
+            capsys,
+            "triage",
+            new,
+            "--calibration",
+            old,
+            "--risk",
+            "0.2",
+            "--target",
+            "truth",
+            "-o",
+            output,
+        )
+        frame = reader(output)
+        assert frame["id"].tolist() == columns["id"][:50]
+        accepted = int((frame["action"] == "accept").sum())
+        assert f"accept {accepted} " in out
+        assert f"what to do with each sample: {output}" in err
+    assert "With 95 % confidence, at most 20 % of the accepted predictions are wrong" in out
+    assert "A prediction with one member has no epistemic part" in out
+    out, _ = call(capsys, "triage", new, "--calibration", old, "--risk", "0.2", "--json")
+    found = json.loads(out)
+    policy = caveat.TriagePolicy(0.2, random_state=0).fit(
+        caveat.Categorical.from_binary(SURE, classes=["no", "yes"]), columns["truth"]
+    )
+    assert found["threshold"] == policy.threshold_
+    assert found["counts"]["accept"] == accepted
+    assert found["checked"] is None
+    assert found["actions"][0]["id"] == "s0"
+
+
+def test_triage_of_one_file_keeps_clusters_whole(tmp_path, capsys):
+    columns = {"p": SURE, "y": Y, "cluster": np.arange(N) // 2}
+    path = write(tmp_path, "parquet", columns)
+    out, _ = call(capsys, "triage", path, "--split", "0.5", "--risk", "0.3", "--json")
+    found = json.loads(out)
+    rows = np.array([action["id"] for action in found["actions"]]) - 1
+    assert len(rows) == N // 2
+    assert set(rows) == set(rows ^ 1)
+    accepted = [
+        row
+        for row, action in zip(rows, found["actions"], strict=True)
+        if action["action"] == "accept"
+    ]
+    wrong = int(((SURE[accepted] > 0.5) != Y[accepted]).sum())
+    assert found["checked"] == {"accepted": len(accepted), "wrong": wrong}
+    del columns["cluster"]
+    path = write(tmp_path, "parquet", {**columns, "id": np.arange(N) + 1000})
+    out, _ = call(capsys, "triage", path, "--split", "0.5", "--risk", "0.3")
+    assert "accepted were wrong." in out
+    again, _ = call(capsys, "triage", path, "--split", "0.5", "--risk", "0.3")
+    assert out == again
+
+
+def test_triage_of_regression(tmp_path, regression, capsys):
+    new = write(tmp_path, "csv", {"mean": MEAN[:5], "std": np.ones(5)}, "new")
+    out, _ = call(
+        capsys,
+        "triage",
+        new,
+        "--calibration",
+        regression,
+        "--risk",
+        "0.3",
+        "--tolerance",
+        "3",
+        "--json",
+    )
+    assert [action["row"] for action in json.loads(out)["actions"]] == [1, 2, 3, 4, 5]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "triage needs samples of which the truth is known: --calibration FILE, or --split 0.5 to take half of the file"),
+        (["--split", "1.5"], "--split must be a share between 0 and 1; got 1.5"),
+        (["--split", "0.0001"], "--split 0.0001 leaves nothing on one side of 400"),
+    ],
+)  # fmt: skip
+def test_what_triage_refuses(binary, capsys, arguments, message):
+    assert failure(capsys, "triage", binary, "--risk", "0.1", *arguments) == f"caveat: {message}"
+
+
+def test_report(binary, tmp_path, capsys):
+    page = tmp_path / "page.html"
+    out, _ = call(
+        capsys, "report", binary, "-o", page, "--resamples", "20", "--title", "Is it <b>good?"
+    )
+    text = page.read_text(encoding="utf-8")
+    assert "Is it &lt;b&gt;good?" in text
+    assert f"report: {page}" in out.replace("\n", "")
+    out, _ = call(
+        capsys, "report", binary, "-o", page, "--resamples", "0", "--json", "--calibration", binary, "--risk", "0.2",
+    )  # fmt: skip
+    assert json.loads(out) == {"report": str(page)}
+    assert "at most 20 % of the accepted" in page.read_text(encoding="utf-8")
+    line = failure(capsys, "report", binary, "-o", page, "--risk", "0.2")
+    assert line == "caveat: --calibration and --risk go together: samples to learn a threshold from"
+    folder = tmp_path / "folder.html"
+    folder.mkdir()
+    line = failure(capsys, "report", binary, "-o", folder)
+    assert line == f"caveat: --output {folder}: this is a folder; give a file"
+
+
+def test_metrics(capsys):
+    out, _ = call(capsys, "metrics", "--json")
+    found = json.loads(out)
+    assert [entry["name"] for entry in found] == list(caveat.metrics.METRICS)
+    by_name = {entry["name"]: entry for entry in found}
+    assert "ece" in by_name["expected_calibration_error"]["aliases"]
+    assert by_name["negative_log_likelihood_loss"]["range"] == [0, "inf"]
+    out, _ = call(capsys, "metrics", "--task", "regression")
+    assert "Regression" in out
+    assert "gaussian_crps_loss" in out
+    assert "accuracy_score" not in out
+    out, _ = call(capsys, "metrics")
+    assert "Classification" in out
+    assert "Detection" in out

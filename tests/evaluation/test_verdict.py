@@ -1,0 +1,1198 @@
+import json
+import re
+
+import numpy as np
+import pytest
+
+import caveat
+from caveat.evaluation import Evaluation
+from caveat.evaluation._table import Row
+from caveat.evaluation._verdict_evidence import (
+    Bounds,
+    Evidence,
+    coverage_state,
+    size_state,
+    widening,
+)
+from caveat.evaluation._verdict_groups import is_between
+from caveat.evaluation._verdict_words import (
+    amount,
+    listed,
+    nominal,
+    percent,
+    points,
+    whole,
+)
+from caveat.evaluation.verdict import Statement, verdict
+from caveat.metrics._curves import ReliabilityCurve
+
+NAN = float("nan")
+PROBABILITY = ["ece", "accuracy", "error_detection_auroc_score"]
+NUMBER = ["ence", "mae", "rmse", "interval_coverage", "error_uncertainty_correlation"]
+ONE_MODEL = (
+    "It comes from one model only: what the model itself does not know (the epistemic part) cannot "
+    "be seen."
+)
+
+
+def sigmoid(z):
+    return 1 / (1 + np.exp(-z))
+
+
+def judged(prediction, y, **options):
+    classes = hasattr(prediction, "classes")
+    metrics = PROBABILITY if classes else NUMBER
+    if hasattr(prediction, "membership"):
+        metrics = None
+    return verdict(
+        caveat.evaluate(
+            prediction, y,
+            **{"metrics": metrics, "resamples": 300, "random_state": 0, **options},
+        )
+    )  # fmt: skip
+
+
+def texts(found):
+    return [statement.text for statement in found]
+
+
+def level_of(found, start):
+    (statement,) = [s for s in found.statements[1:] if s.text.startswith(start)]
+    return statement.level
+
+
+def drawn(n, sharpen=1.0, seed=0):
+    """Binary predictions that are right for sharpen 1, too sure above, not sure enough below."""
+    rng = np.random.default_rng(seed)
+    z = 2 * rng.normal(size=n)
+    y = (rng.random(n) < sigmoid(z)).astype(int)
+    return caveat.Categorical.from_binary(sigmoid(sharpen * z)), y
+
+
+def row(metric, value, low=NAN, high=NAN, **fields):
+    return Row(
+        **{
+            "metric": metric, "option": "", "scale": "global", "group": "", "target": "",
+            "value": value, "low": low, "high": high, "estimate": NAN, "direction": "lower",
+            "samples": 1000, "note": "", **fields,
+        }
+    )  # fmt: skip
+
+
+def made(rows, prediction=None, truth=None, **fields):
+    """An evaluation made by hand: only rows, and what they are of."""
+    n = max(r.samples for r in rows)
+    if prediction is None:
+        prediction = caveat.Categorical(np.tile([0.75, 0.25], (n, 1)), classes=["no", "yes"])
+    if truth is None:
+        truth = (np.arange(n) % 4 == 0).astype(float)[:, None]
+    given = {
+        "curves": {}, "error": np.zeros((n, 1)), "uncertainty": np.ones((n, 1)),
+        "ids": np.arange(n), "decomposition": None, "confidence": 0.95, "description": "",
+        "sample_weight": None, "cluster": None, **fields,
+    }  # fmt: skip
+    return Evaluation(rows=tuple(rows), prediction=prediction, truth=truth, **given)
+
+
+def curve(predicted, observed, weight):
+    arrays = [np.array(a, dtype=float) for a in (predicted, observed, weight)]
+    return ReliabilityCurve(*arrays, arrays[0], arrays[0])
+
+
+class TestProbabilities:
+    def test_well_calibrated(self):
+        found = judged(*drawn(25_000))
+        assert found.statements[0].text == "Its probabilities can be taken at face value."
+        assert found.statements[0].level == found.statements[1].level == "good"
+        assert {r.metric for r in found.statements[1].rows} == {
+            "expected_calibration_error",
+            "accuracy_score",
+        }
+
+    @pytest.mark.parametrize(("sharpen", "name"), [(3.0, "over"), (0.4, "under")])
+    def test_over_and_under_confident(self, sharpen, name):
+        found = judged(*drawn(3000, sharpen))
+        assert found.statements[0].text == (
+            f"Its probabilities cannot be taken at face value: it is {name}-confident."
+        )
+        assert found.statements[0].level == found.statements[1].level == "bad"
+        says, right, said, was = (
+            float(number)
+            for number in re.match(
+                rf"It is {name}-confident: on average it says ([\d.]+) % and is right in ([\d.]+) % "
+                r"of cases \(95 % interval [\d.]+ to [\d.]+ %\)\. For example, when it said about "
+                r"([\d.]+) %, it was right in ([\d.]+) %\.",
+                found.statements[1].text,
+            ).groups()
+        )
+        assert (says > right) == (said > was) == (name == "over")
+
+    def test_wrong_in_both_directions(self):
+        rng = np.random.default_rng(0)
+        p = rng.uniform(0.5, 1, 8000)
+        y = (rng.random(8000) < 0.62 + (p - 0.5) * 0.5).astype(int)
+        found = judged(caveat.Categorical.from_binary(p), y)
+        assert found.statements[0].text.startswith(
+            "Its probabilities cannot be taken at face value: some are too high, some too low"
+        )
+        assert re.match(
+            r"Its probabilities are wrong in both directions: when it said about 9\d %, it was "
+            r"right in 8\d % \(too sure\), and when it said about 5\d %, it was right in 6\d % \(not "
+            r"sure enough\)\. Its probabilities are off by [56]\.\d percentage points on average \(95 % "
+            r"interval",
+            found.statements[1].text,
+        )
+
+    def test_too_few_samples_to_say(self):
+        found = judged(*drawn(300))
+        assert found.statements[0] == Statement(
+            "unsure",
+            "There are too few samples to say whether its probabilities can be taken at face value.",
+            found.statements[1].rows,
+        )
+        assert found.statements[1].text.startswith(
+            "Too few samples to say whether its probabilities can be taken at face value: they are "
+            "off by "
+        )
+        assert found.statements[1].text.endswith(", which may be nothing or much.")
+
+    def test_very_few_samples(self):
+        found = judged(*drawn(40))
+        assert found.statements[1].level == "unsure"
+        assert found.statements[1].text.startswith("40 samples are too few to say whether its ")
+
+    def test_many_samples_of_few_patients_are_few(self):
+        prediction, y = drawn(12_000)
+        found = judged(prediction, y, cluster=np.arange(12_000) % 5)
+        assert found.statements[0].level == "unsure"
+
+    def test_weights_count(self):
+        prediction, y = drawn(12_000)
+        weight = np.where(np.arange(12_000) < 5, 1e6, 1.0)
+        assert judged(prediction, y, sample_weight=weight).statements[0].level == "unsure"
+
+    def test_exact_sentences(self):
+        ece = row("expected_calibration_error", 0.09, 0.06, 0.11, estimate=0.085)
+        accuracy = row("accuracy_score", 0.71, 0.68, 0.74)
+        warns = row("error_detection_auroc_score", 0.744, 0.719, 0.77)
+        curves = {"expected_calibration_error": curve([0.7, 0.9], [0.66, 0.76], [500, 500])}
+        error = (np.arange(1000) < 290).astype(float)[:, None]
+        found = verdict(made([ece, accuracy, warns], curves=curves, error=error))
+        assert found.statements == (
+            Statement(
+                "bad", "Its probabilities cannot be taken at face value: it is over-confident.",
+                (ece, accuracy),
+            ),
+            Statement(
+                "bad",
+                "It is over-confident: on average it says 80.0 % and is right in 71.0 % of cases "
+                "(95 % interval 68.0 to 74.0 %). For example, when it said about 90 %, it was right "
+                "in 76 %. Its probabilities are off by 8.5 percentage points on average (95 % "
+                "interval 6.0 to 11.0).",
+                (ece, accuracy),
+            ),
+            Statement(
+                "info",
+                "It is right in 71.0 % of cases (95 % interval 68.0 to 74.0 %). Always naming the "
+                "most frequent class would be right in 75.0 %.",
+                (accuracy,),
+            ),
+            Statement(
+                "good",
+                "Its uncertainty warns well of errors: of a wrong and a right prediction, the wrong "
+                "one is the more uncertain in 74.4 % of such pairs (95 % interval 71.9 to 77.0 %); "
+                "chance is 50 %.",
+                (warns,),
+            ),
+            Statement("info", ONE_MODEL),
+        )  # fmt: skip
+
+    @pytest.mark.parametrize(
+        ("low", "high", "summary", "start"),
+        [
+            (0.0, 0.012, "Its probabilities can be taken at face value.",
+             "Its probabilities can be taken at face value: what it says and how often it is right "
+             "differ by 0.5 percentage points on average (95 % interval 0.0 to 1.2)."),
+            (0.0, 0.04, "Its probabilities can nearly be taken at face value.",
+             "Its probabilities are nearly right: what it says and how often it is right differ by "
+             "0.5 percentage points on average (95 % interval 0.0 to 4.0)."),
+            (0.01, 0.08, "Its probabilities are not quite right, but may be nearly so.",
+             "Its probabilities are not quite right, but may be nearly so: they are off by 0.5 "
+             "percentage points on average (95 % interval 1.0 to 8.0)."),
+            (0.03, 0.08, "Its probabilities cannot be taken at face value.",
+             "Its probabilities cannot be taken at face value; whether it is too sure or not sure "
+             "enough cannot be told. Its probabilities are off by 0.5 percentage points on average "
+             "(95 % interval 3.0 to 8.0)."),
+        ],
+    )  # fmt: skip
+    def test_sentence_follows_the_interval(self, low, high, summary, start):
+        # The curve is of a mean probability within the interval of the accuracy: no direction.
+        middle = 0.005 if low < 0.005 else low
+        ece = row("expected_calibration_error", 0.04, low, high, estimate=middle)
+        accuracy = row("accuracy_score", 0.71, 0.68, 0.74)
+        curves = {"expected_calibration_error": curve([0.7], [0.71], [1000])}
+        found = verdict(made([ece, accuracy], curves=curves))
+        assert found.statements[0].text == summary
+        assert found.statements[1].text == start.replace("0.5", points(middle))
+
+    def test_without_a_curve_no_direction(self):
+        found = verdict(made([row("expected_calibration_error", 0.09, 0.06, 0.11)]))
+        assert texts(found) == [
+            "Its probabilities cannot be taken at face value.",
+            "Its probabilities cannot be taken at face value; whether it is too sure or not sure "
+            "enough cannot be told. Its probabilities are off by 9.0 percentage points on average "
+            "(95 % interval 6.0 to 11.0).",
+            ONE_MODEL,
+        ]
+
+    def test_leaning(self):
+        ece = row("expected_calibration_error", 0.04, 0.01, 0.045)
+        accuracy = row("accuracy_score", 0.71, 0.68, 0.74)
+        curves = {"expected_calibration_error": curve([0.67], [0.71], [1000])}
+        assert (
+            verdict(made([ece, accuracy], curves=curves))
+            .statements[1]
+            .text.endswith(
+                " It leans to under-confidence: on average it says 67.0 % and is right in 71.0 % of "
+                "cases (95 % interval 68.0 to 74.0 %)."
+            )
+        )
+
+    def test_one_way_that_cancels_less_than_half_is_that_way(self):
+        ece = row("expected_calibration_error", 0.09, 0.06, 0.11)
+        accuracy = row("accuracy_score", 0.71, 0.70, 0.72)
+        curves = {"expected_calibration_error": curve([0.6, 0.9], [0.7, 0.72], [300, 700])}
+        assert "it is over-confident" in str(verdict(made([ece, accuracy], curves=curves)))
+
+    def test_all_right_is_no_proof_of_being_right(self):
+        # 60 of 60 right at 97 % said: chance gives that in one of six sets, so nothing is shown.
+        prediction = caveat.Categorical.from_binary(np.full(60, 0.97))
+        found = judged(prediction, np.ones(60, dtype=int))
+        assert texts(found) == [
+            "There are too few samples to say whether its probabilities can be taken at face value.",
+            "Too few samples to say whether its probabilities can be taken at face value: all of 60 "
+            "predictions were right, and how often it is wrong cannot be seen from them.",
+            "It is right in all of 60 samples; still, it may be wrong in up to 4.9 % of others like "
+            "them (95 % confidence).",
+            "No sample is truly class=0: nothing here says how it does for them.",
+            "Every prediction was right, so nothing shows whether its uncertainty would warn of "
+            "errors.",
+            ONE_MODEL,
+        ]
+        assert 0.0485 < 1 - 0.05 ** (1 / 60) < 0.0495
+
+    def test_all_wrong(self):
+        prediction = caveat.Categorical.from_binary(np.full(60, 0.9))
+        found = texts(judged(prediction, np.zeros(60, dtype=int)))
+        assert found[0] == (
+            "Its probabilities cannot be taken at face value: it is over-confident."
+        )
+        assert (
+            "It is wrong in all of 60 samples; still, it may be right in up to 4.9 % of others like "
+            "them (95 % confidence)."
+        ) in found
+        assert (
+            "Every prediction was wrong, so nothing shows whether its uncertainty would warn of "
+            "errors."
+        ) in found
+
+    def test_some_wrong_by_chance_of_all(self):
+        ece = row("expected_calibration_error", 0.03, 0.03, 0.03, samples=80, estimate=0.03)
+        accuracy = row("accuracy_score", 0.0, 0.0, 0.0, samples=80)
+        assert "all of 80 predictions were wrong, and how often it is right cannot" in str(
+            verdict(made([ece, accuracy]))
+        )
+
+
+class TestWithoutIntervals:
+    def test_nothing_is_claimed_of_classes(self):
+        prediction, y = drawn(500, 3.0)
+        found = judged(prediction, y, resamples=0, groups={"ward": np.arange(500) % 2})
+        assert found.statements[0].text == (
+            "How sure the numbers are was not measured, so nothing is claimed of them."
+        )
+        assert [s.level for s in found] == ["unsure", "info", "info", "info", "info"]
+        assert re.fullmatch(
+            r"In these samples, its probabilities are off from how often it is right by [\d.]+ "
+            r"percentage points on average; how sure that is was not measured\.",
+            found.statements[1].text,
+        )
+        assert re.fullmatch(
+            r"It is right in [\d.]+ % of cases; how sure that is was not measured\. Always naming "
+            r"the most frequent class would be right in [\d.]+ %\.",
+            found.statements[2].text,
+        )
+        assert re.fullmatch(
+            r"How surely its uncertainty warns of errors was not measured: of a wrong and a right "
+            r"prediction, the wrong one is the more uncertain in [\d.]+ % of such pairs; chance is "
+            r"50 %\.",
+            found.statements[3].text,
+        )
+
+    def test_nothing_is_claimed_of_numbers(self):
+        mean, std, y = normal(500)
+        found = judged(caveat.Gaussian.from_std(mean, std / 3), y, resamples=0)
+        assert {s.level for s in found.statements[1:]} == {"info"}
+        (sizes,) = [t for t in texts(found) if t.startswith("Of the size of its errors")]
+        assert re.fullmatch(
+            r"Of the size of its errors and what its uncertainty says, nothing is claimed: among "
+            r"samples of like uncertainty, the two differ by [\d.]+ % on average\.",
+            sizes,
+        )
+        assert found.statements[1].text.endswith(": how sure that is was not measured.")
+
+    def test_nothing_is_claimed_of_sets(self):
+        found = judged(caveat.PredictionSet(np.ones((100, 3), bool), coverage=0.9), np.arange(100) % 3,
+                       resamples=0)  # fmt: skip
+        assert found.statements[1].text == (
+            "Its sets of classes hold the true one in 100 % of cases: 90 % were promised, and how "
+            "sure that is was not measured."
+        )
+
+    def test_one_sample(self):
+        found = judged(caveat.Categorical.from_binary([0.9]), [1])
+        assert texts(found) == ["One sample says nothing of how far a model can be trusted."]
+        assert found.statements[0].level == "unsure"
+
+    def test_an_interval_that_is_undefined(self):
+        rows = [row("expected_calibration_error", 0.03), row("accuracy_score", 0.8, 0.7, 0.9)]
+        found = verdict(made(rows))
+        assert found.statements[0].level == "unsure"
+        assert found.statements[0].text == (
+            "How far it can be trusted is unknown, as too few resamples gave a number."
+        )
+
+    def test_undefined_values_are_passed_over(self):
+        rows = [row("expected_calibration_error", NAN), row("accuracy_score", 0.8, 0.7, 0.9)]
+        assert "Nothing was measured" in verdict(made(rows)).statements[0].text
+
+    def test_nothing_that_matters_was_measured(self):
+        prediction, y = drawn(200)
+        found = judged(prediction, y, metrics=["roc_auc"])
+        assert found.statements[0] == Statement(
+            "unsure",
+            "Nothing was measured that says whether its uncertainty can be taken at face value.",
+        )
+
+
+def normal(n, seed=0):
+    rng = np.random.default_rng(seed)
+    mean, std = rng.normal(size=n), np.exp(0.4 * rng.normal(size=n))
+    return mean, std, mean + std * rng.normal(size=n)
+
+
+class TestNumbers:
+    def test_right(self):
+        mean, std, y = normal(6000)
+        found = judged(caveat.Gaussian.from_std(mean, std), y)
+        assert found.statements[0].level == "good"
+        assert re.fullmatch(
+            r"Its intervals (nearly )?hold what they promise\.", found.statements[0].text
+        )
+        assert level_of(found, "Its errors have the size that its uncertainty says") == "good"
+        assert level_of(found, "Larger uncertainty goes with larger errors: rank") == "good"
+
+    @pytest.mark.parametrize(
+        ("factor", "word", "name"), [(0.6, "narrow", "over"), (1.8, "wide", "under")]
+    )
+    def test_too_narrow_and_too_wide(self, factor, word, name):
+        mean, std, y = normal(2000)
+        found = judged(caveat.Gaussian.from_std(mean, std * factor), y)
+        assert found.statements[0].text == f"Its intervals are too {word}: it is {name}-confident."
+        assert found.statements[1].level == "bad"
+        assert found.statements[1].text.endswith(
+            f": they are too {word}, so it is {name}-confident."
+        )
+        assert level_of(found, "Its errors do not have the size that its uncertainty says") == "bad"
+        size = "larger" if factor < 1 else "smaller"
+        assert f"(root mean squares) the errors are {size}: it says " in str(found)
+
+    def test_exact_sentences(self):
+        prediction = caveat.Gaussian(np.zeros(1000), np.ones(1000))
+        rows = [
+            row("mean_absolute_error", 1.234, 1.2, 1.27, target="0"),
+            row("root_mean_squared_error", 1.5, 1.4, 1.6, target="0"),
+            row("interval_coverage", 0.55, 0.52, 0.58, option="coverage=0.6827", target="0"),
+            row("interval_coverage", 0.822, 0.805, 0.839, option="coverage=0.9545", target="0"),
+            row(
+                "expected_normalised_calibration_error", 0.5, 0.44, 0.53, target="0", estimate=0.49
+            ),
+            row("error_uncertainty_correlation", 0.37, 0.34, 0.41, target="0"),
+        ]
+        curves = {"expected_normalised_calibration_error": curve([1.0], [1.5], [1000])}
+        spread = np.linspace(0.9, 1.1, 1000)[:, None]
+        found = verdict(made(rows, prediction, uncertainty=spread, curves=curves))
+        assert texts(found) == [
+            "Its intervals are too narrow: it is over-confident.",
+            "Its 95.45 % intervals hold the truth in 82.2 % of cases (95 % interval 80.5 to 83.9 %) "
+            "and its 68.27 % intervals in 55.0 % of cases (52.0 to 58.0 %): they are too narrow, so "
+            "it is over-confident.",
+            "Its errors do not have the size that its uncertainty says: among samples of like "
+            "uncertainty, the two differ by 49.0 % on average (95 % interval 44.0 to 53.0 %). Over "
+            "all samples (root mean squares) the errors are larger: it says 1.00, and they are 1.50 "
+            "(95 % interval 1.40 to 1.60).",
+            "Its predictions are off by 1.23 on average (95 % interval 1.20 to 1.27).",
+            "Larger uncertainty goes with larger errors: rank correlation 0.37 (95 % interval 0.34 "
+            "to 0.41); 0 is none, 1 the same order.",
+            ONE_MODEL,
+        ]
+        assert found.statements[1].rows == (rows[3], rows[2])
+        assert found.statements[2].rows == (rows[4], rows[1])
+
+    def test_right_on_average_only(self):
+        # One spread for all where the noise differs: the bins are by a spread that says nothing.
+        rng = np.random.default_rng(0)
+        std = np.exp(0.8 * rng.normal(size=4000))
+        y, said = std * rng.normal(size=4000), std[::-1]
+        found = judged(caveat.Gaussian.from_std(np.zeros(4000), said), y)
+        assert " Over all samples the two agree; from sample to sample they do not." in str(found)
+        assert level_of(found, "Larger uncertainty hardly goes with larger errors") == "info"
+
+    def test_wrong_shape(self):
+        rng = np.random.default_rng(0)
+        y = rng.standard_t(1.5, size=4000)
+        found = judged(caveat.Gaussian.from_std(np.zeros(4000), np.full(4000, 2.0)), y)
+        assert found.statements[0].text == (
+            "Its intervals are wrong, some too narrow and some too wide."
+        )
+        assert "so the shape of its distribution is wrong." in found.statements[1].text
+        assert (
+            "It states the same uncertainty for every sample: it does not tell which predictions "
+            "are the less sure ones."
+        ) in texts(found)
+
+    def test_few(self):
+        mean, std, y = normal(40)
+        found = judged(caveat.Gaussian.from_std(mean, std), y)
+        assert found.statements[0].text == (
+            "There are too few samples to say whether its intervals hold what they promise."
+        )
+        assert {s.level for s in found} == {"unsure", "info"}
+        assert (
+            level_of(found, "Too few samples to say whether its errors have the size") == "unsure"
+        )
+        assert level_of(found, "Whether larger uncertainty goes with larger errors") == "unsure"
+
+    def test_several_targets_are_merged_where_the_same(self):
+        parts = [normal(4000, seed) for seed in range(3)]
+        mean, std, y = (np.stack(p, axis=1) for p in zip(*parts, strict=True))
+        prediction = caveat.Gaussian.from_std(mean, std * [1, 0.6, 1], targets=["sbp", "dbp", "hr"])
+        found = judged(prediction, y)
+        assert found.statements[0].level == "bad"
+        assert re.fullmatch(
+            r"For sbp and hr, its intervals (nearly )?hold what they promise; for dbp, its "
+            r"intervals are too narrow: it is over-confident\.",
+            found.statements[0].text,
+        )
+        assert re.match(
+            r"For sbp its 95\.45 % intervals hold the truth in [\d.]+ % of cases \(95 % interval "
+            r".*; for hr its 95\.45 % intervals in ",
+            found.statements[1].text,
+        )
+        assert found.statements[2].text.startswith(
+            "For dbp its 95.45 % intervals hold the truth in"
+        )
+        errors = [t for t in texts(found) if t.startswith("Its predictions are off by")]
+        assert re.fullmatch(
+            r"Its predictions are off by [\d.]+ on average \(95 % interval [\d.]+ to [\d.]+\) for "
+            r"sbp, [\d.]+ on average \([\d.]+ to [\d.]+\) for dbp and .* for hr\.",
+            errors[0],
+        )
+
+    def test_many_targets_are_cut_short(self):
+        rows = [
+            row("interval_coverage", 0.9, 0.88, 0.92, option="coverage=0.9", target=f"t{i}")
+            for i in range(8)
+        ]
+        prediction = caveat.Gaussian(
+            np.zeros((1000, 8)), np.ones((1000, 8)), targets=[f"t{i}" for i in range(8)]
+        )
+        found = verdict(made(rows, prediction, uncertainty=np.ones((1000, 8)), error=None))
+        assert found.statements[1].text.count("intervals in") == 4
+        assert ") and 3 others: they nearly hold what they promise." in found.statements[1].text
+        assert "for t0, t1, t2, t3, t4 and 3 others: it does not tell" in found.statements[2].text
+
+    @pytest.mark.parametrize("low", [0.87, 0.89])
+    def test_right_and_nearly_right_are_one(self, low):
+        options = {"option": "coverage=0.9", "samples": 9000}
+        rows = [
+            row("interval_coverage", 0.9, 0.89, 0.91, target="a", **options),
+            row("interval_coverage", 0.9, low, 0.91, target="b", **options),
+        ]
+        prediction = caveat.Gaussian(np.zeros((9000, 2)), np.ones((9000, 2)), targets=["a", "b"])
+        found = verdict(made(rows, prediction, uncertainty=np.ones((9000, 2))))
+        nearly = "nearly " if low < 0.88 else ""
+        assert found.statements[0].text == f"Its intervals {nearly}hold what they promise."
+
+    def test_points_have_no_uncertainty(self):
+        mean, _, y = normal(300)
+        found = judged(caveat.Gaussian(mean, 0.0), y)
+        assert texts(found)[:2] == [
+            "It gives numbers without an uncertainty, so nothing says how far to trust each.",
+            "No uncertainty was given, only numbers: nothing says how far to trust each.",
+        ]
+        assert len(found) == 3
+        assert found.statements[0].level == found.statements[1].level == "unsure"
+
+    def test_some_points(self):
+        mean, _, y = normal(300)
+        variance = np.ones((300, 2))
+        variance[:3, 1] = 0
+        prediction = caveat.Gaussian(np.stack([mean, mean], 1), variance, targets=["a", "b"])
+        found = judged(prediction, np.stack([y, y], axis=1))
+        assert (
+            "For b, the uncertainty of 3 samples is 0, which claims to be never off; so whether its "
+            "intervals hold what they promise was not measured."
+        ) in texts(found)
+        assert found.statements[0].text == (
+            "For b, some of its uncertainties are 0, so whether its intervals hold what they promise "
+            "was not measured; for a, there are too few samples to say whether its intervals hold "
+            "what they promise."
+        )
+
+    def test_intervals_and_quantiles(self):
+        mean, std, y = normal(4000)
+        held = caveat.Interval(mean - 1.6449 * std, mean + 1.6449 * std, coverage=0.9)
+        found = judged(held, y)
+        assert found.statements[1].text.startswith("Its 90 % intervals hold the truth in ")
+        assert found.statements[0].level == "good"
+        levels = np.array([0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95])
+        from scipy.special import ndtri
+
+        quantiles = caveat.Quantiles(levels, mean[:, None] + std[:, None] * ndtri(levels))
+        text = judged(quantiles, y).statements[1].text
+        assert re.findall(r"[iI]ts ([\d.]+) % intervals", text) == ["90", "60"]
+
+    def test_everything_in_the_interval(self):
+        endless = caveat.Interval(np.full(500, -np.inf), np.full(500, np.inf), coverage=0.9)
+        found = judged(endless, np.zeros(500), metrics=["interval_coverage"])
+        assert texts(found) == [
+            "Its intervals are too wide: it is under-confident.",
+            "Its 90 % intervals hold the truth in 100 % of cases (all of 500): they are too wide, so "
+            "it is under-confident.",
+        ]
+
+    def test_size_without_its_companions(self):
+        prediction = caveat.Gaussian(np.zeros(1000), np.ones(1000))
+        found = verdict(
+            made(
+                [row("expected_normalised_calibration_error", 0.5, 0.4, 0.6, target="0")],
+                prediction,
+            )
+        )
+        assert found.statements[1].text.endswith("(95 % interval 40.0 to 60.0 %).")
+
+
+class TestSets:
+    @staticmethod
+    def sets(hit, n=2000):
+        """Sets of one or two of three classes that hold the true one with a known chance."""
+        rng = np.random.default_rng(0)
+        y = rng.integers(3, size=n)
+        member = np.zeros((n, 3), dtype=bool)
+        member[np.arange(n), np.where(rng.random(n) < hit, y, (y + 1) % 3)] = True
+        return caveat.PredictionSet(member, coverage=0.9), y
+
+    @pytest.mark.parametrize(
+        ("hit", "level", "summary", "ends"),
+        [
+            (0.9, "good", "Its sets of classes hold the true one as often as promised.",
+             ": as often as promised (90 %)."),
+            (0.8, "bad", "Its sets of classes hold the true one less often than promised",
+             "less often than promised (90 %)."),
+            (0.99, "good", "Its sets of classes hold the true one more often than promised.",
+             "more often than promised (90 %), so they are larger than they need to be."),
+        ],
+    )  # fmt: skip
+    def test_coverage(self, hit, level, summary, ends):
+        found = judged(*self.sets(hit))
+        assert found.statements[0].text.startswith(summary)
+        assert found.statements[0].level == found.statements[1].level == level
+        assert found.statements[1].text.startswith("Its sets of classes hold the true one in ")
+        assert found.statements[1].text.endswith(ends)
+        assert found.statements[2].text == (
+            "Of 3 classes, a set leaves open 1.00 on average (95 % interval 1.00 to 1.00)."
+        )
+
+    def test_few(self):
+        found = judged(*self.sets(0.9, 45))
+        assert found.statements[0].text == (
+            "There are too few samples to say whether its sets of classes hold what they promise."
+        )
+        assert found.statements[1].text.endswith(
+            ": too few samples to say whether that is as often as promised (90 %)."
+        )
+
+    def test_a_class_without_its_promise_is_named(self):
+        rng = np.random.default_rng(0)
+        y = rng.choice(3, p=[0.6, 0.3, 0.1], size=4000)
+        held = rng.random(4000) < np.array([0.95, 0.9, 0.6])[y]
+        member = np.eye(3, dtype=bool)[np.where(held, y, (y + 1) % 3)]
+        found = judged(caveat.PredictionSet(member, coverage=0.9), y)
+        assert found.statements[0].text == (
+            "Its sets of classes hold the true one as often as promised, but not for class=2 and "
+            "class=0."
+        )
+        assert level_of(
+            found, "Its 90 % sets of classes do not hold what they promise for class=2"
+        ) == ("bad")
+
+    def test_only_the_coverage(self):
+        assert len(judged(*self.sets(0.9), metrics=["set_coverage"]).statements) == 3
+
+    def test_only_the_size(self):
+        found = judged(*self.sets(0.9), metrics=["mean_set_size"])
+        assert len(found) == 2
+        assert found.statements[0].level == "unsure"
+
+
+class TestWarnings:
+    def test_no_better_than_chance(self):
+        rng = np.random.default_rng(0)
+        p = rng.uniform(0.55, 0.95, 6000)
+        found = judged(caveat.Categorical.from_binary(p), (rng.random(6000) < 0.75).astype(int))
+        assert level_of(found, "Its uncertainty does not warn of errors: of a wrong and") == "bad"
+
+    @pytest.mark.parametrize(
+        ("low", "high", "level", "start"),
+        [
+            (0.3, 0.4, "bad", "Its uncertainty points the wrong way: of a wrong"),
+            (0.51, 0.58, "bad", "Its uncertainty hardly warns of errors: of a wrong"),
+            (0.48, 0.55, "bad", "Its uncertainty does not warn of errors: of a wrong"),
+            (0.51, 0.65, "good", "Its uncertainty warns of errors: of a wrong"),
+            (0.45, 0.65, "unsure", "Whether its uncertainty warns of errors cannot be told: of a wrong"),
+        ],
+    )  # fmt: skip
+    def test_of_classes(self, low, high, level, start):
+        error = (np.arange(1000) < 300).astype(float)[:, None]
+        area = row("error_detection_auroc_score", (low + high) / 2, low, high)
+        found = verdict(made([area], error=error)).statements[1]
+        assert found.level == level
+        assert found.text.startswith(start)
+
+    @pytest.mark.parametrize(("wrong", "kind"), [(4, "wrong"), (996, "right")])
+    def test_few_of_one_kind(self, wrong, kind):
+        error = (np.arange(1000) < wrong).astype(float)[:, None]
+        area = row("error_detection_auroc_score", 0.9, 0.8, 0.95)
+        found = verdict(made([area], error=error)).statements[1]
+        assert found.level == "unsure"
+        assert found.text.startswith(
+            "Whether its uncertainty warns of errors cannot be told, as only 4 of 1000 predictions "
+            f"were {kind}: of a wrong and a right prediction"
+        )
+
+    @pytest.mark.parametrize(
+        ("low", "high", "level", "start"),
+        [
+            (-0.3, -0.1, "bad", "Larger uncertainty goes with smaller errors, the wrong way: rank"),
+            (0.01, 0.06, "info", "Larger uncertainty hardly goes with larger errors: rank"),
+            (-0.05, 0.06, "info", "Larger uncertainty hardly goes with larger errors, if at all: rank"),
+            (-0.05, 0.3, "unsure", "Whether larger uncertainty goes with larger errors cannot be told"),
+            (NAN, NAN, "info", "How surely larger uncertainty goes with larger errors was not measured"),
+        ],
+    )  # fmt: skip
+    def test_of_numbers(self, low, high, level, start):
+        prediction = caveat.Gaussian(np.zeros(1000), np.ones(1000))
+        spread = np.linspace(1, 2, 1000)[:, None]
+        rows = [
+            row(
+                "error_uncertainty_correlation",
+                0.1 if np.isnan(low) else (low + high) / 2,
+                low,
+                high,
+                target="0",
+            ),
+            row("mean_absolute_error", 1.0, 0.9, 1.1, target="0"),
+        ]
+        found = verdict(made(rows, prediction, uncertainty=spread)).statements[2]
+        assert found.level == level
+        assert found.text.startswith(start)
+
+
+class TestSources:
+    @staticmethod
+    def split(aleatoric, epistemic, members=5, **fields):
+        n = 1000
+        p = np.tile([0.75, 0.25], (members, n, 1))
+        parts = caveat.Decomposition(
+            np.full(n, aleatoric + epistemic), np.full(n, aleatoric), np.full(n, epistemic),
+            additive=True, method="information",
+        )  # fmt: skip
+        rows = [row("accuracy_score", 0.7, 0.6, 0.8)]
+        return verdict(made(rows, caveat.Categorical(p), decomposition=parts, **fields))
+
+    @pytest.mark.parametrize(
+        ("parts", "text"),
+        [
+            ((0.83, 0.17),
+             "Most of its uncertainty is aleatoric: 83 % of its uncertainty is noise in the data "
+             "(aleatoric), 17 % disagreement between its 5 members (epistemic). That is its own "
+             "account, and was not checked here."),
+            ((0.2, 0.8),
+             "Most of its uncertainty is epistemic: 20 % of its uncertainty is noise in the data "
+             "(aleatoric), 80 % disagreement between its 5 members (epistemic). That is its own "
+             "account, and was not checked here."),
+            ((0.5, 0.5),
+             "50 % of its uncertainty is noise in the data (aleatoric), 50 % disagreement between "
+             "its 5 members (epistemic). That is its own account, and was not checked here."),
+            ((0.0, 0.5),
+             "All of its uncertainty is disagreement between its 5 members (epistemic): each one is "
+             "certain, so noise in the data (aleatoric) cannot be seen."),
+        ],
+    )  # fmt: skip
+    def test_parts(self, parts, text):
+        last = self.split(*parts).statements[-1]
+        assert (last.level, last.text) == ("info", text)
+
+    @pytest.mark.parametrize("parts", [(0.0, 0.0), (1.0, np.inf)])
+    def test_nothing_to_split(self, parts):
+        assert len(self.split(*parts)) == 2
+
+    def test_one_model_is_said_once(self):
+        assert texts(judged(*drawn(200))).count(ONE_MODEL) == 1
+
+    def test_members_agree_or_not(self):
+        rng = np.random.default_rng(0)
+        z = rng.normal(size=(8, 500))
+        prediction = caveat.Categorical(np.stack([sigmoid(9 * z), sigmoid(-9 * z)], axis=2))
+        assert "Most of its uncertainty is epistemic: " in str(
+            judged(prediction, np.arange(500) % 2)
+        )
+
+    def test_of_several_targets(self):
+        rng = np.random.default_rng(0)
+        mean = rng.normal(size=(3, 400, 2)) * [0.1, 0.2]
+        found = judged(caveat.Gaussian(mean, np.ones((3, 400, 2)), targets=["a", "b"]),
+                       rng.normal(size=(400, 2)))  # fmt: skip
+        assert found.statements[-1].text == (
+            "Most of its uncertainty is aleatoric: 99 % for a and 98 % for b of its uncertainty is "
+            "noise in the data (aleatoric), the rest disagreement between its 3 members "
+            "(epistemic). That is its own account, and was not checked here."
+        )
+
+
+def grouped(n=4000, share=0.2, weak=0.25, seed=0):
+    """Calibrated probabilities, but for ward B, where what they say is mostly noise."""
+    rng = np.random.default_rng(seed)
+    z, ward = 2 * rng.normal(size=n), np.where(rng.random(n) < share, "B", "A")
+    y = (rng.random(n) < sigmoid(z * np.where(ward == "B", weak, 1.0))).astype(int)
+    return caveat.Categorical.from_binary(sigmoid(z)), y, ward
+
+
+class TestGroups:
+    def test_good_overall_but_bad_for_one(self):
+        prediction, y, ward = grouped(n=20_000, share=0.05)
+        found = judged(prediction, y, groups={"ward": ward})
+        assert found.statements[0].text == (
+            "Its probabilities can be taken at face value, but not for ward=B; it is right less "
+            "often there."
+        )
+        assert found.statements[0].level == "bad"
+        (named,) = [s for s in found if s.text.startswith("Its probabilities cannot be taken at")]
+        assert re.fullmatch(
+            r"Its probabilities cannot be taken at face value for ward=B: they are off by [\d.]+ "
+            r"percentage points \(95 % interval [\d.]+ to [\d.]+\), against [\d.]+ \([\d.]+ to "
+            r"[\d.]+\) for ward=A and [\d.]+ over all samples\.",
+            named.text,
+        )
+        assert [r.group for r in named.rows] == ["ward=B", "ward=A", ""]
+        assert named.level == "bad"
+        assert set(named.rows) <= set(found.statements[0].rows)
+
+    def test_no_difference(self):
+        prediction, y = drawn(4000)
+        ward, sex = np.arange(4000) % 3, np.arange(4000) % 2
+        found = judged(prediction, y, groups={"ward": ward, "sex": sex})
+        assert (
+            "No difference that matters can be told between the groups of ward and sex in how far "
+            "its probabilities are off or how often it is right, nor between the true classes in "
+            "how often it is right."
+        ) in texts(found)
+        assert "but not for" not in found.statements[0].text
+
+    def test_small_groups_are_said_once_and_hide_nothing(self):
+        prediction, y, ward = grouped()
+        ward = ward.astype(object)
+        ward[:70] = [f"C{i % 7}" for i in range(70)]
+        found = judged(prediction, y, groups={"ward": ward})
+        assert (
+            "Too few samples to say how it does for ward=C0 (10 samples), ward=C1 (10 samples), "
+            "ward=C2 (10 samples), ward=C3 (10 samples), ward=C4 (10 samples) and 2 others."
+        ) in texts(found)
+        assert (
+            level_of(found, "Its probabilities cannot be taken at face value for ward=B") == "bad"
+        )
+
+    def test_perfect_probabilities_are_not_blamed_for_a_rare_class(self):
+        rng = np.random.default_rng(0)
+        z = 2 * rng.normal(size=6000) - 3
+        y = (rng.random(6000) < sigmoid(z)).astype(int)
+        prediction = caveat.Categorical.from_binary(sigmoid(z), classes=["well", "ill"])
+        evaluation = caveat.evaluate(
+            prediction, np.array(["well", "ill"])[y], metrics=PROBABILITY, resamples=200,
+            random_state=0,
+        )  # fmt: skip
+        (ill,) = evaluation.select(metric="expected_calibration_error", group="class=ill")
+        assert ill.low > 0.2  # the trap
+        found = verdict(evaluation)
+        assert found.statements[0].text.endswith(
+            "be taken at face value; it is right less often for class=ill."
+        )
+        assert level_of(found, "It is right less often for class=ill: in ") == "bad"
+
+    def test_too_narrow_for_one(self):
+        mean, std, y = normal(6000)
+        region = np.where(np.arange(6000) % 10 == 0, "coast", "inland")
+        said = np.where(region == "coast", 0.6, 1.0) * std
+        found = judged(caveat.Gaussian.from_std(mean, said), y, groups={"region": region})
+        assert found.statements[0].text == (
+            "Its intervals nearly hold what they promise, but not for region=coast."
+        )
+        (named,) = [s for s in found if "do not hold what they promise for" in s.text]
+        assert re.fullmatch(
+            r"Its 95\.45 % intervals do not hold what they promise for region=coast: they hold the "
+            r"truth in [\d.]+ % \(95 % interval [\d.]+ to [\d.]+ %\), against 9[\d.]+ % \([\d.]+ to "
+            r"[\d.]+ %\) for region=inland and [\d.]+ % over all samples\.",
+            named.text,
+        )
+
+    def test_errors_larger_for_one_of_several_targets(self):
+        rng = np.random.default_rng(0)
+        ward = np.array(["A", "B"])[np.arange(2000) % 2]
+        y = rng.normal(size=(2000, 2)) * np.where(ward == "B", 2.0, 1.0)[:, None] ** [0, 1]
+        prediction = caveat.Gaussian(np.zeros((2000, 2)), 1.0, targets=["a", "b"])
+        found = judged(prediction, y, metrics=["mae"], groups={"ward": ward})
+        assert level_of(found, "Its errors in b are larger for ward=B: on average 1.") == "bad"
+        assert "No difference that matters can be told between the groups of ward in the size" in (
+            str(found)
+        )
+
+    def test_too_narrow_and_too_wide_are_both_named(self):
+        prediction = caveat.Gaussian(np.zeros(1000), np.ones(1000))
+        rows = [
+            row("interval_coverage", 0.9, 0.88, 0.92, option="coverage=0.9", target="0"),
+            row(
+                "interval_coverage", 0.83, 0.8, 0.85, option="coverage=0.9", target="0", group="w=A"
+            ),
+            row(
+                "interval_coverage",
+                0.96,
+                0.95,
+                0.97,
+                option="coverage=0.9",
+                target="0",
+                group="w=B",
+            ),
+        ]
+        found = verdict(made(rows, prediction))
+        assert texts(found)[0] == (
+            "Its intervals nearly hold what they promise, but not for w=A and w=B."
+        )
+        assert (
+            "Its 90 % intervals do not hold what they promise for w=A and w=B: they hold the truth "
+            "in 83.0 % (95 % interval 80.0 to 85.0 %) for w=A and 96.0 % (95.0 to 97.0 %) for w=B, "
+            "90.0 % over all samples."
+        ) in texts(found)
+
+    @pytest.mark.parametrize(("wards", "told"), [(2, True), (3, True), (30, False)])
+    def test_the_more_groups_the_more_it_takes(self, wards, told):
+        # A difference of 3.1 standard errors is news between two, and chance among thirty.
+        rows = [row("accuracy_score", 0.8, 0.79, 0.81, samples=60_000)]
+        error = 0.03 / 1.96
+        for i in range(wards):
+            value = 0.8 - (3.1 * np.sqrt(2) * error if i == 0 else 0.0)
+            rows.append(
+                row(
+                    "accuracy_score", value, value - 0.03, value + 0.03, group=f"w={i}", samples=900
+                )
+            )
+        found = verdict(made(rows))
+        assert widening(0.95, 435) == pytest.approx(3.8585 / 1.95996, rel=1e-3)
+        assert ("It is right less often for w=0: in " in str(found)) == told
+
+    def test_small_differences_do_not_matter(self):
+        rows = [
+            row("accuracy_score", 0.8, 0.79, 0.81),
+            row("accuracy_score", 0.81, 0.809, 0.811, group="w=a"),
+            row("accuracy_score", 0.79, 0.789, 0.791, group="w=b"),
+        ]
+        assert "No difference that matters can be told between the groups of w in how often" in str(
+            verdict(made(rows))
+        )
+
+    @pytest.mark.parametrize(
+        ("low", "high", "told"), [(-0.15, -0.05, True), (NAN, NAN, True), (-0.25, 0.05, False)]
+    )
+    def test_the_gap_row_has_its_say(self, low, high, told):
+        rows = [
+            row("accuracy_score", 0.8, 0.79, 0.81),
+            row("accuracy_score", 0.85, 0.83, 0.87, group="w=a"),
+            row("accuracy_score", 0.75, 0.73, 0.77, group="w=b"),
+            row("accuracy_score", -0.1, low, high, group="w: gap", note="w=b against a"),
+        ]
+        assert ("It is right less often for w=b" in str(verdict(made(rows)))) == told
+
+    def test_a_group_that_may_be_as_good_hides_nothing(self):
+        # "c" looks best, but little is known of it: "b" is still told from "a".
+        rows = [
+            row("accuracy_score", 0.8, 0.79, 0.81),
+            row("accuracy_score", 0.85, 0.83, 0.87, group="w=a"),
+            row("accuracy_score", 0.75, 0.73, 0.77, group="w=b"),
+            row("accuracy_score", 0.9, 0.6, 1.0, group="w=c", samples=55),
+        ]
+        assert (
+            "It is right less often for w=b: in 75.0 % (95 % interval 73.0 to 77.0 %), against "
+            "85.0 % (83.0 to 87.0 %) for w=a and 80.0 % over all samples."
+        ) in texts(verdict(made(rows)))
+
+    def test_bad_overall_and_worse_for_one(self):
+        rows = [
+            row("expected_calibration_error", 0.09, 0.07, 0.11),
+            row("expected_calibration_error", 0.05, 0.04, 0.06, group="w=a"),
+            row("expected_calibration_error", 0.15, 0.13, 0.17, group="w=b"),
+        ]
+        assert verdict(made(rows)).statements[0].text == (
+            "Its probabilities cannot be taken at face value; they are furthest off for w=b."
+        )
+
+    def test_unknown_overall_and_bad_for_one(self):
+        rows = [
+            row("expected_calibration_error", 0.03, 0.0, 0.06),
+            row("expected_calibration_error", 0.0, 0.0, 0.03, group="w=a"),
+            row("expected_calibration_error", 0.15, 0.11, 0.19, group="w=b"),
+        ]
+        assert verdict(made(rows)).statements[0].text == (
+            "There are too few samples to say whether its probabilities can be taken at face value; "
+            "for w=b they are not to be relied on."
+        )
+
+    def test_many_groups_are_cut_short(self):
+        rows = [
+            row("expected_calibration_error", 0.03, 0.02, 0.04),
+            row("expected_calibration_error", 0.0, 0.0, 0.01, group="w=good"),
+            *(row("expected_calibration_error", 0.2, 0.19, 0.21, group=f"w={i}") for i in range(9)),
+        ]
+        found = verdict(made(rows))
+        assert found.statements[0].text == (
+            "Its probabilities can nearly be taken at face value, but not for w=8, w=7, w=6, w=5, "
+            "w=4 and 4 others."
+        )
+
+    def test_wide_intervals_say_little(self):
+        rows = [
+            row("accuracy_score", 0.8, 0.79, 0.81),
+            row("accuracy_score", 0.8, 0.79, 0.81, group="w=a"),
+            row("accuracy_score", 0.75, 0.6, 0.9, group="w=b", samples=60),
+        ]
+        assert "Too few samples to say how it does for w=b (60 samples)." in texts(
+            verdict(made(rows))
+        )
+
+    def test_names_of_attributes_and_values_may_be_odd(self):
+        # "a=b" has the values c and d; "x" has a value that reads like a gap.
+        gap = row("accuracy_score", -0.2, -0.3, -0.1, group="a=b: gap", note="a=b=c against d")
+        odd = row("accuracy_score", 0.8, 0.75, 0.85, group="x=y: gap")
+        rows = [
+            row("accuracy_score", 0.8, 0.79, 0.81),
+            row("accuracy_score", 0.7, 0.68, 0.72, group="a=b=c"),
+            row("accuracy_score", 0.9, 0.88, 0.92, group="a=b=d"),
+            gap,
+            odd,
+            row("accuracy_score", 0.8, 0.75, 0.85, group="x=z"),
+        ]
+        assert is_between(gap)
+        assert not is_between(odd)
+        found = verdict(made(rows))
+        assert "It is right less often for a=b=c: in 70.0 %" in str(found)
+        assert "between the groups of x in how often it is right" in str(found)
+
+    def test_an_attribute_called_class_of_numbers_is_one_like_others(self):
+        rows = [
+            row("mean_absolute_error", 1.0, 0.9, 1.1, target="0"),
+            row("mean_absolute_error", 1.0, 0.9, 1.1, target="0", group="class=a"),
+            row("mean_absolute_error", 1.0, 0.9, 1.1, target="0", group="class=b"),
+        ]
+        prediction = caveat.Gaussian(np.zeros(1000), np.ones(1000))
+        assert "between the groups of class in the size of its errors" in str(
+            verdict(made(rows, prediction))
+        )
+
+
+class TestShown:
+    def test_text_from_data_is_verbatim_and_escaped(self):
+        evil = "<script>alert('x')</script>"
+        prediction, y, ward = grouped(n=6000)
+        ward = np.where(ward == "B", evil, "[bold]")
+        found = judged(prediction, y, groups={"<b>": ward})
+        assert f"<b>={evil}" in str(found)
+        page = found._repr_html_()
+        assert evil not in page
+        assert "&lt;b&gt;=&lt;script&gt;" in page
+
+    def test_as_text_page_and_json(self):
+        rows = [row("expected_calibration_error", 0.09, 0.06, 0.11)]
+        found = verdict(made(rows))
+        assert str(found) == repr(found) == "\n".join(
+            [
+                found.statements[0].text,
+                f"! {found.statements[1].text}",
+                f"  {ONE_MODEL}",
+            ]
+        )  # fmt: skip
+        assert list(found) == list(found.statements)
+        assert len(found) == 3
+        page = found._repr_html_()
+        assert page.startswith(
+            "<p><strong>Its probabilities cannot be taken at face value.</strong>"
+        )
+        assert '<li class="caveat-bad"><b>bad</b>: Its probabilities' in page
+        parsed = json.loads(found.to_json())
+        assert [s["level"] for s in parsed] == ["bad", "bad", "info"]
+        assert parsed[1]["rows"][0]["high"] == 0.11
+        assert parsed[1]["rows"][0]["estimate"] is None
+
+    def test_same_evaluation_same_text(self):
+        prediction, y, ward = grouped(n=1500)
+        evaluation = caveat.evaluate(
+            prediction, y, groups={"ward": ward}, metrics=PROBABILITY, resamples=50, random_state=0
+        )
+        assert str(verdict(evaluation)) == str(verdict(evaluation))
+
+    @pytest.mark.parametrize(
+        ("share", "text"),
+        [
+            (0.0, "0 %"), (1.0, "100 %"), (0.073, "7.3 %"), (0.9997, "99.97 %"),
+            (0.0002, "0.02 %"), (1e-7, "1e-05 %"),
+        ],
+    )  # fmt: skip
+    def test_percent_never_rounds_to_all_or_nothing(self, share, text):
+        assert percent(share) == text
+
+    def test_numbers(self):
+        assert [whole(s) for s in (0.0, 0.714, 0.999, 1.0)] == ["0 %", "71 %", "99.9 %", "100 %"]
+        assert [nominal(s) for s in (0.9, 0.9545)] == ["90 %", "95.45 %"]
+        assert [amount(v) for v in (0.84452, 50.04, 1234.5, 2.5e9)] == [
+            "0.845", "50.0", "1234", "2.50e+09",
+        ]  # fmt: skip
+        assert points(-0.0001) == "0.0"
+        assert listed("abcde") == "a, b, c, d and e"
+        assert listed("abcdefg") == "a, b, c, d, e and 2 others"
+        assert listed("ab", "or") == "a or b"
+
+
+class TestDecisions:
+    @pytest.mark.parametrize(
+        ("low", "high", "state"),
+        [(0, 0.02, "right"), (0, 0.05, "nearly"), (0.03, 0.09, "off"), (0.02, 0.06, "unsure")],
+    )
+    def test_size(self, low, high, state):
+        assert size_state(Bounds(low, low, high), 0.02, 0.05) == state
+
+    @pytest.mark.parametrize(
+        ("promised", "low", "high", "state"),
+        [
+            (0.95, 0.94, 0.96, "right"), (0.95, 0.91, 0.97, "nearly"), (0.95, 0.85, 0.92, "narrow"),
+            (0.95, 0.97, 1.0, "wide"), (0.95, 0.9, 0.99, "unsure"),
+            # Three times the misses of 99 % is too many, though only 2 points off.
+            (0.99, 0.965, 0.975, "narrow"), (0.99, 0.985, 0.992, "right"),
+            (0.6, 0.56, 0.64, "nearly"), (0.6, 0.5, 0.57, "narrow"), (0.6, 0.63, 0.7, "wide"),
+        ],
+    )  # fmt: skip
+    def test_coverage(self, promised, low, high, state):
+        assert coverage_state(Bounds((low + high) / 2, low, high), promised) == state
+
+    def test_widening_is_that_of_a_normal(self):
+        from scipy.special import ndtri
+
+        assert widening(0.95, 1) == 1
+        assert widening(0.9, 10) == pytest.approx(ndtri(0.995) / ndtri(0.95))
+        evidence = Evidence(made([row("accuracy_score", 0.8, 0.7, 0.88)]))
+        bounds = evidence.bounds(evidence.evaluation.rows[0], 10)
+        wider = ndtri(0.9975) / ndtri(0.975)
+        assert bounds.low == pytest.approx(0.8 - 0.1 * wider)
+        assert bounds.high == pytest.approx(0.8 + 0.08 * wider)
+
+    def test_limits_of_shares_are_no_narrower_than_wilson(self):
+        from scipy.stats import binomtest
+
+        evidence = Evidence(made([row("accuracy_score", 0.9, 0.89, 0.91, samples=200)]))
+        bounds = evidence.bounds(evidence.evaluation.rows[0])
+        wilson = binomtest(180, 200).proportion_ci(method="wilson")
+        assert (bounds.low, bounds.high) == (pytest.approx(wilson.low), pytest.approx(wilson.high))
+
+    def test_all_or_none_leave_room(self):
+        from scipy.stats import binomtest
+
+        for value in (1.0, 0.0):
+            share = row("accuracy_score", value, value, value, samples=200)
+            evidence = Evidence(made([share], cluster=np.arange(200) // 2))
+            wilson = binomtest(int(100 * value), 100).proportion_ci(method="wilson")
+            bounds = evidence.bounds(share)
+            assert (bounds.low, bounds.high) == (
+                pytest.approx(wilson.low, abs=1e-12),
+                pytest.approx(wilson.high, abs=1e-12),
+            )
+            assert evidence.unseen(share) == pytest.approx(
+                binomtest(0, 100, alternative="less").proportion_ci(method="exact").high
+            )
+
+    def test_units(self):
+        rows = [row("accuracy_score", 0.8, 0.7, 0.88)]
+        assert Evidence(made(rows)).units == 1000
+        assert Evidence(made(rows, cluster=np.arange(1000) % 40)).units == 40
+        weight = np.repeat([3.0, 1.0], 500)
+        assert Evidence(made(rows, sample_weight=weight)).units == pytest.approx(800)
+
+
+def _any_prediction(kind, n, rng):
+    p = rng.dirichlet(np.ones(3), size=(2, n))
+    mean, variance = rng.normal(size=(2, n, 2)), rng.gamma(2.0, size=(2, n, 2))
+    numbers, classes = rng.normal(size=(n, 2)), rng.integers(3, size=n)
+    low, high = p.min(axis=0), p.max(axis=0)
+    made_of = {
+        "categorical": lambda: (caveat.Categorical(p), classes),
+        "logits": lambda: (caveat.GaussianLogits(mean, variance), classes % 2),
+        "probability interval": lambda: (caveat.ProbabilityInterval(low, high), classes),
+        "set": lambda: (caveat.PredictionSet(p[0] > 0.2, coverage=0.9), classes),
+        "gaussian": lambda: (caveat.Gaussian(mean, variance), numbers),
+        "points": lambda: (caveat.Gaussian(mean, 0.0), numbers),
+        "quantiles": lambda: (
+            caveat.Quantiles([0.1, 0.5, 0.9], np.sort(rng.normal(size=(n, 2, 3)))), numbers,
+        ),
+        "quantile": lambda: (caveat.Quantiles([0.3], rng.normal(size=(n, 1))), numbers[:, 0]),
+        "interval": lambda: (
+            caveat.Interval(numbers - 1, numbers + 1, coverage=0.9), numbers + mean[0],
+        ),
+    }  # fmt: skip
+    return made_of[kind]()
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "categorical", "logits", "probability interval", "set", "gaussian", "points", "quantiles",
+        "quantile", "interval",
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("n", [1, 3, 80])
+@pytest.mark.parametrize("resamples", [0, 20])
+def test_every_kind_of_prediction_gets_whole_sentences(kind, n, resamples):
+    rng = np.random.default_rng(n)
+    prediction, y = _any_prediction(kind, n, rng)
+    evaluation = caveat.evaluate(
+        prediction, y, groups={"g": np.arange(n) % 3, "h": np.where(np.arange(n) % 5, "x", None)},
+        sample_weight=1.0 + np.arange(n) % 2, cluster=np.arange(n) // 2 if n > 3 else None,
+        resamples=resamples, random_state=0,
+        metrics=["ece", "accuracy", "error_detection_auroc_score", "ence", "mae", "rmse",
+                 "interval_coverage", "error_uncertainty_correlation", "set_coverage",
+                 "mean_set_size", "pinball_loss"],
+    )  # fmt: skip
+    found = verdict(evaluation)
+    for statement in found:
+        assert re.match(r"[A-Z0-9]", statement.text)
+        assert statement.text.endswith(".")
+        assert not re.search(r"nan|inf\b|None\b(?<!h=None)|  |\.\.|np\.|\(\)", statement.text)
+        assert set(statement.rows) <= set(evaluation.rows)
+        if not resamples:
+            assert statement.level in ("info", "unsure")
+    json.loads(found.to_json())

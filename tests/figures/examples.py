@@ -1,0 +1,147 @@
+"""Evaluations that the tests of figures and plots share."""
+
+from functools import cache
+
+import numpy as np
+
+import caveat
+
+N = 400
+CLASSES = ["ece", "uce", "vce", "accuracy_score", "auco", "error_detection_auroc_score"]
+"""The metrics that figures of classes name."""
+
+
+def evaluate(prediction, y, **options):
+    return caveat.evaluate(prediction, y, **{"resamples": 0, "random_state": 0, **options})
+
+
+def sampled(prediction, y, **options):
+    return evaluate(prediction, y, **{"resamples": 20, **options})
+
+
+def class_arrays(samples=N, classes=3, members=2, seed=0):
+    """Probabilities of members, and codes drawn from their mean."""
+    rng = np.random.default_rng(seed)
+    p = rng.dirichlet(np.full(classes, 0.6), size=(1, samples))
+    p = 0.8 * p + 0.2 * rng.dirichlet(np.ones(classes), size=(members, samples))
+    codes = (p.mean(axis=0).cumsum(axis=1) < rng.random((samples, 1))).sum(axis=1)
+    return p, codes.clip(max=classes - 1)
+
+
+def number_arrays(samples=N, members=2, seed=0):
+    """Means and variances of members, (members, samples), and true values."""
+    rng = np.random.default_rng(seed)
+    std = np.exp(rng.normal(size=samples) / 2)
+    mean = rng.normal(size=samples) + rng.normal(size=(members, samples)) * 0.4
+    y = mean.mean(axis=0) + std * rng.normal(size=samples)
+    return mean, np.tile(std**2, (members, 1)), y
+
+
+def weights_and_clusters(samples=N, seed=1):
+    rng = np.random.default_rng(seed)
+    weight = rng.gamma(2.0, size=samples)
+    weight[::17] = 0
+    return weight, rng.integers(40, size=samples)
+
+
+@cache
+def classes(**options):
+    p, codes = class_arrays()
+    return sampled(
+        caveat.Categorical(p), codes, groups={"sex": np.arange(N) % 2}, **options, metrics=CLASSES
+    )
+
+
+@cache
+def weighted_classes():
+    p, codes = class_arrays()
+    weight, cluster = weights_and_clusters()
+    return sampled(
+        caveat.Categorical(p), codes, sample_weight=weight, cluster=cluster, metrics=CLASSES
+    )
+
+
+@cache
+def numbers():
+    mean, variance, y = number_arrays()
+    prediction = caveat.Gaussian.from_members(mean, variance)
+    return sampled(prediction, y, groups={"sex": np.arange(N) % 2})
+
+
+@cache
+def weighted_numbers():
+    mean, variance, y = number_arrays()
+    weight, cluster = weights_and_clusters()
+    prediction = caveat.Gaussian.from_members(mean, variance)
+    return sampled(prediction, y, sample_weight=weight, cluster=cluster)
+
+
+@cache
+def two_targets():
+    first, second = number_arrays(seed=2), number_arrays(seed=3)
+    mean, variance = (np.stack([a, b], axis=2) for a, b in zip(first[:2], second[:2], strict=True))
+    y = np.stack([first[2], second[2]], axis=1)
+    return sampled(caveat.Gaussian(mean, variance, targets=["sbp", "dbp"]), y)
+
+
+@cache
+def quantiles(levels=(0.05, 0.25, 0.5, 0.75, 0.95)):
+    mean, variance, y = number_arrays(members=1)
+    return sampled(caveat.Gaussian(mean[0], variance[0]).to_quantiles(levels), y)
+
+
+@cache
+def interval(infinite=False):
+    mean, variance, y = number_arrays(members=1)
+    half = 1.2 * np.sqrt(variance[0])
+    upper = mean[0] + half
+    if infinite:
+        upper[3] = np.inf
+    return sampled(caveat.Interval(mean[0] - half, upper, coverage=0.8), y)
+
+
+@cache
+def sets():
+    p, codes = class_arrays()
+    return sampled(caveat.PredictionSet(p.mean(axis=0) > 0.2, coverage=0.9), codes)
+
+
+@cache
+def logits():
+    rng = np.random.default_rng(5)
+    mean, variance = rng.normal(size=(2, N, 3)), rng.gamma(2.0, size=(2, N, 3))
+    codes = rng.integers(3, size=N)
+    return sampled(caveat.GaussianLogits(mean, variance), codes, metrics=CLASSES)
+
+
+@cache
+def probability_intervals():
+    p, codes = class_arrays(classes=2, members=1)
+    upper = np.minimum(p[0, :, 1] + 0.1, 1)
+    return sampled(
+        caveat.ProbabilityInterval.from_binary(p[0, :, 1], upper), codes, metrics=CLASSES
+    )
+
+
+@cache
+def comparison():
+    p, codes = class_arrays()
+    sharp = p**3 / (p**3).sum(axis=2, keepdims=True)
+    predictions = {"honest": caveat.Categorical(p), "_sure $x$": caveat.Categorical(sharp)}
+    return caveat.compare(predictions, codes, resamples=50, random_state=0, metrics=CLASSES)
+
+
+ALL = {
+    "classes": classes,
+    "weighted classes": weighted_classes,
+    "numbers": numbers,
+    "weighted numbers": weighted_numbers,
+    "two targets": two_targets,
+    "quantiles": quantiles,
+    "one-sided quantiles": lambda: quantiles((0.1, 0.2)),
+    "interval": interval,
+    "infinite interval": lambda: interval(True),
+    "sets": sets,
+    "logits": logits,
+    "probability intervals": probability_intervals,
+}

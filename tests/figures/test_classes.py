@@ -1,0 +1,203 @@
+import numpy as np
+import pytest
+from sklearn.calibration import calibration_curve
+
+import caveat
+from caveat import figures, metrics
+from caveat.exceptions import OptionError, UnsupportedPredictionError
+from tests.figures import examples
+
+CURVES = {
+    "confidence": metrics.reliability_curve,
+    "entropy": metrics.uncertainty_reliability_curve,
+    "variation": metrics.variation_reliability_curve,
+}
+
+
+def check(figure):
+    for name in ("predicted", "observed", "low", "high", "weight", "density", "edges"):
+        array = getattr(figure, name)
+        assert array.dtype == np.float64
+        assert np.isfinite(array).all()
+    assert (figure.low <= figure.observed).all()
+    assert (figure.observed <= figure.high).all()
+    assert figure.low.min() >= 0
+    assert figure.high.max() <= 1
+    assert figure.density.sum() == pytest.approx(1)
+    assert len(figure.edges) == len(figure.density) + 1
+
+
+class TestReliability:
+    @pytest.mark.parametrize("kind", CURVES)
+    @pytest.mark.parametrize(
+        "name", ["classes", "weighted classes", "probability intervals", "logits"]
+    )
+    def test_is_the_curve_of_the_metric_in_the_table(self, kind, name):
+        result = examples.ALL[name]()
+        figure = figures.reliability(result, kind)
+        check(figure)
+        assert figure.kind == kind
+        curve = result.curves[figure.metric]
+        for field in ("predicted", "observed", "weight"):
+            assert getattr(figure, field) == pytest.approx(getattr(curve, field), abs=1e-12)
+        (row,) = result.select(metric=figure.metric, group="")
+        assert figure.value == row.value
+        assert figure.interval == (row.low, row.high)
+        value = np.average(np.abs(figure.predicted - figure.observed), weights=figure.weight)
+        assert value == pytest.approx(row.value)
+
+    def test_is_scikit_learns_for_two_classes(self):
+        p = np.random.default_rng(0).random(500) / 2 + 0.5
+        y = (np.random.default_rng(1).random(500) < p).astype(int)
+        figure = figures.reliability(examples.evaluate(caveat.Categorical.from_binary(p), y))
+        observed, predicted = calibration_curve(y, p, n_bins=15)
+        assert figure.predicted == pytest.approx(predicted)
+        assert figure.observed == pytest.approx(observed)
+
+    def test_density_is_a_histogram(self):
+        p, _ = examples.class_arrays()
+        figure = figures.reliability(examples.classes())
+        expected, _ = np.histogram(p.mean(axis=0).max(axis=1), figure.edges)
+        assert figure.density == pytest.approx(expected / examples.N)
+        weight, _ = examples.weights_and_clusters()
+        figure = figures.reliability(examples.weighted_classes())
+        expected, _ = np.histogram(p.mean(axis=0).max(axis=1), figure.edges, weights=weight)
+        assert figure.density == pytest.approx(expected / weight.sum())
+
+    def test_entropy_of_two_classes_is_halved(self):
+        figure = figures.reliability(examples.probability_intervals(), "entropy")
+        assert figure.edges[-1] == 0.5
+        assert figure.predicted.max() <= 0.5
+        assert figure.x_label == "half of the predicted entropy"
+
+    def test_words(self):
+        figure = figures.reliability(examples.classes())
+        assert (figure.title, figure.x_label, figure.y_label) == (
+            "Reliability of the confidence",
+            "probability of the predicted class",
+            "share that was right",
+        )
+
+    def test_ties_stand_on_several_ranks(self):
+        p = np.tile([[0.4, 0.4, 0.1, 0.1]], (40, 1))
+        y = np.arange(40) % 4
+        result = examples.evaluate(caveat.Categorical(p), y)
+        figure = figures.reliability(result, "variation")
+        check(figure)
+        assert figure.observed == pytest.approx(result.curves[figure.metric].observed)
+
+    @pytest.mark.parametrize("kind", CURVES)
+    @pytest.mark.parametrize("right", [0, 1], ids=["all wrong", "all right"])
+    @pytest.mark.parametrize("samples", [1, 30])
+    def test_certain_ones_still_have_a_band(self, kind, right, samples):
+        p = np.tile([[0.9, 0.05, 0.05]], (samples, 1))
+        y = np.full(samples, 0 if right else 1)
+        figure = figures.reliability(examples.evaluate(caveat.Categorical(p), y), kind)
+        check(figure)
+        assert len(figure.observed) == 1
+        assert (figure.high - figure.low)[0] > 0.1
+        if kind == "confidence":
+            assert figure.observed[0] == right
+
+    def test_a_metric_that_was_not_asked_is_nan(self):
+        p, codes = examples.class_arrays()
+        result = examples.evaluate(caveat.Categorical(p), codes, metrics=["brier"])
+        figure = figures.reliability(result)
+        assert np.isnan([figure.value, *figure.interval]).all()
+
+    def test_logits_without_a_curve_are_sampled(self):
+        mean, variance = np.random.default_rng(0).random((2, 50, 3))
+        logits = caveat.GaussianLogits(mean, variance)
+        figure = figures.reliability(
+            examples.evaluate(logits, np.arange(50) % 3, metrics=["brier", "auco"])
+        )
+        p = logits.sample(random_state=0).mean
+        assert np.average(figure.predicted, weights=figure.weight) == pytest.approx(
+            p.max(axis=1).mean()
+        )
+
+    def test_refusals(self):
+        with pytest.raises(OptionError) as error:
+            figures.reliability(examples.classes(), "ece")
+        assert (
+            str(error.value)
+            == "kind must be one of 'confidence', 'entropy', 'variation'; got 'ece'"
+        )
+        with pytest.raises(UnsupportedPredictionError) as error:
+            figures.reliability(examples.numbers())
+        assert str(error.value) == (
+            "reliability needs a probability for each class, which this Gaussian does not have; it "
+            "has coverage, error_calibration, confidence_curve, error_histogram, ecdf, split, "
+            "by_group, extremes"
+        )
+
+    def test_clusters_widen_the_band(self):
+        p, codes = examples.class_arrays()
+        twice = caveat.Categorical(np.concatenate([p, p], axis=1))
+        options = {"resamples": 0, "metrics": ["ece"]}
+        alone = caveat.evaluate(caveat.Categorical(p), codes, **options)
+        doubled = caveat.evaluate(
+            twice,
+            np.r_[codes, codes],
+            cluster=np.tile(np.arange(examples.N), 2).astype(str),
+            **options,
+        )
+        for kind in CURVES:
+            a, b = figures.reliability(alone, kind), figures.reliability(doubled, kind)
+            many = a.weight > 25  # with few, allowing for few clusters makes a difference
+            assert many.sum() > 3
+            assert b.observed == pytest.approx(a.observed)
+            assert (b.high - b.low)[many] == pytest.approx((a.high - a.low)[many], rel=0.1)
+
+
+class TestExtremes:
+    def test_are_those_of_a_sort(self):
+        p, codes = examples.class_arrays()
+        result = examples.classes()
+        found = figures.extremes(result, 7)
+        total = caveat.decompose(caveat.Categorical(p)).total
+        predicted = p.mean(axis=0).argmax(axis=1)
+        order = sorted(range(examples.N), key=lambda i: -total[i])
+        assert [s.id for s in found.most_uncertain] == [str(i) for i in order[:7]]
+        wrong = [i for i in reversed(order) if predicted[i] != codes[i]]
+        assert [s.id for s in found.most_confidently_wrong] == [str(i) for i in wrong[:7]]
+        first = found.most_confidently_wrong[0]
+        assert (first.truth, first.predicted) == (str(codes[wrong[0]]), str(predicted[wrong[0]]))
+        assert (first.error, first.uncertainty) == (1.0, pytest.approx(total[wrong[0]]))
+        frame = found.to_frame()
+        assert frame["list"].tolist() == ["most_uncertain"] * 7 + ["most_confidently_wrong"] * 7
+        assert frame.columns.tolist() == [
+            "list",
+            "id",
+            "truth",
+            "predicted",
+            "uncertainty",
+            "error",
+        ]
+
+    def test_of_equals_the_first_and_none_if_all_are_right(self):
+        result = examples.evaluate(
+            caveat.Categorical(np.tile([[0.8, 0.2]], (9, 1))), np.zeros(9, int)
+        )
+        found = figures.extremes(result, 3)
+        assert [s.id for s in found.most_uncertain] == ["0", "1", "2"]
+        assert found.most_confidently_wrong == []
+
+    def test_weights_of_zero_do_not_count(self):
+        weight, _ = examples.weights_and_clusters()
+        found = figures.extremes(examples.weighted_classes(), examples.N)
+        assert {int(s.id) for s in found.most_uncertain} == set(np.flatnonzero(weight))
+
+    def test_refusal(self):
+        with pytest.raises(UnsupportedPredictionError) as error:
+            figures.extremes(examples.sets())
+        assert str(error.value) == (
+            "extremes needs an uncertainty for each sample, which this PredictionSet does not have; "
+            "it has coverage, by_group"
+        )
+
+
+def test_target_is_for_numbers():
+    with pytest.raises(OptionError) as error:
+        figures.ecdf(examples.classes(), target="a")
+    assert str(error.value) == "target is for regression; classes were predicted, got 'a'"

@@ -1,0 +1,76 @@
+import numpy as np
+import pytest
+
+import caveat
+from caveat import figures
+from caveat.exceptions import OptionError, UnknownNameError
+from tests.figures import examples
+
+
+def test_rows_are_those_of_the_table():
+    result = examples.classes()
+    figure = figures.by_group(result, "ece")
+    assert figure.metric == "expected_calibration_error"
+    assert figure.title == "Expected calibration error by group"
+    assert [panel.attribute for panel in figure.panels] == ["class", "sex"]
+    (whole,) = result.select(metric=figure.metric, group="")
+    for panel in figure.panels:
+        assert panel.overall == whole.value
+        for i, label in enumerate(panel.labels):
+            (row,) = result.select(metric=figure.metric, group=f"{panel.attribute}={label}")
+            found = panel.value[i], panel.low[i], panel.high[i], panel.samples[i]
+            assert found == (row.value, row.low, row.high, row.samples)
+    frame = figure.to_frame()
+    assert frame.columns.tolist() == ["attribute", "group", "value", "low", "high", "samples"]
+    assert frame["group"].tolist() == ["0", "1", "2", "0", "1"]
+
+
+def test_names_with_signs_are_told_whole():
+    names = np.array(["x=y", "f: gap"])[np.arange(examples.N) % 2]
+    p, codes = examples.class_arrays()
+    result = examples.evaluate(caveat.Categorical(p), codes, groups={"a=b": names}, metrics=["ece"])
+    panel = figures.by_group(result, "ece").panels[1]
+    assert (panel.attribute, panel.labels) == ("a=b", ("f: gap", "x=y"))
+
+
+def test_undefined_groups_are_left_out_and_intervals_may_be_missing():
+    prediction = caveat.Categorical.from_binary([0.2, 0.6, 0.7, 0.9])
+    groups = {"g": ["a", "a", "b", "b"], "h": ["c", "d", "c", "d"], "i": [1, 2, 3, 4]}
+    result = caveat.evaluate(prediction, [0, 1, 1, 1], groups=groups, resamples=0)
+    figure = figures.by_group(result, "auc")
+    assert [(panel.attribute, panel.labels) for panel in figure.panels] == [
+        ("g", ("a",)),
+        ("h", ("c",)),
+    ]
+    assert figure.panels[0].low.tolist() == figure.panels[0].value.tolist() == [1.0]
+
+
+def test_options_and_targets():
+    result = examples.numbers()
+    first = figures.by_group(result, "interval_coverage")
+    assert first.option == "coverage=0.6827"
+    assert first.x_label == "interval coverage (coverage=0.6827)"
+    second = figures.by_group(result, "interval_coverage", option="coverage=0.9545")
+    (row,) = result.select(metric="interval_coverage", option="coverage=0.9545", group="sex=1")
+    assert second.panels[0].value[1] == row.value
+    assert figures.by_group(examples.two_targets(), "ence", "dbp").panels == ()
+    with pytest.raises(OptionError) as error:
+        figures.by_group(result, "interval_coverage", option="coverage=0.5")
+    assert str(error.value) == (
+        "unknown option 'coverage=0.5' of 'interval_coverage'; known are coverage=0.6827, coverage=0.9545"
+    )
+
+
+def test_refusals():
+    with pytest.raises(OptionError) as error:
+        figures.by_group(examples.classes(), "ence")
+    assert str(error.value) == "'ence' is not in the table of this evaluation"
+    with pytest.raises(UnknownNameError, match="unknown metric 'nonsense'"):
+        figures.by_group(examples.classes(), "nonsense")
+
+
+def test_an_alias_of_two_metrics_means_the_first():
+    result = examples.numbers()
+    figure = figures.by_group(result, "mce")
+    assert figure.metric == "maximum_coverage_error"
+    assert len(figure.panels[0].labels) == 2

@@ -1,0 +1,337 @@
+"""Copies that train together come out as if each had trained alone, and as plain torch trains."""
+
+import copy
+import dataclasses
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from caveat.nn.layers import Stochastic
+from caveat.nn.lockstep import Copy, Plateau, Training, train
+from caveat.nn.lockstep._batches import Batches
+from caveat.nn.noise import make_keys
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(60, 5)).astype(np.float32)
+CLASSES = (X[:, 0] + 0.3 * RNG.normal(size=60) > 0).astype(int) + (X[:, 1] > 1)
+VALUES = (X @ RNG.normal(size=(5, 2)) + RNG.normal(size=(60, 2))).astype(np.float32)
+SHORT = Training(epochs=4, batch_size=16, learning_rate=0.01)
+
+
+def cross_entropy(output, y):
+    return nn.functional.cross_entropy(output, y, reduction="none")
+
+
+def squares(output, y):
+    return ((output - y) ** 2).sum(1)
+
+
+def plain():
+    return nn.Sequential(nn.Linear(5, 8), nn.ReLU(), nn.Linear(8, 3))
+
+
+def dropping():
+    return nn.Sequential(nn.Linear(5, 8), nn.ReLU(), nn.Dropout(0.3), nn.Linear(8, 3))
+
+
+def normed():
+    # Without a bias before the batch norm, whose gradient would be rounding errors alone.
+    return nn.Sequential(
+        nn.Linear(5, 8, bias=False), nn.BatchNorm1d(8), nn.Tanh(), nn.LayerNorm(8), nn.Linear(8, 3)
+    )
+
+
+def convolving():
+    return nn.Sequential(
+        nn.Unflatten(1, (1, 5)), nn.Conv1d(1, 4, 3), nn.ReLU(), nn.Dropout1d(0.2), nn.Flatten(),
+        nn.Linear(12, 3),
+    )  # fmt: skip
+
+
+def linear(outputs=2):
+    return lambda: nn.Linear(5, outputs)
+
+
+COPIES = [
+    Copy(seed=1),
+    Copy(seed=2, rows=np.arange(0, 60, 2)),
+    Copy(seed=3, rows=RNG.integers(60, size=60), y=RNG.permutation(CLASSES), epochs=2),
+    Copy(seed=4, rows=np.arange(7), steps=11),
+    Copy(seed=5, weight=np.arange(60.0)),
+]
+
+
+def fit(make, copies, training=SHORT, y=CLASSES, loss=cross_entropy, **options):
+    return train(make, X, y, loss=loss, copies=copies, training=training, **options)
+
+
+def assert_same(together, place, alone, rtol=1e-5, atol=1e-6):
+    for name, value in together.state.items():
+        torch.testing.assert_close(value[place], alone.state[name][0], rtol=rtol, atol=atol)
+
+
+@pytest.mark.parametrize("make", [plain, dropping, normed])
+@pytest.mark.parametrize("optimiser", ["adam", "adamw", "sgd"])
+def test_together_is_one_by_one(make, optimiser):
+    training = dataclasses.replace(SHORT, optimiser=optimiser, weight_decay=0.01, momentum=0.9)
+    together = fit(make, COPIES, training)
+    assert together.engine.startswith("in lock-step")
+    assert together.steps.tolist() == [16, 8, 8, 11, 16]
+    for place, one in enumerate(COPIES):
+        assert_same(together, place, fit(make, [one], training))
+
+
+def test_validation_stopping_and_schedules_are_a_copys_own():
+    training = dataclasses.replace(
+        SHORT, epochs=40, patience=3, plateau=Plateau(0.3, 2), learning_rate=0.05
+    )
+    copies = [
+        Copy(seed=i, rows=np.arange(i, 50), validation=np.arange(50 - i, 60)) for i in range(6)
+    ]
+    together = fit(dropping, copies, training)
+    assert len(set(together.steps.tolist())) > 2
+    assert set(together.status) == {"stopped early"}
+    for place, one in enumerate(copies):
+        alone = fit(dropping, [one], training)
+        assert alone.steps[0] == together.steps[place]
+        assert_same(together, place, alone)
+        np.testing.assert_allclose(
+            alone.history[0]["validation"], together.history[place]["validation"], rtol=1e-4
+        )
+
+
+@pytest.mark.parametrize(
+    ("name", "torch_optimiser"),
+    [
+        ("adam", lambda p: torch.optim.Adam(p, 0.01, weight_decay=0.1)),
+        ("adamw", lambda p: torch.optim.AdamW(p, 0.01, weight_decay=0.1)),
+        ("sgd", lambda p: torch.optim.SGD(p, 0.01, momentum=0.9, weight_decay=0.1)),
+    ],
+)
+def test_a_plain_torch_loop(name, torch_optimiser):
+    training = Training(
+        epochs=20, batch_size=25, learning_rate=0.01, optimiser=name, weight_decay=0.1, momentum=0.9
+    )
+    weight = 1.0 + (np.arange(60) % 3)
+    found = fit(plain, [Copy(seed=9), Copy(seed=8, weight=weight)], training)
+    torch.manual_seed(8)
+    net = plain()
+    optimiser = torch_optimiser(net.parameters())
+    batches = Batches(np.array([60]), make_keys([8]), 25)
+    inputs, labels = torch.tensor(X), torch.tensor(CLASSES)
+    scaled = torch.tensor(weight / weight.mean(), dtype=torch.float32)
+    for step in range(60):
+        places, counts = batches.at(step)
+        rows = places[0, counts[0] > 0]
+        assert len(rows) == (25, 25, 10)[step % 3]
+        optimiser.zero_grad()
+        (cross_entropy(net(inputs[rows]), labels[rows]) * scaled[rows]).mean().backward()
+        optimiser.step()
+    for key, value in net.state_dict().items():
+        torch.testing.assert_close(found.state[key][1], value, rtol=1e-4, atol=1e-5)
+
+
+def test_the_best_epoch_is_kept():
+    training = dataclasses.replace(SHORT, epochs=60, learning_rate=0.1)
+    one = Copy(seed=0, rows=np.arange(20), validation=np.arange(20, 60))
+    found = fit(plain, [one, dataclasses.replace(one, seed=1)], training)
+    for place in range(2):
+        curve = found.history[place]["validation"]
+        assert curve.argmin() < len(curve) - 5, "the case must over-fit"
+        net = found.module(place)
+        kept = cross_entropy(net(torch.tensor(X[20:])), torch.tensor(CLASSES[20:])).mean()
+        assert float(kept.detach()) == pytest.approx(curve.min(), rel=1e-4)
+    last = fit(plain, [one], dataclasses.replace(training, restore_best=False)).module(0)
+    now = cross_entropy(last(torch.tensor(X[20:])), torch.tensor(CLASSES[20:])).mean()
+    assert float(now.detach()) == pytest.approx(found.history[0]["validation"][-1], rel=1e-4)
+
+
+def test_a_plateau_lowers_the_rate():
+    """With a rate that falls to 0 the weights stand still."""
+    training = Training(epochs=30, learning_rate=0.1, plateau=Plateau(0.0, 1), restore_best=False)
+    worse = Copy(seed=0, rows=np.arange(30), y=1 - (CLASSES > 0), validation=np.arange(30, 60))
+    curve = fit(linear(2), [worse], training).history[0]["validation"]
+    first = int(np.argmax(np.diff(curve) >= 0)) + 1
+    assert (curve[first:] == curve[first]).all()
+    training = dataclasses.replace(training, plateau=Plateau(0.0, 1, minimum=0.1))
+    assert len(set(fit(linear(2), [worse], training).history[0]["validation"])) > first + 2
+
+
+class Pulled(Stochastic):
+    """A layer whose penalty is the squared length of its weights."""
+
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(5, 2, bias=False)
+
+    def forward(self, x):
+        return self.linear(x)
+
+    def penalty(self):
+        return self.linear.weight.square().sum()
+
+
+def ridge(rows, strength, goal, weight=1.0):
+    """What minimises weight * mean squared error + strength * squared distance to the goal."""
+    inputs, values = X[rows].astype(float), VALUES[rows].astype(float)
+    left = weight * inputs.T @ inputs / len(rows) + strength * np.eye(5)
+    return np.linalg.solve(left, weight * inputs.T @ values / len(rows) + strength * goal.T).T
+
+
+LONG = Training(epochs=400, batch_size=64, optimiser="sgd", learning_rate=0.15)
+
+
+@pytest.mark.parametrize(
+    ("penalty", "strengths"), [(0.2, (0.2, 0.2)), ("per-sample", (1 / 60, 1 / 20))]
+)
+def test_penalties_of_layers(penalty, strengths):
+    copies = [Copy(seed=0), Copy(seed=1, rows=np.arange(20))]
+    training = dataclasses.replace(LONG, penalty_weight=penalty, likelihood_weight=3.0)
+    found = fit(Pulled, copies, training, VALUES, squares).state["linear.weight"]
+    for place, rows in enumerate((np.arange(60), np.arange(20))):
+        expected = ridge(rows, strengths[place], np.zeros((2, 5)), 3.0)
+        np.testing.assert_allclose(found[place], expected, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("anchor", ["zero", "initial", "drawn"])
+def test_anchors(anchor):
+    copies = [Copy(seed=0), Copy(seed=1, rows=np.arange(20))]
+    training = dataclasses.replace(LONG, anchor=anchor, anchor_strength=4.0)
+    make = lambda: nn.Linear(5, 2, bias=False)  # noqa: E731
+    found = fit(make, copies, training, VALUES, squares).state["weight"]
+    for place, rows in enumerate((np.arange(60), np.arange(20))):
+        torch.manual_seed(place + (0x5EED if anchor == "drawn" else 0))
+        goal = np.zeros((2, 5)) if anchor == "zero" else make().weight.detach().double().numpy()
+        expected = ridge(rows, 4.0 / len(rows), goal)
+        np.testing.assert_allclose(found[place], expected, rtol=1e-4, atol=1e-5)
+
+
+def test_a_copy_that_diverges_is_named_and_the_others_go_on():
+    broken = VALUES.copy()
+    broken[3] = 1e38
+    copies = [Copy(seed=0), Copy(seed=1, y=broken), Copy(seed=2)]
+    with pytest.warns(RuntimeWarning, match=r"training of 1 of 3 copies diverged \(copies 1\)"):
+        found = fit(linear(), copies, SHORT, VALUES, squares)
+    assert found.status == ["finished", "diverged", "finished"]
+    assert found.usable.tolist() == [True, False, True]
+    assert_same(found, 2, fit(linear(), [copies[2]], SHORT, VALUES, squares))
+
+
+def test_convolutions_go_one_after_another_on_a_cpu():
+    found = fit(convolving, COPIES[:2])
+    assert found.engine.startswith("one after another (stacked convolutions are slower on a CPU")
+    stacked = fit(convolving, COPIES[:2], dataclasses.replace(SHORT, engine="stacked"))
+    assert stacked.engine.startswith("in lock-step (as asked")
+    for name, value in found.state.items():
+        torch.testing.assert_close(value, stacked.state[name], rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(found.outputs(X), stacked.outputs(X), rtol=1e-3, atol=1e-4)
+
+
+class Choosing(nn.Module):
+    """A module whose path depends on its data."""
+
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(5, 3)
+
+    def forward(self, x):
+        out = self.linear(x)
+        return out if bool(out.sum() > 0) else 2 * out
+
+
+def test_what_cannot_be_stacked_goes_one_after_another_and_says_why():
+    found = fit(Choosing, COPIES[:2])
+    assert found.engine.startswith("one after another (the module cannot be stacked (vmap")
+    assert_same(found, 1, fit(Choosing, [COPIES[1]]))
+
+
+def test_less_memory_gives_the_same_copies():
+    whole = fit(dropping, COPIES)
+    parts = fit(dropping, COPIES, dataclasses.replace(SHORT, memory=60_000))
+    for name, value in whole.state.items():
+        torch.testing.assert_close(value, parts.state[name], rtol=1e-5, atol=1e-6)
+
+
+def test_bfloat16_is_close():
+    exact = fit(plain, 2, random_state=0)
+    rough = fit(plain, 2, dataclasses.replace(SHORT, precision="bfloat16"), random_state=0)
+    difference = np.abs(exact.outputs(X) - rough.outputs(X))
+    assert 0 < difference.max() < 0.2
+
+
+def test_a_module_is_drawn_anew_for_each_copy_and_left_alone():
+    module = dropping().train()
+    before = copy.deepcopy(module.state_dict())
+    state = torch.get_rng_state()
+    found = fit(module, 3, random_state=0)
+    assert torch.equal(torch.get_rng_state(), state)
+    for name, value in module.state_dict().items():
+        assert torch.equal(value, before[name])
+    assert module.training
+    weights = found.state["0.weight"]
+    assert not torch.equal(weights[0], weights[1])
+    assert isinstance(found.module(0)[2], nn.Dropout)
+
+
+def test_outputs_are_those_of_the_modules():
+    found = fit(dropping, 3, random_state=1)
+    outputs = found.outputs(X)
+    for place in range(3):
+        expected = found.module(place)(torch.tensor(X)).detach()
+        np.testing.assert_allclose(outputs[place], expected, rtol=1e-4, atol=1e-5)
+    np.testing.assert_array_equal(found.outputs(X, copies=[2]).shape, (1, 60, 3))
+    np.testing.assert_allclose(found.outputs(X, copies=[2])[0], outputs[2], rtol=1e-4, atol=1e-5)
+    assert repr(found).startswith("Trained: 3 copies (3 finished), 48 steps in ")
+
+
+def test_frozen_parameters_stay():
+    def make():
+        net = plain()
+        net[0].requires_grad_(False)
+        return net
+
+    found = fit(make, [Copy(seed=0), Copy(seed=1)])
+    torch.manual_seed(1)
+    torch.testing.assert_close(found.state["0.weight"][1], make()[0].weight)
+
+
+def test_a_parameter_that_is_not_used_stays():
+    class Idle(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.used, self.idle = nn.Linear(5, 3), nn.Linear(5, 3)
+
+        def forward(self, x):
+            return self.used(x)
+
+    found = fit(Idle, [Copy(seed=0), Copy(seed=1)])
+    torch.manual_seed(1)
+    torch.testing.assert_close(found.state["idle.weight"][1], Idle().idle.weight)
+
+
+class TestBatches:
+    KEYS = make_keys([3, 4, 5])
+
+    def test_an_epoch_holds_each_sample_once_and_the_next_another_order(self):
+        batches = Batches(np.array([10, 10, 7]), self.KEYS, 4)
+        for length, place in ((10, 0), (7, 2)):
+            per_epoch = -(-length // 4)
+            orders = []
+            for epoch in range(5):
+                seen = []
+                for step in range(epoch * per_epoch, (epoch + 1) * per_epoch):
+                    places, counts = batches.at(step)
+                    assert float(counts[place].sum()) == pytest.approx(1)
+                    seen += places[place][counts[place] > 0].tolist()
+                assert sorted(seen) == list(range(length))
+                orders.append(seen)
+            assert len({tuple(order) for order in orders}) == 5
+
+    def test_what_is_beside_does_not_matter(self):
+        together = Batches(np.array([10, 10, 7]), self.KEYS, 4)
+        alone = Batches(np.array([7]), self.KEYS[2:], 4)
+        for step in (0, 5, 3, 100):
+            for found, expected in zip(together.at(step), alone.at(step), strict=True):
+                torch.testing.assert_close(found[2], expected[0])

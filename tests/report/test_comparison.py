@@ -1,0 +1,152 @@
+import numpy as np
+import pytest
+
+import caveat
+from caveat import figures
+from caveat.report import write_report
+
+from .pages import read
+from .results import comparison, every_prediction, probabilities
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    return read(write_report(comparison(), tmp_path_factory.mktemp("page") / "report.html"))
+
+
+def traces(page, name):
+    return [
+        (chart, trace)
+        for chart in page.data.values()
+        for trace in chart.get("data", ())
+        if trace.get("name") == name
+    ]
+
+
+def test_recommendation_comes_first_with_all_cautions(page):
+    answer = comparison().recommend("probability")
+    text = page.text
+    places = [text.index(sentence) for sentence in (answer.verdict, *answer.cautions)]
+    assert places == sorted(places)
+    assert places[-1] < text.index("Side by side Over all samples")
+    assert "Clear choice Use soft" in text
+    assert (
+        "Decided by expected calibration error (ECE). Look at negative log likelihood loss (NLL) "
+        "and smooth calibration error (smECE) as well."
+    ) in text
+
+
+def test_table_marks_best_and_tied_with_intervals(page):
+    for row in comparison().select(group=""):
+        if row.metric in ("expected_calibration_error", "accuracy_score"):
+            mark = "best " if row.best else "tied " if row.tied else ""
+            said = f"{row.value:.3g} {mark}{row.low:.3g} to {row.high:.3g}"
+            assert said in page.text
+    assert "Accuracy ↑" in page.text
+    assert "ECE ↓" in page.text
+
+
+def test_trade_off_is_the_front_of_the_comparison(page):
+    front = comparison().pareto("expected_calibration_error", "roc_auc_score")
+    assert f"Not beaten in both by any other: {', '.join(front)}." in page.text
+    for name in comparison().techniques:
+        rows = [
+            comparison().select(technique=name, metric=metric, group="")[0].value
+            for metric in ("expected_calibration_error", "roc_auc_score")
+        ]
+        (mark,) = (t for _, t in traces(page, name) if t["mode"] == "markers+text")
+        assert [mark["x"][0], mark["y"][0]] == pytest.approx(rows, rel=1e-5)
+        assert (mark["marker"]["opacity"] == 1) == (name in front)
+
+
+def test_curves_lie_over_one_another(page):
+    for name, evaluation in comparison().evaluations.items():
+        lines = [t for _, t in traces(page, name) if t["mode"] != "markers+text"]
+        reliability = figures.reliability(evaluation)
+        curve = figures.confidence_curve(evaluation)
+        assert lines[0]["y"] == pytest.approx(reliability.observed.tolist(), rel=1e-5)
+        assert lines[1]["y"] == pytest.approx(curve.error.tolist(), rel=1e-5)
+    styles = {
+        (t["line"]["color"], t["line"]["dash"], t["marker"]["symbol"])
+        for name in comparison().techniques
+        for _, t in traces(page, name)
+        if t["mode"] == "lines+markers"
+    }
+    assert styles == {("@blue", "solid", "circle"), ("@orange", "dash", "square")}
+
+
+def test_each_technique_is_folded_away_whole(page):
+    folded = [a for a in page.named("details") if a.get("class") == "technique card wide"]
+    assert len(folded) == 2
+    assert all("open" not in a for a in folded)
+    ids = [a["id"] for a in page.named("section")]
+    assert ids[:4] == ["verdict", "numbers", "trade-off", "curves"]
+    assert {"t0-verdict", "t0-calibration", "t1-verdict", "t1-notes"} <= set(ids)
+    every = [a["id"] for _, a in page.elements if "id" in a]
+    assert len(every) == len(set(every))
+
+
+def compared(tmp_path, **options):
+    result = caveat.compare(**{"resamples": 20, "random_state": 0} | options)
+    return result, read(write_report(result, tmp_path / "report.html"))
+
+
+def test_gaussians_are_chosen_by_their_variance(tmp_path):
+    rng = np.random.default_rng(0)
+    y = rng.normal(size=(200, 2)) * [1, 5]
+    zero = np.zeros((200, 2))
+    predictions = {
+        "right": caveat.Gaussian(zero, np.broadcast_to([1.0, 25.0], (200, 2))),
+        "wide": caveat.Gaussian(zero, np.broadcast_to([9.0, 225.0], (200, 2))),
+    }
+    result, page = compared(tmp_path, predictions=predictions, y=y)
+    assert result.recommend("variance").verdict in page.text
+    assert {a["data-target"] for _, a in page.elements if "data-target" in a} == {"1", "2"}
+    assert "further down is better" in page.text
+    assert "Coverage of 1" in page.text
+
+
+def test_intervals_are_chosen_by_their_coverage(tmp_path):
+    y = every_prediction()["Interval"][1]
+    predictions = {"quantiles": every_prediction()["Quantiles"][0]}
+    predictions["gaussian"] = every_prediction()["Gaussian"][0]
+    result, page = compared(tmp_path, predictions=predictions, y=y)
+    assert result.recommend("interval").verdict in page.text
+
+
+def test_sets_have_no_recommendation(tmp_path):
+    p, truth = probabilities(60)
+    predictions = {
+        name: caveat.PredictionSet(p[0] > level, coverage=0.9)
+        for name, level in (("small", 0.4), ("large", 0.1))
+    }
+    _, page = compared(tmp_path, predictions=predictions, y=truth)
+    assert "Unsure No recommendation: " in page.text
+    assert "trade-off" not in [a["id"] for a in page.named("section")]
+
+
+def test_techniques_that_cannot_be_told_apart(tmp_path):
+    p, truth = probabilities(60)
+    predictions = {"one": caveat.Categorical(p), "other": caveat.Categorical(p)}
+    metrics = ["ece", "mce", "accuracy"]
+    result, page = compared(tmp_path, predictions=predictions, y=truth, metrics=metrics)
+    assert f"No clear one {result.recommend('probability').verdict}" in page.text
+
+
+def test_a_measure_that_one_technique_lacks(tmp_path):
+    rng = np.random.default_rng(0)
+    y = rng.normal(size=60)
+    predictions = {
+        "points": caveat.Gaussian(np.zeros(60), np.zeros(60)),
+        "spread": caveat.Gaussian(np.zeros(60), np.ones(60)),
+    }
+    _, page = compared(tmp_path, predictions=predictions, y=y)
+    assert "CRPS ↓" in page.text or "Gaussian CRPS loss ↓" in page.text
+
+
+def test_without_headline_numbers_all_are_shown(tmp_path):
+    p, truth = probabilities(60)
+    predictions = {"one": caveat.Categorical(p), "two": caveat.Categorical(p**2, normalise=True)}
+    _, page = compared(tmp_path, predictions=predictions, y=truth, metrics=["mce"])
+    assert "All 1 measures" in page.text
+    assert "Accuracy" not in page.text

@@ -1,0 +1,122 @@
+import os
+import stat
+
+import pytest
+
+import caveat
+from caveat.exceptions import OptionError
+from caveat.report import write_report
+
+from .pages import read
+from .results import classification, probabilities
+
+
+def test_returns_the_path_and_replaces_an_older_file(tmp_path):
+    place = tmp_path / "report.html"
+    place.write_text("old")
+    assert write_report(classification(), str(place)) == place
+    assert place.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+    assert os.listdir(tmp_path) == ["report.html"]
+
+
+def test_has_the_permissions_of_a_new_file(tmp_path):
+    other = tmp_path / "other"
+    other.write_text("")
+    mode = stat.S_IMODE(other.stat().st_mode)
+    assert stat.S_IMODE(write_report(classification(), tmp_path / "a.html").stat().st_mode) == mode
+
+
+def test_a_folder_that_is_not_there(tmp_path):
+    missing = tmp_path / "nowhere"
+    with pytest.raises(OptionError) as caught:
+        write_report(classification(), missing / "report.html")
+    assert str(caught.value) == f"the folder {missing} does not exist; make it first"
+
+
+def test_a_folder_in_place_of_a_file(tmp_path):
+    with pytest.raises(OptionError) as caught:
+        write_report(classification(), tmp_path)
+    assert (
+        str(caught.value) == f"path is a folder: {tmp_path}; name a file in it, such as report.html"
+    )
+
+
+def test_what_cannot_be_written(tmp_path, monkeypatch):
+    def refuse(self, target):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("pathlib.Path.replace", refuse)
+    with pytest.raises(OptionError) as caught:
+        write_report(classification(), tmp_path / "report.html")
+    assert str(caught.value) == f"cannot write {tmp_path / 'report.html'}: Permission denied"
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"title": 3}, "title must be text; got 3"),
+        ({"policy": "strict"}, "policy must be a fitted TriagePolicy; got a str"),
+    ],
+)
+def test_wrong_options(options, message, tmp_path):
+    with pytest.raises(OptionError) as caught:
+        write_report(classification(), tmp_path / "report.html", **options)
+    assert str(caught.value) == message
+
+
+def test_what_is_no_result(tmp_path):
+    with pytest.raises(OptionError) as caught:
+        write_report([1, 2], tmp_path / "report.html")
+    assert str(caught.value) == (
+        "a report is made of what caveat.evaluate or caveat.compare returned; got a list"
+    )
+
+
+def policy_and_result(members, risk):
+    p, truth = probabilities(600, members)
+    old, new = slice(0, 400), slice(400, 600)
+    prediction = caveat.Categorical(p)
+    policy = caveat.TriagePolicy(risk=risk, random_state=0).fit(prediction.take(old), truth[old])
+    result = caveat.evaluate(prediction.take(new), truth[new], resamples=0)
+    return policy, result
+
+
+@pytest.mark.parametrize("members", [1, 3])
+def test_policy_takes_the_place_of_the_slider(members, tmp_path):
+    policy, result = policy_and_result(members, 0.4)
+    page = read(write_report(result, tmp_path / "report.html", policy=policy))
+    triage = policy.decide(result.prediction)
+    assert triage.guarantee in page.text
+    assert (triage.remark in page.text) == (members == 1) or triage.remark == ""
+    assert "The policy: at most 40 % errors among what is accepted" in page.text
+    counts = triage.counts
+    assert all(f"{action} {number} " in page.text for action, number in counts.items())
+    marks = {
+        trace["name"]: len(trace["x"])
+        for chart in page.data.values()
+        for trace in chart.get("data", ())
+        if trace.get("name") in counts
+    }
+    assert marks == (counts if members == 3 else {})
+    curves = [
+        trace
+        for chart in page.data.values()
+        for trace in chart.get("data", ())
+        if trace.get("name") == "upper limit"
+    ]
+    some = triage.curve.accepted > 0
+    assert curves[0]["y"] == pytest.approx(triage.curve.upper[some].tolist(), rel=1e-5)
+    assert not page.named("input")
+
+
+def test_policy_of_a_comparison(tmp_path):
+    from .results import comparison
+
+    policy, _ = policy_and_result(2, 0.4)
+    with pytest.raises(OptionError) as caught:
+        write_report(comparison(), tmp_path / "report.html", policy=policy)
+    assert str(caught.value) == (
+        "policy belongs to one technique: pass it with that technique's evaluation, "
+        "comparison.evaluations[name]"
+    )
