@@ -4,7 +4,10 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 WORKERS ?= auto
 
-.PHONY: demo test check test-slow benchmark clean
+# Tests run side by side, one thread each: threads that wait for each other on busy cores are slow.
+test test-slow: export OMP_NUM_THREADS = 1
+
+.PHONY: demo test check test-slow benchmark docs clean
 
 demo: .venv/core
 	$(BIN)/caveat demo
@@ -26,6 +29,9 @@ benchmark: .venv-benchmark/ready
 	.venv-benchmark/bin/python -m pytest -q tests/oracles/test_probly.py
 	for name in uncertainty metrics recalibration evaluate report training inference; do .venv-benchmark/bin/python benchmarks/$$name.py; done
 
+docs: .venv/docs
+	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
+
 .venv/bin/python:
 	$(PYTHON) -m venv .venv
 
@@ -37,6 +43,10 @@ benchmark: .venv-benchmark/ready
 	$(PIP) --editable '.[torch,test]'
 	@touch $@
 
+.venv/docs: .venv/core
+	$(PIP) --editable '.[torch,docs]'
+	@touch $@
+
 # The peers live in an environment of their own: they are heavy, and some pin what we do not.
 .venv-benchmark/ready: pyproject.toml constraints.txt benchmarks/requirements.txt benchmarks/requirements-no-deps.txt
 	$(PYTHON) -m venv .venv-benchmark
@@ -46,4 +56,4 @@ benchmark: .venv-benchmark/ready
 	@touch $@
 
 clean:
-	rm -rf .venv .venv-benchmark .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
+	rm -rf docs/_build docs/gallery docs/api/generated .venv .venv-benchmark .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage

@@ -536,6 +536,9 @@ def test_no_call_sees_more_rows_than_planned(monkeypatch):
     assert found.shape == wanted
     assert max(seen["once"]) <= plan.once_memory.rows(2000) < 50
     assert sum(seen["once"]) == 50
+    seen["once"].clear()
+    assert monte_carlo(plan, x, 1).shape == (1, 50, 3)
+    assert max(seen["once"]) <= plan.once_memory.rows(2000)
     at_once, together = _run.chunks(plan, 50, 6)
     assert max(seen["repeated"]) <= together
     assert at_once < 50

@@ -32,7 +32,18 @@ def test_the_image_network():
         (64, 64 * 3 * 3),
         (10, 64),
     ]
-    assert sum(isinstance(part, nn.MaxPool2d) for part in module) == 3
+    x = torch.randn(4, 1, 28, 28, generator=torch.Generator().manual_seed(0))
+    h = x
+    for i in (0, 2, 4):  # as the literature writes it: convolution with bias, relu, pooling
+        h = nn.functional.conv2d(h, module[i].weight, module[i].bias, padding=1)
+        h = nn.functional.max_pool2d(h.relu(), 2)
+    h = module[7](h.flatten(1)).relu()
+    torch.testing.assert_close(module(x), module[9](h), rtol=1e-4, atol=1e-5)
+
+
+def test_an_activation_that_does_not_rise_is_pooled_after():
+    module = CNN(2, 3, size=(8,), filters=(4,), activation="gelu")
+    assert [type(part) for part in module][:3] == [nn.Conv1d, nn.GELU, nn.MaxPool1d]
 
 
 @pytest.mark.parametrize(

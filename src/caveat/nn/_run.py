@@ -41,7 +41,7 @@ def chunks(plan: Plan, rows: int, passes: int, batch_size: int | None = None) ->
     most = budget(plan.device, plan.repeated_memory)
     least = min(passes, _TOGETHER) if plan.at_once and plan.device.type == "cuda" else 1
     rows = min(rows, batch_size or rows, plan.repeated_memory.rows(most // least))
-    if not plan.joinable:
+    if not plan.joinable or passes == 1:
         rows = min(rows, plan.once_memory.rows(budget(plan.device, plan.once_memory)))
     if not plan.at_once:
         return rows, 1

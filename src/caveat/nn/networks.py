@@ -38,6 +38,10 @@ _PLAIN = (nn.Linear, nn.Conv1d, nn.Conv2d)
 _POOLS = (nn.MaxPool1d, nn.MaxPool2d)
 
 
+_POOLED = (layers.PooledConv1d, layers.PooledConv2d)
+_RISING = (nn.ReLU, nn.ELU, nn.SELU, nn.Tanh)
+
+
 class Network(nn.Sequential):
     """Layers one after another; `reset_parameters` draws all of them again."""
 
@@ -226,12 +230,12 @@ class _Builder:
         return parts
 
     def convolution(self, inputs: int, outputs: int, kernel: int, axes: int) -> list[nn.Module]:
-        same = kernel // 2
-        parts = [
-            self.layer(axes, self.everywhere, inputs, outputs, kernel, padding=same),
-            self.activation(),
-            _POOLS[axes - 1](2),
-        ]
+        same, random = kernel // 2, self.everywhere and self.stochastic in _WEIGHTS
+        if random or self.activation not in _RISING:
+            layer = self.layer(axes, random, inputs, outputs, kernel, padding=same)
+            parts = [layer, self.activation(), _POOLS[axes - 1](2)]
+        else:
+            parts = [_POOLED[axes - 1](inputs, outputs, kernel, padding=same), self.activation()]
         if self.everywhere and self.stochastic == "dropout":
             parts.append(layers.SpatialDropout(self.rate))
         return parts

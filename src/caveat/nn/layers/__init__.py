@@ -7,6 +7,7 @@ from .dropconnect import DropConnectConv1d, DropConnectConv2d, DropConnectLinear
 from .dropout import Dropout, SpatialDropout
 from .flipout import FlipoutConv1d, FlipoutConv2d, FlipoutLinear
 from .heads import GaussianLogitsHead, MeanVarianceHead, QuantileHead
+from .pooled import PooledConv1d, PooledConv2d
 from .priors import GaussianPrior, Prior, ScaleMixturePrior
 
 __all__ = [
@@ -26,6 +27,8 @@ __all__ = [
     "GaussianLogitsHead",
     "GaussianPrior",
     "MeanVarianceHead",
+    "PooledConv1d",
+    "PooledConv2d",
     "Prior",
     "QuantileHead",
     "ScaleMixturePrior",

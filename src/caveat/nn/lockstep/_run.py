@@ -77,8 +77,11 @@ class Run:
     def enter(self, active: np.ndarray, state: State, optimiser: State | None = None) -> None:
         """Make the stack of the copies that train from here on."""
         self.active = active
-        self.stack = Stack(self.module, state, self.loss, self.device, stacked=self.stacked)
         training = self.training
+        self.stack = Stack(
+            self.module, state, self.loss, self.device,
+            stacked=self.stacked, compiled=training.compile,
+        )  # fmt: skip
         self.optimiser = make_optimiser(
             training.optimiser, self.stack.flat, training.weight_decay, training.momentum
         )

@@ -84,8 +84,6 @@ class Objective(nn.Module):
 
     def forward(self, x: Tensor, y: Tensor, counts: Tensor, penalty: Tensor | None) -> Tensor:
         """Return the weighted sum of the losses of a batch, and the penalty of the layers."""
-        if x.is_cuda and x.ndim == 4 and not torch._C._functorch.is_batchedtensor(x):
-            x = x.contiguous(memory_format=torch.channels_last)
         each = self.loss(self.module(x), y)
         if each.shape != counts.shape:
             raise OptionError(
@@ -119,9 +117,13 @@ class Stack:
         device: torch.device,
         *,
         stacked: bool,
+        compiled: bool = False,
     ) -> None:
         self.stacked, self.device = stacked, device
         self.objective = Objective(module, loss)
+        self.call: Callable[..., Tensor] = self._objective
+        if compiled and not stacked and device.type == "cuda":  # pragma: no cover - needs a GPU
+            self.call = torch.compile(self._objective, dynamic=False)
         trained = [name for name, p in module.named_parameters() if p.requires_grad]
         self.shapes = {name: state[name].shape[1:] for name in trained}
         self.count = len(next(iter(state.values())))
@@ -184,7 +186,7 @@ class Stack:
                         n: v[k].detach().requires_grad_() for n, v in self.parameters.items()
                     }
                     given = x[k], y[k], counts[k], None if penalty is None else penalty[k]
-                    loss = self._objective(weights, self._buffers_of(k), *given, keys[k])
+                    loss = self.call(weights, self._buffers_of(k), *given, keys[k])
                     found = torch.autograd.grad(loss, list(weights.values()), allow_unused=True)
                     for slot, part in zip(slots.values(), found, strict=True):
                         mine = slot.detach()[k]
@@ -202,6 +204,8 @@ class Stack:
     def _objective(
         self, weights: State, buffers: State, x: Tensor, y: Tensor, c: Tensor, p: Any, key: Any
     ) -> Tensor:
+        if not self.stacked:
+            x, weights = _channels_last(x), {k: _channels_last(v) for k, v in weights.items()}
         named = {f"module.{name}": value for name, value in (weights | buffers).items()}
         with noise_of(key):
             return functional_call(self.objective, named, (x, y, c, p))
@@ -233,6 +237,11 @@ class Stack:
     def take(self, copies: Tensor) -> State:
         """Return the weights and buffers of some copies, on the CPU."""
         return {name: value[copies].cpu().clone() for name, value in self.state().items()}
+
+
+def _channels_last(value: Tensor) -> Tensor:
+    """Return pictures and their kernels in the order in which convolutions are fastest."""
+    return value.contiguous(memory_format=torch.channels_last) if value.ndim == 4 else value
 
 
 @contextmanager
