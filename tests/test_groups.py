@@ -1,6 +1,7 @@
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 
 from caveat._groups import MISSING, attributes, combined
@@ -85,3 +86,8 @@ def test_thousands_of_values_are_not_groups():
 def test_columns_of_a_frame_keep_their_types(frame):
     ward, age = attributes(frame({"ward": [1, 2, 1], "age": [0.5, 1.5, 0.5]}), 3)
     assert (ward.values, age.values) == (("1", "2"), ("0.5", "1.5"))
+
+
+def test_an_arrow_table():
+    first, second = attributes(pa.table({"a": ["x", "y"], "b": ["u", "u"]}), 2)
+    assert (first.name, first.values, second.values) == ("a", ("x", "y"), ("u",))

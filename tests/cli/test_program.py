@@ -234,3 +234,9 @@ def test_progress_is_shown_on_a_terminal_only(capsys, monkeypatch):
     out, err = capsys.readouterr()
     assert out == ""
     assert "doing: one" in err
+
+
+def test_python_dash_m():
+    from caveat import __main__
+
+    assert __main__.main is main

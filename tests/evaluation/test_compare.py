@@ -75,6 +75,16 @@ class TestComparison:
         assert len(json.loads(self.RESULT.to_json())) == len(self.RESULT.rows)
         assert "<table>" in self.RESULT._repr_html_()
 
+    def test_it_plots_and_reports(self, tmp_path):
+        import matplotlib.pyplot as plt
+
+        plt.switch_backend("Agg")
+        axes = self.RESULT.plot("comparison", metric="negative_log_likelihood_loss")
+        assert [label.get_text() for label in axes.get_yticklabels()] == self.RESULT.techniques
+        plt.close(axes.figure)
+        page = self.RESULT.report(tmp_path / "page.html", title="Three")
+        assert "<title>Three" in page.read_text(encoding="utf-8")
+
     def test_without_resamples_nothing_is_tied_but_the_best(self):
         result = compare({"honest": HONEST, "same": SAME}, metrics=["nll"], resamples=0)
         rows = result.select(metric="negative_log_likelihood_loss", group="")

@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import nn
 
-from caveat.nn.layers import Stochastic
+from caveat.nn.layers import Standardise, Stochastic
 from caveat.nn.lockstep import Copy, Plateau, Training, train
 from caveat.nn.lockstep._batches import Batches
 from caveat.nn.noise import make_keys
@@ -119,7 +119,7 @@ def test_a_plain_torch_loop(name, torch_optimiser):
     torch.manual_seed(8)
     net = plain()
     optimiser = torch_optimiser(net.parameters())
-    batches = Batches(np.array([60]), make_keys([8]), 25)
+    batches = Batches(np.array([60]), make_keys([8]), 25, 60)
     inputs, labels = torch.tensor(X), torch.tensor(CLASSES)
     scaled = torch.tensor(weight / weight.mean(), dtype=torch.float32)
     for step in range(60):
@@ -226,7 +226,8 @@ def test_convolutions_go_one_after_another_on_a_cpu():
     assert stacked.engine.startswith("in lock-step (as asked")
     for name, value in found.state.items():
         torch.testing.assert_close(value, stacked.state[name], rtol=1e-4, atol=1e-5)
-    np.testing.assert_allclose(found.outputs(X), stacked.outputs(X), rtol=1e-3, atol=1e-4)
+    on_cpu = found.outputs(X, device="cpu")
+    np.testing.assert_allclose(on_cpu, stacked.outputs(X), rtol=1e-3, atol=1e-4)
 
 
 class Choosing(nn.Module):
@@ -311,11 +312,28 @@ def test_a_parameter_that_is_not_used_stays():
     torch.testing.assert_close(found.state["idle.weight"][1], Idle().idle.weight)
 
 
+def test_a_copy_may_begin_with_a_state_of_its_own():
+    """Inputs that one copy scales by itself give what scaled inputs give."""
+
+    def make():
+        return nn.Sequential(Standardise(5), nn.Linear(5, 3))
+
+    mean, scale = torch.tensor(X.mean(0)), torch.tensor(X.std(0))
+    own = Copy(seed=4, state={"0.mean": mean, "0.scale": scale})
+    found = fit(make, [Copy(seed=4), own])
+    scaled = train(
+        make, (X - X.mean(0)) / X.std(0), CLASSES, loss=cross_entropy, copies=[Copy(seed=4)],
+        training=SHORT,
+    )  # fmt: skip
+    torch.testing.assert_close(found.state["1.weight"][1], scaled.state["1.weight"][0])
+    assert not torch.allclose(found.state["1.weight"][0], found.state["1.weight"][1])
+
+
 class TestBatches:
     KEYS = make_keys([3, 4, 5])
 
     def test_an_epoch_holds_each_sample_once_and_the_next_another_order(self):
-        batches = Batches(np.array([10, 10, 7]), self.KEYS, 4)
+        batches = Batches(np.array([10, 10, 7]), self.KEYS, 4, 12)
         for length, place in ((10, 0), (7, 2)):
             per_epoch = -(-length // 4)
             orders = []
@@ -330,8 +348,8 @@ class TestBatches:
             assert len({tuple(order) for order in orders}) == 5
 
     def test_what_is_beside_does_not_matter(self):
-        together = Batches(np.array([10, 10, 7]), self.KEYS, 4)
-        alone = Batches(np.array([7]), self.KEYS[2:], 4)
+        together = Batches(np.array([10, 10, 7]), self.KEYS, 4, 12)
+        alone = Batches(np.array([7]), self.KEYS[2:], 4, 2)
         for step in (0, 5, 3, 100):
             for found, expected in zip(together.at(step), alone.at(step), strict=True):
                 torch.testing.assert_close(found[2], expected[0])

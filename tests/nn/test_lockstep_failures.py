@@ -19,7 +19,7 @@ from caveat.exceptions import (
     ShapeError,
     TrainingError,
 )
-from caveat.nn.lockstep import Copy, Training, train
+from caveat.nn.lockstep import Copy, Training, _checkpoint, train
 from caveat.nn.lockstep import _train as module_of_train
 from caveat.nn.lockstep._memory import is_out_of_memory
 
@@ -166,6 +166,37 @@ def test_too_little_memory_halves_the_chunk(monkeypatch):
         fit(dropping, COPIES[:1])
 
 
+@pytest.mark.parametrize("at", [1, 3, 6])
+def test_errors_of_a_loss_come_through(at):
+    calls = 0
+
+    def failing(output, y):
+        nonlocal calls
+        calls += 1
+        if calls == at:
+            raise ZeroDivisionError("in step")
+        return cross_entropy(output, y)
+
+    with pytest.raises(ZeroDivisionError, match="in step"):
+        fit(plain, 2, loss=failing)
+
+
+def test_not_even_a_look_fits_into_memory():
+    def greedy(output, y):
+        raise torch.OutOfMemoryError("CUDA out of memory")
+
+    with pytest.raises(TrainingError, match="one copy alone does not fit into memory"):
+        fit(plain, 2, loss=greedy)
+
+
+def test_a_checkpoint_that_is_always_due_changes_nothing(tmp_path, monkeypatch):
+    expected = fit(dropping, COPIES)
+    monkeypatch.setattr(_checkpoint.Checkpoint, "due", lambda self: True)
+    found = fit(dropping, COPIES, checkpoint=tmp_path)
+    for name, value in expected.state.items():
+        assert torch.equal(value, found.state[name])
+
+
 def test_what_counts_as_out_of_memory():
     assert is_out_of_memory(torch.OutOfMemoryError("CUDA out of memory"))
     assert is_out_of_memory(MemoryError())
@@ -203,6 +234,7 @@ def test_progress_is_shown_on_request(capsys):
         ({"copies": [Copy(weight=[1.0])]}, ShapeError, r"weight of a copy must have shape \(60,\)"),
         ({"copies": [Copy(weight=-np.ones(60))]}, InvalidValueError, "not negative, and not all 0"),
         ({"copies": [Copy(), Copy(validation=[1])]}, OptionError, "to all copies, or to none"),
+        ({"copies": [Copy(state={"0.weight": torch.zeros(2)})]}, OptionError, r"state of copy 0 has '0.weight' of shape \(2,\); the module has .*'0.weight': \(8, 5\)"),
         ({"X": X[:0]}, ShapeError, r"X must have at least one sample; got shape \(0, 5\)"),
         ({"X": np.where(X > 2, np.nan, X)}, InvalidValueError, "X of sample [0-9]+ holds NaN or infinity"),
         ({"y": CLASSES[:5]}, ShapeError, r"y must have one entry for each of 60 samples; got shape \(5,\)"),

@@ -127,7 +127,9 @@ def test_many_classes(alpha):
     classes = 100_000
     p = np.full((1, classes), 1 / classes)
     value = renyi_entropy(p, alpha, scaled=False)[0]
-    assert value == pytest.approx(math.log(classes), rel=ACCURACY)
+    # What a sum of so many terms may lose, in whatever order it is taken.
+    rounding = classes * np.finfo(float).eps
+    assert value == pytest.approx(math.log(classes), rel=rounding)
 
 
 def test_defaults_are_those_of_the_published_comparison():

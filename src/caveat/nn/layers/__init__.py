@@ -9,6 +9,7 @@ from .flipout import FlipoutConv1d, FlipoutConv2d, FlipoutLinear
 from .heads import GaussianLogitsHead, MeanVarianceHead, QuantileHead
 from .pooled import PooledConv1d, PooledConv2d
 from .priors import GaussianPrior, Prior, ScaleMixturePrior
+from .standardise import Standardise
 
 __all__ = [
     "BayesConv1d",
@@ -33,6 +34,7 @@ __all__ = [
     "QuantileHead",
     "ScaleMixturePrior",
     "SpatialDropout",
+    "Standardise",
     "Stochastic",
     "number_layers",
     "stochastic_layers",

@@ -9,8 +9,8 @@ from ..noise import derive_key, permutations
 ORDER = 0x0BDE
 """The number of the key from which orders are drawn; steps have keys of their own."""
 
-_CACHE = 2**23
-"""Places in orders that are drawn ahead."""
+_AHEAD = {"cpu": 2**18, "cuda": 2**23}
+"""Places in orders that are drawn ahead: what stays in the cache, or what fills a GPU."""
 
 
 class Batches:
@@ -26,20 +26,22 @@ class Batches:
         Samples of each copy.
     keys : int32 Tensor of shape (copies, 2)
     batch_size : int
+    steps : int
+        How many there will be at most: orders are drawn ahead, and no further.
     full : bool, default=False
         Whether batches are filled up even if no copy has that many samples: batch norm sees them,
         and should not see what else trains beside.
     """
 
     def __init__(
-        self, lengths: np.ndarray, keys: Tensor, batch_size: int, full: bool = False
+        self, lengths: np.ndarray, keys: Tensor, batch_size: int, steps: int, full: bool = False
     ) -> None:
         self.size = batch_size if full else int(min(batch_size, lengths.max()))
         self.per_epoch = -(-lengths // self.size)
         places = np.argsort(lengths, kind="stable")
         cuts = np.flatnonzero(np.diff(lengths[places])) + 1
         self._groups = [
-            _Group(int(lengths[part[0]]), derive_key(keys[part], ORDER), self.size)
+            _Group(int(lengths[part[0]]), derive_key(keys[part], ORDER), self.size, steps)
             for part in np.split(places, cuts)
         ]
         # Groups are joined one after another; this puts the copies back into their own order.
@@ -60,10 +62,11 @@ class Batches:
 class _Group:
     """The copies that have the same number of samples."""
 
-    def __init__(self, length: int, keys: Tensor, size: int) -> None:
+    def __init__(self, length: int, keys: Tensor, size: int, steps: int) -> None:
         self._length, self._keys, self._size = length, keys, size
         self._per_epoch = -(-length // size)
-        self._ahead = max(1, _CACHE // (length * len(keys)))
+        most = _AHEAD.get(keys.device.type, 2**18) // (length * len(keys))
+        self._ahead = max(1, min(most, -(-steps // self._per_epoch)))
         self._start = -1
         self._orders = torch.empty(0)
         place = torch.arange(self._per_epoch * size, device=keys.device)

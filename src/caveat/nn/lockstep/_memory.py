@@ -25,19 +25,17 @@ def chunk_size(probe: Run, training: Training, device: torch.device, copies: int
         held += tensor.numel() * tensor.element_size()
         return tensor
 
-    buffers = {name: value.clone() for name, value in probe.stack.buffers.items()}
     with torch.autograd.graph.saved_tensors_hooks(count, lambda tensor: tensor):
         places, counts = probe.batches.at(0)
         x, y, _ = probe.data.batch(probe.index, places)
         probe.stack.losses(x, y, counts, probe.penalty, probe.active_keys)
-    probe.stack.buffers = buffers
     each = (_VECTORS * weights + 2 * held) / len(probe.active)
     free = training.memory if training.memory is not None else _free(device)
     return max(1, min(copies, int(free // max(each, 1))))
 
 
 def _free(device: torch.device) -> int:
-    if device.type == "cuda":
+    if device.type == "cuda":  # pragma: no cover - needs a GPU
         return int(_SHARE * torch.cuda.mem_get_info(device)[0])
     available = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     return int(min(_SHARE * available, _MOST_ON_CPU))

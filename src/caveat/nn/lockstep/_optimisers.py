@@ -6,8 +6,6 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ...exceptions import OptionError
-
 Rate = float | Tensor
 """One learning rate, or one for each weight."""
 
@@ -70,9 +68,7 @@ class GradientDescent:
 
 
 def make_optimiser(name: str, weights: Tensor, decay: float, momentum: float) -> Any:
-    """Return the optimiser of that name for a vector of weights."""
+    """Return the optimiser of a checked name for a vector of weights."""
     if name in ("adam", "adamw"):
         return Adam(torch.zeros_like(weights), torch.zeros_like(weights), decay, name == "adamw")
-    if name == "sgd":
-        return GradientDescent(torch.zeros_like(weights), decay, momentum)
-    raise OptionError(f"optimiser must be 'adam', 'adamw' or 'sgd'; got {name!r}")
+    return GradientDescent(torch.zeros_like(weights), decay, momentum)

@@ -33,6 +33,8 @@ class Copy:
         How often it sees its samples.
     steps : int, optional
         How many batches it sees, instead of epochs.
+    state : dict of str to Tensor, optional
+        Weights or buffers to begin with, by name, in place of drawn ones.
     """
 
     seed: int | None = None
@@ -42,6 +44,7 @@ class Copy:
     validation: Any = None
     epochs: int | None = None
     steps: int | None = None
+    state: Any = None
 
 
 class Tables:

@@ -89,7 +89,7 @@ class Trained:
     def _pass(self, state: State, part: slice, X: torch.Tensor, device: torch.device) -> np.ndarray:
         mine = {name: value[part] for name, value in state.items()}
         count = len(next(iter(mine.values())))
-        stack = Stack(prepared(self._module), mine, _none, device, stacked=count > 1)
+        stack = Stack(prepared(self._module), mine, None, device, stacked=count > 1)
         size = max(1, _ROWS // count)
         with torch.no_grad():
             found = [
@@ -104,8 +104,3 @@ class Trained:
             f"Trained: {len(self)} copies ({counts}), {int(self.steps.sum()):,} steps in "
             f"{self.seconds:.1f} s; {self.engine}"
         )
-
-
-def _none(output: Any, y: Any) -> Any:
-    """Outputs need no loss."""
-    return output

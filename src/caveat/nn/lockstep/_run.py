@@ -90,8 +90,9 @@ class Run:
         chosen = torch.from_numpy(active).to(self.device)
         self.active_keys = self.keys[chosen]
         self.batches = Batches(
-            self.lengths[active], self.active_keys, training.batch_size, full=self.normed
-        )
+            self.lengths[active], self.active_keys, training.batch_size,
+            int(self.steps[active].max()), full=self.normed,
+        )  # fmt: skip
         self.index = self.data.index(self.places[active], self.device)
         lengths = torch.from_numpy(self.lengths[active]).to(self.device, torch.float32)
         self.penalty = _penalty(training.penalty_weight, lengths)

@@ -78,12 +78,13 @@ def prepared(module: nn.Module) -> nn.Module:
 class Objective(nn.Module):
     """A module together with what it is trained for, so that both see the same weights."""
 
-    def __init__(self, module: nn.Module, loss: Callable[[Tensor, Tensor], Tensor]) -> None:
+    def __init__(self, module: nn.Module, loss: Callable[[Tensor, Tensor], Tensor] | None) -> None:
         super().__init__()
         self.module, self.loss = module, loss
 
     def forward(self, x: Tensor, y: Tensor, counts: Tensor, penalty: Tensor | None) -> Tensor:
         """Return the weighted sum of the losses of a batch, and the penalty of the layers."""
+        assert self.loss is not None  # without one there are outputs only
         each = self.loss(self.module(x), y)
         if each.shape != counts.shape:
             raise OptionError(
@@ -105,6 +106,8 @@ class Stack:
     module : nn.Module
         Prepared; only its structure counts.
     state : dict of stacked tensors
+    loss : callable, optional
+        Not needed for outputs.
     stacked : bool
         Whether copies run as one under ``torch.vmap``; otherwise one after another in each step.
     """
@@ -113,7 +116,7 @@ class Stack:
         self,
         module: nn.Module,
         state: State,
-        loss: Callable[[Tensor, Tensor], Tensor],
+        loss: Callable[[Tensor, Tensor], Tensor] | None,
         device: torch.device,
         *,
         stacked: bool,
@@ -247,10 +250,16 @@ def _channels_last(value: Tensor) -> Tensor:
 @contextmanager
 def _streams(device: torch.device, count: int) -> Iterator[Callable[[int], Any]]:
     """Give each copy a stream on a GPU, so that small kernels of several run side by side."""
-    if device.type != "cuda" or count == 1:
+    if device.type == "cuda" and count > 1:  # pragma: no cover - needs a GPU
+        yield from _cuda_streams(device, count)
+    else:
         yield lambda k: nullcontext()
-        return
-    main = torch.cuda.current_stream(device)  # pragma: no cover - needs a GPU
+
+
+def _cuda_streams(  # pragma: no cover - needs a GPU
+    device: torch.device, count: int
+) -> Iterator[Callable[[int], Any]]:
+    main = torch.cuda.current_stream(device)
     streams = [torch.cuda.Stream(device) for _ in range(min(count, _STREAMS))]
     for stream in streams:
         stream.wait_stream(main)

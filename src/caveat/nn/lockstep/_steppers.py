@@ -18,7 +18,7 @@ class Eager:
         run.advance(places, counts, torch.tensor(float(run.step), device=run.device))
 
 
-class Graph:
+class Graph:  # pragma: no cover - needs a GPU
     """The step is recorded once and replayed: a CUDA graph, for which launches cost nothing."""
 
     name = "CUDA graph"
@@ -53,17 +53,23 @@ def make_stepper(run: Run, notes: list[str]) -> Eager | Graph:
     """Return a recorded step where that is possible, and say why where it is not."""
     if run.device.type != "cuda":
         return Eager()
+    return _recorded(run, notes)  # pragma: no cover - needs a GPU
+
+
+def _recorded(run: Run, notes: list[str]) -> Eager | Graph:  # pragma: no cover - needs a GPU
     try:
         return Graph(run)
     except torch.OutOfMemoryError:
         raise
     except RuntimeError as error:
         torch.cuda.synchronize()
-        _note(notes, f"not recorded as a CUDA graph: {str(error).splitlines()[0]}")
+        note = f"not recorded as a CUDA graph: {str(error).splitlines()[0]}"
+        if note not in notes:
+            notes.append(note)
         return Eager()
 
 
-def _changing(run: Run) -> list[torch.Tensor]:
+def _changing(run: Run) -> list[torch.Tensor]:  # pragma: no cover - needs a GPU
     """What a step changes in place."""
     return [
         run.stack.flat,
@@ -71,8 +77,3 @@ def _changing(run: Run) -> list[torch.Tensor]:
         *run.optimiser.state.values(),
         *run.stack.buffers.values(),
     ]
-
-
-def _note(notes: list[str], text: str) -> None:
-    if text not in notes:
-        notes.append(text)

@@ -102,6 +102,8 @@ def train(
     problem = Problem(X, y, chosen, drawn)
     make = as_factory(module)
     original, state = initial_states(make, problem.seeds)
+    for place, copy in enumerate(chosen):
+        _begin_with(state, place, copy.state or {})
     anchors = _anchors(make, training, state, problem.seeds)
     saved = Checkpoint(checkpoint, problem, training, state) if checkpoint is not None else None
     work = _Work(problem, prepared(original), state, anchors, loss, training, device, saved)
@@ -166,7 +168,7 @@ class _Work:
 
     def _free(self) -> None:
         self.runs = [run for run in self.runs if "training" not in run.status]
-        if self.device.type == "cuda":
+        if self.device.type == "cuda":  # pragma: no cover - needs a GPU
             torch.cuda.empty_cache()
 
     def _chunks(self) -> Iterator[tuple[np.ndarray, Any]]:
@@ -179,21 +181,29 @@ class _Work:
         left = np.array([i for i in self.order if i not in known], dtype=np.int64)
         if not len(left):
             return
-        probe = self._probe(left)
-        size = 1
-        if self.engine != SEQUENTIAL:
-            size = chunk_size(probe, self.training, self.device, len(left))
-        if self.engine == SIDE_BY_SIDE:
-            size = min(size, _MOST_SIDE_BY_SIDE)  # pragma: no cover - needs a GPU
+        size = self._size(left)
         for start in range(0, len(left), size):
             yield left[start : start + size], None
 
-    def _probe(self, places: np.ndarray) -> Run:
-        """Return a small run; if it cannot be stacked, choose another engine and say why."""
+    def _size(self, places: np.ndarray) -> int:
+        """Return how many copies train at a time."""
+        if self.engine == SEQUENTIAL:
+            return 1
+        try:
+            if self.engine == STACKED:  # pragma: no branch - the other is on a GPU
+                self._probe(places)
+            if self.engine == SEQUENTIAL:
+                return 1
+            size = chunk_size(self._run(places[:2]), self.training, self.device, len(places))
+        except Exception as error:
+            if not is_out_of_memory(error):
+                raise
+            return 1
+        return min(size, _MOST_SIDE_BY_SIDE) if self.engine == SIDE_BY_SIDE else size
+
+    def _probe(self, places: np.ndarray) -> None:
+        """Choose another engine if two copies cannot be stacked, and say why."""
         run = self._run(places[:2])
-        if self.engine != STACKED:
-            return run
-        buffers = {name: value.clone() for name, value in run.stack.buffers.items()}
         try:
             at, counts = run.batches.at(0)
             x, y, _ = run.data.batch(run.index, at)
@@ -203,8 +213,6 @@ class _Work:
                 raise
             self.engine = SEQUENTIAL if self.device.type == "cpu" else SIDE_BY_SIDE
             self.why = f"the module cannot be stacked ({str(error).splitlines()[0][:120]})"
-        run.stack.buffers = buffers
-        return run
 
     def _run(self, places: np.ndarray) -> Run:
         state = {name: value[places] for name, value in self.state.items()}
@@ -307,6 +315,17 @@ def _engine(
     if convolves:  # pragma: no cover - needs a GPU
         return SIDE_BY_SIDE, "stacked convolutions are slower on a GPU"
     return STACKED, f"on the {device.type}"
+
+
+def _begin_with(state: State, place: int, given: dict[str, Tensor]) -> None:
+    for name, value in given.items():
+        if name not in state or state[name].shape[1:] != value.shape:
+            known = {key: tuple(found.shape[1:]) for key, found in state.items()}
+            raise OptionError(
+                f"state of copy {place} has {name!r} of shape {tuple(value.shape)}; the module has "
+                f"{known}"
+            )
+        state[name][place] = value
 
 
 def _anchors(make: Factory, training: Training, state: State, seeds: list[int]) -> State | None:
