@@ -7,6 +7,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from . import estimators as estimators
     from . import evaluation as evaluation
     from . import exceptions as exceptions
     from . import figures as figures
@@ -19,6 +20,29 @@ if TYPE_CHECKING:
     from . import report as report
     from . import resampling as resampling
     from . import uncertainty as uncertainty
+    from .estimators import AnchoredEnsembleClassifier as AnchoredEnsembleClassifier
+    from .estimators import AnchoredEnsembleRegressor as AnchoredEnsembleRegressor
+    from .estimators import BayesByBackpropClassifier as BayesByBackpropClassifier
+    from .estimators import BayesByBackpropRegressor as BayesByBackpropRegressor
+    from .estimators import BootstrapClassifier as BootstrapClassifier
+    from .estimators import BootstrapRegressor as BootstrapRegressor
+    from .estimators import ConcreteDropoutClassifier as ConcreteDropoutClassifier
+    from .estimators import ConcreteDropoutRegressor as ConcreteDropoutRegressor
+    from .estimators import DeepEnsembleClassifier as DeepEnsembleClassifier
+    from .estimators import DeepEnsembleRegressor as DeepEnsembleRegressor
+    from .estimators import DropConnectClassifier as DropConnectClassifier
+    from .estimators import DropConnectRegressor as DropConnectRegressor
+    from .estimators import EnsembleClassifier as EnsembleClassifier
+    from .estimators import EnsembleRegressor as EnsembleRegressor
+    from .estimators import FlipoutClassifier as FlipoutClassifier
+    from .estimators import FlipoutRegressor as FlipoutRegressor
+    from .estimators import MAPClassifier as MAPClassifier
+    from .estimators import MAPRegressor as MAPRegressor
+    from .estimators import MCDropoutClassifier as MCDropoutClassifier
+    from .estimators import MCDropoutRegressor as MCDropoutRegressor
+    from .estimators import QuantileNetworkRegressor as QuantileNetworkRegressor
+    from .estimators import fit_many as fit_many
+    from .estimators import from_sklearn as from_sklearn
     from .evaluation import Comparison as Comparison
     from .evaluation import Evaluation as Evaluation
     from .evaluation import Triage as Triage
@@ -60,23 +84,44 @@ __version__ = "0.1.0.dev0"
 # Where each public name lives. The block above says the same to editors and type checkers, and a
 # test holds the two together.
 _HOMES = {
+    "AnchoredEnsembleClassifier": "estimators",
+    "AnchoredEnsembleRegressor": "estimators",
+    "BayesByBackpropClassifier": "estimators",
+    "BayesByBackpropRegressor": "estimators",
+    "BootstrapClassifier": "estimators",
+    "BootstrapRegressor": "estimators",
     "Categorical": "predictions",
     "Comparison": "evaluation",
+    "ConcreteDropoutClassifier": "estimators",
+    "ConcreteDropoutRegressor": "estimators",
     "ConformalQuantiles": "recalibration",
     "ConformalResiduals": "recalibration",
     "ConformalSets": "recalibration",
     "Decomposition": "predictions",
+    "DeepEnsembleClassifier": "estimators",
+    "DeepEnsembleRegressor": "estimators",
     "DirichletCalibration": "recalibration",
+    "DropConnectClassifier": "estimators",
+    "DropConnectRegressor": "estimators",
+    "EnsembleClassifier": "estimators",
+    "EnsembleRegressor": "estimators",
     "Evaluation": "evaluation",
+    "FlipoutClassifier": "estimators",
+    "FlipoutRegressor": "estimators",
     "Gaussian": "predictions",
     "GaussianLogits": "predictions",
     "HistogramBinning": "recalibration",
     "Interval": "predictions",
     "IsotonicCalibration": "recalibration",
     "IsotonicDistribution": "recalibration",
+    "MAPClassifier": "estimators",
+    "MAPRegressor": "estimators",
+    "MCDropoutClassifier": "estimators",
+    "MCDropoutRegressor": "estimators",
     "PlattScaling": "recalibration",
     "PredictionSet": "predictions",
     "ProbabilityInterval": "predictions",
+    "QuantileNetworkRegressor": "estimators",
     "Quantiles": "predictions",
     "TemperatureScaling": "recalibration",
     "Triage": "evaluation",
@@ -90,6 +135,8 @@ _HOMES = {
     "decompose": "uncertainty",
     "evaluate": "evaluation",
     "exchangeability_test": "recalibration",
+    "fit_many": "estimators",
+    "from_sklearn": "estimators",
     "load": "predictions",
     "measure": "uncertainty",
     "read_predictions": "files",
@@ -97,6 +144,7 @@ _HOMES = {
     "write_report": "report",
 }
 _MODULES = (
+    "estimators",
     "evaluation",
     "exceptions",
     "figures",
@@ -112,23 +160,44 @@ _MODULES = (
 )
 
 __all__ = [
+    "AnchoredEnsembleClassifier",
+    "AnchoredEnsembleRegressor",
+    "BayesByBackpropClassifier",
+    "BayesByBackpropRegressor",
+    "BootstrapClassifier",
+    "BootstrapRegressor",
     "Categorical",
     "Comparison",
+    "ConcreteDropoutClassifier",
+    "ConcreteDropoutRegressor",
     "ConformalQuantiles",
     "ConformalResiduals",
     "ConformalSets",
     "Decomposition",
+    "DeepEnsembleClassifier",
+    "DeepEnsembleRegressor",
     "DirichletCalibration",
+    "DropConnectClassifier",
+    "DropConnectRegressor",
+    "EnsembleClassifier",
+    "EnsembleRegressor",
     "Evaluation",
+    "FlipoutClassifier",
+    "FlipoutRegressor",
     "Gaussian",
     "GaussianLogits",
     "HistogramBinning",
     "Interval",
     "IsotonicCalibration",
     "IsotonicDistribution",
+    "MAPClassifier",
+    "MAPRegressor",
+    "MCDropoutClassifier",
+    "MCDropoutRegressor",
     "PlattScaling",
     "PredictionSet",
     "ProbabilityInterval",
+    "QuantileNetworkRegressor",
     "Quantiles",
     "TemperatureScaling",
     "Triage",
@@ -140,12 +209,15 @@ __all__ = [
     "compare",
     "concat",
     "decompose",
+    "estimators",
     "evaluate",
     "evaluation",
     "exceptions",
     "exchangeability_test",
     "figures",
     "files",
+    "fit_many",
+    "from_sklearn",
     "load",
     "measure",
     "metrics",

@@ -1,0 +1,52 @@
+"""Every technique behind one scikit-learn API: fit, predict, predict_distribution."""
+
+from ._fitting import fit_many
+from ._network import NetworkEstimator
+from ._problem import Problem
+from .anchored_ensemble import AnchoredEnsembleClassifier, AnchoredEnsembleRegressor
+from .bayes_by_backprop import BayesByBackpropClassifier, BayesByBackpropRegressor
+from .bootstrap import BootstrapClassifier, BootstrapRegressor
+from .concrete_dropout import ConcreteDropoutClassifier, ConcreteDropoutRegressor
+from .deep_ensemble import DeepEnsembleClassifier, DeepEnsembleRegressor
+from .dropconnect import DropConnectClassifier, DropConnectRegressor
+from .ensemble import EnsembleClassifier, EnsembleRegressor
+from .files import load, save
+from .flipout import FlipoutClassifier, FlipoutRegressor
+from .map import MAPClassifier, MAPRegressor
+from .mc_dropout import MCDropoutClassifier, MCDropoutRegressor
+from .presets import preset
+from .quantile_network import QuantileNetworkRegressor
+from .sklearn_models import Wrapped, from_sklearn, member_predictions
+
+__all__ = [
+    "AnchoredEnsembleClassifier",
+    "AnchoredEnsembleRegressor",
+    "BayesByBackpropClassifier",
+    "BayesByBackpropRegressor",
+    "BootstrapClassifier",
+    "BootstrapRegressor",
+    "ConcreteDropoutClassifier",
+    "ConcreteDropoutRegressor",
+    "DeepEnsembleClassifier",
+    "DeepEnsembleRegressor",
+    "DropConnectClassifier",
+    "DropConnectRegressor",
+    "EnsembleClassifier",
+    "EnsembleRegressor",
+    "FlipoutClassifier",
+    "FlipoutRegressor",
+    "MAPClassifier",
+    "MAPRegressor",
+    "MCDropoutClassifier",
+    "MCDropoutRegressor",
+    "NetworkEstimator",
+    "Problem",
+    "QuantileNetworkRegressor",
+    "Wrapped",
+    "fit_many",
+    "from_sklearn",
+    "load",
+    "member_predictions",
+    "preset",
+    "save",
+]

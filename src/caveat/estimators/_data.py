@@ -1,0 +1,193 @@
+"""Samples, labels, rows and weights: checked once, and shared where problems share them."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.utils import check_consistent_length
+from sklearn.utils.validation import _check_sample_weight, _check_y, validate_data
+
+from .._arrays import to_numpy
+from ..exceptions import InvalidValueError, LabelError, OptionError, ShapeError
+from ._problem import Problem
+
+if TYPE_CHECKING:
+    from ._network import NetworkEstimator
+
+
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """Inputs as the network gets them; those to check by lie behind those to learn from."""
+
+    X: np.ndarray
+    offset: np.ndarray | None
+    rounding: float
+    """The relative precision in which the inputs came."""
+    given: int
+    """How many are to learn from."""
+
+
+class Shelf:
+    """Samples that were checked already, so that problems that share X share its memory."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[int, int, bool], tuple[Any, Samples]] = {}
+
+    def samples(self, model: "NetworkEstimator", problem: Problem) -> Samples:
+        """Return the checked inputs of a problem, and tell the model their names and number."""
+        X_held = None if problem.validation is None else _pair(problem.validation)[0]
+        centred = model._standardises()
+        key = id(problem.X), id(X_held), centred
+        if key in self._known:
+            validate_data(model, problem.X, skip_check_array=True)
+            return self._known[key][1]
+        X = _inputs(model, problem.X, reset=True, ensure_min_samples=2)
+        rounding = float(np.finfo(X.dtype).eps)
+        given = len(X)
+        if X_held is not None:
+            held = _inputs(model, X_held, reset=False)
+            if held.shape[1:] != X.shape[1:]:
+                raise ShapeError(
+                    f"validation samples have shape {held.shape[1:]}, those to learn from "
+                    f"{X.shape[1:]}"
+                )
+            X = np.concatenate([X, held])
+        offset = X[:given].mean(axis=0, dtype=np.float64) if centred else None
+        found = Samples(narrow(X, offset), offset, rounding, given)
+        # What is kept cannot be collected, so that no other object gets its id.
+        self._known[key] = (problem.X, X_held), found
+        return found
+
+
+def narrow(X: np.ndarray, offset: np.ndarray | None) -> np.ndarray:
+    """Return inputs in single precision; large values that differ little are centred before."""
+    return np.asarray(X if offset is None else X - offset, dtype=np.float32)
+
+
+def _inputs(model: "NetworkEstimator", X: Any, **options: Any) -> np.ndarray:
+    return np.asarray(
+        validate_data(
+            model, as_array(X), allow_nd=True, dtype=[np.float64, np.float32], **options
+        )
+    )  # fmt: skip
+
+
+def new_inputs(model: "NetworkEstimator", X: Any) -> np.ndarray:
+    """Return samples to predict, as the fitted network gets them."""
+    X = _inputs(model, X, reset=False)
+    if X.shape[1:] != model.shape_:
+        raise ShapeError(f"samples must have shape {model.shape_}, as in fit; got {X.shape[1:]}")
+    return narrow(X, model.offset_)
+
+
+def labels(model: "NetworkEstimator", y: Any, samples: Any) -> np.ndarray:
+    """Return checked labels of some samples, as they were given."""
+    if y is None:
+        raise LabelError(
+            f"{type(model).__name__} requires y to be passed, but the target y is None"
+        )
+    y = _check_y(
+        as_array(y), multi_output=model._numbers, y_numeric=model._numbers, estimator=model
+    )
+    check_consistent_length(samples, y)
+    return np.asarray(y)
+
+
+def held_labels(model: "NetworkEstimator", problem: Problem, samples: Samples) -> np.ndarray:
+    """Return the labels of the samples to check by."""
+    return labels(model, _pair(problem.validation)[1], samples.X[samples.given :])
+
+
+def _pair(validation: Any) -> tuple[Any, Any]:
+    if not isinstance(validation, tuple | list) or len(validation) != 2:
+        raise OptionError(
+            f"validation must be a pair (X, y); got a {type(validation).__name__}"
+            + (f" of {len(validation)}" if isinstance(validation, tuple | list) else "")
+        )
+    return validation[0], validation[1]
+
+
+def used_rows(problem: Problem, samples: Samples) -> tuple[np.ndarray, np.ndarray | None]:
+    """Return the rows to learn from and weights for all samples; rows of weight 0 are left out."""
+    rows = _rows(problem.rows, samples.given)
+    if problem.sample_weight is None:
+        weight = None
+    else:
+        X = samples.X[: samples.given]
+        weight = _check_sample_weight(
+            problem.sample_weight, X, dtype=np.float64, ensure_non_negative=True
+        )
+        rows = rows[weight[rows] > 0]
+    if len(rows) < 2:
+        raise ShapeError(
+            f"at least 2 samples are needed to learn from; got n_samples = {len(rows)}"
+            + ("" if weight is None else " with a weight above 0")
+        )
+    if weight is not None:
+        # Those to check by count alike.
+        weight = np.concatenate([weight, np.ones(len(samples.X) - len(weight))])
+    return rows, weight
+
+
+def _rows(rows: Any, samples: int) -> np.ndarray:
+    if rows is None:
+        return np.arange(samples)
+    found = np.asarray(as_array(rows))
+    if found.dtype == bool and found.shape == (samples,):
+        return np.flatnonzero(found)
+    if found.ndim != 1 or not np.issubdtype(found.dtype, np.integer):
+        raise ShapeError(
+            f"rows must be numbers of samples, or a mask of shape ({samples},); got shape "
+            f"{found.shape} of {found.dtype}"
+        )
+    if len(found) and not 0 <= found.min() <= found.max() < samples:
+        raise InvalidValueError(
+            f"rows must lie from 0 to {samples - 1}; got {found.min()} to {found.max()}"
+        )
+    return found
+
+
+def hold_out(
+    rows: np.ndarray, fraction: Any, strata: np.ndarray | None, draw: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return rows to learn from and rows to check by, in order."""
+    from sklearn.model_selection import train_test_split
+
+    if isinstance(fraction, bool) or not 0 < fraction < 1:
+        raise OptionError(
+            f"validation_fraction must lie between 0 and 1, or be None; got {fraction!r}"
+        )
+    try:
+        kept, held = train_test_split(
+            rows, test_size=fraction, stratify=strata, random_state=int(draw.integers(2**31))
+        )
+    except ValueError as error:
+        raise OptionError(
+            f"validation_fraction={fraction!r} cannot be held out of {len(rows)} samples: {error}"
+        ) from None
+    return np.sort(kept), np.sort(held)
+
+
+def mean_and_scale(
+    values: np.ndarray, weight: np.ndarray | None, size: Any, rounding: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return mean and standard deviation of columns; 0 where they differ by rounding alone."""
+    mean = np.average(values, axis=0, weights=weight)
+    scale = np.sqrt(np.average((values - mean) ** 2, axis=0, weights=weight))
+    return mean, np.where(scale > 10 * rounding * np.abs(size), scale, 0.0)
+
+
+def as_array(value: Any) -> Any:
+    """Return tensors as arrays; frames stay, for the names of their columns."""
+    return to_numpy(value, "X").array if type(value).__module__.startswith("torch") else value
+
+
+def whole(value: Any, name: str) -> int:
+    """Return a whole number of at least 1; those of numpy come from searches."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+        raise OptionError(f"{name} must be a whole number of at least 1; got {value!r}")
+    return int(value)
+
+
+Loss = Callable[[Any, Any], Any]

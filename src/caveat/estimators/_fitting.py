@@ -1,0 +1,215 @@
+"""Many estimators, or one estimator on many problems, trained together."""
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils import _safe_indexing
+
+from ..exceptions import OptionError, TrainingError
+from ._data import Shelf, as_array
+from ._network import NetworkEstimator, Prepared
+from ._problem import Problem
+
+__all__ = ["fit_many", "train_together"]
+
+
+def fit_many(
+    estimator: Any,
+    problems: Sequence[Problem],
+    *,
+    n_jobs: int | None = None,
+    checkpoint: Any = None,
+    progress: bool = False,
+) -> list[Any]:
+    """Fit copies of an estimator to many problems; networks train in lock-step.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Ours or scikit-learn's; it stays unfitted.
+    problems : sequence of Problem
+        Each has its own data, rows, weights, seed and settings. Networks of problems that agree in
+        the shapes of samples and outputs and in all settings but ``epochs``, ``members``,
+        ``passes``, ``validation_fraction`` and ``random_state`` train as one program; the others
+        follow, group by group.
+    n_jobs : int, optional
+        Processes for estimators that are no networks, by joblib, whose ``parallel_config`` can send
+        them to a cluster.
+    checkpoint : path, optional
+        A folder from which a killed training of networks goes on; give integers as random states.
+    progress : bool, default=False
+        Whether to show a progress bar.
+
+    Returns
+    -------
+    list of fitted estimators
+        In the order of the problems. Each is what ``fit`` gives by itself, up to rounding.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from caveat.estimators import MAPClassifier, Problem, fit_many
+    >>> X = np.linspace(-1, 1, 40)[:, None]
+    >>> y = (X[:, 0] > 0).astype(int)
+    >>> halves = [Problem(X, y, rows=np.arange(i, 40, 2), random_state=i) for i in range(2)]
+    >>> models = fit_many(MAPClassifier(epochs=20, hidden=(8,)), halves)
+    >>> [model.predict([[0.9]]).tolist() for model in models]
+    [[1], [1]]
+    """
+    problems = list(problems)
+    if not problems:
+        raise OptionError("problems is empty; give at least one Problem")
+    models = [_for_problem(estimator, problem) for problem in problems]
+    if isinstance(estimator, NetworkEstimator):
+        shelf = Shelf()
+        works = [
+            model._prepare(problem, shelf) for model, problem in zip(models, problems, strict=True)
+        ]
+        train_together(models, works, progress, checkpoint)
+        return models
+    from joblib import Parallel, delayed
+
+    tasks = zip(models, problems, strict=True)
+    return list(Parallel(n_jobs=n_jobs)(delayed(_fit)(model, problem) for model, problem in tasks))
+
+
+def _for_problem(estimator: Any, problem: Problem) -> Any:
+    model = clone(estimator)
+    given = dict(problem.parameters)
+    if problem.random_state is not None:
+        given["random_state"] = problem.random_state
+    if isinstance(estimator, NetworkEstimator):
+        # One object for all: that is how problems with the same module are known.
+        given.setdefault("module", estimator.module)
+    return model.set_params(**given)
+
+
+def _fit(model: Any, problem: Problem) -> Any:
+    X, y, weight = as_array(problem.X), as_array(problem.y), problem.sample_weight
+    if problem.rows is not None:
+        rows = np.asarray(problem.rows)
+        X, y = _safe_indexing(X, rows), _safe_indexing(y, rows)
+        weight = None if weight is None else _safe_indexing(weight, rows)
+    given = {} if weight is None else {"sample_weight": weight}
+    if problem.validation is not None:
+        given["validation"] = problem.validation
+    return model.fit(X, y, **given)
+
+
+def train_together(
+    models: Sequence[NetworkEstimator],
+    works: Sequence[Prepared],
+    progress: bool,
+    checkpoint: Any = None,
+) -> None:
+    """Train what was prepared, all that have the same network and settings in one program."""
+    from ..nn import train
+
+    groups: dict[str, list[int]] = {}
+    for i, work in enumerate(works):
+        groups.setdefault(work.signature, []).append(i)
+    lost: dict[int, list[int]] = {}
+    for number, places in enumerate(groups.values()):
+        X, y, copies, owners = _joined([works[i] for i in places])
+        first = works[places[0]]
+        folder = None if checkpoint is None else f"{checkpoint}/group-{number}"
+        with warnings.catch_warnings():
+            # Said again below, in the numbers of problems and members.
+            warnings.filterwarnings("ignore", "training of .* copies diverged", RuntimeWarning)
+            trained = train(
+                first.make, X, y, loss=first.loss, copies=copies, training=first.training,
+                checkpoint=folder, progress=progress,
+            )  # fmt: skip
+        for j, i in enumerate(places):
+            mine = [k for k, owner in enumerate(owners) if owner == j]
+            diverged = models[i]._take_over(trained, mine)
+            if diverged:
+                lost[i] = diverged
+    _tell(lost, works)
+
+
+def _tell(lost: dict[int, list[int]], works: Sequence[Prepared]) -> None:
+    """Warn of members that diverged; refuse models without any other."""
+    advice = "lower the learning rate or scale the inputs"
+    for i, members in lost.items():
+        where = "" if len(works) == 1 else f" of problem {i}"
+        count = len(works[i].copies)
+        if len(members) == count:
+            raise TrainingError(f"training{where} diverged in every member; {advice}")
+        named = ", ".join(map(str, members[:10])) + (", ..." if len(members) > 10 else "")
+        warnings.warn(
+            f"training{where} diverged in {len(members)} of {count} members, which are left out: "
+            f"{named}; {advice}",
+            RuntimeWarning,
+            stacklevel=4,
+        )
+
+
+def _joined(works: Sequence[Prepared]) -> tuple[Any, Any, list[Any], list[int]]:
+    """Return the samples of all problems as one, each array once, and the copies on them."""
+    starts: dict[int, int] = {}
+    arrays, labels, length = [], [], 0
+    for work in works:
+        if id(work.X) not in starts:
+            starts[id(work.X)] = length
+            arrays.append(work.X)
+            labels.append(work.y)
+            length += len(work.X)
+    X = arrays[0] if len(arrays) == 1 else np.concatenate(arrays)
+    y = labels[0] if len(labels) == 1 else np.concatenate(labels)
+    copies, owners = [], []
+    for owner, work in enumerate(works):
+        move = _Move(work, starts[id(work.X)], y)
+        copies += [move(copy) for copy in work.copies]
+        owners += [owner] * len(work.copies)
+    return X, y, copies, owners
+
+
+class _Move:
+    """Turns copies of a problem into copies whose rows count from the start of all samples.
+
+    What members share stays one object, of which the training keeps one array.
+    """
+
+    def __init__(self, work: Prepared, start: int, y: np.ndarray) -> None:
+        self.start, self.size, self.length = start, len(work.X), len(y)
+        self.epochs = work.training.epochs
+        part = slice(start, start + self.size)
+        self.y = None
+        if not np.array_equal(y[part], work.y):
+            self.y = y.copy()
+            self.y[part] = work.y
+        self._moved: dict[tuple[str, int], Any] = {}
+
+    def __call__(self, copy: Any) -> Any:
+        """Return a copy on all samples."""
+        if self.size == self.length:
+            return replace(copy, y=self.y, epochs=self.epochs)
+        return replace(
+            copy,
+            rows=self._once("rows", copy.rows),
+            weight=self._once("weight", copy.weight),
+            validation=None if copy.validation is None else self._once("rows", copy.validation),
+            y=self.y,
+            epochs=self.epochs,
+        )
+
+    def _once(self, kind: str, value: Any) -> Any:
+        key = kind, id(value)
+        if key not in self._moved:
+            self._moved[key] = self._rows(value) if kind == "rows" else self._weight(value)
+        return self._moved[key]
+
+    def _rows(self, rows: np.ndarray | None) -> np.ndarray:
+        return self.start + (np.arange(self.size) if rows is None else rows)
+
+    def _weight(self, weight: np.ndarray | None) -> np.ndarray | None:
+        if weight is None:
+            return None
+        found = np.zeros(self.length)
+        found[self.start : self.start + self.size] = weight
+        return found

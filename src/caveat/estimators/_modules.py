@@ -1,0 +1,101 @@
+"""The network of an estimator: built for the data, or made by the user's module, and tried out."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..exceptions import OptionError, ShapeError
+
+if TYPE_CHECKING:
+    from ._network import NetworkEstimator
+
+
+def make(model: "NetworkEstimator") -> Any:
+    """Return a fresh network with its scaling, drawn from torch's generator."""
+    import torch
+
+    from .. import nn
+
+    core = _built(model) if model.module is None else _made(model.module)
+    if not model._standardises():
+        return torch.nn.Sequential(core)
+    return torch.nn.Sequential(nn.layers.Standardise(model.shape_), core)
+
+
+def _built(model: "NetworkEstimator") -> Any:
+    from .. import nn
+
+    if len(model.shape_) != 1:
+        raise ShapeError(
+            f"samples have shape {model.shape_}; without module= they must be rows of a "
+            "table. For images pass module=partial(caveat.nn.CNN, channels, outputs, "
+            "size=(height, width))"
+        )
+    _, options, row = model._head()
+    outputs = row[0] if options.get("head") == "quantiles" else row[-1]
+    network = nn.MLP(
+        model.shape_[0], outputs, hidden=tuple(model.hidden), activation=model.activation,
+        **options, **model._random_layers(),
+    )  # fmt: skip
+    model._adjust(network)
+    return network
+
+
+def _made(module: Any) -> Any:
+    from torch.nn import Module
+
+    from ..nn.lockstep import as_factory
+
+    if not callable(module):
+        raise OptionError(
+            "module must be a torch.nn.Module, or a class or function that makes one without "
+            f"arguments; got a {type(module).__name__}"
+        )
+    try:
+        made = as_factory(module)()
+    except TypeError as error:
+        raise OptionError(
+            f"module could not be made: {error}; fix its arguments with "
+            "functools.partial(Network, ...)"
+        ) from error
+    if not isinstance(made, Module):
+        raise OptionError(f"module must make a torch.nn.Module; it made a {type(made).__name__}")
+    return made
+
+
+def try_out(model: "NetworkEstimator", X: np.ndarray) -> None:
+    """Refuse a network that does not fit data and task, before it is trained for hours."""
+    import torch
+
+    with torch.random.fork_rng(devices=[]), torch.no_grad():
+        network = make(model).eval()
+        if model.module is None:
+            return
+        try:
+            found = network(torch.from_numpy(X))
+        except Exception as error:
+            raise ShapeError(
+                f"module cannot take samples of shape {model.shape_}: {error}"
+            ) from error  # fmt: skip
+    name, _, row = model._head()
+    if not isinstance(found, torch.Tensor) or tuple(found.shape) != (len(X), *row):
+        got = f"a {type(found).__name__}"
+        if isinstance(found, torch.Tensor):
+            got = f"({', '.join(['samples', *map(str, found.shape[1:])])})"
+        raise ShapeError(
+            f"module must return a tensor of shape ({', '.join(['samples', *map(str, row)])}) for "
+            f'head "{name}"; it returns {got}'
+        )
+    if model._pass_count() is not None:
+        _check_random(model, network, X)
+
+
+def _check_random(model: "NetworkEstimator", network: Any, X: np.ndarray) -> None:
+    from ..nn._plan import NOTHING_RANDOM
+    from ..nn.monte_carlo import explain
+
+    if explain(network, X).way == NOTHING_RANDOM:
+        raise OptionError(
+            f"module has nothing random, so the passes of {type(model).__name__} would all be "
+            "the same; give it stochastic layers, such as caveat.nn.layers.Dropout"
+        )

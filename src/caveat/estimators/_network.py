@@ -1,0 +1,365 @@
+"""What all estimators that train a network share: settings, data, training, members."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from .._random import generator
+from ..exceptions import OptionError
+from . import _data, _modules
+from ._problem import Problem
+
+if TYPE_CHECKING:
+    from ..nn import Copy, Training
+
+ESTIMATOR: Any = dataclass(eq=False, repr=False, kw_only=True)
+"""Settings are fields: `__init__` only stores them, and lists each by name, as scikit-learn asks.
+
+A class that changes the default of a field has to come first among the bases.
+"""
+
+
+_PLANS: "WeakKeyDictionary[NetworkEstimator, tuple[Any, Any, Any]]" = WeakKeyDictionary()
+"""How passes of fitted estimators are run; predicting changes nothing in these themselves."""
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """A problem that is ready to be trained: arrays, copies, and what makes their network."""
+
+    X: np.ndarray
+    y: np.ndarray
+    copies: "list[Copy]"
+    make: Callable[[], Any]
+    loss: _data.Loss
+    training: "Training"
+    signature: str
+    """Problems that agree in this can train in one program."""
+
+
+@ESTIMATOR
+class NetworkEstimator(BaseEstimator):
+    """The base of all estimators that train a network; it is not used by itself.
+
+    The settings below belong to every such estimator, and so do the attributes. Inputs are tables,
+    images or signals as arrays, frames or tensors. Without ``module`` a dense network is built for
+    the data; its inputs, and the targets of a regression, are standardised, so no scaler is needed
+    before it.
+
+    Parameters
+    ----------
+    module : torch.nn.Module, or class or function that makes one, optional
+        The network. It takes (samples, ...) and must return, for a classifier, logits of shape
+        (samples, classes), or (samples, 2, classes) with ``head="gaussian-logits"``; for a
+        regressor, of targets with mean 0 and variance 1, means and standard deviations of shape
+        (samples, 2, targets), or means (samples, targets) with ``head="mean"``. Of a module only
+        the structure counts: weights are drawn anew. What it returns is tried on two samples before
+        the training.
+    hidden : sequence of int, default=(50, 50)
+        Widths of the hidden layers; without ``module``, as all that says how a layer is made.
+    activation : {"relu", "elu", "gelu", "selu", "silu", "tanh"}, default="relu"
+    epochs : int, default=100
+        How often the samples are seen.
+    batch_size : int, default=64
+    optimiser : {"adam", "adamw", "sgd"}, default="adam"
+    learning_rate : float, default=0.005
+    weight_decay : float, default=0
+        As the optimiser of that name has it; priors are settings of the methods.
+    standardise : bool, optional
+        Whether the inputs are scaled to mean 0 and variance 1, each by itself; the constants are
+        part of the network. None: without ``module`` alone.
+    validation_fraction : float, optional
+        A share of the samples that is not learned from: the weights of the epoch with the least
+        loss on it are kept. Classes have the same shares in both parts.
+    patience : int, optional
+        Epochs without a new best before a member stops; needs samples to check by.
+    precision : {"float32", "bfloat16"}, default="float32"
+        Of the passes in training.
+    device : str, default="auto"
+        "auto" is a GPU if there is one.
+    random_state : int, Generator, RandomState or None
+        Decides initial weights, order of samples and noise. With an integer a second fit gives the
+        same model, and a fitted one always the same prediction.
+    verbose : bool, default=False
+        Whether to show a progress bar.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (classes,)
+        Classifiers: the labels, in the order of the probabilities.
+    n_features_in_, feature_names_in_
+        As everywhere in scikit-learn.
+    shape_ : tuple of int
+        Of one sample.
+    state_ : dict of str to Tensor
+        Weights and buffers of all members, stacked along the first axis, on the CPU. Members that
+        diverged are left out, with a warning that names them.
+    history_ : list of dict
+        Of each member: "step", "loss" and, with samples to check by, "validation".
+    n_iter_ : int
+        Steps of the member that took the most.
+    engine_ : str
+        How the members were trained, and why so.
+    seed_ : int
+        Of the noise in predictions.
+
+    Examples
+    --------
+    >>> from caveat.estimators import MAPClassifier, NetworkEstimator
+    >>> issubclass(MAPClassifier, NetworkEstimator)
+    True
+    """
+
+    module: Any = None
+    hidden: Sequence[int] = (50, 50)
+    activation: str = "relu"
+    epochs: int = 100
+    batch_size: int = 64
+    optimiser: str = "adam"
+    learning_rate: float = 5e-3
+    weight_decay: float = 0.0
+    standardise: bool | None = None
+    validation_fraction: float | None = None
+    patience: int | None = None
+    precision: str = "float32"
+    device: str = "auto"
+    random_state: Any = None
+    verbose: bool = False
+
+    # What a method may say otherwise.
+
+    def _random_layers(self) -> dict[str, Any]:
+        """Options of the network's stochastic part."""
+        return {}
+
+    def _adjust(self, network: Any) -> None:
+        """Change a network that was just built for the data; its weights are drawn."""
+
+    def _own_training(self) -> dict[str, Any]:
+        """Settings of the training that belong to the method."""
+        return {}
+
+    def _members(self, rows: np.ndarray, draw: np.random.Generator) -> list[np.ndarray]:
+        """Return the rows that each member learns from."""
+        return [rows]
+
+    def _pass_count(self) -> int | None:
+        """Return the Monte-Carlo passes of a prediction; None for methods without."""
+        return None
+
+    # What a task says: the mixins for classes and for numbers.
+
+    _numbers = False
+    """Whether labels are numbers, of which a sample may have several."""
+
+    def _encode(self, y: np.ndarray, weight: np.ndarray | None) -> np.ndarray:
+        """Learn the classes, or the scale of the targets, from the labels of the rows."""
+        raise NotImplementedError
+
+    def _codes(self, y: np.ndarray, *, known: bool) -> np.ndarray:
+        """Return labels as the network sees them; `known` refuses those that are not."""
+        raise NotImplementedError
+
+    def _strata(self, codes: np.ndarray) -> np.ndarray | None:
+        """Return what has the same shares in both parts when samples are held out."""
+        return None
+
+    def _head(self) -> tuple[str, dict[str, Any], tuple[int, ...]]:
+        """Return the head's name, options for the network, and the shape of a row of outputs."""
+        raise NotImplementedError
+
+    def _loss(self) -> _data.Loss:
+        raise NotImplementedError
+
+    def _finish(self, values: Any) -> Any:
+        """Return the prediction from raw outputs (members, samples, ...)."""
+        raise NotImplementedError
+
+    # The flow.
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, validation: Any = None) -> Self:
+        """Train.
+
+        Parameters
+        ----------
+        X : array of shape (samples, ...)
+            Tables, images, signals; also frames and tensors.
+        y : array of shape (samples,), for a regressor also (samples, targets)
+        sample_weight : array of shape (samples,), optional
+            Only ratios matter; a weight of 0 leaves the sample out.
+        validation : pair (X, y), optional
+            Samples to keep the best epoch by, in place of ``validation_fraction``.
+
+        Returns
+        -------
+        self
+        """
+        from ._fitting import train_together
+
+        problem = Problem(X, y, sample_weight=sample_weight, validation=validation)
+        train_together([self], [self._prepare(problem)], bool(self.verbose))
+        return self
+
+    def _prepare(self, problem: Problem, shelf: _data.Shelf | None = None) -> Prepared:
+        """Check a problem and say what is to be trained for it."""
+        from .. import nn
+
+        samples = (shelf or _data.Shelf()).samples(self, problem)
+        y = _data.labels(self, problem.y, samples.X[: samples.given])
+        rows, weight = _data.used_rows(problem, samples)
+        own = self._encode(y[rows], None if weight is None else weight[rows])
+        codes = self._codes(y, known=False)
+        draw = generator(self.random_state)
+        self.seed_ = int(draw.integers(2**62))
+        held = None
+        if problem.validation is not None:
+            behind = self._codes(_data.held_labels(self, problem, samples), known=True)
+            codes = np.concatenate([codes, behind])
+            held = np.arange(samples.given, len(samples.X))
+        elif self.validation_fraction is not None:
+            rows, held = _data.hold_out(rows, self.validation_fraction, self._strata(own), draw)
+        elif self.patience is not None:
+            raise OptionError("patience needs validation_fraction, or fit(..., validation=...)")
+        self.shape_, self.offset_ = samples.X.shape[1:], samples.offset
+        training = self._training()
+        _modules.try_out(self, samples.X[:2])
+        state = self._scaling(samples, rows, weight)
+        everything = held is None and len(rows) == len(samples.X)
+        copies = [
+            nn.Copy(
+                seed=int(draw.integers(2**62)),
+                rows=None if everything and member is rows and problem.rows is None else member,
+                weight=weight,
+                validation=held,
+                state=state,
+            )
+            for member in self._members(rows, draw)
+        ]
+        signature = self._signature(held is None)
+        return Prepared(
+            samples.X, codes, copies, self._network, self._loss(), training, signature
+        )  # fmt: skip
+
+    def _training(self) -> "Training":
+        from ..nn import Training
+        from ..nn.lockstep._settings import as_device
+
+        as_device(self.device)
+        patience = None if self.patience is None else _data.whole(self.patience, "patience")
+        training = Training(
+            epochs=_data.whole(self.epochs, "epochs"),
+            batch_size=_data.whole(self.batch_size, "batch_size"),
+            optimiser=self.optimiser, learning_rate=self.learning_rate,
+            weight_decay=self.weight_decay, patience=patience, precision=self.precision,
+            device=self.device, **self._own_training(),
+        )  # fmt: skip
+        training.check()
+        return training
+
+    _free = frozenset(
+        {"epochs", "members", "module", "passes", "random_state", "validation_fraction", "verbose"}
+    )
+    """Settings in which problems may differ that train together."""
+
+    def _signature(self, unchecked: bool) -> str:
+        settings = {
+            name: value
+            for name, value in self.get_params(deep=False).items()
+            if name not in self._free
+        }
+        words = type(self), settings, id(self.module), self.shape_, self._head(), unchecked
+        return repr(words)
+
+    def _scaling(
+        self, samples: _data.Samples, rows: np.ndarray, weight: Any
+    ) -> dict[str, Any] | None:
+        """Return the mean and scale of the inputs as buffers of the network's first layer."""
+        if samples.offset is None:
+            return None
+        import torch
+
+        part = samples.X[rows].astype(np.float64)
+        mean, scale = _data.mean_and_scale(
+            part, None if weight is None else weight[rows], samples.offset, samples.rounding
+        )
+        # A constant column carries nothing; dividing by rounding errors would make it noise.
+        found = {"0.mean": mean, "0.scale": np.where(scale > 0, scale, 1.0)}
+        return {name: torch.tensor(value, dtype=torch.float32) for name, value in found.items()}
+
+    def _standardises(self) -> bool:
+        return self.module is None if self.standardise is None else bool(self.standardise)
+
+    def _network(self) -> Any:
+        """Return a fresh network, drawn from torch's generator."""
+        return _modules.make(self)
+
+    def _take_over(self, trained: Any, places: Sequence[int]) -> list[int]:
+        """Keep the trained copies at some places; return which of them diverged."""
+        usable = [place for place in places if trained.usable[place]]
+        self.history_ = [trained.history[place] for place in places]
+        self.engine_ = trained.engine
+        self.n_iter_ = int(max(trained.steps[place] for place in places))
+        self.state_ = {name: value[usable].clone() for name, value in trained.state.items()}
+        return [member for member, place in enumerate(places) if not trained.usable[place]]
+
+    def save(self, path: Any, *, recalibrator: Any = None) -> None:
+        """Write the fitted estimator to one file; see `caveat.estimators.save`."""
+        from .files import save
+
+        save(self, path, recalibrator=recalibrator)
+
+    def predict_distribution(self, X: Any) -> Any:
+        """Return what the model says, with its uncertainty: one member for each network or pass.
+
+        Parameters
+        ----------
+        X : array of shape (samples, ...)
+
+        Returns
+        -------
+        Categorical, GaussianLogits, Gaussian or Quantiles
+        """
+        check_is_fitted(self, "state_")
+        return self._finish(self._values(_data.new_inputs(self, X)))
+
+    def _values(self, X: np.ndarray) -> Any:
+        """Return raw outputs as a tensor (members, samples, ...)."""
+        import torch
+
+        from ..nn.monte_carlo import monte_carlo
+
+        if self._pass_count() is None:
+            return torch.from_numpy(self._trained().outputs(X, device=self.device))
+        passes = self._pass_count() or 1
+        return monte_carlo(self._plan(X), X, passes, random_state=self.seed_).cpu()
+
+    def _trained(self) -> Any:
+        """Return the members as the training gave them."""
+        import torch
+
+        from ..nn.lockstep import Trained
+
+        count = len(next(iter(self.state_.values())))
+        with torch.random.fork_rng(devices=[]):
+            network = self._network()
+        return Trained(
+            self.state_, ["finished"] * count, np.zeros(count), [], self.engine_, 0.0,
+            self._network, network,
+        )  # fmt: skip
+
+    def _plan(self, X: np.ndarray) -> Any:
+        """Return how passes are run, found once for a fitted network and a device."""
+        from ..nn.lockstep._settings import as_device
+        from ..nn.monte_carlo import explain
+
+        device = as_device(self.device)
+        state, place, plan = _PLANS.get(self, (None, None, None))
+        if state is not self.state_ or place != device:
+            plan = explain(self._trained().module(0), X, device=device)
+            _PLANS[self] = self.state_, device, plan
+        return plan

@@ -1,0 +1,43 @@
+"""What an estimator is to learn from."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """One data set to fit an estimator to.
+
+    Attributes
+    ----------
+    X : array of shape (samples, ...)
+        Problems that share one object X share its memory.
+    y : array of shape (samples,) or (samples, targets)
+    rows : array of int, or mask of shape (samples,), optional
+        The samples to learn from; by default all. Repeated ones count as often as they occur.
+    sample_weight : array of shape (samples,), optional
+        For all samples, whatever the rows.
+    validation : pair (X, y), optional
+        Samples to keep the best epoch by, of estimators that take them in ``fit``.
+    random_state : int, optional
+        In place of the estimator's.
+    parameters : dict, optional
+        Other settings for this problem, such as ``{"epochs": 500}``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from caveat.estimators import Problem
+    >>> X, y = np.zeros((6, 2)), np.arange(6) % 2
+    >>> half = Problem(X, y, rows=np.arange(3), parameters={"epochs": 500})
+    >>> half.rows, half.sample_weight is None
+    (array([0, 1, 2]), True)
+    """
+
+    X: Any
+    y: Any
+    rows: Any = None
+    sample_weight: Any = None
+    validation: Any = None
+    random_state: Any = None
+    parameters: dict[str, Any] = field(default_factory=dict)

@@ -1,0 +1,213 @@
+"""What estimators of classes and of numbers add to a network."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted
+
+from ..exceptions import InvalidValueError, LabelError, OptionError
+from ..predictions import GaussianLogits
+from ._data import Loss, mean_and_scale
+from ._network import ESTIMATOR, NetworkEstimator
+
+__all__ = ["NetworkClassifier", "NetworkRegressor", "WithPrior"]
+
+
+@ESTIMATOR
+class NetworkClassifier(ClassifierMixin, NetworkEstimator):
+    """A network that says probabilities of classes."""
+
+    head: str = "softmax"
+
+    def _encode(self, y: np.ndarray, weight: np.ndarray | None) -> np.ndarray:
+        check_classification_targets(y)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise LabelError(
+                f"y has one class, {self.classes_[0]!r}; a classifier cannot learn from data with "
+                "fewer than two classes"
+            )
+        return codes
+
+    def _codes(self, y: np.ndarray, *, known: bool) -> np.ndarray:
+        codes = np.searchsorted(self.classes_, y).clip(max=len(self.classes_) - 1)
+        if known and (self.classes_[codes] != y).any():
+            strange = np.unique(y[self.classes_[codes] != y])
+            raise LabelError(
+                f"validation has classes that are not among those to learn from: "
+                f"{', '.join(map(repr, strange[:5].tolist()))}; leave these samples out"
+            )
+        return codes.astype(np.int64)
+
+    def _strata(self, codes: np.ndarray) -> np.ndarray:
+        counts = np.bincount(codes)
+        if counts.min() < 2:
+            rare = self.classes_[counts.argmin()]
+            raise LabelError(
+                f"class {rare!r} has one sample, so it cannot be in both parts; pass validation= "
+                "or leave validation_fraction out"
+            )
+        return codes
+
+    def _head(self) -> tuple[str, dict[str, Any], tuple[int, ...]]:
+        if self.head not in ("softmax", "gaussian-logits"):
+            raise OptionError(f"head must be 'softmax' or 'gaussian-logits'; got {self.head!r}")
+        classes = len(self.classes_)
+        if self.head == "softmax":
+            return "logits", {}, (classes,)
+        return "gaussian-logits", {"head": "gaussian-logits"}, (2, classes)
+
+    def _loss(self) -> Loss:
+        from ..nn import losses
+
+        return losses.nll if self.head == "softmax" else losses.sampled_softmax_nll
+
+    def _finish(self, values: Any) -> Any:
+        from ..nn._outputs import to_prediction
+
+        name = self._head()[0]
+        return to_prediction(values, name, classes=self.classes_, targets=None, levels=None)
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Return probabilities of the classes, averaged over members: (samples, classes)."""
+        prediction = self.predict_distribution(X)
+        if isinstance(prediction, GaussianLogits):
+            prediction = prediction.sample(random_state=self.seed_ % 2**32)
+        return np.asarray(prediction.mean)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the most probable class of each sample."""
+        check_is_fitted(self, "state_")
+        return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
+
+
+@ESTIMATOR
+class TargetEstimator(RegressorMixin, NetworkEstimator):
+    """A network that learns standardised numbers."""
+
+    _numbers = True
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
+    def _encode(self, y: np.ndarray, weight: np.ndarray | None) -> np.ndarray:
+        columns = np.asarray(y, dtype=np.float64).reshape(len(y), -1)
+        self.one_target_ = y.ndim == 1
+        rounding = np.finfo(np.float64).eps
+        size = np.abs(columns).max(axis=0)
+        self.y_mean_, self.y_scale_ = mean_and_scale(columns, weight, size, rounding)
+        if (self.y_scale_ == 0).any():
+            target = int(np.flatnonzero(self.y_scale_ == 0)[0])
+            which = "" if self.one_target_ else f" in target {target}"
+            raise InvalidValueError(
+                f"y is {columns[0, target]:g} in all {len(y)} samples{which}; a constant target "
+                "has no spread to learn"
+            )
+        return columns
+
+    def _codes(self, y: np.ndarray, *, known: bool) -> np.ndarray:
+        columns = np.asarray(y, dtype=np.float64).reshape(len(y), -1)
+        if known and columns.shape[1] != len(self.y_mean_):
+            raise LabelError(
+                f"validation has {columns.shape[1]} targets, y has {len(self.y_mean_)}"
+            )
+        return ((columns - self.y_mean_) / self.y_scale_).astype(np.float32)
+
+    def _in_units(self, values: Any, axis: int) -> Any:
+        """Return standardised outputs in the units of the targets, which lie along an axis."""
+        import torch
+
+        shape = [1] * values.ndim
+        shape[axis] = -1
+        mean, scale = (torch.from_numpy(v).reshape(shape) for v in (self.y_mean_, self.y_scale_))
+        return values.double() * scale + mean
+
+    def _point(self, prediction: Any) -> np.ndarray:
+        raise NotImplementedError
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return one number for each sample, or for each target: (samples,) or (samples, targets).
+
+        The mean of the predicted distribution; of quantiles the median.
+        """
+        point = self._point(self.predict_distribution(X))
+        return point[:, 0] if self.one_target_ else point
+
+    def predict_interval(self, X: Any, coverage: float = 0.9) -> Any:
+        """Return central prediction intervals.
+
+        Parameters
+        ----------
+        X : array of shape (samples, ...)
+        coverage : float, default=0.9
+
+        Returns
+        -------
+        Interval
+        """
+        return self.predict_distribution(X).interval(coverage)
+
+
+@ESTIMATOR
+class NetworkRegressor(TargetEstimator):
+    """A network that says numbers, with or without a spread."""
+
+    head: str = "mean-std"
+
+    def _head(self) -> tuple[str, dict[str, Any], tuple[int, ...]]:
+        if self.head not in ("mean-std", "mean"):
+            raise OptionError(f"head must be 'mean-std' or 'mean'; got {self.head!r}")
+        targets = len(self.y_mean_)
+        if self.head == "mean":
+            return "mean", {}, (targets,)
+        return "mean-std", {"head": "mean-std"}, (2, targets)
+
+    def _loss(self) -> Loss:
+        from ..nn import losses
+
+        return losses.gaussian_nll if self.head == "mean-std" else losses.squared_error
+
+    def _finish(self, values: Any) -> Any:
+        import torch
+
+        from ..nn._outputs import to_prediction
+
+        name = self._head()[0]
+        if name == "mean-std":
+            spread = values[:, :, 1].double() * torch.from_numpy(self.y_scale_)
+            values = torch.stack([self._in_units(values[:, :, 0], 2), spread], dim=2)
+        else:
+            values = self._in_units(values, 2)
+        return to_prediction(values, name, classes=None, targets=None, levels=None)
+
+    def _point(self, prediction: Any) -> np.ndarray:
+        return np.asarray(prediction.moments()[0])
+
+
+@ESTIMATOR
+class WithPrior(NetworkEstimator):
+    """A network whose weights have a Gaussian prior around 0."""
+
+    prior_std: float | None = 0.5
+
+    def _own_training(self) -> dict[str, Any]:
+        if self.prior_std is None:
+            return {}
+        return {"anchor": "zero", "anchor_strength": self._strength(self.prior_std)}
+
+    def _strength(self, prior_std: float, noise_std: float = 1.0) -> float:
+        """Return what the squared distance from the prior's mean counts.
+
+        Minus the log posterior over N is the mean of minus the log likelihoods, plus the squared
+        distance over 2 N variances. A squared error is twice the noise's variance times such a
+        likelihood, up to a constant, and so the prior's part is multiplied by the same.
+        """
+        if not prior_std > 0:
+            raise OptionError(f"prior_std must be above 0, or None; got {prior_std!r}")
+        if getattr(self, "head", None) == "mean":
+            return float(noise_std**2 / prior_std**2)
+        return float(1 / (2 * prior_std**2))

@@ -1,0 +1,153 @@
+"""Bayes by backprop: one network, whose weights are Gaussians."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+from ..exceptions import OptionError
+from ._network import ESTIMATOR
+from ._tasks import NetworkClassifier, NetworkRegressor
+from .mc_dropout import MonteCarlo
+
+if TYPE_CHECKING:
+    from ..nn.layers import Prior
+
+
+@ESTIMATOR
+class Variational(MonteCarlo):
+    """What the methods with Gaussian weights share."""
+
+    prior: Any = 1.0
+    initial_mean: float | None = None
+    initial_std: float | None = None
+    likelihood_weight: float = 1.0
+    divergence_weight: float | Literal["per-sample"] = "per-sample"
+
+    _layers = "bayes"
+
+    def _random_layers(self) -> dict[str, Any]:
+        return {"stochastic": self._layers, "where": self.where, "prior": as_prior(self.prior)}
+
+    def _own_training(self) -> dict[str, Any]:
+        if not self.likelihood_weight > 0:
+            raise OptionError(f"likelihood_weight must be above 0; got {self.likelihood_weight!r}")
+        weight = self.divergence_weight
+        if weight != "per-sample" and (isinstance(weight, str) or not weight >= 0):
+            raise OptionError(
+                f"divergence_weight must be a number of at least 0, or 'per-sample'; got {weight!r}"
+            )
+        return {"likelihood_weight": self.likelihood_weight, "penalty_weight": weight}
+
+    def _adjust(self, network: Any) -> None:
+        from ..nn.layers import stochastic_layers
+
+        given = {"initial_mean": self.initial_mean, "initial_std": self.initial_std}
+        for name, value in given.items():
+            if value is None:
+                continue
+            if not value > 0:
+                raise OptionError(f"{name} must be above 0, or None; got {value!r}")
+            for layer in stochastic_layers(network):
+                setattr(layer, name, value)
+        network.reset_parameters()
+
+
+def as_prior(prior: Any) -> "Prior":
+    """Return a prior: a number is a Gaussian, three are a mixture of two."""
+    from ..nn.layers import GaussianPrior, Prior, ScaleMixturePrior
+
+    if isinstance(prior, Prior):
+        return prior
+    if isinstance(prior, Sequence) and not isinstance(prior, str) and len(prior) == 3:
+        return ScaleMixturePrior(*prior)
+    if isinstance(prior, int | float) and not isinstance(prior, bool):
+        return GaussianPrior(float(prior))
+    raise OptionError(
+        "prior must be a standard deviation, three numbers (weight, std1, std2) of a mixture of "
+        f"two Gaussians, or a caveat.nn.layers.Prior; got {prior!r}"
+    )
+
+
+@ESTIMATOR
+class BayesByBackpropClassifier(Variational, NetworkClassifier):
+    r"""One network for classes, whose every weight is a Gaussian of its own.
+
+    .. math:: \lambda \frac{1}{B} \sum_n -\log p(y_n \mid x_n, w)
+        + \kappa\, KL(q \Vert p), \quad w \sim q
+
+    with one draw of the weights for a batch of :math:`B` samples; a prediction draws them again for
+    each pass.
+
+    Parameters
+    ----------
+    prior : float, three floats or caveat.nn.layers.Prior, default=1.0
+        Of the weights: a standard deviation, or ``(weight, std1, std2)`` of a mixture of two
+        Gaussians.
+    initial_mean : float, optional
+        Means start from a Gaussian with this standard deviation; by default as torch's weights do.
+    initial_std : float, optional
+        The standard deviation of all weights at the start; by default a tenth over the root of a
+        layer's number of inputs.
+    likelihood_weight : float, default=1.0
+        :math:`\lambda`.
+    divergence_weight : float or "per-sample", default="per-sample"
+        :math:`\kappa`; "per-sample" is one over the number of samples: with
+        ``likelihood_weight=1`` the evidence's lower bound. A smaller one tempers the posterior.
+    where : {"all", "last"}, default="all"
+        Whether all weights are random, or those of the last hidden layer alone, which makes passes
+        cheap. Layers that are not random have no prior.
+    passes : int, default=50
+        Sampled networks in a prediction, one member each.
+    head : {"softmax", "gaussian-logits"}, default="softmax"
+        Whether the logits are numbers or Gaussians with a learned standard deviation.
+    **settings
+        The others are those of `caveat.estimators.NetworkEstimator`, and so are the attributes. A
+        ``module`` brings its own layers, such as `caveat.nn.layers.BayesLinear`; ``prior``,
+        ``initial_mean``, ``initial_std`` and ``where`` are then without effect.
+
+    References
+    ----------
+    Blundell et al.: Weight uncertainty in neural networks, 2015.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from caveat.estimators import BayesByBackpropClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = BayesByBackpropClassifier(epochs=10, passes=20, random_state=0).fit(X, y)
+    >>> model.predict_distribution(X)
+    Categorical: 20 members x 150 samples x 3 classes (0, 1, 2)
+    """
+
+
+@ESTIMATOR
+class BayesByBackpropRegressor(Variational, NetworkRegressor):
+    """One network for numbers, whose every weight is a Gaussian of its own.
+
+    See `BayesByBackpropClassifier`, also for the settings that are named here.
+
+    Parameters
+    ----------
+    prior : float, three floats or caveat.nn.layers.Prior, default=1.0
+    initial_mean, initial_std : float, optional
+    likelihood_weight : float, default=1.0
+    divergence_weight : float or "per-sample", default="per-sample"
+    where : {"all", "last"}, default="all"
+    passes : int, default=50
+    head : {"mean-std", "mean"}, default="mean-std"
+        Whether a standard deviation is learned, which may differ between samples.
+    **settings
+        The others are those of `caveat.estimators.NetworkEstimator`, and so are the attributes.
+
+    References
+    ----------
+    As for `BayesByBackpropClassifier`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from caveat.estimators import BayesByBackpropRegressor
+    >>> X = np.linspace(-1, 1, 60)[:, None]
+    >>> model = BayesByBackpropRegressor(epochs=10, passes=20, random_state=0).fit(X, X[:, 0] ** 2)
+    >>> model.predict_distribution(X)
+    Gaussian: 20 members x 60 samples x 1 target (0)
+    """

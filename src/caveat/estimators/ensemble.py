@@ -1,0 +1,333 @@
+"""Ensembles of any estimator: several fits that differ by seed, by rows, or by both."""
+
+import warnings
+from abc import abstractmethod
+from collections.abc import Sequence
+from copy import deepcopy
+from pickle import PicklingError
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone, is_regressor
+from sklearn.utils import assert_all_finite, column_or_1d, get_tags
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import (
+    check_consistent_length,
+    check_is_fitted,
+    has_fit_parameter,
+    validate_data,
+)
+
+from .._random import generator
+from .._validation import as_weights
+from ..exceptions import InvalidValueError, LabelError, OptionError, ShapeError
+from ._data import as_array, whole
+from ._fitting import fit_many
+from ._join import as_probabilities, join_members
+from ._problem import Problem
+from .sklearn_models import one_member
+
+_COMPARED = 100
+"""Samples on which members are compared."""
+
+
+class _Ensemble(BaseEstimator):
+    """What ensembles of classes and of numbers share."""
+
+    def __init__(
+        self,
+        estimator: Any,
+        members: int = 10,
+        *,
+        resample: bool = False,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.members = members
+        self.resample = resample
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        own = get_tags(self.estimator)
+        tags.input_tags, tags.classifier_tags = own.input_tags, own.classifier_tags
+        # Classes of several targets would be several predictions.
+        tags.target_tags.multi_output = own.target_tags.multi_output and is_regressor(
+            self.estimator
+        )
+        return tags
+
+    @abstractmethod
+    def _targets(self, y: Any, weight: np.ndarray | None) -> np.ndarray:
+        """Return checked targets."""
+        ...
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the members; networks of caveat train in lock-step, others by joblib.
+
+        Parameters
+        ----------
+        X : array of shape (samples, ...)
+        y : array of shape (samples,) or (samples, targets)
+        sample_weight : array of shape (samples,), optional
+            For estimators that take it.
+
+        Returns
+        -------
+        self
+        """
+        seeds = self._check_settings(sample_weight)
+        X, y = _samples(X), y if y is None else _samples(y)
+        validate_data(self, X, y, skip_check_array=True)
+        check_consistent_length(X, y)
+        if not len(y):
+            raise ShapeError("X has no samples; an ensemble needs at least two")
+        if sample_weight is not None and not np.any(_samples(sample_weight)):
+            raise InvalidValueError(
+                "sample_weight is zero for every sample; one at least must count"
+            )
+        weight = as_weights(sample_weight, len(y))
+        y = self._targets(y, weight)
+        draw = generator(self.random_state)
+        problems = [
+            Problem(
+                X,
+                y,
+                rows=self._rows(y, weight, draw) if self.resample else None,
+                sample_weight=weight,
+                parameters={name: int(draw.integers(2**31)) for name in seeds},
+            )
+            for _ in range(self.members)
+        ]
+        self.estimators_ = fit_many(clone(self.estimator), problems, n_jobs=self.n_jobs)
+        self._warn_if_identical(X, seeds)
+        return self
+
+    def _check_settings(self, sample_weight: Any) -> list[str]:
+        """Return the names of the settings that are seeds, also those of parts."""
+        whole(self.members, "members")
+        if not isinstance(self.resample, bool | np.bool_):
+            raise OptionError(f"resample must be True or False; got {self.resample!r}")
+        name = type(self.estimator).__name__
+        if isinstance(self.estimator, type) or not hasattr(self.estimator, "get_params"):
+            raise OptionError(f"estimator must be an estimator to copy; got {self.estimator!r}")
+        if sample_weight is not None and not has_fit_parameter(self.estimator, "sample_weight"):
+            raise OptionError(f"sample_weight was given, and fit of {name} does not take it")
+        seeds = [
+            parameter
+            for parameter in self.estimator.get_params(deep=True)
+            if parameter == "random_state" or parameter.endswith("__random_state")
+        ]
+        if not seeds and not self.resample and self.members > 1:
+            raise OptionError(
+                f"{name} has no random_state, so {self.members} members fitted to the same samples "
+                "would be identical; pass resample=True to fit each to its own bootstrap sample"
+            )
+        return sorted(seeds)
+
+    def _rows(
+        self, y: np.ndarray, weight: np.ndarray | None, draw: np.random.Generator
+    ) -> np.ndarray:
+        return draw.integers(len(y), size=len(y))
+
+    def _warn_if_identical(self, X: Any, seeds: Sequence[str]) -> None:
+        if self.members < 2 or self.resample:
+            return
+        rows = X.iloc[:_COMPARED] if hasattr(X, "iloc") else X[:_COMPARED]
+        pair = self.estimators_[:2]
+        first, second = (one_member(part, rows) for part in pair)
+        # Models that know their samples by heart agree on them, however much they differ.
+        if first == second and len({_fingerprint(part, seeds) for part in pair}) == 1:
+            warnings.warn(
+                f"members of {type(self.estimator).__name__} are exactly the same although their "
+                "random_state differs, so they show no uncertainty; pass resample=True",
+                stacklevel=3,
+            )
+
+    def _parts(self, X: Any) -> Any:
+        """Return the samples, checked, as each member takes them."""
+        check_is_fitted(self, "estimators_")
+        X = _samples(X)
+        if X.ndim == 1 and hasattr(self, "n_features_in_"):
+            raise ShapeError(
+                f"X must have shape (samples, {self.n_features_in_}); got {X.shape}. Reshape your "
+                "data: X.reshape(1, -1) if it is one sample"
+            )
+        validate_data(self, X, reset=False, skip_check_array=True)
+        return X
+
+    def save(self, path: Any, *, recalibrator: Any = None) -> None:
+        """Write the fitted ensemble of networks to one file; see `caveat.estimators.save`."""
+        from .files import save
+
+        save(self, path, recalibrator=recalibrator)
+
+    def predict_distribution(self, X: Any) -> Any:
+        """Return what the members say, stacked.
+
+        Parameters
+        ----------
+        X : array of shape (samples, ...)
+
+        Returns
+        -------
+        Categorical, GaussianLogits, Gaussian or Quantiles
+            An estimator of caveat keeps the members it has; any other is one member, a regressor
+            without a spread of its own with variance 0.
+        """
+        X = self._parts(X)
+        parts = [one_member(part, X) for part in self.estimators_]
+        return join_members(parts, getattr(self, "classes_", None))
+
+
+class EnsembleClassifier(ClassifierMixin, _Ensemble):
+    """Several fits of one classifier, ours or scikit-learn's, as members of one prediction.
+
+    Parameters
+    ----------
+    estimator : classifier
+        Copied, and not changed itself. If it gives no probabilities, its members vote.
+    members : int, default=10
+    resample : bool, default=False
+        Whether each member learns from a bootstrap sample: as many rows, drawn with replacement
+        (again where all were of one class). Without it members differ by their ``random_state``
+        alone, also those of the steps of a pipeline; an estimator without one is refused.
+    random_state : int, Generator or None
+    n_jobs : int, optional
+        Processes for estimators that are no networks of caveat.
+
+    Attributes
+    ----------
+    estimators_ : list of fitted estimators
+    classes_ : ndarray of shape (classes,)
+        A member whose sample lacks a class gives it probability 0.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from caveat.estimators import EnsembleClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = EnsembleClassifier(GaussianNB(), members=5, resample=True, random_state=0)
+    >>> model.fit(X, y).predict_distribution(X)
+    Categorical: 5 members x 150 samples x 3 classes (0, 1, 2)
+    """
+
+    classes_: np.ndarray
+
+    def _targets(self, y: Any, weight: np.ndarray | None) -> np.ndarray:
+        y = column_or_1d(y, warn=True)
+        assert_all_finite(y, input_name="y")
+        check_classification_targets(y)
+        self.classes_ = np.unique(y)
+        if _is_constant(y, None, weight):
+            raise LabelError(
+                "y has one class; a classifier cannot learn from data with fewer than two classes"
+            )
+        return y
+
+    def _rows(
+        self, y: np.ndarray, weight: np.ndarray | None, draw: np.random.Generator
+    ) -> np.ndarray:
+        rows = super()._rows(y, weight, draw)
+        while _is_constant(y, rows, weight):
+            rows = super()._rows(y, weight, draw)
+        return rows
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Return probabilities of the classes, averaged over members: (samples, classes)."""
+        return np.array(as_probabilities(self.predict_distribution(X)).mean)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the most probable class of each sample."""
+        probabilities = self.predict_proba(X)
+        return np.asarray(self.classes_[probabilities.argmax(axis=1)])
+
+
+class EnsembleRegressor(RegressorMixin, _Ensemble):
+    """Several fits of one regressor, ours or scikit-learn's, as members of one prediction.
+
+    Parameters
+    ----------
+    estimator : regressor
+        Copied, and not changed itself.
+    members : int, default=10
+    resample : bool, default=False
+        Whether each member learns from a bootstrap sample: as many rows, drawn with replacement.
+        Without it members differ by their ``random_state`` alone, also those of the steps of a
+        pipeline; an estimator without one is refused.
+    random_state : int, Generator or None
+    n_jobs : int, optional
+        Processes for estimators that are no networks of caveat.
+
+    Attributes
+    ----------
+    estimators_ : list of fitted estimators
+
+    Notes
+    -----
+    Members that predict points have variance 0: the spread of the ensemble is then how much they
+    differ, and its intervals leave out the noise of the data.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn.linear_model import LinearRegression
+    >>> from caveat.estimators import EnsembleRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = EnsembleRegressor(LinearRegression(), members=5, resample=True, random_state=0)
+    >>> model.fit(X, y).predict_distribution(X)
+    Gaussian: 5 members x 442 samples x 1 target (0)
+    """
+
+    def _targets(self, y: Any, weight: np.ndarray | None) -> np.ndarray:
+        if not get_tags(self.estimator).target_tags.multi_output:
+            return column_or_1d(y, warn=True)
+        return np.asarray(y)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the mean over members of what they predict: (samples,), or (samples, targets)."""
+        X = self._parts(X)
+        return np.mean([part.predict(X) for part in self.estimators_], axis=0)
+
+    def predict_interval(self, X: Any, coverage: float = 0.9) -> Any:
+        """Return central prediction intervals.
+
+        Parameters
+        ----------
+        X : array of shape (samples, ...)
+        coverage : float, default=0.9
+
+        Returns
+        -------
+        Interval
+        """
+        return self.predict_distribution(X).interval(coverage)
+
+
+def _is_constant(y: np.ndarray, rows: np.ndarray | None, weight: np.ndarray | None) -> bool:
+    """Return whether the labels of the rows, where they have a weight, are all the same."""
+    counted = np.arange(len(y)) if rows is None else rows
+    if weight is not None:
+        counted = counted[weight[counted] > 0]
+    return len(np.unique(y[counted])) < 2
+
+
+def _samples(X: Any) -> Any:
+    """Return samples of which rows can be taken; a frame stays, for the names of its columns."""
+    X = as_array(X)
+    if hasattr(X, "tocsr"):
+        return X.tocsr()
+    return X if hasattr(X, "shape") else np.asarray(X)
+
+
+def _fingerprint(model: Any, seeds: Sequence[str]) -> Any:
+    """Return what two models share if they differ in nothing but their seeds."""
+    import joblib
+
+    try:
+        return joblib.hash(deepcopy(model).set_params(**dict.fromkeys(seeds)))
+    except (AttributeError, PicklingError, TypeError):
+        return id(model)  # It holds something that has no content to compare, such as a lambda.

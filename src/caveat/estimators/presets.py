@@ -1,0 +1,139 @@
+"""Published configurations by name, as settings for estimators."""
+
+from collections.abc import Callable
+from functools import partial
+from math import exp
+from typing import Any
+
+from ..exceptions import UnknownNameError
+
+__all__ = ["PRESETS", "preset"]
+
+_SHARED: dict[str, Any] = {
+    "batch_size": 128,
+    "optimiser": "adam",
+    "learning_rate": 1e-3,
+    "epochs": 100,
+}
+"""Of all networks of the disentanglement experiments."""
+
+_RANDOM: dict[str, Any] = {"rate": 0.3, "where": "last", "passes": 50, "prior_std": None}
+
+_METHODS: dict[str, dict[str, Any]] = {
+    "map": {"prior_std": None},
+    "mc-dropout": _RANDOM,
+    "dropconnect": _RANDOM,
+    "deep-ensemble": {"members": 10, "prior_std": None},
+    "flipout": {"prior": (0.5, 5.0, 2.0), "where": "last", "passes": 50, "epochs": 500},
+}
+"""What each method of the disentanglement experiments adds."""
+
+_LAYERS = {"mc-dropout": "dropout", "dropconnect": "dropconnect", "flipout": "flipout"}
+
+_BAYES: dict[str, Any] = {
+    "optimiser": "adam",
+    "learning_rate": 1e-3,
+    "prior": (0.5, 1.0, exp(-6)),
+    "initial_mean": 1.0,
+    "likelihood_weight": 2000.0,
+    "divergence_weight": 1.0,
+    "where": "all",
+    "passes": 10,
+}
+"""Of all Bayesian networks of the fairness experiments."""
+
+
+def preset(name: str, method: str | None = None) -> dict[str, Any]:
+    """Return the settings of a published experiment, to be passed to an estimator.
+
+    ====================  ==========================================================================
+    name                  configuration
+    ====================  ==========================================================================
+    "wine"                a dense network of 32, 32 and 16 units, of which the last layer is random
+    "two-moons"           32 and 32 units, both random
+    "fashion-mnist"       three poolings after convolutions of 64 filters, then 64 random units
+    "cifar10"             the same for images of three channels, 32 by 32
+    "synthetic-fairness"  Bayes by backprop without a hidden layer, 5 epochs in batches of 8
+    "compas"              Bayes by backprop with 100 units, 10 epochs in batches of 256
+    "adult"               Bayes by backprop with 25 units, 5 epochs in batches of 256
+    ====================  ==========================================================================
+
+    The first four come from a study of whether aleatoric and epistemic uncertainty can be told
+    apart: Adam with a rate of 0.001, batches of 128 and 100 epochs, with a dropout of 0.3 and 50
+    passes, or 10 members; for Flipout 500 epochs and an even mixture of N(0, 25) and N(0, 4) as
+    prior. The others come from a study of uncertainty as a measure of fairness: the mean likelihood
+    counts 2000 times against the whole divergence from an even mixture of N(0, 1) and
+    N(0, exp(-12)), means start from N(0, 1), and a prediction has 10 passes. There, 10 draws of the
+    weights were averaged in each step, and the rate of Adam is not given; here a step has one draw
+    and the rate is 0.001.
+
+    Parameters
+    ----------
+    name : str
+    method : {"map", "mc-dropout", "dropconnect", "deep-ensemble", "flipout"}, optional
+        Adds what belongs to the method; without it the settings suit every estimator. The fairness
+        experiments have one method alone, "bayes-by-backprop", and need no name of it.
+
+    Returns
+    -------
+    dict of settings
+        Change what you like before it is passed on.
+
+    Examples
+    --------
+    >>> from caveat.estimators import FlipoutClassifier, preset
+    >>> settings = preset("wine", "flipout")
+    >>> settings["hidden"], settings["epochs"], settings["prior"]
+    ((32, 32, 16), 500, (0.5, 5.0, 2.0))
+    >>> model = FlipoutClassifier(**settings, random_state=0)
+    """
+    if name not in PRESETS:
+        raise UnknownNameError(
+            f"preset must be one of {', '.join(map(repr, PRESETS))}; got {name!r}"
+        )
+    make, methods = PRESETS[name]
+    if method is not None and method not in methods:
+        raise UnknownNameError(
+            f"preset {name!r} has settings for {', '.join(map(repr, methods))}; got {method!r}"
+        )
+    return make(method)
+
+
+def _table(hidden: tuple[int, ...], where: str, method: str | None) -> dict[str, Any]:
+    settings = {**_SHARED, "hidden": hidden, **_METHODS.get(method or "", {})}
+    if "where" in settings:
+        settings["where"] = where
+    return settings
+
+
+def _images(channels: int, size: tuple[int, int], method: str | None) -> dict[str, Any]:
+    from ..nn import CNN
+    from ..nn.layers import ScaleMixturePrior
+
+    options: dict[str, Any] = {}
+    if method in _LAYERS:
+        options = {"stochastic": _LAYERS[method], "where": "last", "rate": 0.3}
+    if method == "flipout":
+        options["prior"] = ScaleMixturePrior(0.5, 5.0, 2.0)
+    module = partial(CNN, channels, 10, size=size, **options)
+    return {**_SHARED, "module": module, **_METHODS.get(method or "", {})}
+
+
+def _fairness(
+    hidden: tuple[int, ...], epochs: int, batch_size: int, method: str | None
+) -> dict[str, Any]:
+    return {**_BAYES, "hidden": hidden, "epochs": epochs, "batch_size": batch_size}
+
+
+_Maker = Callable[[str | None], dict[str, Any]]
+
+PRESETS: dict[str, tuple[_Maker, tuple[str, ...]]] = {
+    "adult": (partial(_fairness, (25,), 5, 256), ("bayes-by-backprop",)),
+    "cifar10": (partial(_images, 3, (32, 32)), tuple(_METHODS)),
+    "compas": (partial(_fairness, (100,), 10, 256), ("bayes-by-backprop",)),
+    "fashion-mnist": (partial(_images, 1, (28, 28)), tuple(_METHODS)),
+    "synthetic-fairness": (partial(_fairness, (), 5, 8), ("bayes-by-backprop",)),
+    "two-moons": (partial(_table, (32, 32), "all"), tuple(_METHODS)),
+    "wine": (partial(_table, (32, 32, 16), "last"), tuple(_METHODS)),
+}
+"""Names, with what makes the settings and the methods they are for."""

@@ -1,0 +1,84 @@
+"""Quantile regression: one network that says several quantiles at once."""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ..exceptions import OptionError
+from ._data import Loss
+from ._network import ESTIMATOR
+from ._tasks import TargetEstimator, WithPrior
+
+
+@ESTIMATOR
+class QuantileNetworkRegressor(WithPrior, TargetEstimator):
+    """One network that says quantiles, which cannot cross.
+
+    It minimises the pinball loss, the mean over levels, and assumes no shape of the distribution.
+    ``predict`` returns the median if 0.5 is among the levels, otherwise the middle between the two
+    levels next to it that lie symmetrically around 0.5. ``predict_interval`` needs both levels of
+    the interval: 0.05 and 0.95 for a coverage of 0.9.
+
+    Parameters
+    ----------
+    levels : sequence of float, default=(0.05, 0.25, 0.5, 0.75, 0.95)
+        Between 0 and 1, increasing.
+    prior_std : float or None, default=1.0
+        The standard deviation of a Gaussian prior of all weights, where the loss counts as minus a
+        log likelihood; None leaves it out.
+    **settings
+        The others are those of `caveat.estimators.NetworkEstimator`, and so are the attributes. A
+        ``module`` must return (samples, targets, levels), as `caveat.nn.layers.QuantileHead` does.
+
+    References
+    ----------
+    Koenker, Bassett: Regression quantiles, 1978.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from caveat.estimators import QuantileNetworkRegressor
+    >>> X = np.linspace(-1, 1, 60)[:, None]
+    >>> model = QuantileNetworkRegressor(epochs=10, random_state=0).fit(X, X[:, 0] ** 2)
+    >>> model.predict_distribution(X)
+    Quantiles: 1 member x 60 samples x 1 target (0) x 5 levels (0.05, 0.25, 0.5, 0.75, 0.95)
+    >>> model.predict_interval(X, coverage=0.5)
+    Interval: 60 samples x 1 target (0), coverage 0.5
+    """
+
+    prior_std: float | None = 1.0
+    levels: Sequence[float] = (0.05, 0.25, 0.5, 0.75, 0.95)
+
+    def _head(self) -> tuple[str, dict[str, Any], tuple[int, ...]]:
+        from ..nn.layers.heads import check_levels
+
+        levels = check_levels(self.levels)
+        row = len(self.y_mean_), len(levels)
+        return "quantiles", {"head": "quantiles", "levels": levels}, row
+
+    def _loss(self) -> Loss:
+        from ..nn import losses
+
+        return partial(losses.pinball, levels=tuple(self.levels))
+
+    def _finish(self, values: Any) -> Any:
+        from ..nn._outputs import to_prediction
+
+        values = self._in_units(values, 2)
+        return to_prediction(
+            values, "quantiles", classes=None, targets=None, levels=list(self.levels)
+        )
+
+    def _point(self, prediction: Any) -> np.ndarray:
+        levels = np.asarray(self.levels, dtype=float)
+        low, high = np.nonzero(np.abs(levels[:, None] + levels - 1) < 1e-9)
+        if not len(low):
+            raise OptionError(
+                "predict needs the level 0.5, or two levels that lie symmetrically around it; the "
+                f"levels are {', '.join(f'{level:g}' for level in levels)}"
+            )
+        nearest = np.argmin(np.abs(levels[low] - 0.5))
+        values = prediction.values[..., [low[nearest], high[nearest]]]
+        return np.asarray(values.mean(axis=(0, -1)))

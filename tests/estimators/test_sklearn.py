@@ -1,0 +1,38 @@
+"""scikit-learn's own checks, on every estimator."""
+
+import pytest
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from caveat import estimators
+
+pytest.importorskip("torch")
+
+NETWORKS = [
+    value
+    for name in estimators.__all__
+    if isinstance(value := getattr(estimators, name), type)
+    and issubclass(value, estimators.NetworkEstimator)
+    and value is not estimators.NetworkEstimator
+]
+SMALL = {"hidden": (8,), "epochs": 4, "batch_size": 32, "learning_rate": 0.05, "random_state": 0}
+FEW = {"members": 2, "passes": 2}
+
+MINIBATCHES = "samples are seen in minibatches, so a weight of two is not two samples"
+
+
+def small(kind):
+    known = kind().get_params()
+    return kind(**SMALL, **{name: value for name, value in FEW.items() if name in known})
+
+
+def failures(estimator):
+    return {"check_sample_weight_equivalence_on_dense_data": MINIBATCHES}
+
+
+@parametrize_with_checks([small(kind) for kind in NETWORKS], expected_failed_checks=failures)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+def test_every_method_is_checked():
+    assert len(NETWORKS) == 19
