@@ -2,15 +2,24 @@
 
 import copy
 import dataclasses
+from functools import partial
 
 import numpy as np
 import pytest
 import torch
 from torch import nn
 
-from caveat.nn.layers import Standardise, Stochastic
-from caveat.nn.lockstep import Copy, Plateau, Training, train
+from caveat.nn import losses
+from caveat.nn.layers import (
+    Dropout,
+    GaussianLogitsHead,
+    MeanVarianceHead,
+    Standardise,
+    Stochastic,
+)
+from caveat.nn.lockstep import Copy, Plateau, Training, _stack, train
 from caveat.nn.lockstep._batches import Batches
+from caveat.nn.lockstep._direct import direct
 from caveat.nn.noise import make_keys
 
 RNG = np.random.default_rng(0)
@@ -327,6 +336,52 @@ def test_a_copy_may_begin_with_a_state_of_its_own():
     )  # fmt: skip
     torch.testing.assert_close(found.state["1.weight"][1], scaled.state["1.weight"][0])
     assert not torch.allclose(found.state["1.weight"][0], found.state["1.weight"][1])
+
+
+def headed():
+    return nn.Sequential(
+        Standardise(5), nn.Linear(5, 8, bias=False), nn.Tanh(), Dropout(0.2), MeanVarianceHead(8, 2)
+    )
+
+
+def noisy_head():
+    return nn.Sequential(nn.Linear(5, 8), nn.ReLU(), GaussianLogitsHead(8, 3))
+
+
+def wrapped(loss):
+    """The same loss, which the engine does not know."""
+    return lambda output, y: loss(output, y)
+
+
+@pytest.mark.parametrize(
+    ("make", "loss", "y"),
+    [
+        (plain, losses.nll, CLASSES),
+        (dropping, losses.nll, CLASSES),
+        (dropping, wrapped(losses.nll), CLASSES),
+        (headed, losses.gaussian_nll, VALUES),
+        (headed, partial(losses.beta_nll, beta=1.0), VALUES),
+        (noisy_head, losses.sampled_softmax_nll, CLASSES),
+    ],
+)
+def test_known_layers_on_stacked_weights_are_what_vmap_makes_of_them(make, loss, y, monkeypatch):
+    copies = [dataclasses.replace(one, y=None, validation=np.arange(9)) for one in COPIES]
+    quick = fit(make, copies, SHORT, y, loss)
+    used = []
+    monkeypatch.setattr(_stack, "direct", lambda module, state: used.append(module))
+    slow = fit(make, copies, SHORT, y, loss)
+    assert used
+    for name, value in quick.state.items():
+        torch.testing.assert_close(value, slow.state[name], rtol=1e-4, atol=1e-5)
+
+
+def test_other_layers_and_hooks_are_left_to_vmap():
+    state = {"0.weight": torch.zeros(2, 3, 5), "0.bias": torch.zeros(2, 3)}
+    assert direct(nn.Sequential(nn.Linear(5, 3)), state) is not None
+    assert direct(nn.Sequential(nn.Linear(5, 3), nn.LayerNorm(3)), state) is None
+    watched = nn.Sequential(nn.Linear(5, 3))
+    watched[0].register_forward_hook(lambda *given: None)
+    assert direct(watched, state) is None
 
 
 class TestBatches:

@@ -12,6 +12,8 @@ class DeepEnsemble(WithPrior):
     """What the deep ensembles share."""
 
     members: int = 10
+    # A prior with one centre pulls all members to the same place, and hides what they do not know.
+    prior_std: float | None = None
 
     def _members(self, rows: np.ndarray, draw: np.random.Generator) -> list[np.ndarray]:
         return [rows] * whole(self.members, "members")
@@ -30,8 +32,9 @@ class DeepEnsembleClassifier(DeepEnsemble, NetworkClassifier):
         How many networks.
     head : {"softmax", "gaussian-logits"}, default="softmax"
         Whether the logits are numbers or Gaussians with a learned standard deviation.
-    prior_std : float or None, default=0.5
-        The standard deviation of a Gaussian prior of all weights; None leaves it out.
+    prior_std : float or None, default=None
+        The standard deviation of a Gaussian prior of all weights; None leaves it out, as a prior
+        that members share makes them agree.
     **settings
         The others are those of `caveat.estimators.NetworkEstimator`, and so are the attributes.
 
@@ -61,8 +64,9 @@ class DeepEnsembleRegressor(DeepEnsemble, NetworkRegressor):
         How many networks.
     head : {"mean-std", "mean"}, default="mean-std"
         Whether a standard deviation is learned, which may differ between samples.
-    prior_std : float or None, default=0.5
-        The standard deviation of a Gaussian prior of all weights; None leaves it out.
+    prior_std : float or None, default=None
+        The standard deviation of a Gaussian prior of all weights; None leaves it out, as a prior
+        that members share makes them agree.
     **settings
         The others are those of `caveat.estimators.NetworkEstimator`, and so are the attributes.
 

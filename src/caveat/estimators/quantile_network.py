@@ -25,7 +25,7 @@ class QuantileNetworkRegressor(WithPrior, TargetEstimator):
     ----------
     levels : sequence of float, default=(0.05, 0.25, 0.5, 0.75, 0.95)
         Between 0 and 1, increasing.
-    prior_std : float or None, default=1.0
+    prior_std : float or None, default=None
         The standard deviation of a Gaussian prior of all weights, where the loss counts as minus a
         log likelihood; None leaves it out.
     **settings
@@ -48,7 +48,7 @@ class QuantileNetworkRegressor(WithPrior, TargetEstimator):
     Interval: 60 samples x 1 target (0), coverage 0.5
     """
 
-    prior_std: float | None = 1.0
+    prior_std: float | None = None
     levels: Sequence[float] = (0.05, 0.25, 0.5, 0.75, 0.95)
 
     def _head(self) -> tuple[str, dict[str, Any], tuple[int, ...]]:

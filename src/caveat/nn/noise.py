@@ -153,13 +153,14 @@ def stream(place: int, draw: int) -> int:
 
 
 def _bits(key: Tensor, place: int, shape: Sequence[int], like: Tensor) -> Tensor:
-    """Return 32 mixed bits for every element."""
+    """Return 32 mixed bits for every element; keys (..., 2) give (..., *shape)."""
     count = 1
     for size in shape:
         count *= size
     key = derive_key(key, place)
     index = torch.arange(count, dtype=torch.int32, device=like.device)
-    return _mix(_mix(index ^ key[..., 0]) ^ key[..., 1]).reshape(tuple(shape))
+    bits = _mix(_mix(index ^ key[..., :1]) ^ key[..., 1:])
+    return bits.reshape(*key.shape[:-1], *shape)
 
 
 def _mix(bits: Tensor) -> Tensor:

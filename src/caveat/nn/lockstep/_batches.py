@@ -78,8 +78,7 @@ class _Group:
         epoch, batch = divmod(step, self._per_epoch)
         if not 0 <= epoch - self._start < self._ahead or self._start < 0:
             self._draw(epoch)
-        part = slice(batch * self._size, (batch + 1) * self._size)
-        places = self._orders[:, epoch - self._start, self._fill[part]]
+        places = self._orders[:, (epoch - self._start) * self._per_epoch + batch]
         return places, self._counts[batch].expand(len(places), -1)
 
     def _draw(self, epoch: int) -> None:
@@ -87,4 +86,5 @@ class _Group:
             epoch, epoch + self._ahead, dtype=torch.int32, device=self._keys.device
         )
         keys = derive_key(self._keys[:, None], numbers)
-        self._orders, self._start = permutations(keys, self._length), epoch
+        filled = permutations(keys, self._length)[..., self._fill]
+        self._orders, self._start = filled.reshape(len(keys), -1, self._size), epoch

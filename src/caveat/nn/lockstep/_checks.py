@@ -86,4 +86,5 @@ def validation_losses(run: Run, indices: np.ndarray) -> np.ndarray:
 def _losses(run: Run, rows: Tensor, counts: Tensor) -> Tensor:
     y = run.data.label(run.index, rows)
     with run.autocast():
-        return run.stack.losses(run.data.X[rows], y, counts.to(torch.float32), None, None)
+        counted = counts.to(torch.float32)
+        return run.stack.losses(run.data.X[rows], y, counted, None, run.active_keys, noise=False)

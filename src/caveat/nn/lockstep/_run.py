@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from ..noise import derive_key, make_keys
 from ._batches import Batches
+from ._direct import draws
 from ._optimisers import make_optimiser
 from ._problem import Problem
 from ._settings import Training
@@ -43,6 +44,7 @@ class Run:
         self.problem, self.places, self.training, self.device = problem, places, training, device
         self.module, self.loss, self.stacked = module, loss, stacked
         self.normed = any(isinstance(m, nn.modules.batchnorm._BatchNorm) for m in module.modules())
+        self.noisy = draws(module, loss)
         self.data = _Data(problem, device)
         self.lengths = problem.lengths[places]
         sizes = np.minimum(training.batch_size, self.lengths)
@@ -122,7 +124,9 @@ class Run:
         """Take a step with every copy; it works on tensors alone, so that it can be recorded."""
         x, y, weight = self.data.batch(self.index, places)
         counts = counts if weight is None else counts * weight
-        keys = derive_key(self.active_keys, step.to(torch.int32))
+        keys = self.active_keys
+        if self.noisy:
+            keys = derive_key(keys, step.to(torch.int32))
         with self.autocast():
             weighted = counts * self.training.likelihood_weight
             each, gradient = self.stack.step(x, y, weighted, self.penalty, keys)

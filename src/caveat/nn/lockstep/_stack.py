@@ -12,6 +12,7 @@ from torch.func import functional_call
 from ...exceptions import OptionError
 from ..layers import Dropout, SpatialDropout, number_layers, total_penalty
 from ..noise import keyed
+from ._direct import direct, stacked_loss
 
 State = dict[str, Tensor]
 Factory = Callable[[], nn.Module]
@@ -82,17 +83,31 @@ class Objective(nn.Module):
         super().__init__()
         self.module, self.loss = module, loss
 
-    def forward(self, x: Tensor, y: Tensor, counts: Tensor, penalty: Tensor | None) -> Tensor:
-        """Return the weighted sum of the losses of a batch, and the penalty of the layers."""
+    def forward(
+        self, x: Tensor, y: Tensor, counts: Tensor, penalty: Tensor | None, key: Tensor
+    ) -> Tensor:
+        """Return the weighted sum of the losses of a batch, and the penalty of the layers.
+
+        Layers draw noise in training only; a loss that samples does so from the key in any case.
+        """
         assert self.loss is not None  # without one there are outputs only
-        each = self.loss(self.module(x), y)
-        if each.shape != counts.shape:
-            raise OptionError(
-                f"loss must return one number for each sample, {tuple(counts.shape)}; got "
-                f"{tuple(each.shape)}"
-            )
+        with noise_of(key if self.training else None):
+            output = self.module(x)
+            added = None if penalty is None else penalty * total_penalty(self.module)
+        with keyed(key):
+            each = self.loss(output, y)
+        check_losses(each, counts)
         total = (each * counts).sum()
-        return total if penalty is None else total + penalty * total_penalty(self.module)
+        return total if added is None else total + added
+
+
+def check_losses(each: Tensor, counts: Tensor) -> None:
+    """Refuse a loss that is not one number for each sample."""
+    if each.shape != counts.shape:
+        raise OptionError(
+            f"loss must return one number for each sample, {tuple(counts.shape)}; got "
+            f"{tuple(each.shape)}"
+        )
 
 
 class Stack:
@@ -136,6 +151,9 @@ class Stack:
         self.parameters = self._views(self.flat)
         self.buffers = {k: v.to(device) for k, v in state.items() if k not in self.shapes}
         self.gradient = torch.empty_like(self.flat)
+        # Views of weights that are always the same: a network of known layers runs on them as is.
+        self.network = direct(module, self.parameters | self.buffers) if stacked else None
+        self.loss = None if loss is None else stacked_loss(loss)
 
     def _views(self, flat: Tensor) -> State:
         views, start = {}, 0
@@ -198,20 +216,38 @@ class Stack:
         return torch.stack(losses), self.gradient
 
     def losses(
-        self, x: Tensor, y: Tensor, counts: Tensor, penalty: Tensor | None, keys: Any
+        self,
+        x: Tensor,
+        y: Tensor,
+        counts: Tensor,
+        penalty: Tensor | None,
+        keys: Tensor,
+        *,
+        noise: bool = True,
     ) -> Tensor:
-        """Return the objective of each copy; `keys` None is evaluation without noise."""
-        self.objective.train(keys is not None)
+        """Return the objective of each copy; without noise the layers are in evaluation mode."""
+        if self.network is not None:
+            return self._direct(x, y, counts, keys, noise)
+        self.objective.train(noise)
         return self._over_copies(self._objective, x, y, counts, penalty, keys)
 
+    def _direct(self, x: Tensor, y: Tensor, counts: Tensor, keys: Tensor, noise: bool) -> Tensor:
+        """The same without `torch.vmap`, for networks of layers that add no penalty."""
+        assert self.network is not None
+        assert self.loss is not None
+        with noise_of(keys if noise else None):
+            output = self.network(x)
+        each = self.loss(output, y, keys)
+        check_losses(each, counts)
+        return (each * counts).sum(dim=1)
+
     def _objective(
-        self, weights: State, buffers: State, x: Tensor, y: Tensor, c: Tensor, p: Any, key: Any
+        self, weights: State, buffers: State, x: Tensor, y: Tensor, c: Tensor, p: Any, key: Tensor
     ) -> Tensor:
         if not self.stacked:
             x, weights = _channels_last(x), {k: _channels_last(v) for k, v in weights.items()}
         named = {f"module.{name}": value for name, value in (weights | buffers).items()}
-        with noise_of(key):
-            return functional_call(self.objective, named, (x, y, c, p))
+        return functional_call(self.objective, named, (x, y, c, p, key))
 
     def outputs(self, x: Tensor) -> Tensor:
         """Return what each copy says of a batch that all share, without noise."""
@@ -269,10 +305,10 @@ def _cuda_streams(  # pragma: no cover - needs a GPU
 
 
 @contextmanager
-def noise_of(key: Tensor | None, *, shared: bool = False) -> Iterator[None]:
+def noise_of(key: Tensor | None) -> Iterator[None]:
     """Draw from a key, or leave everything as it is without one."""
     if key is None:
         yield
     else:
-        with keyed(key, shared=shared):
+        with keyed(key):
             yield
