@@ -7,9 +7,11 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from . import datasets as datasets
     from . import estimators as estimators
     from . import evaluation as evaluation
     from . import exceptions as exceptions
+    from . import fairness as fairness
     from . import figures as figures
     from . import files as files
     from . import metrics as metrics
@@ -50,6 +52,8 @@ if TYPE_CHECKING:
     from .evaluation import Verdict as Verdict
     from .evaluation import compare as compare
     from .evaluation import evaluate as evaluate
+    from .fairness import FairnessAudit as FairnessAudit
+    from .fairness import audit as audit
     from .files import read_predictions as read_predictions
     from .predictions import Categorical as Categorical
     from .predictions import Decomposition as Decomposition
@@ -106,6 +110,7 @@ _HOMES = {
     "EnsembleClassifier": "estimators",
     "EnsembleRegressor": "estimators",
     "Evaluation": "evaluation",
+    "FairnessAudit": "fairness",
     "FlipoutClassifier": "estimators",
     "FlipoutRegressor": "estimators",
     "Gaussian": "predictions",
@@ -129,6 +134,7 @@ _HOMES = {
     "VarianceScaling": "recalibration",
     "VennAbers": "recalibration",
     "Verdict": "evaluation",
+    "audit": "fairness",
     "class_distances": "uncertainty",
     "compare": "evaluation",
     "concat": "predictions",
@@ -144,9 +150,11 @@ _HOMES = {
     "write_report": "report",
 }
 _MODULES = (
+    "datasets",
     "estimators",
     "evaluation",
     "exceptions",
+    "fairness",
     "figures",
     "files",
     "metrics",
@@ -182,6 +190,7 @@ __all__ = [
     "EnsembleClassifier",
     "EnsembleRegressor",
     "Evaluation",
+    "FairnessAudit",
     "FlipoutClassifier",
     "FlipoutRegressor",
     "Gaussian",
@@ -205,15 +214,18 @@ __all__ = [
     "VarianceScaling",
     "VennAbers",
     "Verdict",
+    "audit",
     "class_distances",
     "compare",
     "concat",
+    "datasets",
     "decompose",
     "estimators",
     "evaluate",
     "evaluation",
     "exceptions",
     "exchangeability_test",
+    "fairness",
     "figures",
     "files",
     "fit_many",

@@ -5,8 +5,10 @@ Each function takes an evaluation, or a figure of `caveat.figures`, and returns 
 that the plots can be read without colours. No settings of matplotlib are changed.
 """
 
+from ._consistency import plot_consistency
 from ._curves import plot_confidence_curve, plot_ecdf
 from ._diagonal import plot_coverage, plot_error_calibration, plot_reliability
+from ._fairness import plot_distributions, plot_ratios
 from ._groups import plot_comparison, plot_groups
 from ._plot import PLOTS, Plot, plot
 from ._samples import plot_error_vs_uncertainty, plot_split
@@ -19,11 +21,14 @@ __all__ = [
     "plot",
     "plot_comparison",
     "plot_confidence_curve",
+    "plot_consistency",
     "plot_coverage",
+    "plot_distributions",
     "plot_ecdf",
     "plot_error_calibration",
     "plot_error_vs_uncertainty",
     "plot_groups",
+    "plot_ratios",
     "plot_reliability",
     "plot_split",
 ]

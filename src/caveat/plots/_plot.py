@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING, Any
 from .._registry import Registry
 from ..evaluation import Comparison, Evaluation
 from ..exceptions import OptionError, UnsupportedPredictionError
+from ..fairness import FairnessAudit
 from ..figures import available
+from ._consistency import plot_consistency
 from ._curves import plot_confidence_curve, plot_ecdf
 from ._diagonal import plot_coverage, plot_error_calibration, plot_reliability
+from ._fairness import plot_distributions, plot_ratios
 from ._groups import plot_comparison, plot_groups
 from ._samples import plot_error_vs_uncertainty, plot_split
 
@@ -49,18 +52,28 @@ PLOTS: Registry[Plot] = Registry(
     ],
 )
 
+AUDIT_PLOTS: Registry[Plot] = Registry(
+    "kind of plot of an audit",
+    [
+        Plot("ratios", plot_ratios, ""),
+        Plot("distributions", plot_distributions, ""),
+        Plot("consistency", plot_consistency, ""),
+    ],
+)
+
 
 def plot(result: Any, kind: str | None = None, /, **options: Any) -> "Axes":
     """Draw one of the figures of an evaluation, or of a comparison.
 
     Parameters
     ----------
-    result : Evaluation or Comparison
+    result : Evaluation, Comparison or FairnessAudit
         The curves of the techniques of a comparison share the axes, each under its name.
     kind : str, optional
         "reliability", "coverage", "error_calibration", "confidence_curve", "error_vs_uncertainty",
         "ecdf", "split" or "groups"; by default the first that applies. For a comparison also
-        "comparison", which needs ``metric=`` and is the default.
+        "comparison", which needs ``metric=`` and is the default. For an audit "ratios" (the
+        default), "distributions" or "consistency".
     **options
         For the function of that kind, such as `plot_reliability`.
 
@@ -78,11 +91,13 @@ def plot(result: Any, kind: str | None = None, /, **options: Any) -> "Axes":
     >>> ax.get_title()
     'Coverage'
     """
+    if isinstance(result, FairnessAudit):
+        return _of_audit(result, "ratios" if kind is None else kind, options)
     if isinstance(result, Comparison):
         return _of_comparison(result, "comparison" if kind is None else kind, options)
     if not isinstance(result, Evaluation):
         raise OptionError(
-            "plot takes what evaluate or compare returned; got a " + type(result).__name__
+            "plot takes what evaluate, compare or audit returned; got a " + type(result).__name__
         )
     kinds = _kinds(result, options.get("target"))
     entry = PLOTS[kinds[0] if kind is None else kind]
@@ -97,6 +112,15 @@ def plot(result: Any, kind: str | None = None, /, **options: Any) -> "Axes":
 def _kinds(evaluation: Evaluation, target: Any) -> list[str]:
     names = available(evaluation, target)
     return [name for name, entry in PLOTS.items() if entry.figure in names]
+
+
+def _of_audit(audit: FairnessAudit, kind: str, options: dict[str, Any]) -> "Axes":
+    entry = AUDIT_PLOTS[kind]
+    if entry.name != "consistency":
+        return entry.function(audit, **options)
+    if audit.consistency is None:
+        raise OptionError("the audit has no consistencies; pass X= to caveat.audit")
+    return entry.function(audit.consistency, **options)
 
 
 def _of_comparison(comparison: Comparison, kind: str, options: dict[str, Any]) -> "Axes":

@@ -1,0 +1,13 @@
+"""Data to try things on: generated, or public and fetched when first asked for.
+
+Each function returns a `Dataset`. Public tables are read from the folder that the environment
+variable ``CAVEAT_DATA`` names; without it they are fetched from their source, checked against a
+checksum, and kept in the cache folder of the user.
+"""
+
+from ._adult import load_adult
+from ._compas import load_compas
+from ._dataset import Dataset
+from ._synthetic import make_sd1, make_sd2, make_sd3
+
+__all__ = ["Dataset", "load_adult", "load_compas", "make_sd1", "make_sd2", "make_sd3"]

@@ -1,0 +1,75 @@
+"""Where the files of public data are: a folder of the user, or the source, by checksum."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..exceptions import CaveatError, FileFormatError, OptionError
+
+FOLDER = "CAVEAT_DATA"
+
+
+@dataclass(frozen=True)
+class PublicFile:
+    """A file, its place in the user's folder, and the one public source it is fetched from."""
+
+    place: str
+    url: str
+    sha256: str
+
+
+def locate(file: PublicFile) -> Path:
+    """Return the path of a file; it is fetched only if no folder is named."""
+    folder = os.environ.get(FOLDER)
+    if not folder:
+        return _fetched(file)
+    found = [Path(folder) / f"{file.place}{ending}" for ending in ("", ".xz")]
+    for path in found:
+        if path.is_file():
+            return path
+    raise OptionError(
+        f"{FOLDER} names the folder {folder}, which has neither {file.place} nor {file.place}.xz; "
+        f"put the file of {file.url} there, or unset {FOLDER} to have it fetched"
+    )
+
+
+def _fetched(file: PublicFile) -> Path:
+    import pooch
+
+    name = file.place.replace("/", "-")
+    try:
+        path = pooch.retrieve(
+            file.url, f"sha256:{file.sha256}", fname=name, path=pooch.os_cache("caveat")
+        )
+    except (OSError, ValueError) as error:
+        raise CaveatError(
+            f"{file.url} could not be fetched ({error}); put it as {file.place} into a folder, and "
+            f"name that folder in the environment variable {FOLDER}"
+        ) from error
+    return Path(path)
+
+
+def read_table(file: PublicFile, columns: list[str] | None, wanted: list[str]) -> Any:
+    """Return a file as a frame that has the wanted columns; ``columns`` names them if it does not.
+
+    In a file without names, a line that begins with ``|`` is a remark.
+    """
+    import lzma
+
+    import pandas as pd
+
+    path = locate(file)
+    options: dict[str, Any] = {"names": columns, "comment": "|"} if columns else {}
+    try:
+        frame = pd.read_csv(path, skipinitialspace=True, **options)
+    except (ValueError, OSError, EOFError, lzma.LZMAError) as error:
+        raise FileFormatError(
+            f"{path} cannot be read as a table ({error}); get it again"
+        ) from error
+    missing = [name for name in wanted if name not in frame.columns]
+    if missing:
+        raise FileFormatError(
+            f"{path} lacks the column {missing[0]!r}; it should be the file of {file.url}"
+        )
+    return frame

@@ -1,0 +1,311 @@
+"""Who does the model know less about, and whose data is noisier?"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._groups import MOST_VALUES, Attribute, attributes, combined
+from .._random import RandomState, generator
+from .._validation import FloatArray, as_weights, check_finite, check_fraction
+from ..evaluation._evaluate import plan_for
+from ..exceptions import LabelError, OptionError, UnsupportedPredictionError
+from ..predictions import Categorical, Gaussian, GaussianLogits, ProbabilityInterval
+from ..resampling import Plan
+from ..uncertainty import decompose
+from ._consistency import consistency
+from ._consistency_result import Consistency
+from ._group_rows import Inputs, group_rows
+from ._rates import Key, Samples, all_counts, rates, uncertainty_columns
+from ._ratios import Comparer
+from ._result import FairnessAudit
+from ._rows import UNCERTAINTIES, FairnessRow
+
+_MANY, _PER_VALUE = 50, 10
+"""More values than these, with fewer samples each, are taken for those of a continuous column."""
+
+
+def audit(
+    prediction: Any,
+    y: Any,
+    groups: Any,
+    *,
+    X: Any = None,
+    privileged: Any = None,
+    positive: Any = None,
+    intersections: bool = False,
+    decomposition: str = "auto",
+    neighbours: int = 5,
+    distance: Any = "euclidean",
+    scale: Any = "standard",
+    queries: int | None = None,
+    threshold: float = 0.2,
+    confidence: float = 0.95,
+    resamples: int = 1000,
+    random_state: RandomState = None,
+    sample_weight: Any = None,
+    cluster: Any = None,
+) -> FairnessAudit:
+    r"""Compare groups by what is predicted of them, and by how uncertain that is.
+
+    A ratio F is that of a group over its reference: the privileged group, or else the best one of
+    each measure. Of more than two groups the worst pair follows. The fair band is
+    :math:`1 - t \le F \le 1 / (1 - t)`, the same whichever group is on top.
+
+    Parameters
+    ----------
+    prediction : Categorical, GaussianLogits, ProbabilityInterval or Gaussian
+    y : array of shape (samples,) or (samples, targets)
+    groups : array, Series, dict of arrays or frame
+        One or several attributes; a missing value is a group of its own.
+    X : array of shape (samples, features), optional
+        Features: adds the consistency of predictions and uncertainties among neighbours.
+    privileged : value, or dict of attribute to value, optional
+        The group that the others are compared with.
+    positive : label, optional
+        The class whose prediction is the favourable one, by default the second of two; with more,
+        every class is compared with the rest.
+    intersections : bool, default=False
+        Whether to audit the combinations of all attributes as well.
+    decomposition : str, default="auto"
+        How the uncertainty is split: "auto" is "variance" for classes and "total_variance" for
+        numbers.
+    neighbours, distance, scale, queries
+        Of the consistency; see `caveat.fairness.consistency`.
+    threshold : float, default=0.2
+    confidence : float, default=0.95
+    resamples : int, default=1000
+        Bootstrap resamples; 0 leaves the intervals out, and with them all verdicts.
+    random_state : int, Generator or None
+    sample_weight : array of shape (samples,), optional
+    cluster : array of shape (samples,), optional
+        Samples that belong together and are resampled together.
+
+    Returns
+    -------
+    FairnessAudit
+
+    Notes
+    -----
+    The predicted class is the most probable one. Intervals are those of `caveat.resampling`; of a
+    rate that is 0 or 1, which resampling leaves as it is, the exact limit of a share is used. A
+    ratio is called unfair if its interval lies outside of the band, fair within the threshold if
+    it lies inside, and otherwise not distinguishable from fair. With more than two groups the
+    interval that decides is widened to hold for all the pairs looked at (Bonferroni). Nothing is
+    said of fewer than 10 independent samples.
+
+    References
+    ----------
+    Kuzucu et al., Uncertainty as a fairness measure, Journal of Artificial Intelligence Research
+    81, 2024.
+
+    Examples
+    --------
+    >>> import caveat, numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> old = rng.random(2000) < 0.5
+    >>> logit = 3 * rng.choice([-1, 1], size=2000)
+    >>> logit = logit + rng.normal(size=(10, 2000)) * np.where(old, 2, 0.2)
+    >>> y = (rng.random(2000) < 1 / (1 + np.exp(-logit.mean(axis=0)))).astype(int)
+    >>> prediction = caveat.Categorical.from_binary(1 / (1 + np.exp(-logit)))
+    >>> result = audit(prediction, y, {"age": np.where(old, "old", "young")}, random_state=0)
+    >>> (row,) = result.select(measure="epistemic_uncertainty", kind="ratio")
+    >>> row.group, row.reference, row.verdict
+    ('old', 'young', 'unfair')
+    """
+    threshold = check_fraction(threshold, "threshold")
+    confidence = check_fraction(confidence, "confidence")
+    rng = generator(random_state)
+    seed = int(rng.integers(2**32))
+    plan = plan_for(prediction, resamples, cluster, seed)
+    weight = as_weights(sample_weight, len(prediction))
+    found = _attributes(groups, len(prediction), intersections)
+    best = _privileged(privileged, found)
+    samples, inputs, points = _samples(prediction, y, decomposition, positive, weight, plan, seed)
+    rows: list[FairnessRow] = []
+    for attribute in found:
+        members = _members(attribute)
+        measured = [rates(samples, part) for part in members]
+        sizes = [len(part) for part in members]
+        for code, part in enumerate(members):
+            rows += group_rows(attribute, code, part, measured[code], samples, inputs, confidence)
+        reference = best.get(attribute.name)
+        rows += Comparer(attribute, measured, sizes, reference, threshold, confidence).rows()
+    alike = None
+    if X is not None:
+        alike = _consistency(
+            X,
+            samples,
+            points,
+            found,
+            neighbours=neighbours,
+            distance=distance,
+            scale=scale,
+            queries=queries,
+            confidence=confidence,
+            resamples=resamples,
+            random_state=rng,
+        )
+    return FairnessAudit(
+        rows=tuple(rows),
+        confidence=confidence,
+        threshold=threshold,
+        samples=len(prediction),
+        description=repr(prediction),
+        decomposition=decomposition if decomposition != "auto" else _method(prediction),
+        privileged={a.name: a.values[best[a.name]] for a in found if a.name in best},
+        consistency=alike,
+    )
+
+
+def _method(prediction: Any) -> str:
+    return "total_variance" if isinstance(prediction, Gaussian) else "variance"
+
+
+def _attributes(groups: Any, length: int, intersections: bool) -> list[Attribute]:
+    """Return the attributes, each of which has at least two values and not too many."""
+    found = attributes(groups, length)
+    if intersections and len(found) > 1:
+        found.append(combined(groups, length))
+    for attribute in found:
+        number = len(attribute.values)
+        if number < 2:
+            raise OptionError(
+                f"groups[{attribute.name!r}] has one value only, {attribute.values[0]!r}; an audit "
+                "compares at least two groups"
+            )
+        if number > MOST_VALUES or (number > _MANY and length < _PER_VALUE * number):
+            raise OptionError(
+                f"groups[{attribute.name!r}] has {number} different values for {length} samples; "
+                "cut numbers into a few bins first, with pandas.qcut for example, or join rare "
+                "values"
+            )
+    return found
+
+
+def _privileged(privileged: Any, found: list[Attribute]) -> dict[str, int]:
+    """Return the code of the privileged group of each attribute that has one."""
+    if privileged is None:
+        return {}
+    single = [attribute.name for attribute in found]
+    if not isinstance(privileged, Mapping):
+        if len(single) > 1:
+            raise OptionError(
+                f"privileged must be a dict of attribute to value, as there are {len(single)} "
+                f"attributes; got {privileged!r}"
+            )
+        privileged = {single[0]: privileged}
+    wanted = {str(name): str(value) for name, value in privileged.items()}
+    unknown = [name for name in wanted if name not in single]
+    if unknown:
+        raise OptionError(
+            f"privileged names the attribute {unknown[0]!r}; the attributes are {', '.join(single)}"
+        )
+    codes = {}
+    for attribute in found:
+        value = wanted.get(attribute.name)
+        if value is not None and value not in attribute.values:
+            known = ", ".join(attribute.values[:8]) + (", ..." if len(attribute.values) > 8 else "")
+            raise OptionError(
+                f"privileged[{attribute.name!r}] is {value!r}; the values are {known}"
+            )
+        if value is None:  # of an intersection, where all parts are given
+            value = ", ".join(f"{name}={wanted.get(name)}" for name in attribute.name.split(" x "))
+        if value in attribute.values:
+            codes[attribute.name] = attribute.values.index(value)
+    return codes
+
+
+def _members(attribute: Attribute) -> list[NDArray[np.intp]]:
+    """Return the rows of each value."""
+    order = np.argsort(attribute.codes, kind="stable")
+    ends = np.cumsum(np.bincount(attribute.codes, minlength=len(attribute.values)))
+    return np.split(order, ends[:-1])
+
+
+def _samples(
+    prediction: Any,
+    y: Any,
+    decomposition: str,
+    positive: Any,
+    weight: FloatArray | None,
+    plan: Plan | None,
+    seed: int,
+) -> tuple[Samples, Inputs, dict[str, Any]]:
+    """Return what is needed of each sample, what calibration errors take, and what is predicted."""
+    if isinstance(prediction, ProbabilityInterval):
+        prediction = prediction.to_categorical()
+    if not isinstance(prediction, Categorical | GaussianLogits | Gaussian):
+        raise UnsupportedPredictionError(
+            f"an audit takes a Categorical, GaussianLogits, ProbabilityInterval or Gaussian; got a "
+            f"{type(prediction).__name__}, convert it first"
+        )
+    method = _method(prediction) if decomposition == "auto" else decomposition
+    split = decompose(prediction, method, random_state=seed)
+    parts = {name: getattr(split, name) for name in ("aleatoric", "epistemic", "total")}
+    for name, part in parts.items():
+        check_finite(part, f"{name} uncertainty by {method!r}", ("sample", "target")[: part.ndim])
+    counts = all_counts(plan)
+    if isinstance(prediction, Gaussian):
+        if positive is not None:
+            raise OptionError(f"positive is of classes; got {positive!r} for a Gaussian")
+        columns, inputs, points = _of_numbers(prediction, prediction.align(y), parts)
+        return Samples(columns, None, None, (), 0, weight, plan, counts), inputs, points
+    if isinstance(prediction, GaussianLogits):
+        prediction = prediction.sample(random_state=seed)
+    truth, mean = prediction.align(y), prediction.mean
+    labels = _labels(prediction.classes, positive)
+    inputs = {"": ("expected_calibration_error", truth, {"probabilities": mean})}
+    columns = uncertainty_columns(parts, "")
+    predicted = mean.argmax(axis=1)
+    classes = len(prediction.classes)
+    points = {"prediction": np.array([str(name) for name in prediction.classes])[predicted]}
+    return Samples(columns, truth, predicted, labels, classes, weight, plan, counts), inputs, points
+
+
+def _of_numbers(
+    prediction: Gaussian, truth: FloatArray, parts: dict[str, FloatArray]
+) -> tuple[dict[Key, FloatArray], Inputs, dict[str, Any]]:
+    mean, variance = prediction.moments()
+    columns: dict[Key, FloatArray] = {}
+    inputs: Inputs = {}
+    points: dict[str, Any] = {}
+    several = len(prediction.targets) > 1
+    for i, target in enumerate(prediction.targets.tolist()):
+        label = str(target) if several else ""
+        columns["mean_absolute_error", label] = np.abs(truth[:, i] - mean[:, i])
+        columns |= uncertainty_columns({name: part[:, i] for name, part in parts.items()}, label)
+        points[f"prediction {label}".rstrip()] = mean[:, i]
+        if (variance[:, i] > 0).all():
+            arrays = {"mean": mean[:, i], "variance": variance[:, i]}
+            inputs[label] = ("expected_normalised_calibration_error", truth[:, i], arrays)
+    return columns, inputs, points
+
+
+def _labels(classes: NDArray[Any], positive: Any) -> list[tuple[int, str]]:
+    """Return the classes that are compared with the rest."""
+    names = classes.tolist()
+    if positive is None:
+        return [(i, str(name)) for i, name in enumerate(names)][1 if len(names) == 2 else 0 :]
+    if positive not in names:
+        raise LabelError(
+            f"positive is {positive!r}, but the classes are {', '.join(map(repr, names))}"
+        )
+    return [(names.index(positive), str(positive))]
+
+
+def _consistency(
+    X: Any, samples: Samples, predictions: dict[str, Any], found: list[Attribute], **options: Any
+) -> Consistency:
+    """Return the consistency among neighbours, of the prediction and of each uncertainty."""
+    uncertainties = {
+        " ".join(filter(None, (name.replace("_", " "), label))): column
+        for (name, label), column in samples.columns.items()
+        if name in UNCERTAINTIES
+    }
+    groups = {part.name: np.asarray(part.values)[part.codes] for part in found}
+    outcomes = predictions["prediction"] if samples.predicted is not None else None
+    return consistency(
+        {**predictions, **uncertainties}, X, groups=groups, outcomes=outcomes, **options
+    )

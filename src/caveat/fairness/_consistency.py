@@ -1,0 +1,328 @@
+"""Individual fairness: are people who are alike treated alike?"""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._arrays import to_numpy
+from .._groups import Attribute, attributes
+from .._random import RandomState, generator
+from .._validation import FloatArray, as_floats, check_finite, check_fraction
+from ..exceptions import InvalidValueError, OptionError, ShapeError
+from ..resampling import Plan, Replicates, interval_of, make_plan
+from ._consistency_result import Consistency, ConsistencyRow
+from ._features import as_features, check_distance, scaled_features
+from ._neighbours import Distance, find_places, neighbour_means
+
+
+def consistency(
+    values: Any,
+    X: Any,
+    *,
+    neighbours: int = 5,
+    distance: Distance = "euclidean",
+    scale: Any = "standard",
+    queries: int | None = None,
+    groups: Any = None,
+    outcomes: Any = None,
+    confidence: float = 0.95,
+    resamples: int = 1000,
+    random_state: RandomState = None,
+) -> Consistency:
+    r"""Measure whether samples that are alike have like predictions and like uncertainties.
+
+    The consistency of sample i is how close its value is to the mean of its k nearest neighbours,
+
+    .. math:: C_i = 1 - \Bigl| u_i - \frac{1}{k} \sum_{j \in \mathrm{kNN}(i)} u_j \Bigr|,
+
+    where u is the predicted class (0 or 1), a predicted number or an uncertainty; 1 is perfect. Of
+    values that differ by little in absolute terms, such as an epistemic uncertainty of 1e-4, that
+    is always close to 1; therefore there is a second one in which the difference is divided by the
+    standard deviation of u over all samples. A group has the mean of its samples, whose neighbours
+    may be of any group.
+
+    Neighbours are exact. A sample is not its own neighbour; other samples with the same features
+    are. Samples equally far away that compete for the last of the k places share them in equal
+    parts: neither the order of the samples nor chance decides.
+
+    Parameters
+    ----------
+    values : array of shape (samples,), or dict or frame of such
+        What should be alike; an array is called "prediction". Text is taken for classes without an
+        order: their consistency is the share of the neighbours with the same class, which for two
+        classes is the formula above. Numbers are taken as numbers: pass more than two classes as
+        text.
+    X : array of shape (samples, features) or frame
+        What samples are alike in. Leave out what should not matter, such as the groups.
+    neighbours : int, default=5
+        k.
+    distance : str or callable, default="euclidean"
+        A metric of scikit-learn, a function of two rows, or "precomputed": ``X`` is then the matrix
+        of distances, row i from sample i, and is not scaled. A function is called for every pair,
+        which is slow.
+    scale : {"standard"}, array of shape (features,) or None, default="standard"
+        What features are divided by: their standard deviations (after their means are taken away),
+        the numbers given, or nothing.
+    queries : int, optional
+        Look up only so many samples, drawn at random, among all; by default all.
+    groups : array, Series, dict of arrays or frame, optional
+        One value for each sample and attribute.
+    outcomes : array of shape (samples,), optional
+        Groups are also split by these: the predicted or the true class.
+    confidence : float, default=0.95
+    resamples : int, default=1000
+        Bootstrap resamples of the queries for the intervals; 0 for none.
+    random_state : int, Generator or None
+        For the draw of the queries and the resamples.
+
+    Returns
+    -------
+    Consistency
+
+    Notes
+    -----
+    The intervals are bootstrap intervals of a mean over a population of which the queries are a
+    sample. As a statement about the exact value of this very table they are too wide, by a factor
+    of :math:`1 / \sqrt{1 - q / n}` for q queries of n samples; with all of them as queries that
+    value is known. Neighbours share neighbours, which resamples do not know of: with all samples
+    as queries, nominal 95 % held the mean over tables in 90 % to 96 % of simulations. A mean of
+    which a few samples make up most of the difference from 1 is held less often. The intervals do
+    not speak of other models, nor of a table with more samples, in which neighbours are nearer.
+    There is none for fewer samples than could bear the confidence (6 at 95 %), nor where all are
+    equally consistent.
+
+    References
+    ----------
+    R. Zemel, Y. Wu, K. Swersky, T. Pitassi & C. Dwork (2013). Learning fair representations. ICML.
+    S. Kuzucu, J. Cheong, H. Gunes & S. Kalkan (2024). Uncertainty as a fairness measure. JAIR.
+
+    Examples
+    --------
+    >>> from caveat.fairness import consistency
+    >>> X = [[0.0], [0.1], [0.2], [5.0], [5.1], [5.2]]
+    >>> result = consistency([1, 1, 0, 0, 0, 0], X, neighbours=2, resamples=0)
+    >>> result.per_sample["prediction"]
+    array([0.5, 0.5, 0. , 1. , 1. , 1. ])
+    >>> round(result.rows[0].consistency, 3)
+    0.667
+    """
+    check_distance(distance)
+    features = as_features(X, distance)
+    samples = len(features)
+    columns = _columns(values, samples)
+    neighbours = _whole(neighbours, "neighbours", 1)
+    if neighbours >= samples:
+        raise OptionError(
+            f"neighbours must be at most {samples - 1}, the number of other samples; got "
+            f"{neighbours}"
+        )
+    level = check_fraction(confidence, "confidence")
+    resamples = _whole(resamples, "resamples", 0)
+    of_groups = [] if groups is None else attributes(groups, samples)
+    of_outcomes = None if outcomes is None else attributes({"outcomes": outcomes}, samples)[0]
+    rng = generator(random_state)
+    rows = _query_rows(queries, samples, rng)
+
+    scaled = scaled_features(features, scale, distance)
+    places = find_places(scaled, distance)
+    table = np.concatenate([column.table for column in columns.values()], axis=1)
+    means = neighbour_means(table, places, rows, neighbours, distance)
+
+    differences, spread, start = {}, {}, 0
+    for name, column in columns.items():
+        end = start + column.table.shape[1]
+        differences[name] = _differences(column, means[:, start:end], rows)
+        spread[name] = _spread(column)
+        start = end
+    plan = make_plan(len(rows), resamples=resamples, random_state=rng) if resamples else None
+    return Consistency(
+        rows=tuple(_table(differences, spread, rows, samples, of_groups, of_outcomes, plan, level)),
+        differences=differences,
+        spread=spread,
+        queries=rows,
+        samples=samples,
+        neighbours=neighbours,
+        distance=distance if isinstance(distance, str) else getattr(distance, "__name__", "given"),
+        confidence=level,
+    )
+
+
+class _Column(NamedTuple):
+    """One of the values: numbers in one column, or classes with a column for each."""
+
+    table: FloatArray
+    classes: bool
+
+
+def _columns(values: Any, samples: int) -> dict[str, _Column]:
+    framed = isinstance(values, Mapping) or hasattr(values, "columns")
+    names = list(values if isinstance(values, Mapping) else values.columns) if framed else []
+    given = {str(name): values[name] for name in names} if framed else {"prediction": values}
+    if not given:
+        raise ShapeError("values is empty: it names nothing to be consistent")
+    return {
+        name: _column(value, f"values[{name!r}]" if framed else "values", samples)
+        for name, value in given.items()
+    }
+
+
+def _column(value: Any, name: str, samples: int) -> _Column:
+    array = to_numpy(value, name).array
+    if array.shape != (samples,):
+        raise ShapeError(
+            f"{name} must be one value for each of {samples} rows of X; got shape {array.shape}"
+        )
+    if array.dtype.kind == "U" or (
+        array.dtype == object and any(isinstance(entry, str) for entry in array)
+    ):
+        absent = [i for i, entry in enumerate(array) if not isinstance(entry, str)]
+        if absent:
+            raise InvalidValueError(
+                f"{name} of sample {absent[0]} is {array[absent[0]]!r}, but others are text; give "
+                "every sample a class"
+            )
+        known, codes = np.unique(array.astype(str), return_inverse=True)
+        return _Column((codes.reshape(-1, 1) == np.arange(len(known))).astype(np.float64), True)
+    numbers, _, _ = as_floats(array, name)
+    check_finite(numbers, name, ("sample",))
+    return _Column(numbers[:, None], False)
+
+
+def _differences(column: _Column, means: FloatArray, rows: NDArray[np.intp]) -> FloatArray:
+    """Return how far each query is from its neighbours; the consistency is what is left of 1."""
+    own = column.table[rows]
+    if column.classes:
+        return np.maximum(1 - (own * means).sum(axis=1), 0.0)
+    return np.abs(own - means)[:, 0]
+
+
+def _spread(column: _Column) -> float:
+    """Return the standard deviation; 0 if there is nothing but rounding.
+
+    Of classes it is what the standard deviation of 0 and 1 is to two of them.
+    """
+    if column.classes:
+        return float(np.sqrt((1 - (column.table.mean(axis=0) ** 2).sum()) / 2))
+    values = column.table[:, 0]
+    spread = float(values.std())
+    return spread if spread > 1e-12 * float(np.abs(values).max()) else 0.0
+
+
+def _whole(value: Any, name: str, least: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise OptionError(f"{name} must be a whole number of at least {least}; got {value!r}")
+    return int(value)
+
+
+def _query_rows(queries: int | None, samples: int, rng: np.random.Generator) -> NDArray[np.intp]:
+    if queries is None or _whole(queries, "queries", 1) >= samples:
+        return np.arange(samples)
+    return np.sort(rng.choice(samples, size=queries, replace=False))
+
+
+def _table(
+    differences: dict[str, FloatArray],
+    spread: dict[str, float],
+    rows: NDArray[np.intp],
+    samples: int,
+    of_groups: list[Attribute],
+    of_outcomes: Attribute | None,
+    plan: Plan | None,
+    level: float,
+) -> list[ConsistencyRow]:
+    """Return the means of all samples, of each group, and of each with each outcome."""
+    found: dict[str, list[ConsistencyRow]] = {name: [] for name in differences}
+    counts = None if plan is None else plan.counts.astype(np.float64)
+    everyone = Attribute("", ("",), np.zeros(samples, dtype=np.intp))
+    labels = () if of_outcomes is None else of_outcomes.values
+    for attribute in (everyone, *of_groups):
+        for i, value in enumerate(attribute.values):
+            for j, label in enumerate(("", *labels)):
+                mask = attribute.codes == i
+                if label and of_outcomes is not None:
+                    mask &= of_outcomes.codes == j - 1
+                if not mask.any():
+                    continue
+                asked = mask[rows]
+                means = _means(differences, spread, asked, plan, counts, level)
+                for name, numbers in zip(differences, means, strict=True):
+                    place = name, attribute.name, value, label, int(asked.sum())
+                    found[name].append(_row(place, numbers, spread[name]))
+    return [row for of_one in found.values() for row in of_one]
+
+
+_NONE = (np.nan, np.nan, np.nan, "no sample of this group was looked up")
+
+
+def _means(
+    differences: dict[str, FloatArray],
+    spread: dict[str, float],
+    mask: NDArray[np.bool_],
+    plan: Plan | None,
+    counts: FloatArray | None,
+    level: float,
+) -> list[tuple[float, float, float, str]]:
+    """Return the mean difference of the masked samples, its interval and a note, for each value."""
+    if not mask.any():
+        return [_NONE] * len(differences)
+    values = np.column_stack([value[mask] for value in differences.values()])
+    centres = values.mean(axis=0)
+    if plan is None or counts is None:
+        return [(float(centre), np.nan, np.nan, "") for centre in centres]
+    unit = plan.unit[mask]
+    number = np.bincount(unit, minlength=plan.units).astype(np.float64)
+    units = int((number > 0).sum())
+    drawn = counts @ number
+    means = []
+    for centre, value, scale in zip(centres, values.T, spread.values(), strict=True):
+        low = high = np.nan
+        if units < _fewest(level):
+            note = "too few samples for an interval"
+        elif value.max() - value.min() <= 1e-9 * scale:  # nothing but rounding
+            note = "the same for every sample, whose spread does not show"
+        else:
+            total = counts @ np.bincount(unit, value, minlength=plan.units)
+            with np.errstate(invalid="ignore"):  # a resample may hold none of the group
+                replicates = Replicates(total / drawn, float(centre), units)
+            interval = interval_of(float(centre), replicates, level, range=(0.0, np.inf))
+            low, high, note = interval.low, interval.high, ""
+        means.append((float(centre), low, high, note))
+    return means
+
+
+def _fewest(level: float) -> float:
+    """Return how many samples an interval takes.
+
+    The mean of a resample is between the smallest and the largest of n values, which both lie on
+    one side of the middle of a symmetric population with a chance of 2^(1 - n).
+    """
+    return 1 - float(np.log2(1 - level))
+
+
+def _row(
+    place: tuple[str, str, str, str, int],
+    numbers: tuple[float, float, float, str],
+    spread: float,
+) -> ConsistencyRow:
+    name, attribute, group, outcome, samples = place
+    value, low, high, note = numbers
+    if not spread:
+        note = f"{note}; " if note else ""
+        note += "all samples have one value, by whose spread nothing can be scaled"
+    by = spread or np.nan
+    return ConsistencyRow(
+        quantity=name,
+        attribute=attribute,
+        group=group,
+        outcome=outcome,
+        consistency=1 - value,
+        low=1 - high,
+        high=1 - low,
+        scaled=1 - value / by,
+        scaled_low=1 - high / by,
+        scaled_high=1 - low / by,
+        samples=samples,
+        note=note,
+    )

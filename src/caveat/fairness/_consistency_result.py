@@ -1,0 +1,155 @@
+"""What `consistency` returns."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from html import escape
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._validation import FloatArray
+from ..evaluation._table import html_table, number, terminal_table
+
+_HEADER = ("of", "group", "raw", "interval", "scaled", "interval", "samples", "note")
+
+
+@dataclass(frozen=True)
+class ConsistencyRow:
+    """The mean consistency of some samples.
+
+    Attributes
+    ----------
+    quantity : str
+        Of what: the name in ``values``.
+    attribute, group : str
+        Empty for all samples.
+    outcome : str
+        Empty for all outcomes.
+    consistency, low, high : float
+        The mean and its confidence interval; NaN where there is none.
+    scaled, scaled_low, scaled_high : float
+        The same with differences divided by the standard deviation of the quantity.
+    samples : int
+        How many samples it is the mean of.
+    note : str
+        What is undefined, and why.
+    """
+
+    quantity: str
+    attribute: str
+    group: str
+    outcome: str
+    consistency: float
+    low: float
+    high: float
+    scaled: float
+    scaled_low: float
+    scaled_high: float
+    samples: int
+    note: str
+
+    @property
+    def label(self) -> str:
+        """Which samples: ``race=a, outcome 1``."""
+        parts = [f"{self.attribute}={self.group}"] if self.attribute else []
+        parts += [f"outcome {self.outcome}"] if self.outcome else []
+        return ", ".join(parts) or "all samples"
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Consistency:
+    """What `consistency` returns: means for all samples and by group, and the samples behind them.
+
+    Attributes
+    ----------
+    rows : tuple of ConsistencyRow
+        `to_frame` gives them as a table.
+    differences : mapping of str to ndarray of shape (queries,)
+        How far each query is from the mean of its neighbours, by quantity.
+    spread : mapping of str to float
+        The standard deviation of each quantity over all samples; 0 if it is constant.
+    queries : ndarray of shape (queries,)
+        Which samples were looked up.
+    samples, neighbours : int
+        Among how many samples, and how many neighbours were taken.
+    distance : str
+    confidence : float
+        The confidence of the intervals.
+
+    Examples
+    --------
+    >>> from caveat.fairness import consistency
+    >>> X = [[0.0], [0.1], [0.2], [5.0], [5.1], [5.2]]
+    >>> result = consistency(
+    ...     {"epistemic": [1e-4, 1e-4, 2e-4, 4e-4, 4e-4, 4e-4]}, X, neighbours=2,
+    ...     groups=["a", "a", "a", "b", "b", "b"], resamples=0
+    ... )
+    >>> [f"{row.label}: {row.scaled:.2f}" for row in result.select(quantity="epistemic")]
+    ['all samples: 0.76', 'group=a: 0.51', 'group=b: 1.00']
+    """
+
+    rows: tuple[ConsistencyRow, ...]
+    differences: Mapping[str, FloatArray]
+    spread: Mapping[str, float]
+    queries: NDArray[np.intp]
+    samples: int
+    neighbours: int
+    distance: str
+    confidence: float
+
+    @property
+    def per_sample(self) -> dict[str, FloatArray]:
+        """The consistency of each query, by quantity."""
+        return {name: 1 - value for name, value in self.differences.items()}
+
+    def scaled_per_sample(self, quantity: str) -> FloatArray:
+        """Return the consistency of each query with differences divided by the spread."""
+        return 1 - self.differences[quantity] / (self.spread[quantity] or np.nan)
+
+    def select(self, **wanted: str) -> list[ConsistencyRow]:
+        """Return the rows whose fields have these values, e.g. ``select(attribute="race")``."""
+        return [
+            row for row in self.rows if all(getattr(row, k) == value for k, value in wanted.items())
+        ]
+
+    def to_frame(self) -> Any:
+        """Return the rows as a pandas DataFrame."""
+        import pandas as pd
+
+        columns = [field.name for field in fields(ConsistencyRow)]
+        return pd.DataFrame([asdict(row) for row in self.rows], columns=columns)
+
+    @property
+    def description(self) -> str:
+        """How it was measured, in one line."""
+        asked = f"{len(self.queries):,} of " if len(self.queries) < self.samples else ""
+        return (
+            f"Consistency of {asked}{self.samples:,} samples among their {self.neighbours} nearest "
+            f"neighbours ({self.distance}), {self.confidence:.0%} intervals"
+        )
+
+    def __repr__(self) -> str:
+        return terminal_table(self.description, _HEADER, self._readable())
+
+    def _repr_html_(self) -> str:
+        return f"<p>{escape(self.description)}</p>{html_table(_HEADER, self._readable())}"
+
+    def _readable(self) -> list[list[str]]:
+        return [
+            [
+                row.quantity,
+                row.label,
+                number(row.consistency),
+                _bracket(row.low, row.high),
+                number(row.scaled),
+                _bracket(row.scaled_low, row.scaled_high),
+                f"{row.samples:,}",
+                row.note,
+            ]
+            for row in self.rows
+        ]
+
+
+def _bracket(low: float, high: float) -> str:
+    return "" if np.isnan(low) else f"{number(low)} to {number(high)}"

@@ -1,0 +1,113 @@
+"""The rows of one group: its rates, the distribution of its uncertainties, its calibration."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._groups import Attribute
+from .._validation import FloatArray
+from ..metrics import METRICS
+from ..resampling import ConfidenceInterval, Prepared, confidence_interval, replicates
+from ._rates import QUANTILES, Key, Rate, Samples, quantiles
+from ._rows import NAN, UNCERTAINTIES, FairnessRow
+
+Inputs = dict[str, tuple[str, Any, dict[str, FloatArray]]]
+"""For each label: the calibration error that can be asked, the truth, and its arrays."""
+
+_NO_INTERVAL = ConfidenceInterval(NAN, NAN, "undefined")
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Which group rows are of."""
+
+    attribute: str
+    group: str
+    samples: int
+
+    def row(
+        self,
+        measure: str,
+        label: str,
+        value: float,
+        interval: ConfidenceInterval = _NO_INTERVAL,
+        statistic: str = "",
+        note: str = "",
+    ) -> FairnessRow:
+        """Return one row."""
+        return FairnessRow(
+            attribute=self.attribute,
+            kind="group",
+            measure=measure,
+            statistic=statistic,
+            label=label,
+            group=self.group,
+            reference="",
+            comparison="",
+            value=value,
+            low=interval.low,
+            high=interval.high,
+            estimate=NAN if interval.estimate is None else interval.estimate,
+            samples=self.samples,
+            flag=None,
+            symmetric_flag=None,
+            verdict="",
+            note=note,
+        )
+
+
+def group_rows(
+    attribute: Attribute,
+    code: int,
+    members: NDArray[np.intp],
+    measured: dict[Key, Rate],
+    samples: Samples,
+    inputs: Inputs,
+    confidence: float,
+) -> list[FairnessRow]:
+    """Return the rows of one group."""
+    weight = None if samples.weight is None else samples.weight[members]
+    counted = weight is None or bool(weight.any())
+    place = _Place(attribute.name, attribute.values[code], len(members))
+    found = [place.row("samples", "", float(len(members)))]
+    for (name, label), rate in measured.items():
+        uncertain = name in UNCERTAINTIES
+        note = f"undefined: {rate.why}" if rate.why else ""
+        statistic = "mean" if uncertain else ""
+        interval = rate.interval(confidence)
+        found.append(place.row(name, label, rate.value, interval, statistic, note))
+        if uncertain and counted:
+            values = quantiles(samples.columns[name, label][members], weight).tolist()
+            found += [
+                place.row(name, label, value, statistic=f"quantile={share:g}")
+                for share, value in zip(QUANTILES, values, strict=True)
+            ]
+    for label, (name, truth, arrays) in inputs.items():
+        if counted:
+            value, interval = _calibration(name, truth, arrays, samples, members, confidence)
+            found.append(place.row(name, label, value, interval))
+    return found
+
+
+def _calibration(
+    name: str,
+    truth: Any,
+    arrays: dict[str, FloatArray],
+    samples: Samples,
+    members: NDArray[np.intp],
+    confidence: float,
+) -> tuple[float, ConfidenceInterval]:
+    """Return the calibration error of one group, and its interval."""
+    metric, weight = METRICS[name], samples.weight
+    value = metric.function(
+        truth[members],
+        **{key: array[members] for key, array in arrays.items()},
+        sample_weight=None if weight is None else weight[members],
+    )
+    if samples.plan is None or np.isnan(value):
+        return value, _NO_INTERVAL
+    prepared = Prepared(truth, arrays, samples.plan, sample_weight=weight, rows=members)
+    found = replicates(metric, prepared=prepared)
+    return value, confidence_interval(metric, value, found, confidence)

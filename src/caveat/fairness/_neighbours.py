@@ -1,0 +1,161 @@
+"""The nearest neighbours of rows, equal rows and equal distances taken care of."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._validation import FloatArray
+from ..exceptions import OptionError
+
+Distance = Any
+"""The name of a metric of scikit-learn, or a function of two rows."""
+
+_SQUARED = ("euclidean", "l2", "minkowski")
+"""Compared by their squares, in which rounding is of the same size everywhere."""
+
+_BY_PRODUCTS = (*_SQUARED, "sqeuclidean")
+"""Computed from the products of rows, which loses digits far from the origin."""
+
+_ROUNDING = 64 * float(np.finfo(np.float64).eps)
+_HELD = 2**23
+"""Distances held at a time."""
+
+
+@dataclass(frozen=True)
+class Places:
+    """The distinct rows of a table: equal rows are at one place.
+
+    Attributes
+    ----------
+    points : ndarray of shape (places, features)
+        For precomputed distances, the matrix.
+    place : ndarray of shape (samples,)
+        The place of each row.
+    counts : ndarray of shape (places,)
+        How many rows are at each place.
+    """
+
+    points: FloatArray
+    place: NDArray[np.intp]
+    counts: FloatArray
+
+
+def find_places(X: FloatArray, distance: Distance) -> Places:
+    """Return the distinct rows of ``X``; rows of a matrix of distances are all distinct."""
+    if isinstance(distance, str) and distance == "precomputed":
+        return Places(X, np.arange(len(X)), np.ones(len(X)))
+    if isinstance(distance, str) and distance in _BY_PRODUCTS:
+        X = X - X.mean(axis=0)
+    X = np.ascontiguousarray(X) + 0.0  # -0.0 has other bytes than 0.0
+    rows = X.view(np.dtype((np.void, X.dtype.itemsize * X.shape[1]))).reshape(-1)
+    _, first, place, counts = np.unique(
+        rows, return_index=True, return_inverse=True, return_counts=True
+    )
+    if len(first) == len(X):  # as they are, which spares a copy in another order
+        return Places(X, np.arange(len(X)), np.ones(len(X)))
+    return Places(X[first], place.reshape(-1), counts.astype(np.float64))
+
+
+def neighbour_means(
+    values: FloatArray, places: Places, rows: NDArray[np.intp], neighbours: int, distance: Distance
+) -> FloatArray:
+    """Return the mean values of the nearest neighbours of some rows, (rows, columns).
+
+    A row is not its own neighbour; rows equal to it are. Rows that are equally far compete for the
+    last of the ``neighbours`` places and share what is left of them in equal parts, so that the
+    order of the table does not matter.
+    """
+    number = len(places.counts)
+    sums = np.empty((number, values.shape[1]))
+    for i, column in enumerate(values.T):
+        sums[:, i] = np.bincount(places.place, column, minlength=number)
+    asked, back = np.unique(places.place[rows], return_inverse=True)
+    model = _model(places.points, distance)
+    total = np.empty((len(asked), values.shape[1]))
+    own = np.empty(len(asked))
+    # Two more than are wanted: the row itself, and one that shows that there is no tie.
+    waiting, width = np.arange(len(asked)), min(number, neighbours + 2)
+    while len(waiting):
+        undecided = []
+        step = max(1, _HELD // width)
+        for part in (waiting[i : i + step] for i in range(0, len(waiting), step)):
+            some = asked[part]
+            found, index = _search(model, places.points[some], width, distance)
+            weight, done = _weights(found, index, some, places, neighbours, distance)
+            total[part] = _weighted_sums(weight, index, sums)
+            own[part] = (weight * (index == some[:, None])).sum(axis=1)
+            undecided.append(part[~done])
+        waiting, width = np.concatenate(undecided), min(number, 4 * width)
+    back = back.reshape(-1)
+    return (total[back] - own[back, None] * values[rows]) / neighbours
+
+
+def _model(points: FloatArray, distance: Distance) -> Any:
+    from sklearn.neighbors import NearestNeighbors
+
+    # A tree would rely on the triangle inequality, which a function of the user need not obey.
+    algorithm = "brute" if callable(distance) else "auto"
+    try:
+        return NearestNeighbors(metric=distance, algorithm=algorithm).fit(points)
+    except (TypeError, ValueError) as error:
+        raise _unusable(distance, error) from error
+
+
+def _search(
+    model: Any, points: FloatArray, width: int, distance: Distance
+) -> tuple[FloatArray, NDArray[np.intp]]:
+    try:
+        return model.kneighbors(points, n_neighbors=width)
+    except (TypeError, ValueError) as error:
+        raise _unusable(distance, error) from error
+
+
+def _unusable(distance: Distance, error: Exception) -> OptionError:
+    return OptionError(
+        f"distance {distance!r} does not work with these rows: {error}; choose another, or pass "
+        'the matrix of distances as X with distance="precomputed"'
+    )
+
+
+def _weights(
+    found: FloatArray,
+    index: NDArray[np.intp],
+    own: NDArray[np.intp],
+    places: Places,
+    neighbours: int,
+    distance: Distance,
+) -> tuple[FloatArray, NDArray[np.bool_]]:
+    """Return how much each place counts for each row, and whether all its ties were found."""
+    named = distance if isinstance(distance, str) else ""
+    far = found**2 if named in _SQUARED else found
+    counts = places.counts[index] - (index == own[:, None])
+    last = np.argmax(np.cumsum(counts, axis=1) >= neighbours, axis=1)
+    limit = far[np.arange(len(far)), last][:, None]
+    slack = _ROUNDING * (np.abs(limit) + _size(places.points[own], named)[:, None])
+    nearer = far < limit - slack
+    tied = ~nearer & (far <= limit + slack)
+    before = (counts * nearer).sum(axis=1)
+    share = (neighbours - before) / (counts * tied).sum(axis=1)
+    weight = np.where(counts > 0, nearer + tied * share[:, None], 0.0)
+    done = (far[:, -1] > (limit + slack)[:, 0]) | (far.shape[1] == len(places.counts))
+    return weight, done
+
+
+def _size(points: FloatArray, named: str) -> FloatArray:
+    """Return the size of the numbers whose rounding is in the distances from some points."""
+    if named in ("", "precomputed"):
+        return np.zeros(len(points))
+    if named in ("cosine", "correlation"):
+        return np.ones(len(points))
+    squares = np.einsum("ij,ij->i", points, points)
+    return squares if named in _BY_PRODUCTS else np.sqrt(squares)
+
+
+def _weighted_sums(weight: FloatArray, index: NDArray[np.intp], sums: FloatArray) -> FloatArray:
+    from scipy.sparse import csr_array
+
+    ends = np.arange(len(index) + 1) * index.shape[1]
+    matrix = csr_array((weight.ravel(), index.ravel(), ends), shape=(len(index), len(sums)))
+    return np.asarray(matrix @ sums)

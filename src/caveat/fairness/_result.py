@@ -1,0 +1,151 @@
+"""What `audit` returns."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+import numpy as np
+
+from ..evaluation._table import html_table, number, terminal_table
+from ._reading import Reading, read
+from ._rows import MEASURES, FairnessRow, FairnessTable
+
+_MOST_LINES = 40
+_MOST_GROUPS = 6
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class FairnessAudit(FairnessTable):
+    """What `caveat.audit` returns: a tidy table of groups and of what lies between them.
+
+    Attributes
+    ----------
+    rows : tuple of FairnessRow
+        One number each; `to_frame` and `to_json` give them as a table.
+    confidence : float
+        Of the intervals.
+    threshold : float
+        A ratio is fair from ``1 - threshold`` to ``1 / (1 - threshold)``.
+    samples : int
+    description : str
+        What was audited.
+    decomposition : str
+        How the uncertainty was split.
+    privileged : dict of str to str
+        The privileged group of each attribute that has one.
+    consistency : mapping or None
+        Individual fairness, where features were given: for each attribute what
+        `caveat.fairness.consistency` returns.
+
+    Examples
+    --------
+    >>> import caveat
+    >>> from caveat.fairness import audit
+    >>> prediction = caveat.Categorical.from_binary([0.9, 0.8, 0.3, 0.6])
+    >>> result = audit(prediction, [1, 1, 0, 1], ["f", "f", "m", "m"], resamples=0)
+    >>> (row,) = result.select(measure="statistical_parity", kind="ratio")
+    >>> row.group, row.reference, row.value, row.flag
+    ('m', 'f', 0.5, True)
+    """
+
+    rows: tuple[FairnessRow, ...]
+    confidence: float
+    threshold: float
+    samples: int
+    description: str
+    decomposition: str
+    privileged: Mapping[str, str]
+    consistency: Any = None
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """The names of the attributes, in their order."""
+        return tuple(dict.fromkeys(row.attribute for row in self.rows))
+
+    def groups(self, attribute: str) -> tuple[str, ...]:
+        """Return the values of an attribute, in their order."""
+        rows = self.select(attribute=attribute, kind="group")
+        return tuple(dict.fromkeys(row.group for row in rows))
+
+    def reading(self) -> Reading:
+        """Say in plain words what was found, one paragraph for each attribute."""
+        return read(self)
+
+    def plot(self, kind: str | None = None, /, **options: Any) -> Any:
+        """Draw a figure in matplotlib Axes; see `caveat.plots.plot`."""
+        from ..plots import plot
+
+        return plot(self, kind, **options)
+
+    def __repr__(self) -> str:
+        parts = [terminal_table(*table) for table in self._tables()]
+        return "\n".join([*parts, str(self.reading()), self._rest()])
+
+    def _repr_html_(self) -> str:
+        parts = [
+            f"<p>{escape(title)}</p>{html_table(header, body)}"
+            for title, header, body in self._tables()
+        ]
+        return "".join([*parts, self.reading()._repr_html_(), f"<p>{escape(self._rest())}</p>"])
+
+    def _rest(self) -> str:
+        return f"{len(self)} rows: to_frame() has all of them\n"
+
+    def _tables(self) -> list[tuple[str, list[str], list[list[str]]]]:
+        tables = []
+        for attribute in self.attributes:
+            tables.append(self._table_of_groups(attribute))
+            tables.append(self._table_of_ratios(attribute))
+        return tables
+
+    def _table_of_groups(self, attribute: str) -> tuple[str, list[str], list[list[str]]]:
+        """A line for each rate and a column for each group; all groups are in the frame."""
+        groups = self.groups(attribute)
+        chosen = groups[:_MOST_GROUPS]
+        lines: dict[tuple[str, str], dict[str, FairnessRow]] = {}
+        for row in self.select(attribute=attribute, kind="group"):
+            if row.measure != "samples" and not row.statistic.startswith("quantile"):
+                lines.setdefault((row.measure, row.label), {})[row.group] = row
+        sizes = {row.group: row.samples for row in self.select(measure="samples")}
+        body = [["samples", *(f"{sizes[group]:,}" for group in chosen)]]
+        for (measure, label), found in lines.items():
+            name = " ".join(filter(None, (measure.replace("_", " "), label)))
+            body.append([name, *(_cell(found.get(group)) for group in chosen)])
+        more = f" (the first {len(chosen)} of {len(groups)} groups)" if chosen != groups else ""
+        return f"{self.description}{more}", [attribute, *chosen], body[:_MOST_LINES]
+
+    def _table_of_ratios(self, attribute: str) -> tuple[str, list[str], list[list[str]]]:
+        rows = self.select(attribute=attribute, kind="ratio")
+        worst = [row for row in rows if row.comparison == "worst pair"]
+        header = ["measure", "", "ratio", "interval", "verdict"]
+        body = [
+            [
+                " ".join(filter(None, (MEASURES[row.measure].symbol, row.statistic, row.label))),
+                f"{row.group} / {row.reference}",
+                number(row.value),
+                interval_words(row.low, row.high),
+                row.verdict,
+            ]
+            for row in worst or rows
+        ]
+        pairs = "worst pairs of " if worst else ""
+        title = f"{pairs}{attribute}, {self.confidence:.0%} intervals, threshold {self.threshold:g}"
+        return title, header, body[:_MOST_LINES]
+
+
+def _cell(row: FairnessRow | None) -> str:
+    """Return the value of a group and its interval."""
+    if row is None or np.isnan(row.value):
+        return ""
+    ends = interval_words(row.low, row.high)
+    return number(row.value) + (f" ({ends})" if ends else "")
+
+
+def interval_words(low: float, high: float) -> str:
+    """Return an interval for a reader: nothing without one, words where it has no end."""
+    if np.isnan(low):
+        return ""
+    if not np.isfinite(high):
+        return "any" if low <= 0 else f"{number(low)} or more"
+    return f"{number(low)} to {number(high)}"

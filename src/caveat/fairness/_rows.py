@@ -1,0 +1,142 @@
+"""The rows of an audit, and the measures that they hold."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, fields
+from typing import Any, Literal
+
+from ..evaluation._table import plain
+
+FAIR = "fair within the threshold"
+UNFAIR = "unfair"
+UNCLEAR = "not distinguishable from fair at this sample size"
+EQUAL = "not distinguishable from equal at this sample size"
+DIFFERENT = "different"
+NOT_JUDGED = "not judged without intervals"
+
+UNCERTAINTIES = ("aleatoric_uncertainty", "epistemic_uncertainty", "predictive_uncertainty")
+NAN = float("nan")
+LEAST = 10
+"""Nothing is claimed of fewer independent samples than these."""
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A measure of fairness: what of each group is compared, and which groups are well off."""
+
+    name: str
+    of: str
+    """The rate or mean of a group that is compared."""
+    symbol: str
+    better: Literal["higher", "lower"]
+
+
+MEASURES = {
+    measure.name: measure
+    for measure in (
+        Measure("statistical_parity", "selection_rate", "F_SP", "higher"),
+        Measure("equal_opportunity", "true_positive_rate", "F_EOpp", "higher"),
+        Measure("false_negative_rate", "false_negative_rate", "F_FNR", "lower"),
+        Measure("equalised_odds", "true_positive_rate", "F_EOdd", "higher"),
+        Measure("equal_accuracy", "accuracy", "F_EAcc", "higher"),
+        Measure("mean_absolute_error", "mean_absolute_error", "F_MAE", "lower"),
+        Measure("aleatoric_uncertainty", "aleatoric_uncertainty", "F_Alea", "lower"),
+        Measure("epistemic_uncertainty", "epistemic_uncertainty", "F_Epis", "lower"),
+        Measure("predictive_uncertainty", "predictive_uncertainty", "F_Pred", "lower"),
+    )
+}
+
+ODDS = (
+    ("y=1", Measure("equalised_odds", "true_positive_rate", "F_EOdd, y=1", "higher")),
+    ("y=0", Measure("equalised_odds", "false_positive_rate", "F_EOdd, y=0", "lower")),
+)
+"""Equalised odds are two ratios, one for each truth."""
+
+
+@dataclass(frozen=True)
+class FairnessRow:
+    r"""One number of an audit: of a group, or between two.
+
+    Attributes
+    ----------
+    attribute : str
+    kind : {"group", "ratio", "difference"}
+    measure : str
+    statistic : str
+        "mean" or "quantile=0.95" of an uncertainty; "y=0", "y=1" or "farther from 1" of equalised
+        odds; otherwise empty.
+    label : str
+        The class that is compared with the rest, or the target; empty where all are meant.
+    group : str
+    reference : str
+        The group that ``group`` is compared with; empty in the rows of single groups.
+    comparison : {"", "reference", "worst pair"}
+    value, low, high : float
+        The value and its confidence interval; NaN where there is none.
+    estimate : float
+        Of calibration errors, which chance alone makes positive: the value freed of that bias.
+    samples : int
+        Of the group; between two, of the smaller one.
+    flag : bool or None
+        Of a ratio F: whether :math:`|F - 1|` is above the threshold.
+    symmetric_flag : bool or None
+        Of a ratio F: whether :math:`|\log F|` is above :math:`-\log(1 - \text{threshold})`.
+    verdict : str
+        What the interval, allowing for the number of pairs, lets one say.
+    note : str
+    """
+
+    attribute: str
+    kind: str
+    measure: str
+    statistic: str
+    label: str
+    group: str
+    reference: str
+    comparison: str
+    value: float
+    low: float
+    high: float
+    estimate: float
+    samples: int
+    flag: bool | None
+    symmetric_flag: bool | None
+    verdict: str
+    note: str
+
+
+def group_name(attribute: str, value: str) -> str:
+    """Return how a group is called: ``sex=f``; a combination has its attributes' names in it."""
+    combination = " x " in attribute and value.startswith(f"{attribute.split(' x ')[0]}=")
+    return value if combination else f"{attribute}={value}"
+
+
+COLUMNS = tuple(field.name for field in fields(FairnessRow))
+
+
+class FairnessTable:
+    """Rows that can be filtered and written."""
+
+    rows: tuple[FairnessRow, ...]
+
+    def __iter__(self) -> Iterator[FairnessRow]:
+        return iter(self.rows)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def select(self, **wanted: Any) -> list[FairnessRow]:
+        """Return the rows whose fields have these values, e.g. ``select(kind="ratio")``."""
+        return [
+            row for row in self.rows if all(getattr(row, k) == value for k, value in wanted.items())
+        ]
+
+    def to_frame(self) -> Any:
+        """Return the rows as a pandas DataFrame."""
+        import pandas as pd
+
+        return pd.DataFrame([asdict(row) for row in self.rows], columns=list(COLUMNS))
+
+    def to_json(self) -> str:
+        """Return the rows as JSON, one object a row; NaN and infinities become null and text."""
+        return json.dumps([{k: plain(v) for k, v in asdict(row).items()} for row in self.rows])

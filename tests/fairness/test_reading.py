@@ -1,0 +1,283 @@
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import caveat
+from caveat.fairness import audit
+from caveat.fairness._rows import FAIR, UNCLEAR, UNFAIR
+
+
+def made(n, *, p=(0.8, 0.8), spread=(0.05, 0.05), wrong=(0.3, 0.3), positive=(0.5, 0.5), seed=0):
+    """Groups f and m of n samples each: how sure, how divided, how often wrong, how often positive.
+
+    Three members at p - d, p and p + d have an epistemic uncertainty of 4 d^2 / 3 and an aleatoric
+    one of 2 p (1 - p) - 4 d^2 / 3, whatever is true; d varies by 10 % between samples.
+    """
+    rng = np.random.default_rng(seed)
+    sex = np.repeat([0, 1], n)
+    sure, d = np.asarray(p)[sex], np.asarray(spread)[sex] * rng.uniform(0.9, 1.1, size=2 * n)
+    up = rng.random(2 * n) < np.asarray(positive)[sex]
+    centre = np.where(up, sure, 1 - sure)
+    members = np.stack([centre - d, centre, centre + d])
+    y = up ^ (rng.random(2 * n) < np.asarray(wrong)[sex])
+    names = np.array(["f", "m"])[sex]
+    return caveat.Categorical.from_binary(members), y.astype(int), {"sex": names}
+
+
+def read(*arguments, **options):
+    result = audit(*arguments, **{"resamples": 200, "random_state": 0, **options})
+    (paragraph,) = result.reading()
+    return paragraph
+
+
+class TestPatterns:
+    N = 6000
+
+    def test_epistemic_gap_without_point_gap(self):
+        found = read(*made(self.N, spread=(0.12, 0.05)))
+        assert found.patterns == ("epistemic gap", "uncertainty gap without point gap")
+        assert found.text.startswith(
+            "The model knows less about sex=f: its epistemic uncertainty is 5.7"
+        )
+        assert "more or better data of this group would reduce" in found.text
+        assert "Point measures miss this: statistical parity, equal opportunity" in found.text
+        assert found.text.endswith("are within 0.800 and 1.25 times each other.")
+        assert {row.verdict for row in found.rows} == {UNFAIR}
+
+    def test_aleatoric_gap_without_point_gap(self):
+        found = read(*made(self.N, p=(0.8, 0.6)))
+        assert found.patterns == ("aleatoric gap", "uncertainty gap without point gap")
+        # 2 p (1 - p) is 0.32 and 0.48, less 0.0033.
+        assert found.text.startswith(
+            "By the model's account the data of sex=m is noisier: its aleatoric uncertainty is 1.5"
+        )
+        assert "look at how its labels and features are measured" in found.text
+
+    def test_both_gaps_the_epistemic_one_first(self):
+        found = read(*made(self.N, p=(0.8, 0.6), spread=(0.02, 0.1)))
+        assert found.patterns[:2] == ("epistemic gap", "aleatoric gap")
+        assert "predictive uncertainty is" not in found.text
+
+    def test_point_gap_without_uncertainty_gap(self):
+        found = read(*made(self.N, wrong=(0.1, 0.35)))
+        assert found.patterns == ("point gap", "point gap without uncertainty gap")
+        assert "Predictions are right 0.7" in found.text
+        assert "as often for sex=m as for sex=f" in found.text
+        assert "are missed 3." in found.text
+        assert "are taken for it 3." in found.text
+        assert "The uncertainties do not show it: aleatoric uncertainty, epistemic un" in found.text
+
+    def test_parity_is_set_beside_what_is_true(self):
+        found = read(*made(self.N, positive=(0.3, 0.7), wrong=(0.0, 0.0)))
+        assert "Class 1 is predicted 0.4" in found.text
+        assert "as often for sex=f as for sex=m" in found.text
+        assert "against 70." in found.text or "against 69." in found.text
+        assert "truly belong to it" in found.text
+
+    def test_gaps_on_both_sides(self):
+        found = read(*made(self.N, spread=(0.05, 0.12), wrong=(0.1, 0.35)))
+        assert found.patterns == ("epistemic gap", "point gap")
+        assert "miss this" not in found.text
+
+    def test_no_gap(self):
+        found = read(*made(self.N))
+        assert found.patterns == ("no gap",)
+        assert found.text == (
+            "No gap beyond the threshold: statistical parity, equal opportunity, false negative "
+            "rates, false positive rates, accuracy, aleatoric uncertainty, epistemic uncertainty "
+            "and predictive uncertainty are within 0.800 and 1.25 times each other."
+        )
+
+    def test_too_few_samples_to_say(self):
+        found = read(*made(40))
+        assert found.patterns == ("too few samples",)
+        assert found.text.startswith("There are too few samples to say whether the groups are tre")
+        assert "may be anything from 0." in found.text
+        assert "No gap beyond the threshold in aleatoric uncertainty" in found.text
+
+    def test_hardly_any_samples(self):
+        found = read(*made(8))
+        assert found.patterns == ("too few samples",)
+        assert found.text == (
+            "There are too few samples to say anything: 8 of sex=f and 8 of sex=m; at least two "
+            "groups must have 10 samples or more."
+        )
+        assert found.rows == ()
+
+    def test_an_uncertainty_gap_beside_unclear_points_claims_nothing_of_them(self):
+        found = read(*made(60, spread=(0.05, 0.12)))
+        assert found.patterns == ("epistemic gap",)
+        assert "No point measure shows a gap, which is not to say that there is none." in found.text
+        assert "cannot be told from fair at this sample size" in found.text
+
+    def test_a_point_gap_beside_unclear_uncertainties(self):
+        result = audit(*made(2000, wrong=(0.1, 0.35)), resamples=100, random_state=0)
+        rows = tuple(
+            replace(row, verdict=UNCLEAR) if row.measure == "epistemic_uncertainty" else row
+            for row in result
+        )
+        (found,) = replace(result, rows=rows).reading()
+        assert "point gap without uncertainty gap" not in found.patterns
+        assert (
+            "The uncertainties show no gap, which is not to say that there is none." in found.text
+        )
+
+    def test_a_gap_that_neither_part_shows(self):
+        result = audit(*made(2000, spread=(0.12, 0.05)), resamples=100, random_state=0)
+        words = {"predictive_uncertainty": UNFAIR, "epistemic_uncertainty": UNCLEAR}
+        rows = tuple(replace(row, verdict=words.get(row.measure, row.verdict)) for row in result)
+        (found,) = replace(result, rows=rows).reading()
+        assert found.patterns[0] == "predictive gap"
+        assert "are less certain: its predictive uncertainty is" in found.text
+        assert "cannot be told" in found.text
+
+    def test_without_intervals_nothing_is_claimed(self):
+        found = read(*made(100), resamples=0)
+        assert found.patterns == ("not judged",)
+
+
+class TestWording:
+    def test_the_privileged_group_may_be_the_worse_off(self):
+        found = read(*made(3000, spread=(0.12, 0.05)), privileged="f")
+        assert found.text.startswith(
+            "The model knows less about sex=f: its epistemic uncertainty is 5.7"
+        )
+        assert all(row.value < 1 for row in found.rows)
+
+    def test_small_groups_are_named_and_left_out(self):
+        prediction, y, groups = made(6000)
+        sex = groups["sex"].astype(object)
+        sex[:4] = None
+        found = read(prediction, y, {"sex": sex})
+        assert found.patterns == ("no gap",)
+        assert found.text.endswith("Nothing is said of sex=(missing): fewer than 10 samples.")
+
+    def test_one_member_has_no_epistemic_part(self):
+        prediction, y, groups = made(6000)
+        found = read(caveat.Categorical(prediction.probabilities[1]), y, groups)
+        assert found.patterns == ("no gap",)
+        assert (
+            "Whether the model knows less about one group cannot be seen from it. There is no ratio "
+            "of epistemic uncertainty: 0 in sex=" in found.text
+        )
+
+    def test_a_group_without_positives(self):
+        prediction, y, groups = made(3000)
+        y[groups["sex"] == "f"] = 0
+        found = read(prediction, y, groups)
+        assert (
+            "There is no ratio of equal opportunity and false negative rates: no positives in sex=f."
+            in found.text
+        )
+
+    def test_reasons_are_listed_once_for_all_measures_and_groups(self):
+        prediction, y, groups = made(3000)
+        ward = np.where(np.arange(6000) % 3 == 0, "x", groups["sex"])
+        y[(ward == "x") | (ward == "f")] = 0
+        text = read(prediction, y, {"ward": ward}).text
+        assert text.count("There is no ratio of ") == 1
+        assert "no positives in ward=f and no positives in ward=x." in text
+
+    def test_other_groups_and_classes_are_counted(self):
+        prediction, y, _ = made(3000, spread=(0.12, 0.04))
+        rng = np.random.default_rng(1)
+        ward = np.where(rng.random(6000) < 0.5, "A", "B")
+        ward = np.where(np.arange(6000) < 3000, ward, "C")
+        found = read(prediction, y, {"ward": ward}, intersections=True)
+        assert "times that of ward=C" in found.text
+        assert "; likewise for ward=" in found.text
+        three = np.array([0.2, 0.3, 0.5])
+        p = np.random.default_rng(0).multinomial(1, three, size=6000) * 0.7 + 0.1
+        q = p[:, [1, 2, 0]]
+        mixed = np.where((ward == "C")[:, None], p, q)
+        found = read(caveat.Categorical(mixed), p.argmax(axis=1), {"ward": ward == "C"})
+        assert "; so it is with " in found.text
+        assert " of the classes or targets." in found.text
+
+    def test_intersections_are_named_once(self):
+        prediction, y, groups = made(3000, spread=(0.12, 0.04))
+        both = {**groups, "side": np.arange(6000) % 2}
+        result = audit(prediction, y, both, intersections=True, resamples=100, random_state=0)
+        text = result.reading().paragraphs[-1].text
+        assert text.startswith("The model knows less about sex=f, side=")
+
+    def test_numbers(self):
+        rng = np.random.default_rng(0)
+        old = np.arange(4000) < 2000
+        mean = rng.normal(size=(2, 4000, 2)) * 0.1
+        scale = np.where(old, 2.0, 1.0)[:, None] * [1.0, 1.0]
+        prediction = caveat.Gaussian(
+            mean, np.broadcast_to(scale**2, mean.shape), targets=["sbp", "dbp"]
+        )
+        y = rng.normal(size=(4000, 2)) * scale
+        found = read(prediction, y, {"old": old})
+        assert found.patterns == ("aleatoric gap", "point gap")
+        assert "its aleatoric uncertainty of " in found.text
+        assert "Errors of " in found.text
+        assert "are 2.0" in found.text or "are 1.9" in found.text
+        single = caveat.Gaussian(mean[:, :, :1], np.broadcast_to(scale[:, :1] ** 2, (2, 4000, 1)))
+        assert "Errors are " in read(single, y[:, 0], {"old": old}).text
+
+    def test_an_interval_without_an_end(self):
+        result = audit(*made(3000, spread=(0.12, 0.05)), resamples=100, random_state=0)
+
+        def edit(row, **changes):
+            return replace(row, **changes) if row.measure == "epistemic_uncertainty" else row
+
+        open_ended = replace(result, rows=tuple(edit(row, high=np.inf) for row in result))
+        assert " or more)" in str(open_ended.reading())
+        inverted = tuple(edit(row, value=0.2, low=0.0, high=0.3) for row in result)
+        text = str(replace(result, rows=inverted).reading())
+        assert "knows less about sex=m" in text
+        assert "(95 % interval 3.33 or more)" in text
+
+    def test_nothing_finite_to_show(self):
+        result = audit(*made(40), resamples=100, random_state=0)
+        rows = tuple(
+            replace(row, high=np.inf) if row.kind == "ratio" and row.verdict == UNCLEAR else row
+            for row in result
+        )
+        text = str(replace(result, rows=rows).reading())
+        assert "cannot be told from fair." in text
+        assert "may be anything" not in text
+
+    def test_everything_undefined_is_too_few(self):
+        result = audit(*made(40), resamples=100, random_state=0)
+        rows = tuple(
+            replace(row, verdict="undefined (no positives in sex=f)", value=np.nan)
+            if row.kind == "ratio" and row.verdict in (UNCLEAR, FAIR, UNFAIR)
+            else row
+            for row in result
+        )
+        (found,) = replace(result, rows=rows).reading()
+        assert found.patterns == ("too few samples",)
+
+    def test_fair_where_defined_is_not_fair(self):
+        prediction, y, groups = made(6000)
+        ward = np.where(np.arange(12_000) % 3 == 0, "x", groups["sex"])
+        y[ward == "x"] = 0
+        found = read(prediction, y, {"ward": ward})
+        assert "Equal opportunity" in found.text or "equal opportunity" in found.text
+        assert "no gap" not in found.patterns
+
+
+class TestReading:
+    RESULT = audit(*made(300), resamples=50, random_state=0)
+
+    def test_prints_and_writes(self):
+        reading = self.RESULT.reading()
+        assert len(reading) == 1
+        assert str(reading).startswith("sex: ")
+        assert repr(reading) == str(reading)
+        assert str(reading) in repr(self.RESULT)
+        (entry,) = json.loads(reading.to_json())
+        assert set(entry) == {"attribute", "patterns", "text", "rows"}
+        assert "<strong>sex</strong>" in reading._repr_html_()
+
+    @pytest.mark.parametrize("seed", range(12))
+    def test_equal_groups_are_seldom_said_to_differ(self, seed):
+        # Twelve draws at 95 %, and the band besides: none is expected.
+        found = read(*made(150, seed=seed))
+        assert not any("gap" in pattern for pattern in found.patterns)
