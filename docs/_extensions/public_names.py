@@ -5,6 +5,7 @@ its module, ``caveat.metrics.brier_loss``. A name that means one thing only need
 """
 
 import importlib
+import re
 from typing import Any
 
 from numpydoc.xref import DEFAULT_LINKS
@@ -78,6 +79,12 @@ def skip(app: Any, what: str, name: str, value: Any, skipped: bool, options: Any
     return True if routing else None
 
 
+def unlink(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
+    """Turn links of inherited methods into pages of scikit-learn's manual to plain words."""
+    if getattr(obj, "__module__", "").startswith("sklearn"):
+        lines[:] = [re.sub(r":ref:`([^`<]+?)\s*<[^`]*>`", r"\1", line) for line in lines]
+
+
 def setup(app: Any) -> dict[str, bool]:
     found = pages()
     app.add_config_value("public_pages", found, "env")
@@ -86,5 +93,6 @@ def setup(app: Any) -> dict[str, bool]:
     app.config.numpydoc_xref_aliases = {word: word for word in DEFAULT_LINKS} | ours
     app.config.autosummary_filename_map = same_but_for_case(set(found.values()))
     app.connect("missing-reference", find)
+    app.connect("autodoc-process-docstring", unlink)
     app.connect("autodoc-skip-member", skip)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -132,18 +132,18 @@ def from_sklearn(model: Any) -> Wrapped:
 def member_predictions(model: Any, X: Any) -> Any:
     """Return what a fitted model says of samples, member by member.
 
-    ==========================================  ===================================================
-    model                                       members
-    ==========================================  ===================================================
-    random forest, extra trees                  the trees
-    bagging, voting                             the estimators; without probabilities, their votes
-    other classifier with ``predict_proba``     one
-    regressor with ``predict(return_std=True)`` one, with that spread
-    other regressor                             one, with a variance of 0
-    dict of level to regressor                  one, of quantiles; those that cross are sorted
-    pipeline, grid search                       those of its last step, of its best estimator
-    estimator of caveat                         its own
-    ==========================================  ===================================================
+    ===========================================  ==================================================
+    model                                        members
+    ===========================================  ==================================================
+    random forest, extra trees                   the trees
+    bagging, voting                              the estimators; without probabilities, their votes
+    other classifier with ``predict_proba``      one
+    regressor with ``predict(return_std=True)``  one, with that spread
+    other regressor                              one, with a variance of 0
+    dict of level to regressor                   one, of quantiles; those that cross are sorted
+    pipeline, grid search                        those of its last step, of its best estimator
+    estimator of caveat                          its own
+    ===========================================  ==================================================
 
     The mean over members is what ``predict_proba`` or ``predict`` of the model gives.
 

@@ -39,5 +39,5 @@ class Standardise(nn.Module):
         self.register_buffer("scale", torch.ones(size))
 
     def forward(self, x: Tensor) -> Tensor:
-        """Return x of shape (rows, *shape), scaled."""
+        """Return x, whose rows have the shape, scaled."""
         return (x - self.mean) / self.scale
