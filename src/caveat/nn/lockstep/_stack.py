@@ -152,7 +152,10 @@ class Stack:
         self.buffers = {k: v.to(device) for k, v in state.items() if k not in self.shapes}
         self.gradient = torch.empty_like(self.flat)
         # Views of weights that are always the same: a network of known layers runs on them as is.
-        self.network = direct(module, self.parameters | self.buffers) if stacked else None
+        # On a GPU launches cost nothing in a recorded graph, so there is little to gain.
+        self.network = None
+        if stacked and device.type == "cpu":
+            self.network = direct(module, self.parameters | self.buffers)
         self.loss = None if loss is None else stacked_loss(loss)
 
     def _views(self, flat: Tensor) -> State:
