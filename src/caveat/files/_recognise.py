@@ -159,15 +159,14 @@ def _prediction(free: _Free, names: Sequence[str]) -> dict[str, Any]:
         pattern = free.pattern(kind, "class")
         if pattern:
             found.append((f"--{kind} {pattern!r}", {kind: pattern}))
-    quantiles = [name for name in free.names if _QUANTILE.fullmatch(name)]
+    quantiles = [match for name in free.names if (match := _QUANTILE.fullmatch(name))]
     stored = free.named(("quantiles",)) if free.named(("levels",)) else []
     if stored:
         found.append((f"--quantile {stored[0]!r}", {"quantile": stored[0]}))
     if quantiles:
-        several = any(_QUANTILE.fullmatch(name)["target"] for name in quantiles)  # type: ignore
-        start = re.sub(r"\d*\.\d+$", "", quantiles[0])
-        if several:
-            start = "{target}" + re.search(r"_q(?:uantile)?_?$", start, re.IGNORECASE)[0]  # type: ignore
+        start = re.sub(r"\d*\.\d+$", "", quantiles[0].string)
+        if any(match["target"] for match in quantiles):
+            start = re.sub(r"^.*(?=_q(?:uantile)?_?$)", "{target}", start, flags=re.IGNORECASE)
         found.append((f"--quantile {start + '*'!r}", {"quantile": start + "*"}))
     lower, upper = free.pattern("lower", "target"), free.pattern("upper", "target")
     if lower and upper:

@@ -37,7 +37,6 @@ class Batches:
         self, lengths: np.ndarray, keys: Tensor, batch_size: int, steps: int, full: bool = False
     ) -> None:
         self.size = batch_size if full else int(min(batch_size, lengths.max()))
-        self.per_epoch = -(-lengths // self.size)
         places = np.argsort(lengths, kind="stable")
         cuts = np.flatnonzero(np.diff(lengths[places])) + 1
         self._groups = [

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from ..._arrays import to_numpy
 from ...exceptions import InvalidValueError, OptionError, ShapeError
+from ._settings import Training
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,6 +111,14 @@ class Problem:
 
     def __len__(self) -> int:
         return len(self.copies)
+
+    def steps(self, training: Training) -> np.ndarray:
+        """Return how many steps each copy takes, unless it stops before."""
+        found = training.batches(self.lengths)
+        for i, copy in enumerate(self.copies):
+            found[i] *= training.epochs if copy.epochs is None else copy.epochs
+            found[i] = found[i] if copy.steps is None else copy.steps
+        return found
 
 
 def as_input(X: Any) -> Tensor:

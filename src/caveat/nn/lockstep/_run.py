@@ -23,7 +23,7 @@ _RECORDS = 200
 
 
 class Run:
-    """Some copies in lock-step. All that a checkpoint needs is in `tensors` and `numbers`.
+    """Some copies in lock-step; `_checkpoint.py` says which of its attributes go to disk.
 
     Copies have a place in the chunk (0, 1, ...); `active` holds the places of those in the stack.
     """
@@ -47,11 +47,8 @@ class Run:
         self.noisy = draws(module, loss)
         self.data = _Data(problem, device)
         self.lengths = problem.lengths[places]
-        sizes = np.minimum(training.batch_size, self.lengths)
-        if self.normed:
-            sizes = np.full(len(places), training.batch_size)
-        self.per_epoch = -(-self.lengths // sizes)
-        self.steps = self._steps()
+        self.per_epoch = training.batches(self.lengths)
+        self.steps = problem.steps(training)[places]
         self.interval = max(1, int(self.steps.max()) // _RECORDS)
         count = len(places)
         self.step = 0
@@ -67,14 +64,6 @@ class Run:
         self.keys = make_keys([problem.seeds[i] for i in places]).to(device)
         self.anchors = anchors
         self.enter(np.arange(count), state)
-
-    def _steps(self) -> np.ndarray:
-        found = []
-        for place, per_epoch in zip(self.places, self.per_epoch, strict=True):
-            copy = self.problem.copies[place]
-            epochs = self.training.epochs if copy.epochs is None else copy.epochs
-            found.append(per_epoch * epochs if copy.steps is None else copy.steps)
-        return np.array(found, dtype=np.int64)
 
     def enter(self, active: np.ndarray, state: State, optimiser: State | None = None) -> None:
         """Make the stack of the copies that train from here on."""

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, Literal
 
+import numpy as np
 import torch
 
 from ...exceptions import OptionError
@@ -92,6 +93,10 @@ class Training:
     device: str = "auto"
     engine: str = "auto"
     memory: int | None = None
+
+    def batches(self, lengths: np.ndarray) -> np.ndarray:
+        """Return how many batches some numbers of samples make."""
+        return -(-lengths // self.batch_size)
 
     def check(self) -> None:
         """Refuse settings that make no sense."""

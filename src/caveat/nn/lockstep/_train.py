@@ -108,8 +108,7 @@ def train(
     saved = Checkpoint(checkpoint, problem, training, state) if checkpoint is not None else None
     work = _Work(problem, prepared(original), state, anchors, loss, training, device, saved)
     begun = time.perf_counter()
-    total = work.total_steps()
-    with Progress(progress, total, len(problem)) as bar:
+    with Progress(progress, int(work.steps.sum()), len(problem)) as bar:
         work.do(bar)
     return work.result(make, original, time.perf_counter() - begun)
 
@@ -131,18 +130,11 @@ class _Work:
         self.problem, self.module, self.state, self.anchors = problem, module, state, anchors
         self.loss, self.training, self.device, self.saved = loss, training, device, saved
         self.notes: list[str] = []
+        self.steps = problem.steps(training)
         self.engine, self.why = _engine(training, module, device, len(problem))
         self.runs: list[Run] = []
         self.stepper = "eager"
         self.interrupted = False
-
-    def total_steps(self) -> int:
-        steps = [
-            _steps(c, n, self.training)
-            for c, n in zip(self.problem.copies, self.problem.lengths, strict=True)
-        ]
-        self.order = np.argsort(-np.array(steps), kind="stable")
-        return int(sum(steps))
 
     def do(self, bar: Progress) -> None:
         """Train everything that is not done yet, chunk by chunk."""
@@ -178,7 +170,9 @@ class _Work:
             places = np.array(stored[0]["places"], dtype=np.int64)
             known.update(places.tolist())
             yield places, stored
-        left = np.array([i for i in self.order if i not in known], dtype=np.int64)
+        left = np.array(
+            [i for i in np.argsort(-self.steps, kind="stable") if i not in known], dtype=np.int64
+        )
         if not len(left):
             return
         size = self._size(left)
@@ -334,13 +328,6 @@ def _anchors(make: Factory, training: Training, state: State, seeds: list[int]) 
     if training.anchor == "drawn":
         return initial_states(make, [seed + _OTHER_DRAW for seed in seeds])[1]
     return None
-
-
-def _steps(copy: Copy, length: int, training: Training) -> int:
-    if copy.steps is not None:
-        return copy.steps
-    epochs = training.epochs if copy.epochs is None else copy.epochs
-    return epochs * -(-int(length) // training.batch_size)
 
 
 def _check_lengths(copies: Sequence[Copy]) -> None:
