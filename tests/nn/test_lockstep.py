@@ -12,14 +12,16 @@ from torch import nn
 from caveat.nn import losses
 from caveat.nn.layers import (
     Dropout,
+    FlipoutLinear,
     GaussianLogitsHead,
     MeanVarianceHead,
+    QuantileHead,
     Standardise,
     Stochastic,
 )
 from caveat.nn.lockstep import Copy, Plateau, Training, _stack, train
 from caveat.nn.lockstep._batches import Batches
-from caveat.nn.lockstep._direct import direct
+from caveat.nn.lockstep._by_hand import by_hand
 from caveat.nn.noise import make_keys
 
 RNG = np.random.default_rng(0)
@@ -348,6 +350,40 @@ def noisy_head():
     return nn.Sequential(nn.Linear(5, 8), nn.ReLU(), GaussianLogitsHead(8, 3))
 
 
+def one_rectifier_twice():
+    shared = nn.ReLU()
+    return nn.Sequential(nn.Linear(5, 8), shared, nn.Linear(8, 8), shared, nn.Linear(8, 3))
+
+
+def smooth():
+    return nn.Sequential(
+        nn.Linear(5, 8), nn.GELU(), nn.Linear(8, 8), nn.Identity(), nn.SiLU(), nn.Linear(8, 3)
+    )
+
+
+def quantiles():
+    return nn.Sequential(nn.Linear(5, 8), nn.ReLU(), QuantileHead(8, [0.1, 0.5, 0.9], 2))
+
+
+def frozen():
+    module = nn.Sequential(nn.Linear(5, 8), nn.Tanh(), nn.Linear(8, 8), nn.ReLU(), nn.Linear(8, 3))
+    module[0].requires_grad_(False)
+    module[2].weight.requires_grad_(False)
+    module[4].bias.requires_grad_(False)
+    return module
+
+
+def twice_standardised():
+    module = nn.Sequential(nn.Linear(5, 8), Standardise(8), nn.ReLU(), nn.Linear(8, 2))
+    module[1].mean += 0.3
+    module[1].scale *= 1.7
+    return module
+
+
+def without_weights_at_first():
+    return nn.Sequential(nn.Tanh(), Dropout(0.2), nn.Linear(5, 3))
+
+
 def wrapped(loss):
     """The same loss, which the engine does not know."""
     return lambda output, y: loss(output, y)
@@ -361,14 +397,22 @@ def wrapped(loss):
         (dropping, wrapped(losses.nll), CLASSES),
         (headed, losses.gaussian_nll, VALUES),
         (headed, partial(losses.beta_nll, beta=1.0), VALUES),
+        (headed, wrapped(losses.gaussian_nll), VALUES),
         (noisy_head, losses.sampled_softmax_nll, CLASSES),
+        (noisy_head, partial(losses.sampled_softmax_nll, draws=7, place=-2), CLASSES),
+        (one_rectifier_twice, losses.nll, CLASSES),
+        (smooth, losses.nll, CLASSES),
+        (quantiles, partial(losses.pinball, levels=[0.1, 0.5, 0.9]), VALUES),
+        (frozen, losses.nll, CLASSES),
+        (twice_standardised, losses.squared_error, VALUES),
+        (without_weights_at_first, losses.nll, CLASSES),
     ],
 )
-def test_known_layers_on_stacked_weights_are_what_vmap_makes_of_them(make, loss, y, monkeypatch):
+def test_passes_by_hand_are_what_torch_makes_of_them(make, loss, y, monkeypatch):
     copies = [dataclasses.replace(one, y=None, validation=np.arange(9)) for one in COPIES]
     quick = fit(make, copies, SHORT, y, loss)
     used = []
-    monkeypatch.setattr(_stack, "direct", lambda module, state: used.append(module))
+    monkeypatch.setattr(_stack, "by_hand", lambda *given: used.append(given))
     slow = fit(make, copies, SHORT, y, loss)
     assert used
     for name, value in quick.state.items():
@@ -377,11 +421,54 @@ def test_known_layers_on_stacked_weights_are_what_vmap_makes_of_them(make, loss,
 
 def test_other_layers_and_hooks_are_left_to_vmap():
     state = {"0.weight": torch.zeros(2, 3, 5), "0.bias": torch.zeros(2, 3)}
-    assert direct(nn.Sequential(nn.Linear(5, 3)), state) is not None
-    assert direct(nn.Sequential(nn.Linear(5, 3), nn.LayerNorm(3)), state) is None
+
+    def known(*parts):
+        return by_hand(nn.Sequential(*parts), losses.nll, state, {}) is not None
+
+    assert known(nn.Linear(5, 3))
+    assert not known(nn.Linear(5, 3), nn.LayerNorm(3))
+    assert not known(MeanVarianceHead(5, 3), nn.ReLU())
+    assert not known(MeanVarianceHead(5, 3, linear=FlipoutLinear))
+    twice = nn.Linear(5, 5)
+    assert not known(twice, nn.ReLU(), twice)
+    watched = nn.Linear(5, 3)
+    watched.register_forward_hook(lambda *given: None)
+    assert not known(watched)
     watched = nn.Sequential(nn.Linear(5, 3))
-    watched[0].register_forward_hook(lambda *given: None)
-    assert direct(watched, state) is None
+    watched.register_forward_hook(lambda *given: None)
+    assert not known(watched)
+
+
+def test_small_steps_run_on_one_thread_and_leave_torch_as_it_was():
+    before, seen = torch.get_num_threads(), []
+
+    def loss(output, y):
+        seen.append(torch.get_num_threads())
+        return cross_entropy(output, y)
+
+    try:
+        torch.set_num_threads(2)
+        fit(plain, COPIES, loss=loss)
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)
+    assert seen[-1] == 1
+
+
+def test_rows_of_more_than_one_axis_are_left_to_torch():
+    signals = X.reshape(60, 5, 1).repeat(3, 2)
+
+    def last_of(output, y):
+        return cross_entropy(output[:, -1], y)
+
+    def make():
+        return nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 3))
+
+    quick, slow = (
+        train(make, signals, CLASSES, loss=last_of, copies=copies, training=SHORT)
+        for copies in ([Copy(seed=1), Copy(seed=2)], [Copy(seed=1)])
+    )
+    torch.testing.assert_close(quick.state["0.weight"][0], slow.state["0.weight"][0])
 
 
 class TestBatches:

@@ -107,3 +107,17 @@ def test_keyed_is_in_force_inside_only():
             assert not noise.current().shared
         assert noise.current().shared
     assert noise.current() is None
+
+
+@pytest.mark.parametrize("p", [0.0, 1e-8, 0.3, 0.5, 1 - 2**-24])
+def test_bits_in_arrays_that_are_there(p):
+    keys, count = noise.make_keys([1, 2, 3]), 5000
+    bits, work = torch.empty(2, 3, count, dtype=torch.int32).unbind()
+    order = torch.randperm(count, generator=torch.Generator().manual_seed(0)).to(torch.int32)
+    noise.fill_bits(keys, 7, order, bits, work)
+    like = torch.empty(0, dtype=torch.float64)
+    drawn = noise.uniform(keys, 7, (count,), like)[:, order.long()]
+    assert torch.equal(noise.at_least(bits.clone(), p), drawn >= p)
+    expected = noise.normal(keys, 7, (count,), torch.empty(0))[:, order.long()]
+    found = noise.normal_from_bits(bits, torch.empty(3, count))
+    assert torch.equal(found, expected)

@@ -26,6 +26,9 @@ __all__ = [
     "squared_error",
 ]
 
+BETA, DRAWS = 0.5, 100
+"""Of `beta_nll` and `sampled_softmax_nll`, if not said."""
+
 LOSS_PLACE = -1
 """Where the losses draw their noise: layers have places from 0 on, so none draws the same."""
 
@@ -84,7 +87,7 @@ def gaussian_nll(output: Tensor, target: Tensor) -> Tensor:
     return _gaussian_terms(output, target).sum(-1)
 
 
-def beta_nll(output: Tensor, target: Tensor, *, beta: float = 0.5) -> Tensor:
+def beta_nll(output: Tensor, target: Tensor, *, beta: float = BETA) -> Tensor:
     r"""Return the Gaussian negative log likelihood, each target weighted by its variance.
 
     .. math:: \sum_t \lfloor \sigma_{nt}^{2 \beta} \rfloor \Big(\log \sigma_{nt}
@@ -127,7 +130,7 @@ def beta_nll(output: Tensor, target: Tensor, *, beta: float = 0.5) -> Tensor:
 
 
 def sampled_softmax_nll(
-    output: Tensor, target: Tensor, *, draws: int = 100, place: int = LOSS_PLACE
+    output: Tensor, target: Tensor, *, draws: int = DRAWS, place: int = LOSS_PLACE
 ) -> Tensor:
     r"""Return the negative log of the probability averaged over noisy logits.
 

@@ -12,7 +12,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from math import ceil
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -143,13 +145,52 @@ def permutations(keys: Tensor, length: int) -> Tensor:
     places = torch.arange(length, dtype=torch.int32, device=keys.device)
     hashed = _mix(_mix(places ^ keys[..., :1]) ^ keys[..., 1:])
     # The place in the low half decides between equal hashes, and is what is left after sorting.
-    ordered = ((hashed.to(torch.int64) << 32) | places.to(torch.int64)).sort(dim=-1).values
-    return ordered & 0xFFFFFFFF
+    joined = (hashed.to(torch.int64) << 32) | places.to(torch.int64)
+    if keys.device.type == "cpu":  # where numpy sorts several times faster
+        return torch.from_numpy(np.sort(joined.numpy(), axis=-1)) & 0xFFFFFFFF
+    return joined.sort(dim=-1).values & 0xFFFFFFFF  # pragma: no cover - needs a GPU
 
 
 def stream(place: int, draw: int) -> int:
     """Return the number of one draw of the layer at a place."""
     return place * _STREAMS + draw
+
+
+def fill_bits(keys: Tensor, place: int, index: Tensor, bits: Tensor, work: Tensor) -> None:
+    """Write 32 mixed bits for some elements, without making an array.
+
+    Parameters
+    ----------
+    keys : int32 Tensor of shape (copies, 2)
+    place : int
+        Of a draw, by `stream`.
+    index : int32 Tensor of shape (elements,)
+        The numbers of the elements.
+    bits, work : int32 Tensors of shape (copies, elements)
+        Where to write, and room to work.
+    """
+    key = derive_key(keys, place)
+    torch.bitwise_xor(index, key[:, :1], out=bits)
+    _mix_in_place(bits, work)
+    bits.bitwise_xor_(key[:, 1:])
+    _mix_in_place(bits, work)
+
+
+def at_least(bits: Tensor, p: float) -> Tensor:
+    """Return ``uniform >= p``, of the numbers that `uniform` makes of bits; overwrites them."""
+    # The uniform number is (high bits + 0.5) / 2**23; as a signed number the order is the same once
+    # the first bit is turned.
+    least = ceil(p * 2**_BITS - 0.5)
+    if least <= 0:
+        return torch.ones_like(bits, dtype=torch.bool)
+    return bits.bitwise_xor_(-(2**31)) >= (least << (32 - _BITS)) - 2**31
+
+
+def normal_from_bits(bits: Tensor, out: Tensor) -> Tensor:
+    """Write the numbers that `normal` makes of bits, which are overwritten."""
+    bits.bitwise_right_shift_(32 - _BITS).bitwise_and_(2**_BITS - 1)
+    out.copy_(bits).add_(0.5).mul_(2.0 ** (1 - _BITS)).sub_(1.0)
+    return torch.erfinv(out, out=out).mul_(2.0**0.5)
 
 
 def _bits(key: Tensor, place: int, shape: Sequence[int], like: Tensor) -> Tensor:
@@ -170,3 +211,12 @@ def _mix(bits: Tensor) -> Tensor:
     bits = bits ^ ((bits >> 15) & 0x1FFFF)
     bits = bits * 0x735A2D97
     return bits ^ ((bits >> 15) & 0x1FFFF)
+
+
+def _mix_in_place(bits: Tensor, work: Tensor) -> None:
+    """Mix the bits as `_mix` does, in arrays that are there."""
+    for shift, factor in ((16, 0x21F0AAAD), (15, 0x735A2D97), (15, 1)):
+        torch.bitwise_right_shift(bits, shift, out=work)
+        bits.bitwise_xor_(work.bitwise_and_(2 ** (32 - shift) - 1))
+        if factor > 1:
+            bits.mul_(factor)

@@ -114,6 +114,7 @@ def restore(run: Run, numbers: dict[str, Any], tensors: State) -> None:
     active = np.array(numbers["active"], dtype=np.int64)
     run.step = int(numbers["step"])
     run.rates = np.array(numbers["rates"])
+    run.status = list(numbers["status"])
     state, start = dict(groups.get("buffers", {})), 0
     for name, shape in run.stack.shapes.items():
         size = len(active) * shape.numel()
@@ -123,7 +124,6 @@ def restore(run: Run, numbers: dict[str, Any], tensors: State) -> None:
     run.sums.copy_(tensors["sums"])
     run.finished, run.best_state = groups.get("finished", {}), groups.get("best", {})
     run.best = np.array(numbers["best"])
-    run.status = list(numbers["status"])
     for name in ("since_best", "since_lowered", "trained_steps", "summed"):
         setattr(run, name, np.array(numbers[name], dtype=np.int64))
     run.history = [

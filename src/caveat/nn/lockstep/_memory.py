@@ -16,7 +16,7 @@ _VECTORS = 6
 
 
 def chunk_size(probe: Run, training: Training, device: torch.device, copies: int) -> int:
-    """Return how many copies train at a time, from what a small run keeps for its backward pass."""
+    """Return how many copies train at a time, from what a small run keeps for its way back."""
     weights = probe.stack.flat.numel() * probe.stack.flat.element_size()
     held = 0
 
@@ -26,9 +26,9 @@ def chunk_size(probe: Run, training: Training, device: torch.device, copies: int
         return tensor
 
     with torch.autograd.graph.saved_tensors_hooks(count, lambda tensor: tensor):
-        places, counts = probe.batches.at(0)
-        x, y, _ = probe.data.batch(probe.index, places)
-        probe.stack.losses(x, y, counts, probe.penalty, probe.active_keys)
+        probe.try_out()
+    if probe.stack.by_hand is not None:
+        held += probe.stack.by_hand.bytes
     each = (_VECTORS * weights + 2 * held) / len(probe.active)
     free = training.memory if training.memory is not None else _free(device)
     return max(1, min(copies, int(free // max(each, 1))))

@@ -21,12 +21,15 @@ class Adam:
     betas: tuple[float, float] = (0.9, 0.999)
     epsilon: float = 1e-8
 
+    def __post_init__(self) -> None:
+        self.room = torch.empty_like(self.first)
+
     @property
     def state(self) -> dict[str, Tensor]:
         """What one step leaves to the next, by name."""
         return {"first": self.first, "second": self.second}
 
-    def update(self, weights: Tensor, gradient: Tensor, rate: Rate, step: Tensor) -> None:
+    def update(self, weights: Tensor, gradient: Tensor, rate: Rate, step: float | Tensor) -> None:
         """Move the weights in place; `step` counts from 1."""
         if self.decay and self.decoupled:
             weights.sub_(weights * (rate * self.decay))
@@ -35,14 +38,15 @@ class Adam:
         one, two = self.betas
         self.first.lerp_(gradient, 1 - one)
         self.second.mul_(two).addcmul_(gradient, gradient, value=1 - two)
-        size = self.second.sqrt()
-        if isinstance(rate, float) and step.device.type == "cpu":
-            count = float(step)
-            size.div_((1 - two**count) ** 0.5).add_(self.epsilon)
-            weights.addcdiv_(self.first, size, value=-rate / (1 - one**count))
-            return
-        size.div_((1 - two**step).sqrt()).add_(self.epsilon)
-        weights.sub_(self.first.div(size).mul_(rate / (1 - one**step)))
+        size = torch.sqrt(self.second, out=self.room)
+        # Both sides of the fraction times this, which is one pass less than dividing by it.
+        scale = (1 - two**step) ** 0.5
+        size.add_(self.epsilon * scale)
+        rate = rate * scale / (1 - one**step)
+        if isinstance(rate, float):
+            weights.addcdiv_(self.first, size, value=-rate)
+        else:
+            weights.sub_(torch.div(self.first, size, out=size).mul_(rate))
 
 
 @dataclass
@@ -58,7 +62,7 @@ class GradientDescent:
         """What one step leaves to the next, by name."""
         return {"first": self.first}
 
-    def update(self, weights: Tensor, gradient: Tensor, rate: Rate, step: Tensor) -> None:
+    def update(self, weights: Tensor, gradient: Tensor, rate: Rate, step: float | Tensor) -> None:
         """Move the weights in place."""
         if self.decay:
             gradient = gradient.add(weights, alpha=self.decay)

@@ -1,6 +1,7 @@
 """The training of one chunk of copies, step by step."""
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ from torch import Tensor, nn
 
 from ..noise import derive_key, make_keys
 from ._batches import Batches
-from ._direct import draws
+from ._by_hand import draws
 from ._optimisers import make_optimiser
 from ._problem import Problem
 from ._settings import Training
@@ -18,7 +19,9 @@ from ._stack import Stack, State
 LEAVE = 0.75
 """Copies that are done leave when no more than this share is still training."""
 
-_RECORDS = 200
+_NONE = np.empty(0, dtype=np.int64)
+
+_RECORDS = 100
 """Losses that are kept of a training without validation."""
 
 
@@ -40,9 +43,11 @@ class Run:
         device: torch.device,
         *,
         stacked: bool,
+        alone: bool = False,
     ) -> None:
         self.problem, self.places, self.training, self.device = problem, places, training, device
-        self.module, self.loss, self.stacked = module, loss, stacked
+        self.module, self.loss = module, loss
+        self.stacked, self.alone = stacked, alone
         self.normed = any(isinstance(m, nn.modules.batchnorm._BatchNorm) for m in module.modules())
         self.noisy = draws(module, loss)
         self.data = _Data(problem, device)
@@ -68,10 +73,14 @@ class Run:
     def enter(self, active: np.ndarray, state: State, optimiser: State | None = None) -> None:
         """Make the stack of the copies that train from here on."""
         self.active = active
+        self.running = np.array([self.status[i] == "training" for i in active])
+        """Which copies of the stack still train."""
+        self.left = int(self.running.sum())
+        self._next_due = 0
         training = self.training
         self.stack = Stack(
             self.module, state, self.loss, self.device,
-            stacked=self.stacked, compiled=training.compile,
+            stacked=self.stacked, alone=self.alone, compiled=training.compile,
         )  # fmt: skip
         self.optimiser = make_optimiser(
             training.optimiser, self.stack.flat, training.weight_decay, training.momentum
@@ -109,16 +118,14 @@ class Run:
             dtype = self.stack.flat.dtype
             self.rate = self.stack.spread(torch.from_numpy(rates).to(self.device, dtype))
 
-    def advance(self, places: Tensor, counts: Tensor, step: Tensor) -> None:
+    def advance(self, places: Tensor, counts: Tensor, keys: Tensor, step: float | Tensor) -> None:
         """Take a step with every copy; it works on tensors alone, so that it can be recorded."""
         x, y, weight = self.data.batch(self.index, places)
         counts = counts if weight is None else counts * weight
-        keys = self.active_keys
-        if self.noisy:
-            keys = derive_key(keys, step.to(torch.int32))
+        if self.training.likelihood_weight != 1:
+            counts = counts * self.training.likelihood_weight
         with self.autocast():
-            weighted = counts * self.training.likelihood_weight
-            each, gradient = self.stack.step(x, y, weighted, self.penalty, keys)
+            each, gradient = self.stack.step(x, y, counts, self.penalty, keys)
         if self.pull is not None:
             strength, goal = self.pull
             gradient.add_(strength * (self.stack.flat - goal), alpha=2.0)
@@ -126,23 +133,37 @@ class Run:
             self.sums.add_(each)
             self.optimiser.update(self.stack.flat, gradient, self.rate, step + 1)
 
+    def try_out(self) -> None:
+        """Pass the first batch once, without moving any weight."""
+        places, counts = self.batches.at(0)
+        x, y, _ = self.data.batch(self.index, places)
+        with self.autocast():
+            if self.stack.is_plain(x):
+                self.stack.step(x, y, counts, self.penalty, self.active_keys)
+            else:
+                self.stack.losses(x, y, counts, self.penalty, self.active_keys)
+
+    def keys_at(self, step: Tensor) -> Tensor:
+        """Return the keys of a step, or of several, (copies, steps, 2)."""
+        keys = self.active_keys[:, None] if step.ndim else self.active_keys
+        return derive_key(keys, step.to(torch.int32)) if self.noisy else keys
+
     def autocast(self) -> Any:
         """The precision of passes."""
-        wanted = self.training.precision == "bfloat16"
-        return torch.autocast(
-            self.device.type, dtype=torch.bfloat16, enabled=wanted, cache_enabled=False
-        )
+        if self.training.precision != "bfloat16":
+            return nullcontext()
+        return torch.autocast(self.device.type, dtype=torch.bfloat16, cache_enabled=False)
 
     def due(self) -> np.ndarray:
         """Return which copies of the stack are looked at after this step, by their index in it."""
-        steps, done = self.steps[self.active], self.step
+        done = self.step
+        if done < self._next_due:
+            return _NONE
+        steps = self.steps[self.active]
         every = self.per_epoch[self.active] if self.problem.validation else self.interval
+        later = np.minimum(done + every - done % every, np.where(steps > done, steps, np.inf))
+        self._next_due = int(later.min())
         return np.flatnonzero((done % every == 0) | (done == steps))
-
-    @property
-    def running(self) -> np.ndarray:
-        """Which copies of the stack still train."""
-        return np.array([self.status[i] == "training" for i in self.active])
 
     def finish(self, indices: np.ndarray, status: str, *, keep: bool = True) -> None:
         """Take copies out: their weights are what they are now, or those of their best epoch."""
@@ -156,6 +177,8 @@ class Run:
                     len(self.places), *value.shape[1:], dtype=value.dtype
                 )
             self.finished[name][self.active[indices]] = value
+        self.running[indices] = False
+        self.left = int(self.running.sum())
         for i in self.active[indices]:
             self.status[i] = status
             self.trained_steps[i] = self.step
@@ -167,7 +190,7 @@ class Run:
     def shrink(self) -> None:
         """Leave copies behind that are done, if there are enough of them."""
         running = self.running
-        if running.sum() > LEAVE * len(running):
+        if self.left > LEAVE * len(running):
             return
         chosen = torch.from_numpy(np.flatnonzero(running)).to(self.device)
         state = {name: value[chosen].clone() for name, value in self.stack.state().items()}
@@ -212,15 +235,28 @@ class _Data:
         self, index: dict[str, Tensor], places: Tensor
     ) -> tuple[Tensor, Tensor, Tensor | None]:
         """Return samples, labels and weights at places in the rows of each copy."""
-        rows = places if self.rows is None else self.rows[index["rows"], places]
-        weight = None if self.weights is None else self.weights[index["weights"], rows]
-        return self.X[rows], self.label(index, rows), weight
+        rows = places if self.rows is None else _looked_up(self.rows, index["rows"], places)
+        weight = None
+        if self.weights is not None:
+            weight = _looked_up(self.weights, index["weights"], rows)
+        return _picked(self.X, rows), self.label(index, rows), weight
 
     def label(self, index: dict[str, Tensor], rows: Tensor) -> Tensor:
         """Return the labels of rows."""
-        if len(self.labels) == 1:
-            return self.labels[0][rows]
-        return self.labels[index["labels"], rows]
+        return _looked_up(self.labels, index["labels"], rows)
+
+
+def _looked_up(tables: Tensor, which: Tensor, places: Tensor) -> Tensor:
+    """Return what stands at places of one table for each copy."""
+    if len(tables) > 1:
+        places = places + which * tables.shape[1]
+    return _picked(tables.flatten(0, 1), places)
+
+
+def _picked(values: Tensor, places: Tensor) -> Tensor:
+    """Return ``values[places]``, which torch does faster along one axis."""
+    flat = places.reshape(-1)
+    return torch.index_select(values, 0, flat).view(*places.shape, *values.shape[1:])
 
 
 def _penalty(weight: Any, lengths: Tensor) -> Tensor | None:

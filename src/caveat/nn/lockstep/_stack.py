@@ -12,7 +12,8 @@ from torch.func import functional_call
 from ...exceptions import OptionError
 from ..layers import Dropout, SpatialDropout, number_layers, total_penalty
 from ..noise import keyed
-from ._direct import direct, stacked_loss
+from ._by_hand import by_hand
+from ._ends import check_losses
 
 State = dict[str, Tensor]
 Factory = Callable[[], nn.Module]
@@ -101,15 +102,6 @@ class Objective(nn.Module):
         return total if added is None else total + added
 
 
-def check_losses(each: Tensor, counts: Tensor) -> None:
-    """Refuse a loss that is not one number for each sample."""
-    if each.shape != counts.shape:
-        raise OptionError(
-            f"loss must return one number for each sample, {tuple(counts.shape)}; got "
-            f"{tuple(each.shape)}"
-        )
-
-
 class Stack:
     """Stacked weights in one long vector, with a view for each parameter.
 
@@ -125,6 +117,11 @@ class Stack:
         Not needed for outputs.
     stacked : bool
         Whether copies run as one under ``torch.vmap``; otherwise one after another in each step.
+        Networks of known layers have passes of their own, quicker than either.
+    alone : bool, default=False
+        Whether there is one copy, to be trained in the quickest way.
+    compiled : bool, default=False
+        Whether copies that run one after another on a GPU are compiled.
     """
 
     def __init__(
@@ -135,6 +132,7 @@ class Stack:
         device: torch.device,
         *,
         stacked: bool,
+        alone: bool = False,
         compiled: bool = False,
     ) -> None:
         self.stacked, self.device = stacked, device
@@ -151,12 +149,10 @@ class Stack:
         self.parameters = self._views(self.flat)
         self.buffers = {k: v.to(device) for k, v in state.items() if k not in self.shapes}
         self.gradient = torch.empty_like(self.flat)
-        # Views of weights that are always the same: a network of known layers runs on them as is.
-        # On a GPU launches cost nothing in a recorded graph, so there is little to gain.
-        self.network = None
-        if stacked and device.type == "cpu":
-            self.network = direct(module, self.parameters | self.buffers)
-        self.loss = None if loss is None else stacked_loss(loss)
+        self.by_hand = None
+        if loss is not None and (stacked or alone):
+            gradients = {name: view.detach() for name, view in self._views(self.gradient).items()}
+            self.by_hand = by_hand(module, loss, self.parameters | self.buffers, gradients)
 
     def _views(self, flat: Tensor) -> State:
         views, start = {}, 0
@@ -185,6 +181,9 @@ class Stack:
         self, x: Tensor, y: Tensor, counts: Tensor, penalty: Tensor | None, keys: Tensor
     ) -> tuple[Tensor, Tensor]:
         """Return the objective of each copy, with noise, and all gradients as one vector."""
+        if self.is_plain(x):
+            assert self.by_hand is not None
+            return self.by_hand.step(x, y, counts, keys), self.gradient
         if not self.stacked:
             return self._one_by_one(x, y, counts, penalty, keys)
         each = self.losses(x, y, counts, penalty, keys)
@@ -229,20 +228,19 @@ class Stack:
         noise: bool = True,
     ) -> Tensor:
         """Return the objective of each copy; without noise the layers are in evaluation mode."""
-        if self.network is not None:
-            return self._direct(x, y, counts, keys, noise)
+        if not noise and self.is_plain(x):
+            assert self.by_hand is not None
+            return self.by_hand.losses(x, y, counts, keys)
         self.objective.train(noise)
         return self._over_copies(self._objective, x, y, counts, penalty, keys)
 
-    def _direct(self, x: Tensor, y: Tensor, counts: Tensor, keys: Tensor, noise: bool) -> Tensor:
-        """The same without `torch.vmap`, for networks of layers that add no penalty."""
-        assert self.network is not None
-        assert self.loss is not None
-        with noise_of(keys if noise else None):
-            output = self.network(x)
-        each = self.loss(output, y, keys)
-        check_losses(each, counts)
-        return (each * counts).sum(dim=1)
+    def is_plain(self, x: Tensor) -> bool:
+        """Whether the passes by hand are for this: rows of numbers, in one precision."""
+        return (
+            self.by_hand is not None
+            and x.ndim == 3
+            and not torch.is_autocast_enabled(x.device.type)
+        )
 
     def _objective(
         self, weights: State, buffers: State, x: Tensor, y: Tensor, c: Tensor, p: Any, key: Tensor

@@ -1,10 +1,13 @@
 """How one step is run: launched operation by operation, or replayed as one recorded graph."""
 
 import torch
+from torch import Tensor
 
 from ._run import Run
 
 _WARM_UP = 3
+_AHEAD = 256
+"""Steps whose keys are made at a time."""
 
 
 class Eager:
@@ -12,10 +15,23 @@ class Eager:
 
     name = "eager"
 
+    def __init__(self) -> None:
+        self._start, self._keys = -_AHEAD, torch.empty(0)
+
     def __call__(self, run: Run) -> None:
         """Take the next step."""
         places, counts = run.batches.at(run.step)
-        run.advance(places, counts, torch.tensor(float(run.step), device=run.device))
+        run.advance(places, counts, self._keys_at(run), float(run.step))
+
+    def _keys_at(self, run: Run) -> Tensor:
+        """Return the keys of the step, which are made for many steps at a time."""
+        if not run.noisy:
+            return run.active_keys
+        if not 0 <= run.step - self._start < _AHEAD:
+            self._start = run.step
+            numbers = torch.arange(run.step, run.step + _AHEAD, device=run.device)
+            self._keys = run.keys_at(numbers).transpose(0, 1).contiguous()
+        return self._keys[run.step - self._start]
 
 
 class Graph:  # pragma: no cover - needs a GPU
@@ -32,13 +48,16 @@ class Graph:  # pragma: no cover - needs a GPU
         stream.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(stream):
             for _ in range(_WARM_UP):
-                run.advance(self._places, self._counts, self._step)
+                self._advance(run)
         torch.cuda.current_stream().wait_stream(stream)
         self._graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(self._graph):
-            run.advance(self._places, self._counts, self._step)
+            self._advance(run)
         for tensor, value in zip(_changing(run), kept, strict=True):
             tensor.copy_(value)
+
+    def _advance(self, run: Run) -> None:
+        run.advance(self._places, self._counts, run.keys_at(self._step), self._step)
 
     def __call__(self, run: Run) -> None:
         """Take the next step."""
@@ -69,7 +88,7 @@ def _recorded(run: Run, notes: list[str]) -> Eager | Graph:  # pragma: no cover 
         return Eager()
 
 
-def _changing(run: Run) -> list[torch.Tensor]:  # pragma: no cover - needs a GPU
+def _changing(run: Run) -> list[Tensor]:  # pragma: no cover - needs a GPU
     """What a step changes in place."""
     return [
         run.stack.flat,

@@ -21,6 +21,7 @@ from ._run import Run
 from ._settings import Training, as_device
 from ._stack import Factory, State, as_factory, initial_states, prepared
 from ._steppers import make_stepper
+from ._threads import fitting_threads
 
 STACKED, SEQUENTIAL, SIDE_BY_SIDE = "in lock-step", "one after another", "side by side"
 _MOST_SIDE_BY_SIDE = 128
@@ -131,6 +132,7 @@ class _Work:
         self.loss, self.training, self.device, self.saved = loss, training, device, saved
         self.notes: list[str] = []
         self.steps = problem.steps(training)
+        self.alone = len(problem) == 1 and training.engine == "auto"
         self.engine, self.why = _engine(training, module, device, len(problem))
         self.runs: list[Run] = []
         self.stepper = "eager"
@@ -199,9 +201,7 @@ class _Work:
         """Choose another engine if two copies cannot be stacked, and say why."""
         run = self._run(places[:2])
         try:
-            at, counts = run.batches.at(0)
-            x, y, _ = run.data.batch(run.index, at)
-            run.stack.losses(x, y, counts, run.penalty, run.active_keys)
+            run.try_out()
         except (RuntimeError, NotImplementedError, TypeError) as error:
             if is_out_of_memory(error):
                 raise
@@ -216,24 +216,29 @@ class _Work:
         return Run(
             self.problem, places, self.module, state, anchors, self.loss, self.training,
             self.device, stacked=self.engine == STACKED and len(places) > 1,
+            alone=self.alone,
         )  # fmt: skip
 
     def _train(self, places: np.ndarray, stored: Any, bar: Progress) -> None:
         run = self._run(places)
+        with fitting_threads(run):
+            self._steps(run, stored, bar)
+
+    def _steps(self, run: Run, stored: Any, bar: Progress) -> None:
         if stored is not None:
             restore(run, *stored)
         self.runs.append(run)
-        bar.advance(int(run.trained_steps.sum() + run.step * run.running.sum()))
+        bar.advance(int(run.trained_steps.sum() + run.step * run.left))
         try:
-            while run.running.any():
+            while run.left:
                 if run.stepper is None:
                     run.stepper = make_stepper(run, self.notes)
                     self.stepper = run.stepper.name
                 run.stepper(run)
                 run.step += 1
-                bar.advance(int(run.running.sum()))
+                bar.advance(run.left)
                 look(run, run.due())
-                if run.running.any():
+                if run.left:
                     run.shrink()
                 if self.saved is not None and self.saved.due():
                     self.saved.save(run)

@@ -1,0 +1,244 @@
+"""From the outputs of stacked networks to losses, and the first gradient of the way back.
+
+Outputs are (copies, units, rows), labels (copies, rows) or (copies, rows, targets), and counts
+(copies, rows): how much each row counts.
+"""
+
+import copy
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from functools import partial
+from math import log, pi
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from ...exceptions import OptionError
+from .. import layers, losses, noise
+from .._loss_inputs import as_codes, as_targets
+from ._rooms import Rooms
+
+Loss = Callable[[Tensor, Tensor], Tensor]
+
+_BLOCK = 2**18
+"""Numbers that are worked on at a time, so that they stay in the cache."""
+
+BY_ROW = (losses.nll, losses.gaussian_nll, losses.beta_nll, losses.squared_error, losses.pinball)
+"""Losses that draw no noise."""
+
+
+class End(ABC):
+    """What makes losses of outputs."""
+
+    def __init__(self) -> None:
+        self.rooms = Rooms()
+
+    def losses(self, outputs: Tensor, y: Tensor, counts: Tensor, keys: Tensor) -> Tensor:
+        """Return the weighted sum of the losses of each copy."""
+        return self.with_gradient(outputs, y, counts, keys)[0]
+
+    @abstractmethod
+    def with_gradient(
+        self, outputs: Tensor, y: Tensor, counts: Tensor, keys: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """Return the same, and its gradient in the outputs."""
+
+
+class Foreign(End):
+    """Any loss after any head, with torch's own gradient.
+
+    Parameters
+    ----------
+    head : nn.Module or None
+        Its linear map belongs to the network before it.
+    loss : callable
+    """
+
+    def __init__(self, head: nn.Module | None, loss: Loss) -> None:
+        super().__init__()
+        self.head = None if head is None else copy.copy(head)
+        if self.head is not None:
+            self.head._modules = {"linear": nn.Identity()}
+        self.loss = loss
+        self.together = bare(loss) in BY_ROW
+
+    def with_gradient(
+        self, outputs: Tensor, y: Tensor, counts: Tensor, keys: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """Return losses and gradient by torch."""
+        with torch.enable_grad():
+            given = outputs.detach().requires_grad_()
+            total = self._losses(given, y, counts, keys)
+            return total.detach(), torch.autograd.grad(total.sum(), given)[0]
+
+    def losses(self, outputs: Tensor, y: Tensor, counts: Tensor, keys: Tensor) -> Tensor:
+        """Return losses alone."""
+        return self._losses(outputs, y, counts, keys)
+
+    def _losses(self, outputs: Tensor, y: Tensor, counts: Tensor, keys: Tensor) -> Tensor:
+        values = outputs.transpose(1, 2)
+        values = values if self.head is None else self.head(values)
+        if self.together:
+            each = self.loss(values.flatten(0, 1), y.flatten(0, 1)).view(y.shape[:2])
+        else:
+            each = torch.vmap(self._one, randomness="different")(values, y, keys)
+        check_losses(each, counts)
+        return (each * counts).sum(1)
+
+    def _one(self, values: Tensor, y: Tensor, key: Tensor) -> Tensor:
+        with noise.keyed(key):
+            return self.loss(values, y)
+
+
+class ClassLikelihood(End):
+    """`losses.nll` of logits."""
+
+    def with_gradient(
+        self, outputs: Tensor, y: Tensor, counts: Tensor, keys: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """Return losses, and probabilities less 1 at the true class."""
+        codes = as_codes(y, counts.shape)[:, None]
+        room = self.rooms("logarithms", outputs.shape, outputs)
+        logarithms = torch.log_softmax(outputs, 1, out=room)
+        total = (logarithms.gather(1, codes)[:, 0] * counts).sum(1).neg_()
+        ones = self.rooms.kept("ones", codes.shape, partial(torch.full_like, counts[:, None], -1.0))
+        gradient = logarithms.exp_().scatter_add_(1, codes, ones)
+        return total, gradient.mul_(counts[:, None])
+
+
+class GaussianLikelihood(End):
+    """`losses.gaussian_nll` or `losses.beta_nll` after a `MeanVarianceHead`."""
+
+    def __init__(self, head: layers.MeanVarianceHead, beta: float) -> None:
+        super().__init__()
+        self.floor, self.beta = head.floor, beta
+
+    def with_gradient(
+        self, outputs: Tensor, y: Tensor, counts: Tensor, keys: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """Return losses, and the gradient in means and raw deviations."""
+        targets = outputs.shape[1] // 2
+        mean, raw = outputs.split(targets, 1)
+        y = as_targets(y, mean.transpose(1, 2).shape).transpose(1, 2)
+        deviation = functional.softplus(raw).add_(self.floor)
+        score = torch.sub(y, mean).div_(deviation)
+        square = score.square()
+        terms = deviation.log().add_(square, alpha=0.5).add_(log(2 * pi) / 2)
+        share = counts[:, None]
+        if self.beta:
+            share = deviation.pow(2 * self.beta).mul_(share)
+        total = terms.mul_(share).sum((1, 2))
+        gradient = self.rooms("gradient", outputs.shape, outputs)
+        of_mean, of_raw = gradient.split(targets, 1)
+        share = torch.div(share, deviation)
+        torch.mul(score, share, out=of_mean).neg_()
+        torch.mul(torch.sigmoid(raw), share.mul_(1 - square), out=of_raw)
+        return total, gradient
+
+
+class SampledLikelihood(End):
+    """`losses.sampled_softmax_nll` after a `GaussianLogitsHead`; some copies at a time.
+
+    With logits z = mean + deviation * noise and p their softmax, the loss of a row is minus the
+    logarithm of the mean of p at its class over the draws; its slope in z is w (p - 1 at the
+    class), where the w of all draws are in proportion to p at the class and sum to 1.
+    """
+
+    def __init__(self, head: layers.GaussianLogitsHead, draws: int, place: int) -> None:
+        super().__init__()
+        self.floor, self.draws, self.stream = head.floor, draws, noise.stream(place, 0)
+
+    def with_gradient(
+        self, outputs: Tensor, y: Tensor, counts: Tensor, keys: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """Return losses, and the gradient in means and raw deviations."""
+        copies, units, rows = outputs.shape
+        codes = as_codes(y, counts.shape)
+        total = self.rooms("total", (copies,), outputs)
+        gradient = self.rooms("gradient", outputs.shape, outputs)
+        size = max(1, _BLOCK // (self.draws * rows * units // 2))
+        for start in range(0, copies, size):
+            part = slice(start, min(start + size, copies))
+            self._block(
+                outputs[part], codes[part], counts[part], keys[part], total[part], gradient[part]
+            )
+        return total, gradient
+
+    def _block(
+        self, outputs: Tensor, codes: Tensor, counts: Tensor, keys: Tensor, total: Tensor,
+        gradient: Tensor,
+    ) -> None:  # fmt: skip
+        copies, units, rows = outputs.shape
+        classes = units // 2
+        mean, raw = outputs.split(classes, 1)
+        deviation = functional.softplus(raw).add_(self.floor)
+        drawn = self._noise(keys, classes, rows, outputs)
+        logits = torch.mul(
+            drawn, deviation[:, None], out=self.rooms("logits", drawn.shape, outputs)
+        )
+        logits.add_(mean[:, None])
+        logarithms = torch.log_softmax(logits, 2, out=logits)
+        at = codes[:, None, None].expand(copies, self.draws, 1, rows)
+        likelihoods = logarithms.gather(2, at)
+        each = likelihoods.logsumexp(1, keepdim=True)
+        torch.sum((log(self.draws) - each[:, 0, 0]).mul_(counts), 1, out=total)
+        weights = likelihoods.sub_(each).exp_()
+        noise_at = drawn.gather(2, at).mul_(weights).sum(1)
+        slopes = logarithms.exp_().mul_(weights)
+        of_mean, of_raw = gradient.split(classes, 1)
+        torch.sum(slopes, 1, out=of_mean)
+        torch.sum(slopes.mul_(drawn), 1, out=of_raw)
+        of_mean.scatter_add_(1, at[:, 0], torch.full_like(noise_at, -1.0))
+        of_raw.scatter_add_(1, at[:, 0], noise_at.neg_())
+        gradient.mul_(counts[:, None])
+        of_raw.mul_(torch.sigmoid(raw))
+
+    def _noise(self, keys: Tensor, classes: int, rows: int, like: Tensor) -> Tensor:
+        """Return what the loss draws, as (copies, draws, classes, rows)."""
+        shape = len(keys), self.draws, classes, rows
+
+        def count() -> Tensor:
+            numbers = torch.arange(self.draws * rows * classes, dtype=torch.int32)
+            numbers = numbers.view(self.draws, rows, classes).transpose(1, 2).reshape(-1)
+            return numbers.to(like.device)
+
+        places = self.rooms.kept("places", shape[1:], count)
+        bits = self.rooms("bits", (len(keys), len(places)), like, torch.int32)
+        work = self.rooms("work", bits.shape, like, torch.int32)
+        noise.fill_bits(keys, self.stream, places, bits, work)
+        room = self.rooms("noise", bits.shape, like)
+        return noise.normal_from_bits(bits, room).view(shape)
+
+
+def check_losses(each: Tensor, counts: Tensor) -> None:
+    """Refuse a loss that is not one number for each sample."""
+    if each.shape != counts.shape:
+        raise OptionError(
+            f"loss must return one number for each sample, {tuple(counts.shape)}; got "
+            f"{tuple(each.shape)}"
+        )
+
+
+def bare(loss: Any) -> Any:
+    """Return the function of a loss whose options may be set."""
+    return loss.func if isinstance(loss, partial) else loss
+
+
+def make_end(head: nn.Module | None, loss: Loss) -> End:
+    """Return what makes losses after a head, or of the outputs of the last layer."""
+    function = bare(loss)
+    given: dict[str, Any] = dict(loss.keywords) if isinstance(loss, partial) else {}
+    if head is None and function is losses.nll:
+        return ClassLikelihood()
+    if isinstance(head, layers.MeanVarianceHead):
+        if function is losses.gaussian_nll:
+            return GaussianLikelihood(head, 0.0)
+        if function is losses.beta_nll:
+            return GaussianLikelihood(head, given.get("beta", losses.BETA))
+    if isinstance(head, layers.GaussianLogitsHead) and function is losses.sampled_softmax_nll:
+        return SampledLikelihood(
+            head, given.get("draws", losses.DRAWS), given.get("place", losses.LOSS_PLACE)
+        )
+    return Foreign(head, loss)
