@@ -11,6 +11,9 @@ from torch import nn
 
 from caveat.nn import losses
 from caveat.nn.layers import (
+    BayesLinear,
+    ConcreteDropoutLinear,
+    DropConnectLinear,
     Dropout,
     FlipoutLinear,
     GaussianLogitsHead,
@@ -384,6 +387,13 @@ def without_weights_at_first():
     return nn.Sequential(nn.Tanh(), Dropout(0.2), nn.Linear(5, 3))
 
 
+def random_layers():
+    return nn.Sequential(
+        ConcreteDropoutLinear(5, 8), nn.ReLU(), DropConnectLinear(8, 8), nn.ReLU(),
+        BayesLinear(8, 8), nn.ReLU(), GaussianLogitsHead(8, 3, linear=FlipoutLinear),
+    )  # fmt: skip
+
+
 def wrapped(loss):
     """The same loss, which the engine does not know."""
     return lambda output, y: loss(output, y)
@@ -406,15 +416,20 @@ def wrapped(loss):
         (frozen, losses.nll, CLASSES),
         (twice_standardised, losses.squared_error, VALUES),
         (without_weights_at_first, losses.nll, CLASSES),
+        (random_layers, losses.sampled_softmax_nll, CLASSES),
     ],
 )
 def test_passes_by_hand_are_what_torch_makes_of_them(make, loss, y, monkeypatch):
     copies = [dataclasses.replace(one, y=None, validation=np.arange(9)) for one in COPIES]
-    quick = fit(make, copies, SHORT, y, loss)
+    training = dataclasses.replace(SHORT, penalty_weight=0.01)
+    quick = fit(make, copies, training, y, loss)
     used = []
     monkeypatch.setattr(_stack, "by_hand", lambda *given: used.append(given))
-    slow = fit(make, copies, SHORT, y, loss)
+    slow = fit(make, copies, training, y, loss)
     assert used
+    for one, other in zip(quick.history, slow.history, strict=True):
+        np.testing.assert_allclose(one["loss"], other["loss"], rtol=1e-4, atol=1e-6)
+        np.testing.assert_allclose(one["validation"], other["validation"], rtol=1e-4, atol=1e-6)
     for name, value in quick.state.items():
         torch.testing.assert_close(value, slow.state[name], rtol=1e-4, atol=1e-5)
 
@@ -428,7 +443,6 @@ def test_other_layers_and_hooks_are_left_to_vmap():
     assert known(nn.Linear(5, 3))
     assert not known(nn.Linear(5, 3), nn.LayerNorm(3))
     assert not known(MeanVarianceHead(5, 3), nn.ReLU())
-    assert not known(MeanVarianceHead(5, 3, linear=FlipoutLinear))
     twice = nn.Linear(5, 5)
     assert not known(twice, nn.ReLU(), twice)
     watched = nn.Linear(5, 3)

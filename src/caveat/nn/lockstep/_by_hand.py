@@ -7,10 +7,12 @@ and what runs over the units, such as a softmax over three classes, runs along t
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.func import functional_call
 
 from .. import layers, noise
 from ..networks import CNN, MLP
@@ -21,6 +23,14 @@ State = dict[str, Tensor]
 
 _SAME = (nn.ELU, nn.GELU, nn.Identity, nn.SELU, nn.SiLU, nn.Tanh)
 """What works on each number by itself, and keeps no state; their gradients are left to torch."""
+
+_RANDOM = (
+    layers.BayesLinear,
+    layers.ConcreteDropoutLinear,
+    layers.DropConnectLinear,
+    layers.FlipoutLinear,
+)
+"""What is left to torch layer by layer, with what it adds to the objective."""
 
 _CONTAINERS = (nn.Sequential, MLP, CNN)
 _HEADS = (layers.GaussianLogitsHead, layers.MeanVarianceHead, layers.QuantileHead)
@@ -39,18 +49,22 @@ class ByHand:
     def __init__(self, parts: list["Part"], end: End) -> None:
         self._parts, self._end = parts, end
         # Nothing before the first weights needs a gradient.
-        learns = [isinstance(part, Linear) and part.learns for part in parts]
+        learns = [part.learns for part in parts]
         self._first = learns.index(True) if True in learns else len(parts)
         for part in parts[: self._first + 1]:
             part.passes_on = False
 
-    def step(self, x: Tensor, y: Tensor, counts: Tensor, keys: Tensor) -> Tensor:
-        """Return the weighted loss of each copy; the gradients are written where weights say."""
+    def step(
+        self, x: Tensor, y: Tensor, counts: Tensor, penalty: Tensor | None, keys: Tensor
+    ) -> Tensor:
+        """Return the objective of each copy; the gradients are written where weights say."""
         with torch.no_grad():
             outputs = self._forward(x, keys)
             each, gradient = self._end.with_gradient(outputs, y, counts, keys)
             for part in reversed(self._parts[self._first :]):
-                gradient = part.backward(gradient)
+                gradient = part.backward(gradient, penalty)
+                if penalty is not None and part.penalty is not None:
+                    each = each + penalty * part.penalty.detach()
         return each
 
     def losses(self, x: Tensor, y: Tensor, counts: Tensor, keys: Tensor) -> Tensor:
@@ -76,6 +90,12 @@ class Part(ABC):
     passes_on = True
     """Whether anything before this part needs a gradient."""
 
+    learns = False
+    """Whether any of its weights is trained."""
+
+    penalty: Tensor | None = None
+    """What it adds to the objective of each copy, after a pass."""
+
     def __init__(self) -> None:
         self.rooms = Rooms()
 
@@ -84,8 +104,11 @@ class Part(ABC):
         """Return outputs; without keys there is no noise."""
 
     @abstractmethod
-    def backward(self, gradient: Tensor) -> Tensor:
-        """Return the gradient of the inputs of the last pass; it may overwrite what it is given."""
+    def backward(self, gradient: Tensor, strength: Tensor | None) -> Tensor:
+        """Return the gradient of the inputs of the last pass; it may overwrite what it is given.
+
+        `strength` is how much the penalty of each copy counts.
+        """
 
 
 class Linear(Part):
@@ -97,11 +120,7 @@ class Linear(Part):
         super().__init__()
         self.weight, self.bias = weight.detach(), None if bias is None else bias.detach()[..., None]
         self.gradients = gradients
-
-    @property
-    def learns(self) -> bool:
-        """Whether any of its weights is trained."""
-        return any(gradient is not None for gradient in self.gradients)
+        self.learns = any(gradient is not None for gradient in gradients)
 
     def forward(self, x: Tensor, keys: Tensor | None) -> Tensor:
         """Return W x + b."""
@@ -111,7 +130,7 @@ class Linear(Part):
             return torch.bmm(self.weight, x, out=room)
         return torch.baddbmm(self.bias, self.weight, x, out=room)
 
-    def backward(self, gradient: Tensor) -> Tensor:
+    def backward(self, gradient: Tensor, strength: Tensor | None) -> Tensor:
         """Write the gradients of the weights, pass on W' g."""
         weight, bias = self.gradients
         if weight is not None:
@@ -133,7 +152,7 @@ class Rectifier(Part):
         self.out = torch.clamp_min(x, 0.0, out=self.rooms("out", x.shape, x))
         return self.out
 
-    def backward(self, gradient: Tensor) -> Tensor:
+    def backward(self, gradient: Tensor, strength: Tensor | None) -> Tensor:
         """Pass on where the outputs are above 0."""
         return torch.ops.aten.threshold_backward.grad_input(
             gradient, self.out, 0.0, grad_input=gradient
@@ -152,7 +171,7 @@ class Standardise(Part):
         room = self.rooms("out", x.shape, x, layout=x)
         return torch.sub(x, self.mean, out=room).div_(self.scale)
 
-    def backward(self, gradient: Tensor) -> Tensor:
+    def backward(self, gradient: Tensor, strength: Tensor | None) -> Tensor:
         """Pass on g / scale."""
         return gradient.div_(self.scale)
 
@@ -178,7 +197,7 @@ class Dropout(Part):
         self.mask = self.rooms("mask", x.shape, x).copy_(kept).div_(1 - self.p)
         return torch.mul(x, self.mask, out=self.rooms("out", x.shape, x))
 
-    def backward(self, gradient: Tensor) -> Tensor:
+    def backward(self, gradient: Tensor, strength: Tensor | None) -> Tensor:
         """Pass on through what was kept."""
         return gradient.mul_(self.mask)
 
@@ -206,9 +225,69 @@ class Elementwise(Part):
             self.out = self.module(self.x)
         return self.out.detach()
 
-    def backward(self, gradient: Tensor) -> Tensor:
+    def backward(self, gradient: Tensor, strength: Tensor | None) -> Tensor:
         """Pass on by torch."""
         return torch.autograd.grad(self.out, self.x, gradient)[0]
+
+
+class Random(Part):
+    """A stochastic layer with weights: torch's own gradient, and a penalty.
+
+    Parameters
+    ----------
+    module : Stochastic
+    state : dict of str to Tensor
+        Its stacked weights and buffers.
+    gradients : dict of str to Tensor
+        Where to write, for what is trained.
+    """
+
+    def __init__(self, module: layers.Stochastic, state: State, gradients: State) -> None:
+        super().__init__()
+        self.module, self.state, self.gradients = _WithPenalty(module), state, gradients
+        self.learns = bool(gradients)
+
+    def forward(self, x: Tensor, keys: Tensor | None) -> Tensor:
+        """Return outputs with noise, or those of the mean weights."""
+        self.module.train(keys is not None)
+        with torch.set_grad_enabled(keys is not None):
+            self.x = x.transpose(1, 2).detach().requires_grad_(self.passes_on)
+            places = 0, 0, None if keys is None else 0
+            mapped = torch.vmap(self._one, in_dims=places, randomness="different")
+            self.out, self.penalty = mapped(self.state, self.x, keys)
+        return self.out.detach().transpose(1, 2)
+
+    def _one(self, state: State, x: Tensor, key: Tensor | None) -> tuple[Tensor, Tensor]:
+        named = {f"module.{name}": value for name, value in state.items()}
+        with nullcontext() if key is None else noise.keyed(key):
+            out, penalty = functional_call(self.module, named, (x,))
+        return out, penalty
+
+    def backward(self, gradient: Tensor, strength: Tensor | None) -> Tensor:
+        """Write the gradients of the weights, pass on that of the inputs."""
+        assert self.penalty is not None
+        ends, given = [self.out], [gradient.transpose(1, 2)]
+        if strength is not None and self.penalty.requires_grad:
+            ends, given = [*ends, self.penalty], [*given, strength]
+        weights = [self.state[name] for name in self.gradients]
+        inputs = [self.x] if self.passes_on else []
+        found = torch.autograd.grad(ends, [*weights, *inputs], given)
+        for room, value in zip(self.gradients.values(), found, strict=False):
+            room.copy_(value)
+        return found[-1].transpose(1, 2) if self.passes_on else gradient
+
+
+class _WithPenalty(nn.Module):
+    """A layer that also returns its penalty, so that both see the same weights."""
+
+    def __init__(self, module: layers.Stochastic) -> None:
+        super().__init__()
+        self.module = module
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        out = self.module(x)
+        penalty = self.module.penalty()
+        return out, torch.zeros(()) if penalty is None else penalty
 
 
 def draws(module: nn.Module, loss: Any) -> bool:
@@ -268,13 +347,11 @@ def _has_hooks(module: nn.Module) -> bool:
 
 
 def _is_foreign(module: nn.Module) -> bool:
-    kind: Any = type(module)
-    if _has_hooks(module):
-        return True
-    if kind in _HEADS:
-        return type(module.linear) is not nn.Linear or _has_hooks(module.linear)
-    known = (*_SAME, nn.Linear, nn.ReLU, layers.Dropout, layers.Standardise)
-    return kind not in known
+    if type(module) in _HEADS:
+        linear: Any = module.linear
+        return _has_hooks(module) or _has_hooks(linear) or type(linear) not in (nn.Linear, *_RANDOM)
+    known = (*_SAME, *_RANDOM, nn.Linear, nn.ReLU, layers.Dropout, layers.Standardise)
+    return _has_hooks(module) or type(module) not in known
 
 
 def _part(module: Any, name: str, state: State, gradients: State) -> Part:
@@ -283,6 +360,10 @@ def _part(module: Any, name: str, state: State, gradients: State) -> Part:
     if isinstance(module, nn.Linear):
         weight, bias = f"{name}weight", f"{name}bias"
         return Linear(state[weight], state.get(bias), (gradients.get(weight), gradients.get(bias)))
+    if isinstance(module, _RANDOM):
+        mine = {key.removeprefix(name): key for key in state if key.startswith(name)}
+        trained = {key: gradients[full] for key, full in mine.items() if full in gradients}
+        return Random(module, {key: state[full] for key, full in mine.items()}, trained)
     if isinstance(module, layers.Standardise):
         return Standardise(state[f"{name}mean"], state[f"{name}scale"])
     if isinstance(module, layers.Dropout):

@@ -183,7 +183,7 @@ class Stack:
         """Return the objective of each copy, with noise, and all gradients as one vector."""
         if self.is_plain(x):
             assert self.by_hand is not None
-            return self.by_hand.step(x, y, counts, keys), self.gradient
+            return self.by_hand.step(x, y, counts, penalty, keys), self.gradient
         if not self.stacked:
             return self._one_by_one(x, y, counts, penalty, keys)
         each = self.losses(x, y, counts, penalty, keys)
