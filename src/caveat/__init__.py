@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from . import estimators as estimators
     from . import evaluation as evaluation
     from . import exceptions as exceptions
+    from . import experiments as experiments
     from . import fairness as fairness
     from . import figures as figures
     from . import files as files
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from . import recalibration as recalibration
     from . import report as report
     from . import resampling as resampling
+    from . import studies as studies
     from . import uncertainty as uncertainty
     from .estimators import AnchoredEnsembleClassifier as AnchoredEnsembleClassifier
     from .estimators import AnchoredEnsembleRegressor as AnchoredEnsembleRegressor
@@ -52,6 +54,8 @@ if TYPE_CHECKING:
     from .evaluation import Verdict as Verdict
     from .evaluation import compare as compare
     from .evaluation import evaluate as evaluate
+    from .experiments import Disentanglement as Disentanglement
+    from .experiments import disentanglement_error as disentanglement_error
     from .fairness import FairnessAudit as FairnessAudit
     from .fairness import audit as audit
     from .files import read_predictions as read_predictions
@@ -105,6 +109,7 @@ _HOMES = {
     "DeepEnsembleClassifier": "estimators",
     "DeepEnsembleRegressor": "estimators",
     "DirichletCalibration": "recalibration",
+    "Disentanglement": "experiments",
     "DropConnectClassifier": "estimators",
     "DropConnectRegressor": "estimators",
     "EnsembleClassifier": "estimators",
@@ -139,6 +144,7 @@ _HOMES = {
     "compare": "evaluation",
     "concat": "predictions",
     "decompose": "uncertainty",
+    "disentanglement_error": "experiments",
     "evaluate": "evaluation",
     "exchangeability_test": "recalibration",
     "fit_many": "estimators",
@@ -154,6 +160,7 @@ _MODULES = (
     "estimators",
     "evaluation",
     "exceptions",
+    "experiments",
     "fairness",
     "figures",
     "files",
@@ -164,6 +171,7 @@ _MODULES = (
     "recalibration",
     "report",
     "resampling",
+    "studies",
     "uncertainty",
 )
 
@@ -185,6 +193,7 @@ __all__ = [
     "DeepEnsembleClassifier",
     "DeepEnsembleRegressor",
     "DirichletCalibration",
+    "Disentanglement",
     "DropConnectClassifier",
     "DropConnectRegressor",
     "EnsembleClassifier",
@@ -220,11 +229,13 @@ __all__ = [
     "concat",
     "datasets",
     "decompose",
+    "disentanglement_error",
     "estimators",
     "evaluate",
     "evaluation",
     "exceptions",
     "exchangeability_test",
+    "experiments",
     "fairness",
     "figures",
     "files",
@@ -240,6 +251,7 @@ __all__ = [
     "recalibration",
     "report",
     "resampling",
+    "studies",
     "uncertainty",
     "warn_if_shifted",
     "write_report",

@@ -323,7 +323,7 @@ class TestShown:
         frame = self.result(random_state=0).to_frame()
         assert list(frame.columns) == [
             "quantity", "attribute", "group", "outcome", "consistency", "low", "high",
-            "scaled", "scaled_low", "scaled_high", "samples", "note",
+            "scaled", "scaled_low", "scaled_high", "samples", "units", "note",
         ]  # fmt: skip
         assert len(frame) == 6
         assert frame["samples"].tolist() == [40, 20, 20] * 2

@@ -281,3 +281,51 @@ class TestReading:
         # Twelve draws at 95 %, and the band besides: none is expected.
         found = read(*made(150, seed=seed))
         assert not any("gap" in pattern for pattern in found.patterns)
+
+
+class TestSummary:
+    GAP, NONE, FEW = made(6000, spread=(0.12, 0.05)), made(6000), made(40)
+
+    @staticmethod
+    def reading(*arguments, **options):
+        return audit(*arguments, **{"resamples": 100, "random_state": 0, **options}).reading()
+
+    @pytest.mark.parametrize(
+        ("given", "level", "text"),
+        [
+            (GAP, "bad", "There are gaps beyond the threshold between groups of sex."),
+            (NONE, "good", "Groups of sex show no gap beyond the threshold."),
+            (
+                FEW,
+                "unsure",
+                "Whether groups of sex are treated alike cannot be told from this audit.",
+            ),
+        ],
+        ids=["gap", "none", "few"],
+    )
+    def test_of_one_attribute(self, given, level, text):
+        reading = self.reading(*given)
+        assert (reading.level, reading.summary) == (level, text)
+        assert [part.level for part in reading] == [level]
+
+    def test_of_several(self):
+        prediction, y, groups = self.GAP
+        rng = np.random.default_rng(0)
+        several = {
+            **groups,
+            "side": rng.choice(["l", "r"], size=len(y)),
+            "rare": rng.permutation(len(y)) < 12,
+        }
+        reading = self.reading(prediction, y, several)
+        assert [part.level for part in reading] == ["bad", "good", "unsure"]
+        assert reading.level == "bad"
+        assert reading.summary == (
+            "There are gaps beyond the threshold between groups of sex; groups of side show no gap "
+            "beyond the threshold; whether groups of rare are treated alike cannot be told from "
+            "this audit."
+        )
+
+    def test_without_intervals(self):
+        reading = self.reading(*self.FEW, resamples=0)
+        assert reading.level == "unsure"
+        assert reading.paragraphs[0].level == "unsure"

@@ -430,7 +430,9 @@ class TestDispatch:
     def test_only_results_can_be_drawn(self):
         with pytest.raises(OptionError) as error:
             plots.plot([1, 2], "ecdf")
-        assert str(error.value) == "plot takes what evaluate, compare or audit returned; got a list"
+        assert str(error.value) == (
+            "plot takes what evaluate, compare, audit or disentanglement_error returned; got a list"
+        )
 
     def test_palette_is_okabe_and_itos(self):
         assert len(set(plots.PALETTE)) == len(plots.PALETTE) == 7

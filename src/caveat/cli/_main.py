@@ -7,12 +7,15 @@ from typing import Annotated, Any
 import typer
 
 from ..exceptions import CaveatError
+from ._audit import audit_command
 from ._compare import compare_command
 from ._console import print_json, say
 from ._demo import demo_command
+from ._disentangle import disentangle_command
 from ._evaluate import evaluate_command
 from ._metrics import metrics_command
 from ._report import report_command
+from ._study import study_app
 from ._triage import triage_command
 
 _HELP = """How far can each prediction of a model be trusted, and why not further?
@@ -24,8 +27,11 @@ Give it a file with predictions and what was true: CSV, Parquet, NPZ, Arrow or J
   caveat evaluate predictions.csv --probability 'p_*' --target y --group sex
   caveat compare raw.csv fixed.csv
   caveat report predictions.csv -o report.html
+  caveat audit predictions.csv --group race --group sex --report audit.html
   caveat triage new.csv --calibration old.csv --risk 0.05 --output actions.csv
+  caveat disentangle table.csv --target y --method deep-ensemble
   caveat demo
+  caveat study fairness --dataset sd1
 """
 
 app = typer.Typer(
@@ -39,8 +45,11 @@ app.command("evaluate")(evaluate_command)
 app.command("compare")(compare_command)
 app.command("triage")(triage_command)
 app.command("report")(report_command)
+app.command("audit")(audit_command)
 app.command("metrics")(metrics_command)
+app.command("disentangle")(disentangle_command)
 app.command("demo")(demo_command)
+app.add_typer(study_app, name="study")
 
 
 def _print_version(wanted: bool) -> None:

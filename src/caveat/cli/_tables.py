@@ -29,14 +29,19 @@ _MARKS = {"good": ("+", "green"), "bad": ("!", "red"), "unsure": ("?", "yellow")
 
 
 def show_verdict(evaluation: Any) -> None:
-    """Print the statements, the summary first, each with a mark for its level."""
+    """Print the statements of an evaluation's verdict."""
+    from ..evaluation.verdict import verdict
+
+    show_statements(verdict(evaluation).statements)
+
+
+def show_statements(statements: Iterable[Any]) -> None:
+    """Print statements, the summary first, each with a mark for its level."""
     from rich.table import Table
     from rich.text import Text
 
-    from ..evaluation.verdict import verdict
-
     grid = Table.grid(padding=(0, 1))
-    for i, statement in enumerate(verdict(evaluation).statements):
+    for i, statement in enumerate(statements):
         mark, style = _MARKS[statement.level]
         text = Text(clean(statement.text), style="bold" if i == 0 else "")
         grid.add_row(Text(f" {mark}", style=f"bold {style}"), text)

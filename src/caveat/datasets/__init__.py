@@ -1,6 +1,6 @@
 """Data to try things on: generated, or public and fetched when first asked for.
 
-Each function returns a `Dataset`. Public tables are read from the folder that the environment
+Each function returns a `Dataset`. Public data are read from the folder that the environment
 variable ``CAVEAT_DATA`` names; without it they are fetched from their source, checked against a
 checksum, and kept in the cache folder of the user.
 """
@@ -8,6 +8,20 @@ checksum, and kept in the cache folder of the user.
 from ._adult import load_adult
 from ._compas import load_compas
 from ._dataset import Dataset
+from ._images import load_cifar10, load_fashion_mnist
+from ._points import load_wine, make_triangle, make_two_moons
 from ._synthetic import make_sd1, make_sd2, make_sd3
 
-__all__ = ["Dataset", "load_adult", "load_compas", "make_sd1", "make_sd2", "make_sd3"]
+__all__ = [
+    "Dataset",
+    "load_adult",
+    "load_cifar10",
+    "load_compas",
+    "load_fashion_mnist",
+    "load_wine",
+    "make_sd1",
+    "make_sd2",
+    "make_sd3",
+    "make_triangle",
+    "make_two_moons",
+]

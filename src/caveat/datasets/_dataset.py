@@ -1,7 +1,7 @@
 """What every loader and generator returns."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,22 +13,26 @@ from ..exceptions import OptionError
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Dataset:
-    """A table for learning and auditing.
+    """Samples for learning and auditing.
 
     Attributes
     ----------
-    X : ndarray of shape (samples, features)
-        Numbers only: categories have one column for each value, or one for both of two.
+    X : ndarray of shape (samples, features), or (samples, channels, height, width) for images
+        Numbers only: categories have one column for each value, or one for both of two. Images
+        are in single precision, from 0 to 1.
     y : ndarray of shape (samples,)
-        The class, 0 or 1.
+        The class, from 0.
     groups : mapping of str to ndarray of shape (samples,)
-        What people can be grouped by.
+        What people can be grouped by; empty where the samples are no people.
     feature_names : tuple of str
-        What the columns of ``X`` are; ``race=Other`` is 1 where the race is "Other".
+        What the columns of ``X`` are; ``race=Other`` is 1 where the race is "Other". Empty for
+        images.
     description : str
         Where the rows come from and what the classes mean.
     test : ndarray of shape (samples,)
         True for the rows that are held out for testing; all False without a given split.
+    classes : tuple of str
+        The names of the classes, where they have names.
 
     Examples
     --------
@@ -41,35 +45,33 @@ class Dataset:
     (320, 80, ('x1', 'x2'))
     """
 
-    X: FloatArray
+    X: NDArray[Any]
     y: NDArray[np.int64]
     groups: Mapping[str, NDArray[Any]]
     feature_names: tuple[str, ...]
     description: str
     test: NDArray[np.bool_]
+    classes: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.y)
 
     def __repr__(self) -> str:
+        one = self.X.shape[1:]
+        parts = [f"{len(self):,} samples"]
+        parts.append(f"{one[0]} features" if len(one) == 1 else " x ".join(map(str, one)))
+        if self.classes:
+            parts.append(f"{len(self.classes)} classes")
+        if self.groups:
+            parts.append(f"groups by {', '.join(self.groups)}")
         held = f"{self.test.sum():,} held out for testing" if self.test.any() else "no given split"
-        return (
-            f"Dataset({len(self):,} samples, {self.X.shape[1]} features, groups by "
-            f"{', '.join(self.groups)}, {held})"
-        )
+        return f"Dataset({', '.join([*parts, held])})"
 
     def take(self, rows: Any) -> "Dataset":
         """Return the rows that a mask or an array of positions names."""
         rows = np.asarray(rows)
         groups = {name: values[rows] for name, values in self.groups.items()}
-        return Dataset(
-            self.X[rows],
-            self.y[rows],
-            groups,
-            self.feature_names,
-            self.description,
-            self.test[rows],
-        )
+        return replace(self, X=self.X[rows], y=self.y[rows], groups=groups, test=self.test[rows])
 
     def split(self) -> tuple["Dataset", "Dataset"]:
         """Return the rows for training and those held out for testing."""

@@ -24,12 +24,15 @@ def locate(file: PublicFile) -> Path:
     folder = os.environ.get(FOLDER)
     if not folder:
         return _fetched(file)
-    found = [Path(folder) / f"{file.place}{ending}" for ending in ("", ".xz")]
-    for path in found:
+    places = [file.place, f"{file.place}.xz"]
+    if file.place.endswith(".gz"):
+        places = [file.place, file.place.removesuffix(".gz")]
+    for place in places:
+        path = Path(folder) / place
         if path.is_file():
             return path
     raise OptionError(
-        f"{FOLDER} names the folder {folder}, which has neither {file.place} nor {file.place}.xz; "
+        f"{FOLDER} names the folder {folder}, which has neither {' nor '.join(places)}; "
         f"put the file of {file.url} there, or unset {FOLDER} to have it fetched"
     )
 

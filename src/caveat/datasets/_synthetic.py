@@ -1,6 +1,7 @@
 """Two groups, two classes, two features: three ways for a model to be unfair."""
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from ._dataset import Dataset
 
 Draw = Callable[[np.random.Generator, int], FloatArray]
 
-_HELD_OUT = 5
+HELD_OUT = 5
 """One row in so many is for testing."""
 
 
@@ -145,6 +146,14 @@ def make_sd3(random_state: RandomState = None, *, samples: int = 100) -> Dataset
     )
 
 
+def check_samples(samples: Any) -> int:
+    """Return how many samples to draw of each kind."""
+    whole = isinstance(samples, int | np.integer) and not isinstance(samples, bool)
+    if not whole or samples < 1:
+        raise OptionError(f"samples must be a whole number of at least 1; got {samples!r}")
+    return int(samples)
+
+
 def _normal(centre: float, covariance: list[list[float]]) -> Draw:
     mean = np.full(2, centre)
     return lambda rng, number: rng.multivariate_normal(mean, covariance, size=number)
@@ -163,9 +172,7 @@ def _drawn(
     parts: dict[tuple[int, int], Draw], description: str, random_state: RandomState, samples: int
 ) -> Dataset:
     """Draw as many rows of each group and class, and put them in random order."""
-    whole = isinstance(samples, int | np.integer) and not isinstance(samples, bool)
-    if not whole or samples < 1:
-        raise OptionError(f"samples must be a whole number of at least 1; got {samples!r}")
+    check_samples(samples)
     rng = generator(random_state)
     X = np.concatenate([draw(rng, samples) for draw in parts.values()])
     group, label = np.repeat(np.array(list(parts)), samples, axis=0).T
@@ -176,5 +183,5 @@ def _drawn(
         {"group": group[order]},
         ("x1", "x2"),
         description,
-        np.arange(len(X)) >= len(X) - len(X) // _HELD_OUT,
+        np.arange(len(X)) >= len(X) - len(X) // HELD_OUT,
     )

@@ -79,6 +79,7 @@ def audit(
         Bootstrap resamples; 0 leaves the intervals out, and with them all verdicts.
     random_state : int, Generator or None
     sample_weight : array of shape (samples,), optional
+        Of the groups; in the consistency every sample counts alike.
     cluster : array of shape (samples,), optional
         Samples that belong together and are resampled together.
 
@@ -143,6 +144,7 @@ def audit(
             distance=distance,
             scale=scale,
             queries=queries,
+            cluster=cluster,
             confidence=confidence,
             resamples=resamples,
             random_state=rng,

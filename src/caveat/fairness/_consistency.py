@@ -27,6 +27,7 @@ def consistency(
     queries: int | None = None,
     groups: Any = None,
     outcomes: Any = None,
+    cluster: Any = None,
     confidence: float = 0.95,
     resamples: int = 1000,
     random_state: RandomState = None,
@@ -71,6 +72,8 @@ def consistency(
         One value for each sample and attribute.
     outcomes : array of shape (samples,), optional
         Groups are also split by these: the predicted or the true class.
+    cluster : array of shape (samples,), optional
+        Samples that belong together and are resampled together.
     confidence : float, default=0.95
     resamples : int, default=1000
         Bootstrap resamples of the queries for the intervals; 0 for none.
@@ -124,6 +127,7 @@ def consistency(
     of_outcomes = None if outcomes is None else attributes({"outcomes": outcomes}, samples)[0]
     rng = generator(random_state)
     rows = _query_rows(queries, samples, rng)
+    together = None if cluster is None else _clusters(cluster, samples)[rows]
 
     scaled = scaled_features(features, scale, distance)
     places = find_places(scaled, distance)
@@ -136,7 +140,9 @@ def consistency(
         differences[name] = _differences(column, means[:, start:end], rows)
         spread[name] = _spread(column)
         start = end
-    plan = make_plan(len(rows), resamples=resamples, random_state=rng) if resamples else None
+    plan = None
+    if resamples:
+        plan = make_plan(len(rows), resamples=resamples, cluster=together, random_state=rng)
     return Consistency(
         rows=tuple(_table(differences, spread, rows, samples, of_groups, of_outcomes, plan, level)),
         differences=differences,
@@ -216,6 +222,15 @@ def _whole(value: Any, name: str, least: int) -> int:
     return int(value)
 
 
+def _clusters(cluster: Any, samples: int) -> NDArray[Any]:
+    array = np.asarray(to_numpy(cluster, "cluster").array)
+    if array.shape != (samples,):
+        raise ShapeError(
+            f"cluster must be one value for each of {samples} rows of X; got shape {array.shape}"
+        )
+    return array
+
+
 def _query_rows(queries: int | None, samples: int, rng: np.random.Generator) -> NDArray[np.intp]:
     if queries is None or _whole(queries, "queries", 1) >= samples:
         return np.arange(samples)
@@ -246,9 +261,10 @@ def _table(
                 if not mask.any():
                     continue
                 asked = mask[rows]
+                units = int(asked.sum() if plan is None else len(np.unique(plan.unit[asked])))
                 means = _means(differences, spread, asked, plan, counts, level)
                 for name, numbers in zip(differences, means, strict=True):
-                    place = name, attribute.name, value, label, int(asked.sum())
+                    place = name, attribute.name, value, label, int(asked.sum()), units
                     found[name].append(_row(place, numbers, spread[name]))
     return [row for of_one in found.values() for row in of_one]
 
@@ -302,11 +318,11 @@ def _fewest(level: float) -> float:
 
 
 def _row(
-    place: tuple[str, str, str, str, int],
+    place: tuple[str, str, str, str, int, int],
     numbers: tuple[float, float, float, str],
     spread: float,
 ) -> ConsistencyRow:
-    name, attribute, group, outcome, samples = place
+    name, attribute, group, outcome, samples, units = place
     value, low, high, note = numbers
     if not spread:
         note = f"{note}; " if note else ""
@@ -324,5 +340,6 @@ def _row(
         scaled_low=1 - high / by,
         scaled_high=1 - low / by,
         samples=samples,
+        units=units,
         note=note,
     )

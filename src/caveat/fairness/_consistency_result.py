@@ -32,6 +32,8 @@ class ConsistencyRow:
         The same with differences divided by the standard deviation of the quantity.
     samples : int
         How many samples it is the mean of.
+    units : int
+        How many of them were resampled on their own: samples, clusters, or blocks of many samples.
     note : str
         What is undefined, and why.
     """
@@ -47,6 +49,7 @@ class ConsistencyRow:
     scaled_low: float
     scaled_high: float
     samples: int
+    units: int
     note: str
 
     @property

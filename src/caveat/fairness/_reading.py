@@ -1,4 +1,4 @@
-"""What an audit shows of each attribute, in plain words, and never more than its intervals do."""
+"""What an audit shows, in plain words, and never more than its intervals do."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..evaluation._table import plain
-from ..evaluation._verdict_words import amount, joined, listed, nominal
+from ..evaluation._verdict_words import Level, amount, joined, listed, nominal
+from ._consistency_result import ConsistencyRow
+from ._individuals import INDIVIDUAL_GAP, NO_INDIVIDUAL_GAP, individuals
 from ._rows import FAIR, LEAST, NOT_JUDGED, UNCERTAINTIES, UNCLEAR, UNFAIR, FairnessRow, group_name
 from ._sentences import POINT_NAMES, point_sentence, uncertainty_sentence
 
@@ -27,35 +29,50 @@ TOO_FEW = "too few samples"
 NOTHING = "not judged"
 
 UNDEFINED = "undefined"
+_NO_INTERVALS = "Nothing is claimed without intervals; run the audit with resamples."
 _GAPS = dict(zip(UNCERTAINTIES, (ALEATORIC_GAP, EPISTEMIC_GAP, PREDICTIVE_GAP), strict=True))
 
 
 @dataclass(frozen=True)
 class Paragraph:
-    """What is said of one attribute.
+    """What is said of one attribute, or of individuals.
 
     Attributes
     ----------
     attribute : str
+        Empty for individuals.
     patterns : tuple of str
         "epistemic gap", "aleatoric gap", "predictive gap", "point gap", "point gap without
         uncertainty gap", "uncertainty gap without point gap", "no gap", "too few samples", or "not
-        judged" without intervals.
+        judged" without intervals; of individuals "individual gap", "no individual gap", "too few
+        samples" or "not judged".
     text : str
         Names of groups and classes are as they came: escape them in HTML.
-    rows : tuple of FairnessRow
+    rows : tuple of FairnessRow, or of ConsistencyRow
         What it rests on.
     """
 
     attribute: str
     patterns: tuple[str, ...]
     text: str
-    rows: tuple[FairnessRow, ...]
+    rows: tuple[FairnessRow, ...] | tuple[ConsistencyRow, ...]
+
+    @property
+    def name(self) -> str:
+        """What it is of: the attribute, or individuals."""
+        return self.attribute or "Individuals"
+
+    @property
+    def level(self) -> Level:
+        """Whether a gap was shown ("bad"), shown not to be there ("good"), or neither."""
+        if {TOO_FEW, NOTHING} & {*self.patterns}:
+            return "unsure"
+        return "good" if {NO_GAP, NO_INDIVIDUAL_GAP} & {*self.patterns} else "bad"
 
 
 @dataclass(frozen=True, repr=False)
 class Reading:
-    """What an audit says in plain words: one paragraph for each attribute."""
+    """What an audit says in plain words: of each attribute, and of individuals if it looked."""
 
     paragraphs: tuple[Paragraph, ...]
 
@@ -66,16 +83,27 @@ class Reading:
         return len(self.paragraphs)
 
     def __str__(self) -> str:
-        return "\n\n".join(f"{part.attribute}: {part.text}" for part in self.paragraphs)
+        return "\n\n".join(f"{part.name}: {part.text}" for part in self.paragraphs)
 
     def __repr__(self) -> str:
         return str(self)
 
     def _repr_html_(self) -> str:
         return "".join(
-            f"<p><strong>{escape(part.attribute)}</strong>: {escape(part.text)}</p>"
+            f"<p><strong>{escape(part.name)}</strong>: {escape(part.text)}</p>"
             for part in self.paragraphs
         )
+
+    @property
+    def level(self) -> Level:
+        """Of all paragraphs: "bad" if one is, else "unsure" if one is, else "good"."""
+        levels = [part.level for part in self.paragraphs]
+        return "bad" if "bad" in levels else "unsure" if "unsure" in levels else "good"
+
+    @property
+    def summary(self) -> str:
+        """All of it in one sentence."""
+        return _summary(self.paragraphs)
 
     def to_json(self) -> str:
         """Return the paragraphs as JSON: attribute, patterns, text, and the rows behind."""
@@ -94,8 +122,39 @@ class Reading:
 
 
 def read(audit: "FairnessAudit") -> Reading:
-    """Say in plain words what an audit has shown of each attribute."""
-    return Reading(tuple(_paragraph(audit, name) for name in audit.attributes))
+    """Say in plain words what an audit has shown of each attribute, and of individuals."""
+    paragraphs = [_paragraph(audit, name) for name in audit.attributes]
+    if audit.consistency is not None:
+        unknown = any(part.patterns == (NOTHING,) for part in paragraphs)
+        said = ((NOTHING,), _NO_INTERVALS, ()) if unknown else individuals(audit, audit.consistency)
+        paragraphs.append(Paragraph("", *said))
+    return Reading(tuple(paragraphs))
+
+
+def _summary(paragraphs: Sequence[Paragraph]) -> str:
+    """Return which attributes show a gap, which show none, and of which nothing can be told."""
+    named = {
+        level: [part.attribute for part in paragraphs if part.attribute and part.level == level]
+        for level in ("bad", "good", "unsure")
+    }
+    parts = []
+    if named["bad"]:
+        parts.append(
+            f"there are gaps beyond the threshold between groups of {listed(named['bad'])}"
+        )
+    if named["good"]:
+        parts.append(f"groups of {listed(named['good'])} show no gap beyond the threshold")
+    if named["unsure"]:
+        parts.append(
+            f"whether groups of {listed(named['unsure'])} are treated alike cannot be told from "
+            "this audit"
+        )
+    of_individuals = [part.patterns for part in paragraphs if not part.attribute]
+    if (INDIVIDUAL_GAP,) in of_individuals:
+        parts.append(
+            "samples of some groups are treated less like their neighbours than those of others"
+        )
+    return _sentence("; ".join(parts)) + "."
 
 
 @dataclass(frozen=True)
@@ -134,8 +193,7 @@ class _Findings:
 def _paragraph(audit: "FairnessAudit", attribute: str) -> Paragraph:
     rows = audit.select(attribute=attribute, kind="ratio")
     if any(row.verdict == NOT_JUDGED for row in rows):
-        text = "Nothing is claimed without intervals; run the audit with resamples."
-        return Paragraph(attribute, (NOTHING,), text, ())
+        return Paragraph(attribute, (NOTHING,), _NO_INTERVALS, ())
     sizes = {row.group: row.samples for row in audit.select(attribute=attribute, measure="samples")}
     small = [group for group, size in sizes.items() if size < LEAST]
     if len(sizes) - len(small) < 2:

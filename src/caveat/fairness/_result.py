@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..evaluation._table import html_table, number, terminal_table
+from ._consistency_result import Consistency
 from ._reading import Reading, read
 from ._rows import MEASURES, FairnessRow, FairnessTable
 
@@ -34,9 +35,8 @@ class FairnessAudit(FairnessTable):
         How the uncertainty was split.
     privileged : dict of str to str
         The privileged group of each attribute that has one.
-    consistency : mapping or None
-        Individual fairness, where features were given: for each attribute what
-        `caveat.fairness.consistency` returns.
+    consistency : Consistency or None
+        Individual fairness, where features were given: what `caveat.fairness.consistency` returns.
 
     Examples
     --------
@@ -56,7 +56,7 @@ class FairnessAudit(FairnessTable):
     description: str
     decomposition: str
     privileged: Mapping[str, str]
-    consistency: Any = None
+    consistency: Consistency | None = None
 
     @property
     def attributes(self) -> tuple[str, ...]:
@@ -69,7 +69,7 @@ class FairnessAudit(FairnessTable):
         return tuple(dict.fromkeys(row.group for row in rows))
 
     def reading(self) -> Reading:
-        """Say in plain words what was found, one paragraph for each attribute."""
+        """Say in plain words what was found: of each attribute, and of individuals."""
         return read(self)
 
     def plot(self, kind: str | None = None, /, **options: Any) -> Any:
@@ -77,6 +77,12 @@ class FairnessAudit(FairnessTable):
         from ..plots import plot
 
         return plot(self, kind, **options)
+
+    def report(self, path: Any, **options: Any) -> Any:
+        """Write one HTML page; see `caveat.report.write_report`."""
+        from ..report import write_report
+
+        return write_report(self, path, **options)
 
     def __repr__(self) -> str:
         parts = [terminal_table(*table) for table in self._tables()]

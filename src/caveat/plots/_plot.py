@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Any
 from .._registry import Registry
 from ..evaluation import Comparison, Evaluation
 from ..exceptions import OptionError, UnsupportedPredictionError
+from ..experiments import Disentanglement
 from ..fairness import FairnessAudit
 from ..figures import available
 from ._consistency import plot_consistency
 from ._curves import plot_confidence_curve, plot_ecdf
 from ._diagonal import plot_coverage, plot_error_calibration, plot_reliability
+from ._disentanglement import plot_disentanglement, plot_disentanglement_terms
 from ._fairness import plot_distributions, plot_ratios
 from ._groups import plot_comparison, plot_groups
 from ._samples import plot_error_vs_uncertainty, plot_split
@@ -61,19 +63,28 @@ AUDIT_PLOTS: Registry[Plot] = Registry(
     ],
 )
 
+DISENTANGLEMENT_PLOTS: Registry[Plot] = Registry(
+    "kind of plot of a disentanglement",
+    [
+        Plot("sweeps", plot_disentanglement, ""),
+        Plot("terms", plot_disentanglement_terms, ""),
+    ],
+)
+
 
 def plot(result: Any, kind: str | None = None, /, **options: Any) -> "Axes":
     """Draw one of the figures of an evaluation, or of a comparison.
 
     Parameters
     ----------
-    result : Evaluation, Comparison or FairnessAudit
+    result : Evaluation, Comparison, FairnessAudit or Disentanglement
         The curves of the techniques of a comparison share the axes, each under its name.
     kind : str, optional
         "reliability", "coverage", "error_calibration", "confidence_curve", "error_vs_uncertainty",
         "ecdf", "split" or "groups"; by default the first that applies. For a comparison also
         "comparison", which needs ``metric=`` and is the default. For an audit "ratios" (the
-        default), "distributions" or "consistency".
+        default), "distributions" or "consistency". For a disentanglement "sweeps" (the default,
+        two Axes) or "terms".
     **options
         For the function of that kind, such as `plot_reliability`.
 
@@ -93,11 +104,14 @@ def plot(result: Any, kind: str | None = None, /, **options: Any) -> "Axes":
     """
     if isinstance(result, FairnessAudit):
         return _of_audit(result, "ratios" if kind is None else kind, options)
+    if isinstance(result, Disentanglement):
+        return DISENTANGLEMENT_PLOTS["sweeps" if kind is None else kind].function(result, **options)
     if isinstance(result, Comparison):
         return _of_comparison(result, "comparison" if kind is None else kind, options)
     if not isinstance(result, Evaluation):
         raise OptionError(
-            "plot takes what evaluate, compare or audit returned; got a " + type(result).__name__
+            "plot takes what evaluate, compare, audit or disentanglement_error returned; got a "
+            + type(result).__name__
         )
     kinds = _kinds(result, options.get("target"))
     entry = PLOTS[kinds[0] if kind is None else kind]

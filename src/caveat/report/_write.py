@@ -6,17 +6,22 @@ from pathlib import Path
 
 from ..evaluation import Comparison, Evaluation, TriagePolicy
 from ..exceptions import OptionError
+from ..experiments import Disentanglement
+from ..fairness import FairnessAudit
 from ._comparison import comparison_page
+from ._disentanglement import disentanglement_page
 from ._evaluation import evaluation_page
+from ._fairness import audit_page, with_audit
 from ._page import render
 
 
 def write_report(
-    result: Evaluation | Comparison,
+    result: Evaluation | Comparison | FairnessAudit | Disentanglement,
     path: str | os.PathLike[str],
     *,
     title: str | None = None,
     policy: TriagePolicy | None = None,
+    audit: FairnessAudit | None = None,
 ) -> Path:
     """Write a report that a person wants to read: one HTML file that needs nothing else.
 
@@ -26,8 +31,9 @@ def write_report(
 
     Parameters
     ----------
-    result : Evaluation or Comparison
-        What `caveat.evaluate` or `caveat.compare` returned.
+    result : Evaluation, Comparison, FairnessAudit or Disentanglement
+        What `caveat.evaluate`, `caveat.compare`, `caveat.audit` or `caveat.disentanglement_error`
+        returned.
     path : str or path
         Where to write. An older file is replaced, in one step.
     title : str, optional
@@ -35,6 +41,8 @@ def write_report(
     policy : TriagePolicy, optional
         A fitted one, for an `Evaluation`: what it decides of each sample and what it guarantees
         then stand in the place of the slider.
+    audit : FairnessAudit, optional
+        Of the same prediction, for an `Evaluation`: the page then has a section on fairness.
 
     Returns
     -------
@@ -55,9 +63,16 @@ def write_report(
         raise OptionError(f"title must be text; got {title!r}")
     if policy is not None and not isinstance(policy, TriagePolicy):
         raise OptionError(f"policy must be a fitted TriagePolicy; got a {type(policy).__name__}")
+    if audit is not None:
+        _check_audit(result, audit)
     place = _checked(path)
     if isinstance(result, Evaluation):
         page = evaluation_page(result, title, policy)
+        page = page if audit is None else with_audit(page, result, audit)
+    elif isinstance(result, FairnessAudit):
+        if policy is not None:
+            raise OptionError("policy belongs to an evaluation: pass it with that, and audit= too")
+        page = audit_page(result, title)
     elif isinstance(result, Comparison):
         if policy is not None:
             raise OptionError(
@@ -65,12 +80,23 @@ def write_report(
                 "comparison.evaluations[name]"
             )
         page = comparison_page(result, title)
+    elif isinstance(result, Disentanglement):
+        if policy is not None:
+            raise OptionError("policy decides on predictions: pass it with an evaluation")
+        page = disentanglement_page(result, title)
     else:
         raise OptionError(
-            "a report is made of what caveat.evaluate or caveat.compare returned; got a "
-            f"{type(result).__name__}"
+            "a report is made of what caveat.evaluate, caveat.compare, caveat.audit or "
+            f"caveat.disentanglement_error returned; got a {type(result).__name__}"
         )
     return _replace(place, render(page))
+
+
+def _check_audit(result: object, audit: object) -> None:
+    if not isinstance(audit, FairnessAudit):
+        raise OptionError(f"audit must be what caveat.audit returned; got a {type(audit).__name__}")
+    if not isinstance(result, Evaluation):
+        raise OptionError("audit is a section on the page of an evaluation: pass it with that")
 
 
 def _checked(path: str | os.PathLike[str]) -> Path:

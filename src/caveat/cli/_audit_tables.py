@@ -1,0 +1,145 @@
+"""Audits as tables in a terminal; every number comes from their rows."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from ._console import clean, console, say, show_table
+from ._tables import _MARKS
+
+_MOST_GROUPS, _MOST_LINES = 6, 40
+_WITH_INTERVALS = 2
+"""More groups than these leave no room for intervals in 80 columns."""
+
+
+def show_audit(result: Any) -> None:
+    """Print what was audited, what it says in plain words, and the numbers of each attribute."""
+    from ..fairness._rows import UNCLEAR
+
+    say(result.description, style="bold")
+    show_reading(result.reading())
+    for attribute in result.attributes:
+        _show_ratios(result, attribute)
+        _show_groups(result, attribute)
+    if result.consistency is not None:
+        _show_consistency(result.consistency)
+    if any(row.verdict == UNCLEAR for row in result.select(kind="ratio")):
+        say(f"unclear: {UNCLEAR}", style="dim")
+
+
+def show_reading(reading: Any) -> None:
+    """Print the paragraphs, the summary first, each with a mark for its level."""
+    from rich.table import Table
+    from rich.text import Text
+
+    grid = Table.grid(padding=(0, 1))
+    said = [(reading.level, reading.summary, "bold")]
+    said += [(part.level, f"{part.name}: {part.text}", "") for part in reading]
+    for level, text, style in said:
+        mark, colour = _MARKS[level]
+        grid.add_row(Text(f" {mark}", style=f"bold {colour}"), Text(clean(text), style=style))
+    console().print(grid)
+
+
+def _show_ratios(result: Any, attribute: str) -> None:
+    """Print the ratios: of more than two groups those of the worst pairs."""
+    from ..evaluation._table import number
+    from ..fairness._result import interval_words
+
+    rows = result.select(attribute=attribute, kind="ratio")
+    # The first of equalised odds is equal opportunity, which has a line of its own.
+    rows = [row for row in rows if row.statistic != "y=1"]
+    worst = [row for row in rows if row.comparison == "worst pair"]
+    classes = _classes(rows)
+    low, high = 1 - result.threshold, 1 / (1 - result.threshold)
+    body = [
+        [
+            _words(row, classes),
+            f"{row.group} / {row.reference}",
+            number(row.value) or "-",
+            interval_words(row.low, row.high),
+            _short(row.verdict),
+        ]
+        for row in worst or rows
+    ]
+    pairs = "worst pairs, " if worst else ""
+    of = f", class {classes[0]}" if len(classes) == 1 else ""
+    sure = f"{result.confidence:.0%} intervals, fair from {low:.3g} to {high:.3g}"
+    show_table(
+        f"By {attribute}{of}: {pairs}{sure}",
+        ["ratio of", "groups", "", "interval", "verdict"],
+        body[:_MOST_LINES],
+        left=(0, 1, 4),
+    )
+    _more(len(body) - _MOST_LINES, "ratios")
+
+
+def _classes(rows: Sequence[Any]) -> list[str]:
+    """The classes that some rows are of; targets of numbers are always named."""
+    some = [row for row in rows if not row.measure.endswith(("error", "uncertainty"))]
+    return list(dict.fromkeys(row.label for row in some if row.label))
+
+
+def _words(row: Any, classes: Sequence[str]) -> str:
+    """What a row is of; the class is named if there are several."""
+    label = "" if [row.label] == classes else row.label
+    words = " ".join(filter(None, (row.measure.replace("_", " "), label)))
+    return f"{words} ({row.statistic})" if row.statistic == "y=0" else words
+
+
+def _short(verdict: str) -> str:
+    """The first words of a verdict, which the narrow table has room for."""
+    for start, words in (("fair", "fair"), ("not dist", "unclear"), ("not judged", "not judged")):
+        if verdict.startswith(start):
+            return words
+    return verdict
+
+
+def _show_groups(result: Any, attribute: str) -> None:
+    """Print the rates of each group, with intervals if there is room."""
+    from ..evaluation._table import number
+    from ..fairness._result import interval_words
+
+    groups = result.groups(attribute)
+    shown = groups[:_MOST_GROUPS]
+    wide = len(shown) <= _WITH_INTERVALS
+    rows = result.select(attribute=attribute, kind="group")
+    classes = _classes(rows)
+    lines: dict[str, dict[str, str]] = {}
+    for row in rows:
+        if row.statistic.startswith("quantile"):
+            continue
+        text = f"{row.samples:,}" if row.measure == "samples" else number(row.value) or "-"
+        ends = interval_words(row.low, row.high) if wide else ""
+        lines.setdefault(_words(row, classes), {})[row.group] = f"{text} ({ends})" if ends else text
+    body = [[name, *(cells.get(group, "-") for group in shown)] for name, cells in lines.items()]
+    of = f", class {classes[0]}" if len(classes) == 1 else ""
+    show_table(f"Groups of {attribute}{of}", ["", *shown], body[:_MOST_LINES])
+    _more(len(body) - _MOST_LINES, "lines")
+    _more(len(groups) - len(shown), "groups")
+
+
+def _show_consistency(alike: Any) -> None:
+    """Print how consistent each group is: scaled, as the raw values are all close to 1."""
+    from ..evaluation._table import number
+
+    names = list(alike.differences)
+    lines: dict[str, dict[str, Any]] = {}
+    for row in alike.rows:
+        if not row.outcome:
+            lines.setdefault(row.label, {})[row.quantity] = row
+    body = [
+        [label, f"{cells[names[0]].samples:,}", *(number(cells[n].scaled) or "-" for n in names)]
+        for label, cells in lines.items()
+    ]
+    show_table(
+        f"Individuals and their {alike.neighbours} nearest neighbours: 1 is the same, 0 is one "
+        "standard deviation away",
+        ["", "samples", *names],
+        body[:_MOST_LINES],
+    )
+    _more(len(body) - _MOST_LINES, "groups")
+
+
+def _more(number: int, what: str) -> None:
+    if number > 0:
+        say(f"{number} more {what} with --json, or in the file of --output", style="dim")

@@ -1,0 +1,338 @@
+"""``caveat disentangle``: is the split into aleatoric and epistemic real, on one's own table?"""
+
+import json as json_module
+import re
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ..exceptions import OptionError
+from ._console import console, print_json, say, show_table, working
+from ._output import check_output
+from ._tables import show_statements
+
+_MODEL = "Model"
+_PROTOCOL = "Protocol"
+_COLUMNS = "Columns and file"
+_OUTPUT = "Output"
+_LEAF = 3
+"""Samples in a leaf of a forest at least."""
+
+
+def _option(panel: str, help: str, **more: Any) -> Any:
+    return typer.Option(help=help, rich_help_panel=panel, **{"show_default": False, **more})
+
+
+def methods() -> dict[str, str]:
+    """Return the methods that have members, by their name on the command line."""
+    from .. import estimators
+
+    kinds = [name.removesuffix("Classifier") for name in estimators.__all__]
+    names = [kind for kind in kinds if f"{kind}Classifier" in estimators.__all__]
+    # One network has no members, and an ensemble needs an estimator to be made of.
+    found = {_kebab(name): name for name in names if name not in ("MAP", "Ensemble")}
+    return {**found, "random-forest": "RandomForest", "extra-trees": "ExtraTrees"}
+
+
+def _kebab(name: str) -> str:
+    if name == "DropConnect":
+        return "dropconnect"
+    return re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "-", name).lower()
+
+
+def method_names(incomplete: str) -> list[str]:
+    """Return the methods that begin like this, for the shell's completion."""
+    return [name for name in methods() if name.startswith(incomplete)]
+
+
+def disentangle_command(
+    file: Annotated[
+        Path,
+        typer.Argument(
+            help="A table of features and a target, a row a sample.", show_default=False
+        ),
+    ],
+    target: Annotated[str, _option(_COLUMNS, "The column to be predicted.", metavar="COLUMN")],
+    method: Annotated[
+        str,
+        _option(
+            _MODEL,
+            "deep-ensemble, mc-dropout, dropconnect, flipout, bootstrap, random-forest, ...",
+            metavar="NAME",
+            autocompletion=method_names,
+            show_default=True,
+        ),
+    ] = "deep-ensemble",
+    decomposition: Annotated[
+        list[str] | None,
+        _option(
+            _MODEL,
+            "How to split: information, pairwise-kl, bias-variance, variance, gaussian-logits, "
+            "total-variance; may be repeated.",
+            metavar="NAME",
+        ),
+    ] = None,
+    epochs: Annotated[
+        int | None, _option(_MODEL, "Epochs of a network on all samples.", min=1)
+    ] = None,
+    members: Annotated[
+        int | None, _option(_MODEL, "Members of an ensemble, trees of a forest.", min=1)
+    ] = None,
+    passes: Annotated[
+        int | None, _option(_MODEL, "Random passes of a stochastic network.", min=1)
+    ] = None,
+    hidden: Annotated[
+        str | None, _option(_MODEL, "Units of the hidden layers, as 32,32.", metavar="LIST")
+    ] = None,
+    protocol: Annotated[
+        str,
+        _option(
+            _PROTOCOL, "paper (90 conditions) or cheap (8).", metavar="NAME", show_default=True
+        ),
+    ] = "paper",
+    sizes: Annotated[
+        str | None,
+        _option(_PROTOCOL, "Shares of the training set, as 0.05,0.2,1.", metavar="LIST"),
+    ] = None,
+    noise: Annotated[
+        str | None,
+        _option(_PROTOCOL, "Shares of permuted labels, as 0,0.4,0.8.", metavar="LIST"),
+    ] = None,
+    repeats: Annotated[int | None, _option(_PROTOCOL, "How often to run it all.", min=1)] = None,
+    schedule: Annotated[
+        str | None,
+        _option(_PROTOCOL, "inverse-epochs, constant-steps or constant-epochs.", metavar="NAME"),
+    ] = None,
+    seed: Annotated[
+        int,
+        typer.Option(
+            "--seed",
+            "--random-state",
+            help="The same seed, the same numbers.",
+            rich_help_panel=_PROTOCOL,
+        ),
+    ] = 0,
+    jobs: Annotated[
+        int | None, _option(_PROTOCOL, "Processes, for models that are no networks.")
+    ] = None,
+    checkpoint: Annotated[
+        Path | None, _option(_PROTOCOL, "A folder from which a stopped run goes on.")
+    ] = None,
+    task: Annotated[
+        str,
+        _option(_COLUMNS, "auto, classification or regression.", metavar="NAME", show_default=True),
+    ] = "auto",
+    feature: Annotated[
+        list[str] | None,
+        _option(
+            _COLUMNS,
+            "Columns to learn from, by name or pattern; all by default.",
+            metavar="COLUMNS",
+        ),
+    ] = None,
+    drop: Annotated[
+        list[str] | None, _option(_COLUMNS, "Columns to leave out, as an id.", metavar="COLUMNS")
+    ] = None,
+    delimiter: Annotated[
+        str | None, _option(_COLUMNS, "Separator of a CSV file.", metavar="MARK")
+    ] = None,
+    decimal: Annotated[str, _option(_COLUMNS, "Decimal mark of a CSV file.", metavar="MARK")] = ".",
+    report: Annotated[Path | None, _option(_OUTPUT, "Write a page, an .html file.")] = None,
+    title: Annotated[str | None, _option(_OUTPUT, "Its title.")] = None,
+    json: Annotated[
+        bool,
+        typer.Option("--json", help="Print JSON and nothing else.", rich_help_panel=_OUTPUT),
+    ] = False,
+) -> None:
+    """Say whether the split into aleatoric and epistemic uncertainty is real, on your data.
+
+    It trains a model many times, with less data and with noisier labels; each should move one part.
+
+    Example: caveat disentangle table.csv --target y --method deep-ensemble --report report.html
+    """
+    check_output(report, (".html", ".htm"))
+    # What can be wrong is found before a large file is read and anything is trained.
+    sweeps = _protocol(protocol, sizes, noise, repeats, schedule)
+    wanted = [name.replace("-", "_") for name in decomposition or ["auto"]]
+    settings = {"epochs": epochs, "members": members, "passes": passes, "hidden": _whole(hidden)}
+    _kind(method)
+    table = _read(file, target, feature or [], drop or [], task, delimiter, decimal)
+    model = _model(method, table.task, wanted, settings)
+    result = _run(model, table, wanted, sweeps, seed, jobs, checkpoint)
+    if report is not None:
+        with working("writing the page"):
+            result.report(report, title=title)
+    if json:
+        print_json(_as_json(result, table, report))
+        return
+    _show(result)
+    if report is not None:
+        say(f"report: {report}")
+
+
+def _read(
+    file: Path, target: str, feature: list[str], drop: list[str], task: str,
+    delimiter: str | None, decimal: str,
+) -> Any:  # fmt: skip
+    from ..files import read_features
+
+    with working(f"reading {file.name}"):
+        table = read_features(
+            file,
+            target,
+            feature=feature,
+            drop=drop,
+            task=task,
+            delimiter=delimiter,
+            decimal=decimal,
+        )
+    for sentence in table.recognised:
+        say(f"{file.name}: {sentence}", error=True, style="dim")
+    return table
+
+
+def _protocol(
+    name: str, sizes: str | None, noise: str | None, repeats: int | None, schedule: str | None
+) -> Any:
+    from dataclasses import replace
+
+    from ..experiments._protocol import as_protocol
+
+    changes: dict[str, Any] = {
+        "sizes": _shares(sizes, "--sizes"),
+        "noise": _shares(noise, "--noise"),
+        "repeats": repeats,
+        "schedule": schedule,
+    }
+    given = {key: value for key, value in changes.items() if value is not None}
+    return replace(as_protocol(name), **given)
+
+
+def _shares(text: str | None, option: str) -> tuple[float, ...] | None:
+    if text is None:
+        return None
+    try:
+        return tuple(float(part) for part in text.split(","))
+    except ValueError:
+        raise OptionError(f"{option} must be shares such as 0.1,0.5,1; got {text!r}") from None
+
+
+def _whole(text: str | None) -> tuple[int, ...] | None:
+    if text is None:
+        return None
+    try:
+        return tuple(int(part) for part in text.split(",") if part.strip())
+    except ValueError:
+        raise OptionError(f"--hidden must be whole numbers such as 32,32; got {text!r}") from None
+
+
+def _kind(method: str) -> str:
+    from difflib import get_close_matches
+
+    known = methods()
+    name = method.lower().replace("_", "-")
+    if name in known:
+        return known[name]
+    if name == "map":
+        raise OptionError(
+            "--method map is one network: without members its epistemic part is zero by "
+            f"construction; take one of {', '.join(known)}"
+        )
+    near = get_close_matches(name, list(known), n=1)
+    guess = f"did you mean {near[0]!r}? " if near else ""
+    raise OptionError(f"unknown --method {method!r}; {guess}known are {', '.join(known)}")
+
+
+def _model(method: str, task: str, wanted: list[str], settings: dict[str, Any]) -> Any:
+    """Return the estimator; a setting that it does not have is an error that says so."""
+    kind = _kind(method) + ("Classifier" if task == "classification" else "Regressor")
+    forest = kind.startswith(("RandomForest", "ExtraTrees"))
+    if forest:
+        from sklearn import ensemble as module
+
+        settings = {"n_estimators": settings.pop("members"), **settings}
+    else:
+        from .. import estimators as module
+    made = getattr(module, kind)()
+    if forest:
+        # Trees that end in one sample each are sure of everything: they have no aleatoric part.
+        made.set_params(min_samples_leaf=_LEAF)
+        say(f"{method}: leaves of at least {_LEAF} samples", error=True, style="dim")
+    known = made.get_params()
+    given = {key: value for key, value in settings.items() if value is not None}
+    for name in given:
+        if name not in known:
+            raise OptionError(f"--{name} is no setting of --method {method}; leave it out")
+    if "gaussian_logits" in wanted and "head" in known and task == "classification":
+        given["head"] = "gaussian-logits"
+    return made.set_params(**given)
+
+
+def _run(
+    model: Any, table: Any, wanted: list[str], sweeps: Any, seed: int, jobs: int | None,
+    checkpoint: Path | None,
+) -> Any:  # fmt: skip
+    from ..experiments import disentanglement_error
+
+    return disentanglement_error(
+        model,
+        table.X,
+        table.y,
+        decomposition=wanted,
+        protocol=sweeps,
+        n_jobs=jobs,
+        random_state=seed,
+        checkpoint=checkpoint,
+        progress=console(error=True).is_terminal,
+    )
+
+
+def _show(result: Any) -> None:
+    """Print the verdict on each split, then its numbers."""
+    from ..experiments._error import TERMS, interval_words
+    from ..experiments._reading import read, remarks
+
+    say(result.description, style="bold")
+    several = len(result.decompositions) > 1
+    shared = remarks(result) if several else []
+    for name in result.decompositions:
+        if several:
+            say(f"\nSplit by {name.replace('_', ' ')}", style="bold cyan")
+        show_statements(s for s in read(result, name).statements if s not in shared)
+        error = result.error(decomposition=name)
+        body = [
+            [f"{kind.symbol} {term.replace('_', ' ')}", *_cells(error.terms[term], kind.ideal)]
+            for term, kind in TERMS.items()
+        ]
+        body.append(["UDE, mean of the four", "", "", f"{error.value:.3f}", interval_words(error)])
+        header = ["condition", "correlation", "ideal", "error", "interval"]
+        show_table("Errors of the correlations", header, body)
+    if shared:
+        say("")
+        show_statements(shared)
+    cost = result.cost
+    steps = "" if cost.steps is None else f", {cost.steps:,} steps"
+    say(f"{cost.trainings:,} trainings{steps}, {cost.seconds:,.1f} seconds", style="dim")
+
+
+def _cells(term: Any, ideal: float) -> list[str]:
+    from ..experiments._error import interval_words
+
+    return [f"{term.correlation:z.3f}", f"{ideal:g}", f"{term.value:.3f}", interval_words(term)]
+
+
+def _as_json(result: Any, table: Any, report: Path | None) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    from ..experiments._reading import read
+
+    return {
+        "recognised": list(table.recognised),
+        "report": None if report is None else str(report),
+        "errors": [asdict(result.error(decomposition=name)) for name in result.decompositions],
+        "readings": [
+            json_module.loads(read(result, name).to_json()) for name in result.decompositions
+        ],
+        "result": json_module.loads(result.to_json()),
+    }

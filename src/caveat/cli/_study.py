@@ -1,0 +1,128 @@
+"""``caveat study``: published experiments run again, the printed numbers beside ours."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ..exceptions import OptionError
+from ._console import print_json, say, show_table
+from ._output import check_output, write_table
+
+study_app = typer.Typer(
+    help="Run a published experiment again, and print its numbers beside ours.",
+    no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+_STYLES = {"survives": "green", "does not survive": "red", "open": "yellow"}
+
+
+@study_app.callback()
+def studies() -> None:
+    """Take the name of a study."""
+
+
+@study_app.command("fairness")
+def fairness_command(
+    dataset: Annotated[
+        str, typer.Option(help="sd1, sd2, sd3, compas or adult.", show_default=False)
+    ],
+    scale: Annotated[
+        str, typer.Option(help="quick: less than two minutes; paper: more runs, all queries.")
+    ] = "quick",
+    seeds: Annotated[
+        int | None, typer.Option(help="How many runs; by default 40 or 200.", show_default=False)
+    ] = None,
+    random_state: Annotated[int, typer.Option(help="Seed.")] = 0,
+    learning_rate: Annotated[
+        float, typer.Option(help="Of Adam, which the paper does not give.")
+    ] = 0.01,
+    standardise: Annotated[
+        bool, typer.Option(help="Whether features are scaled to mean 0 and variance 1.")
+    ] = True,
+    confidence: Annotated[float, typer.Option(help="Confidence of intervals.")] = 0.95,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="Write all rows to a .csv, .json or .parquet file."),
+    ] = None,
+    plots: Annotated[
+        Path | None,
+        typer.Option(help="Write the figures as PNG files into this folder.", show_default=False),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")] = False,
+) -> None:
+    """Run the experiments of "Uncertainty as a fairness measure" on one data set.
+
+    COMPAS and Adult are read from the folder that CAVEAT_DATA names, or fetched.
+
+    Example: caveat study fairness --dataset sd1
+    """
+    from ..studies import run_fairness_study
+
+    check_output(output)
+    if plots is not None and plots.exists() and not plots.is_dir():
+        raise OptionError(f"--plots {plots}: this is a file; give a folder")
+    study = run_fairness_study(
+        dataset,
+        seeds=seeds,
+        random_state=random_state,
+        scale=scale,
+        learning_rate=learning_rate,
+        standardise=standardise,
+        confidence=confidence,
+        progress=_watched(),
+    )
+    if output is not None:
+        write_table(study, output)
+    written = [] if plots is None else save_plots(study, plots)
+    if json:
+        import json as document
+
+        print_json(document.loads(study.to_json()))
+        return
+    show_study(study)
+    for path in (*written, *([] if output is None else [output])):
+        say(f"written: {path}", error=True)
+
+
+def _watched() -> bool:
+    """Whether someone sees a progress bar."""
+    from ._console import console
+
+    return console(error=True).is_terminal
+
+
+def show_study(study: Any) -> None:
+    """Print the tables of a study, what survives, and what is not as printed."""
+    say(study.description, style="bold")
+    for title, header, body in study.tables():
+        show_table(title, header, body, left=(0, 1) if header[1] == "group" else (0,))
+    say(study.explanation(), style="dim")
+    say("\nWhat the paper concludes", style="bold")
+    for conclusion in study.conclusions:
+        say(str(conclusion), style=_STYLES[conclusion.verdict])
+    say("\nNotes", style="bold")
+    for note in study.notes:
+        say(f"- {note}")
+    say(f"{study.runs} runs in {study.seconds:.0f} s", error=True, style="dim")
+
+
+def save_plots(study: Any, folder: Path) -> list[Path]:
+    """Write every figure that the study has, and return their paths."""
+    from matplotlib.figure import Figure
+
+    folder.mkdir(parents=True, exist_ok=True)
+    wanted: list[tuple[str, str, dict[str, Any]]] = [("ratios", "ratios", {})]
+    for kind, short in (("scaled consistency", "consistency"), ("capacity", "capacity")):
+        for measure in dict.fromkeys(row.measure for row in study.select(kind=kind)):
+            wanted.append((f"{short}-{measure}", short, {"measure": measure}))
+    paths = []
+    for name, kind, options in wanted:
+        # A figure of its own: no window, and nothing left open in pyplot.
+        figure = Figure(figsize=(7.5, 8.0 if kind == "ratios" else 4.5), layout="constrained")
+        study.plot(kind, ax=figure.subplots(), **options)
+        path = folder / f"{study.dataset}-{name.replace('_', '-')}.png"
+        figure.savefig(path, dpi=120)
+        paths.append(path)
+    return paths

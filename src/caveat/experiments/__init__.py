@@ -1,0 +1,39 @@
+"""Experiments that retrain a model to see whether its uncertainties mean what they say.
+
+``disentanglement_error(model, X, y)`` sweeps the amount of training data and the noise of the
+labels, and asks whether the aleatoric uncertainty follows the noise alone and the epistemic
+uncertainty the amount of data alone. ``class_detection(model, X, y)`` leaves each class out of the
+training and asks whether uncertainty finds it. ``shift_curves(model, X, y)`` corrupts the inputs of
+a fitted model more and more, and ``domain_shift`` compares predictions in and out of a domain.
+"""
+
+from ._detection import class_detection
+from ._detection_result import ClassDetection, DetectionRow
+from ._disentanglement import disentanglement_error
+from ._error import UDE, Term
+from ._protocol import Protocol
+from ._result import Check, Cost, Curve, Disentanglement
+from ._shift import domain_shift, gaussian_noise, shift_curves
+from ._shift_result import DomainRow, DomainShift, Growth, ShiftCurves, ShiftRow
+
+__all__ = [
+    "UDE",
+    "Check",
+    "ClassDetection",
+    "Cost",
+    "Curve",
+    "DetectionRow",
+    "Disentanglement",
+    "DomainRow",
+    "DomainShift",
+    "Growth",
+    "Protocol",
+    "ShiftCurves",
+    "ShiftRow",
+    "Term",
+    "class_detection",
+    "disentanglement_error",
+    "domain_shift",
+    "gaussian_noise",
+    "shift_curves",
+]

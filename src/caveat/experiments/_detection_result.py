@@ -1,0 +1,243 @@
+"""What `class_detection` returns."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field, fields
+from html import escape
+from typing import Any
+
+import numpy as np
+
+from .._validation import FloatArray
+from ..evaluation._table import html_table, terminal_table
+from ..exceptions import FileFormatError, ShapeError
+from ._result import Cost
+
+PARTS = ("aleatoric", "epistemic", "total")
+DIFFERENCE = "epistemic - aleatoric"
+_FORMAT = "caveat class detection"
+_MOST_LINES = 40
+
+
+@dataclass(frozen=True)
+class DetectionRow:
+    """How well one kind of uncertainty finds a class that the model was not trained on.
+
+    Attributes
+    ----------
+    decomposition : str
+    uncertainty : str
+        "aleatoric", "epistemic", "total", or "epistemic - aleatoric" for the difference.
+    left_out : str
+        The class; empty for the mean over classes.
+    value : float
+        ROC AUC, averaged over repeats.
+    std, low, high : float
+        Standard deviation over repeats, and the interval of the mean by Student's t (a bootstrap
+        of a handful of repeats is too narrow); NaN with one repeat.
+
+    Examples
+    --------
+    >>> from caveat.experiments import DetectionRow
+    >>> DetectionRow("information", "total", "", 0.93, 0.01, 0.92, 0.94).value
+    0.93
+    """
+
+    decomposition: str
+    uncertainty: str
+    left_out: str
+    value: float
+    std: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class ClassDetection:
+    """What `class_detection` returns: how well uncertainty finds classes that were left out.
+
+    Attributes
+    ----------
+    classes : tuple
+        The labels, each left out once.
+    decompositions : tuple of str
+    auc : ndarray of shape (decompositions, repeats, classes, 3)
+        ROC AUC of the aleatoric, epistemic and total uncertainty, for each class that was left out.
+    model : str
+        What was trained.
+    samples, test_samples : int
+    notes : tuple of str
+        How it was measured, and where an uncertainty is constant.
+    cost : Cost
+    confidence : float
+        Of the intervals.
+
+    Examples
+    --------
+    >>> from caveat.experiments import ClassDetection
+    >>> auc = [[[[0.6, 0.9, 0.8], [0.5, 0.8, 0.7]]]]
+    >>> result = ClassDetection(("a", "b"), ("information",), auc)
+    >>> [f"{row.uncertainty} {row.value:.2f}" for row in result.select(left_out="")]
+    ['aleatoric 0.55', 'epistemic 0.85', 'total 0.75', 'epistemic - aleatoric 0.30']
+    """
+
+    classes: tuple[Any, ...]
+    decompositions: tuple[str, ...]
+    auc: FloatArray
+    model: str = ""
+    samples: int = 0
+    test_samples: int = 0
+    notes: tuple[str, ...] = ()
+    cost: Cost = field(default_factory=Cost)
+    confidence: float = 0.95
+
+    def __post_init__(self) -> None:
+        auc = np.asarray(self.auc, dtype=np.float64)
+        # The fields are frozen for users alone.
+        object.__setattr__(self, "auc", auc)
+        wanted = (len(self.decompositions), len(self.classes), len(PARTS))
+        if auc.ndim != 4 or (auc.shape[0], *auc.shape[2:]) != wanted or not auc.size:
+            raise ShapeError(
+                f"auc must have shape (decompositions, repeats, classes, 3) for "
+                f"{wanted[0]} decompositions and {wanted[1]} classes; got {auc.shape}"
+            )
+
+    @property
+    def repeats(self) -> int:
+        """How often every class was left out."""
+        return self.auc.shape[1]
+
+    @property
+    def rows(self) -> tuple[DetectionRow, ...]:
+        """One number each: the means over classes, then the classes."""
+        return tuple(self._rows())
+
+    def _rows(self) -> Iterator[DetectionRow]:
+        labels = [str(label) for label in self.classes]
+        for name, auc in zip(self.decompositions, self.auc, strict=True):
+            mean = auc.mean(axis=1)
+            for part, values in zip(PARTS, mean.T, strict=True):
+                yield self._row(name, part, "", values)
+            yield self._row(name, DIFFERENCE, "", mean[:, 1] - mean[:, 0], (-1.0, 1.0))
+            for place, label in enumerate(labels):
+                for i, part in enumerate(PARTS):
+                    yield self._row(name, part, label, auc[:, place, i])
+
+    def _row(
+        self,
+        name: str,
+        part: str,
+        label: str,
+        values: FloatArray,
+        bounds: tuple[float, float] = (0.0, 1.0),
+    ) -> DetectionRow:
+        spread = over_repeats(values, self.confidence, bounds)
+        return DetectionRow(name, part, label, float(values.mean()), *spread)
+
+    def select(self, **wanted: str) -> list[DetectionRow]:
+        """Return the rows whose fields have these values, e.g. ``select(left_out="")``."""
+        return [
+            row for row in self.rows if all(getattr(row, k) == value for k, value in wanted.items())
+        ]
+
+    def to_frame(self) -> Any:
+        """Return the rows as a pandas DataFrame."""
+        import pandas as pd
+
+        columns = [part.name for part in fields(DetectionRow)]
+        return pd.DataFrame([asdict(row) for row in self.rows], columns=columns)
+
+    def to_json(self) -> str:
+        """Return all of it as JSON, from which `from_json` makes the same again."""
+        content: dict[str, Any] = {"format": _FORMAT, "version": 1}
+        content |= {part.name: getattr(self, part.name) for part in fields(self)}
+        content["auc"], content["cost"] = self.auc.tolist(), asdict(self.cost)
+        return json.dumps(content, allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> "ClassDetection":
+        """Return the result that `to_json` wrote.
+
+        Parameters
+        ----------
+        text : str
+
+        Returns
+        -------
+        ClassDetection
+        """
+        try:
+            content = json.loads(text)
+        except (TypeError, ValueError):
+            content = None
+        if not isinstance(content, dict) or content.get("format") != _FORMAT:
+            raise FileFormatError(
+                f"text is not what ClassDetection.to_json writes; it has no format {_FORMAT!r}"
+            )
+        if content["version"] > 1:
+            raise FileFormatError("text was written by a newer version of caveat; update it")
+        given = {part.name: content[part.name] for part in fields(cls)}
+        for name in ("classes", "decompositions", "notes"):
+            given[name] = tuple(given[name])
+        return cls(**{**given, "cost": Cost(**given["cost"])})
+
+    def plot(self, **options: Any) -> Any:
+        """Draw the areas as bars in matplotlib Axes; see `caveat.plots.plot_detection`."""
+        from ..plots import plot_detection
+
+        return plot_detection(self, **options)
+
+    @property
+    def description(self) -> str:
+        """What was measured, in one line."""
+        of = f" of {self.model}" if self.model else ""
+        times = f", {self.repeats} repeats, {self.confidence:.0%} intervals"
+        return (
+            f"ROC AUC{of} for finding each of {len(self.classes)} classes that was left out"
+            f"{times if self.repeats > 1 else ''}"
+        )
+
+    def __repr__(self) -> str:
+        tables = [terminal_table(*table).rstrip("\n") for table in self._tables()]
+        return "\n".join([*tables, *self.notes]) + "\n"
+
+    def _repr_html_(self) -> str:
+        tables = [f"<p>{escape(t)}</p>{html_table(head, body)}" for t, head, body in self._tables()]
+        return "".join([*tables, *(f"<p>{escape(note)}</p>" for note in self.notes)])
+
+    def _tables(self) -> list[tuple[str, list[str], list[list[str]]]]:
+        found = []
+        for name in self.decompositions:
+            lines: dict[str, list[str]] = {}
+            for row in self.select(decomposition=name):
+                if row.uncertainty != DIFFERENCE:
+                    lines.setdefault(row.left_out, []).append(_cell(row))
+            body = [[label or "mean over classes", *cells] for label, cells in lines.items()]
+            (gap,) = self.select(decomposition=name, uncertainty=DIFFERENCE)
+            more = [[f"and {len(body) - _MOST_LINES} classes: to_frame()", "", "", ""]]
+            body = body[:_MOST_LINES] + (more if len(body) > _MOST_LINES else [])
+            body.insert(1, [DIFFERENCE, "", _cell(gap), ""])
+            found.append((f"{self.description}, {name}", ["left out", *PARTS], body))
+        return found
+
+
+def over_repeats(
+    values: FloatArray, confidence: float, bounds: tuple[float, float]
+) -> tuple[float, float, float]:
+    """Return standard deviation and interval of a mean over repeats; NaN with one."""
+    from scipy.special import stdtrit
+
+    repeats = len(values)
+    if repeats < 2:
+        return np.nan, np.nan, np.nan
+    std = float(values.std(ddof=1))
+    half = float(stdtrit(repeats - 1, (1 + confidence) / 2)) * std / np.sqrt(repeats)
+    low, high = np.clip([values.mean() - half, values.mean() + half], *bounds)
+    return std, float(low), float(high)
+
+
+def _cell(row: DetectionRow) -> str:
+    """Return a value and its interval."""
+    if np.isnan(row.low):
+        return f"{row.value:.3f}"
+    return f"{row.value:.3f} ({row.low:.3f} to {row.high:.3f})"

@@ -1,0 +1,144 @@
+"""Trainings without a class: networks in lock-step, other models as tasks of joblib."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..exceptions import FileFormatError
+from ._checkpoint import Folder, _read, _write, mark_of
+from ._detection import Condition, Measured, measure
+from ._detection_data import Labelled
+from ._engine import _bar, _parallel
+from ._inputs import Samples
+from ._models import copy_of, fingerprint
+
+Keep = Callable[[int, Measured], None]
+
+
+def run(
+    model: Any,
+    data: Labelled,
+    conditions: Sequence[Condition],
+    names: Sequence[str],
+    *,
+    n_jobs: int | None,
+    checkpoint: Any,
+    progress: bool,
+) -> list[Measured]:
+    """Return what all trainings gave, in the order of the conditions."""
+    from ..estimators import NetworkEstimator
+
+    folder = None if checkpoint is None else _folder(checkpoint, model, data, conditions, names)
+    found = {} if folder is None else _finished(folder, len(conditions))
+
+    def keep(place: int, one: Measured) -> None:
+        found[place] = one
+        if folder is not None:
+            _write(_file(folder, place), asdict(one))
+
+    left = [place for place in range(len(conditions)) if place not in found]
+    if left and isinstance(model, NetworkEstimator):
+        networks = None if folder is None else folder.networks
+        _train_networks(model, data, conditions, names, left, networks, progress, keep)
+    elif left:
+        _train_others(model, data, conditions, names, left, n_jobs, progress, keep)
+    return [found[place] for place in range(len(conditions))]
+
+
+def _train_networks(
+    model: Any,
+    data: Labelled,
+    conditions: Sequence[Condition],
+    names: Sequence[str],
+    left: list[int],
+    networks: Path | None,
+    progress: bool,
+    keep: Keep,
+) -> None:
+    """Train all networks as one program, and predict one after another."""
+    from ..estimators import Problem, fit_many
+
+    # All of them, also those that are done: the folder of the networks knows all or none.
+    problems = [
+        Problem(data.X, data.y, rows=condition.rows, random_state=condition.seed)
+        for condition in conditions
+    ]
+    models = fit_many(model, problems, checkpoint=networks, progress=progress)
+    for place in left:
+        fitted, models[place] = models[place], None  # its memory is not needed any more
+        trainings = len(fitted.history_)
+        one = _measured(fitted, conditions[place], names)
+        keep(place, replace(one, trainings=trainings, steps=trainings * fitted.n_iter_))
+
+
+def _train_others(
+    model: Any,
+    data: Labelled,
+    conditions: Sequence[Condition],
+    names: Sequence[str],
+    left: list[int],
+    n_jobs: int | None,
+    progress: bool,
+    keep: Keep,
+) -> None:
+    """Fit, predict and measure each condition by itself, in any process."""
+    from joblib import Parallel, delayed
+
+    tasks = (delayed(_task)(model, data, conditions[place], names, place) for place in left)
+    with _bar(progress, len(left)) as advance:
+        for place, one in _parallel(Parallel, n_jobs)(tasks):
+            keep(place, one)
+            advance()
+
+
+def _task(
+    model: Any, data: Labelled, condition: Condition, names: Sequence[str], place: int
+) -> tuple[int, Measured]:
+    from sklearn.utils import _safe_indexing
+
+    X, y = (_safe_indexing(values, condition.rows) for values in (data.X, data.y))
+    fitted = copy_of(model, condition.seed, {})
+    made = fitted.fit(X, y)
+    return place, _measured(fitted if made is None else made, condition, names)
+
+
+def _measured(fitted: Any, condition: Condition, names: Sequence[str]) -> Measured:
+    split = condition.split
+    is_out = split.held_codes == condition.left_out
+    return measure(fitted, split.samples(), is_out, names, condition.seed)
+
+
+def _folder(
+    checkpoint: Any,
+    model: Any,
+    data: Labelled,
+    conditions: Sequence[Condition],
+    names: Sequence[str],
+) -> Folder:
+    held, codes = (None, np.empty(0)) if data.test is None else data.test
+    samples = Samples(data.X, data.y, held, codes, "class detection")
+    seeds = [condition.seed for condition in conditions]
+    return Folder(checkpoint, mark_of(samples, fingerprint(model), seeds, list(names)))
+
+
+def _finished(folder: Folder, count: int) -> dict[int, Measured]:
+    found = {}
+    for place in range(count):
+        path = _file(folder, place)
+        if not path.exists():
+            continue
+        content = _read(path)
+        try:
+            found[place] = Measured(**{**content, "names": tuple(content["names"])})
+        except (KeyError, TypeError):
+            raise FileFormatError(
+                f"{path} cannot be read; delete it to run its condition again"
+            ) from None
+    return found
+
+
+def _file(folder: Folder, place: int) -> Path:
+    return folder.path / "conditions" / f"{place}.json"

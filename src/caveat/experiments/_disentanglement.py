@@ -1,0 +1,213 @@
+"""Is the split into aleatoric and epistemic real? Two sweeps, and four correlations."""
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .._random import RandomState
+from .._validation import check_fraction
+from ..exceptions import OptionError
+from ._checkpoint import Folder, mark_of
+from ._checks import checks_of
+from ._conditions import Condition, Draws, conditions_of, least_samples
+from ._engine import run
+from ._inputs import check_sizes, take_samples, task_of
+from ._models import check_model, fingerprint, network_of, resolve, seeds_of, words_for
+from ._protocol import Protocol, as_protocol
+from ._result import Cost, Curve, Disentanglement
+from ._scoring import Outcome, Scorer
+
+
+def disentanglement_error(
+    model: Any,
+    X: Any,
+    y: Any,
+    *,
+    test: Any = None,
+    decomposition: str | Sequence[str] = "auto",
+    protocol: str | Protocol = "paper",
+    score: Callable[[Any, Any], float] | None = None,
+    n_jobs: int | None = None,
+    random_state: RandomState = None,
+    checkpoint: Any = None,
+    progress: bool = False,
+    confidence: float = 0.95,
+) -> Disentanglement:
+    """Retrain a model with fewer samples and with noisier labels, and see what its parts do.
+
+    The epistemic uncertainty should rise with the error as samples get fewer, and not follow the
+    noise of the labels; the aleatoric uncertainty the other way round. `UDE` says how far that is
+    from what happens.
+
+    Parameters
+    ----------
+    model : estimator
+        One of caveat; a classifier or regressor of scikit-learn with members (forest, bagging,
+        voting); or any object with ``fit`` and ``predict_distribution``. It is copied, and stays as
+        it is. Networks of caveat train in lock-step, all conditions at once; other models train one
+        by one through joblib.
+    X : array of shape (samples, ...)
+    y : array of shape (samples,)
+    test : pair (X, y), optional
+        Samples to score on and to take uncertainties of; by default a fifth of the samples, held
+        out by class, or by quantile bins of a number.
+    decomposition : str or sequence of str, default="auto"
+        Names in ``caveat.uncertainty.DECOMPOSITIONS``; several are read off the same trainings.
+        "auto" is as in `caveat.decompose`.
+    protocol : {"paper", "cheap"} or Protocol, default="paper"
+        "paper" has 7 sizes from 1 % to 100 %, 11 shares of noise and 5 repeats: 90 conditions;
+        "cheap" has 4 of each, once. `caveat.experiments.Protocol` is for others.
+    score : callable, optional
+        ``score(y_true, y_pred)``, higher is better. By default the accuracy; for regression 1 less
+        the mean absolute error, divided by that of the median of all training samples.
+    n_jobs : int, optional
+        How many trainings run side by side, by joblib, whose ``parallel_config`` can send them to a
+        cluster. It does not change the numbers. For networks it is the number of lock-step batches
+        into which the conditions are dealt, one by default, and numbers agree up to rounding.
+    random_state : int, Generator or None
+        Decides subsets, noise and seeds of the models.
+    checkpoint : path, optional
+        A folder from which a killed run goes on; needs an integer as random state.
+    progress : bool, default=False
+        Whether to show a progress bar.
+    confidence : float, default=0.95
+        Of the intervals over repeats.
+
+    Returns
+    -------
+    Disentanglement
+
+    Notes
+    -----
+    Subsets are nested and stratified, with one sample at least of each class. Noise permutes a
+    share of the labels among themselves, in the training and in the test samples, so that the
+    shares of the classes stay; what is touched at one level is touched at all higher ones. Each
+    repeat has other subsets, noise and seeds.
+
+    References
+    ----------
+    De Jong et al., Measuring orthogonality as the blind-spot of uncertainty disentanglement, 2026.
+
+    Examples
+    --------
+    >>> import caveat
+    >>> from caveat.experiments import Protocol
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> X, y = load_wine(return_X_y=True)
+    >>> result = caveat.disentanglement_error(
+    ...     RandomForestClassifier(n_estimators=20, max_depth=4), X, y,
+    ...     protocol=Protocol(sizes=(0.05, 0.2, 1), noise=(0, 0.4, 0.8), repeats=2), random_state=0
+    ... )
+    >>> error = result.error()
+    >>> error.terms["aleatoric_consistency"].correlation > 0.9
+    True
+    >>> result.cost.trainings
+    12
+    """
+    start = time.perf_counter()
+    check_fraction(confidence, "confidence")
+    protocol = as_protocol(protocol)
+    check_model(model)
+    if score is not None and not callable(score):
+        raise OptionError(f"score must be score(y_true, y_pred) -> float, or None; got {score!r}")
+    task = task_of(model, y, decomposition)
+    methods = tuple(entry.name for entry in resolve(decomposition, model, task))
+    _check_seed(random_state, checkpoint)
+    draws = Draws.of(random_state)
+    samples, held_out = take_samples(X, y, test, task, draws)
+    raised = check_sizes(protocol, samples)
+    scorer = Scorer(samples, methods, draws, score)
+    conditions = conditions_of(protocol)
+    folder = None
+    if checkpoint is not None:
+        settings = fingerprint(model), protocol, methods, scorer.name, draws.root
+        folder = Folder(checkpoint, mark_of(samples, *settings))
+    outcomes = run(
+        model, conditions, scorer, schedule=protocol.schedule, n_jobs=n_jobs, folder=folder,
+        progress=progress,
+    )  # fmt: skip
+    curves = tuple(
+        _curve(kind, name, protocol, conditions, outcomes)
+        for name in methods
+        for kind in ("size", "noise")
+    )
+    network = network_of(model) is not None
+    least = least_samples(samples.y, task)
+    return Disentanglement(
+        curves=curves,
+        protocol=protocol,
+        model=words_for(model),
+        task=task,
+        score_name=scorer.name,
+        samples=len(samples.y),
+        test_samples=len(samples.y_test),
+        checks=checks_of(curves, protocol, least, len(samples.y), network),
+        notes=(*held_out, *raised, *_notes(model, protocol, network)),
+        cost=_cost(outcomes, time.perf_counter() - start),
+        confidence=float(confidence),
+    )
+
+
+def _check_seed(random_state: Any, checkpoint: Any) -> None:
+    if checkpoint is None or (
+        isinstance(random_state, int | np.integer) and not isinstance(random_state, bool)
+    ):
+        return
+    raise OptionError(
+        f"checkpoint needs random_state to be an integer, so that a later run draws the same; got "
+        f"{random_state!r}"
+    )
+
+
+def _curve(
+    kind: str,
+    method: str,
+    protocol: Protocol,
+    conditions: list[Condition],
+    outcomes: dict[Condition, Outcome],
+) -> Curve:
+    levels = protocol.sizes if kind == "size" else protocol.noise
+    shape = protocol.repeats, len(levels)
+    score, aleatoric, epistemic, learned = (np.zeros(shape) for _ in range(4))
+    samples = np.zeros(len(levels), dtype=np.int64)
+    for condition in conditions:
+        if condition.kind == kind:
+            outcome = outcomes[condition]
+            place = condition.repeat, condition.place
+            score[place] = outcome.score
+            aleatoric[place], epistemic[place] = outcome.uncertainties[method]
+            if outcome.train_score is not None:
+                learned[place] = outcome.train_score
+            samples[condition.place] = outcome.samples
+    train_score = learned if kind == "size" else None
+    return Curve(
+        kind, method, np.array(levels), score, aleatoric, epistemic, train_score, samples
+    )  # fmt: skip
+
+
+def _notes(model: Any, protocol: Protocol, network: bool) -> list[str]:
+    notes = []
+    if not network:
+        notes.append(
+            f"{type(model).__name__} has no training length that could be set, so the schedule "
+            f"({protocol.schedule}) plays no part"
+        )
+    if not seeds_of(model):
+        notes.append(
+            f"{type(model).__name__} has no random_state; what it draws may differ in a second run"
+        )
+    if protocol.repeats == 1:
+        notes.append("one repeat shows no spread, so there are no intervals")
+    return notes
+
+
+def _cost(outcomes: dict[Condition, Outcome], seconds: float) -> Cost:
+    steps = [outcome.steps for outcome in outcomes.values()]
+    return Cost(
+        trainings=sum(outcome.trainings for outcome in outcomes.values()),
+        steps=None if None in steps else sum(step for step in steps if step is not None),
+        seconds=seconds,
+    )

@@ -1,0 +1,193 @@
+"""The samples of an experiment: checked before anything trains."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .._arrays import to_numpy
+from ..exceptions import InvalidValueError, LabelError, OptionError, ShapeError
+from ..predictions import Gaussian
+from ..uncertainty.decompositions import DECOMPOSITIONS
+from ._conditions import Draws, least_samples, strata_of, subset_size
+from ._protocol import Protocol
+
+_HELD_OUT = 0.2
+"""The share of the samples to test on where none are given."""
+
+
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """Samples to learn from and to test on."""
+
+    X: Any
+    y: np.ndarray
+    X_test: Any
+    y_test: np.ndarray
+    task: str
+
+
+def task_of(model: Any, y: Any, decomposition: Any) -> str:
+    """Return what a model predicts: what it says itself, what is asked of it, or what y is like."""
+    from sklearn.base import is_classifier, is_regressor
+    from sklearn.utils.multiclass import type_of_target
+
+    if hasattr(model, "__sklearn_tags__"):
+        if is_classifier(model):
+            return "classification"
+        if is_regressor(model):
+            return "regression"
+    wanted = [decomposition] if isinstance(decomposition, str) else decomposition
+    if isinstance(wanted, Sequence) and wanted and wanted[0] != "auto":
+        regression = DECOMPOSITIONS[wanted[0]].takes is Gaussian
+    else:
+        regression = type_of_target(_labels(y, "y")).startswith("continuous")
+    return "regression" if regression else "classification"
+
+
+def take_samples(
+    X: Any, y: Any, test: Any, task: str, draws: Draws
+) -> tuple[Samples, tuple[str, ...]]:
+    """Return checked samples, and what was decided about them."""
+    X, y = _inputs(X), _checked_labels(y, task, "y")
+    _same_length(X, y, "X", "y")
+    _check_classes(y, task)
+    if test is not None:
+        if not isinstance(test, tuple | list) or len(test) != 2:
+            raise OptionError(f"test must be a pair (X, y) of samples; got a {type(test).__name__}")
+        X_test, y_test = _inputs(test[0]), _checked_labels(test[1], task, "y of test")
+        _same_length(X_test, y_test, "X of test", "y of test")
+        strange = np.setdiff1d(y_test, y)
+        if task == "classification" and len(strange):
+            raise LabelError(
+                "test has classes that are not among those to learn from: "
+                f"{', '.join(map(repr, strange[:5].tolist()))}; leave these samples out"
+            )
+        return Samples(X, y, X_test, y_test, task), ()
+    train, held = _split(y, task, draws)
+    from sklearn.utils import _safe_indexing
+
+    found = Samples(_safe_indexing(X, train), y[train], _safe_indexing(X, held), y[held], task)
+    _not_constant(found.y_test, "the held-out y", "pass test=(X, y)")
+    how = "by class" if task == "classification" else "by quantile bins of y"
+    return found, (
+        f"{len(held):,} of {len(y):,} samples were held out for testing, stratified {how}",
+    )
+
+
+def check_sizes(protocol: Protocol, samples: Samples) -> tuple[str, ...]:
+    """Refuse sizes that come to the same subset; return which are raised to the smallest one."""
+    number = len(samples.y)
+    least = least_samples(samples.y, samples.task)
+    why = "one for each class" if samples.task == "classification" else "the fewest to learn from"
+    counts = [subset_size(size, number, least) for size in protocol.sizes]
+    for i in range(len(counts) - 1):
+        if counts[i] == counts[i + 1]:
+            low, high = protocol.sizes[i : i + 2]
+            reason = f", {why}" if counts[i] == least else ""
+            raise OptionError(
+                f"sizes {low:g} and {high:g} of {number:,} samples both come to {counts[i]:,}"
+                f"{reason}; leave the smaller one out of sizes, or use more samples"
+            )
+    first = subset_size(protocol.sizes[0], number)
+    if first >= least:
+        return ()
+    return (
+        f"the smallest size, {protocol.sizes[0]:g} of {number:,} samples, is {first:,}; "
+        f"{least:,} were taken, {why}",
+    )
+
+
+def _inputs(X: Any) -> Any:
+    """Return samples of which rows can be taken; a frame stays, for the names of its columns."""
+    if type(X).__module__.startswith("torch"):
+        return to_numpy(X, "X").array
+    if hasattr(X, "tocsr"):
+        return X.tocsr()
+    return X if hasattr(X, "shape") else np.asarray(X)
+
+
+def _labels(y: Any, name: str) -> np.ndarray:
+    if y is None:
+        raise LabelError(f"{name} is None; the labels of all samples are needed")
+    if type(y).__module__.startswith("torch"):
+        y = to_numpy(y, name).array
+    labels = np.asarray(y)
+    if labels.ndim == 2 and labels.shape[1] == 1:
+        labels = labels[:, 0]
+    if labels.ndim != 1:
+        raise ShapeError(
+            f"{name} must have one label for each sample; got shape {labels.shape}; take one "
+            "target at a time, since uncertainties of different targets do not add up"
+        )
+    _check_finite(labels, name)
+    return labels
+
+
+def _check_finite(labels: np.ndarray, name: str) -> None:
+    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
+        first = int(np.flatnonzero(~np.isfinite(labels))[0])
+        raise InvalidValueError(f"{name} of sample {first} is {labels[first]}; leave it out")
+
+
+def _checked_labels(y: Any, task: str, name: str) -> np.ndarray:
+    labels = _labels(y, name)
+    if not len(labels):
+        raise ShapeError(f"{name} is empty")
+    if task == "regression":
+        try:
+            labels = labels.astype(np.float64)
+        except (TypeError, ValueError):
+            raise LabelError(f"{name} must be numbers for a regressor") from None
+        _check_finite(labels, name)
+    if labels.dtype.kind == "O" and len({type(label) for label in labels.tolist()}) > 1:
+        kinds = sorted({type(label).__name__ for label in labels.tolist()})
+        raise LabelError(f"{name} mixes labels of the types {', '.join(kinds)}; use one")
+    _not_constant(labels, name, "there is nothing to learn")
+    return labels
+
+
+def _not_constant(labels: np.ndarray, name: str, advice: str) -> None:
+    if (labels == labels[0]).all():
+        raise InvalidValueError(
+            f"{name} is {labels[:1].tolist()[0]!r} in all {len(labels):,} samples; {advice}"
+        )
+
+
+def _same_length(X: Any, y: np.ndarray, *names: str) -> None:
+    from sklearn.utils.validation import _num_samples
+
+    count = _num_samples(X)
+    if count != len(y):
+        raise ShapeError(f"{names[0]} has {count:,} samples and {names[1]} {len(y):,}")
+
+
+def _check_classes(y: np.ndarray, task: str) -> None:
+    if task == "regression":
+        return
+    classes, counts = np.unique(y, return_counts=True)
+    if counts.min() < 2:
+        rare = classes[counts < 2].tolist()
+        named = ", ".join(map(repr, rare[:5])) + (", ..." if len(rare) > 5 else "")
+        numbers = y.dtype.kind == "f"
+        raise LabelError(
+            f"y has classes with one sample: {named}; "
+            + (
+                "use a regressor for a target of numbers"
+                if numbers
+                else "leave them out, or join them with others"
+            )
+        )
+
+
+def _split(y: np.ndarray, task: str, draws: Draws) -> tuple[np.ndarray, np.ndarray]:
+    from sklearn.model_selection import train_test_split
+
+    strata = strata_of(y, task)
+    # One of each stratum at least; as many are left, since every class has two.
+    held = max(int(np.ceil(_HELD_OUT * len(y))), int(strata.max()) + 1)
+    train, test = train_test_split(
+        np.arange(len(y)), test_size=held, stratify=strata, random_state=draws.split()
+    )
+    return np.sort(train), np.sort(test)

@@ -1,0 +1,304 @@
+"""Whether a split into aleatoric and epistemic is real, in plain words; no surer than intervals."""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..evaluation._verdict_words import Level, Statement, counted, joined, nominal
+from ..evaluation.verdict import Verdict
+from ._error import TERMS
+from ._evidence import (
+    CONSISTENCY,
+    CONSTANT,
+    FAILS,
+    HOLDS,
+    INCONSISTENT,
+    LEAK,
+    LEAST,
+    NOT_JUDGED,
+    ORTHOGONALITY,
+    PARTS,
+    SEPARATED,
+    SWAPPED,
+    TRAP,
+    UNCLEAR,
+    Evidence,
+)
+
+if TYPE_CHECKING:
+    from ._result import Disentanglement
+
+_PASSED = "Each part does follow its own cause, so a test of that alone would have passed it."
+
+
+@dataclass(frozen=True, repr=False)
+class Reading(Verdict):
+    """What a disentanglement says in plain words: statements, the first of which sums up.
+
+    Attributes
+    ----------
+    statements : tuple of Statement
+    decomposition : str
+    pattern : str
+        "separated", "total uncertainty twice" (the trap: consistent but not orthogonal), "leak",
+        "swapped", "constant", "inconsistent", "unclear", or "not judged".
+    states : mapping of str to str
+        For each of the four conditions "holds", "fails", "unclear" or "not judged".
+    """
+
+    decomposition: str
+    pattern: str
+    states: Mapping[str, str]
+
+    def to_json(self) -> str:
+        """Return decomposition, pattern, the states of the conditions and the statements."""
+        return json.dumps(
+            {
+                "decomposition": self.decomposition,
+                "pattern": self.pattern,
+                "states": dict(self.states),
+                "statements": [{"level": s.level, "text": s.text} for s in self.statements],
+            }
+        )
+
+
+def read(
+    result: "Disentanglement", decomposition: str | None = None, correlation: str = "pearson"
+) -> Reading:
+    """Say in plain words whether a split is real, as far as the repeats show it.
+
+    Parameters
+    ----------
+    result : Disentanglement
+    decomposition : str, optional
+        By default the first.
+    correlation : {"pearson", "spearman"}, default="pearson"
+
+    Notes
+    -----
+    A condition holds if the interval of its error ends at 0.3 or below, and fails if it begins
+    above. That a part follows something, its own cause or the other's, is only said if the mean
+    correlation over repeats is also larger than that of values in a random order, which is far from
+    0 with a handful of levels. With fewer than 3 repeats nothing is claimed.
+    """
+    error = result.error(correlation, decomposition=decomposition)
+    evidence = Evidence(result, error.decomposition, error)
+    pattern = evidence.pattern
+    statements = (
+        _summary(evidence, pattern),
+        *_by_itself(evidence),
+        *(_condition(evidence, term) for term in TERMS),
+        _error(evidence),
+        *(Statement("info", sentence(note)) for note in error.notes),
+        *remarks(result),
+    )
+    return Reading(statements, error.decomposition, pattern, evidence.states)
+
+
+def _summary(evidence: Evidence, pattern: str) -> Statement:
+    level, text = _LEVELS.get(pattern, "unsure"), _SUMMARIES[pattern](evidence)
+    failed = sum(not check.passed for check in evidence.result.checks)
+    if not failed:
+        return Statement(level, text)
+    # A split is not praised for an experiment that did not do what it should.
+    caution = f"{text} But the experiment failed {counted(failed, 'check')}; see below."
+    return Statement("unsure" if level == "good" else level, caution)
+
+
+def _separated(evidence: Evidence) -> str:
+    return (
+        "The split can be relied on here: each part follows its own cause, and neither follows "
+        "that of the other."
+    )
+
+
+def _trap(evidence: Evidence) -> str:
+    return (
+        f"The split is not real: both parts rise with missing data and with {evidence.noise} "
+        f"alike, as the total uncertainty under two names would. {_PASSED}"
+    )
+
+
+def _leak(evidence: Evidence) -> str:
+    states = evidence.states
+    leaks = [_leaking(evidence, p) for p in PARTS if states[ORTHOGONALITY[p]] == FAILS]
+    text = f"The split is not clean: {joined(leaks)}."
+    passed = all(states[CONSISTENCY[part]] == HOLDS for part in PARTS)
+    return f"{text} {_PASSED}" if passed else text
+
+
+def _leaking(evidence: Evidence, part: str) -> str:
+    up = evidence.term(ORTHOGONALITY[part]).correlation > 0
+    if part == "aleatoric":
+        return f"the aleatoric part also {'rises with missing' if up else 'grows with more'} data"
+    return f"the epistemic part also {'rises' if up else 'falls'} with {evidence.noise}"
+
+
+def _swapped(evidence: Evidence) -> str:
+    return (
+        "The two parts are swapped: the aleatoric part follows missing data, and the epistemic "
+        f"part follows {evidence.noise}."
+    )
+
+
+def _inconsistent(evidence: Evidence) -> str:
+    states = evidence.states
+    wrong = [
+        f"the {part} part does not follow {_cause(evidence, part)}"
+        for part in PARTS
+        if states[CONSISTENCY[part]] == FAILS
+    ]
+    return f"The split is not what it says: {joined(wrong)}."
+
+
+def _constant_part(evidence: Evidence) -> str:
+    found = evidence.constant()
+    if len(found) == 2:
+        return "The split says nothing: both parts are the same whatever is done to the data."
+    return (
+        f"The split is empty: the {found[0]} part is the same whatever is done to the data, so "
+        "it tells nothing about it."
+    )
+
+
+def _unclear(evidence: Evidence) -> str:
+    states = evidence.states
+    open_ones = [TERMS[name].symbol for name, state in states.items() if state == UNCLEAR]
+    met = [TERMS[name].symbol for name, state in states.items() if state == HOLDS]
+    text = f"Whether the split is real cannot be told: {joined(open_ones)} may hold or fail"
+    return f"{text}, {joined(met)} {'holds' if len(met) == 1 else 'hold'}." if met else f"{text}."
+
+
+def _not_judged(evidence: Evidence) -> str:
+    return (
+        f"Nothing is claimed from {counted(evidence.repeats, 'repeat')}: how much the numbers "
+        f"below vary is not known. Run at least {LEAST}; 5 are usual, 10 better on few samples."
+    )
+
+
+_SUMMARIES = {
+    SEPARATED: _separated,
+    TRAP: _trap,
+    LEAK: _leak,
+    SWAPPED: _swapped,
+    CONSTANT: _constant_part,
+    INCONSISTENT: _inconsistent,
+    UNCLEAR: _unclear,
+    NOT_JUDGED: _not_judged,
+}
+_LEVELS: dict[str, Level] = {
+    SEPARATED: "good",
+    TRAP: "bad",
+    LEAK: "bad",
+    SWAPPED: "bad",
+    CONSTANT: "bad",
+    INCONSISTENT: "bad",
+}
+_STATE_LEVELS: dict[str, Level] = {HOLDS: "good", FAILS: "bad", UNCLEAR: "unsure"}
+
+
+def _cause(evidence: Evidence, part: str) -> str:
+    return evidence.noise if part == "aleatoric" else "missing data"
+
+
+def _by_itself(evidence: Evidence) -> Iterator[Statement]:
+    """Yield that one part is right where the split as a whole is not: each needs only its two."""
+    states = evidence.states
+    if evidence.pattern == SEPARATED:
+        return
+    for part in PARTS:
+        if states[CONSISTENCY[part]] == states[ORTHOGONALITY[part]] == HOLDS:
+            other = _cause(evidence, PARTS[part == "aleatoric"])
+            yield Statement(
+                "good",
+                f"The {part} part can be relied on by itself: it follows "
+                f"{_cause(evidence, part)}, and not {other}.",
+            )
+
+
+def _condition(evidence: Evidence, name: str) -> Statement:
+    part = name.partition("_")[0]
+    state = evidence.state(name)
+    words = _own(evidence, part, state) if name in CONSISTENCY.values() else _other(evidence, part)
+    text = f"{TERMS[name].symbol}: {words}; {_numbers(evidence, name)}"
+    if evidence.unmoved(name):
+        text += f"; the {evidence.result.score_name} hardly changes, so nothing was put to the test"
+    elif evidence.infinite(name):
+        text += "; it is infinite somewhere, which no correlation but that of ranks can take"
+    elif state == UNCLEAR and evidence.scattered(name):
+        text += "; the repeats point in different directions, as chance alone would"
+    elif state == UNCLEAR and evidence.by_chance(name):
+        text += "; with so few levels and repeats chance alone could do this"
+    return Statement(_STATE_LEVELS.get(state, "info"), f"{text}.")
+
+
+def _own(evidence: Evidence, part: str, state: str) -> str:
+    cause = _cause(evidence, part)
+    if state == FAILS:
+        loosely = evidence.term(CONSISTENCY[part]).correlation > 0.5
+        how = "follows {} only loosely" if loosely else "does not follow {}"
+        return f"the {part} part {how.format(cause)}"
+    return {
+        HOLDS: f"the {part} part follows {cause}",
+        UNCLEAR: f"whether the {part} part follows {cause} cannot be told",
+    }.get(state, f"the {part} part beside {cause}")
+
+
+def _other(evidence: Evidence, part: str) -> str:
+    """Words for how a part answers to what is not its cause."""
+    name = ORTHOGONALITY[part]
+    state, up = evidence.state(name), evidence.term(name).correlation > 0
+    aleatoric = part == "aleatoric"
+    kept = "the amount of training data" if aleatoric else evidence.noise
+    if state == FAILS:
+        way = ("rises with less" if up else "grows with more") if aleatoric else ""
+        moved = f"{way} training data" if aleatoric else f"{'rises' if up else 'falls'} with {kept}"
+        return f"the {part} part {moved}, and should not"
+    return {
+        HOLDS: f"the {part} part is not moved by {kept}",
+        UNCLEAR: f"whether the {part} part is moved by {kept} cannot be told",
+    }.get(state, f"the {part} part beside {kept}, which should not move it")
+
+
+def _numbers(evidence: Evidence, name: str) -> str:
+    """Return the correlation and the error, with the interval where it can be trusted."""
+    term = evidence.term(name)
+    wanted = "1" if name in CONSISTENCY.values() else "0"
+    text = f"correlation {term.correlation:z.2f} where {wanted} is ideal, an error of "
+    return text + _with_interval(evidence, term)
+
+
+def _with_interval(evidence: Evidence, of: Any) -> str:
+    if evidence.repeats < LEAST or not np.isfinite([of.low, of.high]).all():
+        return f"{of.value:z.2f}"
+    sure = nominal(evidence.result.confidence)
+    return f"{of.value:z.2f} ({sure} interval {of.low:z.2f} to {of.high:z.2f})"
+
+
+def _error(evidence: Evidence) -> Statement:
+    return Statement(
+        "info",
+        "The uncertainty disentanglement error (UDE), the mean of the four, is "
+        f"{_with_interval(evidence, evidence.error)}; 0 is ideal, and the total uncertainty under "
+        "two names gets up to 0.5.",
+    )
+
+
+def remarks(result: "Disentanglement") -> list[Statement]:
+    """Return what is to be said of the experiment, however the uncertainty was split."""
+    failed = [Statement("unsure", sentence(c.text)) for c in result.checks if not c.passed]
+    return [*failed, *(Statement("info", sentence(note)) for note in result.notes)]
+
+
+def sentence(text: str) -> str:
+    """Return a remark as a sentence.
+
+    Examples
+    --------
+    >>> sentence("one repeat shows no spread")
+    'One repeat shows no spread.'
+    """
+    return f"{text[:1].upper()}{text[1:]}{'' if text.endswith('.') else '.'}"

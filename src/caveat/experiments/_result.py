@@ -1,0 +1,383 @@
+"""What `disentanglement_error` returns."""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, fields
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._validation import FloatArray
+from ..evaluation._table import html_table, terminal_table
+from ..exceptions import FileFormatError, OptionError, ShapeError
+from ..uncertainty.decompositions import DECOMPOSITIONS
+from ._error import UDE, disentanglement
+from ._protocol import Protocol
+
+if TYPE_CHECKING:
+    from ._reading import Reading
+
+_KINDS = ("size", "noise")
+_FORMAT = "caveat disentanglement"
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """Score and mean uncertainties along one sweep, by one decomposition.
+
+    Attributes
+    ----------
+    kind : {"size", "noise"}
+    decomposition : str
+    levels : ndarray of shape (levels,)
+        Shares of the training set, or of the labels that are permuted.
+    score : ndarray of shape (repeats, levels)
+        On the test samples; higher is better.
+    aleatoric, epistemic : ndarrays of shape (repeats, levels)
+        Means over the test samples.
+    train_score : ndarray of shape (repeats, levels), optional
+        On the samples that were learned from; of the sweep of sizes.
+    samples : ndarray of shape (levels,), optional
+        How many samples were learned from.
+
+    Examples
+    --------
+    >>> from caveat.experiments import Curve
+    >>> Curve("noise", "information", [0, 1], [[0.9, 0.5]], [[0.1, 0.7]], [[0.01, 0.02]]).repeats
+    1
+    """
+
+    kind: str
+    decomposition: str
+    levels: FloatArray
+    score: FloatArray
+    aleatoric: FloatArray
+    epistemic: FloatArray
+    train_score: FloatArray | None = None
+    samples: np.ndarray | None = None
+
+    def __post_init__(self) -> None:
+        if self.kind not in _KINDS:
+            raise OptionError(f"kind of a curve must be 'size' or 'noise'; got {self.kind!r}")
+        levels = np.asarray(self.levels, dtype=np.float64)
+        # The fields are frozen for users alone.
+        object.__setattr__(self, "levels", levels)
+        for name in ("score", "aleatoric", "epistemic", "train_score"):
+            value = getattr(self, name)
+            if value is None:
+                continue
+            array = np.asarray(value, dtype=np.float64)
+            if array.ndim != 2 or array.shape[1:] != levels.shape or not len(array):
+                raise ShapeError(
+                    f"{name} of a curve must have shape (repeats, {levels.size}); got {array.shape}"
+                )
+            object.__setattr__(self, name, array)
+        if self.samples is not None:
+            object.__setattr__(self, "samples", np.asarray(self.samples, dtype=np.int64))
+
+    @property
+    def repeats(self) -> int:
+        """How often the sweep was run."""
+        return len(self.score)
+
+
+@dataclass(frozen=True)
+class Check:
+    """One check of whether the experiment can answer the question.
+
+    Attributes
+    ----------
+    name : str
+    passed : bool
+    text : str
+        What was found, and what to do about it.
+
+    Examples
+    --------
+    >>> from caveat.experiments import Check
+    >>> Check("score moves with size", True, "the score rises from 0.61 to 0.97").passed
+    True
+    """
+
+    name: str
+    passed: bool
+    text: str
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a result took.
+
+    Attributes
+    ----------
+    trainings : int
+        Networks that were trained, each member of an ensemble counted; fits of other models.
+    steps : int or None
+        Of the optimisers of all networks together; None for other models.
+    seconds : float
+        Of the call; what was read from a checkpoint took no time.
+
+    Examples
+    --------
+    >>> from caveat.experiments import Cost
+    >>> Cost(trainings=90, steps=None, seconds=2.0)
+    Cost(trainings=90, steps=None, seconds=2.0)
+    """
+
+    trainings: int = 0
+    steps: int | None = None
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Disentanglement:
+    """What `caveat.disentanglement_error` returns: the curves of both sweeps, and their error.
+
+    Attributes
+    ----------
+    curves : tuple of Curve
+        One for each sweep and decomposition.
+    protocol : Protocol
+        By default made from the curves.
+    model : str
+        What was trained.
+    task : {"classification", "regression"}
+    score_name : str
+        What the score is.
+    samples, test_samples : int
+    checks : tuple of Check
+        Whether the sweeps did what they should.
+    notes : tuple of str
+        What was decided on the way.
+    cost : Cost
+    confidence : float
+        Of the intervals.
+
+    Examples
+    --------
+    >>> from caveat.experiments import Curve, Disentanglement
+    >>> score = [[0.5, 0.7, 0.9]]
+    >>> trap = [[5, 3, 1]]
+    >>> size = Curve("size", "information", [0.1, 0.5, 1], score, trap, trap)
+    >>> noise = Curve("noise", "information", [0, 0.5, 1], score, trap, trap)
+    >>> error = Disentanglement(curves=(size, noise)).error()
+    >>> round(error.value, 3), round(error.terms["aleatoric_orthogonality"].value, 3)
+    (0.5, 1.0)
+    """
+
+    curves: tuple[Curve, ...]
+    protocol: Protocol = None  # type: ignore[assignment]  # set below
+    model: str = ""
+    task: str = "classification"
+    score_name: str = "accuracy"
+    samples: int = 0
+    test_samples: int = 0
+    checks: tuple[Check, ...] = ()
+    notes: tuple[str, ...] = ()
+    cost: Cost = field(default_factory=Cost)
+    confidence: float = 0.95
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "curves", tuple(self.curves))
+        found = [(curve.decomposition, curve.kind) for curve in self.curves]
+        wanted = [(name, kind) for name in self.decompositions for kind in _KINDS]
+        if not found or sorted(found) != sorted(wanted):
+            raise OptionError(
+                "curves must be one of kind 'size' and one of kind 'noise' for each decomposition; "
+                f"got {', '.join(f'{kind} of {name}' for name, kind in found) or 'none'}"
+            )
+        if len({curve.repeats for curve in self.curves}) > 1:
+            raise ShapeError("all curves must have the same number of repeats")
+        if self.protocol is None:
+            levels = {curve.kind: tuple(curve.levels.tolist()) for curve in self.curves}
+            made = Protocol(levels["size"], levels["noise"], self.repeats)
+            object.__setattr__(self, "protocol", made)
+
+    @property
+    def decompositions(self) -> tuple[str, ...]:
+        """How the uncertainty was split, in the order that was asked for."""
+        return tuple(dict.fromkeys(curve.decomposition for curve in self.curves))
+
+    @property
+    def repeats(self) -> int:
+        """How often both sweeps were run."""
+        return self.curves[0].repeats
+
+    def curve(self, kind: str, decomposition: str | None = None) -> Curve:
+        """Return the curve of a sweep, "size" or "noise"; by default of the first decomposition."""
+        if kind not in _KINDS:
+            raise OptionError(f"kind of a curve must be 'size' or 'noise'; got {kind!r}")
+        name = self._decomposition(decomposition)
+        return next(c for c in self.curves if (c.kind, c.decomposition) == (kind, name))
+
+    def _decomposition(self, name: str | None) -> str:
+        if name is None:
+            return self.decompositions[0]
+        if name in self.decompositions:
+            return name
+        full = DECOMPOSITIONS[name].name
+        if full not in self.decompositions:
+            raise OptionError(
+                f"decomposition {name!r} was not asked for; there are "
+                f"{', '.join(self.decompositions)}"
+            )
+        return full
+
+    def error(
+        self,
+        correlation: str = "pearson",
+        weights: Sequence[float] = (1, 1, 1, 1),
+        decomposition: str | None = None,
+    ) -> UDE:
+        """Return the uncertainty disentanglement error; nothing is trained again.
+
+        Parameters
+        ----------
+        correlation : {"pearson", "spearman"}
+        weights : four numbers, default=(1, 1, 1, 1)
+            What C1, C2, O1 and O2 count.
+        decomposition : str, optional
+            By default the first.
+
+        Returns
+        -------
+        UDE
+        """
+        name = self._decomposition(decomposition)
+        return disentanglement(
+            self.curve("size", name),
+            self.curve("noise", name),
+            correlation=correlation,
+            weights=weights,
+            confidence=self.confidence,
+        )
+
+    def reading(self, decomposition: str | None = None, correlation: str = "pearson") -> "Reading":
+        """Say in plain words what was found, by default of the first decomposition."""
+        from ._reading import read
+
+        return read(self, self._decomposition(decomposition), correlation)
+
+    def plot(self, kind: str | None = None, /, **options: Any) -> Any:
+        """Draw a figure in matplotlib Axes; see `caveat.plots.plot`."""
+        from ..plots import plot
+
+        return plot(self, kind, **options)
+
+    def report(self, path: Any, **options: Any) -> Any:
+        """Write one HTML page; see `caveat.report.write_report`."""
+        from ..report import write_report
+
+        return write_report(self, path, **options)
+
+    def to_frame(self) -> Any:
+        """Return the curves as a pandas DataFrame, a row for each level and repeat."""
+        import pandas as pd
+
+        rows = [
+            {
+                "decomposition": curve.decomposition,
+                "kind": curve.kind,
+                "level": level,
+                "repeat": repeat,
+                "samples": None if curve.samples is None else int(curve.samples[i]),
+                "score": curve.score[repeat, i],
+                "train_score": np.nan
+                if curve.train_score is None
+                else curve.train_score[repeat, i],
+                "aleatoric": curve.aleatoric[repeat, i],
+                "epistemic": curve.epistemic[repeat, i],
+            }
+            for curve in self.curves
+            for repeat in range(curve.repeats)
+            for i, level in enumerate(curve.levels.tolist())
+        ]
+        return pd.DataFrame(rows)
+
+    def to_json(self) -> str:
+        """Return all of it as JSON, from which `from_json` makes the same again."""
+        content: dict[str, Any] = {"format": _FORMAT, "version": 1}
+        for part in fields(self):
+            content[part.name] = _plain(getattr(self, part.name))
+        return json.dumps(content, allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> "Disentanglement":
+        """Return the result that `to_json` wrote.
+
+        Parameters
+        ----------
+        text : str
+
+        Returns
+        -------
+        Disentanglement
+        """
+        try:
+            content = json.loads(text)
+        except (TypeError, ValueError):
+            content = None
+        if not isinstance(content, dict) or content.get("format") != _FORMAT:
+            raise FileFormatError(
+                f"text is not what Disentanglement.to_json writes; it has no format {_FORMAT!r}"
+            )
+        if content["version"] > 1:
+            raise FileFormatError("text was written by a newer version of caveat; update it")
+        given = {part.name: content[part.name] for part in fields(cls)}
+        given["curves"] = tuple(Curve(**_arrays(curve)) for curve in given["curves"])
+        given["checks"] = tuple(Check(**check) for check in given["checks"])
+        given["notes"] = tuple(given["notes"])
+        given["cost"] = Cost(**given["cost"])
+        given["protocol"] = Protocol(**given["protocol"])
+        return cls(**given)
+
+    @property
+    def description(self) -> str:
+        """What was measured, in one line."""
+        what = f"Disentanglement of {self.model}" if self.model else "Disentanglement"
+        sizes = f", {self.samples:,} samples, {self.test_samples:,} for testing"
+        repeats = f"{self.repeats} repeat{'s' if self.repeats > 1 else ''}"
+        return f"{what}{sizes if self.samples else ''}, {repeats}"
+
+    def __repr__(self) -> str:
+        tables = [terminal_table(*error.table()).rstrip("\n") for error in self._errors()]
+        return "\n".join([self.description, *tables, *self._lines()]) + "\n"
+
+    def _repr_html_(self) -> str:
+        parts = [f"<p>{escape(self.description)}</p>"]
+        for title, header, body in (error.table() for error in self._errors()):
+            parts.append(f"<p>{escape(title)}</p>{html_table(header, body)}")
+        return "".join([*parts, *(f"<p>{escape(line)}</p>" for line in self._lines())])
+
+    def _errors(self) -> list[UDE]:
+        return [self.error(decomposition=name) for name in self.decompositions]
+
+    def _lines(self) -> Iterable[str]:
+        for check in self.checks:
+            yield f"{'passed' if check.passed else 'FAILED'}: {check.name}: {check.text}"
+        yield from self.notes
+        for error in self._errors():
+            yield from (f"{error.decomposition}, {note}" for note in error.notes)
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as JSON has it; infinities as text."""
+    if hasattr(value, "__dataclass_fields__"):
+        return {part.name: _plain(getattr(value, part.name)) for part in fields(value)}
+    if isinstance(value, np.ndarray):
+        return _plain(value.tolist())
+    if isinstance(value, tuple | list):
+        return [_plain(item) for item in value]
+    if isinstance(value, float) and not np.isfinite(value):
+        return str(value)
+    return value
+
+
+def _arrays(curve: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of a curve; numpy reads infinities from text."""
+    names = ("score", "aleatoric", "epistemic", "train_score")
+    return {
+        name: np.array(value, dtype=np.float64) if name in names and value is not None else value
+        for name, value in curve.items()
+    }

@@ -1,0 +1,140 @@
+"""What is kept of one trained model: a score and mean uncertainties, no arrays of samples."""
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from ..exceptions import LabelError, OptionError, ShapeError, UnsupportedPredictionError
+from ..predictions import Categorical, Gaussian, GaussianLogits
+from ..uncertainty import decompose
+from ._conditions import Condition, Draws, rows_of
+from ._inputs import Samples
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The numbers of one condition."""
+
+    samples: int
+    score: float
+    train_score: float | None
+    uncertainties: dict[str, tuple[float, float]]
+    trainings: int = 1
+    steps: int | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what JSON can hold; numbers are written so that reading gives the same."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, content: dict[str, Any]) -> "Outcome":
+        """Return what `to_dict` wrote."""
+        split = {name: (float(a), float(e)) for name, (a, e) in content["uncertainties"].items()}
+        return cls(**{**content, "uncertainties": split})
+
+
+@dataclass(frozen=True, eq=False)
+class Scorer:
+    """Turns predictions into the numbers of a condition."""
+
+    samples: Samples
+    methods: tuple[str, ...]
+    draws: Draws
+    score: Callable[[Any, Any], float] | None = None
+
+    @property
+    def name(self) -> str:
+        """What the score is."""
+        if self.score is not None:
+            return str(getattr(self.score, "__name__", type(self.score).__name__))
+        return "accuracy" if self.samples.task == "classification" else "1 - standardised MAE"
+
+    def outcome(
+        self,
+        condition: Condition,
+        predict: Callable[[Any], Any],
+        *,
+        trainings: int = 1,
+        steps: int | None = None,
+    ) -> Outcome:
+        """Return the numbers of a model, given how it predicts."""
+        from sklearn.utils import _safe_indexing
+
+        data = self.samples
+        _, seed = self.draws.seeds(condition, 2)
+        noisy = condition.kind == "noise"
+        y_test = self.draws.noisy(data.y_test, condition, test=True) if noisy else data.y_test
+        prediction = predict(data.X_test)
+        score = self._score(y_test, prediction, seed)
+        split = {}
+        for name in self.methods:
+            parts = decompose(prediction, name, random_state=seed)
+            split[name] = float(parts.aleatoric.mean()), float(parts.epistemic.mean())
+        rows = rows_of(condition, data.y, data.task, self.draws)
+        train_score = None
+        if not noisy:
+            X = data.X if rows is None else _safe_indexing(data.X, rows)
+            y = data.y if rows is None else data.y[rows]
+            train_score = self._score(y, predict(X), seed, learned=True)
+        count = len(data.y) if rows is None else len(rows)
+        return Outcome(count, score, train_score, split, trainings, steps)
+
+    def _score(self, y: np.ndarray, prediction: Any, seed: int, learned: bool = False) -> float:
+        point = self._point(prediction, len(y), seed)
+        if self.score is not None:
+            return self._own_score(y, point)
+        if self.samples.task == "classification":
+            return float((point == y).mean())
+        # One yardstick for all sizes: how well the median of all training samples does.
+        median = np.median(self.samples.y)
+        known = self.samples.y if learned else self.samples.y_test
+        return float(1 - np.abs(y - point).mean() / np.abs(known - median).mean())
+
+    def _own_score(self, y: np.ndarray, point: np.ndarray) -> float:
+        assert self.score is not None
+        try:
+            value = float(self.score(y, point))
+        except TypeError as error:
+            raise OptionError(f"score must be score(y_true, y_pred) -> float; {error}") from error
+        if not np.isfinite(value):
+            raise OptionError(f"score gave {value}; it must be a finite number, higher is better")
+        return value
+
+    def _point(self, prediction: Any, length: int, seed: int) -> np.ndarray:
+        """Return the predicted labels, or numbers."""
+        wanted: Any = (Categorical, GaussianLogits)
+        if self.samples.task == "regression":
+            wanted = (Gaussian,)
+        if not isinstance(prediction, wanted):
+            names = " or a ".join(kind.__name__ for kind in wanted)
+            raise UnsupportedPredictionError(
+                f"predict_distribution must give a {names} for {self.samples.task}; got a "
+                f"{type(prediction).__name__}"
+            )
+        if len(prediction) != length:
+            raise ShapeError(
+                f"predict_distribution gave {len(prediction):,} samples; it was asked for "
+                f"{length:,}"
+            )
+        if isinstance(prediction, Gaussian):
+            mean = prediction.moments()[0]
+            if mean.shape[1] != 1:
+                raise ShapeError(
+                    f"predict_distribution gave {mean.shape[1]} targets; there must be one"
+                )
+            return np.asarray(mean[:, 0])
+        if isinstance(prediction, GaussianLogits):
+            prediction = prediction.sample(random_state=seed)
+        classes = np.asarray(prediction.classes)
+        if not np.isin(self.samples.y, classes).all():
+            raise LabelError(
+                f"the classes of the prediction are {_few(classes)}, and y has "
+                f"{_few(np.unique(self.samples.y))}; name them: Categorical(..., classes=...)"
+            )
+        return np.asarray(classes[np.asarray(prediction.mean).argmax(axis=1)])
+
+
+def _few(labels: np.ndarray) -> str:
+    return ", ".join(map(repr, labels[:5].tolist())) + (", ..." if len(labels) > 5 else "")

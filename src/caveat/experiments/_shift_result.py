@@ -1,0 +1,359 @@
+"""What `shift_curves` and `domain_shift` return."""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, fields
+from html import escape
+from typing import Any
+
+import numpy as np
+
+from ..evaluation._table import html_table, number, plain, terminal_table
+from ..exceptions import OptionError
+from ..fairness._result import interval_words
+
+
+@dataclass(frozen=True)
+class ShiftRow:
+    """One number at one strength of a shift.
+
+    Attributes
+    ----------
+    quantity : str
+        A metric, or "aleatoric", "epistemic" or "total": the mean uncertainty of the samples.
+    kind : {"metric", "uncertainty"}
+    option, target : str
+        Options that tell rows of one metric apart; the target of a regression.
+    strength : float
+    value, low, high : float
+        The value and its confidence interval; NaN where there is none.
+    direction : {"lower", "higher", "target"}
+        What is better.
+    note : str
+        What was converted, what is undefined.
+
+    Examples
+    --------
+    >>> from caveat.experiments import ShiftRow
+    >>> row = ShiftRow("accuracy_score", "metric", "", "", 0.5, 0.8, 0.7, 0.9, "higher", "")
+    >>> row.strength, row.value
+    (0.5, 0.8)
+    """
+
+    quantity: str
+    kind: str
+    option: str
+    target: str
+    strength: float
+    value: float
+    low: float
+    high: float
+    direction: str
+    note: str
+
+
+@dataclass(frozen=True)
+class DomainRow:
+    """One number in domain and out of domain.
+
+    Attributes
+    ----------
+    quantity, kind, option, target, direction, note : str
+        As in `ShiftRow`.
+    inside, inside_low, inside_high : float
+        The value in domain and its interval.
+    outside, outside_low, outside_high : float
+        The same out of domain.
+    ratio, ratio_low, ratio_high : float
+        Out over in; NaN for what can be negative, or is 0 in domain.
+    gap, gap_low, gap_high : float
+        Out less in.
+
+    Examples
+    --------
+    >>> from caveat.experiments import DomainRow
+    >>> len(DomainRow.__dataclass_fields__)
+    18
+    """
+
+    quantity: str
+    kind: str
+    option: str
+    target: str
+    inside: float
+    inside_low: float
+    inside_high: float
+    outside: float
+    outside_low: float
+    outside_high: float
+    ratio: float
+    ratio_low: float
+    ratio_high: float
+    gap: float
+    gap_low: float
+    gap_high: float
+    direction: str
+    note: str
+
+
+@dataclass(frozen=True)
+class Growth:
+    """Which of two things grows more from in domain to out of domain.
+
+    Attributes
+    ----------
+    question : str
+    target : str
+        Empty for classes.
+    value, low, high : float
+        The ratio (out over in) of the first over that of the second, and its interval.
+    answer : str
+        "yes" or "no" for epistemic against aleatoric uncertainty; "more" or "less" for total
+        uncertainty against error; "cannot tell" if the interval holds 1; "no interval" without
+        resamples; "undefined" if something is 0 or infinite.
+    text : str
+        The numbers in words.
+
+    Examples
+    --------
+    >>> from caveat.experiments import Growth
+    >>> Growth("does it grow?", "", 2.0, 1.5, 3.0, "yes", "it doubles").answer
+    'yes'
+    """
+
+    question: str
+    target: str
+    value: float
+    low: float
+    high: float
+    answer: str
+    text: str
+
+
+class _Table:
+    """Rows that can be filtered and written."""
+
+    rows: tuple[Any, ...]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.rows)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def select(self, **wanted: Any) -> list[Any]:
+        """Return the rows whose fields have these values, e.g. ``select(kind="metric")``."""
+        return [
+            row for row in self.rows if all(getattr(row, k) == value for k, value in wanted.items())
+        ]
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class ShiftCurves(_Table):
+    """What `shift_curves` returns: every metric and uncertainty at every strength.
+
+    Attributes
+    ----------
+    rows : tuple of ShiftRow
+    description : str
+        What was predicted.
+    corruption : str
+        What was done to the samples.
+    confidence : float
+        Of the intervals.
+
+    Examples
+    --------
+    >>> import caveat, numpy as np
+    >>> from caveat.experiments import shift_curves
+    >>> result = shift_curves(
+    ...     lambda X: caveat.Gaussian(X[:, 0], 1.0), np.arange(6.0)[:, None], np.arange(6.0),
+    ...     strengths=[0, 1], resamples=0, random_state=0,
+    ... )
+    >>> result.strengths, result.curve("mean_absolute_error")[0].tolist()[0]
+    ((0.0, 1.0), 0.0)
+    """
+
+    rows: tuple[ShiftRow, ...]
+    description: str
+    corruption: str
+    confidence: float
+
+    @property
+    def strengths(self) -> tuple[float, ...]:
+        """The strengths, in their order."""
+        return tuple(sorted({row.strength for row in self.rows}))
+
+    def curve(self, quantity: str, option: str = "", target: str | None = None) -> Any:
+        """Return value, low and high of a quantity at its strengths, shape (3, strengths).
+
+        Parameters
+        ----------
+        quantity : str
+        option : str, optional
+        target : str, optional
+            By default the first.
+
+        Returns
+        -------
+        ndarray of shape (3, strengths)
+            NaN where the prediction at a strength does not support the quantity.
+        """
+        rows = {row.strength: row for row in self._curve(quantity, option, target)}
+        found = np.full((3, len(self.strengths)), np.nan)
+        for place, strength in enumerate(self.strengths):
+            if strength in rows:
+                row = rows[strength]
+                found[:, place] = row.value, row.low, row.high
+        return found
+
+    def _curve(self, quantity: str, option: str, target: str | None) -> list[ShiftRow]:
+        rows: list[ShiftRow] = self.select(quantity=quantity, option=option)
+        if target is None and rows:
+            target = rows[0].target
+        rows = [row for row in rows if row.target == target]
+        if not rows:
+            known = ", ".join(dict.fromkeys(row.quantity for row in self.rows))
+            raise OptionError(
+                f"there is no curve of quantity {quantity!r} with this option and target; known "
+                f"are {known}"
+            )
+        return rows
+
+    def to_frame(self) -> Any:
+        """Return the rows as a pandas DataFrame."""
+        return _frame(self.rows, ShiftRow)
+
+    def to_json(self) -> str:
+        """Return the rows as JSON, one object a row; NaN and infinities become null and text."""
+        return json.dumps(_objects(self.rows))
+
+    def plot(self, quantity: Any = "uncertainty", **options: Any) -> Any:
+        """Draw curves in matplotlib Axes; see `caveat.plots.plot_shift`."""
+        from ..plots import plot_shift
+
+        return plot_shift(self, quantity, **options)
+
+    def __repr__(self) -> str:
+        return terminal_table(*self._readable(intervals=False)) + self._rest()
+
+    def _repr_html_(self) -> str:
+        title, header, body = self._readable(intervals=True)
+        return f"<p>{escape(title)}</p>{html_table(header, body)}"
+
+    def _rest(self) -> str:
+        known = any(np.isfinite(row.low) for row in self.rows)
+        return f"to_frame() and plot() have the {self.confidence:.0%} intervals\n" if known else ""
+
+    def _readable(self, intervals: bool) -> tuple[str, list[str], list[list[str]]]:
+        """A line for each quantity, a column for each strength."""
+        lines: dict[tuple[str, str, str], dict[float, str]] = {}
+        for row in self.rows:
+            key = row.quantity, row.option, row.target
+            low = row.low if intervals else np.nan
+            lines.setdefault(key, {})[row.strength] = _cell(row.value, low, row.high)
+        header = ["", *(f"{strength:g}" for strength in self.strengths)]
+        body = [
+            [_words(*key), *(cells.get(strength, "") for strength in self.strengths)]
+            for key, cells in lines.items()
+        ]
+        return f"{self.description} under {self.corruption}", header, body
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class DomainShift(_Table):
+    """What `domain_shift` returns: every metric and uncertainty in and out of domain.
+
+    Attributes
+    ----------
+    rows : tuple of DomainRow
+    growth : tuple of Growth
+        Whether epistemic uncertainty grows more than aleatoric, and total as much as the error.
+    samples_in, samples_out : int
+    description : str
+        The kind of the predictions.
+    confidence : float
+        Of the intervals.
+
+    Examples
+    --------
+    >>> import caveat
+    >>> from caveat.experiments import domain_shift
+    >>> inside, outside = caveat.Gaussian([0.0, 1.0], 1.0), caveat.Gaussian([0.0, 1.0], 2.0)
+    >>> result = domain_shift(inside, [0, 2], outside, [0, 5], metrics=["mae"], resamples=0)
+    >>> (row,) = result.select(quantity="mean_absolute_error")
+    >>> row.inside, row.outside, row.ratio
+    (0.5, 2.0, 4.0)
+    """
+
+    rows: tuple[DomainRow, ...]
+    growth: tuple[Growth, ...]
+    samples_in: int
+    samples_out: int
+    description: str
+    confidence: float
+
+    def to_frame(self) -> Any:
+        """Return the rows as a pandas DataFrame."""
+        return _frame(self.rows, DomainRow)
+
+    def to_json(self) -> str:
+        """Return rows and growth as JSON; NaN and infinities become null and text."""
+        return json.dumps({"rows": _objects(self.rows), "growth": _objects(self.growth)})
+
+    def plot(self, **options: Any) -> Any:
+        """Draw the ratios in matplotlib Axes; see `caveat.plots.plot_domain_shift`."""
+        from ..plots import plot_domain_shift
+
+        return plot_domain_shift(self, **options)
+
+    def __repr__(self) -> str:
+        return "\n".join([terminal_table(*self._readable()).rstrip("\n"), *self._lines()]) + "\n"
+
+    def _repr_html_(self) -> str:
+        title, header, body = self._readable()
+        lines = "".join(f"<p>{escape(line)}</p>" for line in self._lines())
+        return f"<p>{escape(title)}</p>{html_table(header, body)}{lines}"
+
+    def _lines(self) -> Iterator[str]:
+        for one in self.growth:
+            of = f" ({one.target})" if one.target else ""
+            yield f"{one.question}{of} {one.answer}: {one.text}"
+
+    def _readable(self) -> tuple[str, list[str], list[list[str]]]:
+        header = ["", "in domain", "out of domain", "ratio", "interval", "note"]
+        body = [
+            [
+                _words(row.quantity, row.option, row.target),
+                number(row.inside),
+                number(row.outside),
+                number(row.ratio),
+                interval_words(row.ratio_low, row.ratio_high),
+                row.note,
+            ]
+            for row in self.rows
+        ]
+        title = (
+            f"{self.description}: {self.samples_in:,} samples in domain, {self.samples_out:,} out, "
+            f"{self.confidence:.0%} intervals"
+        )
+        return title, header, body
+
+
+def _words(quantity: str, option: str, target: str) -> str:
+    return " ".join(part for part in (quantity, option, target) if part)
+
+
+def _cell(value: float, low: float, high: float) -> str:
+    ends = interval_words(low, high)
+    return number(value) + (f" ({ends})" if ends else "")
+
+
+def _frame(rows: Sequence[Any], kind: Any) -> Any:
+    import pandas as pd
+
+    return pd.DataFrame([asdict(row) for row in rows], columns=[f.name for f in fields(kind)])
+
+
+def _objects(rows: Sequence[Any]) -> list[dict[str, Any]]:
+    return [{k: plain(v) for k, v in asdict(row).items()} for row in rows]

@@ -1,0 +1,263 @@
+"""What an audit shows of individuals, in plain words, and never more than its intervals do."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..evaluation._verdict_words import amount, joined, listed, nominal, percent
+from ._consistency_result import Consistency, ConsistencyRow
+from ._ratios import Number, judged
+from ._rows import FAIR, LEAST, UNCLEAR, UNFAIR, group_name
+
+if TYPE_CHECKING:
+    from ._result import FairnessAudit
+
+INDIVIDUAL_GAP = "individual gap"
+NO_INDIVIDUAL_GAP = "no individual gap"
+_NONE = "not compared"
+_PREDICTION = "prediction"
+
+
+@dataclass(frozen=True)
+class Gap:
+    """How much farther the samples of one group are from their neighbours than those of another.
+
+    Attributes
+    ----------
+    quantity : str
+    group, reference : ConsistencyRow
+    ratio : Number
+        Of the mean differences from the neighbours; the scale of the quantity cancels.
+    verdict : str
+        What its interval, allowing for the number of pairs, lets one say.
+    """
+
+    quantity: str
+    group: ConsistencyRow
+    reference: ConsistencyRow
+    ratio: Number
+    verdict: str
+
+
+def compared(
+    audit: "FairnessAudit", alike: Consistency, attribute: str, quantity: str
+) -> list[Gap]:
+    """Compare the groups of an attribute with the privileged or the most consistent one."""
+    rows = [row for row in _groups(alike, attribute, quantity) if row.units >= LEAST]
+    judgeable = [row for row in rows if not np.isnan(row.low)]
+    if len(judgeable) < 2:
+        return []
+    privileged = [row for row in judgeable if row.group == audit.privileged.get(attribute)]
+    reference = (privileged or sorted(judgeable, key=lambda row: -row.consistency))[0]
+    number = len(judgeable)
+    pairs = number - 1 if privileged else number * (number - 1) // 2
+    gaps = []
+    for row in judgeable:
+        if row is not reference:
+            ratio = _ratio(row, reference)
+            verdict = judged(ratio, pairs, audit.confidence, audit.threshold, ratio=True)[0]
+            gaps.append(Gap(quantity, row, reference, ratio, verdict))
+    return gaps
+
+
+def _groups(alike: Consistency, attribute: str, quantity: str) -> list[ConsistencyRow]:
+    return alike.select(quantity=quantity, attribute=attribute, outcome="")
+
+
+def _ratio(row: ConsistencyRow, reference: ConsistencyRow) -> Number:
+    """Return the ratio of two mean differences, with the interval of independent groups."""
+    with np.errstate(divide="ignore"):
+        # Where a consistency lies between low and high, its difference from 1 does the other way.
+        a, a_low, a_high = np.log(_differences(row))
+        b, b_low, b_high = np.log(_differences(reference))
+        below, above = np.hypot(a - a_low, b_high - b), np.hypot(a_high - a, b - b_low)
+        low, value, high = np.exp([a - b - below, a - b, a - b + above])
+    return Number(float(value), float(low), float(high), min(row.units, reference.units))
+
+
+def _differences(row: ConsistencyRow) -> tuple[float, float, float]:
+    return 1 - row.consistency, max(1 - row.high, 0.0), 1 - row.low
+
+
+def individuals(
+    audit: "FairnessAudit", alike: Consistency
+) -> tuple[tuple[str, ...], str, tuple[ConsistencyRow, ...]]:
+    """Return the patterns, the text and the rows behind it."""
+    quantities = tuple(alike.differences)
+    sentences = list(_overall(audit, alike, quantities))
+    states: list[str] = []
+    behind = [alike.select(quantity=name)[0] for name in quantities]
+    gaps_said = False
+    for attribute in audit.attributes:
+        found = {name: compared(audit, alike, attribute, name) for name in quantities}
+        of_attribute = {name: _state(gaps) for name, gaps in found.items()}
+        shown = [_unfair(found[name]) for name in quantities if of_attribute[name] == UNFAIR]
+        behind += [row for gaps in shown for gap in gaps for row in (gap.group, gap.reference)]
+        for alike_in_names in _by_names(shown):
+            sentences.append(_gap_sentence(alike_in_names, audit.confidence, first=not gaps_said))
+            gaps_said = True
+        sentences += _rest(alike, attribute, of_attribute)
+        states += of_attribute.values()
+    if gaps_said:
+        sentences.append(
+            "A group with fewer samples has neighbours farther away, and one with larger "
+            "uncertainties larger differences: either alone makes it less consistent."
+        )
+    return _patterns(states), " ".join(sentences), tuple(dict.fromkeys(behind))
+
+
+def _patterns(states: Sequence[str]) -> tuple[str, ...]:
+    if UNFAIR in states:
+        return (INDIVIDUAL_GAP,)
+    return (NO_INDIVIDUAL_GAP,) if set(states) == {FAIR} else ("too few samples",)
+
+
+def _state(gaps: Sequence[Gap]) -> str:
+    verdicts = [gap.verdict for gap in gaps]
+    for state in (UNFAIR, UNCLEAR):
+        if state in verdicts:
+            return state
+    return FAIR if verdicts else _NONE
+
+
+def _unfair(gaps: Sequence[Gap]) -> list[Gap]:
+    """The gaps that are shown, the farthest from 1 first."""
+    shown = [gap for gap in gaps if gap.verdict == UNFAIR]
+    return sorted(shown, key=lambda gap: -gap.ratio.distance)
+
+
+def _overall(
+    audit: "FairnessAudit", alike: Consistency, quantities: Sequence[str]
+) -> Iterator[str]:
+    """Say how far predictions are from those of their neighbours, over all samples."""
+    classes = not audit.select(measure="mean_absolute_error")
+    several = alike.neighbours > 1
+    for name in quantities:
+        if not name.startswith(_PREDICTION):
+            continue
+        whole = alike.select(quantity=name)[0]
+        if classes:
+            ends = _ends(audit, whole, percent(whole.low), percent(whole.high))
+            share = percent(whole.consistency)
+            yield (
+                f"On average {share} of a sample's {alike.neighbours} nearest neighbours have its "
+                f"predicted class{ends}."
+                if several
+                else f"The nearest neighbour of {share} of the samples has their predicted "
+                f"class{ends}."
+            )
+        elif np.isnan(whole.scaled):
+            yield f"All samples have the same {_word(name)}."
+        else:
+            low, high = (amount(abs(1 - end)) for end in (whole.scaled_high, whole.scaled_low))
+            near = "that of the nearest neighbour"
+            if several:
+                near = f"the mean of the {alike.neighbours} nearest neighbours"
+            yield (
+                f"The {_word(name)} is on average {amount(1 - whole.scaled)} standard deviations "
+                f"from {near}{_ends(audit, whole, low, high)}."
+            )
+
+
+def _ends(audit: "FairnessAudit", row: ConsistencyRow, low: str, high: str) -> str:
+    if np.isnan(row.low):
+        return ""
+    return f" ({nominal(audit.confidence)} interval {low} to {high})"
+
+
+def _word(quantity: str) -> str:
+    """The name of a quantity in a sentence: the target of a prediction is one of its own."""
+    _, start, target = quantity.partition(f"{_PREDICTION} ")
+    return f"prediction of {target}" if start else quantity
+
+
+def _by_names(shown: Sequence[Sequence[Gap]]) -> list[list[Sequence[Gap]]]:
+    """Put the quantities together whose gaps are between the same groups."""
+    found: dict[tuple[str, ...], list[Sequence[Gap]]] = {}
+    for gaps in shown:
+        better = _upward(gaps[0])[1]
+        found.setdefault((better, *(_upward(gap)[0] for gap in gaps)), []).append(gaps)
+    return list(found.values())
+
+
+def _gap_sentence(shown: Sequence[Sequence[Gap]], confidence: float, *, first: bool) -> str:
+    """Say whose samples are less like their neighbours than those of another group."""
+    worse, better, _ = _upward(shown[0][0])
+    names = dict.fromkeys(_upward(gap)[0] for gap in shown[0])
+    others = [name for name in names if name != worse]
+    likewise = f"; likewise for {listed(others)}" if others else ""
+    parts: list[str] = []
+    for gaps in shown:
+        ratio = _upward(gaps[0])[2]
+        ends = f"{amount(ratio.low)} or more"
+        if np.isfinite(ratio.high):
+            ends = f"{amount(ratio.low)} to {amount(ratio.high)}"
+        words = f"{nominal(confidence)} interval {ends}" if first and not parts else ends
+        times = f"{amount(ratio.value)} times as much ({words})"
+        parts.append(f"{_word(gaps[0].quantity)} {'' if parts else 'differs '}{times}")
+    return (
+        f"Samples of {worse} are treated less like their neighbours than those of {better}: from "
+        f"that of the neighbours, their {joined(parts)}{likewise}."
+    )
+
+
+def _upward(gap: Gap) -> tuple[str, str, Number]:
+    """Return the less consistent group, the other, and the ratio above 1."""
+    names = [group_name(row.attribute, row.group) for row in (gap.group, gap.reference)]
+    ratio = gap.ratio
+    if ratio.value >= 1:
+        return names[0], names[1], ratio
+    high = 1 / ratio.low if ratio.low > 0 else np.inf
+    return names[1], names[0], Number(1 / ratio.value, 1 / ratio.high, high, ratio.units)
+
+
+def _rest(alike: Consistency, attribute: str, states: dict[str, str]) -> Iterator[str]:
+    """Yield of what else there is: no gap, no telling, nothing to compare, too small a group."""
+    fair = [_word(name) for name, state in states.items() if state == FAIR]
+    unclear = [_word(name) for name, state in states.items() if state == UNCLEAR]
+    nothing = [name for name, state in states.items() if state == _NONE]
+    if fair:
+        yield (
+            f"Between groups of {attribute} there is no gap beyond the threshold in the "
+            f"consistency of {joined(fair)}."
+        )
+    if unclear:
+        yield (
+            f"Whether groups of {attribute} are equally consistent in {joined(unclear)} cannot be "
+            "told at this sample size."
+        )
+    reasons: dict[str, list[str]] = {}
+    for name in nothing:
+        reasons.setdefault(_why(alike, attribute, name), []).append(_word(name))
+    for why, names in reasons.items():
+        yield f"The consistency of {joined(names)} is not compared by {attribute}: {why}."
+    left = _left_out(alike, attribute, [name for name in states if name not in nothing])
+    if left:
+        yield f"Nothing is said of the individuals of {listed(left)}: too few, or no interval."
+
+
+def _why(alike: Consistency, attribute: str, quantity: str) -> str:
+    """Why there are not two groups to compare."""
+    rows = _groups(alike, attribute, quantity)
+    if sum(row.units >= LEAST for row in rows) < 2:
+        return f"fewer than two groups have {LEAST} samples or more"
+    names = [
+        group_name(attribute, row.group)
+        for row in rows
+        if row.units >= LEAST and np.isnan(row.low)
+    ]  # fmt: skip
+    return f"no interval for {listed(names)}, whose samples are all as far from their neighbours"
+
+
+def _left_out(alike: Consistency, attribute: str, quantities: Sequence[str]) -> list[str]:
+    """The groups that some comparison had to leave out."""
+    return list(
+        dict.fromkeys(
+            group_name(attribute, row.group)
+            for name in quantities
+            for row in _groups(alike, attribute, name)
+            if row.units < LEAST or np.isnan(row.low)
+        )
+    )

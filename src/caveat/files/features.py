@@ -1,0 +1,214 @@
+"""Read what a model learns from: a table of features and a target."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..exceptions import FileFormatError, InvalidValueError, OptionError, ShapeError
+from ._columns import labels, numbers
+from ._patterns import expand
+from ._reading import about as naming
+from ._sources import Source, open_source
+
+MOST_VALUES = 50
+"""A column of text with more distinct values is a name, a date or a sentence, not a category."""
+
+MOST_CLASSES = 20
+"""Whole numbers with more distinct values are an amount, not classes."""
+
+_ROW_NUMBERS = ("", "Unnamed: 0", "__index_level_0__")
+"""What pandas calls the column of its index."""
+
+_TASKS = ("auto", "classification", "regression")
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureTable:
+    """What a file of features holds.
+
+    Attributes
+    ----------
+    X : ndarray of shape (samples, features)
+    y : ndarray of shape (samples,)
+        Labels of classes, or numbers.
+    names : tuple of str
+        Of the features.
+    task : {"classification", "regression"}
+    recognised : tuple of str
+        What was taken for what, in plain sentences.
+    """
+
+    X: NDArray[np.float64]
+    y: NDArray[Any]
+    names: tuple[str, ...]
+    task: str
+    recognised: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+
+def read_features(
+    path: str | PathLike[str],
+    target: str,
+    *,
+    feature: Sequence[str] = (),
+    drop: Sequence[str] = (),
+    task: str = "auto",
+    delimiter: str | None = None,
+    decimal: str = ".",
+) -> FeatureTable:
+    r"""Read the features and the target of samples from a table file.
+
+    Numbers are taken as they are. Text gets one column of zeros and ones for each of its values.
+    A missing entry is an error that names the column and the row.
+
+    Parameters
+    ----------
+    path : str or path
+        CSV (.csv, .tsv, also .gz), Parquet, NPZ, Arrow, Feather or JSON lines.
+    target : str
+        The column to be predicted.
+    feature : list of str, default=()
+        Columns, or patterns such as ``"x_*"``, to learn from; by default all but the target.
+    drop : list of str, default=()
+        Columns, or patterns, to leave out.
+    task : {"auto", "classification", "regression"}, default="auto"
+        "auto" takes text for classes, and so whole numbers with at most 20 distinct values; other
+        numbers are a regression.
+    delimiter, decimal : str, optional
+        Of CSV files; by default a comma (a tab for .tsv) and a point.
+
+    Returns
+    -------
+    FeatureTable
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from caveat.files import read_features
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "animals.csv")
+    ...     _ = path.write_text("weight,colour,kind\n4,red,cat\n30,black,dog\n5,black,cat\n")
+    ...     table = read_features(path, "kind")
+    >>> table.names, table.X.shape, table.y.tolist(), table.task
+    (('weight', 'colour=black', 'colour=red'), (3, 3), ['cat', 'dog', 'cat'], 'classification')
+    >>> table.recognised[0]
+    "'colour' is text: one column for each of 2 values"
+    """
+    if task not in _TASKS:
+        raise OptionError(f"task must be one of {', '.join(_TASKS)}; got {task!r}")
+    source = open_source(path, delimiter, decimal)
+    with naming(Path(path)):
+        if source.saved is not None:
+            raise FileFormatError("the file is a prediction that caveat saved, not features")
+        return _table(source, target, feature, drop, task)
+
+
+def _table(
+    source: Source, target: str, feature: Sequence[str], drop: Sequence[str], task: str
+) -> FeatureTable:
+    expand(target, source.names, ("target",), "--target", exact=True)
+    left = {target, *_matching(drop, source.names, "--drop")}
+    if target in feature:
+        raise OptionError(f"--feature: {target!r} is the target")
+    unnamed = [name for name in source.names if name in _ROW_NUMBERS and not feature]
+    left |= {*unnamed}
+    chosen = _matching(feature, source.names, "--feature") if feature else source.names
+    wanted = [name for name in dict.fromkeys(chosen) if name not in left]
+    if not wanted:
+        raise FileFormatError(f"no column is left to learn from beside {target!r}")
+    columns = source.read([target, *wanted])
+    if len(columns[target]) == 0:
+        raise FileFormatError("there are columns, but no rows below their names")
+    y, kind, words = _target(columns[target], target, task)
+    said = [f"{name!r}: left out, for it numbers the rows" for name in unnamed]
+    parts: list[NDArray[np.float64]] = []
+    names: list[str] = []
+    for name in wanted:
+        _append(columns[name], name, len(y), parts, names, said)
+    said.append(f"{target!r}: {words}")
+    return FeatureTable(np.concatenate(parts, axis=1), y, tuple(names), kind, tuple(said))
+
+
+def _matching(patterns: Sequence[str], names: Sequence[str], option: str) -> list[str]:
+    return [name for pattern in patterns for name, _ in expand(pattern, names, ("class",), option)]
+
+
+def _target(column: Any, name: str, task: str) -> tuple[NDArray[Any], str, str]:
+    """Return the target, whether it is classes or numbers, and words for that."""
+    if task == "regression" or (task == "auto" and not _few(column, name)):
+        values = _finite(numbers(column, name), name)
+        if values.ndim != 1:
+            raise ShapeError(f"target {name!r} must have one value a row; got {values.shape}")
+        return values.astype(np.float64), "regression", "target of a regression"
+    found = labels(column, name)
+    words = f"target with {len(found.values)} classes"
+    return np.array(found.values)[found.codes], "classification", words
+
+
+def _few(column: Any, name: str) -> bool:
+    """Whether a target looks like classes: not numbers, or few whole ones."""
+    if not _is_numeric(column):
+        return True
+    values = numbers(column, name)
+    distinct = np.unique(values)
+    return bool((distinct == np.floor(distinct)).all()) and len(distinct) <= MOST_CLASSES
+
+
+def _is_numeric(column: Any) -> bool:
+    import pyarrow as pa
+
+    if isinstance(column, np.ndarray):
+        return True
+    kind, test = column.type, pa.types
+    return bool(test.is_floating(kind) or test.is_integer(kind) or test.is_decimal(kind))
+
+
+def _append(
+    column: Any,
+    name: str,
+    samples: int,
+    parts: list[NDArray[np.float64]],
+    names: list[str],
+    said: list[str],
+) -> None:
+    """Add the columns that one column of the file becomes."""
+    if _is_numeric(column):
+        values = _finite(numbers(column, name), name).astype(np.float64)
+        if len(values) != samples or values.ndim > 2:
+            raise ShapeError(f"{name!r} must have a row for each of {samples} samples")
+        several = values.ndim == 2
+        names += [f"{name}_{i}" for i in range(values.shape[1])] if several else [name]
+        parts.append(values if several else values[:, None])
+        return
+    if len(column) != samples:
+        raise ShapeError(f"{name!r} must have a row for each of {samples} samples")
+    found = labels(column, name)
+    if len(found.values) > MOST_VALUES:
+        raise InvalidValueError(
+            f"column {name!r} holds text with {len(found.values)} distinct values, more than the "
+            f"{MOST_VALUES} that a category may have; leave it out with --drop {name!r}, or turn "
+            "it into numbers first"
+        )
+    said.append(f"{name!r} is text: one column for each of {len(found.values)} values")
+    names += [f"{name}={value}" for value in found.values]
+    parts.append(np.eye(len(found.values))[found.codes])
+
+
+def _finite(values: NDArray[Any], name: str) -> NDArray[Any]:
+    bad = ~np.isfinite(values).reshape(len(values), -1).all(axis=1)
+    if bad.any():
+        raise InvalidValueError(
+            f"column {name!r} is infinite in data row {int(np.argmax(bad)) + 1}; remove or mend "
+            "such rows first"
+        )
+    return values
+
+
+__all__ = ["FeatureTable", "read_features"]

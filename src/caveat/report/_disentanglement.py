@@ -1,0 +1,346 @@
+"""The page of a disentanglement: is the split real, then the two sweeps it was seen in."""
+
+from typing import Any
+
+import numpy as np
+
+from ..experiments import UDE, Disentanglement, Protocol
+from ..experiments._error import TERMS, interval_words
+from ..experiments._evidence import FAILS, HOLDS, LEAST, NOT_JUDGED, TOLERANCE, UNCLEAR
+from ..experiments._panels import Line, Panel, noise_words, panels, y_range
+from ..experiments._reading import read, remarks, sentence
+from . import _charts as draw
+from ._content import (
+    Cell,
+    Chart,
+    Chooser,
+    Definition,
+    Definitions,
+    Names,
+    Page,
+    Said,
+    Section,
+    Sentences,
+    Table,
+    numbers_table,
+)
+from ._escape import for_chart
+
+_TITLE = "Is the split into aleatoric and epistemic real?"
+_LOOKS = {
+    "score": ("@ink", "solid", "circle"),
+    "aleatoric": ("@orange", "dash", "square"),
+    "epistemic": ("@blue", "dot", "triangle-up"),
+}
+_SHOULD = {
+    "aleatoric_consistency": "Aleatoric uncertainty follows noise",
+    "epistemic_consistency": "Epistemic uncertainty follows missing data",
+    "aleatoric_orthogonality": "Aleatoric uncertainty is not moved by the amount of data",
+    "epistemic_orthogonality": "Epistemic uncertainty is not moved by noise",
+}
+_STATES = {HOLDS: "holds", FAILS: "fails", UNCLEAR: "cannot be told", NOT_JUDGED: "not judged"}
+
+
+def disentanglement_page(result: Disentanglement, title: str | None) -> Page:
+    """Return the page of a disentanglement."""
+    names = Names()
+    several = len(result.decompositions) > 1
+    sections = [
+        _verdict(result),
+        *(_by_decomposition(result) if several else ()),
+        _numbers(result, names),
+        _sweeps(result, names),
+        _checks(result),
+        _method(result),
+    ]
+    kept = [section for section in sections if section.blocks]
+    return Page("Disentanglement", title or _TITLE, f"{result.description}.", kept)
+
+
+def _verdict(result: Disentanglement) -> Section:
+    names = result.decompositions
+    if len(names) == 1:
+        said = [Said(s.level, s.text) for s in read(result).statements]
+    else:
+        said = []
+        for name in names:
+            first = read(result, name).statements[0]
+            said.append(Said(first.level, f"By {_words(name)}: {first.text}"))
+        said += [
+            Said("unsure", sentence(check.text)) for check in result.checks if not check.passed
+        ]
+        said += [Said("info", sentence(note)) for note in result.notes]
+    return Section("verdict", "Verdict", "Verdict", "", [Sentences("Verdict", said)])
+
+
+def _by_decomposition(result: Disentanglement) -> list[Section]:
+    """Return a section for each split; what holds for all of them is in the verdict."""
+    shared = remarks(result)
+    found = []
+    for i, name in enumerate(result.decompositions, start=1):
+        said = [Said(s.level, s.text) for s in read(result, name).statements if s not in shared]
+        title = f"Split by {_words(name)}"
+        block = Sentences(f"Verdict on the {title[0].lower()}{title[1:]}", said)
+        found.append(Section(f"split-{i}", title, title, "", [block]))
+    return found
+
+
+def _words(decomposition: str) -> str:
+    return decomposition.replace("_", " ")
+
+
+def _numbers(result: Disentanglement, names: Names) -> Section:
+    errors = [result.error(decomposition=name) for name in result.decompositions]
+    return Section(
+        "numbers",
+        "The four conditions",
+        "Conditions",
+        "A split is real if each part follows its own cause (C1, C2) and neither follows the "
+        "other's (O1, O2). The first two alone are a trap: the total uncertainty under two names "
+        f"meets them. An error of 0 is ideal; up to {TOLERANCE:g} a condition counts as met.",
+        [_term_table(result, errors), _term_chart(errors, names)],
+    )
+
+
+def _term_table(result: Disentanglement, errors: list[UDE]) -> Table:
+    several = len(errors) > 1
+    header = ["condition", *(["split by"] if several else []), "met?", "error", "correlation"]
+    body = []
+    for error in errors:
+        states = read(result, error.decomposition).states
+        split = [Cell(_words(error.decomposition))] if several else []
+        for name, kind in TERMS.items():
+            term = error.terms[name]
+            told = [
+                Cell(_SHOULD[name], short=kind.symbol, says=_symbols(name)),
+                *split,
+                Cell(_STATES[states[name]]),
+            ]
+            ideal = f"ideal {kind.ideal:g}"
+            correlation = Cell(f"{term.correlation:z.3f}", term.correlation, range=ideal)
+            body.append([*told, *_numbers_of(term, correlation, f"{term.of_mean_curves:z.3f}")])
+        told = [Cell("The mean of the four errors", short="UDE"), *split, Cell("")]
+        correlation = Cell("", np.nan)
+        body.append([*told, *_numbers_of(error, correlation, f"{error.of_mean_curves:.3f}")])
+    header += ["spread of errors", "of mean curves"]
+    return Table("The four conditions and their mean", header, body, sortable=True, heads=True)
+
+
+def _numbers_of(part: Any, correlation: Cell, of_mean_curves: str) -> list[Cell]:
+    return [
+        Cell(f"{part.value:.3f}", part.value, range=interval_words(part)),
+        correlation,
+        Cell("none" if np.isnan(part.std) else f"{part.std:.3f}", part.std),
+        Cell(of_mean_curves, part.of_mean_curves),
+    ]
+
+
+def _symbols(name: str) -> str:
+    kind = TERMS[name]
+    cost = "noise" if kind.sweep == "noise" else "missing data"
+    return f"Correlation of {kind.uncertainty} uncertainty with what {cost} cost."
+
+
+def _term_chart(errors: list[UDE], names: Names) -> Chart:
+    labels = [*(kind.symbol for kind in TERMS.values()), "UDE"]
+    data: list[dict[str, Any]] = []
+    columns: list[tuple[str, Any]] = [("error", labels)]
+    for position, error in enumerate(errors):
+        parts = [*(error.terms[name] for name in TERMS), error]
+        value, low, high = ([getattr(p, end) for p in parts] for end in ("value", "low", "high"))
+        colour, _, symbol = draw.style(position)
+        spans, dots = draw.intervals(labels, value, low, high, colour, "%{text}: %{x:.3f}")
+        shift = 0.2 * (position - (len(errors) - 1) / 2)
+        for trace in (spans, dots):
+            trace["y"] = [None if place is None else place + shift for place in trace["y"]]
+        dots["marker"]["symbol"] = symbol
+        dots |= {"name": for_chart(_words(error.decomposition)), "showlegend": len(errors) > 1}
+        data += [spans, dots]
+        columns.append((_words(error.decomposition), value))
+    ends = [-0.5, len(labels) - 0.5]
+    line = draw.line([TOLERANCE] * 2, ends, "counts as met up to here", "@grey", dash="dot")
+    places = list(range(len(labels)))
+    axis = {"tickvals": places, "ticktext": labels, "range": ends[::-1], "zeroline": False}
+    return Chart(
+        names("chart"),
+        "How far each correlation is from its ideal",
+        "Further left is better. The bar says where the error could be as well, by the spread over "
+        "repeats.",
+        [*data, line],
+        draw.layout("error; 0 is ideal", "", yaxis=axis, xaxis={"rangemode": "tozero"}),
+        numbers_table("Errors of each split", *columns),
+        wide=True,
+    )
+
+
+def _sweeps(result: Disentanglement, names: Names) -> Section:
+    several = len(result.decompositions) > 1
+    blocks: list[Any] = []
+    if several:
+        choices = [(str(i), _words(name)) for i, name in enumerate(result.decompositions, start=1)]
+        blocks.append(Chooser(names("chooser"), "Split by", "target", choices))
+    for i, name in enumerate(result.decompositions, start=1):
+        error = result.error(decomposition=name)
+        both = panels(result, name)
+        for panel in both:
+            target = str(i) if several else ""
+            blocks.append(_sweep(panel, error, y_range(both), names, target))
+    return Section(
+        "sweeps",
+        "What was done to the data, and what the parts did",
+        "Sweeps",
+        "With less training data the model knows less, and the noise stays the same. With "
+        f"permuted {noise_words(result.task)} the noise grows, and the data stay as many. Bands "
+        "are two standard deviations over repeats.",
+        blocks,
+    )
+
+
+_READ = {
+    "size": "From left to right the model gets more data: its {score} should rise, epistemic "
+    "uncertainty should fall with it, and aleatoric uncertainty should stay where it is.",
+    "noise": "From left to right more {what} are wrong: the {score} should fall, aleatoric "
+    "uncertainty should rise with it, and epistemic uncertainty should stay where it is.",
+}
+
+
+def _sweep(panel: Panel, error: UDE, ends: tuple[float, float], names: Names, target: str) -> Chart:
+    score, *parts = panel.lines
+    data: list[dict[str, Any]] = []
+    for line in panel.lines:
+        if not np.array_equal(line.low, line.high, equal_nan=True):
+            shade = draw.band(panel.x, line.low, line.high, "", _LOOKS[line.name][0])
+            data += [trace | {"showlegend": False} for trace in shade]
+    for line in panel.lines:
+        data.append(_trace(panel, line))
+    ticks = panel.ticks
+    x: dict[str, Any] = {}
+    if panel.logarithmic:
+        x = {"type": "log", "tickvals": ticks, "ticktext": [f"{value:g}" for value in ticks]}
+    y = {"range": list(ends)}
+    of = f" by {_words(error.decomposition)}" if target else ""
+    return Chart(
+        names("chart"),
+        f"{panel.title}{of}",
+        _READ[panel.kind].format(score=score.label, what=panel.x_label.partition(" ")[0]),
+        data,
+        draw.layout(panel.x_label, panel.y_label, xaxis=x, yaxis=y),
+        numbers_table(
+            f"{panel.title}{of}: means over repeats",
+            (panel.x_label, panel.x),
+            (score.label, score.raw),
+            *((line.label, line.raw) for line in parts),
+        ),
+        value=_correlations(panel, error),
+        target=target,
+    )
+
+
+def _trace(panel: Panel, line: Line) -> dict[str, Any]:
+    colour, dash, symbol = _LOOKS[line.name]
+    whole = "" if line.name == "score" else f" (100 % = {line.whole:.3g})"
+    label = for_chart(line.label, 40)
+    hover = f"{label} at %{{x:.3~g}} %: %{{y:.1f}} %"
+    drawn = (panel.x, line.mean, f"{label}{whole}", colour)
+    return draw.line(*drawn, dash=dash, symbol=symbol, hover=hover)
+
+
+def _correlations(panel: Panel, error: UDE) -> str:
+    said = [
+        f"{kind.uncertainty} {error.terms[name].correlation:z.2f} ({kind.ideal:g} is ideal)"
+        for name, kind in TERMS.items()
+        if kind.sweep == panel.kind
+    ]
+    return f"Correlation with the loss of {panel.lines[0].label}: {', '.join(said)}"
+
+
+def _checks(result: Disentanglement) -> Section:
+    rows = [
+        [Cell(check.name), Cell("passed" if check.passed else "failed"), Cell(sentence(check.text))]
+        for check in result.checks
+    ]
+    table = Table("Checks of the experiment", ["check", "result", "what was found"], rows)
+    return Section(
+        "checks",
+        "Did the experiment do what it should?",
+        "Checks",
+        "The correlations mean nothing if the score did not move, and little if small training "
+        "sets were not learned.",
+        [table] if rows else [],
+    )
+
+
+def _method(result: Disentanglement) -> Section:
+    notes = [
+        _protocol(result.protocol),
+        _cost(result),
+        *_MEANING,
+        _claims(),
+        *map(sentence, result.notes),
+    ]
+    items = [_definition(name) for name in TERMS]
+    items.append(
+        Definition(
+            "Uncertainty disentanglement error",
+            "UDE",
+            "The mean of the four errors, of each repeat and then over repeats; 0 is ideal, 1.5 "
+            "the worst.",
+            "which of the four is wrong. A total uncertainty under two names and two constants "
+            "can both have 0.5.",
+        )
+    )
+    return Section("method", "How this was made", "Method", "", [Definitions(notes, items)])
+
+
+def _definition(name: str) -> Definition:
+    kind = TERMS[name]
+    other = "other's cause" if kind.ideal else "own cause"
+    return Definition(
+        _SHOULD[name],
+        kind.symbol,
+        f"{_symbols(name)} Its error is how far that is from {kind.ideal:g}.",
+        f"whether the part also answers to its {other}, nor how large the uncertainty is: a "
+        "correlation has no unit.",
+    )
+
+
+def _protocol(protocol: Protocol) -> str:
+    sizes, noise = (
+        ", ".join(f"{100 * level:.3g}" for level in levels)
+        for levels in (protocol.sizes, protocol.noise)
+    )
+    times = "once"
+    if protocol.repeats > 1:
+        times = f"{protocol.repeats} times, with other subsets, noise and seeds"
+    return (
+        f"Protocol: the model was trained anew on {sizes} % of the training samples, and on all of "
+        f"them with {noise} % of the labels or targets permuted among themselves, in the training "
+        f"and in the test samples; all of it {times}. Length of training: {protocol.schedule}."
+    )
+
+
+def _cost(result: Disentanglement) -> str:
+    cost = result.cost
+    steps = "" if cost.steps is None else f", {cost.steps:,} steps of the optimiser"
+    return f"Cost: {cost.trainings:,} trainings{steps}, {cost.seconds:,.1f} seconds."
+
+
+_MEANING = (
+    "Aleatoric uncertainty is what the data cannot tell, however many there are; epistemic "
+    "uncertainty is what the model does not know, and could learn from more data. Neither can be "
+    "seen directly. So the causes are changed by hand, and what they cost is read off the score.",
+    "Correlations are of each repeat, then averaged; those of mean curves average the curves "
+    "first, which takes out noise and is closer to the ends. Intervals are bootstrapped over "
+    "repeats, which are few: take them as rough.",
+    "The result is about this model, this way to split and these data. Another model on the same "
+    "data, or a fine-tuned one, has to be tested by itself.",
+)
+
+
+def _claims() -> str:
+    return (
+        "The verdict is written by fixed rules. A condition holds if the whole interval of its "
+        f"error is at {TOLERANCE:g} or below, and fails if it is above. That a part follows "
+        "something is said only if its correlation, averaged over repeats, is also larger than "
+        f"values in a random order would have. With fewer than {LEAST} repeats nothing is claimed."
+    )

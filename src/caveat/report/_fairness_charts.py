@@ -1,0 +1,320 @@
+"""The charts of an audit: ratios with the fair band, and the uncertainty of each group."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..evaluation._table import number
+from ..fairness import FairnessAudit, FairnessRow
+from ..fairness._result import interval_words
+from ..plots._fairness import MOST, _chosen, _distance, _limits
+from . import _charts as draw
+from ._content import Cell, Chart, Names, Table, Target, numbers_table
+from ._escape import for_chart
+from ._fairness_words import measure_words
+
+MOST_ROWS = 300
+LONGEST = 24
+_VERDICTS = (
+    ("fair within the threshold", "@green", "diamond"),
+    ("unfair", "@orange", "x"),
+    ("not distinguishable from fair", "@blue", "circle"),
+    ("not judged", "@grey", "square"),
+)
+QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+
+
+def ratio_rows(audit: FairnessAudit, attribute: str) -> tuple[list[FairnessRow], int]:
+    """Return the ratios to draw, the farthest from 1 of many; and how many were left out."""
+    rows = _chosen(audit, attribute, None)
+    far = sorted(range(len(rows)), key=lambda i: -_distance(rows[i]))[:MOST]
+    return [rows[i] for i in sorted(far)], len(rows) - len(far)
+
+
+def ratios(audit: FairnessAudit, attribute: str, names: Names) -> Chart:
+    """Return the ratios between groups with their intervals, over the band that counts as fair."""
+    rows, left = ratio_rows(audit, attribute)
+    band = (1 - audit.threshold, 1 / (1 - audit.threshold))
+    ends = _limits(rows, band)
+    edges = [-0.6, len(rows) - 0.4]
+    data = [_fair_band(band, edges), draw.line([1, 1], edges, "equal", "@ink", dash="dot")]
+    for kind, colour, symbol in _VERDICTS:
+        some = [(i, row) for i, row in enumerate(rows) if row.verdict.startswith(kind)]
+        if some:
+            data += _points(some, kind, colour, symbol, ends)
+    data += _undefined(rows)
+    pairs = "the worst pair of groups" if rows[0].comparison == "worst pair" else "groups"
+    note = f"The {len(rows)} ratios farthest from 1 are shown; {left} others are in the table."
+    classes = _classes(rows)
+    of = f", class {classes[0]}" if len(classes) == 1 else ""
+    title = f"Ratios between {pairs} by {attribute}{of}"
+    return Chart(
+        names("audit-chart"),
+        title,
+        "A ratio of 1 is equal treatment; the shaded band counts as fair. Bars are intervals: "
+        "only what lies outside of the band with all of its bar is unfair for sure. An arrow "
+        "stands for a bar that has no end.",
+        data,
+        draw.layout(
+            "first group / second",
+            "",
+            height=150 + 42 * len(rows),
+            xaxis=_log_axis(ends),
+            yaxis=rows_axis([_two_lines(row, len(classes) > 1) for row in rows], edges),
+        ),
+        ratio_table(rows, title),
+        note=note if left else "",
+        wide=True,
+    )
+
+
+def _fair_band(band: tuple[float, float], edges: list[float]) -> dict[str, Any]:
+    low, high = band
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "x": [low, high, high, low, low],
+        "y": [edges[0], edges[0], edges[1], edges[1], edges[0]],
+        "fill": "toself",
+        "fillcolor": "@green/0.15",
+        "line": {"width": 0},
+        "hoverinfo": "skip",
+        "name": "fair band",
+    }
+
+
+def _points(
+    some: Sequence[tuple[int, FairnessRow]],
+    name: str,
+    colour: str,
+    symbol: str,
+    ends: tuple[float, float],
+) -> list[dict[str, Any]]:
+    """Return the ratios with one verdict, their intervals, and arrows where these go on."""
+    known = [(i, row) for i, row in some if not np.isnan(row.low)]
+    low = [max(row.low, ends[0]) for _, row in known]
+    high = [min(row.high, ends[1]) for _, row in known]
+    spans = draw.line(
+        [x for pair in zip(low, high, strict=True) for x in (*pair, None)],
+        [y for i, _ in known for y in (i, i, None)],
+        name,
+        f"{colour}/0.5",
+    )
+    spans |= {"showlegend": False, "line": {"color": f"{colour}/0.5", "width": 6}}
+    text = [f"{measure_label(row)}, {row.group} / {row.reference}" for _, row in some]
+    dots = draw.points(
+        [row.value for _, row in some],
+        [i for i, _ in some],
+        name,
+        colour,
+        symbol,
+        text,
+        "%{text}: %{x:.3~g}",
+    )
+    dots["marker"] |= {"size": 10, "opacity": 1}
+    arrows = [
+        draw.points([end], [i], name, colour, f"triangle-{way}", [""], "")
+        | {"showlegend": False, "hoverinfo": "skip", "hovertemplate": None}
+        for i, row in known
+        for beyond, end, way in (
+            (row.low <= 0, ends[0], "left"),
+            (not np.isfinite(row.high), ends[1], "right"),
+        )
+        if beyond
+    ]
+    return [spans, *arrows, dots]
+
+
+def _undefined(rows: Sequence[FairnessRow]) -> list[dict[str, Any]]:
+    places = [i for i, row in enumerate(rows) if np.isnan(row.value)]
+    if not places:
+        return []
+    return [
+        {
+            "type": "scatter",
+            "mode": "text",
+            "x": [1.0] * len(places),
+            "y": places,
+            "text": ["undefined"] * len(places),
+            "textposition": "middle right",
+            "textfont": {"color": "@grey"},
+            "hoverinfo": "skip",
+            "showlegend": False,
+        }
+    ]
+
+
+def _log_axis(ends: tuple[float, float]) -> dict[str, Any]:
+    """Return a logarithmic axis with plain numbers at its ticks, few enough for a phone."""
+    if ends[1] < 4 * ends[0]:
+        ticks = [0.5, 0.65, 0.8, 1.0, 1.25, 1.5, 2.0]
+    elif ends[1] < 8 * ends[0]:
+        ticks = [0.15, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 7.0]
+    else:
+        steps = (1, 2, 5) if ends[1] < 100 * ends[0] else (1,)
+        powers = range(int(np.floor(np.log10(ends[0]))), int(np.ceil(np.log10(ends[1]))) + 1)
+        ticks = [step * 10.0**power for power in powers for step in steps]
+    shown = [tick for tick in ticks if ends[0] <= tick <= ends[1]]
+    return {
+        "type": "log",
+        "range": [float(np.log10(end)) for end in ends],
+        "tickvals": shown,
+        "ticktext": [f"{tick:g}" for tick in shown],
+    }
+
+
+def rows_axis(labels: list[str], edges: list[float]) -> dict[str, Any]:
+    """Return an axis with one label a row, from top to bottom."""
+    return {
+        "tickvals": list(range(len(labels))),
+        "ticktext": labels,
+        "range": edges[::-1],
+        "showgrid": False,
+    }
+
+
+def _of_target(row: FairnessRow) -> bool:
+    return row.measure.endswith(("error", "uncertainty"))
+
+
+def _classes(rows: Sequence[FairnessRow]) -> list[str]:
+    """The classes that some ratios are of."""
+    return list(dict.fromkeys(row.label for row in rows if row.label and not _of_target(row)))
+
+
+def measure_label(row: FairnessRow) -> str:
+    """Return what a ratio is of: the measure, and the class or target."""
+    target = _of_target(row)
+    label = f"{' of' if target else ', class'} {row.label}" if row.label else ""
+    return f"{measure_words(row.measure)}{label}"
+
+
+def _two_lines(row: FairnessRow, several: bool) -> str:
+    """Return a label; a class is named if there are several."""
+    name = measure_label(row) if several or _of_target(row) else measure_words(row.measure)
+    pair = f"{row.group} / {row.reference}"
+    return f"{for_chart(name, LONGEST)}<br>{for_chart(pair, LONGEST)}"
+
+
+def ratio_table(rows: Sequence[FairnessRow], caption: str, **options: str) -> Table:
+    """Return ratios and differences as a table, each with what its interval lets one say."""
+    body = []
+    for row in rows[:MOST_ROWS]:
+        measure = measure_label(row) + (f", {row.statistic}" if row.statistic else "")
+        flags = "" if row.flag is None else _flags(row)
+        body.append(
+            [
+                Cell(measure),
+                Cell(f"{row.group} / {row.reference}"),
+                Cell(row.kind),
+                Cell(number(row.value) or "undefined", row.value),
+                Cell(interval_words(row.low, row.high) or "none", row.low),
+                Cell(flags),
+                Cell(row.verdict + (f" ({row.note})" if row.note else "")),
+            ]
+        )
+    header = ["measure", "groups", "kind", "value", "interval", "beyond the threshold", "verdict"]
+    more = f"The first {MOST_ROWS} of {len(rows)} rows." if len(rows) > MOST_ROWS else ""
+    return Table(caption, header, body, more=more, sortable=True, heads=True, **options)  # type: ignore[arg-type]
+
+
+def _flags(row: FairnessRow) -> str:
+    """Say which of the two flags of a ratio are up, which look at its value only."""
+    if row.flag == row.symmetric_flag:
+        return "yes" if row.flag else "no"
+    return "by its distance from 1 only" if row.flag else "on the log scale only"
+
+
+def distribution(
+    audit: FairnessAudit, attribute: str, part: str, names: Names, target: Target
+) -> Chart | None:
+    """Return how uncertain predictions for each group are; None if there is nothing to show."""
+    measure, label = f"{part}_uncertainty", target.name or ""
+    found: dict[str, dict[str, FairnessRow]] = {}
+    for row in audit.select(attribute=attribute, kind="group", measure=measure):
+        if row.label == label or target.name is None:
+            found.setdefault(row.group, {})[row.statistic] = row
+    groups = [(group, rows) for group, rows in found.items() if np.isfinite(rows["mean"].value)]
+    if not groups:
+        return None
+    most = sorted(range(len(groups)), key=lambda i: -groups[i][1]["mean"].value)[:MOST]
+    left = len(groups) - len(most)
+    groups = [groups[i] for i in sorted(most)]
+    low, first, middle, third, high = (
+        [rows[f"quantile={share:g}"].value for _, rows in groups] for share in QUANTILES
+    )
+    means = [rows["mean"] for _, rows in groups]
+    text = [f"{group} ({row.samples:,})" for (group, _), row in zip(groups, means, strict=True)]
+    places = list(range(len(groups)))
+    edges = [-0.6, len(groups) - 0.4]
+    data = [
+        _spans(low, high, "5 to 95 %", "@grey", 2),
+        _spans(first, third, "25 to 75 %", "@sky/0.6", 11),
+        _strokes(middle, places),
+        draw.points(
+            [row.value for row in means],
+            places,
+            "mean",
+            "@orange",
+            "diamond",
+            text,
+            "%{text}: mean %{x:.3~g}",
+        ),
+    ]
+    data[-1]["marker"] |= {"size": 9, "opacity": 1}
+    of = f" of {target.name}" if target.name is not None else ""
+    title = f"{part.capitalize()} uncertainty{of} by {attribute}"
+    return Chart(
+        names("audit-chart"),
+        title,
+        _READ[part],
+        data,
+        draw.layout(
+            f"{part} uncertainty ({audit.decomposition.replace('_', ' ')})",
+            "",
+            height=140 + 30 * len(groups),
+            xaxis={"range": [0, 1.05 * max(*high, *(row.value for row in means)) or 1]},
+            yaxis=rows_axis([for_chart(item, LONGEST) for item in text], edges),
+        ),
+        numbers_table(
+            title,
+            (attribute, [group for group, _ in groups]),
+            ("mean", [row.value for row in means]),
+            ("low", [row.low for row in means]),
+            ("high", [row.high for row in means]),
+            *(
+                (f"{share:.0%}", [rows[f"quantile={share:g}"].value for _, rows in groups])
+                for share in QUANTILES
+            ),
+            ("samples", [row.samples for row in means]),
+        ),
+        note=f"The {len(groups)} most uncertain groups are shown; {left} others are not."
+        if left
+        else "",
+        target=target.key,
+        wide=part == "predictive",
+    )
+
+
+def _spans(low: Any, high: Any, name: str, colour: str, width: int) -> dict[str, Any]:
+    ends = [x for pair in zip(low, high, strict=True) for x in (*pair, None)]
+    places = [y for i in range(len(low)) for y in (i, i, None)]
+    return draw.line(ends, places, name, colour) | {"line": {"color": colour, "width": width}}
+
+
+def _strokes(middle: Any, places: list[int]) -> dict[str, Any]:
+    """Return a short upright stroke at each median."""
+    trace = draw.points(middle, places, "median", "@ink", "line-ns", [""] * len(places), "")
+    line = {"color": "@ink", "width": 2.5}
+    trace["marker"] |= {"size": 14, "opacity": 1, "line": line}
+    return trace | {"hoverinfo": "skip", "hovertemplate": None}
+
+
+_READ = {
+    "aleatoric": "How noisy the data of each group is, by the model's account. More of the same "
+    "data will not reduce it.",
+    "epistemic": "What the model has not learnt of each group. More or better data would reduce "
+    "it.",
+    "predictive": "Both together: how uncertain the predictions are.",
+}

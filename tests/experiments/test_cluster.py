@@ -1,0 +1,65 @@
+"""A real Dask cluster on this machine, one of whose workers is killed in mid-run."""
+
+import json
+import os
+import signal
+
+import joblib
+import pytest
+from sklearn.datasets import load_wine
+from sklearn.ensemble import RandomForestClassifier
+
+import caveat
+from caveat.experiments import Protocol
+from caveat.experiments._checkpoint import Folder
+
+distributed = pytest.importorskip("distributed")
+
+
+def numbers(result):
+    return json.loads(result.to_json())["curves"]
+
+
+def test_a_killed_worker_changes_nothing(tmp_path, monkeypatch):
+    import dask
+
+    X, y = load_wine(return_X_y=True)
+    model = RandomForestClassifier(n_estimators=20, max_depth=5)
+    options = {
+        "protocol": Protocol(sizes=(0.05, 0.3, 1), noise=(0, 0.5, 1), repeats=3),
+        "random_state": 0,
+    }
+    alone = caveat.disentanglement_error(model, X, y, n_jobs=1, **options)
+    settings = {
+        "distributed.worker.daemon": False,
+        "distributed.comm.timeouts.connect": "5s",
+        "distributed.admin.log-format": "%(message)s",
+    }
+    killed, save = [], Folder.save
+    with (
+        dask.config.set(settings),
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, host="127.0.0.1",
+            dashboard_address=None, silence_logs=50,
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):  # fmt: skip
+        pids = client.run(os.getpid)
+
+        def save_and_kill(folder, condition, outcome):
+            save(folder, condition, outcome)
+            if not killed:
+                killed.append(next(iter(pids.values())))
+                os.kill(killed[0], signal.SIGKILL)
+
+        monkeypatch.setattr(Folder, "save", save_and_kill)
+        with joblib.parallel_config("dask"):
+            shared = caveat.disentanglement_error(
+                model, X, y, checkpoint=tmp_path / "run", **options
+            )
+        assert killed
+        # The cluster replaced the worker, or went on with one; either way it is another process.
+        assert killed[0] not in client.run(os.getpid).values()
+    assert numbers(shared) == numbers(alone)
+    assert shared.cost.trainings == 18
+    assert len(list((tmp_path / "run" / "conditions").glob("*.json"))) == 18

@@ -1,0 +1,207 @@
+import numpy as np
+import pytest
+
+from caveat.exceptions import OptionError
+from caveat.experiments import Check, Cost, Curve
+from caveat.experiments._panels import panels
+from caveat.report import write_report
+
+from .disentanglements import constant, made, result, two_decompositions
+from .pages import read
+
+
+def charts(page):
+    return [value for name, value in page.data.items() if name.startswith("chart")]
+
+
+def sections(page):
+    return [a["id"] for a in page.named("section")]
+
+
+def chart_of(page, label):
+    (found,) = (c for c in charts(page) if c["layout"]["xaxis"]["title"]["text"].startswith(label))
+    return found
+
+
+def trace(chart, start):
+    (found,) = (t for t in chart["data"] if t.get("name", "").startswith(start))
+    return found
+
+
+@pytest.fixture(scope="module")
+def leak(tmp_path_factory):
+    given = result("leak")
+    return given, read(given.report(tmp_path_factory.mktemp("report") / "leak.html"))
+
+
+@pytest.fixture(scope="module")
+def several(tmp_path_factory):
+    given = two_decompositions()
+    return given, read(given.report(tmp_path_factory.mktemp("report") / "several.html"))
+
+
+def test_the_verdict_comes_first_and_is_that_of_the_reading(leak):
+    given, page = leak
+    assert sections(page) == ["verdict", "numbers", "sweeps", "method"]
+    place = 0
+    for statement in given.reading():
+        place = page.text.index(statement.text, place)
+    assert place < page.text.index("The four conditions")
+    assert page.text.startswith("Is the split into aleatoric and epistemic real?")
+    assert "Disentanglement of DeepEnsembleClassifier, 400 samples" in page.text
+
+
+def test_the_table_has_the_terms_with_intervals(leak):
+    given, page = leak
+    error = given.error()
+    for name, words in (
+        ("aleatoric_consistency", "Aleatoric uncertainty follows noise C1"),
+        ("aleatoric_orthogonality", "is not moved by the amount of data O1"),
+    ):
+        term = error.terms[name]
+        assert words in page.text
+        said = (
+            f"{term.value:.3f} {term.low:.3f} to {term.high:.3f} {term.correlation:z.3f} ideal "
+            f"{1 if 'consistency' in name else 0} {term.std:.3f} {term.of_mean_curves:z.3f}"
+        )
+        assert said in page.text
+    assert f"UDE {error.value:.3f} {error.low:.3f} to {error.high:.3f}" in page.text
+    leaked = error.terms["aleatoric_orthogonality"].value
+    assert f"with what missing data cost. fails {leaked:.3f}" in page.text
+
+
+def test_the_sweeps_are_those_of_the_plots(leak):
+    given, page = leak
+    for panel, start in zip(panels(given), ("training", "labels"), strict=True):
+        chart = chart_of(page, start)
+        for line in panel.lines:
+            drawn = trace(chart, line.label)
+            assert drawn["x"] == pytest.approx(panel.x.tolist(), rel=1e-5)
+            assert drawn["y"] == pytest.approx(line.mean.tolist(), rel=1e-5)
+        edges = [t["y"] for t in chart["data"] if t["line"]["width"] == 0]
+        assert len(edges) == 6
+        assert edges[0] == pytest.approx(panel.lines[0].low.tolist(), rel=1e-5)
+        assert edges[1] == pytest.approx(panel.lines[0].high.tolist(), rel=1e-5)
+    size = chart_of(page, "training")["layout"]["xaxis"]
+    assert (size["type"], size["ticktext"]) == ("log", ["1", "5", "10", "25", "50", "100"])
+    assert "type" not in chart_of(page, "labels")["layout"]["xaxis"]
+    raw = given.curve("size").epistemic.mean(axis=0)
+    assert f"{raw[0]:.3g}" in page.text
+    assert (
+        "Correlation with the loss of accuracy: epistemic 1.00 (1 is ideal), aleatoric -1.00 (0 is "
+        "ideal)"
+    ) in page.text
+    assert "epistemic uncertainty should fall with it, and aleatoric uncertainty should stay" in (
+        page.text
+    )
+
+
+def test_the_chart_of_the_terms(several):
+    given, page = several
+    chart = chart_of(page, "error")
+    assert chart["layout"]["yaxis"]["ticktext"] == ["C1", "C2", "O1", "O2", "UDE"]
+    for name, shift in (("information", -0.1), ("pairwise_kl", 0.1)):
+        error = given.error(decomposition=name)
+        dots = trace(chart, name.replace("_", " "))
+        values = [*(term.value for term in error.terms.values()), error.value]
+        assert dots["x"] == pytest.approx(values, rel=1e-5, abs=1e-9)
+        assert dots["y"] == pytest.approx([place + shift for place in range(5)])
+        assert dots["showlegend"]
+    assert trace(chart, "counts as met")["x"] == [0.3, 0.3]
+
+
+def test_several_decompositions_have_a_section_each_and_a_chooser(several):
+    given, page = several
+    assert sections(page) == [
+        "verdict", "split-1", "split-2", "numbers", "sweeps", "checks", "method",
+    ]  # fmt: skip
+    for name in given.decompositions:
+        first = given.reading(name).statements[0].text
+        assert f"By {name.replace('_', ' ')}: {first}" in page.text
+    (chooser,) = page.named("select")
+    assert chooser["data-chooses"] == "target"
+    assert [a["value"] for a in page.named("option")] == ["1", "2"]
+    assert {a["data-target"] for _, a in page.elements if "data-target" in a} == {"1", "2"}
+    # What holds for both is said once in the verdict, and again only in the method.
+    assert page.text.count("A note of the run.") == 2
+    assert page.text.count("At 1 % the model underfits; train longer.") == 2
+    assert "Split by pairwise kl" in page.text
+
+
+def test_checks_protocol_and_cost(several):
+    _, page = several
+    assert "small training sets are fitted failed At 1 % the model underfits" in page.text
+    assert "the score moves with the training size passed The score is 0.96 and 0.50." in page.text
+    assert (
+        "Protocol: the model was trained anew on 1, 5, 10, 25, 50, 75, 100 % of the training "
+        "samples, and on all of them with 0, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100 % of the "
+        "labels or targets permuted among themselves, in the training and in the test samples; all "
+        "of it 5 times, with other subsets, noise and seeds. Length of training: inverse-epochs."
+    ) in page.text
+    assert "Cost: 900 trainings, 806,000 steps of the optimiser, 75.0 seconds." in page.text
+    assert "The first two alone are a trap" in page.text
+    assert "Uncertainty disentanglement error UDE The mean of the four errors" in page.text
+
+
+def test_one_repeat_claims_nothing_and_has_no_bands(tmp_path):
+    given = result("trap", repeats=1, cost=Cost(18, None, 2.0))
+    page = read(given.report(tmp_path / "one.html"))
+    assert "Nothing is claimed from 1 repeat" in page.text
+    assert "not judged" in page.text
+    assert not any(t["line"]["width"] == 0 for t in chart_of(page, "labels")["data"])
+    assert "Cost: 18 trainings, 2.0 seconds." in page.text
+    assert "in the test samples; all of it once. Length" in page.text
+    assert "nan" not in page.text.lower().split()
+
+
+def test_a_constant_part_and_an_infinite_one(tmp_path):
+    page = read(constant("epistemic").report(tmp_path / "constant.html"))
+    assert "The split is empty: the epistemic part is the same" in page.text
+    size, noise = result("good").curves
+    endless = np.full_like(noise.epistemic, np.inf)
+    curves = (
+        size,
+        Curve("noise", "information", noise.levels, noise.score, noise.aleatoric, endless),
+    )
+    page = read(made(curves).report(tmp_path / "infinite.html"))
+    assert trace(chart_of(page, "labels"), "epistemic")["y"] == [None] * 11
+    assert "inf" not in page.text.split()
+    assert "it is infinite somewhere" in page.text
+
+
+def test_regression_speaks_of_targets(tmp_path):
+    given = result("good", task="regression", score_name="1 - standardised MAE")
+    page = read(given.report(tmp_path / "r.html"))
+    assert "With permuted targets the noise grows" in page.text
+    assert "From left to right more targets are wrong: the 1 - standardised MAE should" in page.text
+
+
+def test_text_is_text(tmp_path):
+    evil = "<script>alert(1)</script>"
+    given = result(
+        "good",
+        model=evil,
+        score_name=evil,
+        notes=(evil,),
+        checks=(Check(evil, False, evil),),
+    )
+    page = read(given.report(tmp_path / "evil.html", title=evil))
+    assert len(page.scripts) == 2
+    assert page.text.count(evil) > 5
+    drawn = chart_of(page, "labels")["data"][-3]
+    assert drawn["name"] == "&lt;script&gt;alert(1)&lt;/script&gt;"
+
+
+def test_the_same_result_gives_the_same_bytes(tmp_path):
+    given = two_decompositions()
+    first = given.report(tmp_path / "a.html").read_bytes()
+    assert write_report(given, tmp_path / "b.html").read_bytes() == first
+
+
+def test_a_policy_is_refused(tmp_path):
+    import caveat
+
+    policy = caveat.TriagePolicy(risk=0.1)
+    with pytest.raises(OptionError) as caught:
+        write_report(result("good"), tmp_path / "a.html", policy=policy)
+    assert str(caught.value) == "policy decides on predictions: pass it with an evaluation"

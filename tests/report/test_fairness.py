@@ -1,0 +1,408 @@
+"""The page of an audit shows its rows, says its reading, and lets no text out of its place."""
+
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+
+import caveat
+from caveat.exceptions import OptionError
+from caveat.fairness import audit
+from caveat.fairness._rows import UNCLEAR
+from caveat.report import write_report
+
+from .pages import read
+from .results import HOSTILE, classification, comparison, probabilities
+from .test_hostile import check
+
+N = 400
+RNG = np.random.default_rng(0)
+SEX = RNG.choice(["f", "m"], size=N)
+RACE = RNG.choice(["a", "b", "c"], size=N)
+X = RNG.normal(size=(N, 2))
+MEMBERS = 1 / (1 + np.exp(-(X[:, 0] + RNG.normal(size=(3, N)) * np.where(SEX == "f", 0.9, 0.3))))
+PREDICTION = caveat.Categorical.from_binary(MEMBERS, classes=["no", "yes"])
+Y = np.where(RNG.random(N) < MEMBERS.mean(axis=0), "yes", "no")
+
+
+@cache
+def result(**options):
+    given = {"resamples": 60, "random_state": 0, **options}
+    return audit(PREDICTION, Y, {"sex": SEX, "race": RACE}, X=X, **given)
+
+
+@cache
+def plain(resamples=60):
+    return audit(PREDICTION, Y, {"sex": SEX}, resamples=resamples, random_state=0)
+
+
+def written(found, folder, **options):
+    return read(write_report(found, folder / "report.html", **options))
+
+
+def charts(page):
+    return [value for name, value in page.data.items() if name.startswith("audit-chart")]
+
+
+def titles(page):
+    labels = [a["aria-label"] for a in page.named("div") if a.get("class") == "chart"]
+    return [label.removeprefix("Chart: ").partition(". ")[0] for label in labels]
+
+
+def chart(page, title):
+    (place,) = (i for i, found in enumerate(titles(page)) if found == title)
+    return charts(page)[place]
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    return written(result(), tmp_path_factory.mktemp("audit"))
+
+
+def test_reading_comes_first(page):
+    reading = result().reading()
+    places = [page.text.index(" ".join(reading.summary.split()))]
+    places += [page.text.index(f"{part.name}: {part.text}") for part in reading]
+    assert places == sorted(places)
+    assert places[-1] < page.text.index("Between groups")
+    words = {"bad": "Gap", "good": "No gap", "unsure": "Unsure"}
+    assert f"{words[reading.level]} {reading.summary}" in page.text
+    listed = [a["class"].split()[0] for a in page.named("li") if a.get("class")]
+    assert listed == [reading.level, *(part.level for part in reading)]
+
+
+def test_sections_and_contents(page):
+    sections = [a["id"] for a in page.named("section")]
+    assert sections == ["verdict", "ratios", "groups", "uncertainty", "individuals", "method"]
+    assert [a["href"] for a in page.named("a")] == ["#verdict", *(f"#{name}" for name in sections)]
+    assert page.text.startswith("Who does the model know less about?")
+    assert "Intervals have 95 % confidence." in page.text
+
+
+def test_ratios_are_the_rows(page):
+    drawn = chart(page, "Ratios between groups by sex, class yes")
+    rows = [
+        row
+        for row in result().select(attribute="sex", kind="ratio")
+        if row.statistic in ("", "farther from 1")
+    ]
+    dots = {}
+    for trace in drawn["data"]:
+        if trace["mode"] == "markers" and trace["name"]:
+            dots |= dict(zip(trace["y"], trace["x"], strict=True))
+    assert [dots[i] for i in range(len(rows))] == pytest.approx(
+        [row.value for row in rows], rel=1e-5
+    )
+    spans = {}
+    for trace in drawn["data"]:
+        if trace["mode"] == "lines" and None in trace["x"]:
+            for i in range(0, len(trace["x"]), 3):
+                spans[trace["y"][i]] = trace["x"][i : i + 2]
+    for i, row in enumerate(rows):
+        assert spans[i] == pytest.approx([row.low, row.high], rel=1e-5)
+    (band,) = (trace for trace in drawn["data"] if trace["name"] == "fair band")
+    assert (min(band["x"]), max(band["x"])) == (0.8, 1.25)
+    assert drawn["layout"]["xaxis"]["type"] == "log"
+    labels = drawn["layout"]["yaxis"]["ticktext"]
+    assert labels[0] == f"Equal accuracy<br>{rows[0].group} / {rows[0].reference}"
+
+
+def test_of_three_groups_the_worst_pair_is_drawn(page):
+    drawn = chart(page, "Ratios between the worst pair of groups by race, class yes")
+    rows = [
+        row
+        for row in result().select(attribute="race", kind="ratio", comparison="worst pair")
+        if row.statistic in ("", "farther from 1")
+    ]
+    assert len(drawn["layout"]["yaxis"]["ticktext"]) == len(rows)
+    every = [row for row in result().select(attribute="race") if row.kind != "group"]
+    assert f"All ratios and differences by race ({len(every)})" in page.text
+
+
+def test_groups_have_their_numbers_and_intervals(page):
+    (row,) = result().select(attribute="sex", group="f", measure="true_positive_rate")
+    assert f"{row.value:.3g} {row.low:.3g} to {row.high:.3g}" in page.text
+    sizes = [int((value == SEX).sum()) for value in ("f", "m")]
+    assert f"Samples How many there are of the group. {sizes[0]} {sizes[1]}" in page.text
+
+
+def test_distributions_are_the_quantiles(page):
+    drawn = chart(page, "Epistemic uncertainty by sex")["data"]
+    split = caveat.decompose(PREDICTION, "variance").epistemic
+    low, box, median, mean = drawn
+    for i, value in enumerate(("f", "m")):
+        own = split[value == SEX]
+        assert mean["x"][i] == pytest.approx(own.mean(), rel=1e-5)
+        rows = result().select(
+            attribute="sex", group=value, measure="epistemic_uncertainty", kind="group"
+        )
+        by = {row.statistic: row.value for row in rows}
+        assert median["x"][i] == pytest.approx(by["quantile=0.5"], rel=1e-5)
+        assert low["x"][3 * i : 3 * i + 2] == pytest.approx(
+            [by["quantile=0.05"], by["quantile=0.95"]], rel=1e-5
+        )
+        assert box["x"][3 * i : 3 * i + 2] == pytest.approx(
+            [by["quantile=0.25"], by["quantile=0.75"]], rel=1e-5
+        )
+    assert f"{(SEX == 'f').sum()}" in mean["text"][0]
+
+
+def test_consistencies_are_the_rows(page):
+    drawn = chart(page, "Consistency of epistemic uncertainty by race")
+    alike = result().consistency
+    rows = alike.select(quantity="epistemic uncertainty", attribute="race", outcome="")
+    bars = [trace for trace in drawn["data"] if trace["type"] == "bar"]
+    assert [trace["name"] for trace in bars] == ["all outcomes", "outcome no", "outcome yes"]
+    assert bars[0]["x"] == pytest.approx([row.scaled for row in rows], rel=1e-5)
+    (whole,) = (trace for trace in drawn["data"] if trace["name"] == "all samples")
+    wanted = alike.select(quantity="epistemic uncertainty")[0].scaled
+    assert whole["x"] == pytest.approx([wanted] * 2, rel=1e-5)
+    assert f"All consistencies, raw and scaled ({len(alike.rows)})" in page.text
+
+
+def test_every_chart_has_a_table_and_every_measure_a_meaning(page):
+    assert len(titles(page)) == len(charts(page)) == 2 + 6 + 8
+    behind = [a for a in page.named("details") if a.get("class") == "behind"]
+    assert len(behind) == len(charts(page))
+    for words in (
+        "Epistemic uncertainty F_Epis What the model has not learnt",
+        "Expected calibration error ece, l1_calibration_error",
+        "Consistency 1 less the difference",
+    ):
+        assert words.split(" ece")[0] in page.text
+    assert "5 nearest neighbours (euclidean)" in page.text
+    assert "compared with the one that is best off" in page.text
+
+
+def test_no_number_is_nan_or_infinite(page):
+    words = set(page.text.replace(",", " ").replace("(", " ").split())
+    assert not words & {"nan", "inf", "-inf", "None"}
+
+
+def test_by_the_audit_itself(tmp_path):
+    path = plain().report(tmp_path / "a.html", title="Mine")
+    text = read(path)
+    assert text.text.startswith("Mine")
+    assert "individuals" not in [a["id"] for a in text.named("section")]
+    again = write_report(plain(), tmp_path / "b.html", title="Mine")
+    assert path.read_bytes() == again.read_bytes()
+
+
+def test_privileged(tmp_path):
+    page = written(result(privileged=None, threshold=0.1), tmp_path)
+    assert "counts as fair from 0.9 to 1.11" in page.text
+    found = audit(PREDICTION, Y, {"sex": SEX}, privileged="m", resamples=20, random_state=0)
+    assert "Groups are compared with the privileged one (sex: m)." in written(found, tmp_path).text
+
+
+def test_without_intervals(tmp_path):
+    page = written(plain(resamples=0), tmp_path)
+    assert "No intervals: nothing here says how sure a number is." in page.text
+    assert "Nothing is claimed without intervals" in page.text
+    (drawn,) = (c for c in charts(page) if c["layout"]["xaxis"].get("type") == "log")
+    assert [t["name"] for t in drawn["data"] if t["mode"] == "markers"] == ["not judged"]
+
+
+def test_intervals_without_an_end_and_undefined_ratios(tmp_path):
+    changes = {
+        "equal_accuracy": {"low": 0.0, "high": 0.9, "verdict": UNCLEAR},
+        "statistical_parity": {"high": np.inf, "verdict": UNCLEAR},
+        "equal_opportunity": {
+            "value": np.nan,
+            "low": np.nan,
+            "high": np.nan,
+            "flag": None,
+            "symmetric_flag": None,
+            "verdict": "undefined (no positives in sex=f)",
+        },
+        "aleatoric_uncertainty": {"flag": True, "symmetric_flag": False},
+        "predictive_uncertainty": {"flag": False, "symmetric_flag": True},
+        "epistemic_uncertainty": {"flag": True, "symmetric_flag": True},
+    }
+    rows = tuple(
+        replace(row, **changes.get(row.measure, {})) if row.kind == "ratio" else row
+        for row in plain()
+    )
+    page = written(replace(plain(), rows=rows), tmp_path)
+    drawn = chart(page, "Ratios between groups by sex, class yes")
+    symbols = [
+        trace["marker"]["symbol"] for trace in drawn["data"] if trace["mode"] == "markers"
+    ]  # fmt: skip
+    assert {"triangle-left", "triangle-right"} <= set(symbols)
+    (text,) = (trace for trace in drawn["data"] if trace["mode"] == "text")
+    assert (text["text"], text["y"]) == (["undefined"], [2])
+    assert "undefined (no positives in sex=f)" in page.text
+    for words in ("or more", "by its distance from 1 only", "on the log scale only"):
+        assert words in page.text
+    assert "inf" not in page.text.replace("information", "").split()
+
+
+def test_ticks_are_plain_numbers(tmp_path):
+    for factor, wanted in ((1.0, "0.8"), (4.0, "3"), (30.0, "2"), (3000.0, "1000")):
+        rows = tuple(
+            replace(row, value=factor, low=factor / 1.1, high=factor * 1.1)
+            if row.measure == "epistemic_uncertainty" and row.kind == "ratio"
+            else replace(row, low=0.9, high=1.1, value=1.0)
+            if row.kind == "ratio"
+            else row
+            for row in plain()
+        )
+        page = written(replace(plain(), rows=rows), tmp_path)
+        drawn = chart(page, "Ratios between groups by sex, class yes")
+        assert wanted in drawn["layout"]["xaxis"]["ticktext"]
+        low, high = drawn["layout"]["xaxis"]["range"]
+        assert low < np.log10(0.8)
+        assert high > np.log10(factor)
+
+
+def test_several_classes_are_named_and_many_ratios_cut(tmp_path):
+    p, truth = probabilities(300, 2, 12)
+    found = audit(caveat.Categorical(p), truth, np.arange(300) % 2, resamples=0)
+    page = written(found, tmp_path)
+    drawn = chart(page, "Ratios between groups by group")
+    assert len(drawn["layout"]["yaxis"]["ticktext"]) == 40
+    assert any("class" in text for text in drawn["layout"]["yaxis"]["ticktext"])
+    assert "The 40 ratios farthest from 1 are shown; 12 others are in the table." in page.text
+    assert "The first 60 of 90 lines." in page.text
+
+
+def test_many_groups_show_the_largest(tmp_path):
+    rng = np.random.default_rng(0)
+    groups = np.where(rng.random(2000) < 0.5, "big", rng.integers(45, size=2000).astype(str))
+    p = caveat.Categorical.from_binary(rng.random((2, 2000)), classes=["no", "yes"])
+    y = rng.choice(["no", "yes"], size=2000)
+    found = audit(p, y, {"site": groups}, X=rng.normal(size=(2000, 2)), resamples=0)
+    page = written(found, tmp_path)
+    assert "The 10 largest of 46 groups." in page.text
+    assert "The 40 most uncertain groups are shown; 6 others are not." in page.text
+    assert "The first 300 of " in page.text
+    bars = [
+        t for t in chart(page, "Consistency of prediction by site")["data"] if t["type"] == "bar"
+    ]
+    assert len(bars) == 1
+    assert len(bars[0]["x"]) == 30
+    assert len(page.named("th")) > 0
+
+
+def test_numbers_have_a_chooser_of_targets(tmp_path):
+    rng = np.random.default_rng(1)
+    mean = rng.normal(size=(2, 120, 2))
+    prediction = caveat.Gaussian(mean, np.ones_like(mean), targets=["sbp", "dbp"])
+    found = audit(
+        prediction,
+        rng.normal(size=(120, 2)),
+        {"sex": SEX[:120]},
+        X=X[:120],
+        resamples=20,
+        random_state=0,
+    )
+    page = written(found, tmp_path)
+    assert [a["value"] for a in page.named("option")] == ["1", "2"]
+    assert "Predictive uncertainty of dbp by sex" in titles(page)
+    assert "Consistency of prediction sbp by sex" in titles(page)
+    assert "Mean absolute error of sbp" in page.text
+    drawn = chart(page, "Epistemic uncertainty of dbp by sex")["data"][-1]
+    split = caveat.decompose(prediction, "total_variance").epistemic[:, 1]
+    assert drawn["x"][0] == pytest.approx(split[SEX[:120] == "f"].mean(), rel=1e-5)
+
+
+def test_what_is_constant_has_no_chart(tmp_path):
+    found = audit(
+        caveat.Categorical.from_binary(np.full(40, 0.9)),
+        [1, 0] * 20,
+        {"sex": ["f", "m"] * 20},
+        X=np.arange(40.0)[:, None],
+        sample_weight=[1, 0] * 20,
+        resamples=20,
+        random_state=0,
+    )
+    page = written(found, tmp_path)
+    assert "All samples have the same prediction, " in page.text
+    assert not any(title.startswith("Consistency") for title in titles(page))
+    # Without weight a group has no distribution, and no numbers.
+    assert "undefined" in page.text
+
+
+def test_groups_without_any_weight_have_no_distribution(tmp_path):
+    rows = tuple(
+        replace(row, value=np.nan) if row.measure == "epistemic_uncertainty" else row
+        for row in plain()
+    )
+    page = written(replace(plain(), rows=rows), tmp_path)
+    assert "Epistemic uncertainty by sex" not in titles(page)
+    assert "Aleatoric uncertainty by sex" in titles(page)
+
+
+def test_hostile_names_stay_text(tmp_path):
+    rng = np.random.default_rng(0)
+    n = 210
+    p = rng.dirichlet(np.ones(len(HOSTILE)), size=(2, n))
+    classes = np.array(HOSTILE)
+    groups = {name: [HOSTILE[(i + j) % 7] for i in range(n)] for j, name in enumerate(HOSTILE[:2])}
+    found = audit(
+        caveat.Categorical(p, classes=classes),
+        classes[np.arange(n) % 7],
+        groups,
+        X=rng.normal(size=(n, 2)),
+        resamples=10,
+        random_state=0,
+    )
+    page = check(write_report(found, tmp_path / "hostile.html", title=HOSTILE[1]))
+    assert HOSTILE[0] in page.text
+    mean = rng.normal(size=(2, 40, len(HOSTILE)))
+    numbers = audit(
+        caveat.Gaussian(mean, np.ones_like(mean), targets=HOSTILE),
+        rng.normal(size=mean.shape[1:]),
+        {HOSTILE[0]: ["a", HOSTILE[1]] * 20},
+        resamples=0,
+    )
+    check(write_report(numbers, tmp_path / "targets.html"))
+
+
+class TestWithAnEvaluation:
+    @staticmethod
+    def both():
+        evaluation = classification()
+        labels = evaluation.prediction.classes[evaluation.truth[:, 0]]
+        sex = np.where(np.arange(400) % 2, "f", "m")
+        found = audit(evaluation.prediction, labels, {"sex": sex}, resamples=20, random_state=0)
+        return evaluation, found
+
+    def test_is_one_section_before_the_notes(self, tmp_path):
+        evaluation, found = self.both()
+        page = written(evaluation, tmp_path, audit=found)
+        sections = [a["id"] for a in page.named("section")]
+        assert sections[-2:] == ["fairness", "notes"]
+        assert sections[:-2] == [
+            a["id"] for a in written(evaluation, tmp_path).named("section")
+        ][:-1]  # fmt: skip
+        assert found.reading().summary in page.text
+        assert "Each measure of one group over that of another." in page.text
+        assert "nearest neighbours, whatever their group" not in page.text
+        identifiers = [a["id"] for _, a in page.elements if a.get("id")]
+        assert len(set(identifiers)) == len(identifiers)
+        assert "Ratios between groups by sex" in titles(page)
+
+    def test_of_another_prediction(self, tmp_path):
+        with pytest.raises(OptionError) as caught:
+            write_report(classification(), tmp_path / "a.html", audit=plain())
+        assert str(caught.value).startswith(
+            "audit is of another prediction than the evaluation: Categorical: 3 members x 400 "
+            "samples x 2 classes"
+        )
+
+    def test_what_is_refused(self, tmp_path):
+        path = tmp_path / "a.html"
+        with pytest.raises(
+            OptionError, match=r"^audit must be what caveat.audit returned; got a str$"
+        ):
+            write_report(classification(), path, audit="audit")
+        with pytest.raises(OptionError, match=r"^audit is a section on the page of an evaluation"):
+            write_report(comparison(), path, audit=plain())
+        with pytest.raises(OptionError, match=r"^audit is a section on the page of an evaluation"):
+            write_report(plain(), path, audit=plain())
+        policy = caveat.TriagePolicy(risk=0.4, random_state=0).fit(PREDICTION, Y)
+        with pytest.raises(OptionError, match=r"^policy belongs to an evaluation"):
+            write_report(plain(), path, policy=policy)
+        assert not path.exists()
