@@ -1,0 +1,17 @@
+"""Published experiments run again from start to end, with the printed numbers beside ours.
+
+Each study trains its models many times, so that a printed number - one run - can be held against
+what runs usually give, and says which of the published conclusions most runs support.
+"""
+
+from ._fairness_result import FairnessRunRow, FairnessStudy
+from ._table import Conclusion, PaperRow
+from .fairness import run_fairness_study
+
+__all__ = [
+    "Conclusion",
+    "FairnessRunRow",
+    "FairnessStudy",
+    "PaperRow",
+    "run_fairness_study",
+]
