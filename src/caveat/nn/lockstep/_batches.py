@@ -70,15 +70,16 @@ class _Group:
         self._orders = torch.empty(0)
         place = torch.arange(self._per_epoch * size, device=keys.device)
         self._fill = place % length
-        counted = (place < length).reshape(self._per_epoch, size).to(torch.float32)
-        self._counts = counted / counted.sum(dim=1, keepdim=True)
+        counted = (place < length).reshape(self._per_epoch, 1, size).to(torch.float32)
+        counted = counted / counted.sum(dim=2, keepdim=True)
+        self._counts = counted.expand(-1, len(keys), -1)
 
     def at(self, step: int) -> tuple[Tensor, Tensor]:
         epoch, batch = divmod(step, self._per_epoch)
         if not 0 <= epoch - self._start < self._ahead or self._start < 0:
             self._draw(epoch)
-        places = self._orders[:, (epoch - self._start) * self._per_epoch + batch]
-        return places, self._counts[batch].expand(len(places), -1)
+        places = self._orders[(epoch - self._start) * self._per_epoch + batch]
+        return places, self._counts[batch]
 
     def _draw(self, epoch: int) -> None:
         numbers = torch.arange(
@@ -86,4 +87,5 @@ class _Group:
         )
         keys = derive_key(self._keys[:, None], numbers)
         filled = permutations(keys, self._length)[..., self._fill]
-        self._orders, self._start = filled.reshape(len(keys), -1, self._size), epoch
+        orders = filled.reshape(len(keys), -1, self._size).transpose(0, 1)
+        self._orders, self._start = orders.contiguous(), epoch

@@ -120,7 +120,7 @@ class GaussianLikelihood(End):
     ) -> tuple[Tensor, Tensor]:
         """Return losses, and the gradient in means and raw deviations."""
         targets = outputs.shape[1] // 2
-        mean, raw = outputs.split(targets, 1)
+        mean, raw = outputs.narrow(1, 0, targets), outputs.narrow(1, targets, targets)
         y = as_targets(y, mean.transpose(1, 2).shape).transpose(1, 2)
         deviation = functional.softplus(raw).add_(self.floor)
         score = torch.sub(y, mean).div_(deviation)
@@ -131,7 +131,7 @@ class GaussianLikelihood(End):
             share = deviation.pow(2 * self.beta).mul_(share)
         total = terms.mul_(share).sum((1, 2))
         gradient = self.rooms("gradient", outputs.shape, outputs)
-        of_mean, of_raw = gradient.split(targets, 1)
+        of_mean, of_raw = gradient.narrow(1, 0, targets), gradient.narrow(1, targets, targets)
         share = torch.div(share, deviation)
         torch.mul(score, share, out=of_mean).neg_()
         torch.mul(torch.sigmoid(raw), share.mul_(1 - square), out=of_raw)

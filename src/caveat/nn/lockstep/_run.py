@@ -208,12 +208,12 @@ class _Data:
     def __init__(self, problem: Problem, device: torch.device) -> None:
         self.problem = problem
         self.X = problem.X.to(device)
-        self.labels = problem.labels.stacked().to(device)
-        self.rows = None
+        self.labels = _Shelf(problem.labels.stacked().to(device))
+        self.rows = self.weights = self.validation = None
         if any(copy.rows is not None for copy in problem.copies):
-            self.rows = problem.rows.stacked().to(device)
-        self.weights = None if problem.weights is None else problem.weights.stacked().to(device)
-        self.validation = None
+            self.rows = _Shelf(problem.rows.stacked().to(device))
+        if problem.weights is not None:
+            self.weights = _Shelf(problem.weights.stacked().to(device))
         if problem.validation is not None:
             self.validation = problem.validation.stacked().to(device)
 
@@ -235,28 +235,31 @@ class _Data:
         self, index: dict[str, Tensor], places: Tensor
     ) -> tuple[Tensor, Tensor, Tensor | None]:
         """Return samples, labels and weights at places in the rows of each copy."""
-        rows = places if self.rows is None else _looked_up(self.rows, index["rows"], places)
-        weight = None
-        if self.weights is not None:
-            weight = _looked_up(self.weights, index["weights"], rows)
+        rows = places if self.rows is None else self.rows.at(index["rows"], places)
+        weight = None if self.weights is None else self.weights.at(index["weights"], rows)
         return _picked(self.X, rows), self.label(index, rows), weight
 
     def label(self, index: dict[str, Tensor], rows: Tensor) -> Tensor:
         """Return the labels of rows."""
-        return _looked_up(self.labels, index["labels"], rows)
+        return self.labels.at(index["labels"], rows)
 
 
-def _looked_up(tables: Tensor, which: Tensor, places: Tensor) -> Tensor:
-    """Return what stands at places of one table for each copy."""
-    if len(tables) > 1:
-        places = places + which * tables.shape[1]
-    return _picked(tables.flatten(0, 1), places)
+class _Shelf:
+    """Tables of the same length as one, so that a look into them is along one axis."""
+
+    def __init__(self, tables: Tensor) -> None:
+        self.count, self.length = tables.shape[:2]
+        self.flat = tables.flatten(0, 1)
+
+    def at(self, which: Tensor, places: Tensor) -> Tensor:
+        """Return what stands at places of one table for each copy."""
+        return _picked(self.flat, places if self.count == 1 else places + which * self.length)
 
 
 def _picked(values: Tensor, places: Tensor) -> Tensor:
     """Return ``values[places]``, which torch does faster along one axis."""
-    flat = places.reshape(-1)
-    return torch.index_select(values, 0, flat).view(*places.shape, *values.shape[1:])
+    found = torch.index_select(values, 0, places.reshape(-1))
+    return found.view(places.shape + values.shape[1:])
 
 
 def _penalty(weight: Any, lengths: Tensor) -> Tensor | None:
