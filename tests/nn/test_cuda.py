@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from caveat.nn import noise
+from caveat.nn.layers import PooledConv2d
 
 from .test_lockstep import COPIES, SHORT, X, convolving, dropping, fit, normed, plain
 
@@ -33,3 +34,10 @@ def test_a_gpu_gives_the_same_members(make, optimiser):
     worst = np.abs(here.outputs(X, device="cpu") - there.outputs(X, device="cuda")).max()
     print(make.__name__, optimiser, there.engine, "worst difference", worst)
     assert worst < 2e-3
+
+
+def test_a_convolution_of_one_channel_is_the_same():
+    torch.manual_seed(0)
+    layer, x = PooledConv2d(1, 8, 3, padding=1), torch.randn(4, 1, 12, 10)
+    here, there = layer(x), layer.cuda()(x.cuda()).cpu()
+    torch.testing.assert_close(here, there, rtol=1e-3, atol=1e-3)

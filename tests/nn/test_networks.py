@@ -5,7 +5,7 @@ from torch import nn
 from caveat.exceptions import OptionError, ShapeError, UnknownNameError
 from caveat.nn import layers
 from caveat.nn._graph import trace
-from caveat.nn.layers import stochastic_layers
+from caveat.nn.layers import PooledConv2d, stochastic_layers
 from caveat.nn.networks import CNN, MLP
 from caveat.nn.noise import keyed, make_keys
 
@@ -164,3 +164,25 @@ def test_copies_can_be_stacked(method):
 def test_errors(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+@pytest.mark.parametrize(
+    ("size", "padding"), [((3, 3), (1, 1)), ((4, 3), (0, 2)), ((1, 8), (0, 0))]
+)
+def test_a_convolution_of_one_channel_is_a_product(size, padding):
+    torch.manual_seed(0)
+    layer, x = PooledConv2d(1, 6, size, padding=padding), torch.randn(3, 1, 9, 11)
+    expected = torch.nn.functional.conv2d(x, layer.weight, padding=padding)
+    found = layer.as_product(x)
+    torch.testing.assert_close(found, expected)
+    (gradient,) = torch.autograd.grad(found.square().sum(), layer.weight)
+    (plain,) = torch.autograd.grad(expected.square().sum(), layer.weight)
+    torch.testing.assert_close(gradient, plain, rtol=1e-4, atol=1e-4)
+
+
+def test_only_plain_convolutions_of_one_channel_are_products():
+    assert PooledConv2d(1, 6, 3, padding=1)._is_thin()
+    assert not PooledConv2d(2, 6, 3)._is_thin()
+    assert not PooledConv2d(1, 6, 3, padding="same")._is_thin()
+    assert not PooledConv2d(1, 6, 3, stride=2)._is_thin()
+    assert not PooledConv2d(1, 6, 3, padding=1, padding_mode="circular")._is_thin()

@@ -80,6 +80,9 @@ class NetworkEstimator(BaseEstimator):
         Epochs without a new best before a member stops; needs samples to check by.
     precision : {"float32", "bfloat16"}, default="float32"
         Of the passes in training.
+    compile : bool, default=False
+        Whether passes of convolutional networks on a GPU go through ``torch.compile``, which takes
+        half a minute and makes them up to twice as fast.
     device : str, default="auto"
         "auto" is a GPU if there is one.
     random_state : int, Generator, RandomState or None
@@ -127,6 +130,7 @@ class NetworkEstimator(BaseEstimator):
     validation_fraction: float | None = None
     patience: int | None = None
     precision: str = "float32"
+    compile: bool = False
     device: str = "auto"
     random_state: Any = None
     verbose: bool = False
@@ -256,7 +260,7 @@ class NetworkEstimator(BaseEstimator):
             batch_size=_data.whole(self.batch_size, "batch_size"),
             optimiser=self.optimiser, learning_rate=self.learning_rate,
             weight_decay=self.weight_decay, patience=patience, precision=self.precision,
-            device=self.device, **self._own_training(),
+            compile=bool(self.compile), device=self.device, **self._own_training(),
         )  # fmt: skip
         training.check()
         return training

@@ -1,5 +1,6 @@
 """Convolutions that pool before they add their bias."""
 
+import torch
 from torch import Tensor, nn
 
 
@@ -32,6 +33,34 @@ class PooledConv2d(nn.Conv2d):
 
     def forward(self, input: Tensor) -> Tensor:
         """Return (rows, channels, height / 2, width / 2)."""
-        pooled = nn.functional.max_pool2d(self._conv_forward(input, self.weight, None), 2)
+        if input.is_cuda and input.ndim == 4 and self._is_thin():  # pragma: no cover - needs a GPU
+            values = self.as_product(input)
+        else:
+            values = self._conv_forward(input, self.weight, None)
+        pooled = nn.functional.max_pool2d(values, 2)
         assert self.bias is not None
         return pooled + self.bias.to(pooled.dtype)[:, None, None]
+
+    def _is_thin(self) -> bool:
+        """Whether there is one channel, and nothing but zeros around."""
+        plain = self.stride == self.dilation == (1, 1) and self.padding_mode == "zeros"
+        return self.in_channels == 1 and plain and not isinstance(self.padding, str)
+
+    def as_product(self, input: Tensor) -> Tensor:
+        """Return the convolution of one channel as a product of matrices, without the bias.
+
+        A GPU has no fast convolution of one channel, above all none for the gradient of its
+        kernels.
+        """
+        assert not isinstance(self.padding, str)
+        (height, width), (above, left) = self.kernel_size, self.padding
+        wide = nn.functional.pad(input[:, 0], (left, left, above, above))
+        rows, columns = wide.shape[1] - height + 1, wide.shape[2] - width + 1
+        parts = [
+            wide[:, i : i + rows, j : j + columns] for i in range(height) for j in range(width)
+        ]
+        # Products of half precision are slow for lengths that are no multiple of 8.
+        missing = (0, -len(parts) % 8)
+        patches = nn.functional.pad(torch.stack(parts, dim=-1), missing)
+        kernels = nn.functional.pad(self.weight.flatten(1), missing)
+        return (patches @ kernels.t()).permute(0, 3, 1, 2)

@@ -20,7 +20,7 @@ Factory = Callable[[], nn.Module]
 
 _CHANNELS = (nn.Dropout1d, nn.Dropout2d, nn.Dropout3d)
 
-_STREAMS = 8
+_STREAMS = 16
 """Copies that run side by side on a GPU when they are not stacked."""
 
 
