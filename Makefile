@@ -27,7 +27,8 @@ test-slow: .venv/test
 
 benchmark: .venv-benchmark/ready
 	.venv-benchmark/bin/python -m pytest -q tests/oracles/test_probly.py
-	for name in uncertainty metrics recalibration evaluate report training inference estimators fairness fairness_consistency; do .venv-benchmark/bin/python benchmarks/$$name.py; done
+	for name in uncertainty metrics recalibration evaluate report training inference estimators fairness fairness_consistency disentanglement; do .venv-benchmark/bin/python benchmarks/$$name.py; done
+	.venv-benchmark/bin/python benchmarks/disentanglement.py --column
 
 docs: .venv/docs
 	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html

@@ -115,7 +115,7 @@ def test_prints_within_80_columns(file, capsys, narrow):
     assert f"accuracy {accuracy:.3g} (" in text
     assert "1 more groups with --json, or in the file of --output" in text
     assert "epistemic uncertainty f / m" in text
-    assert "predictions.csv: 'degree' is text: one column for each of its 2 values" in err
+    assert "predictions.csv: 'degree' is text: one column for each of 2 values" in err
 
 
 def test_text_features_are_columns_of_zeros_and_ones(file, capsys):
@@ -247,9 +247,9 @@ def test_text_from_data_is_only_text(tmp_path, capsys):
         (["--group", "sex", "--neighbours", "3"], "--neighbours and --queries are of individuals: name columns in which samples are alike with --feature"),
         (["--group", "sex", "--queries", "3"], "--neighbours and --queries are of individuals"),
         (["--group", "sex", "--feature", "agee"], "{0}: --feature: there is no column 'agee'; did you mean 'age'"),
-        (["--group", "sex", "--feature", "name"], "{0}: --feature: 'name' is text with 600 different values; leave it out, or join values first"),
+        (["--group", "sex", "--feature", "name"], "{0}: column 'name' holds text with 600 distinct values, more than the 50 that a category may have; leave it out, or turn it into numbers first"),
         (["--group", "sex", "--feature", "age", "--neighbours", "0"], "neighbours must be a whole number of at least 1; got 0"),
-        (["--group", "sex", "--report", "x.txt"], "--output x.txt: the ending must be one of .html, .htm"),
+        (["--group", "sex", "--report", "x.txt"], "--report x.txt: the ending must be one of .html, .htm"),
         (["--group", "sex", "-o", "x.txt"], "--output x.txt: the ending must be one of .csv, .json, .parquet"),
         (["--group", "sex", "--decomposition", "x"], "unknown"),
     ],

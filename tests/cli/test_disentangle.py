@@ -109,10 +109,13 @@ def test_one_split_and_one_repeat(wine, tmp_path, capsys):
     assert found["result"]["protocol"]["sizes"] == [0.25, 0.5, 0.75, 1.0]
     assert found["errors"][0]["low"] is None
     assert found["readings"][0]["pattern"] == "not judged"
-    out, _ = call(
+    rows = tmp_path / "rows.csv"
+    out, err = call(
         capsys, "disentangle", wine, "--target", "kind", "--method", "Random_Forest", "--protocol",
-        "cheap", "--members", "3",
+        "cheap", "--members", "3", "-o", rows,
     )  # fmt: skip
+    assert len(pd.read_csv(rows)) == 8
+    assert f"all 8 rows: {rows}" in err
     assert "Split by" not in out
     assert "Nothing is claimed from 1 repeat" in " ".join(out.split())
 
@@ -168,7 +171,7 @@ def test_every_method_has_a_model_for_both_tasks(capsys):
         (["--method", "random-forest", "--epochs", "3"], "--epochs is no setting of --method random-forest; leave it out"),
         (["--method", "mc-dropout", "--members", "3"], "--members is no setting of --method mc-dropout; leave it out"),
         (["--task", "guess"], "task must be one of auto, classification, regression; got 'guess'"),
-        (["--report", "x.txt"], "--output x.txt: the ending must be one of .html, .htm"),
+        (["--report", "x.txt"], "--report x.txt: the ending must be one of .html, .htm"),
     ],
 )  # fmt: skip
 def test_what_is_refused(wine, capsys, arguments, message):

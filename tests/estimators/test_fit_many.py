@@ -214,6 +214,9 @@ def test_a_problem_whose_members_all_diverge_is_named():
     problems = [Problem(X, LABELS, random_state=i) for i in range(6)]
     with pytest.raises(TrainingError, match=r"training of problem \d diverged in every member"):
         fit_many(model, problems)
+    named = [Problem(X, LABELS, random_state=i, name=f"fold {i}") for i in range(6)]
+    with pytest.raises(TrainingError, match=r"training of fold \d diverged in every member"):
+        fit_many(model, named)
 
 
 def test_estimators_of_scikit_learn_go_through_joblib():

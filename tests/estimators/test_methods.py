@@ -319,11 +319,37 @@ def test_presets_are_the_published_numbers():
     assert preset("wine", "dropconnect")["where"] == "last"
     assert preset("compas") == preset("compas", "bayes-by-backprop")
     assert (preset("compas")["likelihood_weight"], preset("compas")["passes"]) == (2000, 10)
-    assert preset("fashion-mnist")["module"].keywords == {"size": (28, 28)}
+    assert preset("fashion-mnist")["module"].keywords == {"size": (28, 28), "outputs": 10}
     with pytest.raises(UnknownNameError, match=r"preset must be one of 'adult', .*; got 'iris'"):
         preset("iris")
     with pytest.raises(UnknownNameError, match="'adult' has settings for 'bayes-by-backprop'"):
         preset("adult", "flipout")
+
+
+@pytest.mark.parametrize("method", ["mc-dropout", "flipout", "deep-ensemble"])
+@pytest.mark.parametrize(
+    ("head", "kind"), [("softmax", "Categorical"), ("gaussian-logits", "GaussianLogits")]
+)
+def test_presets_for_images_have_the_outputs_that_are_asked_for(method, head, kind):
+    kinds = {
+        "mc-dropout": MCDropoutClassifier,
+        "flipout": FlipoutClassifier,
+        "deep-ensemble": DeepEnsembleClassifier,
+    }
+    settings = preset("fashion-mnist", method, classes=9, head=head)
+    assert settings["head"] == head
+    model = kinds[method](**{**settings, "epochs": 1}, random_state=0)
+    model.set_params(**({"members": 2} if method == "deep-ensemble" else {"passes": 2}))
+    pictures = rng.normal(size=(18, 1, 28, 28)).astype(np.float32)
+    found = model.fit(pictures, np.arange(18) % 9).predict_distribution(pictures)
+    assert repr(found).startswith(f"{kind}: 2 members x 18 samples x 9 classes")
+
+
+def test_presets_say_what_is_wrong_with_the_number_of_classes():
+    with pytest.raises(OptionError, match="classes must be a whole number of at least 2; got 1"):
+        preset("cifar10", classes=1)
+    assert preset("wine", "flipout", head="gaussian-logits")["head"] == "gaussian-logits"
+    assert preset("wine", classes=7) == preset("wine")
 
 
 def test_importing_the_estimators_does_not_import_torch():

@@ -1017,6 +1017,19 @@ class TestGroups:
             verdict(made(rows, prediction))
         )
 
+    def test_an_attribute_called_class_is_not_the_true_class(self):
+        prediction, y, ward = grouped(n=6000)
+        named = caveat.evaluate(prediction, y, groups={"class": ward}, random_state=0)
+        plain = caveat.evaluate(prediction, y, groups={"ward": ward}, random_state=0)
+        names = [row.group.replace("class (group)", "ward") for row in named]
+        assert names == [row.group for row in plain]
+        assert {row.group for row in named if row.group.startswith("class=")} == {
+            f"class={label}" for label in prediction.classes
+        }
+        said = str(verdict(named)).replace("class (group)", "ward")
+        assert said == str(verdict(plain))
+        assert "ward=B" in said
+
 
 class TestShown:
     def test_text_from_data_is_verbatim_and_escaped(self):

@@ -242,8 +242,9 @@ class TestSameNumbers:
             class_detection(Killed(after=3), X, Y, checkpoint=folder, **options)
 
     def test_a_checkpoint_needs_a_seed(self, tmp_path):
-        with pytest.raises(OptionError, match="checkpoint needs an integer as random_state"):
-            class_detection(FOREST, X, Y, checkpoint=tmp_path)
+        for state in (None, True, np.random.default_rng(0)):
+            with pytest.raises(OptionError, match="checkpoint needs an integer as random_state"):
+                class_detection(FOREST, X, Y, checkpoint=tmp_path, random_state=state)
 
 
 class Killed(RandomForestClassifier):
@@ -388,24 +389,29 @@ class TestBadInput:
             ({"y": Y > 0}, LabelError, "y has 2 classes; without one of them two must be left"),
             ({"y": np.zeros(178)}, InvalidValueError, "y is 0.0 in all 178 samples"),
             ({"y": Y[:-1]}, ShapeError, "X has 178 samples and y 177"),
-            ({"y": np.r_[Y[:-1], 9]}, LabelError, "has one sample, and both training and testing"),
+            ({"y": np.r_[Y[:-1], 9]}, LabelError, "class 9 has one sample, and both training"),
             ({"repeats": 0}, OptionError, "repeats must be a whole number of at least 1; got 0"),
             ({"repeats": True}, OptionError, "repeats must be a whole number"),
             ({"confidence": 1}, OptionError, "confidence must be a number strictly between"),
             ({"decomposition": []}, OptionError, "decomposition is an empty list"),
             ({"decomposition": "total_variance"}, OptionError, "'total_variance' splits numbers"),
+            ({"decomposition": ["it", "gl"]}, OptionError, "needs logits with a learned spr"),
             ({"decomposition": "infomation"}, UnknownNameError, "did you mean 'information'"),
             ({"model": RandomForestRegressor()}, OptionError, "model must be a classifier; got R"),
             ({"model": RandomForestClassifier}, OptionError, "model is the class RandomForestC"),
             ({"model": 3}, OptionError, "model must have fit"),
             ({"test": X}, OptionError, "test must be a pair (X, y) of samples; got a ndarray"),
             ({"test": (X[:, 1:], Y)}, ShapeError, "samples of test have shape (12,), those of X"),
-            ({"test": (X, Y + 1)}, LabelError, "test has the class"),
-            ({"test": (X[Y > 0], Y[Y > 0])}, LabelError, "test has no sample of class"),
+            ({"test": (X, Y + 1)}, LabelError, "test has the class 3, which y has not"),
+            ({"test": (X[Y > 0], Y[Y > 0])}, LabelError, "test has no sample of class 0, which"),
             ({"test": (X[1:], Y)}, ShapeError, "X of test has 177 samples and y of test 178"),
         ],
     )
-    def test_is_refused_before_training(self, arguments, error, message):
+    def test_is_refused_before_training(self, arguments, error, message, monkeypatch):
+        def trained(self, X, y):
+            raise AssertionError("trained")
+
+        monkeypatch.setattr(RandomForestClassifier, "fit", trained)
         given = {"model": FOREST, "X": X, "y": Y, **arguments}
         with pytest.raises(error, match=re.escape(message)):
             class_detection(given.pop("model"), given.pop("X"), given.pop("y"), **given)

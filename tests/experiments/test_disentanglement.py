@@ -391,7 +391,7 @@ def test_backends_that_give_results_only_at_the_end():
                 raise ValueError("Backend does not support generators")
             self.n_jobs = n_jobs
 
-    assert _engine._parallel(Runner, 3).n_jobs == 3
+    assert _engine.runner(Runner, 3).n_jobs == 3
 
 
 def test_an_estimator_that_does_not_say_what_it_predicts():

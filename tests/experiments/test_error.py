@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 import caveat
-from caveat.exceptions import OptionError, ShapeError
+from caveat.exceptions import InvalidValueError, OptionError, ShapeError
 from caveat.experiments import Curve, Disentanglement, Protocol
 
 from .oracles import Oracle, mean_prediction, oracle_data
@@ -134,14 +134,14 @@ def test_runs_first_or_curves_first_are_different_numbers():
 
 def test_intervals_hold_the_truth_as_often_as_they_can():
     """Resamples of R values reach no further than these: all are on one side in 2 of 2^R cases."""
-    from caveat.experiments._error import _spread
+    from caveat.experiments._spread import bootstrapped
 
     draw = np.random.default_rng(1)
     for repeats, most in ((3, 1 - 2 / 2**3), (10, 0.95)):
         held = [
             low <= 0.5 <= high
             for _, low, high in (
-                _spread(draw.normal(0.5, 0.05, repeats), 0.95, (0.0, 2.0)) for _ in range(400)
+                bootstrapped(draw.normal(0.5, 0.05, repeats), 0.95, (0.0, 2.0)) for _ in range(400)
             )
         ]
         assert abs(np.mean(held) - most) < 4 * np.sqrt(most * (1 - most) / 400)
@@ -220,6 +220,11 @@ def test_curves_must_fit_together():
         Disentanglement(curves=(a, Curve("noise", "x", levels, *noise[:, :2])))
     with pytest.raises(OptionError, match="kind of a curve must be 'size' or 'noise'; got 'sizes'"):
         Curve("sizes", "x", levels, *size)
+    for place, value in ((0, np.nan), (0, np.inf), (1, np.nan), (2, np.nan)):
+        wrong = size.copy()
+        wrong[place, 1, 2] = value
+        with pytest.raises(InvalidValueError, match=f"of a curve is {value} somewhere"):
+            Curve("size", "x", levels, *wrong)
     with pytest.raises(ShapeError, match=r"score of a curve must have shape \(repeats, 5\)"):
         Curve("size", "x", levels[:5], *size)
     with pytest.raises(OptionError, match="kind of a curve must be 'size' or 'noise'; got 'x'"):

@@ -12,12 +12,19 @@ from sklearn.metrics import accuracy_score, log_loss
 
 import caveat
 from caveat.exceptions import (
+    FileFormatError,
     InvalidValueError,
     OptionError,
     ShapeError,
     UnsupportedPredictionError,
 )
-from caveat.experiments import DomainShift, domain_shift, gaussian_noise, shift_curves
+from caveat.experiments import (
+    DomainShift,
+    ShiftCurves,
+    domain_shift,
+    gaussian_noise,
+    shift_curves,
+)
 from caveat.experiments._shift_quantities import mean_replicates
 from caveat.resampling import make_plan
 
@@ -126,11 +133,20 @@ class TestCurves:
         result = shift_curves(FOREST, X, TRUTH, metrics=["accuracy"], strengths=[0], resamples=0)
         assert np.isnan(result.curve("accuracy_score")[1:]).all()
         assert "nan" not in repr(result).lower()
-        rows = json.loads(result.to_json())
+        rows = json.loads(result.to_json())["rows"]
         assert rows[0]["low"] is None
         assert [row["quantity"] for row in rows] == [
             "accuracy_score", "aleatoric", "epistemic", "total",
         ]  # fmt: skip
+
+    def test_json_and_frame(self):
+        result = shift_curves(FOREST, X, TRUTH, strengths=[0, 1], resamples=20, random_state=0)
+        again = ShiftCurves.from_json(result.to_json())
+        assert again.to_json() == result.to_json()
+        assert repr(again.rows) == repr(result.rows)
+        assert (again.strengths, again.confidence) == (result.strengths, result.confidence)
+        assert repr(again) == repr(result)
+        assert len(result.to_frame()) == len(result) == len(list(result))
 
     def test_what_has_a_predict_distribution(self):
         wrapped = caveat.from_sklearn(FOREST)
@@ -301,17 +317,23 @@ class TestDomain:
     def test_samples_are_independent(self):
         """The variance of a log ratio is the sum of both: by a delta method."""
         rng = np.random.default_rng(2)
-        inside, y_in = caveat.Gaussian(np.zeros(1500), 1.0), rng.normal(size=1500)
-        outside, y_out = caveat.Gaussian(np.zeros(900), 1.0), rng.normal(size=900)
-        result = domain_shift(
-            inside, y_in, outside, y_out, metrics=["mae"], resamples=4000, random_state=0
-        )
-        row = result.select(quantity="mean_absolute_error")[0]
-        width = np.log(row.ratio_high / row.ratio_low)
-        error = [np.abs(y) for y in (y_in, y_out)]
-        variance = sum(e.var() / len(e) / e.mean() ** 2 for e in error)
-        # 4,000 resamples give each end within some 3 % of the half width.
-        assert width == pytest.approx(2 * 1.96 * np.sqrt(variance), rel=0.08)
+        pairs, spreads, errors = [], [], []
+        for size, scale in ((1500, 1.0), (900, 3.0)):
+            members = scale * rng.normal(size=(4, size, 1))
+            y = scale * rng.normal(size=size)
+            pairs += [caveat.Gaussian(members, np.ones_like(members)), y]
+            spreads.append(members[..., 0].var(axis=0))
+            errors.append(np.abs(y - members[..., 0].mean(axis=0)))
+        result = domain_shift(*pairs, metrics=["mae"], resamples=4000, random_state=0)
+        for name, parts in (("mean_absolute_error", errors), ("epistemic", spreads)):
+            (row,) = result.select(quantity=name)
+            variance = sum(part.var() / len(part) / part.mean() ** 2 for part in parts)
+            half = 1.96 * np.sqrt(variance)
+            # An end of 4,000 resamples varies by 2.2 % of the half width; five times that are allowed.
+            assert np.log(row.ratio_high / row.ratio) == pytest.approx(half, rel=0.12), name
+            assert np.log(row.ratio / row.ratio_low) == pytest.approx(half, rel=0.12), name
+            half = 1.96 * np.sqrt(sum(part.var() / len(part) for part in parts))
+            assert row.gap_high - row.gap_low == pytest.approx(2 * half, rel=0.08), name
 
     def test_classes(self):
         rng = np.random.default_rng(0)
@@ -350,6 +372,8 @@ class TestDomain:
         assert row.ratio_high == np.inf
         assert "inf" not in repr(result)
         assert '"inf"' in result.to_json()
+        again = DomainShift.from_json(result.to_json())
+        assert again.select(kind="metric")[0].ratio_high == np.inf
 
     def test_what_can_be_negative_has_no_ratio(self):
         pairs = gaussians(50, 50)
@@ -438,7 +462,12 @@ class TestDomain:
         assert [growth["answer"] for growth in content["growth"]] == [
             growth.answer for growth in result.growth
         ]
+        again = DomainShift.from_json(result.to_json())
         assert isinstance(result, DomainShift)
+        assert repr(again.rows) == repr(result.rows)  # NaN is not equal to itself
+        assert (again.growth, repr(again)) == (result.growth, repr(result))
+        with pytest.raises(FileFormatError, match=r"not what ShiftCurves.to_json writes; it has"):
+            ShiftCurves.from_json(result.to_json())
         assert "50 samples in domain, 40 out" in repr(result)
 
     def test_seeds(self):

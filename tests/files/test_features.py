@@ -73,6 +73,30 @@ def test_features_by_pattern_and_columns_left_out(tmp_path):
         read_features(path, "y", drop=["x_*", "z", "id"])
 
 
+def test_features_alone(tmp_path):
+    path = write(tmp_path, "csv", {"a": [1.0, 2], "b": ["p", "q"], "y": [0, 1]})
+    table = read_features(path, feature=["a", "b"])
+    assert (table.y, table.task, len(table)) == (None, "", 2)
+    assert table.X.tolist() == [[1, 1, 0], [2, 0, 1]]
+    assert table.recognised == ("'b' is text: one column for each of 2 values",)
+    assert read_features(path).names == ("a", "b=p", "b=q", "y")
+    with pytest.raises(FileFormatError) as caught:
+        read_features(path, drop=["a", "b", "y"])
+    assert str(caught.value) == f"{path}: no column is left to learn from"
+
+
+def test_lists_are_a_column_for_each_entry(tmp_path):
+    path = tmp_path / "t.parquet"
+    wide = pa.array([[1.0, 2], [3, 4]])
+    fixed = pa.array([[5.0], [6]], type=pa.list_(pa.float64(), 1))
+    pa.parquet.write_table(pa.table({"x": wide, "z": fixed, "y": [0, 1]}), path)
+    table = read_features(path, "y")
+    assert table.names == ("x_0", "x_1", "z_0")
+    assert table.X.tolist() == [[1, 2, 5], [3, 4, 6]]
+    with pytest.raises(ShapeError, match="must have one value a row"):
+        read_features(path, "x")
+
+
 def test_the_numbers_of_rows_are_no_feature(tmp_path):
     path = text(tmp_path, ",a,y\n0,1,0\n1,5,1\n")
     table = read_features(path, "y")
@@ -139,7 +163,7 @@ def test_names_and_dates_are_no_categories(tmp_path):
         read_features(path, "y")
     assert str(caught.value) == (
         f"{path}: column 'name' holds text with 51 distinct values, more than the 50 that a "
-        "category may have; leave it out with --drop 'name', or turn it into numbers first"
+        "category may have; leave it out, or turn it into numbers first"
     )
     days = [datetime.date(2020, 1, 1) + datetime.timedelta(i) for i in range(60)]
     pa.parquet.write_table(pa.table({"day": days, "y": range(60)}), tmp_path / "d.parquet")

@@ -10,7 +10,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 import caveat
 from caveat.exceptions import OptionError
 from caveat.experiments import ClassDetection, domain_shift, shift_curves
-from caveat.plots import plot_detection, plot_domain_shift, plot_shift
+from caveat.plots import plot, plot_detection, plot_domain_shift, plot_shift
 
 
 @pytest.fixture(autouse=True)
@@ -216,3 +216,24 @@ class TestDomain:
         result = domain_shift(one, y + 9, one, y, metrics=["interval_coverage"], resamples=0)
         with pytest.raises(OptionError, match="no quantity with a ratio; its gaps are in to_frame"):
             result.plot()
+
+
+class TestOneEntry:
+    def test_every_result_has_its_plot(self):
+        y = np.arange(30.0)
+        one, two = caveat.Gaussian(y, 1.0), caveat.Gaussian(y, 2.0)
+        results = {
+            "detection": ClassDetection(("a", "b"), ("information",), np.full((1, 1, 2, 3), 0.7)),
+            "shift": shift_curves(
+                lambda X: caveat.Gaussian(X[:, 0], 1.0), y[:, None], y, strengths=[0, 1],
+                resamples=0, random_state=0,
+            ),
+            "domain_shift": domain_shift(one, y + 1, two, y + 1, metrics=["mae"], resamples=0),
+        }  # fmt: skip
+        for kind, result in results.items():
+            words = {plot(result).get_xlabel(), plot(result, kind).get_xlabel()}
+            assert words == {result.plot().get_xlabel()}
+            with pytest.raises(OptionError, match=f"unknown kind of plot of .* known are {kind}"):
+                plot(result, "bars")
+        ax = plot(results["shift"], quantity="mean_absolute_error")
+        assert ax.get_ylabel() == "mean absolute error"

@@ -431,7 +431,8 @@ class TestDispatch:
         with pytest.raises(OptionError) as error:
             plots.plot([1, 2], "ecdf")
         assert str(error.value) == (
-            "plot takes what evaluate, compare, audit or disentanglement_error returned; got a list"
+            "plot takes what evaluate, compare, audit, disentanglement_error, class_detection, "
+            "shift_curves or domain_shift returned; got a list"
         )
 
     def test_palette_is_okabe_and_itos(self):

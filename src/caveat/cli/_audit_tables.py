@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ._console import clean, console, say, show_table
-from ._tables import _MARKS
+from ._tables import MARKS
 
 _MOST_GROUPS, _MOST_LINES = 6, 40
 _WITH_INTERVALS = 2
@@ -35,22 +35,21 @@ def show_reading(reading: Any) -> None:
     said = [(reading.level, reading.summary, "bold")]
     said += [(part.level, f"{part.name}: {part.text}", "") for part in reading]
     for level, text, style in said:
-        mark, colour = _MARKS[level]
+        mark, colour = MARKS[level]
         grid.add_row(Text(f" {mark}", style=f"bold {colour}"), Text(clean(text), style=style))
     console().print(grid)
 
 
 def _show_ratios(result: Any, attribute: str) -> None:
     """Print the ratios: of more than two groups those of the worst pairs."""
-    from ..evaluation._table import number
-    from ..fairness._result import interval_words
+    from ..evaluation._table import interval_words, number
 
     rows = result.select(attribute=attribute, kind="ratio")
     # The first of equalised odds is equal opportunity, which has a line of its own.
     rows = [row for row in rows if row.statistic != "y=1"]
     worst = [row for row in rows if row.comparison == "worst pair"]
     classes = _classes(rows)
-    low, high = 1 - result.threshold, 1 / (1 - result.threshold)
+    low, high = result.fair_band
     body = [
         [
             _words(row, classes),
@@ -96,8 +95,7 @@ def _short(verdict: str) -> str:
 
 def _show_groups(result: Any, attribute: str) -> None:
     """Print the rates of each group, with intervals if there is room."""
-    from ..evaluation._table import number
-    from ..fairness._result import interval_words
+    from ..evaluation._table import interval_words, number
 
     groups = result.groups(attribute)
     shown = groups[:_MOST_GROUPS]

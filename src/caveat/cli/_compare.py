@@ -11,8 +11,8 @@ import typer
 from ..exceptions import LabelError, OptionError
 from ._console import print_json, say, steps
 from ._evaluate import with_target
-from ._options import Columns, Settings, about, shared
-from ._output import check_output, write_table
+from ._options import Columns, Page, Rows, Settings, about, shared
+from ._output import check_output, check_page, write_table
 from ._tables import show_comparison
 
 _PARTS = ("probability", "logit", "mean", "variance", "std", "quantile", "lower", "upper")
@@ -48,13 +48,8 @@ def compare_command(
     scale: Annotated[
         str, typer.Option(help="Where it must be right: global, local or adaptive.")
     ] = "local",
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", help="Write all rows to a .csv, .json or .parquet file."),
-    ] = None,
-    report: Annotated[
-        Path | None, typer.Option(help="Write a page that compares them, an .html file.")
-    ] = None,
+    output: Rows = None,
+    report: Page = None,
     all_metrics: Annotated[
         bool, typer.Option("--all", help="Show every metric, not only the headline.")
     ] = False,
@@ -65,7 +60,7 @@ def compare_command(
     Example: caveat compare both.csv --technique 'raw=p_*' --technique 'repaired=fixed_*'
     """
     check_output(output)
-    check_output(report, (".html", ".htm"))
+    check_page(report)
     settings.check()
     tables = read_techniques(files, technique or [], columns)
     comparison = _compared(tables, settings)

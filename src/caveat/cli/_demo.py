@@ -8,6 +8,7 @@ import typer
 
 from ..exceptions import OptionError
 from ._console import say, show_table, steps, working
+from ._options import Seed
 from ._tables import show_comparison, show_verdict
 
 NAME = "report.html"
@@ -19,7 +20,7 @@ def demo_command(
     output: Annotated[
         Path, typer.Option("--output", "-o", help="A folder, or an .html file, for the pages.")
     ] = Path(NAME),
-    random_state: Annotated[int, typer.Option(help="Seed.")] = 0,
+    random_state: Seed = 0,
 ) -> None:
     """Fit a few models on data that comes along, and show what caveat says of them."""
     from . import _demo_models as models

@@ -9,13 +9,13 @@ import typer
 
 from ..exceptions import OptionError
 from ._console import console, print_json, say, show_table, working
-from ._output import check_output
+from ._options import Json, Page, Rows, Seed, Title, read_table
+from ._output import check_output, check_page, write_table
 from ._tables import show_statements
 
 _MODEL = "Model"
 _PROTOCOL = "Protocol"
 _COLUMNS = "Columns and file"
-_OUTPUT = "Output"
 _LEAF = 3
 """Samples in a leaf of a forest at least."""
 
@@ -104,15 +104,10 @@ def disentangle_command(
         str | None,
         _option(_PROTOCOL, "inverse-epochs, constant-steps or constant-epochs.", metavar="NAME"),
     ] = None,
-    seed: Annotated[
-        int,
-        typer.Option(
-            "--seed",
-            "--random-state",
-            help="The same seed, the same numbers.",
-            rich_help_panel=_PROTOCOL,
-        ),
-    ] = 0,
+    random_state: Seed = 0,
+    confidence: Annotated[
+        float, typer.Option(help="Confidence of intervals.", rich_help_panel="Numbers")
+    ] = 0.95,
     jobs: Annotated[
         int | None, _option(_PROTOCOL, "Processes, for models that are no networks.")
     ] = None,
@@ -138,12 +133,10 @@ def disentangle_command(
         str | None, _option(_COLUMNS, "Separator of a CSV file.", metavar="MARK")
     ] = None,
     decimal: Annotated[str, _option(_COLUMNS, "Decimal mark of a CSV file.", metavar="MARK")] = ".",
-    report: Annotated[Path | None, _option(_OUTPUT, "Write a page, an .html file.")] = None,
-    title: Annotated[str | None, _option(_OUTPUT, "Its title.")] = None,
-    json: Annotated[
-        bool,
-        typer.Option("--json", help="Print JSON and nothing else.", rich_help_panel=_OUTPUT),
-    ] = False,
+    report: Page = None,
+    title: Title = None,
+    output: Rows = None,
+    json: Json = False,
 ) -> None:
     """Say whether the split into aleatoric and epistemic uncertainty is real, on your data.
 
@@ -151,7 +144,8 @@ def disentangle_command(
 
     Example: caveat disentangle table.csv --target y --method deep-ensemble --report report.html
     """
-    check_output(report, (".html", ".htm"))
+    check_output(output)
+    check_page(report)
     # What can be wrong is found before a large file is read and anything is trained.
     sweeps = _protocol(protocol, sizes, noise, repeats, schedule)
     wanted = [name.replace("-", "_") for name in decomposition or ["auto"]]
@@ -159,7 +153,18 @@ def disentangle_command(
     _kind(method)
     table = _read(file, target, feature or [], drop or [], task, delimiter, decimal)
     model = _model(method, table.task, wanted, settings)
-    result = _run(model, table, wanted, sweeps, seed, jobs, checkpoint)
+    result = _run(
+        model,
+        table,
+        decomposition=wanted,
+        protocol=sweeps,
+        n_jobs=jobs,
+        random_state=random_state,
+        checkpoint=checkpoint,
+        confidence=confidence,
+    )
+    if output is not None:
+        write_table(result, output)
     if report is not None:
         with working("writing the page"):
             result.report(report, title=title)
@@ -167,6 +172,8 @@ def disentangle_command(
         print_json(_as_json(result, table, report))
         return
     _show(result)
+    if output is not None:
+        say(f"all {len(result.to_frame())} rows: {output}", error=True)
     if report is not None:
         say(f"report: {report}")
 
@@ -177,19 +184,16 @@ def _read(
 ) -> Any:  # fmt: skip
     from ..files import read_features
 
-    with working(f"reading {file.name}"):
-        table = read_features(
-            file,
-            target,
-            feature=feature,
-            drop=drop,
-            task=task,
-            delimiter=delimiter,
-            decimal=decimal,
-        )
-    for sentence in table.recognised:
-        say(f"{file.name}: {sentence}", error=True, style="dim")
-    return table
+    return read_table(
+        read_features,
+        file,
+        target=target,
+        feature=feature,
+        drop=drop,
+        task=task,
+        delimiter=delimiter,
+        decimal=decimal,
+    )
 
 
 def _protocol(
@@ -269,23 +273,11 @@ def _model(method: str, task: str, wanted: list[str], settings: dict[str, Any]) 
     return made.set_params(**given)
 
 
-def _run(
-    model: Any, table: Any, wanted: list[str], sweeps: Any, seed: int, jobs: int | None,
-    checkpoint: Path | None,
-) -> Any:  # fmt: skip
+def _run(model: Any, table: Any, **options: Any) -> Any:
     from ..experiments import disentanglement_error
 
-    return disentanglement_error(
-        model,
-        table.X,
-        table.y,
-        decomposition=wanted,
-        protocol=sweeps,
-        n_jobs=jobs,
-        random_state=seed,
-        checkpoint=checkpoint,
-        progress=console(error=True).is_terminal,
-    )
+    watched = console(error=True).is_terminal
+    return disentanglement_error(model, table.X, table.y, progress=watched, **options)
 
 
 def _show(result: Any) -> None:

@@ -7,7 +7,7 @@ import typer
 
 from ..exceptions import OptionError
 from ._console import print_json, say, working
-from ._options import Columns, Settings, about, shared
+from ._options import Columns, Rows, Settings, about, shared
 from ._output import check_output, write_table
 from ._tables import show_groups, show_rows, show_verdict
 
@@ -21,10 +21,7 @@ def evaluate_command(
     file: FileArgument,
     columns: Columns,
     settings: Settings,
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", help="Write all rows to a .csv, .json or .parquet file."),
-    ] = None,
+    output: Rows = None,
     all_metrics: Annotated[
         bool, typer.Option("--all", help="Show every metric, not only the headline.")
     ] = False,

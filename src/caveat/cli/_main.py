@@ -16,6 +16,7 @@ from ._evaluate import evaluate_command
 from ._metrics import metrics_command
 from ._report import report_command
 from ._study import study_app
+from ._study_disentanglement import disentanglement_command
 from ._triage import triage_command
 
 _HELP = """How far can each prediction of a model be trusted, and why not further?
@@ -32,6 +33,7 @@ Give it a file with predictions and what was true: CSV, Parquet, NPZ, Arrow or J
   caveat disentangle table.csv --target y --method deep-ensemble
   caveat demo
   caveat study fairness --dataset sd1
+  caveat study disentanglement --dataset wine
 """
 
 app = typer.Typer(
@@ -49,6 +51,7 @@ app.command("audit")(audit_command)
 app.command("metrics")(metrics_command)
 app.command("disentangle")(disentangle_command)
 app.command("demo")(demo_command)
+study_app.command("disentanglement")(disentanglement_command)
 app.add_typer(study_app, name="study")
 
 

@@ -6,6 +6,7 @@ import typer
 
 from ..exceptions import OptionError
 from ._console import print_json, show_table
+from ._options import Json
 
 
 def metrics_command(
@@ -17,7 +18,7 @@ def metrics_command(
             autocompletion=lambda: ["classification", "regression", "ranking", "detection"],
         ),
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")] = False,
+    json: Json = False,
 ) -> None:
     """Show every metric: its short names, what it says and what it cannot see."""
     from ..evaluation._table import ARROWS

@@ -92,15 +92,76 @@ class Columns:
         for name, value in options.items():
             if isinstance(value, list) and len(value) == 1 and name != "group":
                 options[name] = value[0]
-        with working(f"reading {path.name}"):
-            table = read_predictions(path, **{**options, **changes})
-        for sentence in table.recognised:
-            say(f"{path.name}: {sentence}", error=True, style="dim")
-        return table
+        return read_table(read_predictions, path, **{**options, **changes})
+
+
+def read_table(read: Callable[..., Any], path: Path, **options: Any) -> Any:
+    """Read a file, and say on stderr what was taken for what."""
+    with working(f"reading {path.name}"):
+        table = read(path, **options)
+    for sentence in table.recognised:
+        say(f"{path.name}: {sentence}", error=True, style="dim")
+    return table
+
+
+Seed = Annotated[
+    int,
+    typer.Option(
+        "--random-state",
+        "--seed",
+        help="Seed: the same seed, the same numbers.",
+        rich_help_panel=_NUMBERS,
+    ),
+]
+Rows = Annotated[
+    Path | None,
+    typer.Option(
+        "--output",
+        "-o",
+        help="Write all rows to a .csv, .json or .parquet file.",
+        rich_help_panel=_OUTPUT,
+        show_default=False,
+    ),
+]
+Page = Annotated[
+    Path | None,
+    typer.Option(
+        help="Write a page as well, an .html file.", rich_help_panel=_OUTPUT, show_default=False
+    ),
+]
+Title = Annotated[
+    str | None,
+    typer.Option(help="Its title.", rich_help_panel=_OUTPUT, show_default=False),
+]
+Json = Annotated[
+    bool, typer.Option("--json", help="Print JSON and nothing else.", rich_help_panel=_OUTPUT)
+]
 
 
 @dataclass
-class Settings:
+class Numbers:
+    """How sure numbers are, and how to show them."""
+
+    resamples: Annotated[
+        int, typer.Option(help="Bootstrap resamples; 0 for no intervals.", rich_help_panel=_NUMBERS)
+    ] = 1000
+    confidence: Annotated[
+        float, typer.Option(help="Confidence of intervals and promises.", rich_help_panel=_NUMBERS)
+    ] = 0.95
+    random_state: Seed = 0
+    json: Json = False
+
+    def options(self) -> dict[str, Any]:
+        """Return the arguments of a function that resamples."""
+        return {
+            "resamples": self.resamples,
+            "confidence": self.confidence,
+            "random_state": self.random_state,
+        }
+
+
+@dataclass
+class Settings(Numbers):
     """How to evaluate, and how to show it."""
 
     metric: Annotated[
@@ -113,18 +174,6 @@ class Settings:
             show_default=False,
         ),
     ] = None
-    resamples: Annotated[
-        int, typer.Option(help="Bootstrap resamples; 0 for no intervals.", rich_help_panel=_NUMBERS)
-    ] = 1000
-    confidence: Annotated[
-        float, typer.Option(help="Confidence of intervals and promises.", rich_help_panel=_NUMBERS)
-    ] = 0.95
-    random_state: Annotated[
-        int, typer.Option(help="Seed: the same seed, the same numbers.", rich_help_panel=_NUMBERS)
-    ] = 0
-    json: Annotated[
-        bool, typer.Option("--json", help="Print JSON and nothing else.", rich_help_panel=_OUTPUT)
-    ] = False
 
     def check(self) -> None:
         """Refuse a misspelt metric before a large file is read."""
@@ -135,12 +184,7 @@ class Settings:
 
     def options(self) -> dict[str, Any]:
         """Return the arguments of `evaluate` and `compare`."""
-        return {
-            "metrics": self.metric,
-            "resamples": self.resamples,
-            "confidence": self.confidence,
-            "random_state": self.random_state,
-        }
+        return {"metrics": self.metric, **super().options()}
 
 
 def about(table: Any) -> dict[str, Any]:

@@ -8,16 +8,23 @@ from ..exceptions import OptionError
 _ENDINGS = (".csv", ".json", ".parquet")
 
 
-def check_output(path: Path | None, endings: tuple[str, ...] = _ENDINGS) -> None:
+def check_output(
+    path: Path | None, endings: tuple[str, ...] = _ENDINGS, option: str = "--output"
+) -> None:
     """Refuse, before any work is done, a file that could not be written after it."""
     if path is None:
         return
     if path.suffix.lower() not in endings:
-        raise OptionError(f"--output {path}: the ending must be one of {', '.join(endings)}")
+        raise OptionError(f"{option} {path}: the ending must be one of {', '.join(endings)}")
     if not path.parent.is_dir():
-        raise OptionError(f"--output {path}: there is no folder {path.parent}")
+        raise OptionError(f"{option} {path}: there is no folder {path.parent}")
     if path.is_dir():
-        raise OptionError(f"--output {path}: this is a folder; give a file")
+        raise OptionError(f"{option} {path}: this is a folder; give a file")
+
+
+def check_page(path: Path | None, option: str = "--report") -> None:
+    """Refuse a page that could not be written."""
+    check_output(path, (".html", ".htm"), option)
 
 
 def write_table(result: Any, path: Path) -> None:

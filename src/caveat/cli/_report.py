@@ -8,8 +8,8 @@ import typer
 from ..exceptions import OptionError
 from ._console import print_json, say, working
 from ._evaluate import FileArgument, evaluate_file, with_target
-from ._options import Columns, Settings, shared
-from ._output import check_output
+from ._options import Columns, Settings, Title, shared
+from ._output import check_page
 from ._tables import show_verdict
 from ._triage import Calibration, Tolerance, fit_policy
 
@@ -20,7 +20,7 @@ def report_command(
     columns: Columns,
     settings: Settings,
     output: Annotated[Path, typer.Option("--output", "-o", help="The page.")] = Path("report.html"),
-    title: Annotated[str | None, typer.Option(help="Its title.", show_default=False)] = None,
+    title: Title = None,
     calibration: Calibration = None,
     risk: Annotated[
         float | None,
@@ -34,7 +34,7 @@ def report_command(
     """
     from ..report import write_report
 
-    check_output(output, (".html", ".htm"))
+    check_page(output, "--output")
     if (calibration is None) != (risk is None):
         raise OptionError("--calibration and --risk go together: samples to learn a threshold from")
     policy = None

@@ -7,6 +7,7 @@ import typer
 
 from ..exceptions import OptionError
 from ._console import print_json, say, show_table
+from ._options import Json, Rows, Seed
 from ._output import check_output, write_table
 
 study_app = typer.Typer(
@@ -34,7 +35,7 @@ def fairness_command(
     seeds: Annotated[
         int | None, typer.Option(help="How many runs; by default 40 or 200.", show_default=False)
     ] = None,
-    random_state: Annotated[int, typer.Option(help="Seed.")] = 0,
+    random_state: Seed = 0,
     learning_rate: Annotated[
         float, typer.Option(help="Of Adam, which the paper does not give.")
     ] = 0.01,
@@ -42,15 +43,12 @@ def fairness_command(
         bool, typer.Option(help="Whether features are scaled to mean 0 and variance 1.")
     ] = True,
     confidence: Annotated[float, typer.Option(help="Confidence of intervals.")] = 0.95,
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", help="Write all rows to a .csv, .json or .parquet file."),
-    ] = None,
+    output: Rows = None,
     plots: Annotated[
         Path | None,
         typer.Option(help="Write the figures as PNG files into this folder.", show_default=False),
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")] = False,
+    json: Json = False,
 ) -> None:
     """Run the experiments of "Uncertainty as a fairness measure" on one data set.
 

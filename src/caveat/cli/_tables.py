@@ -25,7 +25,7 @@ _BY_GROUP = (
     "expected_normalised_calibration_error",
 )  # fmt: skip
 _MOST_GROUPS = 12
-_MARKS = {"good": ("+", "green"), "bad": ("!", "red"), "unsure": ("?", "yellow"), "info": ("·", "")}
+MARKS = {"good": ("+", "green"), "bad": ("!", "red"), "unsure": ("?", "yellow"), "info": ("·", "")}
 
 
 def show_verdict(evaluation: Any) -> None:
@@ -42,7 +42,7 @@ def show_statements(statements: Iterable[Any]) -> None:
 
     grid = Table.grid(padding=(0, 1))
     for i, statement in enumerate(statements):
-        mark, style = _MARKS[statement.level]
+        mark, style = MARKS[statement.level]
         text = Text(clean(statement.text), style="bold" if i == 0 else "")
         grid.add_row(Text(f" {mark}", style=f"bold {style}"), text)
     console().print(grid)

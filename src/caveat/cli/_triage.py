@@ -10,7 +10,7 @@ from .._random import generator
 from ..exceptions import OptionError
 from ._console import print_json, say, show_table, working
 from ._evaluate import FileArgument, with_target
-from ._options import Columns, shared
+from ._options import Columns, Json, Seed, shared
 from ._output import check_output
 
 Calibration = Annotated[
@@ -46,14 +46,14 @@ def triage_command(
     tolerance: Tolerance = None,
     confidence: Annotated[float, typer.Option(help="Confidence of the promise.")] = 0.95,
     decomposition: Decomposition = "auto",
-    random_state: Annotated[int, typer.Option(help="Seed.")] = 0,
+    random_state: Seed = 0,
     output: Annotated[
         Path | None,
         typer.Option(
             "--output", "-o", help="Write what to do with each sample: .csv, .json, .parquet."
         ),
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")] = False,
+    json: Json = False,
 ) -> None:
     """Say which predictions to accept so that few of them are wrong, and what about the others.
 

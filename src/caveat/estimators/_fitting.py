@@ -69,7 +69,9 @@ def fit_many(
         works = [
             model._prepare(problem, shelf) for model, problem in zip(models, problems, strict=True)
         ]
-        train_together(models, works, progress, checkpoint)
+        names = [problem.name or f"problem {i}" for i, problem in enumerate(problems)]
+        names = names if len(names) > 1 else [problems[0].name]
+        train_together(models, works, progress, checkpoint, names)
         return models
     from joblib import Parallel, delayed
 
@@ -105,6 +107,7 @@ def train_together(
     works: Sequence[Prepared],
     progress: bool,
     checkpoint: Any = None,
+    names: Sequence[str] = ("",),
 ) -> None:
     """Train what was prepared, all that have the same network and settings in one program."""
     from ..nn import train
@@ -129,14 +132,14 @@ def train_together(
             diverged = models[i]._take_over(trained, mine)
             if diverged:
                 lost[i] = diverged
-    _tell(lost, works)
+    _tell(lost, works, names)
 
 
-def _tell(lost: dict[int, list[int]], works: Sequence[Prepared]) -> None:
+def _tell(lost: dict[int, list[int]], works: Sequence[Prepared], names: Sequence[str]) -> None:
     """Warn of members that diverged; refuse models without any other."""
     advice = "lower the learning rate or scale the inputs"
     for i, members in lost.items():
-        where = "" if len(works) == 1 else f" of problem {i}"
+        where = f" of {names[i]}" if names[i] else ""
         count = len(works[i].copies)
         if len(members) == count:
             raise TrainingError(f"training{where} diverged in every member; {advice}")

@@ -23,6 +23,8 @@ class Problem:
         In place of the estimator's.
     parameters : dict, optional
         Other settings for this problem, such as ``{"epochs": 500}``.
+    name : str, default=""
+        What warnings and errors call it; by default its number.
 
     Examples
     --------
@@ -41,3 +43,4 @@ class Problem:
     validation: Any = None
     random_state: Any = None
     parameters: dict[str, Any] = field(default_factory=dict)
+    name: str = ""

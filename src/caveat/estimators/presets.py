@@ -5,7 +5,7 @@ from functools import partial
 from math import exp
 from typing import Any
 
-from ..exceptions import UnknownNameError
+from ..exceptions import OptionError, UnknownNameError
 
 __all__ = ["PRESETS", "preset"]
 
@@ -43,7 +43,9 @@ _BAYES: dict[str, Any] = {
 """Of all Bayesian networks of the fairness experiments."""
 
 
-def preset(name: str, method: str | None = None) -> dict[str, Any]:
+def preset(
+    name: str, method: str | None = None, *, classes: int = 10, head: str | None = None
+) -> dict[str, Any]:
     """Return the settings of a published experiment, to be passed to an estimator.
 
     ====================  ==========================================================================
@@ -73,6 +75,11 @@ def preset(name: str, method: str | None = None) -> dict[str, Any]:
     method : {"map", "mc-dropout", "dropconnect", "deep-ensemble", "flipout"}, optional
         Adds what belongs to the method; without it the settings suit every estimator. The fairness
         experiments have one method alone, "bayes-by-backprop", and need no name of it.
+    classes : int, default=10
+        How many outputs the networks for images have: 9 where a class is left out. Networks for
+        tables are built for the data, whatever this says.
+    head : {"softmax", "gaussian-logits"}, optional
+        Adds how a classifier ends, to its settings and to the network for images.
 
     Returns
     -------
@@ -96,7 +103,19 @@ def preset(name: str, method: str | None = None) -> dict[str, Any]:
         raise UnknownNameError(
             f"preset {name!r} has settings for {', '.join(map(repr, methods))}; got {method!r}"
         )
-    return make(method)
+    settings = make(method)
+    if "module" in settings:
+        settings["module"] = _outputs(settings["module"], classes, head)
+    return settings if head is None else {**settings, "head": head}
+
+
+def _outputs(module: Any, classes: int, head: str | None) -> Any:
+    """Return a maker of networks with as many outputs, and the head that an estimator asks for."""
+    if isinstance(classes, bool) or not isinstance(classes, int) or classes < 2:
+        raise OptionError(f"classes must be a whole number of at least 2; got {classes!r}")
+    # A network without a head gives logits, which is what "softmax" reads.
+    own = {} if head in (None, "softmax") else {"head": head}
+    return partial(module, outputs=classes, **own)
 
 
 def _table(hidden: tuple[int, ...], where: str, method: str | None) -> dict[str, Any]:
@@ -115,7 +134,7 @@ def _images(channels: int, size: tuple[int, int], method: str | None) -> dict[st
         options = {"stochastic": _LAYERS[method], "where": "last", "rate": 0.3}
     if method == "flipout":
         options["prior"] = ScaleMixturePrior(0.5, 5.0, 2.0)
-    module = partial(CNN, channels, 10, size=size, **options)
+    module = partial(CNN, channels, size=size, **options)
     return {**_SHARED, "module": module, **_METHODS.get(method or "", {})}
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from ..metrics import METRICS
 from ..resampling import equal_errors, interval_of
 from ._evaluate import Answer, Run, plan_for, run_evaluation
 from ._result import Evaluation
-from ._table import ARROWS, html_table, number, plain, terminal_table
+from ._table import ARROWS, RowTable, html_table, number, terminal_table
 
 if TYPE_CHECKING:
     from ._recommend import Recommendation
@@ -51,7 +51,7 @@ class ComparedRow:
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Comparison:
+class Comparison(RowTable[ComparedRow]):
     """What `compare` returns.
 
     Attributes
@@ -62,6 +62,7 @@ class Comparison:
     confidence : float
     """
 
+    row_type: ClassVar[Any] = ComparedRow
     rows: tuple[ComparedRow, ...]
     evaluations: dict[str, Evaluation]
     confidence: float
@@ -71,24 +72,6 @@ class Comparison:
     def techniques(self) -> list[str]:
         """The names, in the order they were given."""
         return list(self.evaluations)
-
-    def select(self, **wanted: Any) -> list[ComparedRow]:
-        """Return the rows whose fields have these values, e.g. ``select(metric="brier_loss")``."""
-        return [
-            row for row in self.rows if all(getattr(row, k) == value for k, value in wanted.items())
-        ]
-
-    def to_frame(self) -> Any:
-        """Return the rows as a pandas DataFrame."""
-        import pandas as pd
-
-        return pd.DataFrame([vars(row) for row in self.rows])
-
-    def to_json(self) -> str:
-        """Return the rows as JSON, one object a row."""
-        import json
-
-        return json.dumps([{k: plain(v) for k, v in vars(row).items()} for row in self.rows])
 
     def pareto(self, reliability: str, performance: str) -> list[str]:
         """Return the techniques that no other beats in both metrics, over all samples.

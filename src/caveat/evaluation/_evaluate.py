@@ -1,7 +1,7 @@
 """Every number that a prediction supports, at three scales, and how sure each one is."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -153,7 +153,8 @@ def evaluate(
     y : array of shape (samples,) or (samples, targets)
         What is true of them.
     groups : array, Series, dict of arrays or frame, optional
-        Attributes of the samples: each value becomes rows of its own, with gap and ratio.
+        Attributes of the samples: each value becomes rows of its own, with gap and ratio. Beside
+        the true class, one that is called "class" is named "class (group)".
     sample_weight : array of shape (samples,), optional
         How often each sample counts.
     ids : array of shape (samples,), optional
@@ -250,9 +251,9 @@ def _attributes(prediction: Any, block: Block, groups: Any) -> list[Attribute]:
     if hasattr(prediction, "classes"):
         labels = tuple(str(label) for label in prediction.classes.tolist())
         found.append(Attribute(TRUE_CLASS, labels, block.truth))
-    if groups is not None:
-        found += attributes(groups, len(block.truth))
-    return found
+    taken = {attribute.name: f"{attribute.name} (group)" for attribute in found}
+    given = [] if groups is None else attributes(groups, len(block.truth))
+    return found + [replace(one, name=taken.get(one.name, one.name)) for one in given]
 
 
 def _by_group(run: Run, asked: list[Question], attribute: Attribute) -> list[Row]:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Evaluation(RowTable):
+class Evaluation(RowTable[Row]):
     """What `evaluate` returns: a tidy table, the curves behind it, and the samples.
 
     Attributes
@@ -45,6 +45,7 @@ class Evaluation(RowTable):
         As they were given.
     """
 
+    row_type: ClassVar[Any] = Row
     rows: tuple[Row, ...]
     curves: Mapping[Any, Any]
     error: FloatArray

@@ -2,9 +2,9 @@
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from html import escape
-from typing import Any
+from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
@@ -48,22 +48,24 @@ class Row:
     note: str
 
 
-COLUMNS = tuple(field.name for field in fields(Row))
+SomeRow = TypeVar("SomeRow")
 
 
-class RowTable:
-    """Rows that can be filtered, printed and written."""
+class RowTable(Generic[SomeRow]):
+    """Rows that can be filtered and written: the base of all results that are a table."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[SomeRow, ...]
+    row_type: ClassVar[Any]
+    """The dataclass of the rows, whose fields are the columns."""
 
-    def __iter__(self) -> Iterator[Row]:
+    def __iter__(self) -> Iterator[SomeRow]:
         return iter(self.rows)
 
     def __len__(self) -> int:
         return len(self.rows)
 
-    def select(self, **wanted: str) -> list[Row]:
-        """Return the rows whose fields have these values, e.g. ``select(scale="global")``."""
+    def select(self, **wanted: Any) -> list[SomeRow]:
+        """Return the rows whose fields have these values, as in ``select(target="price")``."""
         return [
             row for row in self.rows if all(getattr(row, k) == value for k, value in wanted.items())
         ]
@@ -72,11 +74,12 @@ class RowTable:
         """Return the rows as a pandas DataFrame."""
         import pandas as pd
 
-        return pd.DataFrame([asdict(row) for row in self.rows], columns=list(COLUMNS))
+        columns = [field.name for field in fields(self.row_type)]
+        return pd.DataFrame([vars(row) for row in self.rows], columns=columns)
 
     def to_json(self) -> str:
         """Return the rows as JSON, one object a row; NaN and infinities become null and text."""
-        return json.dumps([{k: plain(v) for k, v in asdict(row).items()} for row in self.rows])
+        return json.dumps([plain_row(row) for row in self.rows])
 
 
 def plain(value: Any) -> Any:
@@ -86,14 +89,34 @@ def plain(value: Any) -> Any:
     return value
 
 
+def plain_row(row: Any) -> dict[str, Any]:
+    """Return the fields of a row as JSON can hold them."""
+    return {key: plain(value) for key, value in vars(row).items()}
+
+
 def number(value: float) -> str:
     """Return a value for a reader: three digits that count."""
     return "" if np.isnan(value) else f"{value:.3g}"
 
 
+def interval_words(low: float, high: float) -> str:
+    """Return an interval for a reader: nothing without one, words where it has no end.
+
+    Examples
+    --------
+    >>> interval_words(0.1, 0.25), interval_words(2, float("inf")), interval_words(0, float("inf"))
+    ('0.1 to 0.25', '2 or more', 'any')
+    """
+    if np.isnan(low):
+        return ""
+    if np.isinf(high):
+        return "any" if low == 0 or np.isinf(low) else f"{number(low)} or more"
+    return f"{number(high)} or less" if np.isinf(low) else f"{number(low)} to {number(high)}"
+
+
 def bracket(row: Row) -> str:
-    """Return the interval for a reader, or nothing."""
-    return "" if np.isnan(row.low) else f"{number(row.low)} to {number(row.high)}"
+    """Return the interval of a row for a reader, or nothing."""
+    return interval_words(row.low, row.high)
 
 
 ARROWS = {"lower": "less is better", "higher": "more is better", "target": "near the target"}

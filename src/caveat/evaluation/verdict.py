@@ -2,11 +2,11 @@
 
 import json
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from html import escape
 
 from ._result import Evaluation
-from ._table import plain
+from ._table import plain_row
 from ._verdict_classes import class_findings
 from ._verdict_evidence import LEVELS, Evidence, Finding, unique_rows
 from ._verdict_groups import group_findings
@@ -59,10 +59,7 @@ class Verdict:
                 {
                     "level": statement.level,
                     "text": statement.text,
-                    "rows": [
-                        {key: plain(value) for key, value in asdict(row).items()}
-                        for row in statement.rows
-                    ],
+                    "rows": [plain_row(row) for row in statement.rows],
                 }
                 for statement in self.statements
             ]

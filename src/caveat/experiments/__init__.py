@@ -12,6 +12,7 @@ from ._detection_result import ClassDetection, DetectionRow
 from ._disentanglement import disentanglement_error
 from ._error import UDE, Term
 from ._protocol import Protocol
+from ._reading import Reading
 from ._result import Check, Cost, Curve, Disentanglement
 from ._shift import domain_shift, gaussian_noise, shift_curves
 from ._shift_result import DomainRow, DomainShift, Growth, ShiftCurves, ShiftRow
@@ -28,6 +29,7 @@ __all__ = [
     "DomainShift",
     "Growth",
     "Protocol",
+    "Reading",
     "ShiftCurves",
     "ShiftRow",
     "Term",

@@ -29,8 +29,8 @@ class Folder:
         if self.path.exists() and not self.path.is_dir():
             raise OptionError(f"checkpoint {str(path)!r} is a file; name a folder")
         label = self.path / "experiment.json"
-        found = _read(label) if label.exists() else None
-        if found is None and self.path.exists() and any(self.path.iterdir()):
+        found = read_json(label) if label.exists() else None
+        if found is None and self.path.exists() and any(_foreign(p) for p in self.path.iterdir()):
             raise OptionError(
                 f"checkpoint {str(path)!r} holds other files; name an empty or a new folder"
             )
@@ -41,9 +41,10 @@ class Folder:
                 f"checkpoint {str(path)!r} belongs to another experiment (data, model, protocol or "
                 "seed differ); name another folder or delete it"
             )
-        (self.path / "conditions").mkdir(parents=True, exist_ok=True)
+        self.path.mkdir(parents=True, exist_ok=True)
         if found is None:
-            _write(label, {"version": _VERSION, "experiment": mark})
+            write_json(label, {"version": _VERSION, "experiment": mark})
+        (self.path / "conditions").mkdir(exist_ok=True)
 
     @property
     def networks(self) -> Path:
@@ -57,7 +58,7 @@ class Folder:
             path = self._file(condition)
             if path.exists():
                 try:
-                    found[condition] = Outcome.from_dict(_read(path))
+                    found[condition] = Outcome.from_dict(read_json(path))
                 except (AttributeError, KeyError, TypeError, ValueError):
                     raise FileFormatError(
                         f"{path} cannot be read; delete it to run its condition again"
@@ -66,10 +67,15 @@ class Folder:
 
     def save(self, condition: Condition, outcome: Outcome) -> None:
         """Write a finished condition."""
-        _write(self._file(condition), outcome.to_dict())
+        write_json(self._file(condition), outcome.to_dict())
 
     def _file(self, condition: Condition) -> Path:
         return self.path / "conditions" / f"{condition.name}.json"
+
+
+def _foreign(path: Path) -> bool:
+    """Whether something is not what a run leaves that was killed while it wrote its label."""
+    return path.name != "experiment.writing"
 
 
 def mark_of(samples: Samples, *settings: Any) -> str:
@@ -82,14 +88,14 @@ def mark_of(samples: Samples, *settings: Any) -> str:
     return digest.hexdigest()
 
 
-def _read(path: Path) -> dict[str, Any]:
+def read_json(path: Path) -> dict[str, Any]:
     try:
         return dict(json.loads(path.read_text(encoding="utf-8")))
     except (TypeError, ValueError):
         raise FileFormatError(f"{path} is not readable JSON; delete it") from None
 
 
-def _write(path: Path, content: dict[str, Any]) -> None:
+def write_json(path: Path, content: dict[str, Any]) -> None:
     temporary = path.with_suffix(".writing")
     temporary.write_text(json.dumps(content), encoding="utf-8")
     os.replace(temporary, path)

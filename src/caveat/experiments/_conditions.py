@@ -30,6 +30,11 @@ class Condition:
         """For files."""
         return f"{self.kind}-{self.level:.9g}-repeat-{self.repeat}"
 
+    @property
+    def words(self) -> str:
+        """For messages."""
+        return f"the condition '{self.kind} {100 * self.level:.3g} %, repeat {self.repeat + 1}'"
+
 
 def conditions_of(protocol: Protocol) -> list[Condition]:
     """Return all trainings; sizes first, whose labels are clean."""

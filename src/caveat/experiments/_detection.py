@@ -16,7 +16,7 @@ from ..uncertainty import decompose
 from ..uncertainty.decompositions import DECOMPOSITIONS
 from ._detection_data import Split, take_labelled
 from ._detection_result import PARTS, ClassDetection
-from ._models import words_for
+from ._models import check_split, distribution, expected, words_for
 from ._result import Cost
 
 _NOTE = (
@@ -32,6 +32,8 @@ class Condition:
     split: Split
     left_out: int
     seed: int
+    words: str
+    """For messages."""
 
     @property
     def rows(self) -> NDArray[np.intp]:
@@ -135,7 +137,12 @@ def class_detection(
     if isinstance(repeats, bool) or not isinstance(repeats, int | np.integer) or repeats < 1:
         raise OptionError(f"repeats must be a whole number of at least 1; got {repeats!r}")
     data = take_labelled(model, X, y, test)
-    if checkpoint is not None and not isinstance(random_state, int | np.integer):
+    for name in names:
+        if name != "auto":
+            kind = expected(model, "classification")
+            check_split(DECOMPOSITIONS[name], kind, None, model, "classification")
+    whole = isinstance(random_state, int | np.integer) and not isinstance(random_state, bool)
+    if checkpoint is not None and not whole:
         raise OptionError(
             "checkpoint needs an integer as random_state, so that a second call asks for the same; "
             f"got {random_state!r}"
@@ -143,9 +150,9 @@ def class_detection(
     rng = generator(random_state)
     splits = data.splits(repeats, rng)
     conditions = [
-        Condition(split, left_out, int(rng.integers(2**31)))
-        for split in splits
-        for left_out in range(len(data.classes))
+        Condition(split, code, int(rng.integers(2**31)), _words(label, repeat))
+        for repeat, split in enumerate(splits)
+        for code, label in enumerate(data.classes.tolist())
     ]
     found = run(
         model, data, conditions, names, n_jobs=n_jobs, checkpoint=checkpoint, progress=progress
@@ -170,6 +177,10 @@ def class_detection(
     )
 
 
+def _words(label: Any, repeat: int) -> str:
+    return f"the condition 'without class {label}, repeat {repeat + 1}'"
+
+
 def _names(decomposition: Any) -> list[str]:
     """Return full names of decompositions of classes; "auto" stays."""
     given = [decomposition] if isinstance(decomposition, str) else list(decomposition)
@@ -188,10 +199,7 @@ def measure(
     model: Any, X: Any, is_out: NDArray[np.bool_], names: Sequence[str], seed: int
 ) -> Measured:
     """Return how well the uncertainties of a fitted model find what is marked."""
-    from ..estimators import member_predictions
-
-    own = hasattr(model, "predict_distribution")
-    prediction = model.predict_distribution(X) if own else member_predictions(model, X)
+    prediction = distribution(model, X)
     found, auc, constant = [], [], []
     for name in names:
         split = decompose(prediction, name, random_state=seed)

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import LabelError, OptionError, ShapeError
-from ._inputs import _checked_labels, _inputs, _same_length
+from ._inputs import as_inputs, check_length, checked_labels
 from ._models import check_model, words_for
 
 _HELD_OUT = 5
@@ -66,8 +66,8 @@ def take_labelled(model: Any, X: Any, y: Any, test: Any) -> Labelled:
     check_model(model)
     if hasattr(model, "__sklearn_tags__") and is_regressor(model):
         raise OptionError(f"model must be a classifier; got {words_for(model)}")
-    X, labels = _inputs(X), _checked_labels(y, "classification", "y")
-    _same_length(X, labels, "X", "y")
+    X, labels = as_inputs(X), checked_labels(y, "classification", "y")
+    check_length(X, labels, "X", "y")
     classes, codes = np.unique(labels, return_inverse=True)
     if len(classes) < 3:
         raise LabelError(
@@ -77,8 +77,8 @@ def take_labelled(model: Any, X: Any, y: Any, test: Any) -> Labelled:
     counts = np.bincount(codes)
     if test is None and counts.min() < 2:
         raise LabelError(
-            f"class {classes[counts.argmin()]!r} has one sample, and both training and testing "
-            "need one; leave the class out, or pass test=(X, y)"
+            f"class {classes.tolist()[counts.argmin()]!r} has one sample, and both training and "
+            "testing need one; leave the class out, or pass test=(X, y)"
         )
     given = None if test is None else _held(test, X, classes)
     return Labelled(X, labels, classes, codes.reshape(-1), given)
@@ -87,8 +87,8 @@ def take_labelled(model: Any, X: Any, y: Any, test: Any) -> Labelled:
 def _held(test: Any, X: Any, classes: np.ndarray) -> tuple[Any, NDArray[np.intp]]:
     if not isinstance(test, tuple | list) or len(test) != 2:
         raise OptionError(f"test must be a pair (X, y) of samples; got a {type(test).__name__}")
-    samples, labels = _inputs(test[0]), _checked_labels(test[1], "classification", "y of test")
-    _same_length(samples, labels, "X of test", "y of test")
+    samples, labels = as_inputs(test[0]), checked_labels(test[1], "classification", "y of test")
+    check_length(samples, labels, "X of test", "y of test")
     if samples.shape[1:] != X.shape[1:]:
         raise ShapeError(
             f"samples of test have shape {samples.shape[1:]}, those of X {X.shape[1:]}"
@@ -96,10 +96,11 @@ def _held(test: Any, X: Any, classes: np.ndarray) -> tuple[Any, NDArray[np.intp]
     strange, absent = np.setdiff1d(labels, classes), np.setdiff1d(classes, labels)
     if len(strange):
         raise LabelError(
-            f"test has the class {strange[0]!r}, which y has not; leave its samples out"
+            f"test has the class {strange.tolist()[0]!r}, which y has not; leave its samples out"
         )
     if len(absent):
         raise LabelError(
-            f"test has no sample of class {absent[0]!r}, which is to be found when it was left out"
+            f"test has no sample of class {absent.tolist()[0]!r}, which is to be found when it was "
+            "left out"
         )
     return samples, np.searchsorted(classes, labels)

@@ -1,21 +1,21 @@
 """What `class_detection` returns."""
 
-import json
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field
 from html import escape
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from .._validation import FloatArray
-from ..evaluation._table import html_table, terminal_table
-from ..exceptions import FileFormatError, ShapeError
+from ..evaluation._table import RowTable, html_table, terminal_table
+from ..exceptions import ShapeError
 from ._result import Cost
+from ._saved import Saved
+from ._spread import student
 
 PARTS = ("aleatoric", "epistemic", "total")
 DIFFERENCE = "epistemic - aleatoric"
-_FORMAT = "caveat class detection"
 _MOST_LINES = 40
 
 
@@ -53,7 +53,7 @@ class DetectionRow:
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class ClassDetection:
+class ClassDetection(Saved, RowTable[DetectionRow]):
     """What `class_detection` returns: how well uncertainty finds classes that were left out.
 
     Attributes
@@ -81,6 +81,8 @@ class ClassDetection:
     ['aleatoric 0.55', 'epistemic 0.85', 'total 0.75', 'epistemic - aleatoric 0.30']
     """
 
+    format_name: ClassVar[str] = "caveat class detection"
+    row_type: ClassVar[Any] = DetectionRow
     classes: tuple[Any, ...]
     decompositions: tuple[str, ...]
     auc: FloatArray
@@ -108,7 +110,7 @@ class ClassDetection:
         return self.auc.shape[1]
 
     @property
-    def rows(self) -> tuple[DetectionRow, ...]:
+    def rows(self) -> tuple[DetectionRow, ...]:  # type: ignore[override]
         """One number each: the means over classes, then the classes."""
         return tuple(self._rows())
 
@@ -131,55 +133,12 @@ class ClassDetection:
         values: FloatArray,
         bounds: tuple[float, float] = (0.0, 1.0),
     ) -> DetectionRow:
-        spread = over_repeats(values, self.confidence, bounds)
+        spread = student(values, self.confidence, bounds)
         return DetectionRow(name, part, label, float(values.mean()), *spread)
 
-    def select(self, **wanted: str) -> list[DetectionRow]:
-        """Return the rows whose fields have these values, e.g. ``select(left_out="")``."""
-        return [
-            row for row in self.rows if all(getattr(row, k) == value for k, value in wanted.items())
-        ]
-
-    def to_frame(self) -> Any:
-        """Return the rows as a pandas DataFrame."""
-        import pandas as pd
-
-        columns = [part.name for part in fields(DetectionRow)]
-        return pd.DataFrame([asdict(row) for row in self.rows], columns=columns)
-
-    def to_json(self) -> str:
-        """Return all of it as JSON, from which `from_json` makes the same again."""
-        content: dict[str, Any] = {"format": _FORMAT, "version": 1}
-        content |= {part.name: getattr(self, part.name) for part in fields(self)}
-        content["auc"], content["cost"] = self.auc.tolist(), asdict(self.cost)
-        return json.dumps(content, allow_nan=False)
-
     @classmethod
-    def from_json(cls, text: str) -> "ClassDetection":
-        """Return the result that `to_json` wrote.
-
-        Parameters
-        ----------
-        text : str
-
-        Returns
-        -------
-        ClassDetection
-        """
-        try:
-            content = json.loads(text)
-        except (TypeError, ValueError):
-            content = None
-        if not isinstance(content, dict) or content.get("format") != _FORMAT:
-            raise FileFormatError(
-                f"text is not what ClassDetection.to_json writes; it has no format {_FORMAT!r}"
-            )
-        if content["version"] > 1:
-            raise FileFormatError("text was written by a newer version of caveat; update it")
-        given = {part.name: content[part.name] for part in fields(cls)}
-        for name in ("classes", "decompositions", "notes"):
-            given[name] = tuple(given[name])
-        return cls(**{**given, "cost": Cost(**given["cost"])})
+    def _restored(cls, given: dict[str, Any]) -> dict[str, Any]:
+        return super()._restored(given) | {"cost": Cost(**given["cost"])}
 
     def plot(self, **options: Any) -> Any:
         """Draw the areas as bars in matplotlib Axes; see `caveat.plots.plot_detection`."""
@@ -219,21 +178,6 @@ class ClassDetection:
             body.insert(1, [DIFFERENCE, "", _cell(gap), ""])
             found.append((f"{self.description}, {name}", ["left out", *PARTS], body))
         return found
-
-
-def over_repeats(
-    values: FloatArray, confidence: float, bounds: tuple[float, float]
-) -> tuple[float, float, float]:
-    """Return standard deviation and interval of a mean over repeats; NaN with one."""
-    from scipy.special import stdtrit
-
-    repeats = len(values)
-    if repeats < 2:
-        return np.nan, np.nan, np.nan
-    std = float(values.std(ddof=1))
-    half = float(stdtrit(repeats - 1, (1 + confidence) / 2)) * std / np.sqrt(repeats)
-    low, high = np.clip([values.mean() - half, values.mean() + half], *bounds)
-    return std, float(low), float(high)
 
 
 def _cell(row: DetectionRow) -> str:

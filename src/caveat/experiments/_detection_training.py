@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 
 from ..exceptions import FileFormatError
-from ._checkpoint import Folder, _read, _write, mark_of
+from ._checkpoint import Folder, mark_of, read_json, write_json
 from ._detection import Condition, Measured, measure
 from ._detection_data import Labelled
-from ._engine import _bar, _parallel
+from ._engine import progress_bar, runner
+from ._identity import identity
 from ._inputs import Samples
-from ._models import copy_of, fingerprint
+from ._models import copy_of, fit
 
 Keep = Callable[[int, Measured], None]
 
@@ -37,7 +38,7 @@ def run(
     def keep(place: int, one: Measured) -> None:
         found[place] = one
         if folder is not None:
-            _write(_file(folder, place), asdict(one))
+            write_json(_file(folder, place), asdict(one))
 
     left = [place for place in range(len(conditions)) if place not in found]
     if left and isinstance(model, NetworkEstimator):
@@ -63,7 +64,9 @@ def _train_networks(
 
     # All of them, also those that are done: the folder of the networks knows all or none.
     problems = [
-        Problem(data.X, data.y, rows=condition.rows, random_state=condition.seed)
+        Problem(
+            data.X, data.y, rows=condition.rows, random_state=condition.seed, name=condition.words
+        )
         for condition in conditions
     ]
     models = fit_many(model, problems, checkpoint=networks, progress=progress)
@@ -88,8 +91,8 @@ def _train_others(
     from joblib import Parallel, delayed
 
     tasks = (delayed(_task)(model, data, conditions[place], names, place) for place in left)
-    with _bar(progress, len(left)) as advance:
-        for place, one in _parallel(Parallel, n_jobs)(tasks):
+    with progress_bar(progress, len(left)) as advance:
+        for place, one in runner(Parallel, n_jobs)(tasks):
             keep(place, one)
             advance()
 
@@ -100,9 +103,8 @@ def _task(
     from sklearn.utils import _safe_indexing
 
     X, y = (_safe_indexing(values, condition.rows) for values in (data.X, data.y))
-    fitted = copy_of(model, condition.seed, {})
-    made = fitted.fit(X, y)
-    return place, _measured(fitted if made is None else made, condition, names)
+    fitted = fit(copy_of(model, condition.seed, {}), X, y, condition.words)
+    return place, _measured(fitted, condition, names)
 
 
 def _measured(fitted: Any, condition: Condition, names: Sequence[str]) -> Measured:
@@ -121,7 +123,7 @@ def _folder(
     held, codes = (None, np.empty(0)) if data.test is None else data.test
     samples = Samples(data.X, data.y, held, codes, "class detection")
     seeds = [condition.seed for condition in conditions]
-    return Folder(checkpoint, mark_of(samples, fingerprint(model), seeds, list(names)))
+    return Folder(checkpoint, mark_of(samples, identity(model), seeds, list(names)))
 
 
 def _finished(folder: Folder, count: int) -> dict[int, Measured]:
@@ -130,7 +132,7 @@ def _finished(folder: Folder, count: int) -> dict[int, Measured]:
         path = _file(folder, place)
         if not path.exists():
             continue
-        content = _read(path)
+        content = read_json(path)
         try:
             found[place] = Measured(**{**content, "names": tuple(content["names"])})
         except (KeyError, TypeError):

@@ -13,8 +13,9 @@ from ._checkpoint import Folder, mark_of
 from ._checks import checks_of
 from ._conditions import Condition, Draws, conditions_of, least_samples
 from ._engine import run
+from ._identity import identity
 from ._inputs import check_sizes, take_samples, task_of
-from ._models import check_model, fingerprint, network_of, resolve, seeds_of, words_for
+from ._models import check_model, network_of, resolve, seeds_of, words_for
 from ._protocol import Protocol, as_protocol
 from ._result import Cost, Curve, Disentanglement
 from ._scoring import Outcome, Scorer
@@ -123,7 +124,7 @@ def disentanglement_error(
     conditions = conditions_of(protocol)
     folder = None
     if checkpoint is not None:
-        settings = fingerprint(model), protocol, methods, scorer.name, draws.root
+        settings = identity(model), protocol, methods, identity(score), draws.root
         folder = Folder(checkpoint, mark_of(samples, *settings))
     outcomes = run(
         model, conditions, scorer, schedule=protocol.schedule, n_jobs=n_jobs, folder=folder,

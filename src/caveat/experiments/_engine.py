@@ -2,11 +2,12 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 from ._checkpoint import Folder
 from ._conditions import Condition, rows_of, subset_size
-from ._models import Network, copy_of, network_of
+from ._models import Network, copy_of, distribution, fit, network_of
 from ._scoring import Outcome, Scorer
 
 
@@ -84,6 +85,7 @@ def _trained(
             rows=rows_of(condition, data.y, data.task, scorer.draws),
             random_state=scorer.draws.seeds(condition, 1)[0],
             parameters=_length(network, condition, scorer, schedule),
+            name=condition.words,
         )
         for condition in conditions
     ]
@@ -159,15 +161,15 @@ def _train_apart(
     """Run tasks by joblib, on this machine or a cluster, and keep what comes back."""
     from joblib import Parallel, delayed
 
-    parallel = _parallel(Parallel, n_jobs)
-    with _bar(progress, total) as advance:
+    parallel = runner(Parallel, n_jobs)
+    with progress_bar(progress, total) as advance:
         for found in parallel(delayed(function)(*given) for function, *given in tasks):
             for condition, outcome in found:
                 keep(condition, outcome)
                 advance()
 
 
-def _parallel(kind: Any, n_jobs: int | None) -> Any:
+def runner(kind: Any, n_jobs: int | None) -> Any:
     """Return joblib's runner that gives results as they come, where its backend can."""
     for way in ("generator_unordered", "generator"):
         try:
@@ -183,28 +185,19 @@ def train_one(
     """Train a copy of a model for one condition; what comes back is small."""
     from sklearn.utils import _safe_indexing
 
-    from ..estimators import member_predictions
-
     data = scorer.samples
     y = scorer.draws.noisy(data.y, condition) if condition.kind == "noise" else data.y
     rows = rows_of(condition, data.y, data.task, scorer.draws)
     X = data.X
     if rows is not None:
         X, y = _safe_indexing(X, rows), y[rows]
-    fitted = copy_of(model, scorer.draws.seeds(condition, 1)[0], parameters)
-    made = fitted.fit(X, y)
-    fitted = fitted if made is None else made
-
-    def predict(samples: Any) -> Any:
-        if hasattr(fitted, "predict_distribution"):
-            return fitted.predict_distribution(samples)
-        return member_predictions(fitted, samples)
-
-    return [(condition, scorer.outcome(condition, predict))]
+    copy = copy_of(model, scorer.draws.seeds(condition, 1)[0], parameters)
+    fitted = fit(copy, X, y, condition.words)
+    return [(condition, scorer.outcome(condition, partial(distribution, fitted)))]
 
 
 @contextmanager
-def _bar(shown: bool, total: int) -> Iterator[Callable[[], None]]:
+def progress_bar(shown: bool, total: int) -> Iterator[Callable[[], None]]:
     """Show how many trainings are done, on the error stream."""
     if not shown:
         yield lambda: None

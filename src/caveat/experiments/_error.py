@@ -10,11 +10,9 @@ import numpy as np
 from .._validation import FloatArray
 from ..evaluation._table import html_table, number, terminal_table
 from ..exceptions import OptionError
-from ..resampling import Replicates, interval_of
+from ._spread import NAN, bootstrapped
 
-NAN = float("nan")
 _ROUNDING = 1e-12
-_RESAMPLES = 2000
 
 
 @dataclass(frozen=True)
@@ -234,12 +232,12 @@ def disentanglement(
     per_repeat = weighted @ distance
     terms = {}
     for place, name in enumerate(TERMS):
-        std, low, high = _spread(distance[place], confidence, (0.0, 1 + ideal[place]))
+        std, low, high = bootstrapped(distance[place], confidence, (0.0, 1 + ideal[place]))
         terms[name] = Term(
             float(distance[place].mean()), std, low, high, float(rho[place].mean()),
             float(of_mean[place]),
         )  # fmt: skip
-    std, low, high = _spread(per_repeat, confidence, (0.0, 2.0))
+    std, low, high = bootstrapped(per_repeat, confidence, (0.0, 2.0))
     return UDE(
         decomposition=size.decomposition,
         correlation=correlation,
@@ -278,28 +276,14 @@ def _undefined(
     along = "training size" if kind.sweep == "size" else "label noise"
     if correlation == "pearson" and not np.isfinite(u).all():
         return f"{kind.uncertainty} uncertainty is infinite at some {along}"
-    if _constant(u, scale):
+    if is_constant(u, scale):
         return f"{kind.uncertainty} uncertainty is constant along {along}"
-    if _constant(score, float(np.abs(score).max())):
+    if is_constant(score, float(np.abs(score).max())):
         return f"the score is constant along {along}"
     return ""
 
 
-def _constant(values: FloatArray, scale: float) -> bool:
+def is_constant(values: FloatArray, scale: float) -> bool:
+    """Whether values do not differ, but for rounding beside this scale."""
     first, last = values.min(), values.max()
     return bool(first == last or last - first <= _ROUNDING * scale)
-
-
-def _spread(
-    values: FloatArray, confidence: float, bounds: tuple[float, float]
-) -> tuple[float, float, float]:
-    """Return standard deviation and bootstrap interval of a mean over repeats."""
-    repeats = len(values)
-    if repeats < 2:
-        return NAN, NAN, NAN
-    # A fixed seed: the same curves always have the same interval.
-    draws = np.random.default_rng(0).integers(repeats, size=(_RESAMPLES, repeats))
-    mean = float(values.mean())
-    replicates = Replicates(values[draws].mean(axis=1), mean, units=repeats)
-    interval = interval_of(mean, replicates, confidence, range=bounds)
-    return float(values.std(ddof=1)), interval.low, interval.high

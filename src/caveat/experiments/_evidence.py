@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ._error import TERMS
-from ._error import _constant as is_constant
+from ._error import TERMS, is_constant
 from ._panels import noise_words
 
 if TYPE_CHECKING:

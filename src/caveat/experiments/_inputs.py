@@ -50,14 +50,18 @@ def take_samples(
     X: Any, y: Any, test: Any, task: str, draws: Draws
 ) -> tuple[Samples, tuple[str, ...]]:
     """Return checked samples, and what was decided about them."""
-    X, y = _inputs(X), _checked_labels(y, task, "y")
-    _same_length(X, y, "X", "y")
+    X, y = as_inputs(X), checked_labels(y, task, "y")
+    check_length(X, y, "X", "y")
     _check_classes(y, task)
     if test is not None:
         if not isinstance(test, tuple | list) or len(test) != 2:
             raise OptionError(f"test must be a pair (X, y) of samples; got a {type(test).__name__}")
-        X_test, y_test = _inputs(test[0]), _checked_labels(test[1], task, "y of test")
-        _same_length(X_test, y_test, "X of test", "y of test")
+        X_test, y_test = as_inputs(test[0]), checked_labels(test[1], task, "y of test")
+        check_length(X_test, y_test, "X of test", "y of test")
+        if X_test.shape[1:] != X.shape[1:]:
+            raise ShapeError(
+                f"samples of test have shape {X_test.shape[1:]}, those of X {X.shape[1:]}"
+            )
         strange = np.setdiff1d(y_test, y)
         if task == "classification" and len(strange):
             raise LabelError(
@@ -99,7 +103,7 @@ def check_sizes(protocol: Protocol, samples: Samples) -> tuple[str, ...]:
     )
 
 
-def _inputs(X: Any) -> Any:
+def as_inputs(X: Any) -> Any:
     """Return samples of which rows can be taken; a frame stays, for the names of its columns."""
     if type(X).__module__.startswith("torch"):
         return to_numpy(X, "X").array
@@ -131,7 +135,7 @@ def _check_finite(labels: np.ndarray, name: str) -> None:
         raise InvalidValueError(f"{name} of sample {first} is {labels[first]}; leave it out")
 
 
-def _checked_labels(y: Any, task: str, name: str) -> np.ndarray:
+def checked_labels(y: Any, task: str, name: str) -> np.ndarray:
     labels = _labels(y, name)
     if not len(labels):
         raise ShapeError(f"{name} is empty")
@@ -155,7 +159,7 @@ def _not_constant(labels: np.ndarray, name: str, advice: str) -> None:
         )
 
 
-def _same_length(X: Any, y: np.ndarray, *names: str) -> None:
+def check_length(X: Any, y: np.ndarray, *names: str) -> None:
     from sklearn.utils.validation import _num_samples
 
     count = _num_samples(X)

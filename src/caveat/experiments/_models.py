@@ -6,7 +6,7 @@ from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
-from ..exceptions import OptionError
+from ..exceptions import OptionError, TrainingError
 from ..predictions import Categorical, Gaussian, GaussianLogits
 from ..uncertainty.decompositions import DECOMPOSITIONS, DecompositionMethod
 
@@ -126,13 +126,14 @@ def resolve(decomposition: Any, model: Any, task: str) -> tuple[DecompositionMet
         found[entry.name] = entry
     kind, members = expected(model, task), members_of(model)
     for entry in found.values():
-        _check_split(entry, kind, members, model, task)
+        check_split(entry, kind, members, model, task)
     return tuple(found.values())
 
 
-def _check_split(
+def check_split(
     entry: DecompositionMethod, kind: type | None, members: int | None, model: Any, task: str
 ) -> None:
+    """Refuse a way to split that cannot answer; members are checked where they are known."""
     name = type(innermost(model)).__name__
     if (entry.takes is Gaussian) != (task == "regression"):
         fit = [
@@ -179,19 +180,27 @@ def copy_of(model: Any, seed: int, parameters: dict[str, Any]) -> Any:
     return made
 
 
+def fit(model: Any, X: Any, y: Any, words: str) -> Any:
+    """Fit a model; one that diverges is named by what it was trained for."""
+    try:
+        made = model.fit(X, y)
+    except TrainingError as error:
+        raise TrainingError(f"{words}: {error}") from error
+    return model if made is None else made
+
+
+def distribution(fitted: Any, X: Any) -> Any:
+    """Return the prediction of a fitted model, by itself or by its members."""
+    from ..estimators import member_predictions
+
+    if hasattr(fitted, "predict_distribution"):
+        return fitted.predict_distribution(X)
+    return member_predictions(fitted, X)
+
+
 def words_for(model: Any) -> str:
     """Return a model in one line."""
     text = " ".join(repr(model).split())
     if re.search(r" at 0x[0-9a-fA-F]+", text):
         return type(model).__name__
     return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
-
-
-def fingerprint(model: Any) -> str:
-    """Return the settings of a model, the same in every process."""
-    if hasattr(model, "get_params"):
-        settings = model.get_params(deep=True)
-    else:
-        settings = vars(model) if hasattr(model, "__dict__") else {}
-    text = repr((type(model).__qualname__, sorted(settings.items(), key=lambda item: item[0])))
-    return re.sub(r" at 0x[0-9a-fA-F]+", "", text)

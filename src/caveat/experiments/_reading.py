@@ -47,6 +47,16 @@ class Reading(Verdict):
         "swapped", "constant", "inconsistent", "unclear", or "not judged".
     states : mapping of str to str
         For each of the four conditions "holds", "fails", "unclear" or "not judged".
+
+    Examples
+    --------
+    >>> from caveat.experiments import Curve, Disentanglement
+    >>> score, rising = [[0.5, 0.7, 0.9]] * 3, [[5, 3, 1]] * 3
+    >>> size = Curve("size", "information", [0.1, 0.5, 1], score, rising, rising)
+    >>> noise = Curve("noise", "information", [0, 0.5, 1], score, rising, rising)
+    >>> reading = Disentanglement(curves=(size, noise)).reading()
+    >>> reading.pattern, reading.states["aleatoric_orthogonality"]
+    ('total uncertainty twice', 'fails')
     """
 
     decomposition: str

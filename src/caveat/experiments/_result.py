@@ -1,25 +1,24 @@
 """What `disentanglement_error` returns."""
 
-import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from .._validation import FloatArray
 from ..evaluation._table import html_table, terminal_table
-from ..exceptions import FileFormatError, OptionError, ShapeError
+from ..exceptions import InvalidValueError, OptionError, ShapeError
 from ..uncertainty.decompositions import DECOMPOSITIONS
 from ._error import UDE, disentanglement
 from ._protocol import Protocol
+from ._saved import Saved
 
 if TYPE_CHECKING:
     from ._reading import Reading
 
 _KINDS = ("size", "noise")
-_FORMAT = "caveat disentanglement"
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,6 +70,12 @@ class Curve:
             if array.ndim != 2 or array.shape[1:] != levels.shape or not len(array):
                 raise ShapeError(
                     f"{name} of a curve must have shape (repeats, {levels.size}); got {array.shape}"
+                )
+            # A divergence may be infinite; a score may not.
+            refused = ~np.isfinite(array) if "score" in name else np.isnan(array)
+            if refused.any():
+                raise InvalidValueError(
+                    f"{name} of a curve is {array[refused][0]} somewhere; it must be a number"
                 )
             object.__setattr__(self, name, array)
         if self.samples is not None:
@@ -131,7 +136,7 @@ class Cost:
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Disentanglement:
+class Disentanglement(Saved):
     """What `caveat.disentanglement_error` returns: the curves of both sweeps, and their error.
 
     Attributes
@@ -166,6 +171,7 @@ class Disentanglement:
     (0.5, 1.0)
     """
 
+    format_name: ClassVar[str] = "caveat disentanglement"
     curves: tuple[Curve, ...]
     protocol: Protocol = None  # type: ignore[assignment]  # set below
     model: str = ""
@@ -295,42 +301,14 @@ class Disentanglement:
         ]
         return pd.DataFrame(rows)
 
-    def to_json(self) -> str:
-        """Return all of it as JSON, from which `from_json` makes the same again."""
-        content: dict[str, Any] = {"format": _FORMAT, "version": 1}
-        for part in fields(self):
-            content[part.name] = _plain(getattr(self, part.name))
-        return json.dumps(content, allow_nan=False)
-
     @classmethod
-    def from_json(cls, text: str) -> "Disentanglement":
-        """Return the result that `to_json` wrote.
-
-        Parameters
-        ----------
-        text : str
-
-        Returns
-        -------
-        Disentanglement
-        """
-        try:
-            content = json.loads(text)
-        except (TypeError, ValueError):
-            content = None
-        if not isinstance(content, dict) or content.get("format") != _FORMAT:
-            raise FileFormatError(
-                f"text is not what Disentanglement.to_json writes; it has no format {_FORMAT!r}"
-            )
-        if content["version"] > 1:
-            raise FileFormatError("text was written by a newer version of caveat; update it")
-        given = {part.name: content[part.name] for part in fields(cls)}
-        given["curves"] = tuple(Curve(**_arrays(curve)) for curve in given["curves"])
-        given["checks"] = tuple(Check(**check) for check in given["checks"])
-        given["notes"] = tuple(given["notes"])
-        given["cost"] = Cost(**given["cost"])
-        given["protocol"] = Protocol(**given["protocol"])
-        return cls(**given)
+    def _restored(cls, given: dict[str, Any]) -> dict[str, Any]:
+        return super()._restored(given) | {
+            "curves": tuple(Curve(**_arrays(curve)) for curve in given["curves"]),
+            "checks": tuple(Check(**check) for check in given["checks"]),
+            "cost": Cost(**given["cost"]),
+            "protocol": Protocol(**given["protocol"]),
+        }
 
     @property
     def description(self) -> str:
@@ -361,21 +339,8 @@ class Disentanglement:
             yield from (f"{error.decomposition}, {note}" for note in error.notes)
 
 
-def _plain(value: Any) -> Any:
-    """Return a value as JSON has it; infinities as text."""
-    if hasattr(value, "__dataclass_fields__"):
-        return {part.name: _plain(getattr(value, part.name)) for part in fields(value)}
-    if isinstance(value, np.ndarray):
-        return _plain(value.tolist())
-    if isinstance(value, tuple | list):
-        return [_plain(item) for item in value]
-    if isinstance(value, float) and not np.isfinite(value):
-        return str(value)
-    return value
-
-
 def _arrays(curve: dict[str, Any]) -> dict[str, Any]:
-    """Return the fields of a curve; numpy reads infinities from text."""
+    """Return the fields of a curve; numpy reads NaN from null and infinities from text."""
     names = ("score", "aleatoric", "epistemic", "train_score")
     return {
         name: np.array(value, dtype=np.float64) if name in names and value is not None else value

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -14,6 +15,7 @@ from ..metrics import Metric
 from ..predictions import Categorical, Gaussian, GaussianLogits
 from ..resampling import ConfidenceInterval, Plan, Replicates, confidence_interval, interval_of
 from ..uncertainty import decompose
+from ._models import distribution
 
 UNCERTAINTIES = ("aleatoric", "epistemic", "total")
 METRIC_NAMES = (
@@ -157,12 +159,8 @@ def predictor(model: Any) -> Callable[[Any], Any]:
     """Return what makes a prediction of samples: a method, members, or a function itself."""
     if isinstance(model, type):
         raise OptionError(f"model must be a fitted model, not a class; got {model!r}")
-    if hasattr(model, "predict_distribution"):
-        return lambda X: model.predict_distribution(X)
-    if hasattr(model, "fit"):
-        from ..estimators import member_predictions
-
-        return lambda X: member_predictions(model, X)
+    if hasattr(model, "predict_distribution") or hasattr(model, "fit"):
+        return partial(distribution, model)
     if callable(model):
         return lambda X: model(X)
     raise OptionError(

@@ -1,16 +1,15 @@
 """What `shift_curves` and `domain_shift` return."""
 
-import json
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Iterator
+from dataclasses import dataclass
 from html import escape
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from ..evaluation._table import html_table, number, plain, terminal_table
+from ..evaluation._table import RowTable, html_table, interval_words, number, terminal_table
 from ..exceptions import OptionError
-from ..fairness._result import interval_words
+from ._saved import Saved, parts_of
 
 
 @dataclass(frozen=True)
@@ -130,26 +129,8 @@ class Growth:
     text: str
 
 
-class _Table:
-    """Rows that can be filtered and written."""
-
-    rows: tuple[Any, ...]
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self.rows)
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    def select(self, **wanted: Any) -> list[Any]:
-        """Return the rows whose fields have these values, e.g. ``select(kind="metric")``."""
-        return [
-            row for row in self.rows if all(getattr(row, k) == value for k, value in wanted.items())
-        ]
-
-
 @dataclass(frozen=True, repr=False, eq=False)
-class ShiftCurves(_Table):
+class ShiftCurves(Saved, RowTable[ShiftRow]):
     """What `shift_curves` returns: every metric and uncertainty at every strength.
 
     Attributes
@@ -174,6 +155,8 @@ class ShiftCurves(_Table):
     ((0.0, 1.0), 0.0)
     """
 
+    format_name: ClassVar[str] = "caveat shift curves"
+    row_type: ClassVar[Any] = ShiftRow
     rows: tuple[ShiftRow, ...]
     description: str
     corruption: str
@@ -208,7 +191,7 @@ class ShiftCurves(_Table):
         return found
 
     def _curve(self, quantity: str, option: str, target: str | None) -> list[ShiftRow]:
-        rows: list[ShiftRow] = self.select(quantity=quantity, option=option)
+        rows = self.select(quantity=quantity, option=option)
         if target is None and rows:
             target = rows[0].target
         rows = [row for row in rows if row.target == target]
@@ -220,13 +203,9 @@ class ShiftCurves(_Table):
             )
         return rows
 
-    def to_frame(self) -> Any:
-        """Return the rows as a pandas DataFrame."""
-        return _frame(self.rows, ShiftRow)
-
-    def to_json(self) -> str:
-        """Return the rows as JSON, one object a row; NaN and infinities become null and text."""
-        return json.dumps(_objects(self.rows))
+    @classmethod
+    def _restored(cls, given: dict[str, Any]) -> dict[str, Any]:
+        return super()._restored(given) | {"rows": parts_of(ShiftRow, given["rows"])}
 
     def plot(self, quantity: Any = "uncertainty", **options: Any) -> Any:
         """Draw curves in matplotlib Axes; see `caveat.plots.plot_shift`."""
@@ -261,7 +240,7 @@ class ShiftCurves(_Table):
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class DomainShift(_Table):
+class DomainShift(Saved, RowTable[DomainRow]):
     """What `domain_shift` returns: every metric and uncertainty in and out of domain.
 
     Attributes
@@ -286,6 +265,8 @@ class DomainShift(_Table):
     (0.5, 2.0, 4.0)
     """
 
+    format_name: ClassVar[str] = "caveat domain shift"
+    row_type: ClassVar[Any] = DomainRow
     rows: tuple[DomainRow, ...]
     growth: tuple[Growth, ...]
     samples_in: int
@@ -293,13 +274,12 @@ class DomainShift(_Table):
     description: str
     confidence: float
 
-    def to_frame(self) -> Any:
-        """Return the rows as a pandas DataFrame."""
-        return _frame(self.rows, DomainRow)
-
-    def to_json(self) -> str:
-        """Return rows and growth as JSON; NaN and infinities become null and text."""
-        return json.dumps({"rows": _objects(self.rows), "growth": _objects(self.growth)})
+    @classmethod
+    def _restored(cls, given: dict[str, Any]) -> dict[str, Any]:
+        return super()._restored(given) | {
+            "rows": parts_of(DomainRow, given["rows"]),
+            "growth": parts_of(Growth, given["growth"]),
+        }
 
     def plot(self, **options: Any) -> Any:
         """Draw the ratios in matplotlib Axes; see `caveat.plots.plot_domain_shift`."""
@@ -347,13 +327,3 @@ def _words(quantity: str, option: str, target: str) -> str:
 def _cell(value: float, low: float, high: float) -> str:
     ends = interval_words(low, high)
     return number(value) + (f" ({ends})" if ends else "")
-
-
-def _frame(rows: Sequence[Any], kind: Any) -> Any:
-    import pandas as pd
-
-    return pd.DataFrame([asdict(row) for row in rows], columns=[f.name for f in fields(kind)])
-
-
-def _objects(rows: Sequence[Any]) -> list[dict[str, Any]]:
-    return [{k: plain(v) for k, v in asdict(row).items()} for row in rows]

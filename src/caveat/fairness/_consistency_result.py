@@ -1,15 +1,15 @@
 """What `consistency` returns."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass
 from html import escape
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._validation import FloatArray
-from ..evaluation._table import html_table, number, terminal_table
+from ..evaluation._table import RowTable, html_table, interval_words, number, terminal_table
 
 _HEADER = ("of", "group", "raw", "interval", "scaled", "interval", "samples", "note")
 
@@ -61,13 +61,13 @@ class ConsistencyRow:
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Consistency:
+class Consistency(RowTable[ConsistencyRow]):
     """What `consistency` returns: means for all samples and by group, and the samples behind them.
 
     Attributes
     ----------
     rows : tuple of ConsistencyRow
-        `to_frame` gives them as a table.
+        `to_frame` and `to_json` give them as a table.
     differences : mapping of str to ndarray of shape (queries,)
         How far each query is from the mean of its neighbours, by quantity.
     spread : mapping of str to float
@@ -92,6 +92,7 @@ class Consistency:
     ['all samples: 0.76', 'group=a: 0.51', 'group=b: 1.00']
     """
 
+    row_type: ClassVar[Any] = ConsistencyRow
     rows: tuple[ConsistencyRow, ...]
     differences: Mapping[str, FloatArray]
     spread: Mapping[str, float]
@@ -109,19 +110,6 @@ class Consistency:
     def scaled_per_sample(self, quantity: str) -> FloatArray:
         """Return the consistency of each query with differences divided by the spread."""
         return 1 - self.differences[quantity] / (self.spread[quantity] or np.nan)
-
-    def select(self, **wanted: str) -> list[ConsistencyRow]:
-        """Return the rows whose fields have these values, e.g. ``select(attribute="race")``."""
-        return [
-            row for row in self.rows if all(getattr(row, k) == value for k, value in wanted.items())
-        ]
-
-    def to_frame(self) -> Any:
-        """Return the rows as a pandas DataFrame."""
-        import pandas as pd
-
-        columns = [field.name for field in fields(ConsistencyRow)]
-        return pd.DataFrame([asdict(row) for row in self.rows], columns=columns)
 
     @property
     def description(self) -> str:
@@ -144,15 +132,11 @@ class Consistency:
                 row.quantity,
                 row.label,
                 number(row.consistency),
-                _bracket(row.low, row.high),
+                interval_words(row.low, row.high),
                 number(row.scaled),
-                _bracket(row.scaled_low, row.scaled_high),
+                interval_words(row.scaled_low, row.scaled_high),
                 f"{row.samples:,}",
                 row.note,
             ]
             for row in self.rows
         ]
-
-
-def _bracket(low: float, high: float) -> str:
-    return "" if np.isnan(low) else f"{number(low)} to {number(high)}"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..evaluation._table import plain
+from ..evaluation._table import plain_row
 from ..evaluation._verdict_words import Level, amount, joined, listed, nominal
 from ._consistency_result import ConsistencyRow
 from ._individuals import INDIVIDUAL_GAP, NO_INDIVIDUAL_GAP, individuals
@@ -111,10 +111,7 @@ class Reading:
             [
                 {
                     **asdict(part),
-                    "rows": [
-                        {key: plain(value) for key, value in asdict(row).items()}
-                        for row in part.rows
-                    ],
+                    "rows": [plain_row(row) for row in part.rows],
                 }
                 for part in self.paragraphs
             ]

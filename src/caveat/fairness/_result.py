@@ -3,21 +3,21 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from html import escape
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from ..evaluation._table import html_table, number, terminal_table
+from ..evaluation._table import RowTable, html_table, interval_words, number, terminal_table
 from ._consistency_result import Consistency
 from ._reading import Reading, read
-from ._rows import MEASURES, FairnessRow, FairnessTable
+from ._rows import MEASURES, FairnessRow
 
 _MOST_LINES = 40
 _MOST_GROUPS = 6
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class FairnessAudit(FairnessTable):
+class FairnessAudit(RowTable[FairnessRow]):
     """What `caveat.audit` returns: a tidy table of groups and of what lies between them.
 
     Attributes
@@ -49,6 +49,7 @@ class FairnessAudit(FairnessTable):
     ('m', 'f', 0.5, True)
     """
 
+    row_type: ClassVar[Any] = FairnessRow
     rows: tuple[FairnessRow, ...]
     confidence: float
     threshold: float
@@ -57,6 +58,11 @@ class FairnessAudit(FairnessTable):
     decomposition: str
     privileged: Mapping[str, str]
     consistency: Consistency | None = None
+
+    @property
+    def fair_band(self) -> tuple[float, float]:
+        """The ratios between which groups count as treated alike."""
+        return 1 - self.threshold, 1 / (1 - self.threshold)
 
     @property
     def attributes(self) -> tuple[str, ...]:
@@ -146,12 +152,3 @@ def _cell(row: FairnessRow | None) -> str:
         return ""
     ends = interval_words(row.low, row.high)
     return number(row.value) + (f" ({ends})" if ends else "")
-
-
-def interval_words(low: float, high: float) -> str:
-    """Return an interval for a reader: nothing without one, words where it has no end."""
-    if np.isnan(low):
-        return ""
-    if not np.isfinite(high):
-        return "any" if low <= 0 else f"{number(low)} or more"
-    return f"{number(low)} to {number(high)}"

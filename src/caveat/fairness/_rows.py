@@ -1,11 +1,7 @@
 """The rows of an audit, and the measures that they hold."""
 
-import json
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass, fields
-from typing import Any, Literal
-
-from ..evaluation._table import plain
+from dataclasses import dataclass
+from typing import Literal
 
 FAIR = "fair within the threshold"
 UNFAIR = "unfair"
@@ -109,34 +105,3 @@ def group_name(attribute: str, value: str) -> str:
     """Return how a group is called: ``sex=f``; a combination has its attributes' names in it."""
     combination = " x " in attribute and value.startswith(f"{attribute.split(' x ')[0]}=")
     return value if combination else f"{attribute}={value}"
-
-
-COLUMNS = tuple(field.name for field in fields(FairnessRow))
-
-
-class FairnessTable:
-    """Rows that can be filtered and written."""
-
-    rows: tuple[FairnessRow, ...]
-
-    def __iter__(self) -> Iterator[FairnessRow]:
-        return iter(self.rows)
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    def select(self, **wanted: Any) -> list[FairnessRow]:
-        """Return the rows whose fields have these values, e.g. ``select(kind="ratio")``."""
-        return [
-            row for row in self.rows if all(getattr(row, k) == value for k, value in wanted.items())
-        ]
-
-    def to_frame(self) -> Any:
-        """Return the rows as a pandas DataFrame."""
-        import pandas as pd
-
-        return pd.DataFrame([asdict(row) for row in self.rows], columns=list(COLUMNS))
-
-    def to_json(self) -> str:
-        """Return the rows as JSON, one object a row; NaN and infinities become null and text."""
-        return json.dumps([{k: plain(v) for k, v in asdict(row).items()} for row in self.rows])

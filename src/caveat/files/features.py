@@ -1,4 +1,4 @@
-"""Read what a model learns from: a table of features and a target."""
+"""Read what a model learns from, or what samples are alike in: features and a target."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -34,28 +34,29 @@ class FeatureTable:
     Attributes
     ----------
     X : ndarray of shape (samples, features)
-    y : ndarray of shape (samples,)
-        Labels of classes, or numbers.
+    y : ndarray of shape (samples,) or None
+        Labels of classes, or numbers; None without a target.
     names : tuple of str
         Of the features.
-    task : {"classification", "regression"}
+    task : {"classification", "regression", ""}
+        Empty without a target.
     recognised : tuple of str
         What was taken for what, in plain sentences.
     """
 
     X: NDArray[np.float64]
-    y: NDArray[Any]
+    y: NDArray[Any] | None
     names: tuple[str, ...]
     task: str
     recognised: tuple[str, ...]
 
     def __len__(self) -> int:
-        return len(self.y)
+        return len(self.X)
 
 
 def read_features(
     path: str | PathLike[str],
-    target: str,
+    target: str | None = None,
     *,
     feature: Sequence[str] = (),
     drop: Sequence[str] = (),
@@ -72,8 +73,8 @@ def read_features(
     ----------
     path : str or path
         CSV (.csv, .tsv, also .gz), Parquet, NPZ, Arrow, Feather or JSON lines.
-    target : str
-        The column to be predicted.
+    target : str, optional
+        The column to be predicted; without one there are features alone.
     feature : list of str, default=()
         Columns, or patterns such as ``"x_*"``, to learn from; by default all but the target.
     drop : list of str, default=()
@@ -111,29 +112,36 @@ def read_features(
 
 
 def _table(
-    source: Source, target: str, feature: Sequence[str], drop: Sequence[str], task: str
+    source: Source, target: str | None, feature: Sequence[str], drop: Sequence[str], task: str
 ) -> FeatureTable:
-    expand(target, source.names, ("target",), "--target", exact=True)
-    left = {target, *_matching(drop, source.names, "--drop")}
-    if target in feature:
-        raise OptionError(f"--feature: {target!r} is the target")
+    targets = [] if target is None else [target]
+    for name in targets:
+        expand(name, source.names, ("target",), "--target", exact=True)
+        if name in feature:
+            raise OptionError(f"--feature: {name!r} is the target")
+    left = {*targets, *_matching(drop, source.names, "--drop")}
     unnamed = [name for name in source.names if name in _ROW_NUMBERS and not feature]
     left |= {*unnamed}
     chosen = _matching(feature, source.names, "--feature") if feature else source.names
     wanted = [name for name in dict.fromkeys(chosen) if name not in left]
     if not wanted:
-        raise FileFormatError(f"no column is left to learn from beside {target!r}")
-    columns = source.read([target, *wanted])
-    if len(columns[target]) == 0:
+        beside = "".join(f" beside {name!r}" for name in targets)
+        raise FileFormatError(f"no column is left to learn from{beside}")
+    columns = source.read([*targets, *wanted])
+    samples = len(columns[(targets or wanted)[0]])
+    if samples == 0:
         raise FileFormatError("there are columns, but no rows below their names")
-    y, kind, words = _target(columns[target], target, task)
+    y, kind, words = None, "", []
+    for name in targets:
+        y, kind, what = _target(columns[name], name, task)
+        words = [f"{name!r}: {what}"]
     said = [f"{name!r}: left out, for it numbers the rows" for name in unnamed]
     parts: list[NDArray[np.float64]] = []
     names: list[str] = []
     for name in wanted:
-        _append(columns[name], name, len(y), parts, names, said)
-    said.append(f"{target!r}: {words}")
-    return FeatureTable(np.concatenate(parts, axis=1), y, tuple(names), kind, tuple(said))
+        _append(columns[name], name, samples, parts, names, said)
+    X = np.concatenate(parts, axis=1)
+    return FeatureTable(X, y, tuple(names), kind, (*said, *words))
 
 
 def _matching(patterns: Sequence[str], names: Sequence[str], option: str) -> list[str]:
@@ -167,6 +175,8 @@ def _is_numeric(column: Any) -> bool:
     if isinstance(column, np.ndarray):
         return True
     kind, test = column.type, pa.types
+    if test.is_list(kind) or test.is_large_list(kind) or test.is_fixed_size_list(kind):
+        return True  # of numbers, one for each feature; others are refused
     return bool(test.is_floating(kind) or test.is_integer(kind) or test.is_decimal(kind))
 
 
@@ -193,8 +203,7 @@ def _append(
     if len(found.values) > MOST_VALUES:
         raise InvalidValueError(
             f"column {name!r} holds text with {len(found.values)} distinct values, more than the "
-            f"{MOST_VALUES} that a category may have; leave it out with --drop {name!r}, or turn "
-            "it into numbers first"
+            f"{MOST_VALUES} that a category may have; leave it out, or turn it into numbers first"
         )
     said.append(f"{name!r} is text: one column for each of {len(found.values)} values")
     names += [f"{name}={value}" for value in found.values]

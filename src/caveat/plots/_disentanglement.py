@@ -13,6 +13,7 @@ from ._style import (
     GREY,
     PALETTE,
     band,
+    grid,
     legend_label,
     line_options,
     mark_curve,
@@ -166,8 +167,7 @@ def plot_disentanglement_terms(
     ends = [getattr(t, "high", 0) for e in errors for t in (*e.terms.values(), e)]
     ax.set_xlim(0, max(1.0, 1.05 * float(np.nanmax([*ends, 0]))))
     ax.set_xlabel("error of the correlation; 0 is ideal")
-    ax.grid(axis="x", color="#dddddd", linewidth=0.6)
-    ax.set_axisbelow(True)
+    grid(ax)
     ax.legend(
         loc="lower left", bbox_to_anchor=(0, 1), ncols=3, fontsize="small", frameon=False
     )  # fmt: skip

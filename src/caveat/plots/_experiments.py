@@ -7,11 +7,13 @@ import numpy as np
 
 from ..exceptions import OptionError
 from ..experiments import ClassDetection, DomainRow, DomainShift, ShiftCurves
-from ._fairness import _plain_ticks
+from ..fairness._panels import ratio_range
 from ._style import (
     GREY,
     PALETTE,
     band,
+    grid,
+    interval,
     legend,
     legend_above,
     legend_label,
@@ -20,6 +22,7 @@ from ._style import (
     new_axes,
     next_look,
     plain,
+    plain_ticks,
     wrapped,
 )
 
@@ -101,8 +104,7 @@ def plot_detection(
     ax.set_ylim(len(bars) - 0.5, -0.5)
     ax.set_xlim(0, 1)
     ax.set_xlabel("ROC AUC for finding the class that was left out")
-    ax.grid(axis="x", color="#dddddd", linewidth=0.6)
-    ax.set_axisbelow(True)
+    grid(ax)
     legend_above(ax)
     return ax
 
@@ -178,8 +180,7 @@ def plot_shift(
     if not ax.get_ylabel():
         several = "mean uncertainty" if set(names) <= set(_PARTS) else "value"
         ax.set_ylabel(several if len(names) > 1 else plain(names[0].replace("_", " ")))
-    ax.grid(color="#dddddd", linewidth=0.6)
-    ax.set_axisbelow(True)
+    grid(ax, "both")
     legend(ax)
     return ax
 
@@ -223,13 +224,7 @@ def plot_domain_shift(
     ax.set_ylim(len(rows) - 0.5, -0.5)
     ax.set_xscale("log")
     ax.axvline(1, color=GREY, linewidth=1, linestyle=(0, (2, 2)), zorder=1)
-    finite = [
-        number
-        for row in rows
-        for number in (row.ratio, row.ratio_low, row.ratio_high)
-        if np.isfinite(number) and number > 0
-    ]
-    ends = min(1.0, *finite) / 1.15, max(1.0, *finite) * 1.15
+    ends = ratio_range([end for row in rows for end in (row.ratio, row.ratio_low, row.ratio_high)])
     for kind, color, marker in (("metric", PALETTE[0], "o"), ("uncertainty", PALETTE[1], "D")):
         some = [(i, row) for i, row in enumerate(rows) if row.kind == kind]
         if not some:
@@ -241,12 +236,11 @@ def plot_domain_shift(
         )
         mark_curve(points)
         for i, row in some:
-            _interval(ax, i, row, ends, points.get_color())
+            interval(ax, i, (row.ratio_low, row.ratio_high), ends, points.get_color())
     ax.set_xlim(ends)
-    _plain_ticks(ax, ends)
+    plain_ticks(ax, ends)
     ax.set_xlabel("out of domain over in domain")
-    ax.grid(axis="x", color="#dddddd", linewidth=0.6)
-    ax.set_axisbelow(True)
+    grid(ax)
     legend_above(ax)
     return ax
 
@@ -254,19 +248,3 @@ def plot_domain_shift(
 def _words(row: DomainRow) -> str:
     parts = (row.quantity.replace("_", " "), row.option, row.target)
     return wrapped(" ".join(part for part in parts if part), width=40)
-
-
-def _interval(
-    ax: "Axes", place: int, row: DomainRow, ends: tuple[float, float], color: Any
-) -> None:
-    """Draw an interval; an arrow where it goes on."""
-    if np.isnan(row.ratio_low):
-        return
-    low, high = max(row.ratio_low, ends[0]), min(row.ratio_high, ends[1])
-    ax.hlines(place, low, high, color=color, linewidth=1.4)
-    for beyond, end, marker in (
-        (row.ratio_low <= 0, low, "<"),
-        (not np.isfinite(row.ratio_high), high, ">"),
-    ):
-        if beyond:
-            ax.plot([end], [place], marker=marker, color=color, markersize=4, clip_on=False)

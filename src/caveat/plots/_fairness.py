@@ -6,12 +6,30 @@ import numpy as np
 
 from ..exceptions import OptionError
 from ..fairness import FairnessAudit, FairnessRow
-from ._style import GREY, PALETTE, legend_above, mark_curve, new_axes, plain, wrapped
+from ..fairness._panels import (
+    MOST,
+    QUANTILES,
+    farthest,
+    ratio_range,
+    ratio_rows,
+    uncertain_groups,
+)
+from ._style import (
+    GREY,
+    PALETTE,
+    grid,
+    interval,
+    legend_above,
+    mark_curve,
+    new_axes,
+    plain,
+    plain_ticks,
+    wrapped,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-MOST = 40
 _KINDS = (
     ("fair within the threshold", PALETTE[2], "D"),
     ("unfair", PALETTE[1], "X"),
@@ -76,22 +94,20 @@ def plot_ratios(
     rows = [
         row
         for name in _attributes(result, attribute)
-        for row in _chosen(result, name, comparison)
+        for row in ratio_rows(result, name, comparison)
     ]  # fmt: skip
     if not rows:
         raise OptionError(f"this audit has no comparison {comparison!r}; it has 'reference'")
-    if len(rows) > MOST:
-        far = sorted(range(len(rows)), key=lambda i: -_distance(rows[i]))[:MOST]
-        rows = [rows[i] for i in sorted(far)]
+    rows = farthest(rows)
     ax = new_axes(ax, (6.4, 1.4 + 0.34 * len(rows)))
     several = len({row.attribute for row in rows}) > 1
     ax.set_yticks(range(len(rows)), [_label(row, several) for row in rows])
     ax.set_ylim(len(rows) - 0.5, -0.5)
     ax.set_xscale("log")
-    band = (1 - result.threshold, 1 / (1 - result.threshold))
+    band = result.fair_band
     ax.axvspan(*band, color=PALETTE[2], alpha=0.12, linewidth=0, label="fair band")
     ax.axvline(1, color=GREY, linewidth=1, linestyle=(0, (2, 2)), zorder=1)
-    ends = _limits(rows, band)
+    ends = ratio_range([end for row in rows for end in (row.value, row.low, row.high)], band)
     for kind, color, marker in _KINDS:
         some = [(i, row) for i, row in enumerate(rows) if row.verdict.startswith(kind)]
         if some:
@@ -101,15 +117,14 @@ def plot_ratios(
             (points,) = ax.plot([row.value for _, row in some], places, **{**own, **options})
             mark_curve(points)
             for i, row in some:
-                _interval(ax, i, row, ends, points.get_color())
+                interval(ax, i, (row.low, row.high), ends, points.get_color())
     for i, row in enumerate(rows):
         if np.isnan(row.value):
             ax.text(1, i, " undefined", va="center", fontsize="small", color=GREY)
     ax.set_xlim(ends)
-    _plain_ticks(ax, ends)
+    plain_ticks(ax, ends)
     ax.set_xlabel("ratio of the group to the other")
-    ax.grid(axis="x", color="#dddddd", linewidth=0.6)
-    ax.set_axisbelow(True)
+    grid(ax)
     legend_above(ax)
     return ax
 
@@ -166,21 +181,17 @@ def plot_distributions(
         raise OptionError(f"target must be one of {', '.join(labels)}; got {target!r}")
     groups = []
     for name in _attributes(result, attribute):
-        for group in result.groups(name):
-            found = result.select(attribute=name, measure=measure, label=label, group=group)
-            values = {row.statistic: row.value for row in found if row.kind == "group"}
-            if np.isfinite(values["mean"]):
-                groups.append((f"{name} {group} ({found[0].samples:,})", values))
-    if len(groups) > MOST:
-        most = sorted(range(len(groups)), key=lambda i: -groups[i][1]["mean"])[:MOST]
-        groups = [groups[i] for i in sorted(most)]
+        for group, rows in uncertain_groups(result, name, part, label):
+            values = {statistic: row.value for statistic, row in rows.items()}
+            groups.append((f"{name} {group} ({rows['mean'].samples:,})", values))
+    most = sorted(range(len(groups)), key=lambda i: -groups[i][1]["mean"])[:MOST]
+    groups = [groups[i] for i in sorted(most)]
     ax = new_axes(ax, (5.4, 1.4 + 0.34 * len(groups)))
     places = np.arange(len(groups))
     ax.set_yticks(places, [wrapped(name) for name, _ in groups])
     ax.set_ylim(len(groups) - 0.5, -0.5)
     low, first, middle, third, high = (
-        [values[f"quantile={share:g}"] for _, values in groups]
-        for share in (0.05, 0.25, 0.5, 0.75, 0.95)
+        [values[f"quantile={share:g}"] for _, values in groups] for share in QUANTILES
     )
     ax.hlines(places, low, high, color=GREY, linewidth=1.2, label="5 to 95 %")
     ax.hlines(places, first, third, color=PALETTE[4], linewidth=7, label="25 to 75 %")
@@ -191,8 +202,7 @@ def plot_distributions(
     mark_curve(points)
     of = f" of {label}" if label else ""
     ax.set_xlabel(plain(f"{part} uncertainty{of} ({result.decomposition.replace('_', ' ')})"))
-    ax.grid(axis="x", color="#dddddd", linewidth=0.6)
-    ax.set_axisbelow(True)
+    grid(ax)
     legend_above(ax)
     return ax
 
@@ -204,58 +214,9 @@ def _attributes(result: FairnessAudit, attribute: str | None) -> tuple[str, ...]
     return result.attributes if attribute is None else (attribute,)
 
 
-def _chosen(
-    result: FairnessAudit, attribute: str, comparison: str | None
-) -> list[FairnessRow]:  # fmt: skip
-    """Return the ratios of one attribute; of equalised odds the one that sums them up."""
-    rows = [
-        row
-        for row in result.select(attribute=attribute, kind="ratio")
-        if row.measure != "equalised_odds" or row.statistic == "farther from 1"
-    ]
-    if comparison is None:
-        comparison = rows[-1].comparison
-    return [row for row in rows if row.comparison == comparison]
-
-
 def _label(row: FairnessRow, several: bool) -> str:
     target = row.measure.endswith(("error", "uncertainty"))
     label = f"{' of' if target else ', class'} {row.label}" if row.label else ""
     attribute = f"{row.attribute} " if several else ""
     words = f"{_NAMES[row.measure]}{label}: {attribute}{row.group} / {row.reference}"
     return wrapped(words, width=32)
-
-
-def _distance(row: FairnessRow) -> float:
-    return -1.0 if np.isnan(row.value) else abs(float(np.log(row.value)))
-
-
-def _limits(rows: list[FairnessRow], band: tuple[float, float]) -> tuple[float, float]:
-    """Return the ends of the axis: all values, the fair band, and what is finite of intervals."""
-    values = [number for row in rows for number in (row.value, row.low, row.high)]
-    finite = [number for number in values if np.isfinite(number) and number > 0]
-    low, high = min(*band, *finite), max(*band, *finite)
-    return low / 1.15, high * 1.15
-
-
-def _plain_ticks(ax: "Axes", ends: tuple[float, float]) -> None:
-    """Write 0.5, 1, 2 in place of powers of ten."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
-
-    steps = (1.0, 2.0, 5.0) if ends[1] < 100 * ends[0] else (1.0,)
-    ax.xaxis.set_major_locator(LogLocator(subs=steps))
-    ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    ax.xaxis.set_minor_formatter(NullFormatter())
-
-
-def _interval(
-    ax: "Axes", place: int, row: FairnessRow, ends: tuple[float, float], color: Any
-) -> None:
-    """Draw an interval; an arrow where it goes on."""
-    if np.isnan(row.low):
-        return
-    low, high = max(row.low, ends[0]), min(row.high, ends[1])
-    ax.hlines(place, low, high, color=color, linewidth=1.4)
-    for beyond, end, marker in ((row.low <= 0, low, "<"), (not np.isfinite(row.high), high, ">")):
-        if beyond:
-            ax.plot([end], [place], marker=marker, color=color, markersize=4, clip_on=False)

@@ -11,6 +11,7 @@ from ..metrics import METRICS
 from ._style import (
     GREY,
     PALETTE,
+    grid,
     legend_above,
     legend_label,
     mark_curve,
@@ -103,8 +104,7 @@ def plot_groups(
     if not ax.get_xlabel():
         ax.set_xlabel(plain(figure.x_label))
     ax.margins(y=0.06)
-    ax.grid(axis="x", color="#dddddd", linewidth=0.6)
-    ax.set_axisbelow(True)
+    grid(ax)
     legend_above(ax)
     return ax
 
@@ -173,8 +173,7 @@ def plot_comparison(
     better = {"lower": "less is better", "higher": "more is better"}
     side = better.get(METRICS[rows[0].metric].direction, "near the target is better")
     ax.set_xlabel(plain(f"{words_of}: {side}"))
-    ax.grid(axis="x", color="#dddddd", linewidth=0.6)
-    ax.set_axisbelow(True)
+    grid(ax)
     legend_above(ax)
     return ax
 

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 from .._registry import Registry
 from ..evaluation import Comparison, Evaluation
 from ..exceptions import OptionError, UnsupportedPredictionError
-from ..experiments import Disentanglement
+from ..experiments import ClassDetection, Disentanglement, DomainShift, ShiftCurves
 from ..fairness import FairnessAudit
 from ..figures import available
 from ._consistency import plot_consistency
 from ._curves import plot_confidence_curve, plot_ecdf
 from ._diagonal import plot_coverage, plot_error_calibration, plot_reliability
 from ._disentanglement import plot_disentanglement, plot_disentanglement_terms
+from ._experiments import plot_detection, plot_domain_shift, plot_shift
 from ._fairness import plot_distributions, plot_ratios
 from ._groups import plot_comparison, plot_groups
 from ._samples import plot_error_vs_uncertainty, plot_split
@@ -54,37 +55,46 @@ PLOTS: Registry[Plot] = Registry(
     ],
 )
 
-AUDIT_PLOTS: Registry[Plot] = Registry(
-    "kind of plot of an audit",
-    [
-        Plot("ratios", plot_ratios, ""),
-        Plot("distributions", plot_distributions, ""),
-        Plot("consistency", plot_consistency, ""),
-    ],
-)
-
-DISENTANGLEMENT_PLOTS: Registry[Plot] = Registry(
-    "kind of plot of a disentanglement",
-    [
-        Plot("sweeps", plot_disentanglement, ""),
-        Plot("terms", plot_disentanglement_terms, ""),
-    ],
-)
+_OTHERS: dict[type, Registry[Plot]] = {
+    FairnessAudit: Registry(
+        "kind of plot of an audit",
+        [
+            Plot("ratios", plot_ratios, ""),
+            Plot("distributions", plot_distributions, ""),
+            Plot("consistency", plot_consistency, ""),
+        ],
+    ),
+    Disentanglement: Registry(
+        "kind of plot of a disentanglement",
+        [
+            Plot("sweeps", plot_disentanglement, ""),
+            Plot("terms", plot_disentanglement_terms, ""),
+        ],
+    ),
+    ClassDetection: Registry(
+        "kind of plot of a class detection", [Plot("detection", plot_detection, "")]
+    ),
+    ShiftCurves: Registry("kind of plot of shift curves", [Plot("shift", plot_shift, "")]),
+    DomainShift: Registry(
+        "kind of plot of a domain shift", [Plot("domain_shift", plot_domain_shift, "")]
+    ),
+}
+"""The plots of results that have no figures: the first is the default."""
 
 
 def plot(result: Any, kind: str | None = None, /, **options: Any) -> "Axes":
-    """Draw one of the figures of an evaluation, or of a comparison.
+    """Draw one of the figures of a result.
 
     Parameters
     ----------
-    result : Evaluation, Comparison, FairnessAudit or Disentanglement
+    result : Evaluation, Comparison, FairnessAudit, or the result of an experiment
         The curves of the techniques of a comparison share the axes, each under its name.
     kind : str, optional
         "reliability", "coverage", "error_calibration", "confidence_curve", "error_vs_uncertainty",
         "ecdf", "split" or "groups"; by default the first that applies. For a comparison also
         "comparison", which needs ``metric=`` and is the default. For an audit "ratios" (the
         default), "distributions" or "consistency". For a disentanglement "sweeps" (the default,
-        two Axes) or "terms".
+        two Axes) or "terms". Other experiments have one plot each.
     **options
         For the function of that kind, such as `plot_reliability`.
 
@@ -102,16 +112,15 @@ def plot(result: Any, kind: str | None = None, /, **options: Any) -> "Axes":
     >>> ax.get_title()
     'Coverage'
     """
-    if isinstance(result, FairnessAudit):
-        return _of_audit(result, "ratios" if kind is None else kind, options)
-    if isinstance(result, Disentanglement):
-        return DISENTANGLEMENT_PLOTS["sweeps" if kind is None else kind].function(result, **options)
+    for of, plots in _OTHERS.items():
+        if isinstance(result, of):
+            return _of_other(result, plots[next(iter(plots)) if kind is None else kind], options)
     if isinstance(result, Comparison):
         return _of_comparison(result, "comparison" if kind is None else kind, options)
     if not isinstance(result, Evaluation):
         raise OptionError(
-            "plot takes what evaluate, compare, audit or disentanglement_error returned; got a "
-            + type(result).__name__
+            "plot takes what evaluate, compare, audit, disentanglement_error, class_detection, "
+            f"shift_curves or domain_shift returned; got a {type(result).__name__}"
         )
     kinds = _kinds(result, options.get("target"))
     entry = PLOTS[kinds[0] if kind is None else kind]
@@ -128,13 +137,12 @@ def _kinds(evaluation: Evaluation, target: Any) -> list[str]:
     return [name for name, entry in PLOTS.items() if entry.figure in names]
 
 
-def _of_audit(audit: FairnessAudit, kind: str, options: dict[str, Any]) -> "Axes":
-    entry = AUDIT_PLOTS[kind]
+def _of_other(result: Any, entry: Plot, options: dict[str, Any]) -> "Axes":
     if entry.name != "consistency":
-        return entry.function(audit, **options)
-    if audit.consistency is None:
+        return entry.function(result, **options)
+    if result.consistency is None:
         raise OptionError("the audit has no consistencies; pass X= to caveat.audit")
-    return entry.function(audit.consistency, **options)
+    return entry.function(result.consistency, **options)
 
 
 def _of_comparison(comparison: Comparison, kind: str, options: dict[str, Any]) -> "Axes":

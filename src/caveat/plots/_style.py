@@ -2,7 +2,7 @@
 
 import textwrap
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -103,6 +103,35 @@ def legend_above(ax: "Axes") -> None:
     if len(ax.get_legend_handles_labels()[1]) <= _MOST_INSIDE:
         options: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0, 1), "ncols": 3}
         ax.legend(fontsize="small", frameon=False, **options)
+
+
+def grid(ax: "Axes", axis: Literal["both", "x", "y"] = "x") -> None:
+    """Draw thin lines behind everything else."""
+    ax.grid(axis=axis, color="#dddddd", linewidth=0.6)
+    ax.set_axisbelow(True)
+
+
+def plain_ticks(ax: "Axes", ends: tuple[float, float]) -> None:
+    """Write 0.5, 1, 2 in place of powers of ten on a logarithmic axis."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    steps = (1.0, 2.0, 5.0) if ends[1] < 100 * ends[0] else (1.0,)
+    ax.xaxis.set_major_locator(LogLocator(subs=steps))
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    ax.xaxis.set_minor_formatter(NullFormatter())
+
+
+def interval(
+    ax: "Axes", place: int, of: tuple[float, float], ends: tuple[float, float], color: Any
+) -> None:
+    """Draw the interval of a ratio between the ends of the axis; an arrow where it goes on."""
+    if np.isnan(of[0]):
+        return
+    low, high = max(of[0], ends[0]), min(of[1], ends[1])
+    ax.hlines(place, low, high, color=color, linewidth=1.4)
+    for beyond, end, marker in ((of[0] <= 0, low, "<"), (not np.isfinite(of[1]), high, ">")):
+        if beyond:
+            ax.plot([end], [place], marker=marker, color=color, markersize=4, clip_on=False)
 
 
 def diagonal(ax: "Axes", end: float, label: str = "perfectly calibrated") -> None:

@@ -4,10 +4,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..evaluation._table import number
+from ..evaluation._table import interval_words, number
 from ..fairness import Consistency, ConsistencyRow
-from ..fairness._result import interval_words
-from ..plots._consistency import _chosen
+from ..fairness._panels import consistency_rows
 from . import _charts as draw
 from ._content import Cell, Chart, Names, Table
 from ._escape import for_chart
@@ -25,7 +24,7 @@ def consistency_chart(
     """Return the consistency of each group and outcome as bars; None if it cannot be scaled."""
     if not alike.spread[quantity]:
         return None
-    whole, rows = _chosen(alike, quantity, attribute, True)
+    whole, rows = consistency_rows(alike, quantity, attribute, True)
     if len(rows) > MOST_BARS:
         rows = [row for row in rows if not row.outcome]
     places = np.cumsum([1.0 if row.outcome else 1.4 for row in rows])

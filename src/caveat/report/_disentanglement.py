@@ -184,7 +184,7 @@ def _sweeps(result: Disentanglement, names: Names) -> Section:
         both = panels(result, name)
         for panel in both:
             target = str(i) if several else ""
-            blocks.append(_sweep(panel, error, y_range(both), names, target))
+            blocks.append(sweep_chart(panel, error, y_range(both), names, target))
     return Section(
         "sweeps",
         "What was done to the data, and what the parts did",
@@ -204,7 +204,10 @@ _READ = {
 }
 
 
-def _sweep(panel: Panel, error: UDE, ends: tuple[float, float], names: Names, target: str) -> Chart:
+def sweep_chart(
+    panel: Panel, error: UDE, ends: tuple[float, float], names: Names, target: str
+) -> Chart:
+    """Return score and both uncertainties along one sweep."""
     score, *parts = panel.lines
     data: list[dict[str, Any]] = []
     for line in panel.lines:

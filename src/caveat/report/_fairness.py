@@ -5,10 +5,9 @@ from typing import Any
 import numpy as np
 
 from ..evaluation import Evaluation
-from ..evaluation._table import number
+from ..evaluation._table import interval_words, number
 from ..exceptions import OptionError
 from ..fairness import ConsistencyRow, FairnessAudit, FairnessRow, Paragraph
-from ..fairness._result import interval_words
 from . import _fairness_charts as charts
 from ._consistency_charts import consistency_chart, consistency_table
 from ._content import (

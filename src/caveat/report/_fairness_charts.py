@@ -5,10 +5,16 @@ from typing import Any
 
 import numpy as np
 
-from ..evaluation._table import number
+from ..evaluation._table import interval_words, number
 from ..fairness import FairnessAudit, FairnessRow
-from ..fairness._result import interval_words
-from ..plots._fairness import MOST, _chosen, _distance, _limits
+from ..fairness._panels import (
+    MOST,
+    QUANTILES,
+    farthest,
+    ratio_range,
+    ratio_rows,
+    uncertain_groups,
+)
 from . import _charts as draw
 from ._content import Cell, Chart, Names, Table, Target, numbers_table
 from ._escape import for_chart
@@ -22,21 +28,15 @@ _VERDICTS = (
     ("not distinguishable from fair", "@blue", "circle"),
     ("not judged", "@grey", "square"),
 )
-QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
-
-
-def ratio_rows(audit: FairnessAudit, attribute: str) -> tuple[list[FairnessRow], int]:
-    """Return the ratios to draw, the farthest from 1 of many; and how many were left out."""
-    rows = _chosen(audit, attribute, None)
-    far = sorted(range(len(rows)), key=lambda i: -_distance(rows[i]))[:MOST]
-    return [rows[i] for i in sorted(far)], len(rows) - len(far)
 
 
 def ratios(audit: FairnessAudit, attribute: str, names: Names) -> Chart:
     """Return the ratios between groups with their intervals, over the band that counts as fair."""
-    rows, left = ratio_rows(audit, attribute)
-    band = (1 - audit.threshold, 1 / (1 - audit.threshold))
-    ends = _limits(rows, band)
+    known = ratio_rows(audit, attribute)
+    rows = farthest(known)
+    left = len(known) - len(rows)
+    band = audit.fair_band
+    ends = ratio_range([end for row in rows for end in (row.value, row.low, row.high)], band)
     edges = [-0.6, len(rows) - 0.4]
     data = [_fair_band(band, edges), draw.line([1, 1], edges, "equal", "@ink", dash="dot")]
     for kind, colour, symbol in _VERDICTS:
@@ -230,12 +230,7 @@ def distribution(
     audit: FairnessAudit, attribute: str, part: str, names: Names, target: Target
 ) -> Chart | None:
     """Return how uncertain predictions for each group are; None if there is nothing to show."""
-    measure, label = f"{part}_uncertainty", target.name or ""
-    found: dict[str, dict[str, FairnessRow]] = {}
-    for row in audit.select(attribute=attribute, kind="group", measure=measure):
-        if row.label == label or target.name is None:
-            found.setdefault(row.group, {})[row.statistic] = row
-    groups = [(group, rows) for group, rows in found.items() if np.isfinite(rows["mean"].value)]
+    groups = uncertain_groups(audit, attribute, part, target.name)
     if not groups:
         return None
     most = sorted(range(len(groups)), key=lambda i: -groups[i][1]["mean"].value)[:MOST]

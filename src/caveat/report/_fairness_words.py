@@ -130,7 +130,7 @@ def _definition(name: str) -> Definition:
 
 def method_notes(audit: FairnessAudit) -> list[str]:
     """Return how the audit was made, and how far it can be relied upon."""
-    low, high = 1 - audit.threshold, 1 / (1 - audit.threshold)
+    low, high = audit.fair_band
     notes = [
         f"Audited: {audit.description}. Uncertainty is split by the method "
         f"{audit.decomposition!r} of caveat.decompose.",

@@ -65,7 +65,7 @@ def write_report(
         raise OptionError(f"policy must be a fitted TriagePolicy; got a {type(policy).__name__}")
     if audit is not None:
         _check_audit(result, audit)
-    place = _checked(path)
+    place = checked_place(path)
     if isinstance(result, Evaluation):
         page = evaluation_page(result, title, policy)
         page = page if audit is None else with_audit(page, result, audit)
@@ -89,7 +89,7 @@ def write_report(
             "a report is made of what caveat.evaluate, caveat.compare, caveat.audit or "
             f"caveat.disentanglement_error returned; got a {type(result).__name__}"
         )
-    return _replace(place, render(page))
+    return replace_file(place, render(page))
 
 
 def _check_audit(result: object, audit: object) -> None:
@@ -99,7 +99,8 @@ def _check_audit(result: object, audit: object) -> None:
         raise OptionError("audit is a section on the page of an evaluation: pass it with that")
 
 
-def _checked(path: str | os.PathLike[str]) -> Path:
+def checked_place(path: str | os.PathLike[str]) -> Path:
+    """Return where a page goes; refuse what cannot be written, before any work is done."""
     place = Path(path).expanduser()
     if place.is_dir():
         raise OptionError(f"path is a folder: {place}; name a file in it, such as report.html")
@@ -108,7 +109,7 @@ def _checked(path: str | os.PathLike[str]) -> Path:
     return place
 
 
-def _replace(place: Path, text: str) -> Path:
+def replace_file(place: Path, text: str) -> Path:
     """Write beside the place and move there, so that a reader never sees half a page."""
     beside = place.with_name(f".caveat-{secrets.token_hex(8)}.html")
     # Text from data may hold halves of characters, which no file can.

@@ -1,0 +1,81 @@
+"""Results as JSON, and back: all of them in one way."""
+
+import json
+from dataclasses import fields, is_dataclass
+from typing import Any, ClassVar, Self, TypeVar
+
+import numpy as np
+
+from ..evaluation._table import plain
+from ..exceptions import FileFormatError
+
+_VERSION = 1
+
+Part = TypeVar("Part")
+
+
+class Saved:
+    """A dataclass that can be written as JSON and read again."""
+
+    format_name: ClassVar[str]
+    """What tells the files of one kind of result from others."""
+
+    def to_json(self) -> str:
+        """Return all of it as JSON, from which `from_json` makes the same again."""
+        content = {"format": self.format_name, "version": _VERSION, **_plain(self)}
+        return json.dumps(content, allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """Return the result that `to_json` wrote.
+
+        Parameters
+        ----------
+        text : str
+
+        Returns
+        -------
+        The result
+        """
+        try:
+            content = json.loads(text)
+        except (TypeError, ValueError):
+            content = None
+        if not isinstance(content, dict) or content.get("format") != cls.format_name:
+            raise FileFormatError(
+                f"text is not what {cls.__name__}.to_json writes; it has no format "
+                f"{cls.format_name!r}"
+            )
+        if content["version"] > _VERSION:
+            raise FileFormatError("text was written by a newer version of caveat; update it")
+        given = {part.name: content[part.name] for part in fields(cls)}  # type: ignore[arg-type]
+        return cls(**cls._restored(given))
+
+    @classmethod
+    def _restored(cls, given: dict[str, Any]) -> dict[str, Any]:
+        """Return the fields as they were: JSON has lists for tuples, and no parts."""
+        return {
+            name: tuple(value) if isinstance(value, list) else value
+            for name, value in given.items()
+        }
+
+
+def parts_of(kind: type[Part], given: list[dict[str, Any]]) -> tuple[Part, ...]:
+    """Return dataclasses from their fields, with the numbers that JSON has no words for."""
+    floats = [part.name for part in fields(kind) if part.type is float]  # type: ignore[arg-type]
+    return tuple(kind(**{**one, **{name: _number(one[name]) for name in floats}}) for one in given)
+
+
+def _number(value: Any) -> float:
+    return np.nan if value is None else float(value)
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as JSON has it: NaN as null, infinities as text."""
+    if is_dataclass(value):
+        return {part.name: _plain(getattr(value, part.name)) for part in fields(value)}
+    if isinstance(value, np.ndarray):
+        return _plain(value.tolist())
+    if isinstance(value, tuple | list):
+        return [_plain(item) for item in value]
+    return plain(value)

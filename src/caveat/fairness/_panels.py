@@ -1,0 +1,106 @@
+"""The numbers of the charts of an audit: what both plots and report draw."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..exceptions import OptionError
+from ._consistency_result import Consistency, ConsistencyRow
+from ._result import FairnessAudit
+from ._rows import FairnessRow
+
+MOST = 40
+"""More ratios or groups than this cannot be read in one chart."""
+
+MOST_CONSISTENCIES = 30
+"""More values of an attribute than this cannot be read either."""
+
+QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+
+_MARGIN = 1.15
+"""What is left free at the ends of an axis, as a factor."""
+
+
+def ratio_rows(
+    audit: FairnessAudit, attribute: str, comparison: str | None = None
+) -> list[FairnessRow]:
+    """Return the ratios of one attribute; of equalised odds the one that sums them up."""
+    rows = [
+        row
+        for row in audit.select(attribute=attribute, kind="ratio")
+        if row.measure != "equalised_odds" or row.statistic == "farther from 1"
+    ]
+    if comparison is None:
+        comparison = rows[-1].comparison
+    return [row for row in rows if row.comparison == comparison]
+
+
+def farthest(rows: Sequence[FairnessRow]) -> list[FairnessRow]:
+    """Return the ratios to draw, in their order: of many, those farthest from 1."""
+    far = sorted(range(len(rows)), key=lambda i: -_distance(rows[i]))[:MOST]
+    return [rows[i] for i in sorted(far)]
+
+
+def _distance(row: FairnessRow) -> float:
+    return -1.0 if np.isnan(row.value) else abs(float(np.log(row.value)))
+
+
+def ratio_range(
+    numbers: Sequence[float], band: tuple[float, float] = (1.0, 1.0)
+) -> tuple[float, float]:
+    """Return the ends of a logarithmic axis: what is finite of ratios and intervals, and a band."""
+    finite = [number for number in numbers if np.isfinite(number) and number > 0]
+    return min(*band, *finite) / _MARGIN, max(*band, *finite) * _MARGIN
+
+
+def uncertain_groups(
+    audit: FairnessAudit, attribute: str, part: str, label: str | None
+) -> list[tuple[str, dict[str, FairnessRow]]]:
+    """Return mean and quantiles of an uncertainty in each group, where it is known.
+
+    Without a label there is one target, whatever it is called.
+    """
+    found: dict[str, dict[str, FairnessRow]] = {}
+    for row in audit.select(attribute=attribute, kind="group", measure=f"{part}_uncertainty"):
+        if label is None or row.label == label:
+            found.setdefault(row.group, {})[row.statistic] = row
+    return [(group, rows) for group, rows in found.items() if np.isfinite(rows["mean"].value)]
+
+
+def consistency_rows(
+    alike: Consistency, quantity: str, attribute: str | None, scaled: bool
+) -> tuple[ConsistencyRow, list[ConsistencyRow]]:
+    """Return the row of all samples, and those to draw: of groups, or else of outcomes."""
+    whole, *rows = alike.select(quantity=quantity)
+    if attribute is not None:
+        known = sorted({row.attribute for row in rows if row.attribute})
+        if attribute not in known:
+            raise OptionError(
+                f"unknown attribute {attribute!r}; known are {', '.join(known) or 'none'}"
+            )
+        rows = [row for row in rows if row.attribute == attribute]
+    rows = [row for row in rows if row.attribute] or rows or [whole]
+    rows = [row for row in rows if np.isfinite(consistency_numbers(row, scaled)[0])]
+    if not rows:
+        raise OptionError(
+            f"the consistency of {quantity!r} has no scaled value: all samples have one value; "
+            "pass scaled=False"
+        )
+    return whole, _least(rows, scaled)
+
+
+def _least(rows: list[ConsistencyRow], scaled: bool) -> list[ConsistencyRow]:
+    """Leave out the most consistent groups of an attribute with many."""
+    kept: set[tuple[str, str]] = set()
+    for attribute in {row.attribute for row in rows}:
+        of_it = [row for row in rows if row.attribute == attribute and not row.outcome]
+        worst = sorted(of_it, key=lambda row: consistency_numbers(row, scaled)[0])
+        kept |= {(attribute, row.group) for row in worst[:MOST_CONSISTENCIES]}
+    return [row for row in rows if not row.attribute or (row.attribute, row.group) in kept]
+
+
+def consistency_numbers(row: ConsistencyRow, scaled: bool) -> tuple[float, float, float]:
+    """Return a consistency and its interval, raw or in units of the spread."""
+    if scaled:
+        return row.scaled, row.scaled_low, row.scaled_high
+    return row.consistency, row.low, row.high
