@@ -1,14 +1,14 @@
 """Printed numbers beside ours: what runs give, whether the print fits, what most runs support."""
 
-import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from .._validation import FloatArray
-from ..evaluation._table import number, plain
+from ..evaluation._table import RowTable, number
+from ..experiments._spread import student
 
 NAN = float("nan")
 SURVIVES, FAILS, OPEN = "survives", "does not survive", "open"
@@ -71,11 +71,9 @@ def spread_of(values: FloatArray, confidence: float) -> Spread:
     mean = float(known.mean())
     if runs == 1:
         return Spread(mean, NAN, NAN, NAN, NAN, 1)
-    from scipy.special import stdtrit
-
-    wide = float(stdtrit(runs - 1, (1 + confidence) / 2) * known.std(ddof=1) / np.sqrt(runs))
+    _, low, high = student(known, confidence)
     rank = range_rank(runs, confidence)
-    return Spread(mean, mean - wide, mean + wide, float(known[rank - 1]), float(known[-rank]), runs)
+    return Spread(mean, low, high, float(known[rank - 1]), float(known[-rank]), runs)
 
 
 def fits(printed: Printed | None, low: float, high: float) -> bool | None:
@@ -209,32 +207,14 @@ def counted(value: int, printed: str, note: str = "") -> dict[str, Any]:
 SomeRow = TypeVar("SomeRow", bound=PaperRow)
 
 
-class PaperTable(Generic[SomeRow]):
-    """Rows that can be filtered and written."""
-
-    rows: tuple[SomeRow, ...]
-
-    def __iter__(self) -> Iterator[SomeRow]:
-        return iter(self.rows)
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    def select(self, **wanted: Any) -> list[SomeRow]:
-        """Return the rows whose fields have these values, e.g. ``select(source="table 1")``."""
-        return [
-            row for row in self.rows if all(getattr(row, k) == value for k, value in wanted.items())
-        ]
+class PaperTable(RowTable[SomeRow]):
+    """Rows of a study that can be filtered and written."""
 
     def to_frame(self) -> Any:
         """Return the rows as a pandas DataFrame."""
         import pandas as pd
 
-        return pd.DataFrame([asdict(row) for row in self.rows])
-
-    def to_json(self) -> str:
-        """Return the rows as JSON, one object a row; NaN becomes null."""
-        return json.dumps([{k: plain(v) for k, v in asdict(row).items()} for row in self.rows])
+        return pd.DataFrame([vars(row) for row in self.rows])
 
 
 def cells(row: PaperRow) -> list[str]:
