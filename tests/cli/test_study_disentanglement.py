@@ -35,7 +35,7 @@ def call(capsys, *arguments):
 def test_tables_differences_conclusions_and_notes(capsys, tmp_path):
     rows, page, figures = (tmp_path / name for name in ("rows.csv", "page.html", "figures"))
     code, out, err = call(
-        capsys, "--dataset", "wine", *QUICK, "--output", rows, "--report", page, "--plot", figures
+        capsys, "--dataset", "wine", *QUICK, "--output", rows, "--report", page, "--plots", figures
     )
     assert code == 0
     assert out.startswith("Wine (UCI): three growers of one region of Italy; 142 samples")
@@ -60,11 +60,11 @@ def test_what_differs_is_listed(capsys):
 
     changed = [replace(row, differs=i == 0) for i, row in enumerate(study.rows)]
     lines = _study_disentanglement._differences(replace(study, rows=tuple(changed)))
-    assert lines[0] == f"1 of {len(study)} numbers"
+    assert lines[1] == f"1 of {len(study)} numbers"
     assert re.fullmatch(
-        r"- table 2, Deep Ensembles, information, error \(UDE\): 0.454 there, [\d.]+ here", lines[1]
+        r"- table 2, Deep Ensembles, information, error \(UDE\): 0.454 there, [\d.]+ here", lines[2]
     )
-    assert len(lines) == 2
+    assert len(lines) == 3
 
 
 def test_json_is_all_there_is(capsys):
@@ -93,13 +93,13 @@ def test_json_is_all_there_is(capsys):
         (["--dataset", "wine", "--output", "rows.txt"], "--output rows.txt: the ending must be"),
         (
             ["--dataset", "wine", "--report", "page.txt"],
-            "--report page.txt: the ending must be .html",
+            "--report page.txt: the ending must be one of .html, .htm",
         ),
         (
             ["--dataset", "wine", "--report", "no/page.html"],
             "--report no/page.html: there is no folder no",
         ),
-        (["--dataset", "wine", "--plot", "{file}"], "this is a file; give a folder"),
+        (["--dataset", "wine", "--plots", "{file}"], "this is a file; give a folder"),
         (
             ["--dataset", "wine", "--dropout-rates", "much"],
             "--dropout-rates must be numbers with commas",

@@ -133,6 +133,14 @@ Title = Annotated[
     str | None,
     typer.Option(help="Its title.", rich_help_panel=_OUTPUT, show_default=False),
 ]
+Figures = Annotated[
+    Path | None,
+    typer.Option(
+        help="Write the figures as PNG files into this folder.",
+        rich_help_panel=_OUTPUT,
+        show_default=False,
+    ),
+]
 Json = Annotated[
     bool, typer.Option("--json", help="Print JSON and nothing else.", rich_help_panel=_OUTPUT)
 ]

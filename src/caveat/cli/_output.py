@@ -27,6 +27,12 @@ def check_page(path: Path | None, option: str = "--report") -> None:
     check_output(path, (".html", ".htm"), option)
 
 
+def check_folder(path: Path | None, option: str) -> None:
+    """Refuse a file where a folder is wanted."""
+    if path is not None and path.exists() and not path.is_dir():
+        raise OptionError(f"{option} {path}: this is a file; give a folder")
+
+
 def write_table(result: Any, path: Path) -> None:
     """Write the rows of a result; the ending says how."""
     ending = path.suffix.lower()

@@ -5,18 +5,16 @@ from typing import Annotated, Any
 
 import typer
 
-from ..exceptions import OptionError
-from ._console import print_json, say, show_table
-from ._options import Json, Rows, Seed
-from ._output import check_output, write_table
+from ._console import console, print_json, say
+from ._options import Figures, Json, Rows, Seed
+from ._output import check_folder, check_output, write_table
+from ._study_words import show_study
 
 study_app = typer.Typer(
     help="Run a published experiment again, and print its numbers beside ours.",
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-
-_STYLES = {"survives": "green", "does not survive": "red", "open": "yellow"}
 
 
 @study_app.callback()
@@ -44,10 +42,7 @@ def fairness_command(
     ] = True,
     confidence: Annotated[float, typer.Option(help="Confidence of intervals.")] = 0.95,
     output: Rows = None,
-    plots: Annotated[
-        Path | None,
-        typer.Option(help="Write the figures as PNG files into this folder.", show_default=False),
-    ] = None,
+    plots: Figures = None,
     json: Json = False,
 ) -> None:
     """Run the experiments of "Uncertainty as a fairness measure" on one data set.
@@ -59,8 +54,7 @@ def fairness_command(
     from ..studies import run_fairness_study
 
     check_output(output)
-    if plots is not None and plots.exists() and not plots.is_dir():
-        raise OptionError(f"--plots {plots}: this is a file; give a folder")
+    check_folder(plots, "--plots")
     study = run_fairness_study(
         dataset,
         seeds=seeds,
@@ -69,7 +63,7 @@ def fairness_command(
         learning_rate=learning_rate,
         standardise=standardise,
         confidence=confidence,
-        progress=_watched(),
+        progress=console(error=True).is_terminal,
     )
     if output is not None:
         write_table(study, output)
@@ -79,31 +73,9 @@ def fairness_command(
 
         print_json(document.loads(study.to_json()))
         return
-    show_study(study)
+    show_study(study, f"{study.runs} runs")
     for path in (*written, *([] if output is None else [output])):
         say(f"written: {path}", error=True)
-
-
-def _watched() -> bool:
-    """Whether someone sees a progress bar."""
-    from ._console import console
-
-    return console(error=True).is_terminal
-
-
-def show_study(study: Any) -> None:
-    """Print the tables of a study, what survives, and what is not as printed."""
-    say(study.description, style="bold")
-    for title, header, body in study.tables():
-        show_table(title, header, body, left=(0, 1) if header[1] == "group" else (0,))
-    say(study.explanation(), style="dim")
-    say("\nWhat the paper concludes", style="bold")
-    for conclusion in study.conclusions:
-        say(str(conclusion), style=_STYLES[conclusion.verdict])
-    say("\nNotes", style="bold")
-    for note in study.notes:
-        say(f"- {note}")
-    say(f"{study.runs} runs in {study.seconds:.0f} s", error=True, style="dim")
 
 
 def save_plots(study: Any, folder: Path) -> list[Path]:

@@ -6,10 +6,11 @@ from typing import Annotated, Any
 import typer
 
 from ..exceptions import OptionError
-from ._console import console, print_json, say, show_table
-from ._output import check_output, write_table
+from ._console import console, print_json, say
+from ._options import Figures, Json, Page, Rows, Seed
+from ._output import check_folder, check_output, check_page, write_table
+from ._study_words import show_study
 
-_STYLES = {"survives": "green", "does not survive": "red", "open": "yellow"}
 _TEXT = 3
 """The first columns of a table are words."""
 
@@ -44,9 +45,7 @@ def disentanglement_command(
         int | None,
         typer.Option(help="How often to run it all; by default 5.", min=1, show_default=False),
     ] = None,
-    seed: Annotated[
-        int, typer.Option("--seed", "--random-state", help="The same seed, the same numbers.")
-    ] = 0,
+    random_state: Seed = 0,
     target: Annotated[
         str | None,
         typer.Option(help="Of a table file: the column of the classes.", show_default=False),
@@ -72,23 +71,10 @@ def disentanglement_command(
         Path | None,
         typer.Option(help="A folder from which a stopped run goes on.", show_default=False),
     ] = None,
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", help="Write all rows to a .csv, .json or .parquet file."),
-    ] = None,
-    report: Annotated[
-        Path | None, typer.Option(help="Write a page, an .html file.", show_default=False)
-    ] = None,
-    plot: Annotated[
-        Path | None,
-        typer.Option(
-            "--plot",
-            "--plots",
-            help="Write the figures as PNG files into this folder.",
-            show_default=False,
-        ),
-    ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")] = False,
+    output: Rows = None,
+    report: Page = None,
+    plots: Figures = None,
+    json: Json = False,
 ) -> None:
     """Run the experiments of "Measuring orthogonality" on one data set.
 
@@ -98,7 +84,9 @@ def disentanglement_command(
     """
     from ..studies import run_disentanglement_study
 
-    _check_places(output, report, plot)
+    check_output(output)
+    check_page(report)
+    check_folder(plots, "--plots")
     given: dict[str, Any] = {
         "methods": method,
         "decompositions": decomposition,
@@ -109,14 +97,14 @@ def disentanglement_command(
         **{name: value for name, value in given.items() if value is not None},
         scale=scale,
         repeats=repeats,
-        random_state=seed,
+        random_state=random_state,
         checkpoint=checkpoint,
         target=target,
         detection=detection,
         confidence=confidence,
         progress=console(error=True).is_terminal,
     )
-    written = [] if plot is None else save_figures(study, plot)
+    written = [] if plots is None else save_figures(study, plots)
     if output is not None:
         write_table(study, output)
         written.append(output)
@@ -127,20 +115,9 @@ def disentanglement_command(
 
         print_json(document.loads(study.to_json()))
         return
-    show_disentanglement(study)
+    show_study(study, f"{study.repeats} repeats", left=_TEXT, more=_differences(study))
     for path in written:
         say(f"written: {path}", error=True)
-
-
-def _check_places(output: Path | None, report: Path | None, plot: Path | None) -> None:
-    """Refuse, before any work is done, what could not be written after it."""
-    check_output(output)
-    if report is not None and report.suffix.lower() not in (".html", ".htm"):
-        raise OptionError(f"--report {report}: the ending must be .html")
-    if report is not None and not report.parent.is_dir():
-        raise OptionError(f"--report {report}: there is no folder {report.parent}")
-    if plot is not None and plot.exists() and not plot.is_dir():
-        raise OptionError(f"--plot {plot}: this is a file; give a folder")
 
 
 def _numbers(text: str) -> list[float]:
@@ -152,39 +129,23 @@ def _numbers(text: str) -> list[float]:
         ) from None
 
 
-def show_disentanglement(study: Any) -> None:
-    """Print the tables of a study, where it differs, what survives, and what was read how."""
-    say(study.description, style="bold")
-    for title, header, body in study.tables():
-        show_table(title, header, body, left=tuple(range(_TEXT)))
-    say(study.explanation(), style="dim")
-    say("\nWhere ours differ by more than two spreads", style="bold")
-    for line in _differences(study):
-        say(line)
-    say("\nWhat the paper concludes", style="bold")
-    for conclusion in study.conclusions:
-        say(str(conclusion), style=_STYLES[conclusion.verdict])
-    say("\nNotes", style="bold")
-    for note in study.notes:
-        say(f"- {note}")
-    say(f"{study.repeats} repeats in {study.seconds:.0f} s", error=True, style="dim")
-
-
 def _differences(study: Any) -> list[str]:
+    """Return a headline, and a line for each number that is not as printed."""
     from ..studies._disentanglement_conclusions import words_of
     from ..studies._disentanglement_paper import METHODS
     from ..studies._disentanglement_result import measure_words
 
     judged = [row for row in study.rows if row.differs is not None]
+    headline = "Where ours differ by more than two spreads"
     if not judged:
-        return ["nothing was judged: the runs are not those that the paper describes"]
+        return [headline, "nothing was judged: the runs are not those that the paper describes"]
     found = study.differences
     lines = [
         f"- {row.source}, {METHODS[row.method]}, {words_of(row.decomposition)}, "
         f"{measure_words(row)}: {row.printed} there, {row.mean:.3f} here"
         for row in found
     ]
-    return [f"{len(found)} of {len(judged)} numbers", *lines]
+    return [headline, f"{len(found)} of {len(judged)} numbers", *lines]
 
 
 def save_figures(study: Any, folder: Path) -> list[Path]:

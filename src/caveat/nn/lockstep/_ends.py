@@ -123,9 +123,8 @@ class GaussianLikelihood(End):
         mean, raw = outputs.narrow(1, 0, targets), outputs.narrow(1, targets, targets)
         y = as_targets(y, mean.transpose(1, 2).shape).transpose(1, 2)
         deviation = functional.softplus(raw).add_(self.floor)
-        score = torch.sub(y, mean).div_(deviation)
-        square = score.square()
-        terms = deviation.log().add_(square, alpha=0.5).add_(log(2 * pi) / 2)
+        score = torch.sub(mean, y).div_(deviation)
+        terms = torch.addcmul(deviation.log(), score, score, value=0.5).add_(log(2 * pi) / 2)
         share = counts[:, None]
         if self.beta:
             share = deviation.pow(2 * self.beta).mul_(share)
@@ -133,8 +132,10 @@ class GaussianLikelihood(End):
         gradient = self.rooms("gradient", outputs.shape, outputs)
         of_mean, of_raw = gradient.narrow(1, 0, targets), gradient.narrow(1, targets, targets)
         share = torch.div(share, deviation)
-        torch.mul(score, share, out=of_mean).neg_()
-        torch.mul(torch.sigmoid(raw), share.mul_(1 - square), out=of_raw)
+        torch.mul(score, share, out=of_mean)
+        one = self.rooms.kept("one", (), partial(outputs.new_ones, ()))
+        slope = torch.addcmul(one, score, score, value=-1.0).mul_(share)
+        torch.mul(torch.sigmoid(raw), slope, out=of_raw)
         return total, gradient
 
 
