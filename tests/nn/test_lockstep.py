@@ -17,8 +17,11 @@ from caveat.nn.layers import (
     Dropout,
     FlipoutLinear,
     GaussianLogitsHead,
+    GaussianPrior,
     MeanVarianceHead,
+    Prior,
     QuantileHead,
+    ScaleMixturePrior,
     Standardise,
     Stochastic,
 )
@@ -394,6 +397,34 @@ def random_layers():
     )  # fmt: skip
 
 
+def gaussian_weights():
+    prior = ScaleMixturePrior(0.3, 2.0, 0.5)
+    return nn.Sequential(
+        BayesLinear(5, 8, prior=GaussianPrior(0.7)), nn.Tanh(), FlipoutLinear(8, 8, prior=prior),
+        nn.ReLU(), BayesLinear(8, 8, bias=False, prior=prior), nn.ReLU(),
+        FlipoutLinear(8, 3, bias=False, prior=GaussianPrior(2.0)),
+    )  # fmt: skip
+
+
+def flipped_first():
+    return nn.Sequential(FlipoutLinear(5, 8), nn.ReLU(), DropConnectLinear(8, 3, bias=False))
+
+
+class Laplace(Prior):
+    def log_density(self, weight):
+        return -weight.abs() - np.log(2)
+
+
+def random_weights_left_to_torch():
+    module = nn.Sequential(
+        FlipoutLinear(5, 8), nn.ReLU(), BayesLinear(8, 8, prior=Laplace()), nn.ReLU(),
+        DropConnectLinear(8, 8), nn.ReLU(), FlipoutLinear(8, 3),
+    )  # fmt: skip
+    module[0].weight_mean.requires_grad_(False)
+    module[4].weight.requires_grad_(False)
+    return module
+
+
 def wrapped(loss):
     """The same loss, which the engine does not know."""
     return lambda output, y: loss(output, y)
@@ -417,11 +448,22 @@ def wrapped(loss):
         (twice_standardised, losses.squared_error, VALUES),
         (without_weights_at_first, losses.nll, CLASSES),
         (random_layers, losses.sampled_softmax_nll, CLASSES),
+        (gaussian_weights, losses.nll, CLASSES),
+        (flipped_first, losses.nll, CLASSES),
+        (random_weights_left_to_torch, losses.nll, CLASSES),
     ],
 )
 def test_passes_by_hand_are_what_torch_makes_of_them(make, loss, y, monkeypatch):
+    compare_with_torch(make, loss, y, dataclasses.replace(SHORT, penalty_weight=0.01), monkeypatch)
+
+
+@pytest.mark.parametrize("make", [gaussian_weights, random_weights_left_to_torch])
+def test_so_they_are_without_a_penalty(make, monkeypatch):
+    compare_with_torch(make, losses.nll, CLASSES, SHORT, monkeypatch)
+
+
+def compare_with_torch(make, loss, y, training, monkeypatch):
     copies = [dataclasses.replace(one, y=None, validation=np.arange(9)) for one in COPIES]
-    training = dataclasses.replace(SHORT, penalty_weight=0.01)
     quick = fit(make, copies, training, y, loss)
     used = []
     monkeypatch.setattr(_stack, "by_hand", lambda *given: used.append(given))

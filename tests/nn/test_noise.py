@@ -110,14 +110,17 @@ def test_keyed_is_in_force_inside_only():
 
 
 @pytest.mark.parametrize("p", [0.0, 1e-8, 0.3, 0.5, 1 - 2**-24])
-def test_bits_in_arrays_that_are_there(p):
-    keys, count = noise.make_keys([1, 2, 3]), 5000
-    bits, work = torch.empty(2, 3, count, dtype=torch.int32).unbind()
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_bits_in_arrays_that_are_there(p, dtype):
+    keys, count, like = noise.make_keys([1, 2, 3]), 5000, torch.empty(0, dtype=dtype)
     order = torch.randperm(count, generator=torch.Generator().manual_seed(0)).to(torch.int32)
-    noise.fill_bits(keys, 7, order, bits, work)
-    like = torch.empty(0, dtype=torch.float64)
+    index = torch.cat([order, order[:70]])
+    bits, work = torch.empty(2, 3, count + 70, dtype=torch.int32).unbind()
+    noise.fill_bits(keys, torch.tensor([7, -3], dtype=torch.int32), index, (count, 70), bits, work)
+    first, second = bits.split([count, 70], dim=1)
     drawn = noise.uniform(keys, 7, (count,), like)[:, order.long()]
-    assert torch.equal(noise.at_least(bits.clone(), p), drawn >= p)
-    expected = noise.normal(keys, 7, (count,), torch.empty(0))[:, order.long()]
-    found = noise.normal_from_bits(bits, torch.empty(3, count))
-    assert torch.equal(found, expected)
+    assert torch.equal(noise.at_least(first.clone(), p, dtype), drawn >= p)
+    turned = noise.signs(keys, -3, (count,), like)[:, order[:70].long()]
+    assert torch.equal(noise.signs_from_bits(second, torch.empty(3, 70, dtype=dtype)), turned)
+    expected = noise.normal(keys, 7, (count,), like)[:, order.long()]
+    assert torch.equal(noise.normal_from_bits(first, torch.empty(3, count, dtype=dtype)), expected)

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from itertools import accumulate, pairwise
 from math import ceil
 
 import numpy as np
@@ -156,34 +157,49 @@ def stream(place: int, draw: int) -> int:
     return place * _STREAMS + draw
 
 
-def fill_bits(keys: Tensor, place: int, index: Tensor, bits: Tensor, work: Tensor) -> None:
-    """Write 32 mixed bits for some elements, without making an array.
+def fill_bits(
+    keys: Tensor, places: Tensor, index: Tensor, sizes: Sequence[int], bits: Tensor, work: Tensor
+) -> None:
+    """Write 32 mixed bits for the elements of some draws, without making an array of that size.
 
     Parameters
     ----------
     keys : int32 Tensor of shape (copies, 2)
-    place : int
-        Of a draw, by `stream`.
+    places : int32 Tensor of shape (draws,)
+        By `stream`.
     index : int32 Tensor of shape (elements,)
-        The numbers of the elements.
+        The numbers of the elements, draw after draw.
+    sizes : sequence of int
+        How many elements each draw has.
     bits, work : int32 Tensors of shape (copies, elements)
         Where to write, and room to work.
     """
-    key = derive_key(keys, place)
-    torch.bitwise_xor(index, key[:, :1], out=bits)
+    key = derive_key(keys[:, None], places)
+    ends = [*accumulate(sizes, initial=0)]
+    parts = [slice(*pair) for pair in pairwise(ends)]
+    for draw, part in enumerate(parts):
+        torch.bitwise_xor(index[part], key[:, draw, :1], out=bits[:, part])
     _mix_in_place(bits, work)
-    bits.bitwise_xor_(key[:, 1:])
+    for draw, part in enumerate(parts):
+        bits[:, part].bitwise_xor_(key[:, draw, 1:])
     _mix_in_place(bits, work)
 
 
-def at_least(bits: Tensor, p: float) -> Tensor:
+def at_least(bits: Tensor, p: float, dtype: torch.dtype) -> Tensor:
     """Return ``uniform >= p``, of the numbers that `uniform` makes of bits; overwrites them."""
+    if dtype != torch.float64:
+        p = float(np.float32(p))  # as which torch compares it
     # The uniform number is (high bits + 0.5) / 2**23; as a signed number the order is the same once
     # the first bit is turned.
     least = ceil(p * 2**_BITS - 0.5)
     if least <= 0:
         return torch.ones_like(bits, dtype=torch.bool)
     return bits.bitwise_xor_(-(2**31)) >= (least << (32 - _BITS)) - 2**31
+
+
+def signs_from_bits(bits: Tensor, out: Tensor) -> Tensor:
+    """Write the signs that `signs` makes of bits, which are overwritten."""
+    return out.copy_(bits.bitwise_right_shift_(31)).mul_(-2.0).sub_(1.0)
 
 
 def normal_from_bits(bits: Tensor, out: Tensor) -> Tensor:

@@ -5,19 +5,17 @@ small networks. Values are laid out as (copies, units, rows): so products need n
 and what runs over the units, such as a softmax over three classes, runs along the rows instead.
 """
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from contextlib import nullcontext
 from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.func import functional_call
 
-from .. import layers, noise
+from .. import layers
 from ..networks import CNN, MLP
 from ._ends import BY_ROW, End, bare, make_end
-from ._rooms import Rooms
+from ._parts import Dropout, Elementwise, Linear, Part, Random, Rectifier, Standardise
+from ._random_parts import PRIORS, DropConnect, MeanField
 
 State = dict[str, Tensor]
 
@@ -75,219 +73,13 @@ class ByHand:
     @property
     def bytes(self) -> int:
         """The memory of the arrays that are used again."""
-        return sum(part.rooms.bytes for part in self._parts) + self._end.rooms.bytes
+        return sum(part.bytes for part in self._parts) + self._end.bytes
 
     def _forward(self, x: Tensor, keys: Tensor | None) -> Tensor:
         values = x.transpose(1, 2)
         for part in self._parts:
             values = part.forward(values, keys)
         return values
-
-
-class Part(ABC):
-    """One layer: values in, values out, and back."""
-
-    passes_on = True
-    """Whether anything before this part needs a gradient."""
-
-    learns = False
-    """Whether any of its weights is trained."""
-
-    penalty: Tensor | None = None
-    """What it adds to the objective of each copy, after a pass."""
-
-    def __init__(self) -> None:
-        self.rooms = Rooms()
-
-    @abstractmethod
-    def forward(self, x: Tensor, keys: Tensor | None) -> Tensor:
-        """Return outputs; without keys there is no noise."""
-
-    @abstractmethod
-    def backward(self, gradient: Tensor, strength: Tensor | None) -> Tensor:
-        """Return the gradient of the inputs of the last pass; it may overwrite what it is given.
-
-        `strength` is how much the penalty of each copy counts.
-        """
-
-
-class Linear(Part):
-    """A product of matrices."""
-
-    def __init__(
-        self, weight: Tensor, bias: Tensor | None, gradients: tuple[Tensor | None, Tensor | None]
-    ) -> None:
-        super().__init__()
-        self.weight, self.bias = weight.detach(), None if bias is None else bias.detach()[..., None]
-        self.gradients = gradients
-        self.learns = any(gradient is not None for gradient in gradients)
-
-    def forward(self, x: Tensor, keys: Tensor | None) -> Tensor:
-        """Return W x + b."""
-        self.x = x
-        room = self.rooms("out", (len(x), self.weight.shape[1], x.shape[2]), x)
-        if self.bias is None:
-            return torch.bmm(self.weight, x, out=room)
-        return torch.baddbmm(self.bias, self.weight, x, out=room)
-
-    def backward(self, gradient: Tensor, strength: Tensor | None) -> Tensor:
-        """Write the gradients of the weights, pass on W' g."""
-        weight, bias = self.gradients
-        if weight is not None:
-            torch.bmm(gradient, self.x.transpose(1, 2), out=weight)
-        if bias is not None:
-            torch.sum(gradient, 2, out=bias)
-        if not self.passes_on:
-            return gradient
-        return torch.bmm(
-            self.weight.transpose(1, 2), gradient, out=self.rooms("in", self.x.shape, gradient)
-        )
-
-
-class Rectifier(Part):
-    """ReLU."""
-
-    def forward(self, x: Tensor, keys: Tensor | None) -> Tensor:
-        """Return what is above 0."""
-        self.out = torch.clamp_min(x, 0.0, out=self.rooms("out", x.shape, x))
-        return self.out
-
-    def backward(self, gradient: Tensor, strength: Tensor | None) -> Tensor:
-        """Pass on where the outputs are above 0."""
-        return torch.ops.aten.threshold_backward.grad_input(
-            gradient, self.out, 0.0, grad_input=gradient
-        )
-
-
-class Standardise(Part):
-    """A shift and a scale that are not learned."""
-
-    def __init__(self, mean: Tensor, scale: Tensor) -> None:
-        super().__init__()
-        self.mean, self.scale = mean.detach()[..., None], scale.detach()[..., None]
-
-    def forward(self, x: Tensor, keys: Tensor | None) -> Tensor:
-        """Return (x - mean) / scale."""
-        room = self.rooms("out", x.shape, x, layout=x)
-        return torch.sub(x, self.mean, out=room).div_(self.scale)
-
-    def backward(self, gradient: Tensor, strength: Tensor | None) -> Tensor:
-        """Pass on g / scale."""
-        return gradient.div_(self.scale)
-
-
-class Dropout(Part):
-    """The same masks that `layers.Dropout` draws."""
-
-    def __init__(self, place: int, p: float) -> None:
-        super().__init__()
-        self.stream, self.p = noise.stream(place, 0), p
-        self.single = float(torch.tensor(p, dtype=torch.float32))
-
-    def forward(self, x: Tensor, keys: Tensor | None) -> Tensor:
-        """Return x with units dropped, each row with a mask of its own."""
-        if keys is None:
-            return x
-        copies, units, rows = x.shape
-        bits = self.rooms("bits", (copies, units * rows), x, torch.int32)
-        work = self.rooms("work", bits.shape, x, torch.int32)
-        noise.fill_bits(keys, self.stream, self._places(units, rows, x), bits, work)
-        p = self.p if x.dtype == torch.float64 else self.single
-        kept = noise.at_least(bits, p).view(x.shape)
-        self.mask = self.rooms("mask", x.shape, x).copy_(kept).div_(1 - self.p)
-        return torch.mul(x, self.mask, out=self.rooms("out", x.shape, x))
-
-    def backward(self, gradient: Tensor, strength: Tensor | None) -> Tensor:
-        """Pass on through what was kept."""
-        return gradient.mul_(self.mask)
-
-    def _places(self, units: int, rows: int, like: Tensor) -> Tensor:
-        """Return the number of each element as the layer counts them: row by row."""
-
-        def count() -> Tensor:
-            numbers = torch.arange(rows * units, dtype=torch.int32, device=like.device)
-            return numbers.view(rows, units).t().reshape(-1)
-
-        return self.rooms.kept("places", (units, rows), count)
-
-
-class Elementwise(Part):
-    """Any function of single numbers, with torch's own gradient."""
-
-    def __init__(self, module: nn.Module) -> None:
-        super().__init__()
-        self.module = module
-
-    def forward(self, x: Tensor, keys: Tensor | None) -> Tensor:
-        """Return the function's values."""
-        with torch.set_grad_enabled(self.passes_on):
-            self.x = x.detach().requires_grad_(self.passes_on)
-            self.out = self.module(self.x)
-        return self.out.detach()
-
-    def backward(self, gradient: Tensor, strength: Tensor | None) -> Tensor:
-        """Pass on by torch."""
-        return torch.autograd.grad(self.out, self.x, gradient)[0]
-
-
-class Random(Part):
-    """A stochastic layer with weights: torch's own gradient, and a penalty.
-
-    Parameters
-    ----------
-    module : Stochastic
-    state : dict of str to Tensor
-        Its stacked weights and buffers.
-    gradients : dict of str to Tensor
-        Where to write, for what is trained.
-    """
-
-    def __init__(self, module: layers.Stochastic, state: State, gradients: State) -> None:
-        super().__init__()
-        self.module, self.state, self.gradients = _WithPenalty(module), state, gradients
-        self.learns = bool(gradients)
-
-    def forward(self, x: Tensor, keys: Tensor | None) -> Tensor:
-        """Return outputs with noise, or those of the mean weights."""
-        self.module.train(keys is not None)
-        with torch.set_grad_enabled(keys is not None):
-            self.x = x.transpose(1, 2).detach().requires_grad_(self.passes_on)
-            places = 0, 0, None if keys is None else 0
-            mapped = torch.vmap(self._one, in_dims=places, randomness="different")
-            self.out, self.penalty = mapped(self.state, self.x, keys)
-        return self.out.detach().transpose(1, 2)
-
-    def _one(self, state: State, x: Tensor, key: Tensor | None) -> tuple[Tensor, Tensor]:
-        named = {f"module.{name}": value for name, value in state.items()}
-        with nullcontext() if key is None else noise.keyed(key):
-            out, penalty = functional_call(self.module, named, (x,))
-        return out, penalty
-
-    def backward(self, gradient: Tensor, strength: Tensor | None) -> Tensor:
-        """Write the gradients of the weights, pass on that of the inputs."""
-        assert self.penalty is not None
-        ends, given = [self.out], [gradient.transpose(1, 2)]
-        if strength is not None and self.penalty.requires_grad:
-            ends, given = [*ends, self.penalty], [*given, strength]
-        weights = [self.state[name] for name in self.gradients]
-        inputs = [self.x] if self.passes_on else []
-        found = torch.autograd.grad(ends, [*weights, *inputs], given)
-        for room, value in zip(self.gradients.values(), found, strict=False):
-            room.copy_(value)
-        return found[-1].transpose(1, 2) if self.passes_on else gradient
-
-
-class _WithPenalty(nn.Module):
-    """A layer that also returns its penalty, so that both see the same weights."""
-
-    def __init__(self, module: layers.Stochastic) -> None:
-        super().__init__()
-        self.module = module
-
-    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        out = self.module(x)
-        penalty = self.module.penalty()
-        return out, torch.zeros(()) if penalty is None else penalty
 
 
 def draws(module: nn.Module, loss: Any) -> bool:
@@ -360,12 +152,23 @@ def _part(module: Any, name: str, state: State, gradients: State) -> Part:
     if isinstance(module, nn.Linear):
         weight, bias = f"{name}weight", f"{name}bias"
         return Linear(state[weight], state.get(bias), (gradients.get(weight), gradients.get(bias)))
+    if isinstance(module, layers.DropConnectLinear):
+        weight, bias = f"{name}weight", f"{name}bias"
+        rooms = gradients.get(weight), gradients.get(bias)
+        return DropConnect(module, state[weight], state.get(bias), rooms)
     if isinstance(module, _RANDOM):
-        mine = {key.removeprefix(name): key for key in state if key.startswith(name)}
-        trained = {key: gradients[full] for key, full in mine.items() if full in gradients}
-        return Random(module, {key: state[full] for key, full in mine.items()}, trained)
+        return _random_part(module, name, state, gradients)
     if isinstance(module, layers.Standardise):
         return Standardise(state[f"{name}mean"], state[f"{name}scale"])
     if isinstance(module, layers.Dropout):
         return Dropout(module.place, module.p)
     return Rectifier() if isinstance(module, nn.ReLU) else Elementwise(module)
+
+
+def _random_part(module: Any, name: str, state: State, gradients: State) -> Part:
+    mine = {key.removeprefix(name): value for key, value in state.items() if key.startswith(name)}
+    trained = {key: gradients[name + key] for key in mine if name + key in gradients}
+    gaussian = isinstance(module, layers.BayesLinear | layers.FlipoutLinear)
+    if gaussian and type(module.prior) in PRIORS and len(trained) == len(mine):
+        return MeanField(module, mine, trained)
+    return Random(module, mine, trained)

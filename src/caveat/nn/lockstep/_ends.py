@@ -18,6 +18,7 @@ from torch.nn import functional
 from ...exceptions import OptionError
 from .. import layers, losses, noise
 from .._loss_inputs import as_codes, as_targets
+from ._draws import Draws
 from ._rooms import Rooms
 
 Loss = Callable[[Tensor, Tensor], Tensor]
@@ -33,7 +34,12 @@ class End(ABC):
     """What makes losses of outputs."""
 
     def __init__(self) -> None:
-        self.rooms = Rooms()
+        self.rooms, self.draws = Rooms(), Draws()
+
+    @property
+    def bytes(self) -> int:
+        """The memory of the arrays that are used again."""
+        return self.rooms.bytes + self.draws.rooms.bytes
 
     def losses(self, outputs: Tensor, y: Tensor, counts: Tensor, keys: Tensor) -> Tensor:
         """Return the weighted sum of the losses of each copy."""
@@ -149,7 +155,8 @@ class SampledLikelihood(End):
 
     def __init__(self, head: layers.GaussianLogitsHead, draws: int, place: int) -> None:
         super().__init__()
-        self.floor, self.draws, self.stream = head.floor, draws, noise.stream(place, 0)
+        self.floor, self.count = head.floor, draws
+        self.draws = Draws(noise.stream(place, 0))
 
     def with_gradient(
         self, outputs: Tensor, y: Tensor, counts: Tensor, keys: Tensor
@@ -159,7 +166,7 @@ class SampledLikelihood(End):
         codes = as_codes(y, counts.shape)
         total = self.rooms("total", (copies,), outputs)
         gradient = self.rooms("gradient", outputs.shape, outputs)
-        size = max(1, _BLOCK // (self.draws * rows * units // 2))
+        size = max(1, _BLOCK // (self.count * rows * units // 2))
         for start in range(0, copies, size):
             part = slice(start, min(start + size, copies))
             self._block(
@@ -181,10 +188,10 @@ class SampledLikelihood(End):
         )
         logits.add_(mean[:, None])
         logarithms = torch.log_softmax(logits, 2, out=logits)
-        at = codes[:, None, None].expand(copies, self.draws, 1, rows)
+        at = codes[:, None, None].expand(copies, self.count, 1, rows)
         likelihoods = logarithms.gather(2, at)
         each = likelihoods.logsumexp(1, keepdim=True)
-        torch.sum((log(self.draws) - each[:, 0, 0]).mul_(counts), 1, out=total)
+        torch.sum((log(self.count) - each[:, 0, 0]).mul_(counts), 1, out=total)
         weights = likelihoods.sub_(each).exp_()
         noise_at = drawn.gather(2, at).mul_(weights).sum(1)
         slopes = logarithms.exp_().mul_(weights)
@@ -198,17 +205,13 @@ class SampledLikelihood(End):
 
     def _noise(self, keys: Tensor, classes: int, rows: int, like: Tensor) -> Tensor:
         """Return what the loss draws, as (copies, draws, classes, rows)."""
-        shape = len(keys), self.draws, classes, rows
+        shape = len(keys), self.count, classes, rows
 
-        def count() -> Tensor:
-            numbers = torch.arange(self.draws * rows * classes, dtype=torch.int32)
-            numbers = numbers.view(self.draws, rows, classes).transpose(1, 2).reshape(-1)
-            return numbers.to(like.device)
+        def count_elements() -> list[Tensor]:
+            numbers = torch.arange(self.count * rows * classes)
+            return [numbers.view(self.count, rows, classes).transpose(1, 2).reshape(-1)]
 
-        places = self.rooms.kept("places", shape[1:], count)
-        bits = self.rooms("bits", (len(keys), len(places)), like, torch.int32)
-        work = self.rooms("work", bits.shape, like, torch.int32)
-        noise.fill_bits(keys, self.stream, places, bits, work)
+        bits = self.draws(keys, shape[1:], count_elements)
         room = self.rooms("noise", bits.shape, like)
         return noise.normal_from_bits(bits, room).view(shape)
 

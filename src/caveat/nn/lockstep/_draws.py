@@ -1,0 +1,52 @@
+"""Random bits of one layer, in arrays that are used again."""
+
+from collections.abc import Callable, Sequence
+
+import torch
+from torch import Tensor
+
+from .. import noise
+from ._rooms import Rooms
+
+
+class Draws:
+    """All draws that a layer makes in a pass, as one array.
+
+    Parameters
+    ----------
+    streams : int
+        The numbers of the draws, by `noise.stream`.
+    """
+
+    def __init__(self, *streams: int) -> None:
+        self._streams = streams
+        self.rooms = Rooms()
+
+    def __call__(
+        self, keys: Tensor, shape: tuple[int, ...], make: Callable[[], Sequence[Tensor]]
+    ) -> Tensor:
+        """Return the bits of all draws, of shape (copies, elements).
+
+        Parameters
+        ----------
+        keys : int32 Tensor of shape (copies, 2)
+        shape : tuple of int
+            What the numbers of the elements depend on.
+        make : callable
+            Makes the numbers of the elements of each draw, as the layer counts them.
+        """
+        index = self.rooms.kept("index", shape, lambda: self._indices(make(), keys.device))
+        bits = self.rooms("bits", (len(keys), len(index)), index)
+        work = self.rooms("work", bits.shape, index)
+        noise.fill_bits(keys, self._places, index, self._sizes, bits, work)
+        return bits
+
+    def _indices(self, indices: Sequence[Tensor], device: torch.device) -> Tensor:
+        self._sizes = [len(index) for index in indices]
+        self._places = torch.tensor(self._streams, dtype=torch.int32, device=device)
+        return torch.cat(list(indices)).to(device, torch.int32)
+
+
+def by_units(rows: int, units: int) -> Tensor:
+    """Return the numbers of elements counted row by row, in the order (units, rows)."""
+    return torch.arange(rows * units).view(rows, units).t().reshape(-1)
