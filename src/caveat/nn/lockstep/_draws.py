@@ -20,6 +20,7 @@ class Draws:
 
     def __init__(self, *streams: int) -> None:
         self._streams = streams
+        self._sizes: dict[tuple[int, ...], list[int]] = {}
         self.rooms = Rooms()
 
     def __call__(
@@ -35,16 +36,18 @@ class Draws:
         make : callable
             Makes the numbers of the elements of each draw, as the layer counts them.
         """
-        index = self.rooms.kept("index", shape, lambda: self._indices(make(), keys.device))
+        index = self.rooms.kept("index", shape, lambda: self._numbers(shape, make(), keys.device))
         bits = self.rooms("bits", (len(keys), len(index)), index)
         work = self.rooms("work", bits.shape, index)
-        noise.fill_bits(keys, self._places, index, self._sizes, bits, work)
+        noise.fill_bits(keys, self._places, index, self._sizes[shape], bits, work)
         return bits
 
-    def _indices(self, indices: Sequence[Tensor], device: torch.device) -> Tensor:
-        self._sizes = [len(index) for index in indices]
+    def _numbers(
+        self, shape: tuple[int, ...], draws: Sequence[Tensor], device: torch.device
+    ) -> Tensor:
+        self._sizes[shape] = [len(draw) for draw in draws]
         self._places = torch.tensor(self._streams, dtype=torch.int32, device=device)
-        return torch.cat(list(indices)).to(device, torch.int32)
+        return torch.cat(list(draws)).to(device, torch.int32)
 
 
 def by_units(rows: int, units: int) -> Tensor:

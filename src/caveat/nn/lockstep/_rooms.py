@@ -5,13 +5,15 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
+_SHAPES = 2
+"""Of one name that are kept: those of training and of validation, or of a smaller last block."""
+
 
 class Rooms:
-    """Named arrays; one is made anew only when another shape is asked for."""
+    """Named arrays; one is made anew only for a shape that was not asked for lately."""
 
     def __init__(self) -> None:
-        self._rooms: dict[str, Tensor] = {}
-        self._kept: dict[str, tuple[tuple[int, ...], Tensor]] = {}
+        self._rooms: dict[str, dict[tuple[int, ...], Tensor]] = {}
 
     def __call__(
         self,
@@ -22,25 +24,26 @@ class Rooms:
         layout: Tensor | None = None,
     ) -> Tensor:
         """Return an array that may hold anything; `layout` has the order in memory."""
-        room = self._rooms.get(name)
-        if room is None or room.shape != tuple(shape):
-            wanted = dtype or like.dtype
+
+        def make() -> Tensor:
             if layout is not None:
-                room = torch.empty_like(layout, dtype=wanted)
-            else:
-                room = torch.empty(tuple(shape), dtype=wanted, device=like.device)
-            self._rooms[name] = room
-        return room
+                return torch.empty_like(layout, dtype=dtype)
+            return torch.empty(tuple(shape), dtype=dtype or like.dtype, device=like.device)
+
+        return self.kept(name, tuple(shape), make)
+
+    def kept(self, name: str, shape: tuple[int, ...], make: Callable[[], Tensor]) -> Tensor:
+        """Return an array that stays the same as long as the shape does."""
+        known = self._rooms.setdefault(name, {})
+        found = known.get(shape)
+        if found is None:
+            if len(known) == _SHAPES:
+                del known[next(iter(known))]
+            found = known[shape] = make()
+        return found
 
     @property
     def bytes(self) -> int:
         """The memory of all arrays."""
-        arrays = [*self._rooms.values(), *(array for _, array in self._kept.values())]
+        arrays = [array for known in self._rooms.values() for array in known.values()]
         return sum(array.numel() * array.element_size() for array in arrays)
-
-    def kept(self, name: str, shape: tuple[int, ...], make: Callable[[], Tensor]) -> Tensor:
-        """Return an array that stays the same as long as the shape does."""
-        found = self._kept.get(name)
-        if found is None or found[0] != shape:
-            found = self._kept[name] = shape, make()
-        return found[1]

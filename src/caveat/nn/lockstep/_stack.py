@@ -149,10 +149,13 @@ class Stack:
         self.parameters = self._views(self.flat)
         self.buffers = {k: v.to(device) for k, v in state.items() if k not in self.shapes}
         self.gradient = torch.empty_like(self.flat)
-        self.by_hand = None
+        self.by_hand = self.by_hand_to_check = None
         if loss is not None and (stacked or alone):
             gradients = {name: view.detach() for name, view in self._views(self.gradient).items()}
-            self.by_hand = by_hand(module, loss, self.parameters | self.buffers, gradients)
+            given = module, loss, self.parameters | self.buffers, gradients
+            # Apart, as a recorded graph writes to the arrays of the first for ever: they must not
+            # give way to others because validation has more rows.
+            self.by_hand, self.by_hand_to_check = by_hand(*given), by_hand(*given)
 
     def _views(self, flat: Tensor) -> State:
         views, start = {}, 0
@@ -229,8 +232,8 @@ class Stack:
     ) -> Tensor:
         """Return the objective of each copy; without noise the layers are in evaluation mode."""
         if not noise and self.is_plain(x):
-            assert self.by_hand is not None
-            return self.by_hand.losses(x, y, counts, keys)
+            assert self.by_hand_to_check is not None
+            return self.by_hand_to_check.losses(x, y, counts, keys)
         self.objective.train(noise)
         return self._over_copies(self._objective, x, y, counts, penalty, keys)
 
