@@ -28,6 +28,7 @@ from caveat.nn.layers import (
 from caveat.nn.lockstep import Copy, Plateau, Training, _stack, train
 from caveat.nn.lockstep._batches import Batches
 from caveat.nn.lockstep._by_hand import by_hand
+from caveat.nn.lockstep._rooms import Rooms
 from caveat.nn.noise import make_keys
 
 RNG = np.random.default_rng(0)
@@ -525,6 +526,18 @@ def test_rows_of_more_than_one_axis_are_left_to_torch():
         for copies in ([Copy(seed=1), Copy(seed=2)], [Copy(seed=1)])
     )
     torch.testing.assert_close(quick.state["0.weight"][0], slow.state["0.weight"][0])
+
+
+def test_rooms_are_kept_for_the_last_shapes():
+    rooms, like = Rooms(), torch.zeros(1)
+    first, second = rooms("a", (2, 3), like), rooms("a", (4, 3), like)
+    assert rooms("a", (2, 3), like) is first
+    assert rooms("a", (4, 3), like) is second
+    assert rooms("b", (2, 3), like, torch.int32).dtype == torch.int32
+    assert rooms.bytes == 4 * (6 + 12 + 6)
+    rooms("a", (5,), like)
+    assert rooms("a", (4, 3), like) is second
+    assert rooms("a", (2, 3), like) is not first
 
 
 class TestBatches:
