@@ -1,7 +1,15 @@
+import os
+import signal
+import sys
 import threading
 import time
+import traceback
+from concurrent.futures import BrokenExecutor
 
+import joblib
+import numpy as np
 import pytest
+from joblib.parallel import ThreadingBackend
 
 from caveat import _parallel
 
@@ -41,3 +49,91 @@ def test_results_come_in_order(monkeypatch, workers):
     assert _parallel.map_threads(slow, []) == []
     with pytest.raises(ZeroDivisionError):
         _parallel.map_threads(lambda item: 1 / item, [1, 0])
+
+
+def test_backends_that_give_results_only_at_the_end():
+    class Runner:
+        def __init__(self, n_jobs, return_as="list"):
+            if return_as != "list":
+                raise ValueError("Backend does not support generators")
+            self.n_jobs = n_jobs
+
+    assert _parallel._runner(Runner, 3).n_jobs == 3
+
+
+def power(base, offset, exponent):
+    return base**exponent + offset
+
+
+def test_tasks_share_what_is_shared():
+    found = dict(_parallel.run_tasks(power, (2, 1), [(i,) for i in range(5)], None))
+    assert found == {i: 2**i + 1 for i in range(5)}
+    assert list(_parallel.run_tasks(power, (2, 1), [], None)) == []
+
+
+def reciprocal(value):
+    return 1 / value
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_the_error_of_a_task_is_raised_as_it_is(n_jobs):
+    with pytest.raises(ZeroDivisionError, match="division by zero") as caught:
+        list(_parallel.run_tasks(reciprocal, (), [(1,), (0,)], n_jobs))
+    assert "reciprocal" in "".join(traceback.format_exception(caught.value))
+
+
+def missing(path):
+    return path.read_text()
+
+
+def test_an_error_that_looks_like_a_lost_worker_is_not_run_again(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        list(_parallel.run_tasks(missing, (), [(tmp_path / "nothing",)], 1))
+
+
+def die_once(folder, number):
+    """Kill the process of task 2, unless it was killed before."""
+    (folder / f"{number}-{os.getpid()}").touch()
+    if number == 2 and not (folder / "died").exists():
+        (folder / "died").touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return number**2
+
+
+def test_a_killed_process_is_replaced(tmp_path):
+    with pytest.warns(RuntimeWarning, match=r"2 tasks .* run again \(Terminated"):
+        found = dict(_parallel.run_tasks(die_once, (tmp_path,), [(i,) for i in range(4)], 2))
+    assert found == {i: i**2 for i in range(4)}
+    assert len(list(tmp_path.glob("2-*"))) == 2
+
+
+def die(_):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_a_task_that_always_kills_its_process_ends_it():
+    with (
+        pytest.warns(RuntimeWarning, match="2 tasks") as told,
+        pytest.raises(BrokenExecutor),
+    ):
+        list(_parallel.run_tasks(die, (), [(0,), (1,)], 2))
+    assert len(told) == _parallel._TRIES - 1
+
+
+def nested(size):
+    found = joblib.Parallel(n_jobs=2)(joblib.delayed(os.getpid)() for _ in range(size))
+    return set(found) == {os.getpid()}
+
+
+class FarAway(ThreadingBackend):
+    """Stands for a cluster: it is none of joblib's own backends."""
+
+
+@pytest.mark.parametrize(("backend", "stayed"), [("loky", False), (FarAway(), True)])
+def test_what_a_model_runs_itself_stays_on_its_worker_of_a_cluster(backend, stayed):
+    with joblib.parallel_config(backend):
+        assert list(_parallel.run_tasks(nested, (), [(4,)], 1)) == [(0, stayed)]
+
+
+def test_what_tasks_share_is_as_large_as_it_is():
+    assert sys.getsizeof(_parallel._Load((np.zeros(1000),))) > 8000

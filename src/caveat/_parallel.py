@@ -1,12 +1,24 @@
-"""Work side by side, in order."""
+"""Work side by side: by threads, and by joblib in processes or on a cluster."""
 
 import os
-from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+import pickle
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import BrokenExecutor, CancelledError, ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, TypeVar
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+
+_TRIES = 3
+"""How often in a row workers may be lost without a single task being done."""
+
+_LOST = (CancelledError, BrokenExecutor, OSError)
+"""What joblib's backends raise when a worker dies or cannot be reached any more.
+
+Errors of the tasks themselves never look like this: they come back as `_FailedTask`.
+"""
 
 
 def threads() -> int:
@@ -28,3 +40,95 @@ def map_threads(function: Callable[[Item], Result], items: Iterable[Item]) -> li
         return [function(item) for item in items]
     with ThreadPoolExecutor(workers) as pool:
         return list(pool.map(function, items))
+
+
+def run_tasks(
+    function: Callable[..., Result],
+    shared: Sequence[Any],
+    tasks: Iterable[Sequence[Any]],
+    n_jobs: int | None,
+) -> Iterator[tuple[int, Result]]:
+    """Yield the place of each task and ``function(*shared, *task)``, as they are done.
+
+    By joblib: here, in processes, or on the cluster that its ``parallel_config`` names. What all
+    tasks share is sent to a cluster once. A worker that dies takes its tasks with it, and may take
+    what they share: what is left is then sent again. A task that fails ends it all with its error.
+    """
+    from joblib import Parallel, delayed
+
+    left = dict(enumerate(tasks))
+    tries = _TRIES
+    while left:
+        load = _Load(shared)
+        calls = [delayed(_call)(function, load, place, task) for place, task in left.items()]
+        try:
+            for place, result in _runner(Parallel, n_jobs)(calls):
+                del left[place]
+                tries = _TRIES
+                yield place, result
+        except _FailedTask as failed:
+            raise failed.args[0] from failed.__cause__
+        except _LOST as error:
+            tries -= 1
+            if not tries:
+                raise
+            reason = " ".join([f"{type(error).__name__}:", *str(error).splitlines()[:1]])
+            warnings.warn(
+                f"a worker was lost, and {len(left)} tasks with it, which are run again ({reason})",
+                RuntimeWarning,
+                stacklevel=2,
+            )
+
+
+class _Load:
+    """What tasks share, as one object, which Dask sends once if it is told how large it is."""
+
+    def __init__(self, values: Sequence[Any]) -> None:
+        self.values = values
+
+    def __sizeof__(self) -> int:
+        return len(pickle.dumps(self.values))
+
+
+class _FailedTask(Exception):
+    """Carries the error of a task."""
+
+
+def _call(
+    function: Callable[..., Result], load: _Load, place: int, task: Sequence[Any]
+) -> tuple[int, Result]:
+    try:
+        with _on_this_worker():
+            return place, function(*load.values, *task)
+    except Exception as error:
+        raise _FailedTask(error) from error
+
+
+def _on_this_worker() -> AbstractContextManager[Any]:
+    """Keep on a worker of a cluster what a model runs side by side itself.
+
+    Its own tasks would go to the other workers, with data of which one worker has the only copy:
+    when that dies, they cannot be run again.
+    """
+    from joblib import parallel_config
+    from joblib.parallel import (
+        LokyBackend,
+        MultiprocessingBackend,
+        SequentialBackend,
+        ThreadingBackend,
+        get_active_backend,
+    )
+
+    local = LokyBackend, MultiprocessingBackend, SequentialBackend, ThreadingBackend
+    backend, _ = get_active_backend()
+    return nullcontext() if type(backend) in local else parallel_config("threading")
+
+
+def _runner(kind: Any, n_jobs: int | None) -> Any:
+    """Return joblib's runner that gives results as they come, where its backend can."""
+    for way in ("generator_unordered", "generator"):
+        try:
+            return kind(n_jobs=n_jobs, return_as=way)
+        except ValueError:
+            continue
+    return kind(n_jobs=n_jobs)

@@ -1,4 +1,4 @@
-"""A real Dask cluster on this machine, one of whose workers is killed in mid-run."""
+"""A real Dask cluster on this machine, whose workers are killed in mid-run."""
 
 import json
 import os
@@ -20,11 +20,15 @@ def numbers(result):
     return json.loads(result.to_json())["curves"]
 
 
-def test_a_killed_worker_changes_nothing(tmp_path, monkeypatch):
+@pytest.mark.filterwarnings("ignore:a worker was lost:RuntimeWarning")
+@pytest.mark.parametrize("all_of_them", [False, True], ids=["one", "all"])
+@pytest.mark.parametrize("after", [1, 7])
+def test_killed_workers_change_nothing(tmp_path, monkeypatch, after, all_of_them):
     import dask
 
     X, y = load_wine(return_X_y=True)
-    model = RandomForestClassifier(n_estimators=20, max_depth=5)
+    # Trees side by side: the forest must not send them to the worker that is about to die.
+    model = RandomForestClassifier(n_estimators=20, max_depth=5, n_jobs=2)
     options = {
         "protocol": Protocol(sizes=(0.05, 0.3, 1), noise=(0, 0.5, 1), repeats=3),
         "random_state": 0,
@@ -35,7 +39,7 @@ def test_a_killed_worker_changes_nothing(tmp_path, monkeypatch):
         "distributed.comm.timeouts.connect": "5s",
         "distributed.admin.log-format": "%(message)s",
     }
-    killed, save = [], Folder.save
+    killed, saved, save = [], [], Folder.save
     with (
         dask.config.set(settings),
         distributed.LocalCluster(
@@ -44,13 +48,15 @@ def test_a_killed_worker_changes_nothing(tmp_path, monkeypatch):
         ) as cluster,
         distributed.Client(cluster) as client,
     ):  # fmt: skip
-        pids = client.run(os.getpid)
+        pids = list(client.run(os.getpid).values())
 
         def save_and_kill(folder, condition, outcome):
             save(folder, condition, outcome)
-            if not killed:
-                killed.append(next(iter(pids.values())))
-                os.kill(killed[0], signal.SIGKILL)
+            saved.append(condition)
+            if len(saved) == after:
+                killed.extend(pids if all_of_them else pids[:1])
+                for pid in killed:
+                    os.kill(pid, signal.SIGKILL)
 
         monkeypatch.setattr(Folder, "save", save_and_kill)
         with joblib.parallel_config("dask"):
@@ -58,8 +64,8 @@ def test_a_killed_worker_changes_nothing(tmp_path, monkeypatch):
                 model, X, y, checkpoint=tmp_path / "run", **options
             )
         assert killed
-        # The cluster replaced the worker, or went on with one; either way it is another process.
-        assert killed[0] not in client.run(os.getpid).values()
+        # The cluster replaced them, or went on with one; either way there are other processes.
+        assert not set(killed) & set(client.run(os.getpid).values())
     assert numbers(shared) == numbers(alone)
-    assert shared.cost.trainings == 18
+    assert len(saved) == shared.cost.trainings == 18
     assert len(list((tmp_path / "run" / "conditions").glob("*.json"))) == 18

@@ -261,7 +261,7 @@ def test_what_a_worker_does_with_a_batch():
     samples = Samples(X[ROWS], Y[ROWS], X[1::2], Y[1::2], "classification")
     scorer = _scoring.Scorer(samples, ("information",), Draws.of(0))
     conditions = conditions_of(Protocol(**TWO))[2:]
-    found = _engine.train_batch(_engine.network_of(NETWORK), conditions, scorer, "inverse-epochs")
+    found = _engine.train_batch(_engine.network_of(NETWORK), scorer, "inverse-epochs", conditions)
     assert [condition for condition, _ in found] == conditions
     whole = wine_network().curve("noise")
     for place, (_, outcome) in enumerate(found):
@@ -382,16 +382,6 @@ def test_a_bar_on_the_error_stream(capsys):
     captured = capsys.readouterr()
     assert "12/12" in captured.err
     assert captured.out == ""
-
-
-def test_backends_that_give_results_only_at_the_end():
-    class Runner:
-        def __init__(self, n_jobs, return_as="list"):
-            if return_as != "list":
-                raise ValueError("Backend does not support generators")
-            self.n_jobs = n_jobs
-
-    assert _engine.runner(Runner, 3).n_jobs == 3
 
 
 def test_an_estimator_that_does_not_say_what_it_predicts():

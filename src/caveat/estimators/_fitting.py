@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 
+from .._parallel import run_tasks
 from ..exceptions import OptionError, TrainingError
 from ._data import Shelf, as_array
 from ._network import NetworkEstimator, Prepared
@@ -73,10 +74,8 @@ def fit_many(
         names = names if len(names) > 1 else [problems[0].name]
         train_together(models, works, progress, checkpoint, names)
         return models
-    from joblib import Parallel, delayed
-
-    tasks = zip(models, problems, strict=True)
-    return list(Parallel(n_jobs=n_jobs)(delayed(_fit)(model, problem) for model, problem in tasks))
+    found = dict(run_tasks(_fit, (), zip(models, problems, strict=True), n_jobs))
+    return [found[place] for place in range(len(problems))]
 
 
 def _for_problem(estimator: Any, problem: Problem) -> Any:

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from .._parallel import run_tasks
 from ..exceptions import FileFormatError
 from ._checkpoint import Folder, mark_of, read_json, write_json
 from ._detection import Condition, Measured, measure
 from ._detection_data import Labelled
-from ._engine import progress_bar, runner
+from ._engine import progress_bar
 from ._identity import identity
 from ._inputs import Samples
 from ._models import copy_of, fit
@@ -88,23 +89,27 @@ def _train_others(
     keep: Keep,
 ) -> None:
     """Fit, predict and measure each condition by itself, in any process."""
-    from joblib import Parallel, delayed
-
-    tasks = (delayed(_task)(model, data, conditions[place], names, place) for place in left)
+    # Conditions hold samples too, so that they are part of what tasks share.
+    shared = model, data, names, conditions
     with progress_bar(progress, len(left)) as advance:
-        for place, one in runner(Parallel, n_jobs)(tasks):
-            keep(place, one)
+        for i, one in run_tasks(_task, shared, [(place,) for place in left], n_jobs):
+            keep(left[i], one)
             advance()
 
 
 def _task(
-    model: Any, data: Labelled, condition: Condition, names: Sequence[str], place: int
-) -> tuple[int, Measured]:
+    model: Any,
+    data: Labelled,
+    names: Sequence[str],
+    conditions: Sequence[Condition],
+    place: int,
+) -> Measured:
     from sklearn.utils import _safe_indexing
 
+    condition = conditions[place]
     X, y = (_safe_indexing(values, condition.rows) for values in (data.X, data.y))
     fitted = fit(copy_of(model, condition.seed, {}), X, y, condition.words)
-    return place, _measured(fitted, condition, names)
+    return _measured(fitted, condition, names)
 
 
 def _measured(fitted: Any, condition: Condition, names: Sequence[str]) -> Measured:

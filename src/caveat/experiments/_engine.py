@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
+from .._parallel import run_tasks
 from ._checkpoint import Folder
 from ._conditions import Condition, rows_of, subset_size
 from ._models import Network, copy_of, distribution, fit, network_of
@@ -35,11 +36,8 @@ def run(
     network = network_of(model)
     tasks: list[tuple[Any, ...]]
     if network is None or network.prefix:
-        tasks = [
-            (train_one, model, condition, scorer, _length(network, condition, scorer, schedule))
-            for condition in left
-        ]
-        _train_apart(tasks, n_jobs, progress, len(left), keep)
+        tasks = [(one, _length(network, one, scorer, schedule)) for one in left]
+        _train_apart(train_one, (model, scorer), tasks, n_jobs, progress, len(left), keep)
         return done
     from joblib import effective_n_jobs
 
@@ -47,9 +45,9 @@ def run(
     if batches > 1:
         # Workers may be anywhere, so the state of a training stays with them: what is kept is
         # what they finished.
-        parts = _dealt(left, batches, network, scorer, schedule)
-        tasks = [(train_batch, network, part, scorer, schedule) for part in parts]
-        _train_apart(tasks, n_jobs, progress, len(left), keep)
+        tasks = [(part,) for part in _dealt(left, batches, network, scorer, schedule)]
+        shared = network, scorer, schedule
+        _train_apart(train_batch, shared, tasks, n_jobs, progress, len(left), keep)
     else:
         # All of them, also those that are done: the folder of the networks knows all or none.
         place = None if folder is None else folder.networks
@@ -60,7 +58,7 @@ def run(
 
 
 def train_batch(
-    network: Network, conditions: list[Condition], scorer: Scorer, schedule: str
+    network: Network, scorer: Scorer, schedule: str, conditions: list[Condition]
 ) -> list[tuple[Condition, Outcome]]:
     """Train the networks of some conditions in lock-step; what comes back is small."""
     models = _trained(network, conditions, scorer, schedule, None, False)
@@ -152,35 +150,24 @@ def _batches(network: Network, samples: int) -> int:
 
 
 def _train_apart(
+    function: Callable[..., list[tuple[Condition, Outcome]]],
+    shared: tuple[Any, ...],
     tasks: list[tuple[Any, ...]],
     n_jobs: int | None,
     progress: bool,
     total: int,
     keep: Callable[[Condition, Outcome], None],
 ) -> None:
-    """Run tasks by joblib, on this machine or a cluster, and keep what comes back."""
-    from joblib import Parallel, delayed
-
-    parallel = runner(Parallel, n_jobs)
+    """Run tasks on this machine or a cluster, and keep what comes back."""
     with progress_bar(progress, total) as advance:
-        for found in parallel(delayed(function)(*given) for function, *given in tasks):
+        for _, found in run_tasks(function, shared, tasks, n_jobs):
             for condition, outcome in found:
                 keep(condition, outcome)
                 advance()
 
 
-def runner(kind: Any, n_jobs: int | None) -> Any:
-    """Return joblib's runner that gives results as they come, where its backend can."""
-    for way in ("generator_unordered", "generator"):
-        try:
-            return kind(n_jobs=n_jobs, return_as=way)
-        except ValueError:
-            continue
-    return kind(n_jobs=n_jobs)
-
-
 def train_one(
-    model: Any, condition: Condition, scorer: Scorer, parameters: dict[str, Any]
+    model: Any, scorer: Scorer, condition: Condition, parameters: dict[str, Any]
 ) -> list[tuple[Condition, Outcome]]:
     """Train a copy of a model for one condition; what comes back is small."""
     from sklearn.utils import _safe_indexing
