@@ -101,7 +101,7 @@ def die_once(folder, number):
 
 
 def test_a_killed_process_is_replaced(tmp_path):
-    with pytest.warns(RuntimeWarning, match=r"2 tasks .* run again \(Terminated"):
+    with pytest.warns(RuntimeWarning, match=r"a worker was lost; 2 tasks .* \(Terminated"):
         found = dict(_parallel.run_tasks(die_once, (tmp_path,), [(i,) for i in range(4)], 2))
     assert found == {i: i**2 for i in range(4)}
     assert len(list(tmp_path.glob("2-*"))) == 2

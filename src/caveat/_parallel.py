@@ -74,7 +74,7 @@ def run_tasks(
                 raise
             reason = " ".join([f"{type(error).__name__}:", *str(error).splitlines()[:1]])
             warnings.warn(
-                f"a worker was lost, and {len(left)} tasks with it, which are run again ({reason})",
+                f"a worker was lost; {len(left)} tasks without a result are sent again ({reason})",
                 RuntimeWarning,
                 stacklevel=2,
             )
