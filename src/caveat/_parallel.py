@@ -17,7 +17,7 @@ _TRIES = 3
 _LOST = (CancelledError, BrokenExecutor, OSError)
 """What joblib's backends raise when a worker dies or cannot be reached any more.
 
-Errors of the tasks themselves never look like this: they come back as `_FailedTask`.
+Errors of the tasks themselves never look like this: they come back as `_TaskError`.
 """
 
 
@@ -66,7 +66,7 @@ def run_tasks(
                 del left[place]
                 tries = _TRIES
                 yield place, result
-        except _FailedTask as failed:
+        except _TaskError as failed:
             raise failed.args[0] from failed.__cause__
         except _LOST as error:
             tries -= 1
@@ -90,7 +90,7 @@ class _Load:
         return len(pickle.dumps(self.values))
 
 
-class _FailedTask(Exception):
+class _TaskError(Exception):
     """Carries the error of a task."""
 
 
@@ -101,7 +101,7 @@ def _call(
         with _on_this_worker():
             return place, function(*load.values, *task)
     except Exception as error:
-        raise _FailedTask(error) from error
+        raise _TaskError(error) from error
 
 
 def _on_this_worker() -> AbstractContextManager[Any]:

@@ -25,11 +25,11 @@ from caveat.nn.layers import (
     Standardise,
     Stochastic,
 )
-from caveat.nn.lockstep import Copy, Plateau, Training, _stack, train
+from caveat.nn.lockstep import Copy, Plateau, Training, _run, _stack, train
 from caveat.nn.lockstep._batches import Batches
 from caveat.nn.lockstep._by_hand import by_hand
 from caveat.nn.lockstep._rooms import Rooms
-from caveat.nn.noise import make_keys
+from caveat.nn.noise import derive_key, keyed, make_keys
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 5)).astype(np.float32)
@@ -475,6 +475,53 @@ def compare_with_torch(make, loss, y, training, monkeypatch):
         np.testing.assert_allclose(one["validation"], other["validation"], rtol=1e-4, atol=1e-6)
     for name, value in quick.state.items():
         torch.testing.assert_close(value, slow.state[name], rtol=1e-4, atol=1e-5)
+
+
+def test_so_they_are_with_several_draws(monkeypatch):
+    training = dataclasses.replace(SHORT, penalty_weight=0.01, draws=3)
+    compare_with_torch(gaussian_weights, losses.nll, CLASSES, training, monkeypatch)
+
+
+@pytest.mark.parametrize("draws", [1, 4])
+def test_a_step_is_the_mean_over_its_draws(draws):
+    training = Training(
+        epochs=1,
+        batch_size=60,
+        optimiser="sgd",
+        learning_rate=0.1,
+        penalty_weight=0.01,
+        draws=draws,
+    )
+
+    def make():
+        return BayesLinear(5, 2, prior=ScaleMixturePrior(0.3, 2.0, 0.5))
+
+    found = fit(make, [Copy(seed=3), Copy(seed=4)], training, VALUES, squares)
+    first = derive_key(make_keys([4])[0], 0)
+    keys = [first, *(derive_key(first, _run._OTHER_PASS + i) for i in range(1, draws))]
+    with torch.random.fork_rng():
+        torch.manual_seed(4)
+        layer = make()
+    inputs, labels = torch.tensor(X), torch.tensor(VALUES)
+    objective = 0
+    for key in keys:
+        with keyed(key):
+            objective += squares(layer(inputs), labels).mean() + 0.01 * layer.penalty()
+    (objective / draws).backward()
+    for name, value in layer.named_parameters():
+        torch.testing.assert_close(found.state[name][1], value.detach() - 0.1 * value.grad)
+    assert found.history[1]["loss"][0] == pytest.approx(float(objective.detach()) / draws, rel=1e-5)
+
+
+def test_weights_count_in_validation():
+    weight = RNG.exponential(size=60)
+    checked = np.array([7, 3, 40, 41, 59])
+    copies = [Copy(seed=i, rows=np.arange(40), weight=weight, validation=checked) for i in range(2)]
+    found = fit(plain, copies, dataclasses.replace(SHORT, restore_best=False))
+    for place in range(2):
+        each = cross_entropy(found.module(place)(torch.tensor(X)), torch.tensor(CLASSES))
+        expected = np.average(each.detach().numpy()[checked], weights=weight[checked])
+        assert found.history[place]["validation"][-1] == pytest.approx(expected, rel=1e-5)
 
 
 def test_other_layers_and_hooks_are_left_to_vmap():

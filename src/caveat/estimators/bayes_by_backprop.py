@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from ..exceptions import OptionError
+from ._data import whole
 from ._network import ESTIMATOR
 from ._tasks import NetworkClassifier, NetworkRegressor
 from .mc_dropout import MonteCarlo
@@ -21,6 +22,7 @@ class Variational(MonteCarlo):
     initial_std: float | None = None
     likelihood_weight: float = 1.0
     divergence_weight: float | Literal["per-sample"] = "per-sample"
+    draws: int = 1
 
     _layers = "bayes"
 
@@ -35,7 +37,11 @@ class Variational(MonteCarlo):
             raise OptionError(
                 f"divergence_weight must be a number of at least 0, or 'per-sample'; got {weight!r}"
             )
-        return {"likelihood_weight": self.likelihood_weight, "penalty_weight": weight}
+        return {
+            "likelihood_weight": self.likelihood_weight,
+            "penalty_weight": weight,
+            "draws": whole(self.draws, "draws"),
+        }
 
     def _adjust(self, network: Any) -> None:
         from ..nn.layers import stochastic_layers
@@ -74,8 +80,8 @@ class BayesByBackpropClassifier(Variational, NetworkClassifier):
     .. math:: \lambda \frac{1}{B} \sum_n -\log p(y_n \mid x_n, w)
         + \kappa\, KL(q \Vert p), \quad w \sim q
 
-    with one draw of the weights for a batch of :math:`B` samples; a prediction draws them again for
-    each pass.
+    with one draw of the weights for a batch of :math:`B` samples, or the mean over several; a
+    prediction draws them again for each pass.
 
     Parameters
     ----------
@@ -92,6 +98,9 @@ class BayesByBackpropClassifier(Variational, NetworkClassifier):
     divergence_weight : float or "per-sample", default="per-sample"
         :math:`\kappa`; "per-sample" is one over the number of samples: with
         ``likelihood_weight=1`` the evidence's lower bound. A smaller one tempers the posterior.
+    draws : int, default=1
+        Draws of the weights in a step, whose gradients are averaged: less noise, for as many times
+        the work.
     where : {"all", "last"}, default="all"
         Whether all weights are random, or those of the last hidden layer alone, which makes passes
         cheap. Layers that are not random have no prior.
@@ -131,6 +140,7 @@ class BayesByBackpropRegressor(Variational, NetworkRegressor):
     initial_mean, initial_std : float, optional
     likelihood_weight : float, default=1.0
     divergence_weight : float or "per-sample", default="per-sample"
+    draws : int, default=1
     where : {"all", "last"}, default="all"
     passes : int, default=50
     head : {"mean-std", "mean"}, default="mean-std"

@@ -26,6 +26,7 @@ class FlipoutClassifier(_Flipout, NetworkClassifier):
     initial_mean, initial_std : float, optional
     likelihood_weight : float, default=1.0
     divergence_weight : float or "per-sample", default="per-sample"
+    draws : int, default=1
     where : {"all", "last"}, default="all"
     passes : int, default=50
     head : {"softmax", "gaussian-logits"}, default="softmax"
@@ -62,6 +63,7 @@ class FlipoutRegressor(_Flipout, NetworkRegressor):
     initial_mean, initial_std : float, optional
     likelihood_weight : float, default=1.0
     divergence_weight : float or "per-sample", default="per-sample"
+    draws : int, default=1
     where : {"all", "last"}, default="all"
     passes : int, default=50
     head : {"mean-std", "mean"}, default="mean-std"

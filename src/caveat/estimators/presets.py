@@ -38,6 +38,7 @@ _BAYES: dict[str, Any] = {
     "likelihood_weight": 2000.0,
     "divergence_weight": 1.0,
     "where": "all",
+    "draws": 10,
     "passes": 10,
 }
 """Of all Bayesian networks of the fairness experiments."""
@@ -65,9 +66,8 @@ def preset(
     passes, or 10 members; for Flipout 500 epochs and an even mixture of N(0, 25) and N(0, 4) as
     prior. The others come from a study of uncertainty as a measure of fairness: the mean likelihood
     counts 2000 times against the whole divergence from an even mixture of N(0, 1) and
-    N(0, exp(-12)), means start from N(0, 1), and a prediction has 10 passes. There, 10 draws of the
-    weights were averaged in each step, and the rate of Adam is not given; here a step has one draw
-    and the rate is 0.001.
+    N(0, exp(-12)), means start from N(0, 1), 10 draws of the weights are averaged in each step, and
+    a prediction has 10 passes. The rate of Adam is not given there; here it is 0.001.
 
     Parameters
     ----------

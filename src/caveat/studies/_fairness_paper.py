@@ -76,7 +76,6 @@ _EVERYWHERE = (
     "equalised_odds is the one of the two ratios that is farther from 1.",
     "The positive predictive value is TP / (TP + FP); TP / (TP + FN) is printed.",
     "The scales 0 and 6 of the prior are read as -log(sigma): 1 and exp(-6).",
-    "A step averages ten draws of the weights there and takes one here.",
 )
 _SYNTHETIC = (
     "320 samples with a fifth for testing are 100 of each group and class: 320 to learn from, 80 "

@@ -66,25 +66,27 @@ def _judge(run: Run, indices: np.ndarray, losses: np.ndarray) -> None:
 
 
 def validation_losses(run: Run, indices: np.ndarray) -> np.ndarray:
-    """Return the mean loss of some copies on their validation samples, without noise."""
+    """Return the weighted mean loss of some copies on their validation samples, without noise."""
     table, problem = run.data.validation, run.problem
     assert table is not None
     assert problem.validation is not None
     which = run.places[run.active]
     lengths = torch.from_numpy(problem.validation.lengths()[which]).to(run.device)
-    sums = torch.zeros(len(run.active), device=run.device)
+    sums, total = torch.zeros(2, len(run.active), device=run.device)
     size = max(1, _ROWS // len(run.active))
     with torch.no_grad():
         for start in range(0, table.shape[1], size):
             places = torch.arange(start, min(start + size, table.shape[1]), device=run.device)
             rows = table[run.index["validation"], places]
-            counts = (places < lengths[:, None]) / lengths[:, None]
+            counts = (places < lengths[:, None]).to(torch.float32)
+            if run.data.weights is not None:
+                counts *= run.data.weights.at(run.index["weights"], rows)
             sums += _losses(run, rows, counts)
-    return sums[torch.from_numpy(indices).to(run.device)].cpu().numpy().astype(np.float64)
+            total += counts.sum(1)
+    return (sums / total)[torch.from_numpy(indices).to(run.device)].cpu().numpy().astype(np.float64)
 
 
 def _losses(run: Run, rows: Tensor, counts: Tensor) -> Tensor:
     y = run.data.label(run.index, rows)
     with run.autocast():
-        counted = counts.to(torch.float32)
-        return run.stack.losses(run.data.X[rows], y, counted, None, run.active_keys, noise=False)
+        return run.stack.losses(run.data.X[rows], y, counts, None, run.active_keys, noise=False)

@@ -27,7 +27,7 @@ class Copy:
     y : array with one entry for each sample of X, optional
         Its own labels.
     weight : array of shape (samples of X,), optional
-        How much each sample counts; only ratios matter.
+        How much each sample counts, in validation too; only ratios matter.
     validation : array of int, optional
         The samples on which it is checked after each of its epochs.
     epochs : int, optional
@@ -108,6 +108,11 @@ class Problem:
             self.validation = Tables(
                 [c.validation for c in copies], lambda a: _as_rows(a, samples, "validation")
             )
+            for copy in self.copies:
+                if copy.weight is not None and not np.asarray(copy.weight)[copy.validation].any():
+                    raise InvalidValueError(
+                        "weight of a copy must not be all 0 on its validation samples"
+                    )
 
     def __len__(self) -> int:
         return len(self.copies)

@@ -19,6 +19,9 @@ from ._stack import Stack, State
 LEAVE = 0.75
 """Copies that are done leave when no more than this share is still training."""
 
+_OTHER_PASS = 0x0D4A
+"""Added to the number of a pass in its step, for its key."""
+
 _NONE = np.empty(0, dtype=np.int64)
 
 _RECORDS = 100
@@ -125,13 +128,26 @@ class Run:
         if self.training.likelihood_weight != 1:
             counts = counts * self.training.likelihood_weight
         with self.autocast():
-            each, gradient = self.stack.step(x, y, counts, self.penalty, keys)
+            each, gradient = self._passes(x, y, counts, keys)
         if self.pull is not None:
             strength, goal = self.pull
             gradient.add_(strength * (self.stack.flat - goal), alpha=2.0)
         with torch.no_grad():
             self.sums.add_(each)
             self.optimiser.update(self.stack.flat, gradient, self.rate, step + 1)
+
+    def _passes(self, x: Tensor, y: Tensor, counts: Tensor, keys: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the objective of each copy and all gradients: means over draws of the noise."""
+        each, gradient = self.stack.step(x, y, counts, self.penalty, keys)
+        if self.training.draws == 1:
+            return each, gradient
+        each, total = each.clone(), gradient.clone()
+        for number in range(1, self.training.draws):
+            again = derive_key(keys, _OTHER_PASS + number)
+            more, gradient = self.stack.step(x, y, counts, self.penalty, again)
+            each += more
+            total += gradient
+        return each / self.training.draws, total.div_(self.training.draws)
 
     def try_out(self) -> None:
         """Pass the first batch once, without moving any weight."""

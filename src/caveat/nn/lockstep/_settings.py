@@ -49,6 +49,9 @@ class Training:
         Of what the layers add (divergences, regularisers); "per-sample" is one over the number of
         samples of the copy, which makes the objective an evidence lower bound per sample. None
         leaves the penalty out.
+    draws : int, default=1
+        Passes of a step, each with noise of its own, whose losses and gradients are averaged: less
+        noise, for as many times the work.
     anchor : {"zero", "initial", "drawn"}, optional
         To what weights are pulled: 0 (a Gaussian prior), where they began, or another draw of the
         initial weights (anchored ensembles).
@@ -83,6 +86,7 @@ class Training:
     momentum: float = 0.0
     likelihood_weight: float = 1.0
     penalty_weight: float | Literal["per-sample"] | None = None
+    draws: int = 1
     anchor: Literal["zero", "initial", "drawn"] | None = None
     anchor_strength: float = 0.0
     patience: int | None = None
@@ -102,6 +106,7 @@ class Training:
         """Refuse settings that make no sense."""
         _positive_whole(self.epochs, "epochs")
         _positive_whole(self.batch_size, "batch_size")
+        _positive_whole(self.draws, "draws")
         _one_of(self.optimiser, ("adam", "adamw", "sgd"), "optimiser")
         _one_of(self.precision, ("float32", "bfloat16"), "precision")
         _one_of(self.engine, ("auto", "stacked", "sequential"), "engine")
