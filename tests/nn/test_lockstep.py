@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 from torch import nn
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from caveat.nn import losses
 from caveat.nn.layers import (
@@ -431,29 +432,29 @@ def wrapped(loss):
     return lambda output, y: loss(output, y)
 
 
-@pytest.mark.parametrize(
-    ("make", "loss", "y"),
-    [
-        (plain, losses.nll, CLASSES),
-        (dropping, losses.nll, CLASSES),
-        (dropping, wrapped(losses.nll), CLASSES),
-        (headed, losses.gaussian_nll, VALUES),
-        (headed, partial(losses.beta_nll, beta=1.0), VALUES),
-        (headed, wrapped(losses.gaussian_nll), VALUES),
-        (noisy_head, losses.sampled_softmax_nll, CLASSES),
-        (noisy_head, partial(losses.sampled_softmax_nll, draws=7, place=-2), CLASSES),
-        (one_rectifier_twice, losses.nll, CLASSES),
-        (smooth, losses.nll, CLASSES),
-        (quantiles, partial(losses.pinball, levels=[0.1, 0.5, 0.9]), VALUES),
-        (frozen, losses.nll, CLASSES),
-        (twice_standardised, losses.squared_error, VALUES),
-        (without_weights_at_first, losses.nll, CLASSES),
-        (random_layers, losses.sampled_softmax_nll, CLASSES),
-        (gaussian_weights, losses.nll, CLASSES),
-        (flipped_first, losses.nll, CLASSES),
-        (random_weights_left_to_torch, losses.nll, CLASSES),
-    ],
-)
+KNOWN = [
+    (plain, losses.nll, CLASSES),
+    (dropping, losses.nll, CLASSES),
+    (dropping, wrapped(losses.nll), CLASSES),
+    (headed, losses.gaussian_nll, VALUES),
+    (headed, partial(losses.beta_nll, beta=1.0), VALUES),
+    (headed, wrapped(losses.gaussian_nll), VALUES),
+    (noisy_head, losses.sampled_softmax_nll, CLASSES),
+    (noisy_head, partial(losses.sampled_softmax_nll, draws=7, place=-2), CLASSES),
+    (one_rectifier_twice, losses.nll, CLASSES),
+    (smooth, losses.nll, CLASSES),
+    (quantiles, partial(losses.pinball, levels=[0.1, 0.5, 0.9]), VALUES),
+    (frozen, losses.nll, CLASSES),
+    (twice_standardised, losses.squared_error, VALUES),
+    (without_weights_at_first, losses.nll, CLASSES),
+    (random_layers, losses.sampled_softmax_nll, CLASSES),
+    (gaussian_weights, losses.nll, CLASSES),
+    (flipped_first, losses.nll, CLASSES),
+    (random_weights_left_to_torch, losses.nll, CLASSES),
+]
+
+
+@pytest.mark.parametrize(("make", "loss", "y"), KNOWN)
 def test_passes_by_hand_are_what_torch_makes_of_them(make, loss, y, monkeypatch):
     compare_with_torch(make, loss, y, dataclasses.replace(SHORT, penalty_weight=0.01), monkeypatch)
 
@@ -522,6 +523,48 @@ def test_weights_count_in_validation():
         each = cross_entropy(found.module(place)(torch.tensor(X)), torch.tensor(CLASSES))
         expected = np.average(each.detach().numpy()[checked], weights=weight[checked])
         assert found.history[place]["validation"][-1] == pytest.approx(expected, rel=1e-5)
+
+
+class OnlyOn(TorchDispatchMode):
+    """Refuses whatever makes a tensor on another device."""
+
+    def __init__(self, device):
+        super().__init__()
+        self.device = device
+
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        made = function(*args, **(kwargs or {}))
+        for one in made if isinstance(made, tuple | list) else [made]:
+            if isinstance(one, torch.Tensor) and one.ndim:  # single numbers are given to kernels
+                assert one.device.type == self.device, function
+        return made
+
+
+@pytest.mark.parametrize(("make", "loss", "y"), KNOWN)
+def test_steps_stay_on_their_device(make, loss, y):
+    """As a recording on a GPU needs it: after the first, no tensor is made or read elsewhere.
+
+    Tensors on the device "meta" have no values, so that nothing can be read back.
+    """
+    meta = torch.device("meta")
+    module, state = _stack.initial_states(make, [1, 2])
+    state = {name: value.to(meta) for name, value in state.items()}
+    stack = _stack.Stack(_stack.prepared(module), state, loss, meta, stacked=True)
+    given = {
+        "x": torch.zeros(2, 60, 5),
+        "y": torch.as_tensor(y).expand(2, *y.shape),
+        "counts": torch.zeros(2, 60),
+        "penalty": torch.zeros(2),
+        "keys": torch.zeros(2, 2, dtype=torch.int32),
+    }
+    given = {name: value.to(meta) for name, value in given.items()}
+    stack.by_hand.step(**given)
+    with OnlyOn("meta"):
+        assert stack.by_hand.step(**given).is_meta
+    del given["penalty"]
+    stack.by_hand_to_check.losses(**given)
+    with OnlyOn("meta"):
+        assert stack.by_hand_to_check.losses(**given).is_meta
 
 
 def test_other_layers_and_hooks_are_left_to_vmap():
