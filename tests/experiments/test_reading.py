@@ -360,7 +360,7 @@ def test_the_checks_of_the_experiment_are_known_by_name(kind):
     old = curves[place]
     little = 0.9 + 0.01 * (old.score - old.score.mean())
     curves[place] = Curve(kind, "information", old.levels, little, old.aleatoric, old.epistemic)
-    checks = checks_of(curves, Protocol(), 2, 100, network=True)
+    checks = checks_of(curves, Protocol(), 2, 100, network=True, own_score=False)
     assert [check.passed for check in checks] == [kind != "size", kind != "noise"]
     found = Disentanglement(curves=tuple(curves), checks=checks).reading()
     expected = {

@@ -126,7 +126,7 @@ def test_charts_and_page(tmp_path):
 
 
 def checked(score, train_score=None, noise=((0.9, 0.5),), schedule="inverse-epochs", network=True,
-            least=3, samples=1000, sizes=SIZES):  # fmt: skip
+            least=3, samples=1000, sizes=SIZES, own_score=False):  # fmt: skip
     score = np.atleast_2d(score)
     u = np.ones_like(score)
     noise = np.broadcast_to(noise, (len(score), 2))
@@ -135,7 +135,8 @@ def checked(score, train_score=None, noise=((0.9, 0.5),), schedule="inverse-epoc
         Curve("noise", "information", NOISE, noise, noise, noise),
     )  # fmt: skip
     protocol = Protocol(sizes, NOISE, len(score), schedule)
-    return {check.name: check for check in checks_of(curves, protocol, least, samples, network)}
+    found = checks_of(curves, protocol, least, samples, network, own_score)
+    return {check.name: check for check in found}
 
 
 SIZE, NOISY, FITTED = (
@@ -172,6 +173,23 @@ def test_scores_that_do_not_move():
 def test_a_change_within_the_spread_of_repeats_is_none():
     assert not checked([[0.5, 0.7, 0.9], [0.9, 0.7, 0.6]])[SIZE].passed
     assert checked([[0.5, 0.7, 0.9], [0.5, 0.7, 0.8]])[SIZE].passed
+
+
+@pytest.mark.parametrize("unit", [1e-6, 1.0, 1e6])
+def test_a_score_of_ones_own_has_its_own_scale(unit):
+    def passed(*score, **options):
+        options = {"noise": ((0.9, 0.5),), **options}
+        scaled = {name: unit * np.array(value) for name, value in options.items()}
+        found = checked(unit * np.array([score]), own_score=True, **scaled)
+        return [check.passed for check in found.values()]
+
+    text = checked(unit * np.array([[0.5, 0.7, 0.9]]), own_score=True)[SIZE].text
+    assert f"{0.5 * unit:.3g}".rstrip("0") in text
+    assert passed(0.5, 0.7, 0.9) == [True, True]
+    assert passed(0.885, 0.89, 0.9) == [False, True]
+    assert passed(0.5, 0.7, 0.9, noise=[[0.9, 0.89]]) == [True, False]
+    assert passed(0.5, 0.7, 0.9, train_score=[[0.97, 0.98, 0.98]]) == [True, True, True]
+    assert passed(0.5, 0.7, 0.9, train_score=[[0.9, 0.98, 0.98]]) == [True, True, False]
 
 
 def test_smaller_sizes():

@@ -8,28 +8,39 @@ from ._protocol import Protocol
 from ._result import Check, Curve
 
 _SUBSTANTIAL = 0.05
-"""A score of at most 1 that changes by less has not moved."""
+"""A score that changes by a smaller share of its scale has not moved."""
 
 
 def checks_of(
-    curves: Sequence[Curve], protocol: Protocol, least: int, samples: int, network: bool
+    curves: Sequence[Curve],
+    protocol: Protocol,
+    least: int,
+    samples: int,
+    network: bool,
+    own_score: bool,
 ) -> tuple[Check, ...]:
-    """Return the checks of both sweeps; the scores are the same for every decomposition."""
+    """Return the checks of both sweeps; the scores are the same for every decomposition.
+
+    The scale of a score is 1, or for a score of the user's own all that it moves in both sweeps.
+    """
     size = next(curve for curve in curves if curve.kind == "size")
     noise = next(curve for curve in curves if curve.kind == "noise")
+    means = np.concatenate([size.score.mean(axis=0), noise.score.mean(axis=0)])
+    enough = _SUBSTANTIAL * (float(np.ptp(means)) if own_score else 1.0)
     return (
-        _moves_with_size(size, least, samples),
-        _moves_with_noise(noise),
-        *_underfitting(size, protocol, network),
+        _moves_with_size(size, least, samples, enough),
+        _moves_with_noise(noise, enough),
+        *_underfitting(size, protocol, network, enough),
     )
 
 
-def _moves_with_size(curve: Curve, least: int, samples: int) -> Check:
+def _moves_with_size(curve: Curve, least: int, samples: int, enough: float) -> Check:
     name = "the score moves with the training size"
     few, many = curve.levels[0], curve.levels[-1]
     moved, text = _falls(
         curve.score[:, -1],
         curve.score[:, 0],
+        enough,
         f"with {_percent(many)} of the training samples",
         f"with {_percent(few)}",
     )
@@ -54,11 +65,12 @@ def smaller_sizes(first: float, least: float) -> list[str]:
     return [f"{size:.2g}" for size in dict.fromkeys(rounded) if size < first]
 
 
-def _moves_with_noise(curve: Curve) -> Check:
+def _moves_with_noise(curve: Curve, enough: float) -> Check:
     low, high = curve.levels[0], curve.levels[-1]
     moved, text = _falls(
         curve.score[:, 0],
         curve.score[:, -1],
+        enough,
         f"with {_percent(low)} of the labels permuted",
         f"with {_percent(high)}",
     )
@@ -70,31 +82,38 @@ def _moves_with_noise(curve: Curve) -> Check:
     return Check("the score falls with the noise", moved, text)
 
 
-def _falls(before: np.ndarray, after: np.ndarray, *where: str) -> tuple[bool, str]:
+def _falls(before: np.ndarray, after: np.ndarray, enough: float, *where: str) -> tuple[bool, str]:
     """Return whether the score falls substantially, for sure as far as repeats can tell."""
     falls = before - after
     mean = float(falls.mean())
     sure = len(falls) < 2 or mean > 2 * float(falls.std(ddof=1)) / np.sqrt(len(falls))
-    text = f"the score is {before.mean():.3f} {where[0]} and {after.mean():.3f} {where[1]}"
-    return bool(sure and mean >= _SUBSTANTIAL), text
+    first, second = _number(before.mean()), _number(after.mean())
+    text = f"the score is {first} {where[0]} and {second} {where[1]}"
+    return bool(sure and mean >= enough), text
+
+
+def _number(value: float) -> str:
+    return f"{value:.3f}" if value == 0 or 1e-3 <= abs(value) < 1e3 else f"{value:.3g}"
 
 
 def _percent(share: float) -> str:
     return f"{100 * share:.3g} %"
 
 
-def _underfitting(curve: Curve, protocol: Protocol, network: bool) -> tuple[Check, ...]:
+def _underfitting(
+    curve: Curve, protocol: Protocol, network: bool, enough: float
+) -> tuple[Check, ...]:
     if curve.train_score is None:
         return ()
     name = "small training sets are fitted as well as large ones"
     worst = curve.train_score.mean(axis=0)
     place = int(worst[:-1].argmin())
     text = (
-        f"the score on the samples learned from is {worst[-1]:.3f} with "
-        f"{_percent(curve.levels[-1])} of them and {worst[place]:.3f} with "
+        f"the score on the samples learned from is {_number(worst[-1])} with "
+        f"{_percent(curve.levels[-1])} of them and {_number(worst[place])} with "
         f"{_percent(curve.levels[place])}"
     )
-    if worst[place] >= worst[-1] - _SUBSTANTIAL:
+    if worst[place] >= worst[-1] - enough:
         return (Check(name, True, text),)
     longer = "train for more epochs"
     if protocol.schedule != "inverse-epochs":

@@ -145,7 +145,9 @@ def disentanglement_error(
         score_name=scorer.name,
         samples=len(samples.y),
         test_samples=len(samples.y_test),
-        checks=checks_of(curves, protocol, least, len(samples.y), network),
+        checks=checks_of(
+            curves, protocol, least, len(samples.y), network, scorer.score is not None
+        ),
         notes=(*held_out, *raised, *_notes(model, protocol, network)),
         cost=_cost(outcomes, time.perf_counter() - start),
         confidence=float(confidence),
