@@ -10,6 +10,7 @@ import torch
 from torch import nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from caveat.exceptions import TrainingError
 from caveat.nn import losses
 from caveat.nn.layers import (
     BayesLinear,
@@ -26,7 +27,7 @@ from caveat.nn.layers import (
     Standardise,
     Stochastic,
 )
-from caveat.nn.lockstep import Copy, Plateau, Training, _run, _stack, train
+from caveat.nn.lockstep import Copy, Plateau, Training, _run, _stack, _steppers, _train, train
 from caveat.nn.lockstep._batches import Batches
 from caveat.nn.lockstep._by_hand import by_hand
 from caveat.nn.lockstep._rooms import Rooms
@@ -514,6 +515,62 @@ def test_a_step_is_the_mean_over_its_draws(draws):
     assert found.history[1]["loss"][0] == pytest.approx(float(objective.detach()) / draws, rel=1e-5)
 
 
+@pytest.mark.parametrize("loss", [losses.sampled_softmax_nll, wrapped(losses.sampled_softmax_nll)])
+def test_a_loss_that_samples_does_not_see_the_other_copies(loss):
+    """Copies with batches and validation sets of other sizes change neither."""
+    training = dataclasses.replace(SHORT, batch_size=64, epochs=6)
+    copies = [
+        Copy(seed=i, rows=np.arange(size), validation=np.arange(60 - checked, 60))
+        for i, (size, checked) in enumerate([(10, 10), (40, 20), (25, 3)])
+    ]
+    together = fit(noisy_head, copies, training, loss=loss)
+    for place, one in enumerate(copies):
+        alone = fit(noisy_head, [one], training, loss=loss)
+        assert_same(together, place, alone, rtol=1e-4, atol=1e-6)
+        np.testing.assert_allclose(
+            together.history[place]["validation"], alone.history[0]["validation"], rtol=1e-4
+        )
+
+
+def test_weights_that_overflow_in_the_last_step_are_told():
+    training = Training(epochs=1, batch_size=64, optimiser="sgd", learning_rate=1e37)
+    with pytest.raises(TrainingError, match="diverged"):
+        train(linear(3), 1e3 * X, CLASSES, loss=losses.nll, copies=2, training=training)
+
+
+def test_float64_networks_go_by_hand_too():
+    def make():
+        return plain().double()
+
+    found = train(make, X.astype(float), CLASSES, loss=losses.nll, copies=[Copy(seed=0)] * 2,
+                  training=SHORT)  # fmt: skip
+    assert "in lock-step" in found.engine
+    single = fit(plain, [Copy(seed=0)], loss=losses.nll)
+    for name, value in found.state.items():
+        assert value.dtype == torch.float64
+        torch.testing.assert_close(value[0].float(), single.state[name][0], rtol=1e-3, atol=1e-4)
+    train(make, X.astype(float), CLASSES, loss=losses.nll, training=SHORT)
+
+
+def test_rates_fall_without_a_new_stepper(monkeypatch):
+    made = []
+
+    def stepper(run, notes):
+        made.append(run)
+        return _steppers.make_stepper(run, notes)
+
+    monkeypatch.setattr(_train, "make_stepper", stepper)
+    training = Training(epochs=30, learning_rate=0.1, plateau=Plateau(0.5, 1), batch_size=16)
+    copies = [
+        Copy(seed=i, rows=np.arange(30), y=1 - (CLASSES > 0), validation=np.arange(30, 60))
+        for i in range(3)
+    ]
+    together = fit(linear(2), copies, training)
+    assert len(made) == 1
+    for place, one in enumerate(copies):
+        assert_same(together, place, fit(linear(2), [one], training))
+
+
 def test_weights_count_in_validation():
     weight = RNG.exponential(size=60)
     checked = np.array([7, 3, 40, 41, 59])
@@ -541,7 +598,7 @@ class OnlyOn(TorchDispatchMode):
 
 
 @pytest.mark.parametrize(("make", "loss", "y"), KNOWN)
-def test_steps_stay_on_their_device(make, loss, y):
+def test_steps_stay_on_their_device(make, loss, y, monkeypatch):
     """As a recording on a GPU needs it: after the first, no tensor is made or read elsewhere.
 
     Tensors on the device "meta" have no values, so that nothing can be read back.
@@ -559,8 +616,12 @@ def test_steps_stay_on_their_device(make, loss, y):
     }
     given = {name: value.to(meta) for name, value in given.items()}
     stack.by_hand.step(**given)
+    # These copy from the host, which the device "meta" does not show.
+    for name in ("tensor", "as_tensor", "from_numpy"):
+        monkeypatch.setattr(torch, name, None)
     with OnlyOn("meta"):
         assert stack.by_hand.step(**given).is_meta
+    monkeypatch.undo()
     del given["penalty"]
     stack.by_hand_to_check.losses(**given)
     with OnlyOn("meta"):

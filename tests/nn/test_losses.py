@@ -97,10 +97,10 @@ def test_sampled_softmax_is_the_algorithm(rng):
     output, target = gaussian(rng, 6, 3), codes(rng, 6, 3)
     with keyed(KEY):
         loss = sampled_softmax_nll(output, target, draws=50)
-    epsilon = noise.normal(KEY, noise.stream(LOSS_PLACE, 0), (50, 6, 3), output)
+    epsilon = noise.normal(KEY, noise.stream(LOSS_PLACE, 0), (6, 50, 3), output)
     for i in range(6):
         averaged = sum(
-            torch.softmax(output[i, 0] + output[i, 1] * epsilon[k, i], 0) for k in range(50)
+            torch.softmax(output[i, 0] + output[i, 1] * epsilon[i, k], 0) for k in range(50)
         )
         torch.testing.assert_close(loss[i], -(averaged / 50)[target[i]].log())
 

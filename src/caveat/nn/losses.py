@@ -177,9 +177,11 @@ def sampled_softmax_nll(
     codes = as_codes(target, mean.shape[:-1])
     now = noise.current()
     rows = (1,) * (mean.dim() - 1) if now is not None and now.shared else mean.shape[:-1]
-    shape = (check_size(draws, "draws"), *rows, mean.shape[-1])
+    # Numbered row by row: what a row draws does not depend on how many follow.
+    shape = (*rows, check_size(draws, "draws"), mean.shape[-1])
     key = None if now is None else now.key
-    logits = mean + std * noise.normal(key, noise.stream(place, 0), shape, mean)
+    drawn = noise.normal(key, noise.stream(place, 0), shape, mean).movedim(-2, 0)
+    logits = mean + std * drawn
     likelihoods = _log_probability(logits, codes.expand(logits.shape[:-1]))
     return log(draws) - torch.logsumexp(likelihoods, dim=0)
 
@@ -219,7 +221,8 @@ def pinball(output: Tensor, target: Tensor, levels: Sequence[float]) -> Tensor:
             f"got {tuple(output.shape)}"
         )
     residual = as_targets(target, output.shape[:-1]).unsqueeze(-1) - output
-    level = torch.tensor(values, dtype=output.dtype, device=output.device)
+    # Not by torch.tensor, a copy from the host, which cannot be recorded on a GPU.
+    level = torch.stack([output.new_full((), value) for value in values])
     return torch.maximum(level * residual, (level - 1) * residual).mean((-2, -1))
 
 

@@ -4,11 +4,13 @@ import hashlib
 import json
 import os
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
+from torch import nn
 
 from ...exceptions import FileFormatError, OptionError
 from ._problem import Problem
@@ -25,18 +27,25 @@ class Checkpoint:
     Parameters
     ----------
     folder : path
-    problem, training, state
+    problem, training, state, module, loss
         What is trained: a folder of another training is refused.
     every : float
         Seconds between two writes.
     """
 
     def __init__(
-        self, folder: Any, problem: Problem, training: Training, state: State, every: float = 30.0
+        self,
+        folder: Any,
+        problem: Problem,
+        training: Training,
+        state: State,
+        module: nn.Module,
+        loss: Any,
+        every: float = 30.0,
     ) -> None:
         self.folder, self.every = Path(folder), every
         self._last = time.monotonic()
-        self._mark = _mark(problem, training, state)
+        self._mark = _mark(problem, training, state, module, loss)
         self.folder.mkdir(parents=True, exist_ok=True)
         label = self.folder / "training.json"
         if label.exists():
@@ -48,7 +57,7 @@ class Checkpoint:
             if found.get("training") != self._mark:
                 raise OptionError(
                     f"checkpoint {str(self.folder)!r} belongs to another training (data, network, "
-                    "seeds or settings differ); name another folder or delete it"
+                    "loss, seeds or settings differ); name another folder or delete it"
                 )
         else:
             _write_text(label, json.dumps({"version": _VERSION, "training": self._mark}))
@@ -127,14 +136,15 @@ def restore(run: Run, numbers: dict[str, Any], tensors: State) -> None:
     for name in ("since_best", "since_lowered", "trained_steps", "summed"):
         setattr(run, name, np.array(numbers[name], dtype=np.int64))
     run.history = [
-        {k: v if k == "step" else np.array(v) for k, v in record.items()}
+        {k: np.array(v, np.int64 if k == "copies" else None) for k, v in record.items()}
         for record in numbers["history"]
     ]
 
 
-def _mark(problem: Problem, training: Training, state: State) -> str:
+def _mark(problem: Problem, training: Training, state: State, module: nn.Module, loss: Any) -> str:
     """Return a fingerprint of all that decides the result."""
-    digest = hashlib.sha256(repr(training).encode())
+    words = training, module, _loss_words(loss), problem.X.shape, problem.X.dtype
+    digest = hashlib.sha256(repr(words).encode())
     tables = [problem.rows, problem.labels, problem.weights, problem.validation]
     for table in (t for t in tables if t is not None):
         digest.update(table.which.tobytes())
@@ -146,6 +156,15 @@ def _mark(problem: Problem, training: Training, state: State) -> str:
     for name, value in state.items():
         digest.update(name.encode() + value.to(torch.float64).numpy().tobytes())
     return digest.hexdigest()
+
+
+def _loss_words(loss: Any) -> tuple[Any, ...]:
+    """Return what tells losses apart, the same in every process."""
+    if isinstance(loss, partial):
+        return *_loss_words(loss.func), loss.args, sorted(loss.keywords.items())
+    kind = type(loss) if not hasattr(loss, "__qualname__") else loss
+    code = getattr(loss, "__code__", None)
+    return kind.__module__, kind.__qualname__, None if code is None else code.co_code
 
 
 def _read_json(path: Path) -> dict[str, Any]:

@@ -23,6 +23,8 @@ def look(run: Run, indices: np.ndarray) -> None:
     run.summed[indices] = run.step
     running = run.running[indices]
     indices, losses = indices[running], losses[running]
+    if not len(indices):
+        return
     copies = run.active[indices]
     record: dict[str, Any] = {"step": run.step, "copies": copies, "loss": losses}
     finite = np.isfinite(losses)
@@ -32,12 +34,25 @@ def look(run: Run, indices: np.ndarray) -> None:
         finite &= np.isfinite(measured)
         _judge(run, indices[finite], measured[finite])
     run.history.append(record)
+    ended = run.step >= run.steps[copies]
+    # The last step may have been one too far: no later loss tells of it.
+    finite[finite & ended] &= _are_finite(run, indices[finite & ended])
     run.finish(indices[~finite], "diverged")
-    ended = finite & (run.step >= run.steps[copies])
-    run.finish(indices[ended], "finished")
+    run.finish(indices[finite & ended], "finished")
     if run.training.patience is not None:
         tired = finite & ~ended & (run.since_best[copies] >= run.training.patience)
         run.finish(indices[tired], "stopped early")
+
+
+def _are_finite(run: Run, indices: np.ndarray) -> np.ndarray:
+    """Return whether all weights of some copies are finite."""
+    found = np.ones(len(indices), dtype=bool)
+    if len(indices):
+        chosen = torch.from_numpy(indices).to(run.device)
+        for weights in run.stack.parameters.values():
+            mine = weights.detach()[chosen].reshape(len(indices), -1)
+            found &= torch.isfinite(mine).all(1).cpu().numpy()
+    return found
 
 
 def _judge(run: Run, indices: np.ndarray, losses: np.ndarray) -> None:
@@ -62,7 +77,6 @@ def _judge(run: Run, indices: np.ndarray, losses: np.ndarray) -> None:
         run.rates[low] = np.maximum(run.rates[low] * plateau.factor, plateau.minimum)
         run.since_lowered[low] = 0
         run.set_rates()
-        run.stepper = None
 
 
 def validation_losses(run: Run, indices: np.ndarray) -> np.ndarray:

@@ -42,7 +42,7 @@ class End(ABC):
         return self.rooms.bytes + self.draws.rooms.bytes
 
     def losses(self, outputs: Tensor, y: Tensor, counts: Tensor, keys: Tensor) -> Tensor:
-        """Return the weighted sum of the losses of each copy."""
+        """Return the weighted sum of the losses of each copy, of which rows share the noise."""
         return self.with_gradient(outputs, y, counts, keys)[0]
 
     @abstractmethod
@@ -76,25 +76,28 @@ class Foreign(End):
         """Return losses and gradient by torch."""
         with torch.enable_grad():
             given = outputs.detach().requires_grad_()
-            total = self._losses(given, y, counts, keys)
+            total = self._losses(given, y, counts, keys, shared=False)
             return total.detach(), torch.autograd.grad(total.sum(), given)[0]
 
     def losses(self, outputs: Tensor, y: Tensor, counts: Tensor, keys: Tensor) -> Tensor:
         """Return losses alone."""
-        return self._losses(outputs, y, counts, keys)
+        return self._losses(outputs, y, counts, keys, shared=True)
 
-    def _losses(self, outputs: Tensor, y: Tensor, counts: Tensor, keys: Tensor) -> Tensor:
+    def _losses(
+        self, outputs: Tensor, y: Tensor, counts: Tensor, keys: Tensor, *, shared: bool
+    ) -> Tensor:
         values = outputs.transpose(1, 2)
         values = values if self.head is None else self.head(values)
         if self.together:
             each = self.loss(values.flatten(0, 1), y.flatten(0, 1)).view(y.shape[:2])
         else:
-            each = torch.vmap(self._one, randomness="different")(values, y, keys)
+            one = partial(self._one, shared=shared)
+            each = torch.vmap(one, randomness="different")(values, y, keys)
         check_losses(each, counts)
         return (each * counts).sum(1)
 
-    def _one(self, values: Tensor, y: Tensor, key: Tensor) -> Tensor:
-        with noise.keyed(key):
+    def _one(self, values: Tensor, y: Tensor, key: Tensor, *, shared: bool) -> Tensor:
+        with noise.keyed(key, shared=shared):
             return self.loss(values, y)
 
 
@@ -109,7 +112,7 @@ class ClassLikelihood(End):
         room = self.rooms("logarithms", outputs.shape, outputs)
         logarithms = torch.log_softmax(outputs, 1, out=room)
         total = (logarithms.gather(1, codes)[:, 0] * counts).sum(1).neg_()
-        ones = self.rooms.kept("ones", codes.shape, partial(torch.full_like, counts[:, None], -1.0))
+        ones = self.rooms.kept("ones", codes.shape, partial(outputs.new_full, codes.shape, -1.0))
         gradient = logarithms.exp_().scatter_add_(1, codes, ones)
         return total, gradient.mul_(counts[:, None])
 
@@ -162,6 +165,15 @@ class SampledLikelihood(End):
         self, outputs: Tensor, y: Tensor, counts: Tensor, keys: Tensor
     ) -> tuple[Tensor, Tensor]:
         """Return losses, and the gradient in means and raw deviations."""
+        return self._by_blocks(outputs, y, counts, keys, shared=False)
+
+    def losses(self, outputs: Tensor, y: Tensor, counts: Tensor, keys: Tensor) -> Tensor:
+        """Return losses, with the same noise for all rows."""
+        return self._by_blocks(outputs, y, counts, keys, shared=True)[0]
+
+    def _by_blocks(
+        self, outputs: Tensor, y: Tensor, counts: Tensor, keys: Tensor, *, shared: bool
+    ) -> tuple[Tensor, Tensor]:
         copies, units, rows = outputs.shape
         codes = as_codes(y, counts.shape)
         total = self.rooms("total", (copies,), outputs)
@@ -169,20 +181,21 @@ class SampledLikelihood(End):
         size = max(1, _BLOCK // (self.count * rows * units // 2))
         for start in range(0, copies, size):
             part = slice(start, min(start + size, copies))
+            drawn = self._noise(keys[part], units // 2, 1 if shared else rows, outputs)
             self._block(
-                outputs[part], codes[part], counts[part], keys[part], total[part], gradient[part]
+                outputs[part], codes[part], counts[part], drawn, total[part], gradient[part]
             )
         return total, gradient
 
     def _block(
-        self, outputs: Tensor, codes: Tensor, counts: Tensor, keys: Tensor, total: Tensor,
+        self, outputs: Tensor, codes: Tensor, counts: Tensor, drawn: Tensor, total: Tensor,
         gradient: Tensor,
     ) -> None:  # fmt: skip
         copies, units, rows = outputs.shape
         classes = units // 2
         mean, raw = outputs.split(classes, 1)
         deviation = functional.softplus(raw).add_(self.floor)
-        drawn = self._noise(keys, classes, rows, outputs)
+        drawn = drawn.expand(copies, self.count, classes, rows)
         logits = torch.mul(
             drawn, deviation[:, None], out=self.rooms("logits", drawn.shape, outputs)
         )
@@ -204,12 +217,12 @@ class SampledLikelihood(End):
         of_raw.mul_(torch.sigmoid(raw))
 
     def _noise(self, keys: Tensor, classes: int, rows: int, like: Tensor) -> Tensor:
-        """Return what the loss draws, as (copies, draws, classes, rows)."""
+        """Return what the loss draws, as (copies, draws, classes, rows), numbered row by row."""
         shape = len(keys), self.count, classes, rows
 
         def count_elements() -> list[Tensor]:
-            numbers = torch.arange(self.count * rows * classes)
-            return [numbers.view(self.count, rows, classes).transpose(1, 2).reshape(-1)]
+            numbers = torch.arange(rows * self.count * classes)
+            return [numbers.view(rows, self.count, classes).permute(1, 2, 0).reshape(-1)]
 
         bits = self.draws(keys, shape[1:], count_elements)
         room = self.rooms("noise", bits.shape, like)

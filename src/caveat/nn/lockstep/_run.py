@@ -109,17 +109,22 @@ class Run:
             self.pull = strength, goal
         self.sums = torch.zeros(len(active), device=self.device)
         self.summed = np.zeros(len(active), dtype=np.int64)
+        self.rate: float | Tensor = 0.0
         self.set_rates()
         self.stepper: Any = None
 
     def set_rates(self) -> None:
-        """Take over the learning rates of the copies."""
+        """Take over the learning rates of the copies; where a recorded step reads them."""
         rates = self.rates[self.active]
         if (rates == rates[0]).all() and self.device.type == "cpu":
-            self.rate: float | Tensor = float(rates[0])
+            self.rate = float(rates[0])
+            return
+        dtype = self.stack.flat.dtype
+        spread = self.stack.spread(torch.from_numpy(rates).to(self.device, dtype))
+        if isinstance(self.rate, Tensor):
+            self.rate.copy_(spread)
         else:
-            dtype = self.stack.flat.dtype
-            self.rate = self.stack.spread(torch.from_numpy(rates).to(self.device, dtype))
+            self.rate = spread
 
     def advance(self, places: Tensor, counts: Tensor, keys: Tensor, step: float | Tensor) -> None:
         """Take a step with every copy; it works on tensors alone, so that it can be recorded."""

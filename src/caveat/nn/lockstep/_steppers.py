@@ -43,18 +43,24 @@ class Graph:  # pragma: no cover - needs a GPU
         places, counts = run.batches.at(run.step)
         self._places, self._counts = places.clone(), counts.clone()
         self._step = torch.tensor(float(run.step), device=run.device)
+        self._graph = torch.cuda.CUDAGraph()
         kept = [tensor.clone() for tensor in _changing(run)]
+        try:
+            self._record(run)
+        finally:
+            # Also where it cannot be recorded: the first steps were not taken for good.
+            for tensor, value in zip(_changing(run), kept, strict=True):
+                tensor.copy_(value)
+
+    def _record(self, run: Run) -> None:
         stream = torch.cuda.Stream()
         stream.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(stream):
             for _ in range(_WARM_UP):
                 self._advance(run)
         torch.cuda.current_stream().wait_stream(stream)
-        self._graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(self._graph):
             self._advance(run)
-        for tensor, value in zip(_changing(run), kept, strict=True):
-            tensor.copy_(value)
 
     def _advance(self, run: Run) -> None:
         run.advance(self._places, self._counts, run.keys_at(self._step), self._step)
