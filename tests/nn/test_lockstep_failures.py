@@ -15,11 +15,13 @@ from torch import nn
 from caveat.exceptions import (
     FileFormatError,
     InvalidValueError,
+    LabelError,
     OptionError,
     ShapeError,
     TrainingError,
 )
-from caveat.nn.lockstep import Copy, Training, _checkpoint, train
+from caveat.nn import losses
+from caveat.nn.lockstep import Copy, Plateau, Training, _checkpoint, _memory, train
 from caveat.nn.lockstep import _train as module_of_train
 from caveat.nn.lockstep._memory import is_out_of_memory
 
@@ -29,6 +31,7 @@ from .test_lockstep import (
     SHORT,
     VALUES,
     X,
+    assert_same,
     cross_entropy,
     dropping,
     fit,
@@ -96,13 +99,15 @@ def test_a_killed_training_goes_on_with_the_same_numbers(tmp_path):
 
 
 def test_a_finished_training_is_read_back(tmp_path):
-    first = fit(dropping, COPIES, checkpoint=tmp_path)
     calls = []
 
     def counting(output, y):
         calls.append(1)
         return cross_entropy(output, y)
 
+    first = fit(dropping, COPIES, loss=counting, checkpoint=tmp_path)
+    assert calls
+    calls.clear()
     again = fit(dropping, COPIES, loss=counting, checkpoint=tmp_path)
     assert not calls
     for name, value in first.state.items():
@@ -245,6 +250,20 @@ def test_progress_is_shown_on_request(capsys):
         ({"epochs": 0}, OptionError, "epochs must be a whole number of at least 1; got 0"),
         ({"draws": 0}, OptionError, "draws must be a whole number of at least 1; got 0"),
         ({"batch_size": 1.5}, OptionError, "batch_size must be a whole number"),
+        ({"patience": 3}, OptionError, r"patience needs validation samples; name some in every copy, as in Copy\(validation=...\)"),
+        ({"plateau": Plateau()}, OptionError, "plateau needs validation samples"),
+        ({"anchor_strength": 2.0}, OptionError, "anchor_strength is 2.0, but there is no anchor; set anchor to 'zero', 'initial' or 'drawn'"),
+        ({"copies": [Copy(), Copy(seed=2**63)]}, OptionError, "seed of copy 1 must be a whole number from 0 to 9223372036854775807; got 9223372036854775808"),
+        ({"copies": [Copy(seed=-1)]}, OptionError, "seed of copy 0 must be a whole number from 0"),
+        ({"copies": [Copy(steps=1.5)]}, OptionError, "steps of copy 0 must be a whole number of at least 1; got 1.5"),
+        ({"y": np.array(list("abc"))[CLASSES]}, InvalidValueError, "y must hold numbers; got <U1; pass classes as whole numbers 0, 1, 2, ..."),
+        ({"copies": [Copy(y=["a"] * 60)]}, InvalidValueError, "y of a copy must hold numbers; got <U1"),
+        ({"X": X.astype(str)}, InvalidValueError, "X must hold numbers; got <U[0-9]+"),
+        ({"y": CLASSES + 1, "loss": losses.nll}, LabelError, "y must hold class codes from 0 to 2, as the module has 3 outputs; got 1 to 3"),
+        ({"y": CLASSES - 1, "loss": losses.nll, "copies": 1}, LabelError, "got -1 to 1"),
+        ({"copies": [Copy(y=CLASSES * 2)], "loss": losses.nll}, LabelError, "got 0 to 4"),
+        ({"module": nn.Identity}, OptionError, "module must have parameters that can be trained; it has none"),
+        ({"module": lambda: plain().requires_grad_(False)}, OptionError, "parameters that can be trained"),
         ({"patience": True}, OptionError, "patience must be a whole number"),
         ({"optimiser": "lion"}, OptionError, "optimiser must be one of 'adam', 'adamw', 'sgd'; got 'lion'"),
         ({"learning_rate": 0.0}, OptionError, "learning_rate must be above 0; got 0.0"),
@@ -258,6 +277,62 @@ def test_bad_input(options, error, message):
     training = Training(**{k: given.pop(k) for k in list(given) if k in names})
     with pytest.raises(error, match=message):
         train(given.pop("module"), given.pop("X"), given.pop("y"), training=training, **given)
+
+
+def test_only_codes_that_are_used_are_checked():
+    some = CLASSES.copy()
+    some[50:] = -1
+    seen = Copy(seed=1, rows=np.arange(40), validation=np.arange(40, 50))
+    found = fit(plain, [seen, seen], y=some, loss=losses.nll)
+    assert_same(found, 0, fit(plain, [seen], loss=losses.nll))
+    for name in ("rows", "validation"):
+        with pytest.raises(LabelError, match="got -1 to 2"):
+            fit(
+                plain,
+                [seen, dataclasses.replace(seen, **{name: np.arange(60)})],
+                y=some,
+                loss=losses.nll,
+            )
+
+
+def test_a_refused_training_leaves_no_checkpoint(tmp_path):
+    with pytest.raises(LabelError, match="class codes"):
+        fit(plain, 2, y=CLASSES + 1, loss=losses.nll, checkpoint=tmp_path)
+    assert len(fit(plain, 2, loss=losses.nll, checkpoint=tmp_path, random_state=0)) == 2
+
+
+def test_a_module_that_fails_gives_its_own_error_also_with_codes():
+    with pytest.raises(RuntimeError, match=r"to be: \[1, 4\] but got: \[1, 5\]"):
+        fit(lambda: nn.Linear(4, 3), 1, loss=losses.nll)
+
+
+def test_numbers_of_numpy():
+    weight = np.full((8, 5), 0.5)
+    weight.setflags(write=False)
+    training = Training(epochs=np.int64(2), batch_size=np.int32(60), learning_rate=1e-9)
+    assert fit(plain, np.int64(2), training).steps.tolist() == [2, 2]
+    own = Copy(
+        seed=np.int64(3), steps=np.int64(1), validation=(0, 1, 2), weight=np.ones(60),
+        state={"0.weight": weight, "0.bias": [0.25] * 8},
+    )  # fmt: skip
+    found = fit(plain, [own, dataclasses.replace(own, state=None)], training)
+    assert found.steps.tolist() == [1, 1]
+    np.testing.assert_allclose(found.state["0.weight"][0], weight)
+    np.testing.assert_allclose(found.state["0.bias"][0], 0.25)
+    torch.testing.assert_close(found.state["2.weight"][0], found.state["2.weight"][1])
+
+
+@pytest.mark.parametrize("where", ["macOS", "Windows"])
+def test_free_memory_where_it_is_not_told(where, monkeypatch):
+    def refuse(name):
+        raise ValueError("unrecognized configuration name")
+
+    if where == "macOS":
+        monkeypatch.setattr(_memory.os, "sysconf", refuse)
+    else:
+        monkeypatch.delattr(_memory.os, "sysconf")
+    assert _memory._free(torch.device("cpu")) == 4 * 2**30
+    assert len(fit(plain, 2)) == 2
 
 
 def test_a_module_that_cannot_be_drawn_anew():

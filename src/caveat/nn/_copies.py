@@ -1,8 +1,11 @@
 """A module's private double: shared weights, own mode, so that the original is never touched."""
 
+import copy
+from collections import Counter, OrderedDict, defaultdict, deque
 from types import MethodType
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn.parameter import is_lazy
@@ -14,6 +17,10 @@ _WRAPPERS = {
     "DataParallel": "module",
     "DistributedDataParallel": "module",
 }
+
+# Not their subclasses, of which some cannot be filled again.
+_MAPPINGS = (dict, OrderedDict, defaultdict, Counter)
+_SEQUENCES = (list, deque)
 
 
 def unwrap(module: Any) -> nn.Module:
@@ -36,9 +43,10 @@ def unwrap(module: Any) -> nn.Module:
 def private_copy(module: nn.Module, device: torch.device, *, hooks: bool = True) -> nn.Module:
     """Return a double in evaluation mode.
 
-    Its submodules and buffers are its own, its parameters are the module's (copies of them on
-    another device). A plain ``deepcopy`` would double the weights, and fails on tensors that a
-    forward has left behind in attributes.
+    Its submodules and buffers are its own, and so are tensors, arrays, generators and containers in
+    its attributes; its parameters are the module's (copies of them on another device). A plain
+    ``deepcopy`` would double the weights, and fails on tensors that a forward has left behind in
+    attributes.
 
     Parameters
     ----------
@@ -47,24 +55,25 @@ def private_copy(module: nn.Module, device: torch.device, *, hooks: bool = True)
     hooks : bool, default=True
         Whether the hooks come along.
     """
-    return _Copier(device, hooks).copy(module)
+    copier = _Copier(device, hooks)
+    for each in module.buffers():  # ahead of attributes that are buffers of another part
+        copier.buffer(each)
+    return copier.copy(module)
 
 
 class _Copier:
-    """Copies each module and each tensor once, so that what was shared stays shared."""
+    """Copies each thing once, so that what was shared stays shared."""
 
     def __init__(self, device: torch.device, hooks: bool) -> None:
         self.device = device
         self.hooks = hooks
-        self.modules: dict[int, nn.Module] = {}
-        self.tensors: dict[int, Tensor] = {}
+        self.known: dict[int, Any] = {}
 
     def copy(self, module: nn.Module) -> nn.Module:
-        known = self.modules.get(id(module))
-        if known is not None:
-            return known
+        if id(module) in self.known:
+            return self.known[id(module)]
         new = object.__new__(type(module))
-        self.modules[id(module)] = new
+        self.known[id(module)] = new
         fields: dict[str, Any] = {}
         for name, value in module.__dict__.items():
             if name == "_parameters":
@@ -84,26 +93,49 @@ class _Copier:
     def parameter(self, value: Tensor | None) -> Tensor | None:
         if value is None or value.device == self.device:
             return value
-        if id(value) not in self.tensors:
+        if id(value) not in self.known:
             moved = value.detach().to(self.device)
-            self.tensors[id(value)] = nn.Parameter(moved, requires_grad=False)
-        return self.tensors[id(value)]
+            self.known[id(value)] = nn.Parameter(moved, requires_grad=False)
+        return self.known[id(value)]
 
     def buffer(self, value: Tensor | None) -> Tensor | None:
         if value is None:
             return None
-        if id(value) not in self.tensors:
-            self.tensors[id(value)] = value.detach().to(self.device, copy=True)
-        return self.tensors[id(value)]
+        if id(value) not in self.known:
+            self.known[id(value)] = value.detach().to(self.device, copy=True)
+        return self.known[id(value)]
 
     def plain(self, value: Any) -> Any:
-        """Copy modules that are kept in lists, and methods that were set on a module."""
+        """Copy what a forward may change in place, and what has modules in it."""
         if isinstance(value, nn.Module):
             return self.copy(value)
+        if isinstance(value, nn.Parameter):
+            return self.parameter(value)
         if isinstance(value, MethodType) and isinstance(value.__self__, nn.Module):
             return MethodType(value.__func__, self.copy(value.__self__))
-        if type(value) in (list, tuple):
-            return type(value)(self.plain(each) for each in value)
-        if type(value) is dict:
-            return {key: self.plain(each) for key, each in value.items()}
-        return value
+        if type(value) is tuple:
+            return tuple(self.plain(each) for each in value)
+        if id(value) in self.known:
+            return self.known[id(value)]
+        new = self.known[id(value)] = _shallow(value)
+        if type(value) in _MAPPINGS:
+            for key, each in value.items():
+                new[key] = self.plain(each)
+        elif type(value) in _SEQUENCES:
+            for place, each in enumerate(value):
+                new[place] = self.plain(each)
+        return new
+
+
+def _shallow(value: Any) -> Any:
+    """Return a tensor, generator, array or container of its own; anything else as it is."""
+    if isinstance(value, Tensor):
+        try:
+            return value.detach().clone()
+        except RuntimeError:  # left behind by a pass under torch.vmap, of no use to any other
+            return value
+    if isinstance(value, torch.Generator):
+        return value.clone_state()
+    if type(value) in (*_MAPPINGS, *_SEQUENCES, set, bytearray, np.ndarray):
+        return copy.copy(value)
+    return value

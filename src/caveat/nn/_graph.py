@@ -4,10 +4,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import torch
 from torch import Tensor, fx, nn
 
+from ._generators import Generators
 from ._torch_noise import NoConstantNoise, Observer
 from .layers._stochastic import Stochastic, stochastic_layers
+
+_CPU = torch.device("cpu")
 
 
 @dataclass(frozen=True)
@@ -34,6 +38,23 @@ class Parts:
 
 
 class _Tracer(fx.Tracer):
+    def __init__(self, inputs: int) -> None:
+        super().__init__()
+        self.inputs = inputs
+
+    def create_proxy(
+        self, kind: str, target: Any, args: tuple[Any, ...], kwargs: Any, *more: Any, **named: Any
+    ) -> Any:
+        """Let inputs that are not given be their defaults, so that branches on them can be taken.
+
+        Defaults of several values stay symbols: fx would flatten them.
+        """
+        if kind == "placeholder":
+            self.inputs -= 1
+            if self.inputs < 0 and args and not isinstance(args[0], tuple | list | dict):
+                return args[0]
+        return super().create_proxy(kind, target, args, kwargs, *more, **named)
+
     def is_leaf_module(self, m: nn.Module, module_qualified_name: str) -> bool:
         """Keep layers of ours and of torch whole, and what has hooks, which know tensors only."""
         ours = type(m).__module__.startswith(f"{__package__}.layers")
@@ -48,18 +69,19 @@ class _Tracer(fx.Tracer):
 class _Watch(fx.Interpreter):
     """Runs a graph and notes the nodes that are random themselves."""
 
-    def __init__(self, module: fx.GraphModule, observer: Observer) -> None:
+    def __init__(self, module: fx.GraphModule, observer: Observer, generators: Generators) -> None:
         super().__init__(module)
         self.observer = observer
+        self.generators = generators
         self.random: set[fx.Node] = set()
 
     def run_node(self, n: fx.Node) -> Any:
-        before = self.observer.draws
+        before, states = self.observer.draws, self.generators.states()
         result = super().run_node(n)
         layers = n.op == "call_module" and any(
             True for _ in stochastic_layers(self.fetch_attr(str(n.target)))
         )
-        if layers or self.observer.draws > before:
+        if layers or self.observer.draws > before or self.generators.moved(states):
             self.random.add(n)
         return result
 
@@ -69,19 +91,27 @@ def has_hooks(module: nn.Module) -> bool:
     return bool(module._forward_hooks or module._forward_pre_hooks)
 
 
-def trace(module: nn.Module) -> fx.Graph:
-    """Return the graph of a module; any error means that it cannot be traced."""
+def trace(module: nn.Module, inputs: int = 1, device: torch.device = _CPU) -> fx.Graph:
+    """Return the graph of a module that gets so many inputs.
+
+    Any error means that it cannot be traced.
+    """
     if has_hooks(module):
         raise RuntimeError("the module itself has hooks")
+    generators = Generators(device)
+    states = generators.states()
     with NoConstantNoise():
-        return _Tracer().trace(module)
+        graph = _Tracer(inputs).trace(module)
+    if generators.moved(states):
+        raise RuntimeError("its forward draws random numbers without an input")
+    return graph
 
 
 def random_nodes(
     module: nn.Module, graph: fx.Graph, inputs: tuple[Tensor, ...], observer: Observer
 ) -> set[fx.Node]:
     """Return the nodes that draw noise, found by running the graph with an observer in force."""
-    watch = _Watch(fx.GraphModule(module, graph), observer)
+    watch = _Watch(fx.GraphModule(module, graph), observer, Generators(inputs[0].device))
     watch.run(*inputs)
     return watch.random
 

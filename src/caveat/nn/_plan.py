@@ -7,6 +7,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
 
+from ._generators import Generators
 from ._graph import Parts, clones
 from ._probe import Memory, Noise
 
@@ -19,7 +20,8 @@ class Plan:
 
     `caveat.nn.predict` and `caveat.nn.monte_carlo` take a plan in place of its module and then save
     the preparation. A plan sees later values of the module's parameters; make a new one after a
-    change of anything else: layers, hooks, buffers such as those of batch norm, or the device.
+    change of anything else: layers, hooks, buffers such as those of batch norm, other attributes,
+    or the device.
 
     Attributes
     ----------
@@ -70,8 +72,7 @@ class Plan:
         if self.way == NOTHING_RANDOM:
             return 0.0
         counts = []
-        devices = [self.device] if self.device.type == "cuda" else []
-        with torch.no_grad(), torch.random.fork_rng(devices):
+        with torch.no_grad(), Generators(self.device).kept():
             values = clones(self.sample)
             for part in (self.probed.once, self.probed.repeated):
                 with FlopCounterMode(display=False) as counter:

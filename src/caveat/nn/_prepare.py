@@ -22,7 +22,16 @@ from ._graph import (
     whole,
 )
 from ._plan import NOTHING_RANDOM, Plan
-from ._probe import Noise, agree, first_line, first_look, measure, one_tensor, vectorises
+from ._probe import (
+    Noise,
+    agree,
+    first_line,
+    first_look,
+    measure,
+    one_tensor,
+    settle_rows,
+    vectorises,
+)
 from ._torch_noise import Observer, find_row_axes
 from .layers._stochastic import number_layers, stochastic_layers
 
@@ -61,22 +70,20 @@ class _Preparation:
         self.keys = noise.derive_key(noise.make_keys([0])[0], passes).to(self.device)
         places = sum(1 for _ in stochastic_layers(self.bare))
         (self.output, _), (seen, more) = first_look(self.bare, two, three, self.keys[0], places)
-        axes = find_row_axes(seen.shapes, more.shapes)
+        axes = settle_rows(self.bare, two, three, find_row_axes(seen.shapes, more.shapes))
         self.noise = Noise(places, axes, bool(seen.foreign))
         self.random = bool(places or seen.draws)
 
     def plan(self, dtype: torch.dtype) -> Plan:
         graph, reasons = self.graph()
-        nodes = self.random_nodes(graph) if self.random and graph is not None else set()
         way, parts, probed = "whole", whole(self.double), whole(self.bare)
-        if not self.random or (graph is not None and not nodes):
+        if not self.random:
             way, reasons = NOTHING_RANDOM, ()
         elif graph is not None:
-            trial = split(self.bare, graph, nodes)
-            if self.faithful(trial):
-                way, parts, probed = "graph", split(self.double, graph, nodes), trial
-            else:
-                reasons = ("its graph gives other numbers (does it work in place?)",)
+            try:
+                way, parts, probed, reasons = self.cut(graph)
+            except Exception as error:
+                graph, reasons = None, (f"its graph cannot be run: {first_line(error)}",)
         parts, probed = self.protected(parts, probed)
         few, more = (probed.once(*clones(rows)) for rows in (self.two, self.three))
         slow = self.why_not_at_once(parts, probed, few) if way != NOTHING_RANDOM else "-"
@@ -103,13 +110,24 @@ class _Preparation:
     def graph(self) -> tuple[fx.Graph | None, tuple[str, ...]]:
         """Return the graph of the module, or why there is none."""
         try:
-            graph = trace(self.double)
+            graph = trace(self.double, len(self.two), self.device)
         except Exception as error:
             return None, (f"it cannot be traced: {first_line(error)}",)
         # Tensors that the trace met outside of parameters and buffers are attributes from now on.
         for name, value in vars(self.double).items():
             vars(self.bare).setdefault(name, value)
         return graph, ()
+
+    def cut(self, graph: fx.Graph) -> tuple[str, Parts, Parts, tuple[str, ...]]:
+        """Return the way that a graph allows, the parts of both doubles, and why not the graph."""
+        nodes = self.random_nodes(graph)
+        trial = split(self.bare, graph, nodes)
+        uncut = whole(self.double), whole(self.bare)
+        if not self.faithful(trial):
+            return "whole", *uncut, ("its graph gives other numbers (does it work in place?)",)
+        if not nodes:
+            return NOTHING_RANDOM, *uncut, ()
+        return "graph", split(self.double, graph, nodes), trial, ()
 
     def random_nodes(self, graph: fx.Graph) -> set[fx.Node]:
         observer = Observer(self.noise.first_place, self.noise.row_axes)

@@ -13,7 +13,8 @@ from torch.utils._pytree import tree_leaves
 
 from ..exceptions import ShapeError
 from . import noise
-from ._torch_noise import KeyedDropout, Observer
+from ._generators import Generators
+from ._torch_noise import KeyedDropout, Observer, Recorder, RowAxis
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,7 @@ class Noise:
     """
 
     first_place: int
-    row_axes: Mapping[int, int | None]
+    row_axes: Mapping[int, RowAxis | None]
     foreign: bool
 
     def apply(self, function: Callable[..., Any], key: Tensor, *values: Any) -> Any:
@@ -41,7 +42,7 @@ class Noise:
             if self.row_axes:
                 stack.enter_context(KeyedDropout(self.first_place, self.row_axes))
             if self.foreign:
-                torch.manual_seed(int(key[0]) & 0xFFFFFFFF)
+                Generators(key.device).seed(int(key[0]) & 0xFFFFFFFF)
             return function(*values)
 
 
@@ -122,9 +123,11 @@ def first_look(
 ) -> tuple[list[Tensor], list[Observer]]:
     """Run a module on two and three rows; return the outputs and what was observed."""
     outputs, observers = [], []
+    generators = Generators(two[0].device)
     for inputs in (two, three):
         copies = tuple(each.clone() for each in inputs)
-        torch.manual_seed(0)
+        generators.seed(0)
+        states = generators.states()
         try:
             with noise.keyed(key, shared=True), Observer(place, {}) as observer:
                 result = module(*copies)
@@ -140,9 +143,50 @@ def first_look(
                 f"the module returned shape {tuple(output.shape)} for {rows} rows of X; its output "
                 "must have one row for each"
             )
+        # Functions inside of functions of torch are out of an observer's sight.
+        observer.foreign += generators.moved(states)
         outputs.append(output)
         observers.append(observer)
     return outputs, observers
+
+
+def settle_rows(
+    module: nn.Module,
+    two: tuple[Tensor, ...],
+    three: tuple[Tensor, ...],
+    axes: Mapping[int, RowAxis | None],
+) -> dict[int, RowAxis | None]:
+    """Return the axes with the rows found where a row has several entries along one of them."""
+    unsettled = {call: axis for call, axis in axes.items() if axis and axis.entries > 1}
+    if not unsettled:
+        return dict(axes)
+    few, more = Recorder(set(unsettled)), Recorder(set(unsettled))
+    for inputs, recorder in ((two, few), (three, more)):
+        Generators(two[0].device).seed(0)
+        with recorder:  # without any noise, which could depend on the place in the batch
+            module(*(each.clone() for each in inputs))
+    settled = {
+        call: find_rows(axis, few.inputs.get(call), more.inputs.get(call))
+        for call, axis in unsettled.items()
+    }
+    return {**axes, **settled}
+
+
+def find_rows(axis: RowAxis, few: Tensor | None, more: Tensor | None) -> RowAxis | None:
+    """Return the one way of splitting an axis by which three rows begin with the two."""
+    if few is None or more is None:
+        return None
+    if [each.shape[axis.axis] for each in (few, more)] != [2 * axis.entries, 3 * axis.entries]:
+        return None
+    ways = (
+        RowAxis(axis.axis, before, axis.entries // before)
+        for before in range(1, axis.entries + 1)
+        if axis.entries % before == 0
+    )
+    fitting = [
+        way for way in ways if agree(way.split(more).narrow(axis.axis + 1, 0, 2), way.split(few))
+    ]
+    return fitting[0] if len(fitting) == 1 else None
 
 
 def agree(found: Tensor, wanted: Tensor) -> bool:
@@ -162,10 +206,18 @@ def vectorises(
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            found = torch.vmap(lambda key: one_tensor(noise_of.apply(function, key, *values)))(keys)
+            found = at_once(lambda key: one_tensor(noise_of.apply(function, key, *values)), keys)
     except Exception as error:
         return f"torch.vmap cannot run it ({first_line(error)})"
     return "" if agree(found, wanted) else "torch.vmap gives other numbers"
+
+
+def at_once(function: Callable[[Tensor], Tensor], keys: Tensor) -> Tensor:
+    """Return what a function gives for each key, all in one call."""
+    with warnings.catch_warnings():
+        # Where torch has no batched kernel it loops over the keys, as we would.
+        warnings.filterwarnings("ignore", "There is a performance drop")
+        return torch.vmap(function)(keys)
 
 
 def _float(tensor: Tensor) -> torch.dtype:

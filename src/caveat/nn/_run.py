@@ -6,9 +6,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ._generators import Generators
 from ._inputs import rows_of
 from ._plan import Plan
-from ._probe import Memory, one_tensor
+from ._probe import Memory, at_once, one_tensor
 
 MEBIBYTE = 2**20
 
@@ -58,13 +59,12 @@ def run(
     """Return the outputs of all passes, (passes, rows, ...); without keys one, without noise."""
     total = len(inputs[0])
     passes = 1 if keys is None else len(keys)
-    devices = [plan.device] if plan.device.type == "cuda" else []
-    with torch.no_grad(), torch.random.fork_rng(devices):
-        rows, at_once = chunks(plan, total, passes, batch_size)
+    with torch.no_grad(), Generators(plan.device).kept():
+        rows, together = chunks(plan, total, passes, batch_size)
         blocks = [slice(low, min(low + rows, total)) for low in range(0, total, rows)]
         answer: Tensor | None = None
         for block in _shown(blocks, progress):
-            found = _block(plan, inputs, block, keys, at_once, batch_size)
+            found = _block(plan, inputs, block, keys, together, batch_size)
             if answer is None:
                 answer = found.new_empty((passes, total, *found.shape[2:]))
             answer[:, block] = found
@@ -86,7 +86,7 @@ def _block(
     inputs: tuple[Tensor, ...],
     block: slice,
     keys: Tensor | None,
-    at_once: int,
+    together: int,
     batch_size: int | None,
 ) -> Tensor:
     """Return (passes, rows of the block, ...); out of memory, try with half of it."""
@@ -96,11 +96,11 @@ def _block(
             output = one_tensor(plan.module(*rows_of(inputs, block, plan.dtype, plan.device)))
             return output.reshape(1, rows, *plan.row_shape)
         values = _once(plan, inputs, block, batch_size)
-        parts = [_repeat(plan, values, few) for few in keys.split(at_once)]
+        parts = [_repeat(plan, values, few) for few in keys.split(together)]
         return torch.cat([part.reshape(len(part), rows, *plan.row_shape) for part in parts])
     except torch.OutOfMemoryError:
-        if at_once > 1:
-            return _block(plan, inputs, block, keys, (at_once + 1) // 2, batch_size)
+        if together > 1:
+            return _block(plan, inputs, block, keys, (together + 1) // 2, batch_size)
         if rows == 1:
             raise
     middle = block.start + rows // 2
@@ -129,4 +129,4 @@ def _repeat(plan: Plan, values: tuple[Any, ...], keys: Tensor) -> Tensor:
     def one(key: Tensor) -> Tensor:
         return one_tensor(plan.noise.apply(plan.parts.repeated, key, *values))
 
-    return torch.vmap(one)(keys) if plan.at_once else torch.stack([one(key) for key in keys])
+    return at_once(one, keys) if plan.at_once else torch.stack([one(key) for key in keys])

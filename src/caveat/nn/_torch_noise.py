@@ -1,6 +1,7 @@
 """torch's own dropout, drawn from keys; and what else of torch draws random numbers."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -73,22 +74,52 @@ _CONVOLUTIONS: set[Any] = {getattr(torch, f"conv{axes}d") for axes in (1, 2, 3)}
 _CONVOLUTIONS |= {getattr(torch, f"conv_transpose{axes}d") for axes in (1, 2, 3)}
 
 
+@dataclass(frozen=True)
+class RowAxis:
+    """Where the rows are in an array.
+
+    Attributes
+    ----------
+    axis : int
+        Its size is before * rows * after.
+    before, after : int
+        The axes that were made one with that of the rows: their sizes before and after it.
+    """
+
+    axis: int
+    before: int = 1
+    after: int = 1
+
+    @property
+    def entries(self) -> int:
+        """How many entries a row has along the axis."""
+        return self.before * self.after
+
+    def split(self, x: Tensor) -> Tensor:
+        """Return the array with the axis taken apart: before, rows, after."""
+        return x.unflatten(self.axis, (self.before, -1, self.after))
+
+    def join(self, x: Tensor) -> Tensor:
+        """Return the array with the three axes made one again."""
+        return x.flatten(self.axis, self.axis + 2)
+
+
 class KeyedDropout(TorchFunctionMode):
     """Lets torch's dropout functions, and so its dropout modules, draw from the key in force.
 
-    They are random in evaluation mode too. A pass has one mask for all rows. Calls are numbered in
-    their order, after the places of the stochastic layers.
+    They are random in evaluation mode too. A pass has one mask for all rows, which has as many
+    entries as a row. Calls are numbered in their order, after the places of the stochastic layers.
 
     Parameters
     ----------
     first_place : int
         The place of the first call.
-    row_axes : mapping of int to int or None
-        The axis of the rows in the input of each call, None where the input has none; 0 if a call
-        is not listed.
+    row_axes : mapping of int to RowAxis or None
+        Where the rows are in the input of each call, None where it has none or they cannot be told
+        apart; the first axis if a call is not listed.
     """
 
-    def __init__(self, first_place: int, row_axes: Mapping[int, int | None]) -> None:
+    def __init__(self, first_place: int, row_axes: Mapping[int, RowAxis | None]) -> None:
         super().__init__()
         self._first_place = first_place
         self._row_axes = row_axes
@@ -110,16 +141,24 @@ class KeyedDropout(TorchFunctionMode):
         shape = list(x.shape)
         if channels:
             shape[2:] = [1] * len(shape[2:])
-        row_axis = self._row_axes.get(self.calls, 0)
-        if row_axis is not None and shape:
-            shape[row_axis] = 1
+        rows = self._row_axes.get(self.calls, RowAxis(0))
+        if rows is None or not shape or shape[rows.axis] % rows.entries:
+            return formula(x, self._kept(x, shape, rate), rate)
+        if rows.entries == 1:
+            shape[rows.axis] = 1
+            return formula(x, self._kept(x, shape, rate), rate)
+        shape[rows.axis : rows.axis + 1] = [rows.before, 1, rows.after]
+        return rows.join(formula(rows.split(x), self._kept(x, shape, rate), rate))
+
+    def _kept(self, x: Tensor, shape: Sequence[int], rate: float) -> Tensor:
+        """Return 0 with the probability of the rate, otherwise 1."""
         place = noise.stream(self._first_place + self.calls, 0)
         self.calls += 1
         now = noise.current()
         # As precise as float32 at least: bfloat16 would round a uniform number up to 1.
         like = torch.empty((), dtype=torch.promote_types(x.dtype, torch.float32), device=x.device)
         kept = noise.uniform(now.key if now else None, place, shape, like) >= rate
-        return formula(x, kept.to(x.dtype), rate)
+        return kept.to(x.dtype)
 
 
 class Observer(KeyedDropout):
@@ -129,28 +168,28 @@ class Observer(KeyedDropout):
     ----------
     shapes : list of tuple
         Of the inputs of dropout, call by call.
-    foreign : list of str
-        Other functions that draw random numbers.
+    foreign : int
+        How often other functions drew random numbers.
     convolutions : int
         How many there were.
     """
 
-    def __init__(self, first_place: int, row_axes: Mapping[int, int | None]) -> None:
+    def __init__(self, first_place: int, row_axes: Mapping[int, RowAxis | None]) -> None:
         super().__init__(first_place, row_axes)
         self.shapes: list[tuple[int, ...]] = []
-        self.foreign: list[str] = []
+        self.foreign = 0
         self.convolutions = 0
 
     @property
     def draws(self) -> int:
         """How often something random was called."""
-        return self.calls + len(self.foreign)
+        return self.calls + self.foreign
 
     def __torch_function__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
     ) -> Any:
         if func in _FOREIGN:
-            self.foreign.append(func.__name__)
+            self.foreign += 1
         elif func in _CONVOLUTIONS:
             self.convolutions += 1
         return super().__torch_function__(func, types, args, kwargs)
@@ -159,6 +198,28 @@ class Observer(KeyedDropout):
         if rate > 0:
             self.shapes.append(tuple(x.shape))
         return super()._drop(func, x, rate)
+
+
+class Recorder(KeyedDropout):
+    """Leaves dropout out, and keeps the inputs of some of its calls.
+
+    Attributes
+    ----------
+    inputs : dict of int to Tensor
+        By the number of the call.
+    """
+
+    def __init__(self, wanted: set[int]) -> None:
+        super().__init__(0, {})
+        self._wanted = wanted
+        self.inputs: dict[int, Tensor] = {}
+
+    def _drop(self, func: Any, x: Tensor, rate: float) -> Tensor:
+        if rate > 0:
+            if self.calls in self._wanted:
+                self.inputs[self.calls] = x.clone()
+            self.calls += 1
+        return x
 
 
 class NoConstantNoise(TorchFunctionMode):
@@ -177,19 +238,29 @@ class NoConstantNoise(TorchFunctionMode):
 
 def find_row_axes(
     two: Sequence[tuple[int, ...]], three: Sequence[tuple[int, ...]]
-) -> dict[int, int | None]:
-    """Return the axis of the rows for each call of dropout.
+) -> dict[int, RowAxis | None]:
+    """Return where the rows are for each call of dropout, as far as shapes say it.
 
     Parameters
     ----------
     two, three : sequences of shapes
         Of the inputs of dropout when the module sees two and three rows: the axis that grows is the
-        axis of the rows, or has them in it.
+        axis of the rows, or has them in it. If it grows by several entries for each row, `after` is
+        their number, and may have to be divided between before and after.
     """
-    axes = {}
+    axes: dict[int, RowAxis | None] = {}
     for call, (few, more) in enumerate(zip(two, three, strict=False)):
         grown = [
-            axis for axis, sizes in enumerate(zip(few, more, strict=False)) if len(set(sizes)) > 1
+            (axis, *sizes)
+            for axis, sizes in enumerate(zip(few, more, strict=False))
+            if len(set(sizes)) > 1
         ]
-        axes[call] = grown[0] if grown else None
+        axes[call] = _row_axis(*grown[0]) if grown else None
     return axes
+
+
+def _row_axis(axis: int, few: int, more: int) -> RowAxis | None:
+    entries = more - few
+    if entries <= 1:
+        return RowAxis(axis)
+    return RowAxis(axis, 1, entries) if few == 2 * entries else None

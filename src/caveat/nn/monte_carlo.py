@@ -11,6 +11,7 @@ from .._random import RandomState, generator
 from ..exceptions import OptionError
 from . import noise
 from ._copies import unwrap
+from ._generators import Generators
 from ._inputs import as_inputs, first_rows, place, precision
 from ._outputs import Prediction, choose_head, to_prediction
 from ._plan import NOTHING_RANDOM, Plan
@@ -217,8 +218,7 @@ def _planned(module: nn.Module | Plan, X: Any, device: Any) -> tuple[Plan, tuple
     module = unwrap(module)
     inputs = as_inputs(X, module)
     dtype, target = precision(module), place(module, device)
-    devices = [target] if target.type == "cuda" else []
-    with torch.no_grad(), torch.random.fork_rng(devices):
+    with torch.no_grad(), Generators(target).kept():
         plan = make_plan(
             module,
             first_rows(inputs, 2, dtype, target),

@@ -11,7 +11,7 @@ Outside of `keyed` the layers draw from torch's own generator, as any module doe
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
 from math import ceil
 
@@ -24,6 +24,9 @@ __all__ = ["derive_key", "keyed", "make_keys", "normal", "permutations", "signs"
 _STREAMS = 16
 """Draws that one layer may make of its own in a pass."""
 
+_CALLS = 0x0CA11000
+"""Added to the number of a later call of a layer in one pass, for its key."""
+
 _BITS = 23
 """Of a uniform number: halfway between two steps it is exact in float32 and never 0 or 1."""
 
@@ -34,6 +37,16 @@ class Noise:
 
     key: Tensor
     shared: bool
+    calls: dict[int, int] = field(default_factory=dict)
+    """How often each layer, by its ``id``, was called so far."""
+
+    def count(self, layer: object) -> None:
+        """Take note of a call of a layer: from here on `key_of` is that of this call."""
+        self.calls[id(layer)] = self.calls.get(id(layer), 0) + 1
+
+    def key_of(self, layer: object) -> Tensor:
+        """Return the key of the last call of a layer."""
+        return key_of_call(self.key, self.calls.get(id(layer), 1) - 1)
 
 
 _CURRENT: ContextVar[Noise | None] = ContextVar("caveat_noise", default=None)
@@ -42,6 +55,9 @@ _CURRENT: ContextVar[Noise | None] = ContextVar("caveat_noise", default=None)
 @contextmanager
 def keyed(key: Tensor, *, shared: bool = False) -> Iterator[None]:
     """Let stochastic layers draw noise from a key, also in a module that is in evaluation mode.
+
+    It stands for one pass: a layer that is called again before its end draws other noise than at
+    its first call.
 
     Parameters
     ----------
@@ -96,6 +112,11 @@ def derive_key(key: Tensor, number: Tensor | int) -> Tensor:
     first, second = key[..., 0], key[..., 1]
     mixed = _mix(_mix(first ^ number) ^ second)
     return torch.stack([mixed, _mix(second ^ _mix(mixed ^ 0x2545F491))], dim=-1)
+
+
+def key_of_call(key: Tensor, number: int) -> Tensor:
+    """Return the key of a call of a layer, numbered from 0, under that of the pass."""
+    return derive_key(key, _CALLS + number) if number else key
 
 
 def uniform(key: Tensor | None, place: int, shape: Sequence[int], like: Tensor) -> Tensor:

@@ -1,6 +1,7 @@
 """What all stochastic layers share: when they are random, and where their noise comes from."""
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -12,10 +13,18 @@ class Stochastic(nn.Module):
     """A layer with noise.
 
     It is random in training mode, and inside `caveat.nn.keyed` also in evaluation mode; otherwise
-    it uses its mean. `place` tells the layers of a module apart; `number_layers` sets it.
+    it uses its mean. `place` tells the layers of a module apart; `number_layers` sets it. Calls of
+    one layer in the same pass are told apart by their number.
     """
 
     place: int = 0
+
+    def __call__(self, *inputs: Any, **options: Any) -> Any:
+        """Run the layer, once more in this pass."""
+        now = noise.current()
+        if now is not None:
+            now.count(self)
+        return super().__call__(*inputs, **options)
 
     @property
     def random(self) -> bool:
@@ -49,7 +58,7 @@ class Stochastic(nn.Module):
 
     def _key(self) -> Tensor | None:
         now = noise.current()
-        return None if now is None else now.key
+        return None if now is None else now.key_of(self)
 
 
 def stochastic_layers(module: nn.Module) -> Iterator[Stochastic]:

@@ -110,23 +110,27 @@ def by_hand(
     if not _are_known(modules):
         return None
     head = modules[-1] if isinstance(modules[-1], _HEADS) else None
-    parts = [_part(part, name, state, gradients) for name, part in found]
+    calls = [modules[:place].count(part) for place, part in enumerate(modules)]
+    parts = [
+        _part(part, name, state, gradients, call)
+        for (name, part), call in zip(found, calls, strict=True)
+    ]
     return ByHand(parts, make_end(head, loss))
 
 
 def _are_known(modules: list[nn.Module]) -> bool:
     """Whether there are known layers only, weights once each, and a head at the end alone."""
-    with_weights = [part for part in modules if next(part.parameters(), None) is not None]
+    tensors = [each for part in modules for each in (*part.parameters(), *part.buffers())]
     return (
         not any(_is_foreign(part) for part in modules)
-        and len(set(with_weights)) == len(with_weights)
+        and len({id(each) for each in tensors}) == len(tensors)
         and not any(isinstance(part, _HEADS) for part in modules[:-1])
     )
 
 
 def _flat(module: nn.Module, name: str) -> Iterator[tuple[str, nn.Module]]:
     """Yield the layers in order, those that occur twice as often as they occur."""
-    if type(module) in _CONTAINERS and not _has_hooks(module):
+    if type(module) in _CONTAINERS and not is_altered(module):
         for key, part in module._modules.items():
             assert part is not None
             yield from _flat(part, f"{name}{key}.")
@@ -134,19 +138,26 @@ def _flat(module: nn.Module, name: str) -> Iterator[tuple[str, nn.Module]]:
         yield name, module
 
 
-def _has_hooks(module: nn.Module) -> bool:
-    return bool(module._forward_hooks or module._forward_pre_hooks)
+def is_altered(module: nn.Module) -> bool:
+    """Whether a call of this object does something else than its class says."""
+    hooks = (
+        module._forward_hooks,
+        module._forward_pre_hooks,
+        module._backward_hooks,
+        module._backward_pre_hooks,
+    )
+    return any(hooks) or "forward" in vars(module)
 
 
 def _is_foreign(module: nn.Module) -> bool:
     if type(module) in _HEADS:
         linear: Any = module.linear
-        return _has_hooks(module) or _has_hooks(linear) or type(linear) not in (nn.Linear, *_RANDOM)
+        return is_altered(module) or is_altered(linear) or type(linear) not in (nn.Linear, *_RANDOM)
     known = (*_SAME, *_RANDOM, nn.Linear, nn.ReLU, layers.Dropout, layers.Standardise)
-    return _has_hooks(module) or type(module) not in known
+    return is_altered(module) or type(module) not in known
 
 
-def _part(module: Any, name: str, state: State, gradients: State) -> Part:
+def _part(module: Any, name: str, state: State, gradients: State, call: int) -> Part:
     if type(module) in _HEADS:
         module, name = module.linear, f"{name}linear."
     if isinstance(module, nn.Linear):
@@ -161,7 +172,7 @@ def _part(module: Any, name: str, state: State, gradients: State) -> Part:
     if isinstance(module, layers.Standardise):
         return Standardise(state[f"{name}mean"], state[f"{name}scale"])
     if isinstance(module, layers.Dropout):
-        return Dropout(module.place, module.p)
+        return Dropout(module.place, module.p, call)
     return Rectifier() if isinstance(module, nn.ReLU) else Elementwise(module)
 
 

@@ -37,7 +37,10 @@ def chunk_size(probe: Run, training: Training, device: torch.device, copies: int
 def _free(device: torch.device) -> int:
     if device.type == "cuda":  # pragma: no cover - needs a GPU
         return int(_SHARE * torch.cuda.mem_get_info(device)[0])
-    available = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    try:
+        available = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):  # macOS and Windows do not say
+        return _MOST_ON_CPU
     return int(min(_SHARE * available, _MOST_ON_CPU))
 
 

@@ -1,5 +1,6 @@
 """Layers on stacked weights, forward and back by hand; values are (copies, units, rows)."""
 
+import copy
 from abc import ABC, abstractmethod
 from contextlib import nullcontext
 
@@ -112,18 +113,19 @@ class Standardise(Part):
 
 
 class Dropout(Part):
-    """The same masks that `layers.Dropout` draws."""
+    """The same masks that `layers.Dropout` draws, when it is called in a pass for the n-th time."""
 
-    def __init__(self, place: int, p: float) -> None:
+    def __init__(self, place: int, p: float, call: int) -> None:
         super().__init__()
-        self.draws, self.p = Draws(noise.stream(place, 0)), p
+        self.draws, self.p, self.call = Draws(noise.stream(place, 0)), p, call
 
     def forward(self, x: Tensor, keys: Tensor | None) -> Tensor:
         """Return x with units dropped, each row with a mask of its own."""
         if keys is None:
             return x
         units, rows = x.shape[1:]
-        bits = self.draws(keys, (rows, units), lambda: [by_units(rows, units)])
+        mine = noise.key_of_call(keys, self.call)
+        bits = self.draws(mine, (rows, units), lambda: [by_units(rows, units)])
         kept = noise.at_least(bits, self.p, x.dtype).view(x.shape)
         self.mask = self.rooms("mask", x.shape, x).copy_(kept).div_(1 - self.p)
         return torch.mul(x, self.mask, out=self.rooms("out", x.shape, x))
@@ -138,7 +140,10 @@ class Elementwise(Part):
 
     def __init__(self, module: nn.Module) -> None:
         super().__init__()
-        self.module = module
+        # Gradients need the inputs as they were; the copy has no weights of its own.
+        self.module = copy.copy(module)
+        if hasattr(module, "inplace"):
+            vars(self.module)["inplace"] = False
 
     def forward(self, x: Tensor, keys: Tensor | None) -> Tensor:
         """Return the function's values."""

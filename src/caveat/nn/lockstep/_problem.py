@@ -1,16 +1,22 @@
 """What is trained: the data all copies share, and what each copy has of its own."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from ..._arrays import to_numpy
-from ...exceptions import InvalidValueError, OptionError, ShapeError
+from ...exceptions import InvalidValueError, LabelError, OptionError, ShapeError
+from .. import losses
+from .._generators import Generators
+from ._ends import bare
 from ._settings import Training
+
+_OF_CODES = (losses.nll, losses.sampled_softmax_nll)
+"""Losses whose labels are class codes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,8 +26,8 @@ class Copy:
     Attributes
     ----------
     seed : int, optional
-        Decides its initial weights, the order of its samples and its noise, whatever else trains
-        beside it; drawn from ``random_state`` by default.
+        From 0 to 2**63 - 1. Decides its initial weights, the order of its samples and its noise,
+        whatever else trains beside it; drawn from ``random_state`` by default.
     rows : array of int, optional
         The samples it learns from, repeated ones as often as they occur; by default all.
     y : array with one entry for each sample of X, optional
@@ -34,7 +40,7 @@ class Copy:
         How often it sees its samples.
     steps : int, optional
         How many batches it sees, instead of epochs.
-    state : dict of str to Tensor, optional
+    state : dict of str to Tensor or array, optional
         Weights or buffers to begin with, by name, in place of drawn ones.
     """
 
@@ -78,7 +84,7 @@ class Problem:
         self.y = as_target(y, len(self.X), "y")
         self.copies = list(copies)
         self.seeds = [
-            c.seed if c.seed is not None else s for c, s in zip(copies, seeds, strict=True)
+            int(s if c.seed is None else c.seed) for c, s in zip(copies, seeds, strict=True)
         ]
         everything = torch.arange(len(self.X))
         samples = len(self.X)
@@ -109,7 +115,9 @@ class Problem:
                 [c.validation for c in copies], lambda a: _as_rows(a, samples, "validation")
             )
             for copy in self.copies:
-                if copy.weight is not None and not np.asarray(copy.weight)[copy.validation].any():
+                if copy.weight is None:
+                    continue
+                if not np.asarray(copy.weight)[np.asarray(copy.validation)].any():
                     raise InvalidValueError(
                         "weight of a copy must not be all 0 on its validation samples"
                     )
@@ -126,27 +134,96 @@ class Problem:
         return found
 
 
+def check_copies(copies: Sequence[Copy]) -> None:
+    """Refuse copies that are not there, and numbers of theirs that are out of range."""
+    if not copies:
+        raise OptionError("copies must be at least one")
+    ranges = {"epochs": (1, None), "steps": (1, None), "seed": (0, 2**63 - 1)}
+    for i, copy in enumerate(copies):
+        for name, (least, most) in ranges.items():
+            value = getattr(copy, name)
+            if value is None:
+                continue
+            whole = isinstance(value, int | np.integer)
+            if not whole or value < least or (most is not None and value > most):
+                limits = f"of at least {least}" if most is None else f"from {least} to {most}"
+                raise OptionError(
+                    f"{name} of copy {i} must be a whole number {limits}; got {value!r}"
+                )
+
+
 def as_input(X: Any) -> Tensor:
-    """Return samples as a tensor of floats on the CPU: arrays of any rank, frames, tensors."""
-    if isinstance(X, Tensor):
-        tensor = X.detach().cpu()
-    else:
-        tensor = torch.from_numpy(np.ascontiguousarray(to_numpy(X, "X").array))
+    """Return samples as a tensor of numbers on the CPU: arrays of any rank, frames, tensors."""
+    tensor = _numbers(X, "X", "")
     if tensor.ndim < 1 or len(tensor) < 1:
         raise ShapeError(f"X must have at least one sample; got shape {tuple(tensor.shape)}")
-    if not tensor.is_floating_point():
-        tensor = tensor.to(torch.float32)
-    tensor = tensor.to(torch.float32) if tensor.dtype == torch.float16 else tensor
+    _check_finite(tensor, "holds NaN or infinity")
+    return tensor
+
+
+def suited(X: Tensor, module: nn.Module) -> Tensor:
+    """Return samples in the precision of a module.
+
+    Whole numbers stay so for a module that begins with an embedding.
+    """
+    first = next(part for part in module.modules() if not any(part.children()))
+    if isinstance(first, nn.Embedding | nn.EmbeddingBag) and not X.is_floating_point():
+        return X.to(torch.int64)
+    kinds = [value.dtype for value in module.parameters() if value.is_floating_point()]
+    found = X.to(kinds[0] if kinds else torch.float32)
+    if found.dtype != X.dtype:
+        _check_finite(found, f"holds a number too large for {found.dtype}, as the module has it")
+    return found
+
+
+def check_codes(problem: Problem, module: nn.Module, loss: Any) -> None:
+    """Refuse class codes for which a module has no output; on a GPU they would end the program."""
+    if bare(loss) not in _OF_CODES or problem.y.is_floating_point():
+        return
+    x = problem.X[:1].to(next(module.parameters()).device, copy=True)
+    with torch.no_grad(), Generators().kept():
+        try:
+            classes = module.eval()(x).shape[-1]
+        except Exception:  # which the first step says as well, and in its place
+            return
+    for codes in _used_codes(problem, classes):
+        least, most = int(codes.min()), int(codes.max())
+        if least < 0 or most >= classes:
+            raise LabelError(
+                f"y must hold class codes from 0 to {classes - 1}, as the module has {classes} "
+                f"outputs; got {least} to {most}"
+            )
+
+
+def _used_codes(problem: Problem, classes: int) -> Iterator[Tensor]:
+    """Yield the labels that copies see, of arrays in which something is out of range."""
+    labels, tables = problem.labels, [problem.rows, problem.validation]
+    doubtful = [bool(((codes < 0) | (codes >= classes)).any()) for codes in labels.kept]
+    for table in (each for each in tables if each is not None):
+        for mine, rows in sorted({*zip(labels.which.tolist(), table.which.tolist(), strict=True)}):
+            if doubtful[mine]:
+                yield labels.kept[mine][table.kept[rows]]
+
+
+def _check_finite(tensor: Tensor, fault: str) -> None:
     if not torch.isfinite(tensor).all():
         bad = int(torch.nonzero(~torch.isfinite(tensor.reshape(len(tensor), -1)).all(1))[0])
-        raise InvalidValueError(f"X of sample {bad} holds NaN or infinity")
-    return tensor
+        raise InvalidValueError(f"X of sample {bad} {fault}")
+
+
+def _numbers(value: Any, name: str, advice: str) -> Tensor:
+    if isinstance(value, Tensor):
+        return value.detach().cpu()
+    array = to_numpy(value, name).array
+    if array.dtype.kind not in "biuf":
+        raise InvalidValueError(f"{name} must hold numbers; got {array.dtype}{advice}")
+    # torch takes the order of bytes of this machine only, and warns of what cannot be written to.
+    return torch.from_numpy(np.require(array, array.dtype.newbyteorder("="), ["C", "W"]))
 
 
 def as_target(y: Any, samples: int, name: str) -> Tensor:
     """Return labels: whole numbers as class codes, others as floats."""
-    array = y.detach().cpu() if isinstance(y, Tensor) else to_numpy(y, name).array
-    tensor = array if isinstance(array, Tensor) else torch.from_numpy(np.ascontiguousarray(array))
+    tensor = _numbers(y, name, "; pass classes as whole numbers 0, 1, 2, ...")
     if tensor.ndim < 1 or len(tensor) != samples:
         raise ShapeError(
             f"{name} must have one entry for each of {samples} samples; got shape "

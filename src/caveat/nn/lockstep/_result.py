@@ -9,9 +9,9 @@ import torch
 from torch import nn
 
 from ...exceptions import OptionError
-from ._problem import as_input
+from ._problem import as_input, suited
 from ._settings import as_device
-from ._stack import Factory, Stack, State, prepared
+from ._stack import Factory, Stack, State, prepared, without_vmap_warnings
 
 _ROWS = 2**16
 """Rows of all copies that are passed at a time."""
@@ -77,11 +77,11 @@ class Trained:
         -------
         ndarray of shape (copies, samples, ...)
         """
-        rows = as_input(X)
+        rows = suited(as_input(X), self._module)
         where = as_device(device)
         chosen = torch.arange(len(self)) if copies is None else torch.as_tensor(np.asarray(copies))
         state = {name: value[chosen] for name, value in self.state.items()}
-        if self.engine.startswith("one after another"):
+        if self.engine.startswith("one after another") or "cannot be stacked" in self.engine:
             found = [self._pass(state, slice(i, i + 1), rows, where) for i in range(len(chosen))]
             return np.concatenate(found)
         return self._pass(state, slice(None), rows, where)
@@ -91,7 +91,7 @@ class Trained:
         count = len(next(iter(mine.values())))
         stack = Stack(prepared(self._module), mine, None, device, stacked=count > 1)
         size = max(1, _ROWS // count)
-        with torch.no_grad():
+        with torch.no_grad(), without_vmap_warnings():
             found = [
                 stack.outputs(X[i : i + size].to(device)).float().cpu()
                 for i in range(0, len(X), size)

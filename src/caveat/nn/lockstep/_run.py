@@ -155,7 +155,7 @@ class Run:
         return each / self.training.draws, total.div_(self.training.draws)
 
     def try_out(self) -> None:
-        """Pass the first batch once, without moving any weight."""
+        """Pass the first batch once as in training and in evaluation; no weight moves."""
         places, counts = self.batches.at(0)
         x, y, _ = self.data.batch(self.index, places)
         with self.autocast():
@@ -163,6 +163,8 @@ class Run:
                 self.stack.step(x, y, counts, self.penalty, self.active_keys)
             else:
                 self.stack.losses(x, y, counts, self.penalty, self.active_keys)
+                with torch.no_grad():
+                    self.stack.outputs(x[0])
 
     def keys_at(self, step: Tensor) -> Tensor:
         """Return the keys of a step, or of several, (copies, steps, 2)."""

@@ -62,6 +62,7 @@ class Training:
     restore_best : bool, default=True
         Whether a copy with validation samples keeps the weights of its best epoch.
     plateau : Plateau, optional
+        Needs validation samples, as patience does.
     precision : {"float32", "bfloat16"}, default="float32"
         Of the passes; weights are kept as they are.
     compile : bool, default=False
@@ -117,6 +118,11 @@ class Training:
             raise OptionError(
                 f"penalty_weight must be a number or 'per-sample'; got {self.penalty_weight!r}"
             )
+        if self.anchor_strength and self.anchor is None:
+            raise OptionError(
+                f"anchor_strength is {self.anchor_strength!r}, but there is no anchor; set anchor "
+                "to 'zero', 'initial' or 'drawn'"
+            )
         if self.patience is not None:
             _positive_whole(self.patience, "patience")
 
@@ -139,7 +145,7 @@ def as_device(name: str | torch.device) -> torch.device:
 
 
 def _positive_whole(value: Any, name: str) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
         raise OptionError(f"{name} must be a whole number of at least 1; got {value!r}")
 
 

@@ -1,6 +1,7 @@
 """K copies of a module as one: stacked weights, and one call for all of them."""
 
 import copy
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import Any
@@ -10,15 +11,22 @@ from torch import Tensor, nn
 from torch.func import functional_call
 
 from ...exceptions import OptionError
+from .._generators import Generators
 from ..layers import Dropout, SpatialDropout, number_layers, total_penalty
 from ..noise import keyed
-from ._by_hand import by_hand
+from ._by_hand import by_hand, is_altered
 from ._ends import check_losses
 
 State = dict[str, Tensor]
 Factory = Callable[[], nn.Module]
 
-_CHANNELS = (nn.Dropout1d, nn.Dropout2d, nn.Dropout3d)
+_KEYED: dict[type, type[Dropout]] = {
+    nn.Dropout: Dropout,
+    nn.Dropout1d: SpatialDropout,
+    nn.Dropout2d: SpatialDropout,
+    nn.Dropout3d: SpatialDropout,
+}
+"""What draws from keys in place of torch's own; a class made from one of these may do anything."""
 
 _STREAMS = 16
 """Copies that run side by side on a GPU when they are not stacked."""
@@ -50,9 +58,10 @@ def initial_states(make: Factory, seeds: Sequence[int]) -> tuple[nn.Module, Stat
     """Return one module, and the initial weights and buffers of a copy for each seed, stacked."""
     states: list[State] = []
     module = None
-    with torch.random.fork_rng(devices=[]):
+    generators = Generators()
+    with generators.kept():
         for seed in seeds:
-            torch.manual_seed(seed)
+            generators.seed(seed)
             module = make()
             if not isinstance(module, nn.Module):
                 raise OptionError(
@@ -61,20 +70,56 @@ def initial_states(make: Factory, seeds: Sequence[int]) -> tuple[nn.Module, Stat
                 )
             states.append({k: v.detach().cpu() for k, v in module.state_dict().items()})
     assert module is not None
+    if not any(each.requires_grad for each in module.parameters()):
+        raise OptionError("module must have parameters that can be trained; it has none")
     return module, {name: torch.stack([s[name] for s in states]) for name in states[0]}
+
+
+@contextmanager
+def without_vmap_warnings() -> Iterator[None]:
+    """Keep torch's word on slow operations under ``torch.vmap`` to oneself."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="There is a performance drop")
+        yield
 
 
 def prepared(module: nn.Module) -> nn.Module:
     """Return a copy whose dropout draws from keys; the names of its weights stay the same."""
     module = copy.deepcopy(module)
+    known: dict[int, nn.Module] = {}
     for part in list(module.modules()):
-        for name, child in part.named_children():
-            if isinstance(child, nn.Dropout) and child.p < 1:
-                setattr(part, name, Dropout(child.p))
-            elif isinstance(child, _CHANNELS) and child.p < 1:
-                setattr(part, name, SpatialDropout(child.p))
+        children: dict[str, Any] = part._modules
+        for name, child in children.items():
+            kind = _KEYED.get(type(child))
+            if kind is not None and child.p < 1 and not is_altered(child):
+                # One for each object: one that is used at several places draws anew at each.
+                children[name] = known.setdefault(id(child), kind(child.p))
     number_layers(module)
     return module
+
+
+def tied_names(module: nn.Module) -> dict[str, str]:
+    """Return the other names of weights and buffers that have several, each with the first."""
+    first: dict[int, str] = {}
+    saved = module.state_dict().keys()
+    named = [
+        *module.named_parameters(remove_duplicate=False),
+        *module.named_buffers(remove_duplicate=False),
+    ]
+    pairs = [(name, first.setdefault(id(value), name)) for name, value in named if name in saved]
+    return {name: other for name, other in pairs if name != other}
+
+
+def _places(module: nn.Module, ties: dict[str, str]) -> dict[str, str]:
+    """Return the other names but those of one module that is used twice.
+
+    There both names are one place, and torch would not put back what it was given for the second.
+    """
+    found: dict[tuple[int, str], str] = {}
+    for name in [*ties.values(), *ties]:
+        owner, _, attribute = name.rpartition(".")
+        found.setdefault((id(module.get_submodule(owner)), attribute), name)
+    return {name: ties[name] for name in found.values() if name in ties}
 
 
 class Objective(nn.Module):
@@ -89,13 +134,14 @@ class Objective(nn.Module):
     ) -> Tensor:
         """Return the weighted sum of the losses of a batch, and the penalty of the layers.
 
-        Layers draw noise in training only; a loss that samples does so from the key in any case.
+        Layers draw noise in training only; a loss that samples does so from the key in any case,
+        but in validation all rows share what it draws: there a row's place depends on others.
         """
         assert self.loss is not None  # without one there are outputs only
         with noise_of(key if self.training else None):
             output = self.module(x)
             added = None if penalty is None else penalty * total_penalty(self.module)
-        with keyed(key):
+        with keyed(key, shared=not self.training):
             each = self.loss(output, y)
         check_losses(each, counts)
         total = (each * counts).sum()
@@ -141,13 +187,16 @@ class Stack:
         if compiled and not stacked and device.type == "cuda":  # pragma: no cover - needs a GPU
             self.call = torch.compile(self._objective, dynamic=False)
         trained = [name for name, p in module.named_parameters() if p.requires_grad]
+        self.ties = tied_names(module)
+        self._places = _places(module, self.ties)
         self.shapes = {name: state[name].shape[1:] for name in trained}
         self.count = len(next(iter(state.values())))
         flat = [state[name].reshape(-1) for name in trained]
         dtype = flat[0].dtype if flat else torch.float32
         self.flat = torch.cat([part.to(device, dtype) for part in flat])
         self.parameters = self._views(self.flat)
-        self.buffers = {k: v.to(device) for k, v in state.items() if k not in self.shapes}
+        known = self.shapes.keys() | self.ties.keys()
+        self.buffers = {k: v.to(device) for k, v in state.items() if k not in known}
         self.gradient = torch.empty_like(self.flat)
         self.by_hand = self.by_hand_to_check = None
         if loss is not None and (stacked or alone):
@@ -172,8 +221,9 @@ class Stack:
         return torch.cat([values.repeat_interleave(size) for size in sizes])
 
     def state(self) -> State:
-        """Return the stacked weights and buffers."""
-        return {k: v.detach() for k, v in (self.parameters | self.buffers).items()}
+        """Return the stacked weights and buffers, under all their names."""
+        found = {k: v.detach() for k, v in (self.parameters | self.buffers).items()}
+        return found | {name: found[first] for name, first in self.ties.items()}
 
     def part_of(self, flat: Tensor, copies: Tensor) -> Tensor:
         """Return a vector such as the weights for some copies only."""
@@ -250,15 +300,22 @@ class Stack:
     ) -> Tensor:
         if not self.stacked:
             x, weights = _channels_last(x), {k: _channels_last(v) for k, v in weights.items()}
-        named = {f"module.{name}": value for name, value in (weights | buffers).items()}
-        return functional_call(self.objective, named, (x, y, c, p, key))
+        named = {f"module.{name}": value for name, value in self._named(weights, buffers).items()}
+        return functional_call(self.objective, named, (x, y, c, p, key), tie_weights=False)
+
+    def _named(self, weights: State, buffers: State) -> State:
+        """Return the values of a copy for every place in the module that holds one."""
+        named = weights | buffers
+        return named | {name: named[first] for name, first in self._places.items()}
 
     def outputs(self, x: Tensor) -> Tensor:
         """Return what each copy says of a batch that all share, without noise."""
         self.objective.eval()
+        x = x if self.stacked else x.clone()  # a module may work in place on what is the user's
 
         def one(weights: State, buffers: State, x: Tensor) -> Tensor:
-            return functional_call(self.objective.module, weights | buffers, (x,))
+            named = self._named(weights, buffers)
+            return functional_call(self.objective.module, named, (x,), tie_weights=False)
 
         return self._over_copies(one, x.expand(self.count, *x.shape))
 

@@ -11,15 +11,24 @@ from torch import Tensor, nn
 
 from ..._random import RandomState, generator
 from ...exceptions import OptionError, TrainingError
+from .._generators import Generators
 from ._checkpoint import Checkpoint, restore
 from ._checks import look
 from ._memory import chunk_size, is_out_of_memory
-from ._problem import Copy, Problem
+from ._problem import Copy, Problem, check_codes, check_copies, suited
 from ._progress import Progress
 from ._result import Trained
 from ._run import Run
 from ._settings import Training, as_device
-from ._stack import Factory, State, as_factory, initial_states, prepared
+from ._stack import (
+    Factory,
+    State,
+    as_factory,
+    initial_states,
+    prepared,
+    tied_names,
+    without_vmap_warnings,
+)
 from ._steppers import make_stepper
 from ._threads import fitting_threads
 
@@ -29,6 +38,8 @@ _MOST_SIDE_BY_SIDE = 128
 
 _OTHER_DRAW = 0x5EED
 """Added to a copy's seed for the draw of its anchor."""
+
+_FOREIGN = "noise from torch's own generator, which depends on what trains beside a copy"
 
 
 def train(
@@ -61,11 +72,14 @@ def train(
     copies : int or sequence of Copy, default=1
     training : Training, optional
     checkpoint : path, optional
-        A folder from which a killed training goes on, with the same numbers.
+        A folder from which a killed training goes on, with the same numbers (but for noise that a
+        module or a loss draws from torch's own generator).
     progress : bool, default=False
         Whether to show a progress bar.
     random_state : int, Generator or None
-        Gives seeds to copies that have none.
+        Gives seeds to copies that have none. torch's own generator, from which a module or a loss
+        may draw, is seeded from those of the copies that train together, and afterwards it is as
+        it was.
 
     Returns
     -------
@@ -95,21 +109,32 @@ def train(
     training = training or Training()
     training.check()
     device = as_device(training.device)
-    chosen = [Copy()] * copies if isinstance(copies, int) else list(copies)
-    if not chosen:
-        raise OptionError("copies must be at least one")
-    _check_lengths(chosen)
+    if device.type == "cuda":  # pragma: no cover - needs a GPU
+        torch.cuda.init()  # so that its generator is known, and left as it is
+    chosen = [Copy()] * int(copies) if isinstance(copies, int | np.integer) else list(copies)
+    check_copies(chosen)
     drawn = generator(random_state).integers(2**62, size=len(chosen)).tolist()
     problem = Problem(X, y, chosen, drawn)
+    _check_validation(training, problem)
     make = as_factory(module)
     original, state = initial_states(make, problem.seeds)
+    problem.X = suited(problem.X, original)
+    ties = tied_names(original)
     for place, copy in enumerate(chosen):
-        _begin_with(state, place, copy.state or {})
+        _begin_with(state, place, copy.state or {}, ties)
     anchors = _anchors(make, training, state, problem.seeds)
-    saved = Checkpoint(checkpoint, problem, training, state) if checkpoint is not None else None
-    work = _Work(problem, prepared(original), state, anchors, loss, training, device, saved)
+    ready = prepared(original)
+    check_codes(problem, ready, loss)
+    saved = None
+    if checkpoint is not None:
+        saved = Checkpoint(checkpoint, problem, training, state, original, loss)
+    work = _Work(problem, ready, state, anchors, loss, training, device, saved)
     begun = time.perf_counter()
-    with Progress(progress, int(work.steps.sum()), len(problem)) as bar:
+    with (
+        work.generators.kept(),
+        without_vmap_warnings(),
+        Progress(progress, int(work.steps.sum()), len(problem)) as bar,
+    ):
         work.do(bar)
     return work.result(make, original, time.perf_counter() - begun)
 
@@ -135,6 +160,7 @@ class _Work:
         self.alone = len(problem) == 1 and training.engine == "auto"
         self.engine, self.why = _engine(training, module, device, len(problem))
         self.runs: list[Run] = []
+        self.generators = Generators(device)
         self.stepper = "eager"
         self.interrupted = False
 
@@ -228,6 +254,9 @@ class _Work:
         if stored is not None:
             restore(run, *stored)
         self.runs.append(run)
+        # Our own noise comes from keys; this is for what modules and losses draw from torch.
+        self.generators.seed(_seed_of([*(self.problem.seeds[i] for i in run.places), run.step]))
+        before = self.generators.states()
         bar.advance(int(run.trained_steps.sum() + run.step * run.left))
         try:
             while run.left:
@@ -245,6 +274,8 @@ class _Work:
         except KeyboardInterrupt:
             run.finish(np.flatnonzero(run.running), "interrupted")
             raise
+        if self.generators.moved(before) and _FOREIGN not in self.notes:
+            self.notes.append(_FOREIGN)
         if self.saved is not None:
             self.saved.save(run)
 
@@ -316,15 +347,18 @@ def _engine(
     return STACKED, f"on the {device.type}"
 
 
-def _begin_with(state: State, place: int, given: dict[str, Tensor]) -> None:
-    for name, value in given.items():
+def _begin_with(state: State, place: int, given: dict[str, Any], ties: dict[str, str]) -> None:
+    for name, found in given.items():
+        value = found if isinstance(found, Tensor) else torch.tensor(np.asarray(found))
         if name not in state or state[name].shape[1:] != value.shape:
-            known = {key: tuple(found.shape[1:]) for key, found in state.items()}
+            known = {key: tuple(each.shape[1:]) for key, each in state.items()}
             raise OptionError(
                 f"state of copy {place} has {name!r} of shape {tuple(value.shape)}; the module has "
                 f"{known}"
             )
-        state[name][place] = value
+        first = ties.get(name, name)
+        for each in (first, *(other for other in ties if ties[other] == first)):
+            state[each][place] = value
 
 
 def _anchors(make: Factory, training: Training, state: State, seeds: list[int]) -> State | None:
@@ -335,11 +369,15 @@ def _anchors(make: Factory, training: Training, state: State, seeds: list[int]) 
     return None
 
 
-def _check_lengths(copies: Sequence[Copy]) -> None:
-    for i, copy in enumerate(copies):
-        for name in ("epochs", "steps"):
-            value = getattr(copy, name)
-            if value is not None and (not isinstance(value, int | np.integer) or value < 1):
-                raise OptionError(
-                    f"{name} of copy {i} must be a whole number of at least 1; got {value!r}"
-                )
+def _check_validation(training: Training, problem: Problem) -> None:
+    for name in ("patience", "plateau"):
+        if getattr(training, name) is not None and problem.validation is None:
+            raise OptionError(
+                f"{name} needs validation samples; name some in every copy, as in "
+                "Copy(validation=...)"
+            )
+
+
+def _seed_of(numbers: list[int]) -> int:
+    """Return one seed for several copies and a step."""
+    return int(np.random.SeedSequence(numbers).generate_state(1, np.uint64)[0])
