@@ -42,7 +42,7 @@ def expected(path, seed=0):
     """The same by the library."""
     frame = pd.read_csv(path)
     return caveat.disentanglement_error(
-        RandomForestClassifier(n_estimators=5, min_samples_leaf=3),
+        RandomForestClassifier(n_estimators=5, max_depth=4),
         frame.drop(columns="kind").to_numpy(),
         frame["kind"].to_numpy(),
         decomposition=["information", "variance"],
@@ -73,7 +73,31 @@ def test_prints_the_verdict_and_the_numbers_of_each_split(wine, tmp_path, capsys
     assert out.rstrip().endswith(f"report: {page}")
     assert "Wine" in page.read_text(encoding="utf-8")
     assert "wine.csv: 'kind': target with 3 classes" in err
-    assert "random-forest: leaves of at least 3 samples" in err
+    assert "random-forest: trees of a depth of 4; --depth changes it" in err
+
+
+def test_a_forest_learns_small_tables(wine, capsys):
+    """Seven samples can be learned by heart; a forest that cannot split them spoils the sweep."""
+    out, _ = call(
+        capsys, "disentangle", wine, "--target", "kind", "--method", "random-forest", "--members",
+        "30", "--sizes", "0.05,0.1,0.25,1", "--noise", "0,0.5,1", "--repeats", "3", "--json",
+    )  # fmt: skip
+    found = json.loads(out)
+    (check,) = (c for c in found["result"]["checks"] if c["name"].startswith("small training"))
+    assert check["passed"]
+    assert found["errors"][0]["value"] < 0.7
+
+
+def test_the_depth_of_trees(line, capsys):
+    model = command._model("random-forest", "classification", ["auto"], {"depth": 7, "members": 3})
+    assert (model.max_depth, model.n_estimators) == (7, 3)
+    assert capsys.readouterr().err == ""
+    model = command._model("extra-trees", "regression", ["auto"], {"depth": 2})
+    assert (model.max_depth, model.n_estimators) == (2, 100)
+    out, err = call(capsys, "disentangle", line, "--target", "y", *FOREST)
+    assert "depth" not in err
+    assert "RandomForestRegressor(n_estimators=5)" in out
+    assert "aleatoric uncertainty is zero by construction" in " ".join(out.split())
 
 
 def test_json_has_all_of_it(wine, capsys):
@@ -169,6 +193,7 @@ def test_every_method_has_a_model_for_both_tasks(capsys):
         (["--protocol", "long"], "protocol must be 'paper', 'cheap' or a caveat.experiments.Protocol; got 'long'"),
         (["--schedule", "none"], "schedule must be one of 'inverse-epochs', 'constant-steps', 'constant-epochs'; got 'none'"),
         (["--method", "random-forest", "--epochs", "3"], "--epochs is no setting of --method random-forest; leave it out"),
+        (["--method", "mc-dropout", "--depth", "3"], "--depth is no setting of --method mc-dropout; leave it out"),
         (["--method", "mc-dropout", "--members", "3"], "--members is no setting of --method mc-dropout; leave it out"),
         (["--task", "guess"], "task must be one of auto, classification, regression; got 'guess'"),
         (["--report", "x.txt"], "--report x.txt: the ending must be one of .html, .htm"),

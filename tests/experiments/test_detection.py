@@ -9,7 +9,12 @@ import pytest
 from scipy import stats
 from sklearn.datasets import load_wine
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
-from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor, VotingClassifier
+from sklearn.ensemble import (
+    BaggingClassifier,
+    RandomForestClassifier,
+    RandomForestRegressor,
+    VotingClassifier,
+)
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 from sklearn.naive_bayes import GaussianNB
@@ -28,6 +33,7 @@ from caveat.exceptions import (
     UnknownNameError,
 )
 from caveat.experiments import ClassDetection, Cost, class_detection
+from caveat.experiments._detection import _ranks
 
 X, Y = load_wine(return_X_y=True)
 TRAIN, TEST = np.arange(178) % 3 > 0, np.arange(178) % 3 == 0
@@ -81,8 +87,8 @@ class TestKnownAnswers:
         result = self.areas(Known())
         assert result.auc.shape == (1, 2, 4, 3)
         np.testing.assert_array_equal(result.auc[..., 1], 1)
-        # Members that are surer of new samples: less aleatoric there.
-        np.testing.assert_array_equal(result.auc[..., 0] == 0.5, False)
+        # Each member is as sure of new samples as of others.
+        np.testing.assert_array_equal(result.auc[..., 0], 0.5)
 
     def test_a_model_that_is_surest_of_what_is_new(self):
         result = self.areas(Known(disagree=lambda new: ~new))
@@ -135,6 +141,67 @@ class TestKnownAnswers:
         np.testing.assert_array_equal(result.auc[..., 1], 1)
         assert result.decompositions == ("pairwise_kl",)
 
+    def test_rounding_errors_are_no_order(self):
+        """A doubt of 1e-17 here and there, beside a disagreement of 1, finds nothing."""
+
+        class Noisy(Known):
+            def predict_distribution(self, X):
+                new = ~np.isin(X[:, 0], self.known)
+                first = np.zeros((2, len(X), len(self.known)))
+                first[..., 0] = 1 - 1e-16 * new
+                first[..., 1] = 1e-17 * new
+                first[1, ::2] = first[1, ::2, ::-1]
+                return caveat.Categorical(first, classes=self.known)
+
+        data = known_data()
+        result = class_detection(
+            Noisy(), *data, test=data, decomposition="variance", repeats=1, random_state=0
+        )
+        np.testing.assert_array_equal(result.auc[..., 0], 0.5)
+        assert result.notes[1] == (
+            "aleatoric uncertainty by variance is the same for all samples; its area is 0.5 there"
+        )
+
+    def test_a_small_uncertainty_by_itself_is_an_order(self):
+        values = np.array([3e-20, 1e-20, 2e-20, 1e-20])
+        np.testing.assert_array_equal(_ranks(values, 3e-20), [2, 0, 1, 0])
+        np.testing.assert_array_equal(_ranks(values, 1.0), 0)
+        np.testing.assert_array_equal(_ranks(np.array([np.inf, 1, np.inf, 0]), 1.0), [2, 1, 2, 0])
+
+
+@pytest.mark.parametrize("decomposition", ["variance", "information"])
+def test_trees_that_are_pure_have_no_aleatoric_order(decomposition):
+    """Areas by scipy, of values that are rounded to 12 digits."""
+    fits = []
+
+    class Watched(BaggingClassifier):
+        def fit(self, X, y):
+            fits.append(self)
+            return super().fit(X, y)
+
+    held = (X[TEST], Y[TEST])
+    result = class_detection(
+        Watched(n_estimators=10), X[TRAIN], Y[TRAIN], test=held, decomposition=decomposition,
+        repeats=2, random_state=0,
+    )  # fmt: skip
+    for place, fitted in enumerate(fits):
+        repeat, left_out = divmod(place, 3)
+        split = caveat.decompose(
+            caveat.from_sklearn(fitted).predict_distribution(X[TEST]), decomposition
+        )
+        is_out = Y[TEST] == left_out
+        for i, part in enumerate(("aleatoric", "epistemic", "total")):
+            values = np.round(getattr(split, part), 12)
+            pairs = is_out.sum() * (~is_out).sum()
+            area = stats.mannwhitneyu(values[is_out], values[~is_out]).statistic / pairs
+            assert result.auc[0, repeat, left_out, i] == pytest.approx(area, abs=1e-12)
+    np.testing.assert_array_equal(result.auc[..., 0], 0.5)
+    np.testing.assert_array_equal(result.auc[..., 1], result.auc[..., 2])
+    assert result.notes[1:] == (
+        f"aleatoric uncertainty by {decomposition} is the same for all samples; its area is 0.5 "
+        "there",
+    )
+
 
 def test_against_brute_force():
     """Two models without randomness; entropies by scipy, areas by scikit-learn."""
@@ -145,7 +212,8 @@ def test_against_brute_force():
         kept = TRAIN & (out != Y)
         p = np.array([part.fit(X[kept], Y[kept]).predict_proba(X[TEST]) for part in parts])
         total, aleatoric = entropy(p.mean(axis=0)), entropy(p).mean(axis=0)
-        scores = aleatoric, total - aleatoric, total
+        # A doubt of 1e-15 is no order beside one of 1.
+        scores = np.round([aleatoric, total - aleatoric, total] / total.max(), 12)
         expected = [roc_auc_score(Y[TEST] == out, score) for score in scores]
         np.testing.assert_allclose(result.auc[0, 0, out], expected, atol=1e-3)
     assert result.classes == (0, 1, 2)
@@ -288,6 +356,10 @@ class TestNetworks:
         assert result.cost.trainings == 12
         # Three classes of about 40: two batches of 64 in each of four epochs.
         assert result.cost.steps == 12 * 4 * 2
+        inside = class_detection(
+            make_pipeline(StandardScaler(), model), X[TRAIN], Y[TRAIN], **options
+        )
+        assert (inside.cost.trainings, inside.cost.steps) == (12, 12 * 4 * 2)
         again = class_detection(model, X[TRAIN], Y[TRAIN], checkpoint=tmp_path / "nets", **options)
         np.testing.assert_array_equal(again.auc, result.auc)
         for path in (tmp_path / "nets" / "conditions").iterdir():

@@ -1,6 +1,7 @@
 """The engine: what is trained on what, in any order, by any number of workers, after any crash."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -11,6 +12,7 @@ from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.metrics import balanced_accuracy_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
 
 import caveat
 from caveat.exceptions import FileFormatError, OptionError
@@ -165,6 +167,14 @@ def test_regression_by_hand():
     assert curve.train_score[1, 1] == pytest.approx(1 - learned / of_median)
     assert result.error().terms["aleatoric_consistency"].correlation == 0
     assert "aleatoric uncertainty is constant" in repr(result)
+    assert result.notes[-1] == (
+        "the members predict numbers without a spread of their own, so the aleatoric uncertainty "
+        "is zero by construction: C1 fails and O1 holds whatever the data; use a model that learns "
+        "a spread, such as caveat.DeepEnsembleRegressor"
+    )
+    three = replace(SMALL, repeats=3)
+    said = caveat.disentanglement_error(model, X, y, protocol=three, random_state=0).reading()
+    assert not any(s.level == "good" and "aleatoric" in s.text for s in said.statements)
 
 
 NETWORK = caveat.DeepEnsembleClassifier(
@@ -237,12 +247,30 @@ def test_a_network_at_the_end_of_a_pipeline_has_its_length_set():
     result = wine_network(make_pipeline(Spy(), network))
     assert lengths == [6, 64, 64, 64]
     assert result.cost.trainings == 4
+    # 30 epochs and three times 3 epochs, each of one batch.
+    assert result.cost.steps == 30 + 3 * 3
     assert not any("schedule" in note for note in result.notes)
     given = _engine._length(
         _engine.network_of(make_pipeline(Spy(), network)), Condition("size", 0.1, 0, 0), None,
         "inverse-epochs",
     )  # fmt: skip
     assert given == {"mcdropoutclassifier__epochs": 30}
+
+
+def test_networks_are_counted_wherever_they_are():
+    """64 samples in batches of 16 for 4 epochs are 16 steps; 6 samples for 40 epochs are 40."""
+    steps = 2 * (40 + 16 + 16 + 16)
+    single = caveat.MAPClassifier(epochs=4, batch_size=16, hidden=(8,), device="cpu")
+    for model in (
+        make_pipeline(StandardScaler(), NETWORK),
+        caveat.EnsembleClassifier(single, members=2),
+        make_pipeline(StandardScaler(), caveat.EnsembleClassifier(single, members=2)),
+    ):
+        cost = wine_network(model).cost
+        assert (cost.trainings, cost.steps) == (8, steps)
+    trees = caveat.EnsembleClassifier(DecisionTreeClassifier(), members=3, resample=True)
+    cost = wine_network(trees).cost
+    assert (cost.trainings, cost.steps) == (4, None)
 
 
 def test_networks_in_several_batches(tmp_path):

@@ -154,13 +154,13 @@ def test_constant_curves_give_0_and_a_note(name):
     ude = result_of((score, u, flat), (flat, u, u)).error(name)
     assert [term.correlation for term in ude.terms.values()] == [0, 0, 1, 0]
     assert ude.notes == (
-        "C1: the score is constant along label noise, so the correlation counts as 0",
+        "C1: the score is constant along noise level, so the correlation counts as 0",
         "C2: epistemic uncertainty is constant along training size, so the correlation counts as 0",
-        "O2: the score is constant along label noise, so the correlation counts as 0",
+        "O2: the score is constant along noise level, so the correlation counts as 0",
     )
     assert "nan" not in repr(ude)
-    assert "label noise" in repr(ude)
-    assert "label noise" in ude._repr_html_()
+    assert "noise level" in repr(ude)
+    assert "noise level" in ude._repr_html_()
 
 
 def test_rounding_errors_beside_the_other_part_are_no_uncertainty():
@@ -177,7 +177,7 @@ def test_some_repeats_may_be_constant():
     assert ude.terms["aleatoric_consistency"].correlation == pytest.approx(0.5)
     assert ude.terms["aleatoric_consistency"].of_mean_curves == pytest.approx(1)
     assert (
-        "C1: aleatoric uncertainty is constant along label noise in 1 of 2 repeats" in ude.notes[0]
+        "C1: aleatoric uncertainty is constant along noise level in 1 of 2 repeats" in ude.notes[0]
     )
 
 

@@ -52,8 +52,9 @@ class Untrainable:
         ({"y": np.zeros(60)}, InvalidValueError, "y is 0.0 in all 60 samples; there is nothing to learn"),
         ({"y": ["a"] * 60}, InvalidValueError, "y is 'a' in all 60 samples"),
         ({"y": np.full(60, 1.5)}, InvalidValueError, "y is 1.5 in all 60 samples"),
-        ({"y": np.append(Y[:-1], 7)}, LabelError, "y has classes with one sample: 7; leave them out"),
-        ({"y": np.arange(60.0)}, LabelError, "with one sample: 0.0, 1.0, 2.0, 3.0, 4.0, ...; use a regressor"),
+        ({"y": np.append(Y[:-1], 7)}, LabelError, "y has classes with one sample: 7; leave them out, or join them with others; if the model predicts numbers, pass decomposition='total_variance'"),
+        ({"y": np.append(["a", "b"] * 29 + ["a"], "c")}, LabelError, "y has classes with one sample: 'c'; leave them out, or join them with others"),
+        ({"y": np.arange(60.0)}, LabelError, "with one sample: 0.0, 1.0, 2.0, 3.0, 4.0, ...; leave them out, or join them with others; if the model predicts numbers, pass decomposition='total_variance'"),
         ({"y": Y[:50]}, ShapeError, "X has 60 samples and y 50"),
         ({"y": None}, LabelError, "y is None"),
         ({"y": []}, ShapeError, "y is empty"),
@@ -77,6 +78,8 @@ class Untrainable:
         ({"decomposition": 3}, OptionError, "decomposition must be a name"),
         ({"decomposition": ["it", "total_variance"]}, OptionError, "decomposition 'total_variance' is not for classification; use information"),
         ({"decomposition": "total_variance", "y": np.array([1.5, np.nan] * 30, dtype=object)}, InvalidValueError, "y of sample 1 is nan"),
+        ({"decomposition": "total_variance", "y": TARGET * 1e200}, InvalidValueError, "e+200; variances of such numbers are beyond what a float can hold; give them in another unit"),
+        ({"decomposition": "total_variance", "y": TARGET * 1e-200}, InvalidValueError, "e-200; variances of such numbers are beyond what a float can hold"),
         ({"decomposition": "total_variance", "y": ["a", "b"] * 30}, LabelError, "y must be numbers for a regressor"),
     ],
 )  # fmt: skip
@@ -84,6 +87,14 @@ def test_bad_input(changes, error, message):
     given = {"X": X, "y": Y, "random_state": 0, **changes}
     with pytest.raises(error, match=re.escape(message)):
         caveat.disentanglement_error(Untrainable(), **given)
+
+
+def test_models_that_say_what_they_predict_get_other_advice():
+    one = np.append(Y[:-1], 7)
+    with pytest.raises(LabelError, match=r"one sample: 7; leave them out, or join .* others$"):
+        caveat.disentanglement_error(RandomForestClassifier(), X, one)
+    with pytest.raises(LabelError, match=r"one sample: 7.0; use a regressor for a target of .*s$"):
+        caveat.disentanglement_error(RandomForestClassifier(), X, one.astype(float))
 
 
 def test_too_few_samples_to_hold_out():
@@ -200,15 +211,27 @@ def flat(X, seed):
     return caveat.Categorical(np.full((2, len(X), 3), 1 / 3))
 
 
+def sure(X, seed):
+    return caveat.Gaussian(np.zeros((2, len(X), 1)), 1.0)
+
+
+ONE = "predict_distribution gave one member, so its epistemic uncertainty by {} is zero by construction and there is nothing to disentangle; give what each member says: {}"
+
+
 @pytest.mark.parametrize(
     ("answer", "y", "options", "error", "message"),
     [
         (lambda X, seed: X, Y, {}, UnsupportedPredictionError, "must give a Categorical or a GaussianLogits for classification; got a ndarray"),
+        (sure, Y, {}, UnsupportedPredictionError, "must give a Categorical or a GaussianLogits for classification; got a Gaussian; if the model predicts numbers, pass decomposition='total_variance'"),
+        (sure, Y * 1.0, {}, UnsupportedPredictionError, "got a Gaussian; if the model predicts numbers, pass decomposition='total_variance'"),
         (flat, TARGET, {}, UnsupportedPredictionError, "must give a Gaussian for regression; got a Categorical"),
         (lambda X, seed: flat(X[:1], seed), Y, {}, ShapeError, "gave 1 samples; it was asked for 12"),
         (lambda X, seed: caveat.Gaussian(np.zeros((2, len(X), 2)), 1.0), TARGET, {}, ShapeError, "gave 2 targets; there must be one"),
         (flat, np.array(list("abc"))[Y], {}, LabelError, "classes of the prediction are 0, 1, 2, and y has 'a', 'b', 'c'"),
         (flat, Y, {"decomposition": "gl"}, CaveatError, "gaussian_logits splits a GaussianLogits"),
+        (lambda X, seed: caveat.Categorical(np.full((len(X), 3), 1 / 3)), Y, {}, UnsupportedPredictionError, ONE.format("'information'", "Categorical(probabilities) of shape (members, samples, classes)")),
+        (lambda X, seed: caveat.Gaussian(X[:, 0], 1.0), TARGET, {}, UnsupportedPredictionError, ONE.format("'total_variance'", "Gaussian.from_members(means, variances)")),
+        (lambda X, seed: caveat.GaussianLogits(np.zeros((1, len(X), 3)), np.ones((1, len(X), 3))), Y, {"decomposition": ["gl", "it"]}, UnsupportedPredictionError, ONE.format("'information'", "GaussianLogits(mean, variance) of shape (members, samples, classes)")),
         (flat, Y, {"score": lambda y: 1}, OptionError, "score must be score(y_true, y_pred) -> float"),
         (flat, Y, {"score": lambda y, p: np.nan}, OptionError, "score gave nan; it must be a finite number"),
     ],
@@ -218,6 +241,42 @@ def test_what_only_shows_later(answer, y, options, error, message):
         caveat.disentanglement_error(
             Fake(answer), X, y, protocol="cheap", random_state=0, **options
         )
+
+
+@pytest.mark.parametrize("unit", [1e-138, 1e138])
+def test_very_large_and_small_numbers(unit):
+    """What is not refused gives the same correlations in every unit."""
+    model = BaggingRegressor(LinearRegression(), n_estimators=3)
+    errors = [
+        caveat.disentanglement_error(model, X, y, protocol="cheap", random_state=0).error().value
+        for y in (TARGET, TARGET * unit)
+    ]
+    assert errors[1] == pytest.approx(errors[0])
+
+
+def test_whole_numbers_can_be_predicted():
+    """What the messages above advise works."""
+    for y in (Y, Y * 1.0, np.arange(60)):
+        result = caveat.disentanglement_error(
+            Fake(sure), X, y, decomposition="total_variance", protocol="cheap", random_state=0
+        )
+        assert result.task == "regression"
+
+
+def test_a_gaussian_for_words_gets_no_advice_about_numbers():
+    with pytest.raises(UnsupportedPredictionError, match=r"got a Gaussian$"):
+        caveat.disentanglement_error(Fake(sure), X, np.array(list("abc"))[Y], protocol="cheap")
+
+
+def test_one_member_of_gaussian_logits_has_both_parts():
+    def answer(X, seed):
+        mean = np.column_stack([X[:, 0], -X[:, 0], 0 * X[:, 0]])
+        return caveat.GaussianLogits(mean[None], np.ones((1, len(X), 3)))
+
+    result = caveat.disentanglement_error(
+        Fake(answer), X, Y, decomposition="gl", protocol="cheap", random_state=0
+    )
+    assert (result.curve("size").epistemic > 0).all()
 
 
 def test_objects_without_params_are_copied_and_seeded():

@@ -305,6 +305,31 @@ def test_the_conditions_in_words():
     assert "UDE), the mean of the four, is 0.16; 0 is ideal" in single[5]
 
 
+def test_a_part_that_never_moves_is_not_praised_for_it():
+    for part, symbol, kept in (
+        ("aleatoric", "O1", "the amount of training data"),
+        ("epistemic", "O2", "noise in the labels"),
+    ):
+        found = reading(constant=[part])
+        (said,) = (s for s in found.statements if s.text.startswith(f"{symbol}: the {part}"))
+        assert said.level == "info"
+        assert said.text.startswith(
+            f"{symbol}: the {part} part is not moved by {kept}, nor by anything else; correlation 0"
+        )
+        (said,) = (
+            s for s in found.statements if s.text.startswith(f"C{symbol[1]}: the {part} part")
+        )
+        assert said.level == "bad"
+    # What stays in one sweep alone is what is wished for.
+    size, noise = made()
+    level = np.full_like(size.aleatoric, 0.3)
+    still = Curve("size", "information", size.levels, size.score, level, size.epistemic)
+    found = Disentanglement(curves=(still, noise)).reading()
+    (said,) = (s for s in found.statements if s.text.startswith("O1: the aleatoric"))
+    assert said.level == "good"
+    assert "nor by anything else" not in said.text
+
+
 def test_one_part_alone_may_be_right():
     found = [s.text for s in reading(O1=0.9).statements]
     assert (
@@ -360,7 +385,9 @@ def test_the_checks_of_the_experiment_are_known_by_name(kind):
     old = curves[place]
     little = 0.9 + 0.01 * (old.score - old.score.mean())
     curves[place] = Curve(kind, "information", old.levels, little, old.aleatoric, old.epistemic)
-    checks = checks_of(curves, Protocol(), 2, 100, network=True, own_score=False)
+    checks = checks_of(
+        curves, Protocol(), 2, 100, network=True, own_score=False, task="classification"
+    )
     assert [check.passed for check in checks] == [kind != "size", kind != "noise"]
     found = Disentanglement(curves=tuple(curves), checks=checks).reading()
     expected = {

@@ -4,7 +4,16 @@ import numpy as np
 import pytest
 
 from caveat.exceptions import FileFormatError, OptionError, UnknownNameError
-from caveat.experiments import Check, Cost, Curve, Disentanglement, Protocol
+from caveat.experiments import (
+    Check,
+    ClassDetection,
+    Cost,
+    Curve,
+    Disentanglement,
+    DomainShift,
+    Protocol,
+    ShiftCurves,
+)
 from caveat.experiments._checks import checks_of, smaller_sizes
 
 SIZES, NOISE = (0.1, 0.5, 1.0), (0.0, 1.0)
@@ -48,6 +57,37 @@ def test_json_gives_the_same_again():
 def test_other_json_is_refused(text):
     with pytest.raises(FileFormatError, match=r"not what Disentanglement.to_json writes"):
         Disentanglement.from_json(text)
+
+
+@pytest.mark.parametrize("kind", [Disentanglement, ClassDetection, ShiftCurves, DomainShift])
+def test_json_that_lacks_something(kind):
+    text = json.dumps({"format": kind.format_name, "version": 1})
+    message = rf"text is not what {kind.__name__}.to_json writes; it has no \w+, \w+"
+    with pytest.raises(FileFormatError, match=message):
+        kind.from_json(text)
+    with pytest.raises(FileFormatError, match="writes; it has no version, "):
+        kind.from_json(json.dumps({"format": kind.format_name}))
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("curves", 3),
+        ("curves", []),
+        ("curves", [{"kind": "size"}]),
+        ("curves", [[1]]),
+        ("cost", {"price": 3}),
+        ("cost", None),
+        ("protocol", {"sizes": [3], "noise": [0, 1], "repeats": 3, "schedule": "none"}),
+        ("protocol", []),
+    ],
+)
+def test_json_that_cannot_be_read(name, value):
+    content = json.loads(build().to_json()) | {name: value}
+    with pytest.raises(
+        FileFormatError, match=r"Disentanglement.to_json writes; it cannot be read: "
+    ):
+        Disentanglement.from_json(json.dumps(content))
 
 
 def test_newer_json_is_refused():
@@ -126,7 +166,7 @@ def test_charts_and_page(tmp_path):
 
 
 def checked(score, train_score=None, noise=((0.9, 0.5),), schedule="inverse-epochs", network=True,
-            least=3, samples=1000, sizes=SIZES, own_score=False):  # fmt: skip
+            least=3, samples=1000, sizes=SIZES, own_score=False, task="classification"):  # fmt: skip
     score = np.atleast_2d(score)
     u = np.ones_like(score)
     noise = np.broadcast_to(noise, (len(score), 2))
@@ -135,7 +175,7 @@ def checked(score, train_score=None, noise=((0.9, 0.5),), schedule="inverse-epoc
         Curve("noise", "information", NOISE, noise, noise, noise),
     )  # fmt: skip
     protocol = Protocol(sizes, NOISE, len(score), schedule)
-    found = checks_of(curves, protocol, least, samples, network, own_score)
+    found = checks_of(curves, protocol, least, samples, network, own_score, task)
     return {check.name: check for check in found}
 
 
@@ -157,6 +197,8 @@ def test_scores_that_move():
         found[NOISY].text
         == "the score is 0.900 with 0 % of the labels permuted and 0.500 with 100 %"
     )
+    found = checked([[0.5, 0.7, 0.9]], task="regression")
+    assert "with 0 % of the targets permuted" in found[NOISY].text
 
 
 def test_scores_that_do_not_move():

@@ -156,6 +156,21 @@ class TestCurves:
         )
         assert first == second
 
+    def test_a_blank_cell_has_a_note(self):
+        def model(X):
+            return caveat.Categorical(np.stack([X[:, 0] > 0, X[:, 0] <= 0], axis=1).astype(float))
+
+        X = np.linspace(-1, 1.2, 40)[:, None]
+        result = shift_curves(
+            model, X, X[:, 0] <= 0, strengths=[0, 1, 2], resamples=0, random_state=0
+        )
+        text = " ".join(repr(result).replace("│", " ").split())
+        assert "negative_log_likelihood_loss 0 at 1, 2: infinite here" in text
+        assert "error_drop_score 1 1 at 0: undefined here" in text
+        assert "<td>at 1, 2: infinite here</td>" in result._repr_html_()
+        plain = shift_curves(model, X, X[:, 0] <= 0, metrics=["accuracy"], resamples=0)
+        assert "note" not in repr(plain)
+
     def test_targets_and_options(self):
         rng = np.random.default_rng(0)
         y = rng.normal(size=(30, 2))

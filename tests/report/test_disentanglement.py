@@ -135,7 +135,7 @@ def test_checks_protocol_and_cost(several):
     assert (
         "Protocol: the model was trained anew on 1, 5, 10, 25, 50, 75, 100 % of the training "
         "samples, and on all of them with 0, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100 % of the "
-        "labels or targets permuted among themselves, in the training and in the test samples; all "
+        "labels permuted among themselves, in the training and in the test samples; all "
         "of it 5 times, with other subsets, noise and seeds. Length of training: inverse-epochs."
     ) in page.text
     assert "Cost: 900 trainings, 806,000 steps of the optimiser, 75.0 seconds." in page.text

@@ -1,9 +1,12 @@
 """The disentanglement study from start to end, on little data and few runs."""
 
+import html
 import json
 import re
+from dataclasses import replace
 
 import matplotlib as mpl
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
@@ -12,7 +15,7 @@ from caveat.experiments import Protocol
 from caveat.studies import DisentanglementStudy, run_disentanglement_study
 from caveat.studies import _disentanglement_data as data
 from caveat.studies import _disentanglement_pictures as pictures
-from caveat.studies._disentanglement_plots import kinds_of
+from caveat.studies._disentanglement_plots import _curve, kinds_of
 
 from .disentanglements import SMALL, TINY, images
 
@@ -22,8 +25,6 @@ mpl.use("Agg")
 @pytest.fixture(autouse=True)
 def _closed():
     yield
-    import matplotlib.pyplot as plt
-
     plt.close("all")
 
 
@@ -98,6 +99,8 @@ def test_text_and_files_of_the_study(wine, tmp_path):
     page = wine.report(tmp_path / "study.html", title="Wine <again>").read_text(encoding="utf-8")
     assert "Wine &lt;again&gt;" in page
     assert "Deep Ensembles by Gaussian logits" in page
+    assert "Every measure on this page" not in page
+    assert html.escape(wine.notes[0]) in page
     with pytest.raises(OptionError, match="title must be text; got 3"):
         wine.report(tmp_path / "study.html", title=3)
 
@@ -120,6 +123,15 @@ def test_figures_of_tables(wine):
     curve = wine.sweep("mc-dropout", "information").curve("size")
     drawn = next(line for line in axes[1, 1].get_lines() if line.get_label() == "aleatoric")
     np.testing.assert_allclose(drawn.get_ydata(), curve.aleatoric.mean(axis=0))
+    legend = axes[0, 0].figure.legends[0]
+    assert [text.get_text() for text in legend.get_texts()] == [
+        "aleatoric",
+        "epistemic",
+        "accuracy",
+    ]
+    axes[0, 0].figure.canvas.draw()
+    place = legend.get_window_extent()
+    assert not any(ax.get_window_extent().overlaps(place) for ax in axes[0, 0].figure.axes)
     assert wine.plot("noise")[1, 0].get_xlabel() == "labels permuted, %"
     assert len(wine.plot("terms").get_yticklabels()) == 8
     assert wine.plot("rates").get_xlabel() == "rate of dropout"
@@ -130,6 +142,21 @@ def test_figures_of_tables(wine):
         wine.plot("bars")
     with pytest.raises(OptionError, match="the study has no pictures"):
         wine.plot("plane")
+
+
+def test_bands_end_where_accuracy_does(wine):
+    curve = wine.sweep("mc-dropout", "information").curve("size")
+    high = np.where(np.arange(2)[:, None] == 0, 1.0, 0.7) * np.ones_like(curve.score)
+    near = replace(curve, score=high, aleatoric=10 * np.abs(high - 1), epistemic=high)
+    _, ax = plt.subplots()
+    right = _curve(ax, near)
+    drawn = [
+        band.get_paths()[0].vertices[:, 1] for axis in (ax, right) for band in axis.collections
+    ]
+    assert len(drawn) == 3
+    assert all(values.min() >= 0 for values in drawn)
+    assert drawn[2].max() == 1
+    assert drawn[2].min() == pytest.approx(0.85 - 2 * np.std([1, 0.7], ddof=1))
 
 
 def test_pictures_of_the_plane(points):
@@ -204,8 +231,6 @@ def test_a_table_of_ones_own(tmp_path):
         "information",
         "variance",
     )
-    with pytest.raises(OptionError, match=r"detection leaves classes out, and mine has 2; three"):
-        run(path, target="kind", methods="deep-ensemble", decompositions="variance", detection=True)
     with pytest.raises(OptionError, match=r"target must name the column of mine.csv"):
         run(path)
     with pytest.raises(
@@ -292,10 +317,20 @@ def test_images_are_published_networks_for_less_time(monkeypatch):
         ),
         ({"target": "kind"}, "target is for a file of one's own; wine has its own classes"),
         ({"dropout_rates": [1.5]}, "dropout_rates"),
+        (
+            {"settings": {"passes": 3, "epoch": 2}},
+            "settings: no method has 'epoch'; did you mean 'epochs'[?] known are .*, epochs, .*",
+        ),
+        ({"settings": {"xyz": 2}}, "settings: no method has 'xyz'; known are "),
+        (
+            {"dataset": "two-moons", "detection": True},
+            "detection leaves classes out, and two-moons has 2; three are needed",
+        ),
         ({"confidence": 2}, "confidence"),
     ],
 )
-def test_errors_come_before_any_training(options, message):
+def test_errors_come_before_any_training(options, message, monkeypatch):
+    monkeypatch.setattr("caveat.studies.disentanglement.sweep", None)
     with pytest.raises(OptionError, match=message):
         run(**{"dataset": "wine", **options})
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from caveat.experiments import ClassDetection, Curve, Disentanglement
 from caveat.experiments._error import TERMS
@@ -152,11 +153,43 @@ def test_tables_5_and_6_are_correlations_of_mean_curves():
 
 def test_spread_of_mean_curves():
     size, _ = curves("information")
-    spread, low, high = rows._mean_curves(size, "epistemic", 0.95)
+    spread, low, high = rows._mean_curves(size, "epistemic", 1.0, 0.95)
     assert (spread, low, high) == (pytest.approx(0), pytest.approx(1), pytest.approx(1))
-    assert np.isnan(rows._mean_curves(size, "aleatoric", 0.95)).all()
+    assert np.isnan(rows._mean_curves(size, "aleatoric", 0.0, 0.95)).all()
     single, _ = curves("information", repeats=1)
-    assert np.isnan(rows._mean_curves(single, "epistemic", 0.95)).all()
+    assert np.isnan(rows._mean_curves(single, "epistemic", 1.0, 0.95)).all()
+    # Rounding errors beside the other part are no curve.
+    noisy, _ = curves("information", a_size=1e-16 * RISING)
+    assert np.isnan(rows._mean_curves(noisy, "aleatoric", 0.0, 0.95)).all()
+
+
+def noisy_curve(rho, noise, repeats, rng):
+    """A sweep whose mean curves correlate by ``rho`` as repeats become many."""
+    along = np.linspace(-1, 1, 7) / np.linalg.norm(np.linspace(-1, 1, 7))
+    across = np.cos(2.0 * np.arange(7))
+    across -= across.mean() + along * (across @ along)
+    across /= np.linalg.norm(across)
+    u = rho * along + np.sqrt(1 - rho**2) * across
+    wobble = noise * rng.normal(size=(2, repeats, 7))
+    parts = 3 + u + wobble[0]
+    return Curve("size", "information", np.arange(1.0, 8), 3 - along + wobble[1], parts, parts)
+
+
+@pytest.mark.parametrize(("rho", "repeats"), [(0.0, 3), (0.9, 3), (0.5, 5)])
+def test_intervals_of_mean_curves_hold_the_truth(monkeypatch, rho, repeats):
+    """Of 100 intervals of 95 %, fewer than 87 would do so once in a thousand."""
+    monkeypatch.setattr(rows, "_RESAMPLES", 100)
+    rng = np.random.default_rng(0)
+    held = 0
+    for _ in range(100):
+        curve = noisy_curve(rho, 0.2, repeats, rng)
+        value = np.corrcoef(curve.epistemic.mean(axis=0), -curve.score.mean(axis=0))[0, 1]
+        spread, low, high = rows._mean_curves(curve, "epistemic", value, 0.95)
+        half = stats.t.ppf(0.975, repeats - 1) * spread
+        assert low == pytest.approx(max(-1, value - half))
+        assert high == pytest.approx(min(1, value + half))
+        held += low <= rho <= high
+    assert held >= 87
 
 
 def test_terms_of_each_run():

@@ -16,8 +16,8 @@ from ._tables import show_statements
 _MODEL = "Model"
 _PROTOCOL = "Protocol"
 _COLUMNS = "Columns and file"
-_LEAF = 3
-"""Samples in a leaf of a forest at least."""
+_DEPTH = 4
+"""Of the trees of a forest of classes."""
 
 
 def _option(panel: str, help: str, **more: Any) -> Any:
@@ -81,6 +81,10 @@ def disentangle_command(
     ] = None,
     passes: Annotated[
         int | None, _option(_MODEL, "Random passes of a stochastic network.", min=1)
+    ] = None,
+    depth: Annotated[
+        int | None,
+        _option(_MODEL, f"Depth of the trees of a forest; {_DEPTH} by default for classes.", min=1),
     ] = None,
     hidden: Annotated[
         str | None, _option(_MODEL, "Units of the hidden layers, as 32,32.", metavar="LIST")
@@ -149,7 +153,13 @@ def disentangle_command(
     # What can be wrong is found before a large file is read and anything is trained.
     sweeps = _protocol(protocol, sizes, noise, repeats, schedule)
     wanted = [name.replace("-", "_") for name in decomposition or ["auto"]]
-    settings = {"epochs": epochs, "members": members, "passes": passes, "hidden": _whole(hidden)}
+    settings = {
+        "epochs": epochs,
+        "members": members,
+        "passes": passes,
+        "depth": depth,
+        "hidden": _whole(hidden),
+    }
     _kind(method)
     table = _read(file, target, feature or [], drop or [], task, delimiter, decimal)
     model = _model(method, table.task, wanted, settings)
@@ -251,18 +261,19 @@ def _kind(method: str) -> str:
 def _model(method: str, task: str, wanted: list[str], settings: dict[str, Any]) -> Any:
     """Return the estimator; a setting that it does not have is an error that says so."""
     kind = _kind(method) + ("Classifier" if task == "classification" else "Regressor")
-    forest = kind.startswith(("RandomForest", "ExtraTrees"))
-    if forest:
+    if kind.startswith(("RandomForest", "ExtraTrees")):
         from sklearn import ensemble as module
 
-        settings = {"n_estimators": settings.pop("members"), **settings}
+        members, depth = settings.pop("members", None), settings.pop("depth", None)
+        if depth is None and task == "classification":
+            # Trees that end in pure leaves are sure of everything: they have no aleatoric part.
+            depth = _DEPTH
+            said = f"{method}: trees of a depth of {depth}; --depth changes it"
+            say(said, error=True, style="dim")
+        settings = {"n_estimators": members, "max_depth": depth, **settings}
     else:
         from .. import estimators as module
     made = getattr(module, kind)()
-    if forest:
-        # Trees that end in one sample each are sure of everything: they have no aleatoric part.
-        made.set_params(min_samples_leaf=_LEAF)
-        say(f"{method}: leaves of at least {_LEAF} samples", error=True, style="dim")
     known = made.get_params()
     given = {key: value for key, value in settings.items() if value is not None}
     for name in given:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ._panels import noise_words
 from ._protocol import Protocol
 from ._result import Check, Curve
 
@@ -18,6 +19,7 @@ def checks_of(
     samples: int,
     network: bool,
     own_score: bool,
+    task: str,
 ) -> tuple[Check, ...]:
     """Return the checks of both sweeps; the scores are the same for every decomposition.
 
@@ -29,7 +31,7 @@ def checks_of(
     enough = _SUBSTANTIAL * (float(np.ptp(means)) if own_score else 1.0)
     return (
         _moves_with_size(size, least, samples, enough),
-        _moves_with_noise(noise, enough),
+        _moves_with_noise(noise, enough, task),
         *_underfitting(size, protocol, network, enough),
     )
 
@@ -65,13 +67,13 @@ def smaller_sizes(first: float, least: float) -> list[str]:
     return [f"{size:.2g}" for size in dict.fromkeys(rounded) if size < first]
 
 
-def _moves_with_noise(curve: Curve, enough: float) -> Check:
+def _moves_with_noise(curve: Curve, enough: float, task: str) -> Check:
     low, high = curve.levels[0], curve.levels[-1]
     moved, text = _falls(
         curve.score[:, 0],
         curve.score[:, -1],
         enough,
-        f"with {_percent(low)} of the labels permuted",
+        f"with {_percent(low)} of the {noise_words(task)} permuted",
         f"with {_percent(high)}",
     )
     if not moved:

@@ -16,6 +16,7 @@ from ..uncertainty import decompose
 from ..uncertainty.decompositions import DECOMPOSITIONS
 from ._detection_data import Split, take_labelled
 from ._detection_result import PARTS, ClassDetection
+from ._error import ROUNDING
 from ._models import check_split, distribution, expected, words_for
 from ._result import Cost
 
@@ -111,7 +112,8 @@ def class_detection(
     instead.) Each model is trained on the remaining classes only: there is no column of the missing
     class to drop, and nothing to renormalise. Scale features within the model (networks of caveat
     do, others in a pipeline): a scaler fitted to all samples before has seen the class that is left
-    out, and can change the areas a lot.
+    out, and can change the areas a lot. Uncertainties that differ by 1e-12 of the largest or less
+    count as the same, or rounding errors would be an order.
 
     References
     ----------
@@ -203,16 +205,22 @@ def measure(
     found, auc, constant = [], [], []
     for name in names:
         split = decompose(prediction, name, random_state=seed)
-        ranks = [_ranks(getattr(split, part)) for part in PARTS]
+        parts = [np.asarray(getattr(split, part)) for part in PARTS]
+        scale = max(np.max(part, initial=0.0, where=np.isfinite(part)) for part in parts)
+        ranks = [_ranks(part, scale) for part in parts]
         found.append(split.method)
         auc.append([detection_roc_auc_score(is_out, rank) for rank in ranks])
         constant.append([bool(rank.max() == 0) for rank in ranks])
     return Measured(tuple(found), auc, constant, int(prediction.members))
 
 
-def _ranks(values: FloatArray) -> FloatArray:
-    """Return the order of values alone: an infinite divergence has a place in it."""
-    return np.unique(values, return_inverse=True)[1].reshape(-1).astype(np.float64)
+def _ranks(values: FloatArray, scale: float) -> FloatArray:
+    """Return the order of values alone: an infinite divergence has a place in it.
+
+    Values that differ by rounding alone, beside this scale, have the same place.
+    """
+    cells = np.round(values / scale / ROUNDING) if scale > 0 else values
+    return np.unique(cells, return_inverse=True)[1].reshape(-1).astype(np.float64)
 
 
 def _constant_notes(found: Sequence[Measured]) -> list[str]:

@@ -15,7 +15,7 @@ from ._detection_data import Labelled
 from ._engine import progress_bar
 from ._identity import identity
 from ._inputs import Samples
-from ._models import copy_of, fit
+from ._models import copy_of, effort_of, fit
 
 Keep = Callable[[int, Measured], None]
 
@@ -73,9 +73,7 @@ def _train_networks(
     models = fit_many(model, problems, checkpoint=networks, progress=progress)
     for place in left:
         fitted, models[place] = models[place], None  # its memory is not needed any more
-        trainings = len(fitted.history_)
-        one = _measured(fitted, conditions[place], names)
-        keep(place, replace(one, trainings=trainings, steps=trainings * fitted.n_iter_))
+        keep(place, _measured(fitted, conditions[place], names))
 
 
 def _train_others(
@@ -115,7 +113,9 @@ def _task(
 def _measured(fitted: Any, condition: Condition, names: Sequence[str]) -> Measured:
     split = condition.split
     is_out = split.held_codes == condition.left_out
-    return measure(fitted, split.samples(), is_out, names, condition.seed)
+    found = measure(fitted, split.samples(), is_out, names, condition.seed)
+    trainings, steps = effort_of(fitted)
+    return replace(found, trainings=trainings, steps=steps)
 
 
 def _folder(

@@ -14,8 +14,8 @@ from ._checks import checks_of
 from ._conditions import Condition, Draws, conditions_of, least_samples
 from ._engine import run
 from ._identity import identity
-from ._inputs import check_sizes, take_samples, task_of
-from ._models import check_model, network_of, resolve, seeds_of, words_for
+from ._inputs import check_sizes, said_task, take_samples, task_of
+from ._models import check_model, members_of, network_of, resolve, seeds_of, words_for
 from ._protocol import Protocol, as_protocol
 from ._result import Cost, Curve, Disentanglement
 from ._scoring import Outcome, Scorer
@@ -118,9 +118,10 @@ def disentanglement_error(
     methods = tuple(entry.name for entry in resolve(decomposition, model, task))
     _check_seed(random_state, checkpoint)
     draws = Draws.of(random_state)
-    samples, held_out = take_samples(X, y, test, task, draws)
+    guessed = said_task(model) is None
+    samples, held_out = take_samples(X, y, test, task, draws, guessed=guessed)
     raised = check_sizes(protocol, samples)
-    scorer = Scorer(samples, methods, draws, score)
+    scorer = Scorer(samples, methods, draws, score, counted=members_of(model) is not None)
     conditions = conditions_of(protocol)
     folder = None
     if checkpoint is not None:
@@ -146,9 +147,9 @@ def disentanglement_error(
         samples=len(samples.y),
         test_samples=len(samples.y_test),
         checks=checks_of(
-            curves, protocol, least, len(samples.y), network, scorer.score is not None
+            curves, protocol, least, len(samples.y), network, scorer.score is not None, task
         ),
-        notes=(*held_out, *raised, *_notes(model, protocol, network)),
+        notes=(*held_out, *raised, *_notes(model, protocol, network), *_without_spread(curves)),
         cost=_cost(outcomes, time.perf_counter() - start),
         confidence=float(confidence),
     )
@@ -205,6 +206,17 @@ def _notes(model: Any, protocol: Protocol, network: bool) -> list[str]:
     if protocol.repeats == 1:
         notes.append("one repeat shows no spread, so there are no intervals")
     return notes
+
+
+def _without_spread(curves: tuple[Curve, ...]) -> list[str]:
+    """Say that the members of a regression predict points: C1 and O1 are decided beforehand."""
+    if any(c.decomposition != "total_variance" or c.aleatoric.any() for c in curves):
+        return []
+    return [
+        "the members predict numbers without a spread of their own, so the aleatoric uncertainty "
+        "is zero by construction: C1 fails and O1 holds whatever the data; use a model that learns "
+        "a spread, such as caveat.DeepEnsembleRegressor"
+    ]
 
 
 def _cost(outcomes: dict[Condition, Outcome], seconds: float) -> Cost:

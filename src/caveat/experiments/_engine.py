@@ -8,7 +8,7 @@ from typing import Any
 from .._parallel import run_tasks
 from ._checkpoint import Folder
 from ._conditions import Condition, rows_of, subset_size
-from ._models import Network, copy_of, distribution, fit, network_of
+from ._models import Network, copy_of, distribution, effort_of, fit, network_of
 from ._scoring import Outcome, Scorer
 
 
@@ -100,16 +100,13 @@ def _outcomes(
     for i, condition in enumerate(conditions):
         model, models[i] = models[i], None
         if condition not in done:
-            trainings = len(model.history_)
-            yield (
-                condition,
-                scorer.outcome(
-                    condition,
-                    model.predict_distribution,
-                    trainings=trainings,
-                    steps=trainings * model.n_iter_,
-                ),
-            )
+            yield condition, _outcome(model, condition, scorer)
+
+
+def _outcome(fitted: Any, condition: Condition, scorer: Scorer) -> Outcome:
+    trainings, steps = effort_of(fitted)
+    predict = partial(distribution, fitted)
+    return scorer.outcome(condition, predict, trainings=trainings, steps=steps)
 
 
 def _dealt(
@@ -180,7 +177,7 @@ def train_one(
         X, y = _safe_indexing(X, rows), y[rows]
     copy = copy_of(model, scorer.draws.seeds(condition, 1)[0], parameters)
     fitted = fit(copy, X, y, condition.words)
-    return [(condition, scorer.outcome(condition, partial(distribution, fitted)))]
+    return [(condition, _outcome(fitted, condition, scorer))]
 
 
 @contextmanager

@@ -12,7 +12,8 @@ from ..evaluation._table import html_table, number, terminal_table
 from ..exceptions import OptionError
 from ._spread import NAN, bootstrapped
 
-_ROUNDING = 1e-12
+ROUNDING = 1e-12
+"""Beside the largest part of a split, a smaller difference is a rounding error."""
 
 
 @dataclass(frozen=True)
@@ -214,9 +215,7 @@ def disentanglement(
     for place, kind in enumerate(TERMS.values()):
         curve = curves[kind.sweep]
         u, score = getattr(curve, kind.uncertainty), curve.score
-        # Beside the other part, what is smaller than its rounding errors is nothing.
-        finite = [part[np.isfinite(part)] for part in (curve.aleatoric, curve.epistemic)]
-        scale = max((float(np.abs(part).max()) for part in finite if part.size), default=0.0)
+        scale = scale_of(curve)
         why = [_undefined(u[r], score[r], kind, correlation, scale) for r in range(repeats)]
         for r in range(repeats):
             if not why[r]:
@@ -273,7 +272,7 @@ def _undefined(
     u: FloatArray, score: FloatArray, kind: TermKind, correlation: str, scale: float
 ) -> str:
     """Say why two curves have no correlation; nothing if they have one."""
-    along = "training size" if kind.sweep == "size" else "label noise"
+    along = "training size" if kind.sweep == "size" else "noise level"
     if correlation == "pearson" and not np.isfinite(u).all():
         return f"{kind.uncertainty} uncertainty is infinite at some {along}"
     if is_constant(u, scale):
@@ -283,7 +282,13 @@ def _undefined(
     return ""
 
 
+def scale_of(curve: Any) -> float:
+    """Return the largest of both parts: beside it, what its rounding errors hide is nothing."""
+    both = np.abs([curve.aleatoric, curve.epistemic])
+    return float(np.max(both, initial=0.0, where=np.isfinite(both)))
+
+
 def is_constant(values: FloatArray, scale: float) -> bool:
     """Whether values do not differ, but for rounding beside this scale."""
     first, last = values.min(), values.max()
-    return bool(first == last or last - first <= _ROUNDING * scale)
+    return bool(first == last or last - first <= ROUNDING * scale)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ._error import TERMS, is_constant
+from ._error import TERMS, is_constant, scale_of
 from ._panels import noise_words
 
 if TYPE_CHECKING:
@@ -145,6 +145,5 @@ def _flat(curve: "Curve", part: str) -> bool:
     values = getattr(curve, part)
     if not np.isfinite(values).all():
         return False
-    other = curve.epistemic if part == "aleatoric" else curve.aleatoric
-    beside = np.max(np.abs(other), initial=0.0, where=np.isfinite(other))
-    return all(is_constant(row, max(float(np.abs(values).max()), float(beside))) for row in values)
+    scale = scale_of(curve)
+    return all(is_constant(row, scale) for row in values)

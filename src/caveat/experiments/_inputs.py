@@ -16,6 +16,12 @@ from ._protocol import Protocol
 _HELD_OUT = 0.2
 """The share of the samples to test on where none are given."""
 
+_LARGEST = 1e140
+"""A number whose square can be summed over many samples; the smallest range is one over it."""
+
+NUMBERS = "if the model predicts numbers, pass decomposition='total_variance'"
+"""For a model that does not say so itself, and whole numbers, which look like classes."""
+
 
 @dataclass(frozen=True, eq=False)
 class Samples:
@@ -28,16 +34,24 @@ class Samples:
     task: str
 
 
+def said_task(model: Any) -> str | None:
+    """Return what a model itself says it predicts; None if it does not."""
+    from sklearn.base import is_classifier, is_regressor
+
+    if not hasattr(model, "__sklearn_tags__"):
+        return None
+    if is_classifier(model):
+        return "classification"
+    return "regression" if is_regressor(model) else None
+
+
 def task_of(model: Any, y: Any, decomposition: Any) -> str:
     """Return what a model predicts: what it says itself, what is asked of it, or what y is like."""
-    from sklearn.base import is_classifier, is_regressor
     from sklearn.utils.multiclass import type_of_target
 
-    if hasattr(model, "__sklearn_tags__"):
-        if is_classifier(model):
-            return "classification"
-        if is_regressor(model):
-            return "regression"
+    said = said_task(model)
+    if said is not None:
+        return said
     wanted = [decomposition] if isinstance(decomposition, str) else decomposition
     if isinstance(wanted, Sequence) and wanted and wanted[0] != "auto":
         regression = DECOMPOSITIONS[wanted[0]].takes is Gaussian
@@ -47,12 +61,16 @@ def task_of(model: Any, y: Any, decomposition: Any) -> str:
 
 
 def take_samples(
-    X: Any, y: Any, test: Any, task: str, draws: Draws
+    X: Any, y: Any, test: Any, task: str, draws: Draws, *, guessed: bool
 ) -> tuple[Samples, tuple[str, ...]]:
-    """Return checked samples, and what was decided about them."""
+    """Return checked samples, and what was decided about them.
+
+    ``guessed`` says that it was not the model that named its task.
+    """
     X, y = as_inputs(X), checked_labels(y, task, "y")
     check_length(X, y, "X", "y")
-    _check_classes(y, task)
+    if task == "classification":
+        _check_classes(y, guessed)
     if test is not None:
         if not isinstance(test, tuple | list) or len(test) != 2:
             raise OptionError(f"test must be a pair (X, y) of samples; got a {type(test).__name__}")
@@ -149,7 +167,19 @@ def checked_labels(y: Any, task: str, name: str) -> np.ndarray:
         kinds = sorted({type(label).__name__ for label in labels.tolist()})
         raise LabelError(f"{name} mixes labels of the types {', '.join(kinds)}; use one")
     _not_constant(labels, name, "there is nothing to learn")
+    if task == "regression":
+        _check_range(labels, name)
     return labels
+
+
+def _check_range(labels: np.ndarray, name: str) -> None:
+    """Refuse numbers whose squares, which variances are made of, are no floats."""
+    largest = float(np.abs(labels).max())
+    if largest > _LARGEST or float(np.ptp(labels)) < 1 / _LARGEST:
+        raise InvalidValueError(
+            f"{name} goes from {labels.min():g} to {labels.max():g}; variances of such numbers are "
+            "beyond what a float can hold; give them in another unit"
+        )
 
 
 def _not_constant(labels: np.ndarray, name: str, advice: str) -> None:
@@ -167,22 +197,17 @@ def check_length(X: Any, y: np.ndarray, *names: str) -> None:
         raise ShapeError(f"{names[0]} has {count:,} samples and {names[1]} {len(y):,}")
 
 
-def _check_classes(y: np.ndarray, task: str) -> None:
-    if task == "regression":
-        return
+def _check_classes(y: np.ndarray, guessed: bool) -> None:
     classes, counts = np.unique(y, return_counts=True)
     if counts.min() < 2:
         rare = classes[counts < 2].tolist()
         named = ", ".join(map(repr, rare[:5])) + (", ..." if len(rare) > 5 else "")
-        numbers = y.dtype.kind == "f"
-        raise LabelError(
-            f"y has classes with one sample: {named}; "
-            + (
-                "use a regressor for a target of numbers"
-                if numbers
-                else "leave them out, or join them with others"
-            )
-        )
+        advice = "leave them out, or join them with others"
+        if guessed and y.dtype.kind in "fiu":
+            advice += f"; {NUMBERS}"
+        elif y.dtype.kind == "f":
+            advice = "use a regressor for a target of numbers"
+        raise LabelError(f"y has classes with one sample: {named}; {advice}")
 
 
 def _split(y: np.ndarray, task: str, draws: Draws) -> tuple[np.ndarray, np.ndarray]:

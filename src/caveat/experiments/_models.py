@@ -189,6 +189,23 @@ def fit(model: Any, X: Any, y: Any, words: str) -> Any:
     return model if made is None else made
 
 
+def effort_of(fitted: Any) -> tuple[int, int | None]:
+    """Return how many networks were trained, and their steps; one fit for other models."""
+    from sklearn.pipeline import Pipeline
+
+    from ..estimators import EnsembleClassifier, EnsembleRegressor, NetworkEstimator
+
+    if isinstance(fitted, Pipeline):
+        return effort_of(fitted.steps[-1][1])
+    if isinstance(fitted, NetworkEstimator):
+        trainings = len(fitted.history_)
+        return trainings, trainings * fitted.n_iter_
+    if isinstance(fitted, EnsembleClassifier | EnsembleRegressor) and network_of(fitted):
+        members = [effort_of(part) for part in fitted.estimators_]
+        return sum(count for count, _ in members), sum(steps or 0 for _, steps in members)
+    return 1, None
+
+
 def distribution(fitted: Any, X: Any) -> Any:
     """Return the prediction of a fitted model, by itself or by its members."""
     from ..estimators import member_predictions

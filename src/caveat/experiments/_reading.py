@@ -242,7 +242,9 @@ def _condition(evidence: Evidence, name: str) -> Statement:
         text += "; the repeats point in different directions, as chance alone would"
     elif state == UNCLEAR and evidence.by_chance(name):
         text += "; with so few levels and repeats chance alone could do this"
-    return Statement(_STATE_LEVELS.get(state, "info"), f"{text}.")
+    # A part that never moves is not praised for keeping still.
+    empty = state == HOLDS and part in evidence.constant()
+    return Statement("info" if empty else _STATE_LEVELS.get(state, "info"), f"{text}.")
 
 
 def _own(evidence: Evidence, part: str, state: str) -> str:
@@ -267,8 +269,9 @@ def _other(evidence: Evidence, part: str) -> str:
         way = ("rises with less" if up else "grows with more") if aleatoric else ""
         moved = f"{way} training data" if aleatoric else f"{'rises' if up else 'falls'} with {kept}"
         return f"the {part} part {moved}, and should not"
+    never = ", nor by anything else" if part in evidence.constant() else ""
     return {
-        HOLDS: f"the {part} part is not moved by {kept}",
+        HOLDS: f"the {part} part is not moved by {kept}{never}",
         UNCLEAR: f"whether the {part} part is moved by {kept} cannot be told",
     }.get(state, f"the {part} part beside {kept}, which should not move it")
 

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from ._reading import Reading
 
 _KINDS = ("size", "noise")
+_OF_CURVES = Protocol()
+"""Stands for a protocol that was not given; told from others by identity."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,7 +175,7 @@ class Disentanglement(Saved):
 
     format_name: ClassVar[str] = "caveat disentanglement"
     curves: tuple[Curve, ...]
-    protocol: Protocol = None  # type: ignore[assignment]  # set below
+    protocol: Protocol = field(default_factory=lambda: _OF_CURVES)
     model: str = ""
     task: str = "classification"
     score_name: str = "accuracy"
@@ -195,7 +197,7 @@ class Disentanglement(Saved):
             )
         if len({curve.repeats for curve in self.curves}) > 1:
             raise ShapeError("all curves must have the same number of repeats")
-        if self.protocol is None:
+        if self.protocol is _OF_CURVES:
             levels = {curve.kind: tuple(curve.levels.tolist()) for curve in self.curves}
             made = Protocol(levels["size"], levels["noise"], self.repeats)
             object.__setattr__(self, "protocol", made)

@@ -37,19 +37,23 @@ class Saved:
         -------
         The result
         """
+        wrong = f"text is not what {cls.__name__}.to_json writes"
         try:
             content = json.loads(text)
         except (TypeError, ValueError):
             content = None
         if not isinstance(content, dict) or content.get("format") != cls.format_name:
-            raise FileFormatError(
-                f"text is not what {cls.__name__}.to_json writes; it has no format "
-                f"{cls.format_name!r}"
-            )
-        if content["version"] > _VERSION:
+            raise FileFormatError(f"{wrong}; it has no format {cls.format_name!r}")
+        names = [part.name for part in fields(cls)]  # type: ignore[arg-type]
+        missing = [name for name in ("version", *names) if name not in content]
+        if missing:
+            raise FileFormatError(f"{wrong}; it has no {', '.join(missing)}")
+        if content["version"] != _VERSION:
             raise FileFormatError("text was written by a newer version of caveat; update it")
-        given = {part.name: content[part.name] for part in fields(cls)}  # type: ignore[arg-type]
-        return cls(**cls._restored(given))
+        try:
+            return cls(**cls._restored({name: content[name] for name in names}))
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise FileFormatError(f"{wrong}; it cannot be read: {error!r}") from error
 
     @classmethod
     def _restored(cls, given: dict[str, Any]) -> dict[str, Any]:

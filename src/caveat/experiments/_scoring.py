@@ -9,8 +9,15 @@ import numpy as np
 from ..exceptions import LabelError, OptionError, ShapeError, UnsupportedPredictionError
 from ..predictions import Categorical, Gaussian, GaussianLogits
 from ..uncertainty import decompose
+from ..uncertainty.decompositions import DECOMPOSITIONS
 from ._conditions import Condition, Draws, rows_of
-from ._inputs import Samples
+from ._inputs import NUMBERS, Samples
+
+_MEMBERS = {
+    Categorical: "Categorical(probabilities) of shape (members, samples, classes)",
+    Gaussian: "Gaussian.from_members(means, variances)",
+    GaussianLogits: "GaussianLogits(mean, variance) of shape (members, samples, classes)",
+}
 
 
 @dataclass(frozen=True)
@@ -43,6 +50,8 @@ class Scorer:
     methods: tuple[str, ...]
     draws: Draws
     score: Callable[[Any, Any], float] | None = None
+    counted: bool = True
+    """Whether the members of the model were counted before it was trained."""
 
     @property
     def name(self) -> str:
@@ -68,6 +77,8 @@ class Scorer:
         y_test = self.draws.noisy(data.y_test, condition, test=True) if noisy else data.y_test
         prediction = predict(data.X_test)
         score = self._score(y_test, prediction, seed)
+        if not self.counted:
+            self._check_members(prediction)
         split = {}
         for name in self.methods:
             parts = decompose(prediction, name, random_state=seed)
@@ -80,6 +91,18 @@ class Scorer:
             train_score = self._score(y, predict(X), seed, learned=True)
         count = len(data.y) if rows is None else len(rows)
         return Outcome(count, score, train_score, split, trainings, steps)
+
+    def _check_members(self, prediction: Any) -> None:
+        """Refuse one member, which cannot disagree."""
+        needy = [name for name in self.methods if DECOMPOSITIONS[name].takes is not GaussianLogits]
+        if prediction.members > 1 or not needy:
+            return
+        wanted = next(words for kind, words in _MEMBERS.items() if isinstance(prediction, kind))
+        raise UnsupportedPredictionError(
+            "predict_distribution gave one member, so its epistemic uncertainty by "
+            f"{', '.join(map(repr, needy))} is zero by construction and there is nothing to "
+            f"disentangle; give what each member says: {wanted}"
+        )
 
     def _score(self, y: np.ndarray, prediction: Any, seed: int, learned: bool = False) -> float:
         point = self._point(prediction, len(y), seed)
@@ -109,9 +132,11 @@ class Scorer:
             wanted = (Gaussian,)
         if not isinstance(prediction, wanted):
             names = " or a ".join(kind.__name__ for kind in wanted)
+            numbers = isinstance(prediction, Gaussian) and self.samples.y.dtype.kind in "fiu"
+            advice = f"; {NUMBERS}" if numbers else ""
             raise UnsupportedPredictionError(
                 f"predict_distribution must give a {names} for {self.samples.task}; got a "
-                f"{type(prediction).__name__}"
+                f"{type(prediction).__name__}{advice}"
             )
         if len(prediction) != length:
             raise ShapeError(

@@ -227,15 +227,23 @@ class ShiftCurves(Saved, RowTable[ShiftRow]):
     def _readable(self, intervals: bool) -> tuple[str, list[str], list[list[str]]]:
         """A line for each quantity, a column for each strength."""
         lines: dict[tuple[str, str, str], dict[float, str]] = {}
+        notes: dict[tuple[str, str, str], dict[str, list[str]]] = {}
         for row in self.rows:
             key = row.quantity, row.option, row.target
             low = row.low if intervals else np.nan
             lines.setdefault(key, {})[row.strength] = _cell(row.value, low, row.high)
+            if row.note:
+                notes.setdefault(key, {}).setdefault(row.note, []).append(f"{row.strength:g}")
         header = ["", *(f"{strength:g}" for strength in self.strengths)]
         body = [
             [_words(*key), *(cells.get(strength, "") for strength in self.strengths)]
             for key, cells in lines.items()
         ]
+        if notes:
+            header.append("note")
+            for line, key in zip(body, lines, strict=True):
+                said = notes.get(key, {}).items()
+                line.append("; ".join(f"at {', '.join(at)}: {note}" for note, at in said))
         return f"{self.description} under {self.corruption}", header, body
 
 

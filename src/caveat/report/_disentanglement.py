@@ -275,7 +275,7 @@ def _checks(result: Disentanglement) -> Section:
 
 def _method(result: Disentanglement) -> Section:
     notes = [
-        _protocol(result.protocol),
+        _protocol(result.protocol, noise_words(result.task)),
         _cost(result),
         *_MEANING,
         _claims(),
@@ -307,7 +307,7 @@ def _definition(name: str) -> Definition:
     )
 
 
-def _protocol(protocol: Protocol) -> str:
+def _protocol(protocol: Protocol, what: str) -> str:
     sizes, noise = (
         ", ".join(f"{100 * level:.3g}" for level in levels)
         for levels in (protocol.sizes, protocol.noise)
@@ -317,7 +317,7 @@ def _protocol(protocol: Protocol) -> str:
         times = f"{protocol.repeats} times, with other subsets, noise and seeds"
     return (
         f"Protocol: the model was trained anew on {sizes} % of the training samples, and on all of "
-        f"them with {noise} % of the labels or targets permuted among themselves, in the training "
+        f"them with {noise} % of the {what} permuted among themselves, in the training "
         f"and in the test samples; all of it {times}. Length of training: {protocol.schedule}."
     )
 

@@ -173,12 +173,6 @@ def model_of(
     """Return the published network of a method; ``more`` are settings that this use asks for."""
     from .. import estimators
 
-    kinds = {
-        "mc-dropout": estimators.MCDropoutClassifier,
-        "dropconnect": estimators.DropConnectClassifier,
-        "flipout": estimators.FlipoutClassifier,
-        "deep-ensemble": estimators.DeepEnsembleClassifier,
-    }
     classes = more.pop("classes", material.classes)
     found = estimators.preset(material.preset, method, classes=classes, head=head)
     if not material.images:
@@ -187,9 +181,36 @@ def model_of(
         found |= _QUICK_SETTINGS
         if method == "deep-ensemble":
             found["members"] = _QUICK_MEMBERS
-    model = kinds[method](**{**found, **more})
+    model = _kinds()[method](**{**found, **more})
     known = model.get_params()
     return model.set_params(**{key: value for key, value in settings.items() if key in known})
+
+
+def _kinds() -> dict[str, Any]:
+    from .. import estimators
+
+    return {
+        "mc-dropout": estimators.MCDropoutClassifier,
+        "dropconnect": estimators.DropConnectClassifier,
+        "flipout": estimators.FlipoutClassifier,
+        "deep-ensemble": estimators.DeepEnsembleClassifier,
+    }
+
+
+def check_settings(settings: Any) -> dict[str, Any]:
+    """Return a copy; a name that no method knows is an error."""
+    from difflib import get_close_matches
+
+    given = dict(settings or {})
+    known = sorted({name for kind in _kinds().values() for name in kind().get_params()})
+    for name in given:
+        if name not in known:
+            near = get_close_matches(str(name), known, n=1)
+            guess = f"did you mean {near[0]!r}? " if near else ""
+            raise OptionError(
+                f"settings: no method has {name!r}; {guess}known are {', '.join(known)}"
+            )
+    return given
 
 
 def check_methods(methods: Any) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from typing import Any
 
 from ..exceptions import OptionError
 from ..experiments._panels import panels, y_range
-from ..report._content import Cell, Definitions, Names, Page, Said, Section, Sentences, Table
+from ..report._content import Cell, Names, Page, Said, Section, Sentences, Table, Text
 from ..report._disentanglement import sweep_chart
 from ..report._page import render
 from ..report._write import checked_place, replace_file
@@ -72,6 +72,5 @@ def _curves(study: DisentanglementStudy) -> list[Section]:
 
 
 def _notes(study: DisentanglementStudy) -> Section:
-    return Section(
-        "notes", "What was read how", "Notes", "", [Definitions(list(study.notes), [])]
-    )  # fmt: skip
+    blocks = [Text(note) for note in study.notes]
+    return Section("notes", "What was read how", "Notes", "", blocks)

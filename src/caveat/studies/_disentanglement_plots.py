@@ -102,7 +102,7 @@ def _curves(study: DisentanglementStudy, kind: str) -> Any:
     splits = list(dict.fromkeys(split for _, split in study.sweeps))
     shape = len(splits), len(methods)
     size = (1.2 + 3.0 * shape[1], 0.8 + 2.5 * shape[0])
-    _, axes = pyplot.subplots(*shape, figsize=size, layout="constrained", squeeze=False)
+    figure, axes = pyplot.subplots(*shape, figsize=size, layout="constrained", squeeze=False)
     for i, split in enumerate(splits):
         for j, method in enumerate(methods):
             right = _curve(axes[i, j], study.sweep(method, split).curve(kind, split))
@@ -113,7 +113,8 @@ def _curves(study: DisentanglementStudy, kind: str) -> Any:
             if (i, j) == (0, 0):
                 lines = [*axes[i, j].get_lines(), *right.get_lines()]
                 names = [str(line.get_label()) for line in lines]
-                axes[i, j].legend(lines, names, fontsize="x-small", frameon=False)
+                where: dict[str, Any] = {"loc": "outside upper center", "ncols": len(lines)}
+                figure.legend(lines, names, fontsize="small", frameon=False, **where)
     return axes
 
 
@@ -128,7 +129,9 @@ def _curve(ax: "Axes", curve: Curve) -> "Axes":
         axis.plot(x, mean, **own, label="accuracy" if part == "score" else part)
         if curve.repeats > 1:
             wide = _BAND * values.std(axis=0, ddof=1)
-            band(axis, x, mean - wide, mean + wide, _COLOURS[part])
+            # No uncertainty is below none, and no accuracy above all.
+            high = np.minimum(mean + wide, 1.0) if part == "score" else mean + wide
+            band(axis, x, np.maximum(mean - wide, 0.0), high, _COLOURS[part])
     if curve.kind == "size":
         ax.set_xscale("log")
         # From the largest down, those whose labels do not touch.

@@ -21,6 +21,7 @@ from ._disentanglement_data import (
     SOFTMAX,
     Material,
     check_methods,
+    check_settings,
     model_of,
     protocol_of,
     take_material,
@@ -89,8 +90,8 @@ def run_disentanglement_study(
         Other sweeps than the published ones.
     confidence : float, default=0.95
     settings : dict, optional
-        Other settings of the estimators, such as ``epochs``; those that a method does not have are
-        left out.
+        Other settings of the estimators, such as ``epochs``; those that only other methods have
+        are left out.
     progress : bool, default=False
         Whether to show progress bars.
 
@@ -119,13 +120,18 @@ def run_disentanglement_study(
     confidence = check_fraction(confidence, "confidence")
     methods, splits = check_methods(methods), _splits(decompositions)
     _check_seed(random_state, checkpoint)
+    own = check_settings(settings)
     rates = _check_rates(_RATES[scale] if dropout_rates is None else dropout_rates)
     rng = generator(random_state)
     material = take_material(dataset, target, scale, rng)
-    own = dict(settings or {})
     sweeps_of = protocol or protocol_of(material, scale, repeats)
     if detection is None:
         detection = material.classes > 2 and (not material.images or scale == "paper")
+    elif detection and material.classes < 3:
+        raise OptionError(
+            f"detection leaves classes out, and {material.name} has {material.classes}; three are "
+            "needed"
+        )
     runner = _Runner(
         material, scale, sweeps_of, int(rng.integers(2**31)), own, checkpoint, confidence, progress
     )
@@ -225,11 +231,6 @@ class _Runner:
     ) -> dict[tuple[str, str, str], ClassDetection]:
         """Return how well classes that were left out are found."""
         data = self.material
-        if data.classes < 3:
-            raise OptionError(
-                f"detection leaves classes out, and {data.name} has {data.classes}; three are "
-                "needed"
-            )
         found: dict[tuple[str, str, str], ClassDetection] = {}
         for method in methods:
             for head in _heads(splits):
