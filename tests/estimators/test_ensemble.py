@@ -343,3 +343,40 @@ def test_a_bootstrap_sample_has_two_classes_of_some_weight():
     assert all(part.tree_.max_depth == 1 for part in model.estimators_)
     with pytest.raises(LabelError, match="y has one class"):
         model.fit(X[:10], labels, sample_weight=np.eye(10)[0])
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        (EnsembleClassifier(LinearRegression(), resample=True), "estimator of an EnsembleClassifier must be a classifier; got a LinearRegression"),
+        (EnsembleRegressor(LogisticRegression(), resample=True), "estimator of an EnsembleRegressor must be a regressor; got a LogisticRegression"),
+        (EnsembleRegressor(make_pipeline(StandardScaler(), GaussianNB()), resample=True), "must be a regressor; got a Pipeline"),
+        (EnsembleClassifier(StandardScaler(), resample=True), "must be a classifier; got a StandardScaler"),
+    ],
+)  # fmt: skip
+def test_an_estimator_of_another_task(model, message):
+    with pytest.raises(OptionError, match=message):
+        model.fit(X, y)
+
+
+@pytest.mark.parametrize("target", [[2.0, 1, 1, 1], [[2.0, 5], [1, 5], [1, 5], [1, 6]]])
+def test_a_bootstrap_sample_of_numbers_has_a_spread(target):
+    base = MAPRegressor(hidden=(2,), epochs=1)
+    model = EnsembleRegressor(base, members=30, resample=True, random_state=0)
+    assert model.fit(X[:4], target).predict(X[:4]).shape == np.shape(target)
+
+
+def test_a_target_without_a_spread_is_left_to_the_estimator():
+    model = EnsembleRegressor(LinearRegression(), members=2, resample=True, random_state=0)
+    np.testing.assert_allclose(model.fit(X, np.ones(150)).predict(X), 1)
+    # Each of 150 targets has one sample that differs: no resample holds all of them.
+    model.fit(X, np.eye(150))
+    assert model.predict(X).shape == (150, 150)
+
+
+def test_errors_name_the_member():
+    base = MAPRegressor(hidden=(2,), epochs=1, optimiser="lion")
+    with pytest.raises(OptionError, match=r"^member 0: optimiser must be one of"):
+        EnsembleRegressor(base, members=2).fit(X, y)
+    with pytest.raises(OptionError, match=r"^optimiser must be one of"):
+        EnsembleRegressor(base, members=1).fit(X, y)

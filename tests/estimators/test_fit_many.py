@@ -17,7 +17,7 @@ from caveat.estimators import (
     Problem,
     fit_many,
 )
-from caveat.exceptions import OptionError, TrainingError
+from caveat.exceptions import LabelError, OptionError, TrainingError
 
 torch = pytest.importorskip("torch")
 
@@ -262,3 +262,47 @@ def test_a_killed_training_goes_on(tmp_path):
     second = fit_many(MAPClassifier(**SMALL), problems, checkpoint=tmp_path)
     np.testing.assert_array_equal(values(first[1]), values(second[1]))
     assert (tmp_path / "group-0").is_dir()
+
+
+@pytest.mark.parametrize("estimator", [MAPClassifier(**SMALL), LogisticRegression()])
+def test_errors_name_the_problem(estimator):
+    one = np.zeros(60, dtype=int)
+    good = Problem(X, LABELS, name="A")
+    with pytest.raises(ValueError, match=r"^fold B: .*(one|only one|1) class") as caught:
+        fit_many(estimator, [good, Problem(X, one, name="fold B")])
+    assert type(caught.value) is (LabelError if "MAP" in str(estimator) else ValueError)
+    with pytest.raises(ValueError, match=r"^problem 1: .*contains NaN"):
+        fit_many(estimator, [good, Problem(X * np.nan, LABELS)])
+    with pytest.raises(ValueError, match=r"^problem 1: Invalid parameter 'speed' for estimator"):
+        fit_many(estimator, [good, Problem(X, LABELS, parameters={"speed": 1})])
+    with pytest.raises(ValueError, match=r"^(y has|This solver needs)"):
+        fit_many(estimator, [Problem(X, one)])
+    with pytest.raises(ValueError, match=r"^only: "):
+        fit_many(estimator, [Problem(X, one, name="only")])
+
+
+def test_errors_without_a_text_stay_as_they_are():
+    class Odd(LogisticRegression):
+        def fit(self, X, y):
+            raise OSError(5, "no disk")
+
+    with pytest.raises(OSError, match=r"^\[Errno 5\] no disk$"):
+        fit_many(Odd(), [Problem(X, LABELS), Problem(X, LABELS)])
+
+
+def test_what_is_no_problem():
+    with pytest.raises(
+        OptionError, match=r"problems must hold Problem\(X, y, \.\.\.\); problems\[1\] is a tuple"
+    ):
+        fit_many(MAPClassifier(**SMALL), [Problem(X, LABELS), (X, LABELS)])
+
+
+@pytest.mark.parametrize("estimator", [MAPClassifier(**SMALL), LogisticRegression()])
+def test_weights_of_torch_that_are_learned_themselves(estimator):
+    weight = torch.linspace(1, 3, 60, dtype=torch.float64)
+    rows = np.arange(40)
+    first, second = (
+        fit_many(estimator, [Problem(X, LABELS, rows=rows, sample_weight=given, random_state=0)])[0]
+        for given in (weight.clone().requires_grad_(), weight.numpy())
+    )
+    np.testing.assert_array_equal(first.predict_proba(X), second.predict_proba(X))

@@ -367,3 +367,15 @@ def test_other_things_that_are_refused():
         from_sklearn(LinearRegression().fit(X, codes)).predict_proba(X)
     with pytest.raises(UnsupportedPredictionError, match="models of numbers; this one gives a Cat"):
         from_sklearn(GaussianNB().fit(X, codes)).predict_interval(X)
+
+
+def test_scores():
+    forest = RandomForestClassifier(**TREES).fit(X[::2], y[::2])
+    assert from_sklearn(forest).score(X, y) == np.mean(forest.predict(X) == y)
+    ridge = BayesianRidge().fit(X_numbers, y_numbers)
+    share = 1 - np.var(y_numbers - ridge.predict(X_numbers)) / np.var(y_numbers)
+    assert from_sklearn(ridge).score(X_numbers, y_numbers) == pytest.approx(share)
+    levels = {0.5: ridge, 0.9: ridge}
+    assert from_sklearn(levels).score(X_numbers, y_numbers) == pytest.approx(share)
+    with pytest.raises(OptionError, match=r"none at level 0\.5"):
+        from_sklearn({0.9: ridge}).score(X_numbers, y_numbers)

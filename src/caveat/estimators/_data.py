@@ -5,10 +5,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import _check_sample_weight, _check_y, validate_data
 
 from .._arrays import to_numpy
+from .._validation import as_labels
 from ..exceptions import InvalidValueError, LabelError, OptionError, ShapeError
 from ._problem import Problem
 
@@ -53,7 +55,8 @@ class Shelf:
                     f"{X.shape[1:]}"
                 )
             X = np.concatenate([X, held])
-        offset = X[:given].mean(axis=0, dtype=np.float64) if centred else None
+        with np.errstate(over="ignore"):
+            offset = X[:given].mean(axis=0, dtype=np.float64) if centred else None
         found = Samples(narrow(X, offset), offset, rounding, given)
         # What is kept cannot be collected, so that no other object gets its id.
         self._known[key] = (problem.X, X_held), found
@@ -62,7 +65,15 @@ class Shelf:
 
 def narrow(X: np.ndarray, offset: np.ndarray | None) -> np.ndarray:
     """Return inputs in single precision; large values that differ little are centred before."""
-    return np.asarray(X if offset is None else X - offset, dtype=np.float32)
+    with np.errstate(over="ignore", invalid="ignore"):
+        found = np.asarray(X if offset is None else X - offset, dtype=np.float32)
+        if not np.isfinite(found.sum(dtype=np.float64)):
+            largest = np.abs(X).reshape(len(X), -1).max(axis=1)
+            raise InvalidValueError(
+                f"X of sample {largest.argmax()} goes up to {largest.max():g}, too large for "
+                "float32, in which networks compute; scale X down, or leave the sample out"
+            )
+    return found
 
 
 def _inputs(model: "NetworkEstimator", X: Any, **options: Any) -> np.ndarray:
@@ -116,7 +127,7 @@ def used_rows(problem: Problem, samples: Samples) -> tuple[np.ndarray, np.ndarra
     else:
         X = samples.X[: samples.given]
         weight = _check_sample_weight(
-            problem.sample_weight, X, dtype=np.float64, ensure_non_negative=True
+            as_array(problem.sample_weight), X, dtype=np.float64, ensure_non_negative=True
         )
         rows = rows[weight[rows] > 0]
     if len(rows) < 2:
@@ -149,24 +160,33 @@ def _rows(rows: Any, samples: int) -> np.ndarray:
 
 
 def hold_out(
-    rows: np.ndarray, fraction: Any, strata: np.ndarray | None, draw: np.random.Generator
+    rows: np.ndarray,
+    fraction: Any,
+    strata: Callable[[np.ndarray], np.ndarray | None],
+    draw: np.random.Generator,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return rows to learn from and rows to check by, in order."""
+    """Return rows to learn from and rows to check by, in order; no sample is in both.
+
+    ``strata`` says for places in ``rows`` what has the same shares in both parts.
+    """
     from sklearn.model_selection import train_test_split
 
-    if isinstance(fraction, bool) or not 0 < fraction < 1:
+    if not is_number(fraction) or not 0 < fraction < 1:
         raise OptionError(
             f"validation_fraction must lie between 0 and 1, or be None; got {fraction!r}"
         )
+    first = np.sort(np.unique(rows, return_index=True)[1])
+    shares = strata(first)
+    seed = int(draw.integers(2**31))
     try:
         kept, held = train_test_split(
-            rows, test_size=fraction, stratify=strata, random_state=int(draw.integers(2**31))
+            rows[first], test_size=float(fraction), stratify=shares, random_state=seed
         )
     except ValueError as error:
         raise OptionError(
-            f"validation_fraction={fraction!r} cannot be held out of {len(rows)} samples: {error}"
+            f"validation_fraction={fraction!r} cannot be held out of {len(first)} samples: {error}"
         ) from None
-    return np.sort(kept), np.sort(held)
+    return rows[np.isin(rows, kept)], rows[np.isin(rows, held)]
 
 
 def mean_and_scale(
@@ -181,6 +201,41 @@ def mean_and_scale(
 def as_array(value: Any) -> Any:
     """Return tensors as arrays; frames stay, for the names of their columns."""
     return to_numpy(value, "X").array if type(value).__module__.startswith("torch") else value
+
+
+def forget(model: BaseEstimator) -> None:
+    """Take from a model what it has learned, so that a fit that fails leaves it unfitted."""
+    settings = model.get_params(deep=False)
+    for name in [name for name in vars(model) if name.endswith("_") and name not in settings]:
+        delattr(model, name)
+
+
+def target_names(y: Any, count: int) -> np.ndarray | None:
+    """Return the names of a frame's columns, or of a series; None where they cannot be labels."""
+    names = getattr(y, "columns", None)
+    if names is None:
+        name = getattr(y, "name", None)
+        names = None if name is None or (isinstance(name, str) and not name) else [name]
+    try:
+        return None if names is None else as_labels(list(names), "targets", count, "target")
+    except LabelError:
+        return None
+
+
+def real(value: Any, name: str, *, zero: bool = False, other: str = "") -> float:
+    """Return a number above 0, or with ``zero`` of at least 0; ``other`` is what else may be."""
+    if not is_number(value) or not (value > 0 or (zero and value == 0)):
+        least = "of at least 0" if zero else "above 0"
+        raise OptionError(
+            f"{name} must be a number {least}{', or ' * bool(other)}{other}; got {value!r}"
+        )
+    return float(value)
+
+
+def is_number(value: Any) -> bool:
+    """Return whether a setting is a number; those of numpy come from searches."""
+    known = int | float | np.integer | np.floating
+    return isinstance(value, known) and not isinstance(value, bool)
 
 
 def whole(value: Any, name: str) -> int:

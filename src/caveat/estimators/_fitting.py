@@ -1,7 +1,8 @@
 """Many estimators, or one estimator on many problems, trained together."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -12,6 +13,7 @@ from sklearn.utils import _safe_indexing
 from .._parallel import run_tasks
 from ..exceptions import OptionError, TrainingError
 from ._data import Shelf, as_array
+from ._modules import SPREAD, has_spread
 from ._network import NetworkEstimator, Prepared
 from ._problem import Problem
 
@@ -64,21 +66,39 @@ def fit_many(
     problems = list(problems)
     if not problems:
         raise OptionError("problems is empty; give at least one Problem")
-    models = [_for_problem(estimator, problem) for problem in problems]
+    for i, problem in enumerate(problems):
+        if not isinstance(problem, Problem):
+            raise OptionError(
+                f"problems must hold Problem(X, y, ...); problems[{i}] is a "
+                f"{type(problem).__name__}"
+            )
+    names = [problem.name or f"problem {i}" for i, problem in enumerate(problems)]
+    names = names if len(names) > 1 else [problems[0].name]
+    named = list(zip(problems, names, strict=True))
+    models = [_for_problem(estimator, problem, name) for problem, name in named]
     if isinstance(estimator, NetworkEstimator):
-        shelf = Shelf()
-        works = [
-            model._prepare(problem, shelf) for model, problem in zip(models, problems, strict=True)
-        ]
-        names = [problem.name or f"problem {i}" for i, problem in enumerate(problems)]
-        names = names if len(names) > 1 else [problems[0].name]
+        shelf, works = Shelf(), []
+        for model, (problem, name) in zip(models, named, strict=True):
+            with _telling(name):
+                works.append(model._prepare(problem, shelf))
         train_together(models, works, progress, checkpoint, names)
         return models
-    found = dict(run_tasks(_fit, (), zip(models, problems, strict=True), n_jobs))
+    found = dict(run_tasks(_fit, (), zip(models, problems, names, strict=True), n_jobs))
     return [found[place] for place in range(len(problems))]
 
 
-def _for_problem(estimator: Any, problem: Problem) -> Any:
+@contextmanager
+def _telling(name: str) -> Iterator[None]:
+    """Put the name of a problem before what an error says."""
+    try:
+        yield
+    except Exception as error:
+        if name and len(error.args) == 1 and isinstance(error.args[0], str):
+            error.args = (f"{name}: {error.args[0]}",)
+        raise
+
+
+def _for_problem(estimator: Any, problem: Problem, name: str) -> Any:
     model = clone(estimator)
     given = dict(problem.parameters)
     if problem.random_state is not None:
@@ -86,11 +106,12 @@ def _for_problem(estimator: Any, problem: Problem) -> Any:
     if isinstance(estimator, NetworkEstimator):
         # One object for all: that is how problems with the same module are known.
         given.setdefault("module", estimator.module)
-    return model.set_params(**given)
+    with _telling(name):
+        return model.set_params(**given)
 
 
-def _fit(model: Any, problem: Problem) -> Any:
-    X, y, weight = as_array(problem.X), as_array(problem.y), problem.sample_weight
+def _fit(model: Any, problem: Problem, name: str) -> Any:
+    X, y, weight = (as_array(part) for part in (problem.X, problem.y, problem.sample_weight))
     if problem.rows is not None:
         rows = np.asarray(problem.rows)
         X, y = _safe_indexing(X, rows), _safe_indexing(y, rows)
@@ -98,7 +119,8 @@ def _fit(model: Any, problem: Problem) -> Any:
     given = {} if weight is None else {"sample_weight": weight}
     if problem.validation is not None:
         given["validation"] = problem.validation
-    return model.fit(X, y, **given)
+    with _telling(name):
+        return model.fit(X, y, **given)
 
 
 def train_together(
@@ -122,22 +144,33 @@ def train_together(
         with warnings.catch_warnings():
             # Said again below, in the numbers of problems and members.
             warnings.filterwarnings("ignore", "training of .* copies diverged", RuntimeWarning)
-            trained = train(
-                first.make, X, y, loss=first.loss, copies=copies, training=first.training,
-                checkpoint=folder, progress=progress,
-            )  # fmt: skip
+            try:
+                trained = train(
+                    first.make, X, y, loss=first.loss, copies=copies, training=first.training,
+                    checkpoint=folder, progress=progress,
+                )  # fmt: skip
+            except TrainingError as error:
+                if "diverged" not in str(error):
+                    raise
+                text = str(error).partition(";")[0]
+                raise TrainingError(f"{text}; {_advice(models[places[0]])}") from error
         for j, i in enumerate(places):
             mine = [k for k, owner in enumerate(owners) if owner == j]
             diverged = models[i]._take_over(trained, mine)
             if diverged:
                 lost[i] = diverged
-    _tell(lost, works, names)
+    _tell(lost, models, works, names)
 
 
-def _tell(lost: dict[int, list[int]], works: Sequence[Prepared], names: Sequence[str]) -> None:
+def _tell(
+    lost: dict[int, list[int]],
+    models: Sequence[NetworkEstimator],
+    works: Sequence[Prepared],
+    names: Sequence[str],
+) -> None:
     """Warn of members that diverged; refuse models without any other."""
-    advice = "lower the learning rate or scale the inputs"
     for i, members in lost.items():
+        advice = _advice(models[i])
         where = f" of {names[i]}" if names[i] else ""
         count = len(works[i].copies)
         if len(members) == count:
@@ -149,6 +182,12 @@ def _tell(lost: dict[int, list[int]], works: Sequence[Prepared], names: Sequence
             RuntimeWarning,
             stacklevel=4,
         )
+
+
+def _advice(model: NetworkEstimator) -> str:
+    """Say what may help against a training that diverges."""
+    advice = "lower the learning rate or scale the inputs"
+    return f"{advice}. Or the module is to blame: {SPREAD}" if has_spread(model) else advice
 
 
 def _joined(works: Sequence[Prepared]) -> tuple[Any, Any, list[Any], list[int]]:

@@ -1,13 +1,19 @@
 """The network of an estimator: built for the data, or made by the user's module, and tried out."""
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..exceptions import OptionError, ShapeError
+from ..exceptions import InvalidValueError, OptionError, ShapeError
 
 if TYPE_CHECKING:
     from ._network import NetworkEstimator
+
+SPREAD = (
+    "the second of its outputs must be standard deviations, above 0: put softplus on it, or end "
+    "with a head of caveat.nn.layers"
+)
 
 
 def make(model: "NetworkEstimator") -> Any:
@@ -34,11 +40,22 @@ def _built(model: "NetworkEstimator") -> Any:
     _, options, row = model._head()
     outputs = row[0] if options.get("head") == "quantiles" else row[-1]
     network = nn.MLP(
-        model.shape_[0], outputs, hidden=tuple(model.hidden), activation=model.activation,
+        model.shape_[0], outputs, hidden=_widths(model.hidden), activation=model.activation,
         **options, **model._random_layers(),
     )  # fmt: skip
     model._adjust(network)
     return network
+
+
+def _widths(hidden: Any) -> tuple[Any, ...]:
+    """Return the widths of the hidden layers; a single number is one layer."""
+    if isinstance(hidden, int | np.integer):
+        return (hidden,)
+    if isinstance(hidden, str) or not isinstance(hidden, Iterable):
+        raise OptionError(
+            f"hidden must be the widths of the hidden layers, such as (50, 50); got {hidden!r}"
+        )
+    return tuple(hidden)
 
 
 def _made(module: Any) -> Any:
@@ -70,6 +87,7 @@ def try_out(model: "NetworkEstimator", X: np.ndarray) -> None:
     with torch.random.fork_rng(devices=[]), torch.no_grad():
         network = make(model).eval()
         if model.module is None:
+            _check_layers(model, network)
             return
         try:
             found = network(torch.from_numpy(X))
@@ -88,6 +106,28 @@ def try_out(model: "NetworkEstimator", X: np.ndarray) -> None:
         )
     if model._pass_count() is not None:
         _check_random(model, network, X)
+    check_spread(model, found)
+
+
+def check_spread(model: "NetworkEstimator", values: Any) -> None:
+    """Refuse negative standard deviations of a user's module, of shape (..., 2, targets)."""
+    if has_spread(model) and (values[..., 1, :] < 0).any():
+        raise InvalidValueError(f"module returned a negative standard deviation; {SPREAD}")
+
+
+def has_spread(model: "NetworkEstimator") -> bool:
+    """Return whether a user's module has to give standard deviations."""
+    return model.module is not None and model._head()[0] in ("mean-std", "gaussian-logits")
+
+
+def _check_layers(model: "NetworkEstimator", network: Any) -> None:
+    from ..nn.layers import stochastic_layers
+
+    if model._pass_count() is not None and next(stochastic_layers(network), None) is None:
+        raise OptionError(
+            f"hidden={model.hidden!r} leaves {type(model).__name__} nothing random, so its passes "
+            "would all be the same; give it a hidden layer at least"
+        )
 
 
 def _check_random(model: "NetworkEstimator", network: Any, X: np.ndarray) -> None:

@@ -60,8 +60,9 @@ class NetworkEstimator(BaseEstimator):
         (samples, 2, targets), or means (samples, targets) with ``head="mean"``. Of a module only
         the structure counts: weights are drawn anew. What it returns is tried on two samples before
         the training.
-    hidden : sequence of int, default=(50, 50)
-        Widths of the hidden layers; without ``module``, as all that says how a layer is made.
+    hidden : int or sequence of int, default=(50, 50)
+        Widths of the hidden layers, a number for a single one; without ``module``, as all that says
+        how a layer is made.
     activation : {"relu", "elu", "gelu", "selu", "silu", "tanh"}, default="relu"
     epochs : int, default=100
         How often the samples are seen.
@@ -95,6 +96,8 @@ class NetworkEstimator(BaseEstimator):
     ----------
     classes_ : ndarray of shape (classes,)
         Classifiers: the labels, in the order of the probabilities.
+    targets_ : ndarray of shape (targets,)
+        Regressors: the names of the targets, where ``y`` was a frame or a series with a name.
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
     shape_ : tuple of int
@@ -119,7 +122,7 @@ class NetworkEstimator(BaseEstimator):
     """
 
     module: Any = None
-    hidden: Sequence[int] = (50, 50)
+    hidden: int | Sequence[int] = (50, 50)
     activation: str = "relu"
     epochs: int = 100
     batch_size: int = 64
@@ -169,6 +172,9 @@ class NetworkEstimator(BaseEstimator):
         """Return labels as the network sees them; `known` refuses those that are not."""
         raise NotImplementedError
 
+    def _read_names(self, y: Any) -> None:
+        """Remember what the labels are called, where they came with names."""
+
     def _strata(self, codes: np.ndarray) -> np.ndarray | None:
         """Return what has the same shares in both parts when samples are held out."""
         return None
@@ -213,10 +219,12 @@ class NetworkEstimator(BaseEstimator):
         """Check a problem and say what is to be trained for it."""
         from .. import nn
 
+        _data.forget(self)
         samples = (shelf or _data.Shelf()).samples(self, problem)
         y = _data.labels(self, problem.y, samples.X[: samples.given])
         rows, weight = _data.used_rows(problem, samples)
         own = self._encode(y[rows], None if weight is None else weight[rows])
+        self._read_names(_data.as_array(problem.y))
         codes = self._codes(y, known=False)
         draw = generator(self.random_state)
         self.seed_ = int(draw.integers(2**62))
@@ -226,7 +234,9 @@ class NetworkEstimator(BaseEstimator):
             codes = np.concatenate([codes, behind])
             held = np.arange(samples.given, len(samples.X))
         elif self.validation_fraction is not None:
-            rows, held = _data.hold_out(rows, self.validation_fraction, self._strata(own), draw)
+            rows, held = _data.hold_out(
+                rows, self.validation_fraction, lambda places: self._strata(own[places]), draw
+            )
         elif self.patience is not None:
             raise OptionError("patience needs validation_fraction, or fit(..., validation=...)")
         self.shape_, self.offset_ = samples.X.shape[1:], samples.offset
@@ -258,8 +268,10 @@ class NetworkEstimator(BaseEstimator):
         training = Training(
             epochs=_data.whole(self.epochs, "epochs"),
             batch_size=_data.whole(self.batch_size, "batch_size"),
-            optimiser=self.optimiser, learning_rate=self.learning_rate,
-            weight_decay=self.weight_decay, patience=patience, precision=self.precision,
+            optimiser=self.optimiser,
+            learning_rate=_data.real(self.learning_rate, "learning_rate"),
+            weight_decay=_data.real(self.weight_decay, "weight_decay", zero=True),
+            patience=patience, precision=self.precision,
             compile=bool(self.compile), device=self.device, **self._own_training(),
         )  # fmt: skip
         training.check()
@@ -308,8 +320,12 @@ class NetworkEstimator(BaseEstimator):
         self.history_ = [trained.history[place] for place in places]
         self.engine_ = trained.engine
         self.n_iter_ = int(max(trained.steps[place] for place in places))
-        self.state_ = {name: value[usable].clone() for name, value in trained.state.items()}
+        if usable:
+            self.state_ = {name: value[usable].clone() for name, value in trained.state.items()}
         return [member for member, place in enumerate(places) if not trained.usable[place]]
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "state_")
 
     def save(self, path: Any, *, recalibrator: Any = None) -> None:
         """Write the fitted estimator to one file; see `caveat.estimators.save`."""
@@ -328,8 +344,10 @@ class NetworkEstimator(BaseEstimator):
         -------
         Categorical, GaussianLogits, Gaussian or Quantiles
         """
-        check_is_fitted(self, "state_")
-        return self._finish(self._values(_data.new_inputs(self, X)))
+        check_is_fitted(self)
+        values = self._values(_data.new_inputs(self, X))
+        _modules.check_spread(self, values)
+        return self._finish(values)
 
     def _values(self, X: np.ndarray) -> Any:
         """Return raw outputs as a tensor (members, samples, ...)."""

@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..exceptions import InvalidValueError, LabelError, OptionError
 from ..predictions import GaussianLogits
-from ._data import Loss, mean_and_scale
+from ._data import Loss, mean_and_scale, real, target_names
 from ._network import ESTIMATOR, NetworkEstimator
 
 __all__ = ["NetworkClassifier", "NetworkRegressor", "WithPrior"]
@@ -26,8 +26,8 @@ class NetworkClassifier(ClassifierMixin, NetworkEstimator):
         self.classes_, codes = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
             raise LabelError(
-                f"y has one class, {self.classes_[0]!r}; a classifier cannot learn from data with "
-                "fewer than two classes"
+                f"y has one class, {self.classes_.tolist()[0]!r}; a classifier cannot learn from "
+                "data with fewer than two classes"
             )
         return codes
 
@@ -44,7 +44,7 @@ class NetworkClassifier(ClassifierMixin, NetworkEstimator):
     def _strata(self, codes: np.ndarray) -> np.ndarray:
         counts = np.bincount(codes)
         if counts.min() < 2:
-            rare = self.classes_[counts.argmin()]
+            rare = self.classes_.tolist()[counts.argmin()]
             raise LabelError(
                 f"class {rare!r} has one sample, so it cannot be in both parts; pass validation= "
                 "or leave validation_fraction out"
@@ -79,7 +79,7 @@ class NetworkClassifier(ClassifierMixin, NetworkEstimator):
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the most probable class of each sample."""
-        check_is_fitted(self, "state_")
+        check_is_fitted(self)
         return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
 
 
@@ -99,7 +99,12 @@ class TargetEstimator(RegressorMixin, NetworkEstimator):
         self.one_target_ = y.ndim == 1
         rounding = np.finfo(np.float64).eps
         size = np.abs(columns).max(axis=0)
-        self.y_mean_, self.y_scale_ = mean_and_scale(columns, weight, size, rounding)
+        with np.errstate(over="ignore", invalid="ignore"):
+            self.y_mean_, self.y_scale_ = mean_and_scale(columns, weight, size, rounding)
+        if not np.isfinite(self.y_scale_).all():
+            raise InvalidValueError(
+                f"y goes up to {size.max():g}, whose squares are too large to add up; scale y down"
+            )
         if (self.y_scale_ == 0).any():
             target = int(np.flatnonzero(self.y_scale_ == 0)[0])
             which = "" if self.one_target_ else f" in target {target}"
@@ -108,6 +113,18 @@ class TargetEstimator(RegressorMixin, NetworkEstimator):
                 "has no spread to learn"
             )
         return columns
+
+    def _read_names(self, y: Any) -> None:
+        names = target_names(y, len(self.y_mean_))
+        if names is not None:
+            self.targets_ = names
+
+    def _named(self, values: Any, head: str, levels: list[float] | None = None) -> Any:
+        """Return the prediction, whose targets have the names that they had in fit."""
+        from ..nn._outputs import to_prediction
+
+        names = getattr(self, "targets_", None)
+        return to_prediction(values, head, classes=None, targets=names, levels=levels)
 
     def _codes(self, y: np.ndarray, *, known: bool) -> np.ndarray:
         columns = np.asarray(y, dtype=np.float64).reshape(len(y), -1)
@@ -174,15 +191,13 @@ class NetworkRegressor(TargetEstimator):
     def _finish(self, values: Any) -> Any:
         import torch
 
-        from ..nn._outputs import to_prediction
-
         name = self._head()[0]
         if name == "mean-std":
             spread = values[:, :, 1].double() * torch.from_numpy(self.y_scale_)
             values = torch.stack([self._in_units(values[:, :, 0], 2), spread], dim=2)
         else:
             values = self._in_units(values, 2)
-        return to_prediction(values, name, classes=None, targets=None, levels=None)
+        return self._named(values, name)
 
     def _point(self, prediction: Any) -> np.ndarray:
         return np.asarray(prediction.moments()[0])
@@ -206,8 +221,7 @@ class WithPrior(NetworkEstimator):
         distance over 2 N variances. A squared error is twice the noise's variance times such a
         likelihood, up to a constant, and so the prior's part is multiplied by the same.
         """
-        if not prior_std > 0:
-            raise OptionError(f"prior_std must be above 0, or None; got {prior_std!r}")
+        prior_std = real(prior_std, "prior_std", other="None")
         if getattr(self, "head", None) == "mean":
             return float(noise_std**2 / prior_std**2)
         return float(1 / (2 * prior_std**2))

@@ -3,6 +3,7 @@
 from typing import Any
 
 from ..exceptions import OptionError
+from ._data import real
 from ._network import ESTIMATOR
 from ._tasks import NetworkClassifier, NetworkRegressor
 from .deep_ensemble import DeepEnsemble
@@ -14,7 +15,9 @@ class _AnchoredEnsemble(DeepEnsemble):
 
     def _own_training(self) -> dict[str, Any]:
         if self.prior_std is None:
-            raise OptionError("prior_std must be above 0; got None, but anchors need a prior")
+            raise OptionError(
+                "prior_std must be a number above 0; got None, but anchors need a prior"
+            )
         strength = self._strength(self.prior_std, self._noise())
         return {"anchor": "drawn", "anchor_strength": strength}
 
@@ -112,6 +115,4 @@ class AnchoredEnsembleRegressor(_AnchoredEnsemble, NetworkRegressor):
     noise_std: float = 0.3
 
     def _noise(self) -> float:
-        if not self.noise_std > 0:
-            raise OptionError(f"noise_std must be above 0; got {self.noise_std!r}")
-        return self.noise_std
+        return real(self.noise_std, "noise_std")

@@ -3,8 +3,10 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
+
 from ..exceptions import OptionError
-from ._data import whole
+from ._data import is_number, real, whole
 from ._network import ESTIMATOR
 from ._tasks import NetworkClassifier, NetworkRegressor
 from .mc_dropout import MonteCarlo
@@ -30,15 +32,11 @@ class Variational(MonteCarlo):
         return {"stochastic": self._layers, "where": self.where, "prior": as_prior(self.prior)}
 
     def _own_training(self) -> dict[str, Any]:
-        if not self.likelihood_weight > 0:
-            raise OptionError(f"likelihood_weight must be above 0; got {self.likelihood_weight!r}")
         weight = self.divergence_weight
-        if weight != "per-sample" and (isinstance(weight, str) or not weight >= 0):
-            raise OptionError(
-                f"divergence_weight must be a number of at least 0, or 'per-sample'; got {weight!r}"
-            )
+        if weight != "per-sample":
+            weight = real(weight, "divergence_weight", zero=True, other="'per-sample'")
         return {
-            "likelihood_weight": self.likelihood_weight,
+            "likelihood_weight": real(self.likelihood_weight, "likelihood_weight"),
             "penalty_weight": weight,
             "draws": whole(self.draws, "draws"),
         }
@@ -50,10 +48,8 @@ class Variational(MonteCarlo):
         for name, value in given.items():
             if value is None:
                 continue
-            if not value > 0:
-                raise OptionError(f"{name} must be above 0, or None; got {value!r}")
             for layer in stochastic_layers(network):
-                setattr(layer, name, value)
+                setattr(layer, name, real(value, name, other="None"))
         network.reset_parameters()
 
 
@@ -63,10 +59,11 @@ def as_prior(prior: Any) -> "Prior":
 
     if isinstance(prior, Prior):
         return prior
-    if isinstance(prior, Sequence) and not isinstance(prior, str) and len(prior) == 3:
-        return ScaleMixturePrior(*prior)
-    if isinstance(prior, int | float) and not isinstance(prior, bool):
+    if is_number(prior):
         return GaussianPrior(float(prior))
+    parts = prior.tolist() if isinstance(prior, np.ndarray) else prior
+    if isinstance(parts, Sequence) and len(parts) == 3 and all(map(is_number, parts)):
+        return ScaleMixturePrior(*map(float, parts))
     raise OptionError(
         "prior must be a standard deviation, three numbers (weight, std1, std2) of a mixture of "
         f"two Gaussians, or a caveat.nn.layers.Prior; got {prior!r}"

@@ -28,8 +28,9 @@ class BootstrapClassifier(_Bootstrap, NetworkClassifier):
         How many networks.
     head : {"softmax", "gaussian-logits"}, default="softmax"
         Whether the logits are numbers or Gaussians with a learned standard deviation.
-    prior_std : float or None, default=0.5
-        The standard deviation of a Gaussian prior of all weights; None leaves it out.
+    prior_std : float or None, default=None
+        The standard deviation of a Gaussian prior of all weights; None leaves it out, as a prior
+        that members share makes them agree.
     **settings
         The others are those of `caveat.estimators.NetworkEstimator`, and so are the attributes.
 
@@ -60,8 +61,9 @@ class BootstrapRegressor(_Bootstrap, NetworkRegressor):
         How many networks.
     head : {"mean-std", "mean"}, default="mean-std"
         Whether a standard deviation is learned, which may differ between samples.
-    prior_std : float or None, default=0.5
-        The standard deviation of a Gaussian prior of all weights; None leaves it out.
+    prior_std : float or None, default=None
+        The standard deviation of a Gaussian prior of all weights; None leaves it out, as a prior
+        that members share makes them agree.
     **settings
         The others are those of `caveat.estimators.NetworkEstimator`, and so are the attributes.
 

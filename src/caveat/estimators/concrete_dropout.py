@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from ..exceptions import OptionError
+from ._data import real
 from ._network import ESTIMATOR
 from ._tasks import NetworkClassifier, NetworkRegressor
 from .mc_dropout import MonteCarlo
@@ -22,10 +22,9 @@ class _ConcreteDropout(MonteCarlo):
     def _adjust(self, network: Any) -> None:
         from ..nn.layers import stochastic_layers
 
-        if not self.length_scale > 0:
-            raise OptionError(f"length_scale must be above 0; got {self.length_scale!r}")
+        length_scale = real(self.length_scale, "length_scale")
         for layer in stochastic_layers(network):
-            layer.length_scale = self.length_scale  # type: ignore[assignment]
+            layer.length_scale = length_scale  # type: ignore[assignment]
 
 
 @ESTIMATOR

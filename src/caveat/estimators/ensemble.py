@@ -8,7 +8,14 @@ from pickle import PicklingError
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone, is_regressor
+from sklearn.base import (
+    BaseEstimator,
+    ClassifierMixin,
+    RegressorMixin,
+    clone,
+    is_classifier,
+    is_regressor,
+)
 from sklearn.utils import assert_all_finite, column_or_1d, get_tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
@@ -21,11 +28,14 @@ from sklearn.utils.validation import (
 from .._random import generator
 from .._validation import as_weights
 from ..exceptions import InvalidValueError, LabelError, OptionError, ShapeError
-from ._data import as_array, whole
+from ._data import as_array, forget, target_names, whole
 from ._fitting import fit_many
 from ._join import as_probabilities, join_members
 from ._problem import Problem
 from .sklearn_models import one_member
+
+_TRIES = 1000
+"""Bootstrap samples that are drawn before one without a spread is taken."""
 
 _COMPARED = 100
 """Samples on which members are compared."""
@@ -78,6 +88,7 @@ class _Ensemble(BaseEstimator):
         -------
         self
         """
+        forget(self)
         seeds = self._check_settings(sample_weight)
         X, y = _samples(X), y if y is None else _samples(y)
         validate_data(self, X, y, skip_check_array=True)
@@ -98,8 +109,9 @@ class _Ensemble(BaseEstimator):
                 rows=self._rows(y, weight, draw) if self.resample else None,
                 sample_weight=weight,
                 parameters={name: int(draw.integers(2**31)) for name in seeds},
+                name=f"member {i}" if self.members > 1 else "",
             )
-            for _ in range(self.members)
+            for i in range(self.members)
         ]
         self.estimators_ = fit_many(clone(self.estimator), problems, n_jobs=self.n_jobs)
         self._warn_if_identical(X, seeds)
@@ -113,6 +125,13 @@ class _Ensemble(BaseEstimator):
         name = type(self.estimator).__name__
         if isinstance(self.estimator, type) or not hasattr(self.estimator, "get_params"):
             raise OptionError(f"estimator must be an estimator to copy; got {self.estimator!r}")
+        kind, fits = ("regressor", is_regressor)
+        if isinstance(self, ClassifierMixin):
+            kind, fits = ("classifier", is_classifier)
+        if not fits(self.estimator):
+            raise OptionError(
+                f"estimator of an {type(self).__name__} must be a {kind}; got a {name}"
+            )
         if sample_weight is not None and not has_fit_parameter(self.estimator, "sample_weight"):
             raise OptionError(f"sample_weight was given, and fit of {name} does not take it")
         seeds = [
@@ -130,7 +149,15 @@ class _Ensemble(BaseEstimator):
     def _rows(
         self, y: np.ndarray, weight: np.ndarray | None, draw: np.random.Generator
     ) -> np.ndarray:
-        return draw.integers(len(y), size=len(y))
+        """Return a bootstrap sample, drawn again where its labels are all the same."""
+        varies = not _is_constant(y, None, weight)
+        rows = draw.integers(len(y), size=len(y))
+        # With many targets there may be no sample in which each of them varies.
+        for _ in range(_TRIES if varies else 0):
+            if not _is_constant(y, rows, weight):
+                break
+            rows = draw.integers(len(y), size=len(y))
+        return rows
 
     def _warn_if_identical(self, X: Any, seeds: Sequence[str]) -> None:
         if self.members < 2 or self.resample:
@@ -148,7 +175,7 @@ class _Ensemble(BaseEstimator):
 
     def _parts(self, X: Any) -> Any:
         """Return the samples, checked, as each member takes them."""
-        check_is_fitted(self, "estimators_")
+        check_is_fitted(self)
         X = _samples(X)
         if X.ndim == 1 and hasattr(self, "n_features_in_"):
             raise ShapeError(
@@ -157,6 +184,9 @@ class _Ensemble(BaseEstimator):
             )
         validate_data(self, X, reset=False, skip_check_array=True)
         return X
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "estimators_")
 
     def save(self, path: Any, *, recalibrator: Any = None) -> None:
         """Write the fitted ensemble of networks to one file; see `caveat.estimators.save`."""
@@ -228,14 +258,6 @@ class EnsembleClassifier(ClassifierMixin, _Ensemble):
             )
         return y
 
-    def _rows(
-        self, y: np.ndarray, weight: np.ndarray | None, draw: np.random.Generator
-    ) -> np.ndarray:
-        rows = super()._rows(y, weight, draw)
-        while _is_constant(y, rows, weight):
-            rows = super()._rows(y, weight, draw)
-        return rows
-
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return probabilities of the classes, averaged over members: (samples, classes)."""
         return np.array(as_probabilities(self.predict_distribution(X)).mean)
@@ -255,9 +277,10 @@ class EnsembleRegressor(RegressorMixin, _Ensemble):
         Copied, and not changed itself.
     members : int, default=10
     resample : bool, default=False
-        Whether each member learns from a bootstrap sample: as many rows, drawn with replacement.
-        Without it members differ by their ``random_state`` alone, also those of the steps of a
-        pipeline; an estimator without one is refused.
+        Whether each member learns from a bootstrap sample: as many rows, drawn with replacement
+        (again where a target was the same in all). Without it members differ by their
+        ``random_state`` alone, also those of the steps of a pipeline; an estimator without one is
+        refused.
     random_state : int, Generator or None
     n_jobs : int, optional
         Processes for estimators that are no networks of caveat.
@@ -265,6 +288,8 @@ class EnsembleRegressor(RegressorMixin, _Ensemble):
     Attributes
     ----------
     estimators_ : list of fitted estimators
+    targets_ : ndarray of shape (targets,)
+        The names of the targets, where ``y`` was a frame or a series with a name.
 
     Notes
     -----
@@ -283,9 +308,29 @@ class EnsembleRegressor(RegressorMixin, _Ensemble):
     """
 
     def _targets(self, y: Any, weight: np.ndarray | None) -> np.ndarray:
+        names = target_names(y, 1 if len(y.shape) == 1 else y.shape[1])
+        if names is not None:
+            self.targets_ = names
         if not get_tags(self.estimator).target_tags.multi_output:
             return column_or_1d(y, warn=True)
         return np.asarray(y)
+
+    def predict_distribution(self, X: Any) -> Any:
+        """Return what the members say, stacked.
+
+        Parameters
+        ----------
+        X : array of shape (samples, ...)
+
+        Returns
+        -------
+        Gaussian or Quantiles
+            An estimator of caveat keeps the members it has; any other is one member, without a
+            spread of its own with variance 0.
+        """
+        prediction = super().predict_distribution(X)
+        names = getattr(self, "targets_", prediction.targets)
+        return prediction._trusted({**prediction._fields(), "targets": names})
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the mean over members of what they predict: (samples,), or (samples, targets)."""
@@ -308,11 +353,15 @@ class EnsembleRegressor(RegressorMixin, _Ensemble):
 
 
 def _is_constant(y: np.ndarray, rows: np.ndarray | None, weight: np.ndarray | None) -> bool:
-    """Return whether the labels of the rows, where they have a weight, are all the same."""
+    """Return whether the labels of the rows, or those of a target, are all the same.
+
+    Rows without a weight do not count.
+    """
     counted = np.arange(len(y)) if rows is None else rows
     if weight is not None:
         counted = counted[weight[counted] > 0]
-    return len(np.unique(y[counted])) < 2
+    labels = y[counted]
+    return not len(labels) or bool((labels == labels[:1]).all(axis=0).any())
 
 
 def _samples(X: Any) -> Any:

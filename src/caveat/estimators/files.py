@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from ..exceptions import FileFormatError, OptionError
+from ..exceptions import CaveatError, FileFormatError, OptionError
 from ._network import NetworkEstimator
 
 VERSION = 1
@@ -114,7 +114,48 @@ def load(path: str | PathLike[str], *, module: Any = None) -> Any:
         raise FileFormatError(f"{path} holds no model")
     if module is not None and not reader.used_module:
         raise OptionError(f"module was given, but the model in {path} builds its network itself")
+    _check_fitted(model, path)
     return model
+
+
+def _check_fitted(model: Any, path: Path) -> None:
+    """Refuse a model that cannot predict: not fitted, or with weights of another network."""
+    parts = getattr(model, "estimators_", None)
+    if isinstance(parts, list) and parts:
+        for part in parts:
+            _check_fitted(part, path)
+        return
+    if not getattr(model, "state_", None):
+        raise FileFormatError(f"{path} holds a model that was not fitted")
+    try:
+        difference = _difference(model)
+    except (CaveatError, AttributeError, LookupError, TypeError) as error:
+        if isinstance(error, OptionError) and model.module is not None:
+            raise
+        raise FileFormatError(f"{path} cannot be read: {error}") from error
+    if difference and model.module is not None:
+        raise OptionError(f"module is not the network whose weights are in {path}: {difference}")
+    if difference:
+        raise FileFormatError(f"{path} holds weights of another network: {difference}")
+
+
+def _difference(model: NetworkEstimator) -> str:
+    """Say where the weights of a model differ in name or shape from those of its network."""
+    import torch
+
+    with torch.random.fork_rng(devices=[]):
+        network = model._network()
+    wanted = {name: tuple(value.shape) for name, value in network.state_dict().items()}
+    found = {name: tuple(value.shape[1:]) for name, value in model.state_.items()}
+    for name in sorted(wanted.keys() ^ found.keys()):
+        return f"{name} is in the {'file' if name in found else 'network'} alone"
+    for name, shape in wanted.items():
+        if found[name] != shape:
+            return f"{name} has shape {found[name]} in the file and {shape} in the network"
+    members = {len(value) for value in model.state_.values()}
+    if len(members) != 1 or 0 in members:
+        return f"the numbers of members are {sorted(members)}, and must be one and the same"
+    return ""
 
 
 def _classes() -> dict[str, type[BaseEstimator]]:
@@ -131,6 +172,12 @@ def _recalibrators() -> dict[str, type[BaseEstimator]]:
     from ..recalibration import RECALIBRATORS
 
     return {name: entry.recalibrator for name, entry in RECALIBRATORS.items()}
+
+
+def _priors() -> dict[str, type]:
+    from ..nn.layers import GaussianPrior, ScaleMixturePrior
+
+    return {kind.__name__: kind for kind in (GaussianPrior, ScaleMixturePrior)}
 
 
 def _foreign(model: Any) -> str:
@@ -168,6 +215,9 @@ class _Writer:
             return {"tensor": self._keep(value.detach().cpu())}
         if isinstance(value, BaseEstimator):
             return self._object(value, name)
+        if type(value) in _priors().values():
+            numbers = {k: self.encode(v, f"{name}.{k}") for k, v in vars(value).items()}
+            return {"prior": type(value).__name__, "numbers": numbers}
         return self._no(name, value)
 
     def _object(self, value: BaseEstimator, name: str) -> dict[str, Any]:
@@ -241,6 +291,7 @@ class _Reader:
             "module": lambda: self._module(value[tag]),
             "object": lambda: self._object(value),
             "objects": lambda: self._objects(value),
+            "prior": lambda: self._prior(value),
             "scalar": lambda: self._numpy(value[tag])[()],
             "tensor": lambda: self.tensors[value[tag]],
             "text": lambda: self._text(value),
@@ -253,12 +304,22 @@ class _Reader:
         kind = self.known.get(value["object"])
         if kind is None:
             raise FileFormatError(f"it holds a {value['object']!r}, which is no class of caveat's")
-        made = kind(**{k: self.decode(v) for k, v in value["settings"].items()})
-        for name, part in value["learned"].items():
+        settings, learned = value["settings"], value["learned"]
+        if not isinstance(settings, dict) or not isinstance(learned, dict):
+            raise FileFormatError("settings and what was learned must have names")
+        made = kind(**{k: self.decode(v) for k, v in settings.items()})
+        for name, part in learned.items():
             if not (name.isidentifier() and name.endswith("_") and not name.startswith("_")):
                 raise FileFormatError(f"{name!r} is no name of something learned")
             setattr(made, name, self.decode(part))
         return made
+
+    def _prior(self, value: dict[str, Any]) -> Any:
+        numbers = {k: self.decode(v) for k, v in dict(value["numbers"]).items()}
+        try:
+            return _priors()[value["prior"]](**numbers)
+        except OptionError as error:
+            raise FileFormatError(str(error)) from error
 
     def _module(self, kind: str) -> Any:
         if self.module is None:
@@ -311,6 +372,8 @@ def _header(metadata: Any) -> dict[str, Any]:
     header = json.loads(metadata[_HEADER])
     if not isinstance(header, dict) or type(header.get("version")) is not int:
         raise FileFormatError("its header does not name a version of the format")
+    if header["version"] < 1:
+        raise FileFormatError(f"there is no version {header['version']} of the format")
     if header["version"] > VERSION:
         raise FileFormatError(
             f"written in version {header['version']} of the format, and this caveat reads up to "

@@ -73,8 +73,9 @@ def preset(
     ----------
     name : str
     method : {"map", "mc-dropout", "dropconnect", "deep-ensemble", "flipout"}, optional
-        Adds what belongs to the method; without it the settings suit every estimator. The fairness
-        experiments have one method alone, "bayes-by-backprop", and need no name of it.
+        Adds what belongs to the method. Without it the settings for tables suit every estimator,
+        and the networks for images, in which nothing is random then, those without passes. The
+        fairness experiments have one method alone, "bayes-by-backprop", and need no name of it.
     classes : int, default=10
         How many outputs the networks for images have: 9 where a class is left out. Networks for
         tables are built for the data, whatever this says.

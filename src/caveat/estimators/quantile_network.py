@@ -64,12 +64,7 @@ class QuantileNetworkRegressor(WithPrior, TargetEstimator):
         return partial(losses.pinball, levels=tuple(self.levels))
 
     def _finish(self, values: Any) -> Any:
-        from ..nn._outputs import to_prediction
-
-        values = self._in_units(values, 2)
-        return to_prediction(
-            values, "quantiles", classes=None, targets=None, levels=list(self.levels)
-        )
+        return self._named(self._in_units(values, 2), "quantiles", list(self.levels))
 
     def _point(self, prediction: Any) -> np.ndarray:
         levels = np.asarray(self.levels, dtype=float)

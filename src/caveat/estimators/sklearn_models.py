@@ -17,6 +17,7 @@ from sklearn.ensemble import (
     VotingClassifier,
     VotingRegressor,
 )
+from sklearn.metrics import r2_score
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -76,6 +77,12 @@ class Wrapped:
             )
         return np.array(prediction.mean)
 
+    def score(self, X: Any, y: Any) -> float:
+        """Return the model's own score: accuracy or R², if it has no other; of quantiles R²."""
+        if isinstance(self.model, Mapping):
+            return float(r2_score(y, self.predict(X)))
+        return float(self.model.score(X, y))
+
     def predict_interval(self, X: Any, coverage: float = 0.9) -> Any:
         """Return central prediction intervals; of members without a spread, how they differ.
 
@@ -109,8 +116,8 @@ def from_sklearn(model: Any) -> Wrapped:
     Returns
     -------
     Wrapped
-        With ``predict``, ``predict_proba``, ``predict_distribution`` and ``predict_interval``. The
-        model is not copied.
+        With ``predict``, ``predict_proba``, ``predict_distribution``, ``predict_interval`` and
+        ``score``. The model is not copied.
 
     Examples
     --------

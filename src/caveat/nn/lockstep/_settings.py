@@ -112,8 +112,9 @@ class Training:
         _one_of(self.precision, ("float32", "bfloat16"), "precision")
         _one_of(self.engine, ("auto", "stacked", "sequential"), "engine")
         _one_of(self.anchor, (None, "zero", "initial", "drawn"), "anchor")
-        if not self.learning_rate > 0:
-            raise OptionError(f"learning_rate must be above 0; got {self.learning_rate!r}")
+        _number(self.learning_rate, "learning_rate", above=True)
+        for name in ("weight_decay", "momentum", "likelihood_weight", "anchor_strength"):
+            _number(getattr(self, name), name)
         if isinstance(self.penalty_weight, str) and self.penalty_weight != "per-sample":
             raise OptionError(
                 f"penalty_weight must be a number or 'per-sample'; got {self.penalty_weight!r}"
@@ -134,9 +135,9 @@ def as_device(name: str | torch.device) -> torch.device:
     try:
         device = torch.device(name)
     except RuntimeError:
-        raise OptionError(
-            f"device must be 'auto', 'cpu' or such as 'cuda:0'; got {name!r}"
-        ) from None
+        device = None
+    if device is None or device.type not in ("cpu", "cuda"):
+        raise OptionError(f"device must be 'auto', 'cpu' or such as 'cuda:0'; got {str(name)!r}")
     if device.type == "cuda" and not torch.cuda.is_available():
         raise OptionError(
             f"device is {str(name)!r}, but torch finds no GPU here; use 'cpu' or 'auto'"
@@ -147,6 +148,14 @@ def as_device(name: str | torch.device) -> torch.device:
 def _positive_whole(value: Any, name: str) -> None:
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
         raise OptionError(f"{name} must be a whole number of at least 1; got {value!r}")
+
+
+def _number(value: Any, name: str, *, above: bool = False) -> None:
+    real = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    if not (real and (value > 0 if above else value >= 0) and value < np.inf):
+        raise OptionError(
+            f"{name} must be a number {'above' if above else 'of at least'} 0; got {value!r}"
+        )
 
 
 def _one_of(value: Any, known: tuple[Any, ...], name: str) -> None:
