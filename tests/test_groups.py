@@ -91,3 +91,51 @@ def test_columns_of_a_frame_keep_their_types(frame):
 def test_an_arrow_table():
     first, second = attributes(pa.table({"a": ["x", "y"], "b": ["u", "u"]}), 2)
     assert (first.name, first.values, second.values) == ("a", ("x", "y"), ("u",))
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pd.Series([9, pd.NA, 10], dtype="Int64"),
+        pd.Series([9, pd.NA, 10], dtype="UInt8"),
+        pl.Series([9, None, 10]),
+        pa.array([9, None, 10]),
+        [9, None, 10],
+    ],
+    ids=["pandas", "unsigned", "polars", "arrow", "list"],
+)
+def test_whole_numbers_stay_so_beside_missing_ones(column):
+    for groups in (column, {"ward": column}):
+        (attribute,) = attributes(groups, 3)
+        assert attribute.values == ("9", "10", MISSING)
+        assert attribute.codes.tolist() == [0, 2, 1]
+
+
+@pytest.mark.parametrize(
+    "column",
+    [pd.Series([True, pd.NA, False], dtype="boolean"), pl.Series([True, None, False])],
+    ids=["pandas", "polars"],
+)
+def test_truth_values_stay_so_beside_missing_ones(column):
+    (attribute,) = attributes({"old": column}, 3)
+    assert attribute.values == ("False", "True", MISSING)
+    assert attribute.codes.tolist() == [1, 2, 0]
+
+
+def test_numbers_with_a_point_and_names_of_intervals_are_what_they_were():
+    (attribute,) = attributes(pd.Series([1.0, np.nan, 2.5]), 3)
+    assert attribute.values == ("1.0", "2.5", MISSING)
+    bins = pd.Series(pd.arrays.IntervalArray.from_tuples([(0, 1), (1, 2), (0, 1)]))
+    (attribute,) = attributes(bins, 3)
+    assert attribute.values == ("(0, 1]", "(1, 2]")
+    (attribute,) = attributes([10**30, None, 7], 3)
+    assert attribute.values == ("7", str(10**30), MISSING)
+
+
+def test_what_is_called_missing_is_missing():
+    column = np.array(["(missing)", None, "a", np.nan, "(missing)"], dtype=object)
+    (attribute,) = attributes(column, 5)
+    assert attribute.values == ("a", MISSING)
+    assert attribute.codes.tolist() == [1, 1, 0, 1, 1]
+    (only,) = attributes(["(missing)", "a", "b"], 3)
+    assert only.values == (MISSING, "a", "b")

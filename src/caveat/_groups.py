@@ -1,5 +1,6 @@
 """Groups of samples: an array, a Series, a dict of arrays or a frame, the same everywhere."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -37,13 +38,13 @@ def attributes(groups: Any, length: int) -> list[Attribute]:
     if isinstance(groups, Mapping) or _is_frame(groups):
         # Column by column: in one array, whole numbers beside others would read 1.0.
         columns = {
-            str(name): np.asarray(to_numpy(groups[name], str(name)).array)
+            str(name): _column(groups[name], str(name))
             for name in (groups if isinstance(groups, Mapping) else groups.columns)
         }
     else:
         array, names, _ = to_numpy(groups, "groups")
         if array.ndim == 1:
-            columns = {str(getattr(groups, "name", None) or "group"): array}
+            columns = {str(getattr(groups, "name", None) or "group"): _as_meant(array, groups)}
         elif array.ndim == 2 and names is not None:
             columns = {str(name): array[:, i] for i, name in enumerate(names)}
         else:
@@ -54,6 +55,22 @@ def attributes(groups: Any, length: int) -> list[Attribute]:
     if not columns:
         raise ShapeError("groups is empty: it names no attribute")
     return [_attribute(name, column, length) for name, column in columns.items()]
+
+
+def _column(value: Any, name: str) -> NDArray[Any]:
+    return _as_meant(np.asarray(to_numpy(value, name).array), value)
+
+
+def _as_meant(array: NDArray[Any], value: Any) -> NDArray[Any]:
+    """Return whole numbers and truth values as such, which missing ones have made numbers of."""
+    dtype = getattr(value, "dtype", getattr(value, "type", ""))
+    kind = re.match(r"u?int\d|bool", str(dtype).lower())
+    if kind is None or array.dtype.kind != "f":
+        return array
+    known = array == array
+    found = np.full(len(array), None, dtype=object)
+    found[known] = array[known].astype(bool if kind[0] == "bool" else np.int64)
+    return found
 
 
 def _is_frame(groups: Any) -> bool:
@@ -84,7 +101,10 @@ def _attribute(name: str, column: NDArray[Any], length: int) -> Attribute:
     missing = column != column if column.dtype.kind == "f" else _none(column)
     known = column[~missing]
     if known.dtype == object:
-        known = np.array([str(value) for value in known], dtype=str)
+        known = _plain(known)
+    if missing.any() and known.dtype.kind == "U":  # what is called missing is missing
+        missing[~missing] = known == MISSING
+        known = known[known != MISSING]
     distinct, inverse = np.unique(known, return_inverse=True)
     if len(distinct) > MOST_VALUES:
         raise OptionError(
@@ -95,6 +115,13 @@ def _attribute(name: str, column: NDArray[Any], length: int) -> Attribute:
     codes[~missing] = inverse
     values = [str(value) for value in distinct.tolist()]
     return Attribute(name, (*values, MISSING) if missing.any() else tuple(values), codes)
+
+
+def _plain(known: NDArray[Any]) -> NDArray[Any]:
+    """Return text, or whole numbers and truth values as they are, which have an order of theirs."""
+    if {type(value) for value in known} in ({bool}, {int}):
+        return known
+    return np.array([str(value) for value in known], dtype=str)
 
 
 def _none(column: NDArray[Any]) -> NDArray[np.bool_]:

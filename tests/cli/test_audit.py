@@ -176,7 +176,7 @@ def test_categories_and_arrays_are_features(tmp_path, capsys):
 
 def test_report(file, tmp_path, capsys):
     page = tmp_path / "audit.html"
-    options = ("audit", file, *P, "--group", "sex", "--resamples", "20", "--report", page)
+    options = ("audit", file, *P, "--group", "sex", "--resamples", "40", "--report", page)
     out, _ = call(capsys, *options, "--title", "Is it <b>fair?")
     assert "Is it &lt;b&gt;fair?" in page.read_text(encoding="utf-8")
     assert f"report: {page}" in out.replace("\n", "")
@@ -190,6 +190,31 @@ def test_output_is_said(file, tmp_path, capsys):
     _, err = call(capsys, "audit", file, *P, "--group", "sex", "--resamples", "0", "-o", rows)
     assert f"rows: {rows}" in err
     assert len(pd.read_csv(rows)) == int(re.search(r"all (\d+) rows", err)[1])
+
+
+def test_groups_are_compared_with_the_privileged_one(file, capsys):
+    options = ("--group", "site", "--privileged", "site=far", "--resamples", "60")
+    out, _ = call(capsys, "audit", file, *P, *options)
+    text = re.sub(r"\s+", " ", out)
+    assert "By site, class no: 95% intervals for all pairs, fair from" in text
+    assert "worst pairs" not in text
+    table = text[text.index("By site") : text.index("Groups of site")]
+    pairs = set(re.findall(r"(\w+) / (\w+)", table))
+    assert len(pairs) > 1
+    assert {reference for _, reference in pairs} == {"far"}
+    found = document(capsys, "audit", file, *P, *options)
+    (row,) = [
+        row
+        for row in found["rows"]
+        if (row["measure"], row["kind"], row["comparison"], row["group"])
+        == ("equal_accuracy", "ratio", "reference", "in")
+    ]
+    assert f"{row['verdict_low']:.3g} to {row['verdict_high']:.3g}" in table
+
+
+def test_a_handful_of_resamples_is_refused(file, capsys):
+    line = failure(capsys, "audit", file, *P, "--group", "sex", "--resamples", "5")
+    assert "resamples must be at least 40 for intervals with confidence=0.95" in line
 
 
 def test_without_intervals_nothing_is_judged(file, capsys):
@@ -217,7 +242,7 @@ def test_numbers(tmp_path, capsys):
     columns = {"mean": X[:, 0], "std": np.ones(N), "y": X[:, 0] + rng.normal(size=N), "sex": SEX}
     path = write(tmp_path, "csv", {**columns, "age": X[:, 1]})
     out, _ = call(
-        capsys, "audit", path, "--group", "sex", "--resamples", "20", "--feature", "age"
+        capsys, "audit", path, "--group", "sex", "--resamples", "40", "--feature", "age"
     )  # fmt: skip
     assert "mean absolute error" in out
     assert "standard deviations from the mean of the 5" in re.sub(r"\s+", " ", out)
@@ -227,7 +252,7 @@ def test_text_from_data_is_only_text(tmp_path, capsys):
     hostile = "[red]\x1b\u202e"
     columns = {"p": MEMBERS[0], "y": Y, "g": np.where(SEX == "f", hostile, "b"), "x": X[:, 0]}
     path = write(tmp_path, "parquet", columns)
-    out, err = call(capsys, "audit", path, "--group", "g", "--resamples", "20", "--feature", "x")
+    out, err = call(capsys, "audit", path, "--group", "g", "--resamples", "40", "--feature", "x")
     assert not set("\x1b\u202e") & set(out + err)
     assert "[red]" in out
 
@@ -296,7 +321,7 @@ def commands():
 def test_the_calls_in_the_documentation_run(command, file, monkeypatch, tmp_path, capsys):
     monkeypatch.chdir(tmp_path)
     _, *arguments = shlex.split(command, comments=True)
-    assert main([*arguments, "--resamples", "20"]) == 0
+    assert main([*arguments, "--resamples", "40"]) == 0
     if "--report" in arguments:
         assert (tmp_path / arguments[arguments.index("--report") + 1]).exists()
 

@@ -1,9 +1,10 @@
 import json
+import re
 
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import binomtest
+from scipy.stats import binomtest, norm
 
 import caveat
 from caveat.exceptions import (
@@ -440,7 +441,17 @@ class TestSeveralGroups:
             assert "allows for 3 pairs" in rows[-1].note
 
     def test_or_with_the_privileged(self):
+        assert THREE_RESULT.comparison("race") == "worst pair"
+        assert TWO_RESULT.comparison("sex") == "reference"
         result = run(THREE, Y3, {"race": RACE}, privileged={"race": "y"})
+        assert result.comparison("race") == "reference"
+        for text in (repr(result), result._repr_html_()):
+            assert "x / y" in text
+            assert "z / y" in text
+            assert "worst pairs" not in text
+            assert "95% intervals for all pairs" in text
+        assert "worst pairs of race" in repr(THREE_RESULT)
+        assert "95% intervals," in repr(TWO_RESULT)
         rows = result.select(measure="equal_accuracy", kind="ratio", comparison="reference")
         assert [(row.group, row.reference) for row in rows] == [("x", "y"), ("z", "y")]
         assert all("allows for 2 pairs" in row.note for row in rows)
@@ -478,6 +489,126 @@ class TestSeveralGroups:
 
     def test_one_attribute_has_no_intersections(self):
         assert run(TWO, Y2, SEX, intersections=True, resamples=0).attributes == ("group",)
+
+    def test_verdicts_rest_on_the_interval_that_is_given(self):
+        """Of each row: where the wider interval lies is what the verdict says."""
+        seen = set()
+        for result in (THREE_RESULT, TWO_RESULT, run(*simulated(3000, (0.5, 0.5)))):
+            for row in result.select(kind="ratio"):
+                if np.isnan(row.verdict_low) or row.statistic == "farther from 1":
+                    continue
+                inside = row.verdict_low >= 0.8 and row.verdict_high <= 1.25
+                outside = row.verdict_high < 0.8 or row.verdict_low > 1.25
+                if "fewer than" not in row.note:
+                    assert (row.verdict == FAIR, row.verdict == UNFAIR) == (inside, outside)
+                    seen.add(row.verdict)
+                    pairs = re.search(r"allows for (\d+) pairs", row.note)
+                    # A normal interval for one of m pairs has the tail of one divided by m.
+                    factor = norm.ppf(0.025 / int(pairs[1]) if pairs else 0.025) / norm.ppf(0.025)
+                    below = np.log(row.value / row.low)
+                    assert np.log(row.value / row.verdict_low) == pytest.approx(factor * below)
+        assert seen >= {FAIR, UNCLEAR}
+
+    def test_differences_of_shares_end_at_1(self):
+        p = np.repeat([0.9, 0.1, 0.2, 0.2], 12)
+        result = run(
+            caveat.Categorical.from_binary(p), (p > 0.5).astype(int), np.repeat(list("abcd"), 12)
+        )
+        rows = result.select(measure="statistical_parity", kind="difference")
+        assert rows
+        assert min(row.verdict_low for row in rows) >= -1
+        assert max(row.verdict_high for row in rows) <= 1
+
+
+class TestRatesOfZero:
+    """A ratio to 0 is undefined: one such group must not leave the others without a ratio."""
+
+    @staticmethod
+    def made(misses, alarms, sizes):
+        """Groups with given shares of positives missed and of false alarms, exactly."""
+        p, y, names = [], [], []
+        for name, miss, alarm, size in zip("abcd", misses, alarms, sizes, strict=False):
+            for truth, share in ((1, 1 - miss), (0, alarm)):
+                hits = round(share * size)
+                p += [0.9] * hits + [0.1] * (size - hits)
+                y += [truth] * size
+                names += [name] * size
+        return caveat.Categorical.from_binary(p), y, names
+
+    def test_the_best_above_0_is_the_reference(self):
+        result = run(*self.made((0.5, 0.1, 0.0), (0.2, 0.2, 0.2), (1000, 1000, 30)))
+        rows = result.select(measure="false_negative_rate", kind="ratio")
+        assert [(row.group, row.reference, row.comparison) for row in rows] == [
+            ("a", "b", "reference"),
+            ("c", "b", "reference"),
+            ("a", "b", "worst pair"),
+        ]
+        assert rows[0].value == pytest.approx(5)
+        assert rows[0].verdict == rows[2].verdict == UNFAIR
+        assert rows[1].verdict == "undefined (0 in group=c)"
+        worst = one(
+            result, measure="false_negative_rate", kind="difference", comparison="worst pair"
+        )
+        assert (worst.group, worst.reference, worst.value) == ("a", "c", pytest.approx(0.5))
+
+    def test_of_equalised_odds_both_rates_are_above_0(self):
+        result = run(*self.made((0.5, 0.4, 0.1), (0.2, 0.1, 0.0), (500, 500, 500)))
+        rows = result.select(measure="equalised_odds", kind="ratio", comparison="reference")
+        assert {row.reference for row in rows} == {"b"}
+        (row,) = [row for row in rows if (row.group, row.statistic) == ("a", "y=0")]
+        assert row.value == pytest.approx(2)
+        rows = result.select(measure="equal_opportunity", kind="ratio", comparison="reference")
+        assert {row.reference for row in rows} == {"c"}
+
+    def test_where_all_others_are_0_nothing_changes(self):
+        result = run(*self.made((0.0, 0.0, 0.3), (0.2, 0.2, 0.2), (100, 100, 100)))
+        rows = result.select(measure="false_negative_rate", kind="ratio")
+        assert {row.reference for row in rows} == {"a"}
+        assert all(row.verdict.startswith("undefined (0 in group=a") for row in rows)
+
+
+class TestNoSpread:
+    """What is the same in every resample has no interval, and nothing is claimed of it."""
+
+    def test_one_cluster(self):
+        result = run(TWO, Y2, SEX, cluster=np.zeros(N))
+        for row in result.select(kind="ratio"):
+            assert np.isnan([row.low, row.high, row.verdict_low, row.verdict_high]).all()
+            assert row.verdict == NOT_JUDGED
+            assert row.note == "one independent sample or cluster only in group=f and group=m"
+        for row in result.select(kind="group"):
+            assert np.isnan([row.low, row.high]).all()
+        row = group(result, "accuracy", "f")
+        assert row.note == "the same in every resample, so that its spread does not show"
+
+    def test_one_cluster_in_one_group(self):
+        cluster = np.where(SEX == "f", 0, np.arange(N) + 1)
+        result = run(TWO, Y2, SEX, cluster=cluster)
+        row = one(result, measure="equal_accuracy", kind="ratio")
+        assert (row.verdict, row.note) == (
+            NOT_JUDGED,
+            "one independent sample or cluster only in group=f",
+        )
+        assert np.isfinite(group(result, "accuracy", "m").low)
+
+    def test_one_value_for_each_group(self):
+        p = np.where(SEX == "f", 0.6, 0.9)
+        result = run(caveat.Categorical.from_binary([p, p], classes=["no", "yes"]), Y2, SEX)
+        for kind in ("ratio", "difference"):
+            row = one(result, measure="aleatoric_uncertainty", kind=kind)
+            assert row.verdict == NOT_JUDGED
+            assert row.note == "the same in every resample, so that its spread does not show"
+            assert np.isnan(row.low)
+        ratio = one(result, measure="aleatoric_uncertainty", kind="ratio")
+        assert max(ratio.value, 1 / ratio.value) == pytest.approx(0.24 / 0.09)
+        assert one(result, measure="equal_accuracy", kind="ratio").verdict != NOT_JUDGED
+
+    def test_one_value_in_one_group(self):
+        p = np.where(SEX == "f", 0.6, 0.7 + 0.2 * RNG.random(N))
+        result = run(caveat.Categorical.from_binary([p, p], classes=["no", "yes"]), Y2, SEX)
+        row = one(result, measure="aleatoric_uncertainty", kind="ratio")
+        assert row.verdict != NOT_JUDGED
+        assert row.low < row.value < row.high
 
 
 class TestUndefined:
@@ -574,6 +705,19 @@ class TestKindsOfPrediction:
 
 
 class TestBadInput:
+    @pytest.mark.parametrize(
+        ("resamples", "confidence", "fewest"), [(1, 0.95, 40), (39, 0.95, 40), (199, 0.99, 200)]
+    )
+    def test_a_handful_of_resamples_shows_nothing(self, resamples, confidence, fewest):
+        message = (
+            rf"^resamples must be at least {fewest} for intervals with confidence={confidence}, or "
+            rf"0 for none; got {resamples}$"
+        )
+        with pytest.raises(OptionError, match=message):
+            run(TWO, Y2, SEX, resamples=resamples, confidence=confidence)
+        found = run(TWO, Y2, SEX, resamples=fewest, confidence=confidence)
+        assert np.isfinite(one(found, measure="equal_accuracy", kind="ratio").low)
+
     def test_groups_of_another_length(self):
         with pytest.raises(ShapeError, match=r"^groups\['sex'\] must be one value for each of 400"):
             run(TWO, Y2, {"sex": SEX[:-1]})
@@ -659,7 +803,7 @@ class TestResult:
 
     def test_text_from_data_is_verbatim_and_escaped(self):
         names = np.where(SEX == "f", "[b]<i>f</i>", "m")
-        result = run(TWO, Y2, {"<sex>": names}, resamples=20)
+        result = run(TWO, Y2, {"<sex>": names}, resamples=40)
         assert "[b]<i>f</i>" in repr(result)
         page = result._repr_html_()
         assert "<i>" not in page
@@ -668,7 +812,7 @@ class TestResult:
         assert "<i>" not in result.reading()._repr_html_()
 
     def test_many_groups_are_cut_in_print_and_whole_in_the_frame(self):
-        result = run(TWO, Y2, {"ward": np.arange(N) % 12}, resamples=20)
+        result = run(TWO, Y2, {"ward": np.arange(N) % 12}, resamples=40)
         assert "(the first 6 of 12 groups)" in " ".join(repr(result).split())
         assert "worst pairs of ward" in repr(result)
         assert len(result.groups("ward")) == 12
@@ -681,7 +825,7 @@ class TestConsistency:
     X = RNG.normal(size=(N, 2))
 
     def test_of_classes(self):
-        result = run(TWO, Y2, {"sex": SEX}, X=self.X, neighbours=3, resamples=20)
+        result = run(TWO, Y2, {"sex": SEX}, X=self.X, neighbours=3, resamples=40)
         rows = result.consistency.select(attribute="sex")
         quantities = ["prediction", "aleatoric uncertainty", "epistemic uncertainty"]
         assert {row.quantity for row in rows} == {*quantities, "predictive uncertainty"}
@@ -694,7 +838,7 @@ class TestConsistency:
         assert everyone[0].consistency == pytest.approx(direct.rows[0].consistency)
 
     def test_of_numbers(self):
-        result = run(GAUSSIAN, NUMBERS, SEX, X=self.X, queries=50, resamples=20)
+        result = run(GAUSSIAN, NUMBERS, SEX, X=self.X, queries=50, resamples=40)
         names = {row.quantity for row in result.consistency.rows}
         assert {"prediction sbp", "epistemic uncertainty dbp"} <= names
         assert len(result.consistency.queries) == 50

@@ -209,6 +209,30 @@ class TestDistances:
         one = consistency(u, more, resamples=0).per_sample["prediction"]
         np.testing.assert_allclose(one, consistency(u, X, resamples=0).per_sample["prediction"])
 
+    @pytest.mark.parametrize("factor", [1e160, 1e-200, 1e-310, 1e307, [1e-200, 1e300, 1, 1e-5]])
+    def test_the_size_of_features_does_not_matter_where_they_are_scaled(self, factor):
+        X, values = example()
+        wanted = consistency(values, X, resamples=0).rows[0].consistency
+        found = consistency(values, X * np.asarray(factor), resamples=0).rows[0].consistency
+        assert found == pytest.approx(wanted, rel=1e-9)
+
+    @pytest.mark.parametrize("factor", [1e160, 1e-200, 1e307])
+    @pytest.mark.parametrize("distance", ["euclidean", "manhattan", "chebyshev", "cosine"])
+    def test_nor_does_one_size_for_all(self, factor, distance):
+        X, values = example()
+        options = {"distance": distance, "scale": None, "resamples": 0}
+        wanted = consistency(values, X, **options).rows[0].consistency
+        found = consistency(values, X * factor, **options).rows[0].consistency
+        assert found == pytest.approx(wanted, rel=1e-9)
+
+    @pytest.mark.parametrize("far", [np.inf, np.nan])
+    def test_distances_are_finite(self, far):
+        X, values = example()
+        with pytest.raises(
+            InvalidValueError, match=rf"between two rows is {far}; it must be a finite number: sca"
+        ):
+            consistency(values, X, distance=lambda a, b: far, resamples=0)
+
 
 def _broken(a, b):
     raise ValueError("no way")
@@ -327,6 +351,12 @@ class TestShown:
         ]  # fmt: skip
         assert len(frame) == 6
         assert frame["samples"].tolist() == [40, 20, 20] * 2
+
+    def test_combinations_are_named_once(self):
+        X, values = example()
+        groups = {"sex x race": np.where(X[:, 0] > 0, "sex=f, race=a", "sex=m, race=a")}
+        rows = consistency(values, X, groups=groups, resamples=0).rows
+        assert [row.label for row in rows] == ["all samples", "sex=f, race=a", "sex=m, race=a"]
 
     def test_texts(self):
         result = self.result(random_state=0)

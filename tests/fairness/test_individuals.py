@@ -74,14 +74,14 @@ CLASSES = audit(
     caveat.Categorical.from_binary([0.9, 0.8, 0.3, 0.6] * 10),
     [1, 1, 0, 1] * 10,
     {"sex": ["f", "f", "m", "m"] * 10},
-    resamples=20,
+    resamples=40,
     random_state=0,
 )
 NUMBERS = audit(
     caveat.Gaussian(np.zeros(40), np.ones(40)),
     np.arange(40.0),
     {"sex": ["f", "m"] * 20},
-    resamples=20,
+    resamples=40,
     random_state=0,
 )
 
@@ -131,7 +131,7 @@ class TestPatternsOfAudits:
 
     def test_without_features_nothing_is_said(self):
         prediction, y, groups, _ = data(200)
-        reading = audit(prediction, y, groups, resamples=20, random_state=0).reading()
+        reading = audit(prediction, y, groups, resamples=40, random_state=0).reading()
         assert [part.attribute for part in reading] == ["group"]
 
     @pytest.mark.parametrize("seed", range(12))
@@ -259,7 +259,7 @@ class TestWording:
             caveat.Categorical.from_binary([0.9, 0.8, 0.3, 0.6] * 10),
             [1, 1, 0, 1] * 10,
             {"sex": ["f", "m"] * 20, "age": ["old", "old", "young", "young"] * 10},
-            resamples=20,
+            resamples=40,
             random_state=0,
         )
         rows = [row("f", 0.3, 0.01), row("m", 0.1, 0.01)]
@@ -320,7 +320,7 @@ class TestWording:
             np.arange(40.0),
             groups,
             X=X,
-            resamples=20,
+            resamples=40,
             random_state=0,
         ).reading()
         text = constant.paragraphs[-1].text
@@ -331,7 +331,7 @@ class TestWording:
             [1] * 40,
             groups,
             X=X,
-            resamples=20,
+            resamples=40,
             random_state=0,
         ).reading()
         assert one.paragraphs[-1].text.startswith(
@@ -376,7 +376,7 @@ class TestClusters:
         prediction, y, groups, X = data(90)
         cluster = np.arange(90) // 9
         result = audit(
-            prediction, y, groups, X=X, cluster=cluster, resamples=30, random_state=0
+            prediction, y, groups, X=X, cluster=cluster, resamples=40, random_state=0
         )  # fmt: skip
         assert result.consistency.rows[0].units == 10
 
@@ -386,3 +386,35 @@ class TestClusters:
         assert str(caught.value) == (
             "cluster must be one value for each of 3 rows of X; got shape (2,)"
         )
+
+
+class TestBothSides:
+    """A privileged group may be less consistent than some, and more so than others."""
+
+    ROWS = (
+        row("p", 0.2, 0.005, attribute="group"),
+        row("much", 0.6, 0.005, attribute="group"),
+        row("more", 0.4, 0.005, attribute="group"),
+        row("less", 0.1, 0.005, attribute="group"),
+        row("least", 0.05, 0.005, attribute="group"),
+    )
+
+    def text(self, **options):
+        prediction, y, groups, _ = data(100)
+        result = audit(prediction, y, groups, resamples=40, random_state=0)
+        result = replace(result, privileged={"group": "p"}, consistency=alike(*self.ROWS))
+        return result.reading().paragraphs[-1].text
+
+    def test_are_told_apart(self):
+        text = self.text()
+        assert (
+            "Samples of group=much are treated less like their neighbours than those of group=p: "
+            "from that of the neighbours, their prediction differs 3.00 times as much" in text
+        )
+        assert "; likewise for group=more. " in text
+        assert (
+            "Samples of group=p are treated less like their neighbours than those of group=least: "
+            "from that of the neighbours, their prediction differs 4.00 times as much" in text
+        )
+        assert "; they are less so than those of group=less too." in text
+        assert text.count("likewise") == 1

@@ -3,6 +3,7 @@ import matplotlib
 matplotlib.use("Agg")
 
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from matplotlib import pyplot
 import caveat
 from caveat.exceptions import OptionError
 from caveat.fairness import audit
+from caveat.fairness._panels import ratio_rows
 from caveat.plots._fairness import plot_distributions, plot_ratios
 
 RNG = np.random.default_rng(0)
@@ -23,7 +25,7 @@ NUMBERS = audit(
     caveat.Gaussian(RNG.normal(size=(2, N, 2)), np.ones((2, N, 2)), targets=["sbp", "dbp"]),
     RNG.normal(size=(N, 2)),
     GROUPS["sex"],
-    resamples=30,
+    resamples=40,
     random_state=0,
 )
 
@@ -51,7 +53,13 @@ class TestRatios:
         for line in ax.lines:
             if line.get_gid() == "caveat-curve":
                 drawn |= dict(zip(line.get_ydata(), line.get_xdata(), strict=True))
-        assert [drawn[i] for i in range(len(rows))] == [row.value for row in rows]
+        assert [drawn[place] for place in ax.get_yticks()] == [row.value for row in rows]
+        spans = {}
+        for lines in ax.collections:
+            for (low, place), (high, _) in lines.get_segments():
+                spans[place] = (low, high)
+        for place, row in zip(ax.get_yticks(), rows, strict=True):
+            assert spans[place] == (row.verdict_low, row.verdict_high)
         assert ax.get_xscale() == "log"
         ax.figure.canvas.draw()
         assert "1" in [label.get_text() for label in ax.get_xticklabels()]
@@ -69,9 +77,45 @@ class TestRatios:
         with pytest.raises(OptionError, match=r"^this audit has no comparison 'worst pair'"):
             plot_ratios(RESULT, attribute="sex", comparison="worst pair")
 
+    def test_the_privileged_group_is_compared_with(self):
+        result = audit(PREDICTION, Y, GROUPS, privileged={"race": "c"}, resamples=0)
+        ax = plot_ratios(result, attribute="race")
+        assert all(tick.endswith("/ c") for tick in ticks(ax))
+        assert {tick.split(": ")[1] for tick in ticks(ax)} == {"a / c", r"\$b\$ / c"}
+
+    def test_bars_are_those_that_decide(self):
+        ax = plot_ratios(RESULT, attribute="race")
+        rows = RESULT.select(attribute="race", kind="ratio", comparison="worst pair")
+        rows = [row for row in rows if row.statistic in ("", "farther from 1")]
+        spans = [segment[:, 0] for lines in ax.collections for segment in lines.get_segments()]
+        wider = [row for row in rows if row.verdict_low < row.low < row.high < row.verdict_high]
+        assert len(wider) == len(rows) == len(spans)
+        wanted = sorted((row.verdict_low, row.verdict_high) for row in rows)
+        assert sorted(map(tuple, spans)) == wanted
+
+    def test_long_labels_stand_apart_and_whole(self):
+        rng = np.random.default_rng(0)
+        p = rng.dirichlet(np.ones(3), size=(2, N))
+        names = np.array(["a rather low risk", "a moderate risk", "a very high risk"])
+        race = rng.choice(["White, non-Hispanic", "Black or African American"], size=N)
+        groups = {"race": race, "sex": GROUPS["sex"], "region": rng.choice(["north", "east"], N)}
+        prediction = caveat.Categorical(p, classes=names)
+        y = names[p[0].argmax(axis=1)]
+        result = audit(prediction, y, groups, intersections=True, resamples=0)
+        for drawn in (plot_ratios(result), plot_distributions(result)):
+            drawn.figure.canvas.draw()
+            boxes = [label.get_window_extent() for label in drawn.get_yticklabels()]
+            for upper, lower in pairwise(boxes):
+                assert lower.y1 <= upper.y0
+        rows = [row for row in ratio_rows(result, "race x sex x region") if row.label]
+        labels = ticks(plot_ratios(result, attribute="race x sex x region"))
+        for row in rows:
+            words = f"class {row.label}: {row.group} / {row.reference}"
+            assert any(label.endswith(words) for label in labels), words
+
     def test_undefined_and_unbounded_are_marked(self):
         edits = {"equal_accuracy": {"value": np.nan, "verdict": "undefined (why)"}}
-        edits["statistical_parity"] = {"low": 0.0, "high": np.inf}
+        edits["statistical_parity"] = {"verdict_low": 0.0, "verdict_high": np.inf}
         rows = tuple(
             replace(row, **edits.get(row.measure, {})) if row.kind == "ratio" else row
             for row in RESULT
@@ -88,7 +132,9 @@ class TestRatios:
 
     def test_a_wide_range_has_few_ticks(self):
         rows = tuple(
-            replace(row, value=500.0, high=900.0) if row.measure == "epistemic_uncertainty" else row
+            replace(row, value=500.0, verdict_high=900.0)
+            if row.measure == "epistemic_uncertainty"
+            else row
             for row in RESULT
         )
         ax = plot_ratios(replace(RESULT, rows=rows), attribute="sex")
@@ -169,5 +215,5 @@ class TestDispatch:
         groups = {"sex": GROUPS["sex"][few]}
         prediction = PREDICTION.take(few)
         X = RNG.normal(size=(80, 2))
-        result = audit(prediction, Y[few], groups, X=X, resamples=20, random_state=0)
+        result = audit(prediction, Y[few], groups, X=X, resamples=40, random_state=0)
         assert result.plot("consistency").patches

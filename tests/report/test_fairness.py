@@ -9,7 +9,8 @@ import pytest
 import caveat
 from caveat.exceptions import OptionError
 from caveat.fairness import audit
-from caveat.fairness._rows import UNCLEAR
+from caveat.fairness._panels import ratio_rows
+from caveat.fairness._rows import FAIR, UNCLEAR, UNFAIR
 from caveat.report import write_report
 
 from .pages import read
@@ -91,16 +92,15 @@ def test_ratios_are_the_rows(page):
     for trace in drawn["data"]:
         if trace["mode"] == "markers" and trace["name"]:
             dots |= dict(zip(trace["y"], trace["x"], strict=True))
-    assert [dots[i] for i in range(len(rows))] == pytest.approx(
-        [row.value for row in rows], rel=1e-5
-    )
+    places = drawn["layout"]["yaxis"]["tickvals"]
+    assert [dots[place] for place in places] == pytest.approx([row.value for row in rows], rel=1e-5)
     spans = {}
     for trace in drawn["data"]:
         if trace["mode"] == "lines" and None in trace["x"]:
             for i in range(0, len(trace["x"]), 3):
                 spans[trace["y"][i]] = trace["x"][i : i + 2]
-    for i, row in enumerate(rows):
-        assert spans[i] == pytest.approx([row.low, row.high], rel=1e-5)
+    for place, row in zip(places, rows, strict=True):
+        assert spans[place] == pytest.approx([row.verdict_low, row.verdict_high], rel=1e-5)
     (band,) = (trace for trace in drawn["data"] if trace["name"] == "fair band")
     assert (min(band["x"]), max(band["x"])) == (0.8, 1.25)
     assert drawn["layout"]["xaxis"]["type"] == "log"
@@ -118,6 +118,78 @@ def test_of_three_groups_the_worst_pair_is_drawn(page):
     assert len(drawn["layout"]["yaxis"]["ticktext"]) == len(rows)
     every = [row for row in result().select(attribute="race") if row.kind != "group"]
     assert f"All ratios and differences by race ({len(every)})" in page.text
+
+
+@pytest.mark.parametrize("privileged", [None, "a"])
+def test_bars_lie_where_the_verdicts_say(privileged, tmp_path):
+    """With several groups the bars must be those that decided: what the caption says of them."""
+    rng = np.random.default_rng(1)
+    group = np.repeat(list("abcd"), 500)
+    up = rng.random(2000) < np.repeat([0.5, 0.55, 0.6, 0.8], 500)
+    p = np.where(up, 0.7, 0.3) + rng.uniform(-0.1, 0.1, size=(3, 2000))
+    y = np.where(rng.random(2000) < 0.8, up, ~up).astype(int)
+    found = audit(
+        caveat.Categorical.from_binary(p),
+        y,
+        {"group": group},
+        privileged=privileged,
+        resamples=200,
+        random_state=0,
+    )
+    page = written(found, tmp_path)
+    (drawn,) = (c for c in charts(page) if c["layout"]["xaxis"].get("type") == "log")
+    comparison = "worst pair" if privileged is None else "reference"
+    rows = found.select(kind="ratio", comparison=comparison)
+    rows = [row for row in rows if row.statistic in ("", "farther from 1")]
+    places = drawn["layout"]["yaxis"]["tickvals"]
+    assert len(places) == len(rows)
+    spans = {}
+    for trace in drawn["data"]:
+        if trace["mode"] == "lines" and None in trace["x"]:
+            for i in range(0, len(trace["x"]), 3):
+                spans[trace["y"][i]] = (trace["name"], *trace["x"][i : i + 2])
+    seen = set()
+    for place, row in zip(places, rows, strict=True):
+        name, low, high = spans[place]
+        assert row.verdict.startswith(name)
+        seen.add(name)
+        if row.measure != "equalised_odds":
+            outside, inside = low > 1.25 or high < 0.8, low >= 0.8 and high <= 1.25
+            expected = (row.verdict == UNFAIR, row.verdict == FAIR)
+            assert (outside, inside) == expected, row
+    assert len(seen) > 1
+    assert "Bars are intervals, wide enough to hold for all pairs at once: only" in page.text
+    assert "Equalised odds are unfair if either of their two ratios is." in page.text
+    assert "interval that decides" in page.text
+
+
+def test_labels_have_the_class_and_both_groups_in_full(tmp_path):
+    rng = np.random.default_rng(0)
+    p = rng.dirichlet(np.ones(3), size=(2, 400))
+    names = np.array(["a rather low risk", "a moderate risk", "a very high risk"])
+    groups = {
+        "race": rng.choice(["White, non-Hispanic", "Black <b>"], size=400),
+        "sex": rng.choice(["female", "male"], size=400),
+    }
+    prediction = caveat.Categorical(p, classes=names)
+    found = audit(prediction, names[p[0].argmax(axis=1)], groups, intersections=True, resamples=0)
+    page = written(found, tmp_path)
+    logs = [c for c in charts(page) if c["layout"]["xaxis"].get("type") == "log"]
+    rows = [row for row in ratio_rows(found, "race x sex") if row.label == names[2]]
+    labels = [
+        " ".join(label.replace("&lt;", "<").replace("&gt;", ">").split("<br>"))
+        for label in logs[-1]["layout"]["yaxis"]["ticktext"]
+    ]
+    assert rows
+    for row in rows:
+        words = f"class {row.label} {row.group} / {row.reference}"
+        assert any(label.endswith(words) for label in labels), words
+    assert all(len(line) <= 40 for c in logs for text in c["layout"]["yaxis"]["ticktext"]
+               for line in text.split("<br>"))  # fmt: skip
+    lines = [text.count("<br>") + 1 for text in logs[-1]["layout"]["yaxis"]["ticktext"]]
+    assert logs[-1]["layout"]["height"] >= 15 * sum(lines)
+    uncertain = [c for c in charts(page) if "sex=female" in str(c["layout"]["yaxis"])]
+    assert len(uncertain) >= 3
 
 
 def test_groups_have_their_numbers_and_intervals(page):
@@ -192,7 +264,7 @@ def test_by_the_audit_itself(tmp_path):
 def test_privileged(tmp_path):
     page = written(result(privileged=None, threshold=0.1), tmp_path)
     assert "counts as fair from 0.9 to 1.11" in page.text
-    found = audit(PREDICTION, Y, {"sex": SEX}, privileged="m", resamples=20, random_state=0)
+    found = audit(PREDICTION, Y, {"sex": SEX}, privileged="m", resamples=40, random_state=0)
     assert "Groups are compared with the privileged one (sex: m)." in written(found, tmp_path).text
 
 
@@ -206,12 +278,14 @@ def test_without_intervals(tmp_path):
 
 def test_intervals_without_an_end_and_undefined_ratios(tmp_path):
     changes = {
-        "equal_accuracy": {"low": 0.0, "high": 0.9, "verdict": UNCLEAR},
-        "statistical_parity": {"high": np.inf, "verdict": UNCLEAR},
+        "equal_accuracy": {"verdict_low": 0.0, "verdict_high": 0.9, "verdict": UNCLEAR},
+        "statistical_parity": {"high": np.inf, "verdict_high": np.inf, "verdict": UNCLEAR},
         "equal_opportunity": {
             "value": np.nan,
             "low": np.nan,
             "high": np.nan,
+            "verdict_low": np.nan,
+            "verdict_high": np.nan,
             "flag": None,
             "symmetric_flag": None,
             "verdict": "undefined (no positives in sex=f)",
@@ -231,7 +305,8 @@ def test_intervals_without_an_end_and_undefined_ratios(tmp_path):
     ]  # fmt: skip
     assert {"triangle-left", "triangle-right"} <= set(symbols)
     (text,) = (trace for trace in drawn["data"] if trace["mode"] == "text")
-    assert (text["text"], text["y"]) == (["undefined"], [2])
+    third = drawn["layout"]["yaxis"]["tickvals"][2]
+    assert (text["text"], text["y"]) == (["undefined"], [third])
     assert "undefined (no positives in sex=f)" in page.text
     for words in ("or more", "by its distance from 1 only", "on the log scale only"):
         assert words in page.text
@@ -241,9 +316,9 @@ def test_intervals_without_an_end_and_undefined_ratios(tmp_path):
 def test_ticks_are_plain_numbers(tmp_path):
     for factor, wanted in ((1.0, "0.8"), (4.0, "3"), (30.0, "2"), (3000.0, "1000")):
         rows = tuple(
-            replace(row, value=factor, low=factor / 1.1, high=factor * 1.1)
+            replace(row, value=factor, verdict_low=factor / 1.1, verdict_high=factor * 1.1)
             if row.measure == "epistemic_uncertainty" and row.kind == "ratio"
-            else replace(row, low=0.9, high=1.1, value=1.0)
+            else replace(row, verdict_low=0.9, verdict_high=1.1, value=1.0)
             if row.kind == "ratio"
             else row
             for row in plain()
@@ -294,7 +369,7 @@ def test_numbers_have_a_chooser_of_targets(tmp_path):
         rng.normal(size=(120, 2)),
         {"sex": SEX[:120]},
         X=X[:120],
-        resamples=20,
+        resamples=40,
         random_state=0,
     )
     page = written(found, tmp_path)
@@ -314,7 +389,7 @@ def test_what_is_constant_has_no_chart(tmp_path):
         {"sex": ["f", "m"] * 20},
         X=np.arange(40.0)[:, None],
         sample_weight=[1, 0] * 20,
-        resamples=20,
+        resamples=40,
         random_state=0,
     )
     page = written(found, tmp_path)
@@ -345,7 +420,7 @@ def test_hostile_names_stay_text(tmp_path):
         classes[np.arange(n) % 7],
         groups,
         X=rng.normal(size=(n, 2)),
-        resamples=10,
+        resamples=40,
         random_state=0,
     )
     page = check(write_report(found, tmp_path / "hostile.html", title=HOSTILE[1]))
@@ -366,7 +441,7 @@ class TestWithAnEvaluation:
         evaluation = classification()
         labels = evaluation.prediction.classes[evaluation.truth[:, 0]]
         sex = np.where(np.arange(400) % 2, "f", "m")
-        found = audit(evaluation.prediction, labels, {"sex": sex}, resamples=20, random_state=0)
+        found = audit(evaluation.prediction, labels, {"sex": sex}, resamples=40, random_state=0)
         return evaluation, found
 
     def test_is_one_section_before_the_notes(self, tmp_path):

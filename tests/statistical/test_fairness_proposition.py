@@ -1,8 +1,9 @@
 """Proposition 4.1: neither point-based fairness nor uncertainty-based fairness implies the other.
 
-A case is shown over 20 seeds, each with its own training set and 40,000 new samples to test with,
-so that chance is that of the training alone. A ratio F counts as fair if the 99 % interval of its
-mean over seeds lies within 0.2 of 1, the threshold of the paper, and as unfair if it lies beyond.
+A case is shown over 20 seeds (of SD1, where single networks go astray, over 40), each with its own
+training set and 40,000 new samples to test with, so that chance is that of the training alone. A
+ratio F counts as fair if the 99 % interval of its mean over seeds lies within 0.2 of 1, the threshold
+of the paper, and as unfair if it lies beyond.
 """
 
 import numpy as np
@@ -16,7 +17,7 @@ from caveat.estimators import from_sklearn, preset
 from caveat.studies._fairness_paper import EXPERIMENTS, THRESHOLD, UNCERTAIN
 from caveat.studies._fairness_runs import Run, collated, make_runs, measured, train
 
-SEEDS = range(20)
+SEEDS, SD1_SEEDS = range(20), range(40)
 FLIPPED = 0.3
 ATTRIBUTES = EXPERIMENTS["sd1"].attributes
 
@@ -84,7 +85,7 @@ def unfair(values):
 
 @pytest.fixture(scope="module", params=MODELS)
 def of_sd1(request):
-    return ratios(request.param, make_runs("sd1", SEEDS))
+    return ratios(request.param, make_runs("sd1", SD1_SEEDS))
 
 
 @pytest.fixture(scope="module", params=MODELS)
@@ -98,7 +99,7 @@ def test_point_fair_does_not_imply_uncertainty_fair(of_sd1):
     assert unfair(of_sd1["aleatoric_uncertainty"])
     # Not in every single run: a network that has hardly left its first weights may be an exception.
     apart = int((of_sd1["aleatoric_uncertainty"] > 1 + THRESHOLD).sum())
-    assert stats.binomtest(apart, len(SEEDS)).proportion_ci(0.99).low > 0.5
+    assert stats.binomtest(apart, len(SD1_SEEDS)).proportion_ci(0.99).low > 0.5
 
 
 def test_uncertainty_fair_does_not_imply_point_fair(of_hidden_noise):
@@ -115,7 +116,6 @@ def test_the_constructed_ratio_is_that_of_the_arithmetic(of_hidden_noise):
     expected = ((1 - FLIPPED) * best + FLIPPED * (1 - best)) / best
     # No model is better than the best rule; a worse one has a ratio closer to 1.
     low, high = interval(of_hidden_noise["equal_accuracy"])
-    assert low <= high
     assert high >= expected
     assert low <= expected + 0.05
 

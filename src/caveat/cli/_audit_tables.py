@@ -41,13 +41,13 @@ def show_reading(reading: Any) -> None:
 
 
 def _show_ratios(result: Any, attribute: str) -> None:
-    """Print the ratios: of more than two groups those of the worst pairs."""
+    """Print the ratios: to the privileged group, or else of more than two the worst pairs."""
     from ..evaluation._table import interval_words, number
 
-    rows = result.select(attribute=attribute, kind="ratio")
+    comparison = result.comparison(attribute)
+    rows = result.select(attribute=attribute, kind="ratio", comparison=comparison)
     # The first of equalised odds is equal opportunity, which has a line of its own.
     rows = [row for row in rows if row.statistic != "y=1"]
-    worst = [row for row in rows if row.comparison == "worst pair"]
     classes = _classes(rows)
     low, high = result.fair_band
     body = [
@@ -55,14 +55,15 @@ def _show_ratios(result: Any, attribute: str) -> None:
             _words(row, classes),
             f"{row.group} / {row.reference}",
             number(row.value) or "-",
-            interval_words(row.low, row.high),
+            interval_words(row.verdict_low, row.verdict_high),
             _short(row.verdict),
         ]
-        for row in worst or rows
+        for row in rows
     ]
-    pairs = "worst pairs, " if worst else ""
+    pairs = "worst pairs, " if comparison == "worst pair" else ""
     of = f", class {classes[0]}" if len(classes) == 1 else ""
-    sure = f"{result.confidence:.0%} intervals, fair from {low:.3g} to {high:.3g}"
+    several = " for all pairs" if len(result.groups(attribute)) > 2 else ""
+    sure = f"{result.confidence:.0%} intervals{several}, fair from {low:.3g} to {high:.3g}"
     show_table(
         f"By {attribute}{of}: {pairs}{sure}",
         ["ratio of", "groups", "", "interval", "verdict"],

@@ -50,8 +50,8 @@ def audit(
     r"""Compare groups by what is predicted of them, and by how uncertain that is.
 
     A ratio F is that of a group over its reference: the privileged group, or else the best one of
-    each measure. Of more than two groups the worst pair follows. The fair band is
-    :math:`1 - t \le F \le 1 / (1 - t)`, the same whichever group is on top.
+    each measure whose rate is above 0. Of more than two groups the worst pair follows. The fair
+    band is :math:`1 - t \le F \le 1 / (1 - t)`, the same whichever group is on top.
 
     Parameters
     ----------
@@ -76,7 +76,8 @@ def audit(
     threshold : float, default=0.2
     confidence : float, default=0.95
     resamples : int, default=1000
-        Bootstrap resamples; 0 leaves the intervals out, and with them all verdicts.
+        Bootstrap resamples, at least 2 / (1 - confidence); 0 leaves the intervals out, and with
+        them all verdicts.
     random_state : int, Generator or None
     sample_weight : array of shape (samples,), optional
         Of the groups; in the consistency every sample counts alike.
@@ -94,7 +95,10 @@ def audit(
     ratio is called unfair if its interval lies outside of the band, fair within the threshold if
     it lies inside, and otherwise not distinguishable from fair. With more than two groups the
     interval that decides is widened to hold for all the pairs looked at (Bonferroni). Nothing is
-    said of fewer than 10 independent samples.
+    said of fewer than 10 independent samples. Intervals of uncertainties that few samples dominate
+    are too narrow in small groups: of 30 samples with a log-normal uncertainty against 600, 92 %
+    of the 95 % intervals held the ratio where the logarithm had a standard deviation of 1, and 77 %
+    where it had one of 2.
 
     References
     ----------
@@ -120,6 +124,7 @@ def audit(
     rng = generator(random_state)
     seed = int(rng.integers(2**32))
     plan = plan_for(prediction, resamples, cluster, seed)
+    _check_resamples(resamples, confidence)
     weight = as_weights(sample_weight, len(prediction))
     found = _attributes(groups, len(prediction), intersections)
     best = _privileged(privileged, found)
@@ -159,6 +164,16 @@ def audit(
         privileged={a.name: a.values[best[a.name]] for a in found if a.name in best},
         consistency=alike,
     )
+
+
+def _check_resamples(resamples: int, confidence: float) -> None:
+    """Refuse so few resamples that the ends of an interval would be chance."""
+    fewest = int(np.ceil(2 / (1 - confidence) - 1e-6))  # one beyond each end
+    if 0 < resamples < fewest:
+        raise OptionError(
+            f"resamples must be at least {fewest} for intervals with confidence={confidence:g}, or "
+            f"0 for none; got {resamples}"
+        )
 
 
 def _method(prediction: Any) -> str:

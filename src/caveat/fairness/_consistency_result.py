@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from .._validation import FloatArray
 from ..evaluation._table import RowTable, html_table, interval_words, number, terminal_table
+from ._rows import group_name
 
 _HEADER = ("of", "group", "raw", "interval", "scaled", "interval", "samples", "note")
 
@@ -55,7 +56,7 @@ class ConsistencyRow:
     @property
     def label(self) -> str:
         """Which samples: ``race=a, outcome 1``."""
-        parts = [f"{self.attribute}={self.group}"] if self.attribute else []
+        parts = [group_name(self.attribute, self.group)] if self.attribute else []
         parts += [f"outcome {self.outcome}"] if self.outcome else []
         return ", ".join(parts) or "all samples"
 

@@ -7,7 +7,7 @@ import numpy as np
 from .._arrays import to_numpy
 from .._validation import FloatArray, as_floats, check_finite, check_not_negative
 from ..exceptions import InvalidValueError, OptionError, ShapeError
-from ._neighbours import Distance
+from ._neighbours import Distance, within_one
 
 _AXES = ("sample", "feature")
 
@@ -70,6 +70,7 @@ def scaled_features(X: FloatArray, scale: Any, distance: Distance) -> FloatArray
             raise OptionError(
                 f'scale must be "standard", None or one number for each feature; got {scale!r}'
             )
+        X = within_one(X, 0)
         centred = X - X.mean(axis=0)
         spread = centred.std(axis=0)
         # A column of equal numbers has a spread of rounding at most.

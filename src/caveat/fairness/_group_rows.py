@@ -11,7 +11,7 @@ from .._validation import FloatArray
 from ..metrics import METRICS
 from ..resampling import ConfidenceInterval, Prepared, confidence_interval, replicates
 from ._rates import QUANTILES, Key, Rate, Samples, quantiles
-from ._rows import NAN, UNCERTAINTIES, FairnessRow
+from ._rows import NAN, SAME, UNCERTAINTIES, FairnessRow
 
 Inputs = dict[str, tuple[str, Any, dict[str, FloatArray]]]
 """For each label: the calibration error that can be asked, the truth, and its arrays."""
@@ -54,6 +54,8 @@ class _Place:
             flag=None,
             symmetric_flag=None,
             verdict="",
+            verdict_low=NAN,
+            verdict_high=NAN,
             note=note,
         )
 
@@ -77,6 +79,8 @@ def group_rows(
         note = f"undefined: {rate.why}" if rate.why else ""
         statistic = "mean" if uncertain else ""
         interval = rate.interval(confidence)
+        if interval.method == "constant":
+            note = SAME
         found.append(place.row(name, label, rate.value, interval, statistic, note))
         if uncertain and counted:
             values = quantiles(samples.columns[name, label][members], weight).tolist()
@@ -110,4 +114,6 @@ def _calibration(
         return value, _NO_INTERVAL
     prepared = Prepared(truth, arrays, samples.plan, sample_weight=weight, rows=members)
     found = replicates(metric, prepared=prepared)
+    if found.units < 2:  # one cluster, whose spread does not show
+        return value, _NO_INTERVAL
     return value, confidence_interval(metric, value, found, confidence)

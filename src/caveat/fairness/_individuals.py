@@ -93,7 +93,7 @@ def individuals(
     for attribute in audit.attributes:
         found = {name: compared(audit, alike, attribute, name) for name in quantities}
         of_attribute = {name: _state(gaps) for name, gaps in found.items()}
-        shown = [_unfair(found[name]) for name in quantities if of_attribute[name] == UNFAIR]
+        shown = [gaps for name in quantities for gaps in _unfair(found[name])]
         behind += [row for gaps in shown for gap in gaps for row in (gap.group, gap.reference)]
         for alike_in_names in _by_names(shown):
             sentences.append(_gap_sentence(alike_in_names, audit.confidence, first=not gaps_said))
@@ -122,10 +122,12 @@ def _state(gaps: Sequence[Gap]) -> str:
     return FAIR if verdicts else _NONE
 
 
-def _unfair(gaps: Sequence[Gap]) -> list[Gap]:
-    """The gaps that are shown, the farthest from 1 first."""
+def _unfair(gaps: Sequence[Gap]) -> list[list[Gap]]:
+    """The gaps that are shown, those above 1 and those below apart, the farthest first."""
     shown = [gap for gap in gaps if gap.verdict == UNFAIR]
-    return sorted(shown, key=lambda gap: -gap.ratio.distance)
+    shown.sort(key=lambda gap: -gap.ratio.distance)
+    sides = [[gap for gap in shown if (gap.ratio.value > 1) == upward] for upward in (True, False)]
+    return [some for some in sides if some]
 
 
 def _overall(
@@ -175,19 +177,21 @@ def _word(quantity: str) -> str:
 
 def _by_names(shown: Sequence[Sequence[Gap]]) -> list[list[Sequence[Gap]]]:
     """Put the quantities together whose gaps are between the same groups."""
-    found: dict[tuple[str, ...], list[Sequence[Gap]]] = {}
+    found: dict[tuple[tuple[str, str], ...], list[Sequence[Gap]]] = {}
     for gaps in shown:
-        better = _upward(gaps[0])[1]
-        found.setdefault((better, *(_upward(gap)[0] for gap in gaps)), []).append(gaps)
+        found.setdefault(tuple(_upward(gap)[:2] for gap in gaps), []).append(gaps)
     return list(found.values())
 
 
 def _gap_sentence(shown: Sequence[Sequence[Gap]], confidence: float, *, first: bool) -> str:
     """Say whose samples are less like their neighbours than those of another group."""
     worse, better, _ = _upward(shown[0][0])
-    names = dict.fromkeys(_upward(gap)[0] for gap in shown[0])
-    others = [name for name in names if name != worse]
-    likewise = f"; likewise for {listed(others)}" if others else ""
+    others = [_upward(gap)[:2] for gap in shown[0][1:]]
+    likewise = ""
+    if others and others[0][0] == worse:
+        likewise = f"; they are less so than those of {listed(name for _, name in others)} too"
+    elif others:
+        likewise = f"; likewise for {listed(name for name, _ in others)}"
     parts: list[str] = []
     for gaps in shown:
         ratio = _upward(gaps[0])[2]

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._validation import FloatArray
-from ..exceptions import OptionError
+from ..exceptions import InvalidValueError, OptionError
 
 Distance = Any
 """The name of a metric of scikit-learn, or a function of two rows."""
@@ -17,6 +17,9 @@ _SQUARED = ("euclidean", "l2", "minkowski")
 
 _BY_PRODUCTS = (*_SQUARED, "sqeuclidean")
 """Computed from the products of rows, which loses digits far from the origin."""
+
+_OF_A_SIZE = ("precomputed", "haversine")
+"""Not the same to neighbours if all features are divided by one number."""
 
 _ROUNDING = 64 * float(np.finfo(np.float64).eps)
 _HELD = 2**23
@@ -46,6 +49,8 @@ def find_places(X: FloatArray, distance: Distance) -> Places:
     """Return the distinct rows of ``X``; rows of a matrix of distances are all distinct."""
     if isinstance(distance, str) and distance == "precomputed":
         return Places(X, np.arange(len(X)), np.ones(len(X)))
+    if isinstance(distance, str) and distance not in _OF_A_SIZE:
+        X = within_one(X, None)
     if isinstance(distance, str) and distance in _BY_PRODUCTS:
         X = X - X.mean(axis=0)
     X = np.ascontiguousarray(X) + 0.0  # -0.0 has other bytes than 0.0
@@ -56,6 +61,14 @@ def find_places(X: FloatArray, distance: Distance) -> Places:
     if len(first) == len(X):  # as they are, which spares a copy in another order
         return Places(X, np.arange(len(X)), np.ones(len(X)))
     return Places(X[first], place.reshape(-1), counts.astype(np.float64))
+
+
+def within_one(X: FloatArray, axis: int | None) -> FloatArray:
+    """Return numbers of at most 1, all or each column divided by a power of two.
+
+    That loses no digit, and squares of what is left are neither infinite nor 0.
+    """
+    return np.asarray(np.ldexp(X, -np.frexp(np.abs(X).max(axis=axis))[1]))
 
 
 def neighbour_means(
@@ -107,9 +120,15 @@ def _search(
     model: Any, points: FloatArray, width: int, distance: Distance
 ) -> tuple[FloatArray, NDArray[np.intp]]:
     try:
-        return model.kneighbors(points, n_neighbors=width)
+        found, index = model.kneighbors(points, n_neighbors=width)
     except (TypeError, ValueError) as error:
         raise _unusable(distance, error) from error
+    if not np.isfinite(found).all():
+        raise InvalidValueError(
+            f"distance {distance!r} between two rows is {found[~np.isfinite(found)][0]}; it must "
+            "be a finite number: scale the features, or choose another distance"
+        )
+    return found, index
 
 
 def _unusable(distance: Distance, error: Exception) -> OptionError:

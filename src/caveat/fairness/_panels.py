@@ -1,6 +1,8 @@
 """The numbers of the charts of an audit: what both plots and report draw."""
 
+import textwrap
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -30,9 +32,8 @@ def ratio_rows(
         for row in audit.select(attribute=attribute, kind="ratio")
         if row.measure != "equalised_odds" or row.statistic == "farther from 1"
     ]
-    if comparison is None:
-        comparison = rows[-1].comparison
-    return [row for row in rows if row.comparison == comparison]
+    wanted = comparison or audit.comparison(attribute)
+    return [row for row in rows if row.comparison == wanted]
 
 
 def farthest(rows: Sequence[FairnessRow]) -> list[FairnessRow]:
@@ -51,6 +52,27 @@ def ratio_range(
     """Return the ends of a logarithmic axis: what is finite of ratios and intervals, and a band."""
     finite = [number for number in numbers if np.isfinite(number) and number > 0]
     return min(*band, *finite) / _MARGIN, max(*band, *finite) * _MARGIN
+
+
+def row_places(lines: Sequence[int]) -> tuple[list[float], list[float]]:
+    """Return where the rows of a chart are, in lines of text, and the two edges of it.
+
+    A row is as high as its label, which has so many lines, and one line more.
+    """
+    ends = np.cumsum([0, *(number + 1 for number in lines)])
+    return ((ends[:-1] + ends[1:]) / 2).tolist(), [0.0, float(ends[-1])]
+
+
+def label_lines(parts: Sequence[str], width: int) -> list[str]:
+    """Return the lines of a label: each part begins a new one, and takes three at most."""
+    options: dict[str, Any] = {"max_lines": 3, "placeholder": " …", "break_on_hyphens": False}
+    return [line for part in parts for line in textwrap.wrap(part, width, **options)]
+
+
+def pair_parts(row: FairnessRow, width: int) -> list[str]:
+    """Return the two groups of a ratio, in one part of a label if they are short."""
+    whole = f"{row.group} / {row.reference}"
+    return [whole] if len(whole) <= width else [row.group, f"/ {row.reference}"]
 
 
 def uncertain_groups(

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ Key = tuple[str, str]
 """A rate or mean, and the class or target it is of (empty for all)."""
 
 _ROUNDING = 1e-12
+_SAME = 1e-9
 _AT_ONCE = 256
 
 
@@ -89,6 +91,13 @@ class Rate:
         """Whether it is a share of none or all, of which resampling sees no spread."""
         return self.share and self.value in (0.0, 1.0)
 
+    @cached_property
+    def constant(self) -> bool:
+        """Whether it is the same in every resample, but for rounding."""
+        assert self.replicates is not None
+        values = self.replicates.values[np.isfinite(self.replicates.values)]
+        return len(values) == 0 or float(np.ptp(values)) <= _SAME * abs(self.value)
+
     def interval(self, confidence: float) -> ConfidenceInterval:
         r"""Return the confidence interval; for none or all of m, the exact limit of a share.
 
@@ -100,6 +109,8 @@ class Rate:
             limit = float(((1 - confidence) / 2) ** (1 / self.units))
             low, high = (limit, 1.0) if self.value else (0.0, 1 - limit)
             return ConfidenceInterval(low, high, "exact limit of a share")
+        if self.constant:
+            return ConfidenceInterval(np.nan, np.nan, "constant")
         bounds = (0.0, 1.0) if self.share else (0.0, np.inf)
         return interval_of(self.value, self.replicates, confidence, range=bounds)
 

@@ -18,6 +18,7 @@ from ._rows import (
     NAN,
     NOT_JUDGED,
     ODDS,
+    SAME,
     UNCLEAR,
     UNFAIR,
     FairnessRow,
@@ -26,7 +27,8 @@ from ._rows import (
 )
 
 KINDS = ("ratio", "difference")
-_FEW = f"fewer than {LEAST} independent samples"
+FEW = f"fewer than {LEAST} independent samples"
+_JUDGED = (FAIR, UNFAIR, UNCLEAR, DIFFERENT, EQUAL)
 _NEAR = "differs from 1, but perhaps by less than the threshold"
 
 
@@ -49,6 +51,10 @@ class Number:
     high: float
     units: int
     why: str = ""
+    """Why it is undefined."""
+    note: str = ""
+    """Why it has no interval."""
+    bounds: tuple[float, float] = (-np.inf, np.inf)
 
     @property
     def distance(self) -> float:
@@ -60,6 +66,8 @@ class Number:
 
         Of a ratio, on the log scale.
         """
+        if pairs == 1:
+            return self.low, self.high
         normal, tail = NormalDist(), (1 - confidence) / 2
         factor = normal.inv_cdf(tail / pairs) / normal.inv_cdf(tail)
         with np.errstate(divide="ignore"):
@@ -67,7 +75,9 @@ class Number:
                 (np.log(x) if ratio else x) for x in (self.value, self.low, self.high)
             )
         low, high = value + factor * (low - value), value + factor * (high - value)
-        return (float(np.exp(low)), float(np.exp(high))) if ratio else (float(low), float(high))
+        ends = np.exp([low, high]) if ratio else np.array([low, high])
+        low, high = np.clip(ends, *self.bounds)
+        return float(low), float(high)
 
 
 @dataclass(frozen=True)
@@ -106,17 +116,18 @@ class Comparer:
 
     def _simple(self, measure: Measure, label: str) -> list[FairnessRow]:
         key = (measure.of, label)
+        by_kind = (self._pairs(kind, measure, label) for kind in KINDS)
         return [
             self._row(kind, measure.name, "", label, pair, self._number(kind, key, pair))
-            for pair in self._pairs(measure, label)
-            for kind in KINDS
+            for both in zip(*by_kind, strict=True)
+            for kind, pair in zip(KINDS, both, strict=True)
         ]
 
     def _odds(self, label: str) -> list[FairnessRow]:
         """Return both ratios, and as one number the one that is farther from 1."""
         found = []
-        for pairs in self._odds_pairs(label):
-            for kind in KINDS:
+        for both in zip(*(self._odds_pairs(kind, label) for kind in KINDS), strict=True):
+            for kind, pairs in zip(KINDS, both, strict=True):
                 numbers = [
                     self._number(kind, (part.of, label), pair)
                     for (_, part), pair in zip(ODDS, pairs, strict=True)
@@ -128,9 +139,10 @@ class Comparer:
                 found += [*parts, self._farther(kind, label, pairs, numbers, parts)]
         return found
 
-    def _odds_pairs(self, label: str) -> list[tuple[Pair, Pair]]:
+    def _odds_pairs(self, kind: str, label: str) -> list[tuple[Pair, Pair]]:
         """Return the pairs of equal opportunity, for both rates; each has its own worst pair."""
-        first, second = (list(self._pairs(measure, label)) for _, measure in ODDS)
+        parts = [measure for _, measure in ODDS]
+        first, second = (list(self._pairs(kind, measure, label, parts)) for measure in parts)
         same = [(pair, pair) for pair in first if pair.comparison == "reference"]
         if len(self.rates) > 2:
             same.append((first[-1], second[-1]))
@@ -152,9 +164,8 @@ class Comparer:
             undefined = Number(np.nan, np.nan, np.nan, 0, why)
             return self._row(kind, "equalised_odds", statistic, label, pairs[0], undefined)
         place = int(np.argmax([n.distance if ratio else abs(n.value) for n in numbers]))
-        ends = numbers[place].widened(2, self.confidence, ratio)
-        chosen = Number(numbers[place].value, *ends, min(n.units for n in numbers))
-        row = self._row(kind, "equalised_odds", statistic, label, pairs[place], chosen)
+        chosen = replace(numbers[place], units=min(n.units for n in numbers))
+        row = self._row(kind, "equalised_odds", statistic, label, pairs[place], chosen, choices=2)
         shown = [
             judged(number, 2 * pair.among, self.confidence, self.threshold, ratio)[0]
             for number, pair in zip(numbers, pairs, strict=True)
@@ -168,29 +179,41 @@ class Comparer:
             return replace(row, verdict=UNCLEAR)
         return row
 
-    def _pairs(self, measure: Measure, label: str) -> Iterator[Pair]:
-        """Yield every other group against the reference; of more than two, also the worst pair."""
+    def _pairs(
+        self, kind: str, measure: Measure, label: str, above_zero: Sequence[Measure] = ()
+    ) -> Iterator[Pair]:
+        """Yield every other group against the reference; of more than two, also the worst pair.
+
+        The reference has no rate of 0, by which nothing can be divided, where there is a choice;
+        nor have the two of the worst ratio.
+        """
         values = [rates[measure.of, label].value for rates in self.rates]
-        order = self._from_best(measure, label)
         number = max(2, int(np.isfinite(values).sum()))
         pairs = number * (number - 1) // 2
         if self.privileged is None:
-            reference, among = order[0], pairs
+            reference, among = self._from_best(measure, label, above_zero or [measure])[0], pairs
         else:
             reference, among = self.privileged, number - 1
         for code in range(len(values)):
             if code != reference:
                 yield Pair(code, reference, "reference", among)
         if len(values) > 2:
+            order = self._from_best(measure, label, [measure] if kind == "ratio" else ())
             yield Pair(order[-1], order[0], "worst pair", pairs)
 
-    def _from_best(self, measure: Measure, label: str) -> list[int]:
-        """Return the groups from best to worst; small ones only where there are too few others."""
+    def _from_best(
+        self, measure: Measure, label: str, above_zero: Sequence[Measure] = ()
+    ) -> list[int]:
+        """Return the groups from best to worst; small ones only where there are too few others.
+
+        So it is with groups in which a rate is 0 that should be above.
+        """
         found = [rates[measure.of, label] for rates in self.rates]
         sign = -1 if measure.better == "higher" else 1
         defined = [i for i, rate in enumerate(found) if np.isfinite(rate.value)]
         solid = [i for i in defined if found[i].units >= LEAST]
-        for some in (solid, defined):
+        above = [i for i in solid if all(self.rates[i][m.of, label].value > 0 for m in above_zero)]
+        for some in (above, solid, defined):
             if len(some) > 1:
                 return sorted(some, key=lambda i: sign * found[i].value)
         return list(dict.fromkeys([*defined, *range(len(found))]))
@@ -202,7 +225,24 @@ class Comparer:
         if why:
             return Number(np.nan, np.nan, np.nan, units, why)
         value = one.value / other.value if kind == "ratio" else one.value - other.value
-        return Number(value, *self._interval(kind, value, one, other), units)
+        bounds = (-1.0, 1.0) if one.share and kind != "ratio" else (-np.inf, np.inf)
+        note = self._why_no_interval(pair, one, other)
+        ends = (np.nan, np.nan) if note else self._interval(kind, value, one, other)
+        return Number(value, *ends, units, note=note, bounds=bounds)
+
+    def _why_no_interval(self, pair: Pair, one: Rate, other: Rate) -> str:
+        """Return why resampling says nothing of a number that it leaves as it is."""
+        if one.replicates is None or other.replicates is None:
+            return ""
+        single = [
+            self.name(code)
+            for rate, code in ((one, pair.group), (other, pair.reference))
+            if rate.units < 2 and not rate.at_an_end
+        ]
+        if single:
+            return f"one independent sample or cluster only in {' and '.join(sorted(single))}"
+        still = [rate.constant and not rate.at_an_end for rate in (one, other)]
+        return SAME if all(still) else ""
 
     def _why_undefined(self, kind: str, pair: Pair, one: Rate, other: Rate) -> str:
         names = [self.name(pair.group), self.name(pair.reference)]
@@ -210,7 +250,7 @@ class Comparer:
             if rate.why:
                 return f"{rate.why} in {name}"
         zeros = [n for rate, n in ((one, names[0]), (other, names[1])) if rate.value == 0]
-        return f"0 in {' and '.join(zeros)}" if zeros and kind == "ratio" else ""
+        return f"0 in {' and '.join(sorted(zeros))}" if zeros and kind == "ratio" else ""
 
     def _interval(self, kind: str, value: float, one: Rate, other: Rate) -> tuple[float, float]:
         if one.replicates is None or other.replicates is None:
@@ -240,9 +280,14 @@ class Comparer:
         label: str,
         pair: Pair,
         number: Number,
+        choices: int = 1,
     ) -> FairnessRow:
-        ratio, value = kind == "ratio", number.value
-        words, notes = judged(number, pair.among, self.confidence, self.threshold, ratio)
+        ratio, value, pairs = kind == "ratio", number.value, choices * pair.among
+        verdict, note = judged(number, pairs, self.confidence, self.threshold, ratio)
+        if pair.among > 1 and verdict in _JUDGED and note != FEW:
+            note = "; ".join(filter(None, (note, f"the verdict allows for {pair.among} pairs")))
+        low, high = number.widened(choices, self.confidence, ratio)
+        ends = number.widened(pairs, self.confidence, ratio)
         limit = -np.log1p(-self.threshold)
         return FairnessRow(
             attribute=self.attribute.name,
@@ -254,14 +299,16 @@ class Comparer:
             reference=self.attribute.values[pair.reference],
             comparison=pair.comparison,
             value=value,
-            low=number.low,
-            high=number.high,
+            low=low,
+            high=high,
             estimate=NAN,
             samples=min(self.samples[pair.group], self.samples[pair.reference]),
             flag=_beyond(abs(value - 1), self.threshold) if ratio and not number.why else None,
             symmetric_flag=_beyond(number.distance, limit) if ratio and not number.why else None,
-            verdict=words,
-            note=notes,
+            verdict=verdict,
+            verdict_low=ends[0],
+            verdict_high=ends[1],
+            note=note,
         )
 
 
@@ -277,21 +324,19 @@ def judged(
     if number.why:
         return f"undefined ({number.why})", ""
     if np.isnan(number.low):
-        return NOT_JUDGED, ""
+        return NOT_JUDGED, number.note
     unclear = UNCLEAR if ratio else EQUAL
     if number.units < LEAST:
-        return unclear, _FEW
-    note = f"the verdict allows for {pairs} pairs" if pairs > 1 else ""
+        return unclear, FEW
     low, high = number.widened(pairs, confidence, ratio)
     if not ratio:
-        return (DIFFERENT if low > 0 or high < 0 else EQUAL), note
+        return (DIFFERENT if low > 0 or high < 0 else EQUAL), ""
     bottom, top = 1 - threshold, 1 / (1 - threshold)
     if low > top or high < bottom:
-        return UNFAIR, note
+        return UNFAIR, ""
     if low >= bottom and high <= top:
-        return FAIR, note
-    near = _NEAR if low > 1 or high < 1 else ""
-    return UNCLEAR, "; ".join(part for part in (near, note) if part)
+        return FAIR, ""
+    return UNCLEAR, (_NEAR if low > 1 or high < 1 else "")
 
 
 def _combined(

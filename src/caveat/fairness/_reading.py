@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..evaluation._table import plain_row
-from ..evaluation._verdict_words import Level, amount, joined, listed, nominal
+from ..evaluation._verdict_words import Level, amount, joined, listed
 from ._consistency_result import ConsistencyRow
+from ._findings import Findings, place
 from ._individuals import INDIVIDUAL_GAP, NO_INDIVIDUAL_GAP, individuals
-from ._rows import FAIR, LEAST, NOT_JUDGED, UNCERTAINTIES, UNCLEAR, UNFAIR, FairnessRow, group_name
-from ._sentences import POINT_NAMES, point_sentence, uncertainty_sentence
+from ._rows import FAIR, LEAST, NOT_JUDGED, UNCERTAINTIES, UNCLEAR, FairnessRow, group_name
+from ._sentences import POINT_NAMES, gap_sentences, interval_name, measure_name
 
 if TYPE_CHECKING:
     from ._result import FairnessAudit
@@ -26,11 +27,17 @@ POINT_ONLY = "point gap without uncertainty gap"
 UNCERTAINTY_ONLY = "uncertainty gap without point gap"
 NO_GAP = "no gap"
 TOO_FEW = "too few samples"
+NOT_ALL = "not all compared"
 NOTHING = "not judged"
 
-UNDEFINED = "undefined"
 _NO_INTERVALS = "Nothing is claimed without intervals; run the audit with resamples."
 _GAPS = dict(zip(UNCERTAINTIES, (ALEATORIC_GAP, EPISTEMIC_GAP, PREDICTIVE_GAP), strict=True))
+_IN_ORDER = (
+    "epistemic_uncertainty",
+    "aleatoric_uncertainty",
+    "predictive_uncertainty",
+    *POINT_NAMES,
+)
 
 
 @dataclass(frozen=True)
@@ -43,9 +50,10 @@ class Paragraph:
         Empty for individuals.
     patterns : tuple of str
         "epistemic gap", "aleatoric gap", "predictive gap", "point gap", "point gap without
-        uncertainty gap", "uncertainty gap without point gap", "no gap", "too few samples", or "not
-        judged" without intervals; of individuals "individual gap", "no individual gap", "too few
-        samples" or "not judged".
+        uncertainty gap", "uncertainty gap without point gap", "no gap", "too few samples", "not all
+        compared" if no gap was shown and some measure is undefined, or "not judged" without
+        intervals; of individuals "individual gap", "no individual gap", "too few samples" or "not
+        judged".
     text : str
         Names of groups and classes are as they came: escape them in HTML.
     rows : tuple of FairnessRow, or of ConsistencyRow
@@ -65,7 +73,7 @@ class Paragraph:
     @property
     def level(self) -> Level:
         """Whether a gap was shown ("bad"), shown not to be there ("good"), or neither."""
-        if {TOO_FEW, NOTHING} & {*self.patterns}:
+        if {TOO_FEW, NOT_ALL, NOTHING} & {*self.patterns}:
             return "unsure"
         return "good" if {NO_GAP, NO_INDIVIDUAL_GAP} & {*self.patterns} else "bad"
 
@@ -122,8 +130,8 @@ def read(audit: "FairnessAudit") -> Reading:
     """Say in plain words what an audit has shown of each attribute, and of individuals."""
     paragraphs = [_paragraph(audit, name) for name in audit.attributes]
     if audit.consistency is not None:
-        unknown = any(part.patterns == (NOTHING,) for part in paragraphs)
-        said = ((NOTHING,), _NO_INTERVALS, ()) if unknown else individuals(audit, audit.consistency)
+        known = _resampled(audit)
+        said = individuals(audit, audit.consistency) if known else ((NOTHING,), _NO_INTERVALS, ())
         paragraphs.append(Paragraph("", *said))
     return Reading(tuple(paragraphs))
 
@@ -154,50 +162,23 @@ def _summary(paragraphs: Sequence[Paragraph]) -> str:
     return _sentence("; ".join(parts)) + "."
 
 
-@dataclass(frozen=True)
-class _Findings:
-    """The rows of one attribute that can be spoken of, and what they show."""
-
-    audit: "FairnessAudit"
-    rows: Sequence[FairnessRow]
-    small: Sequence[str]
-
-    def of(self, name: str) -> list[FairnessRow]:
-        """The ratios of a measure; of equalised odds those of the false positive rate."""
-        statistic = "y=0" if name == "equalised_odds" else ""
-        return [row for row in self.rows if (row.measure, row.statistic) == (name, statistic)]
-
-    def state(self, name: str) -> str:
-        """What is known of a measure: unfair somewhere, fair everywhere, undefined, or unclear."""
-        verdicts = [row.verdict for row in self.of(name)]
-        for state in (UNFAIR, UNCLEAR):
-            if state in verdicts:
-                return state
-        if FAIR not in verdicts:
-            return UNDEFINED
-        return FAIR if set(verdicts) == {FAIR} else UNCLEAR
-
-    def states(self, names: Sequence[str]) -> dict[str, str]:
-        """The state of each measure that the audit has."""
-        return {name: self.state(name) for name in names if self.of(name)}
-
-    def unfair(self, name: str) -> list[FairnessRow]:
-        """The unfair ratios of a measure, the farthest from 1 first."""
-        rows = [row for row in self.of(name) if row.verdict == UNFAIR]
-        return sorted(rows, key=lambda row: -abs(float(np.log(row.value))))
+def _resampled(audit: "FairnessAudit") -> bool:
+    """Whether there are resamples: where a single number has no interval, a note says why."""
+    return not any(row.verdict == NOT_JUDGED and not row.note for row in audit.rows)
 
 
 def _paragraph(audit: "FairnessAudit", attribute: str) -> Paragraph:
     rows = audit.select(attribute=attribute, kind="ratio")
-    if any(row.verdict == NOT_JUDGED for row in rows):
+    if not _resampled(audit):
         return Paragraph(attribute, (NOTHING,), _NO_INTERVALS, ())
     sizes = {row.group: row.samples for row in audit.select(attribute=attribute, measure="samples")}
     small = [group for group, size in sizes.items() if size < LEAST]
     if len(sizes) - len(small) < 2:
         return Paragraph(attribute, (TOO_FEW,), _all_small(attribute, sizes), ())
     spoken = [row for row in rows if row.samples >= LEAST]
-    findings = _Findings(audit, spoken, [group_name(attribute, group) for group in small])
-    return _said(attribute, findings)
+    differences = {place(row): row for row in audit.select(attribute=attribute, kind="difference")}
+    names = [group_name(attribute, group) for group in small]
+    return _said(attribute, Findings(audit, spoken, differences, names))
 
 
 def _all_small(attribute: str, sizes: dict[str, int]) -> str:
@@ -208,60 +189,53 @@ def _all_small(attribute: str, sizes: dict[str, int]) -> str:
     )
 
 
-def _said(attribute: str, findings: _Findings) -> Paragraph:
+def _said(attribute: str, findings: Findings) -> Paragraph:
     point = findings.states(tuple(POINT_NAMES))
     uncertain = findings.states(UNCERTAINTIES)
-    point_gaps = [name for name, state in point.items() if state == UNFAIR]
-    gaps = [name for name in UNCERTAINTIES if uncertain[name] == UNFAIR]
-    if {*UNCERTAINTIES[:2]} & {*gaps}:
-        gaps = [name for name in gaps if name != "predictive_uncertainty"]  # it is their sum
-    audit = findings.audit
     patterns: list[str] = []
     sentences: list[str] = []
     behind: list[FairnessRow] = []
+    explained: set[str] = set()
     # What can be acted on comes first: more data, then better measurement.
-    for name in sorted(gaps, key=lambda name: name != "epistemic_uncertainty"):
-        patterns.append(_GAPS[name])
-        found = findings.unfair(name)
-        behind += found
-        sentences.append(uncertainty_sentence(found, audit.confidence, first=not sentences))
-    for name in point_gaps:
-        found = findings.unfair(name)
-        behind += found
-        sentences.append(point_sentence(found, audit, first=not sentences))
-    if point_gaps:
-        patterns.append(POINT_GAP)
-    patterns += _beside(point, uncertain, gaps, point_gaps)
-    sentences += _rest(findings, point, uncertain, gaps, point_gaps, patterns)
+    for name in _IN_ORDER:
+        found = findings.shown(name)
+        if name == "predictive_uncertainty":  # the sum of the others
+            found = [gap for gap in found if gap.ratio.label not in explained]
+        if not found:
+            continue
+        if name in UNCERTAINTIES:
+            explained |= {gap.ratio.label for gap in found}
+        pattern = _GAPS.get(name, POINT_GAP)
+        patterns += [pattern] if pattern not in patterns else []
+        behind += [gap.row for gap in found]
+        sentences += gap_sentences(found, findings.audit, first=not sentences)
+    patterns += _beside(findings, point, uncertain, patterns)
+    sentences += _rest(findings, point, uncertain, patterns)
     behind = behind or list(findings.rows)
     return Paragraph(attribute, tuple(patterns), " ".join(sentences), tuple(behind))
 
 
 def _beside(
-    point: dict[str, str], uncertain: dict[str, str], gaps: list[str], point_gaps: list[str]
+    findings: Findings, point: dict[str, str], uncertain: dict[str, str], gaps: list[str]
 ) -> list[str]:
     """Return what the gaps found, and those shown not to be there, make together."""
-    no_point, no_uncertainty = _all_fair(point), _all_fair(uncertain)
+    no_point, no_uncertainty = findings.all_fair(point), findings.all_fair(uncertain)
     if gaps and no_point:
         return [UNCERTAINTY_ONLY]
-    if point_gaps and no_uncertainty:
+    if gaps == [POINT_GAP] and no_uncertainty:
         return [POINT_ONLY]
-    if gaps or point_gaps:
+    if gaps:
         return []
-    return [NO_GAP if no_point and no_uncertainty else TOO_FEW]
-
-
-def _all_fair(states: dict[str, str]) -> bool:
-    return FAIR in states.values() and set(states.values()) <= {FAIR, UNDEFINED}
+    if no_point and no_uncertainty:
+        return [NO_GAP]
+    states = {*point.values(), *uncertain.values()}
+    if UNCLEAR in states:
+        return [TOO_FEW]
+    return [NOT_ALL if FAIR in states else NOTHING]
 
 
 def _rest(
-    findings: _Findings,
-    point: dict[str, str],
-    uncertain: dict[str, str],
-    gaps: list[str],
-    point_gaps: list[str],
-    patterns: list[str],
+    findings: Findings, point: dict[str, str], uncertain: dict[str, str], patterns: list[str]
 ) -> Iterator[str]:
     """Yield what stands beside the gaps: what is fair, what cannot be told, what is undefined."""
     no_point_gap, unclear_point = _named(point, FAIR), _named(point, UNCLEAR)
@@ -271,18 +245,22 @@ def _rest(
         yield f"No gap beyond the threshold: {joined(no_point_gap + no_gap)} are {band}."
     elif TOO_FEW in patterns:
         yield "There are too few samples to say whether the groups are treated alike."
-        if unclear_point + unclear:
-            yield _widest(findings, unclear_point + unclear)
+        yield _widest(findings, unclear_point + unclear)
         if no_point_gap + no_gap:
             yield f"No gap beyond the threshold in {joined(no_point_gap + no_gap)}."
+    elif NOT_ALL in patterns:
+        yield "Whether the groups are treated alike cannot be told: not all could be compared."
+        yield f"No gap beyond the threshold in {joined(no_point_gap + no_gap)}."
+    elif NOTHING in patterns:
+        yield "Nothing could be compared."
     else:
         if UNCERTAINTY_ONLY in patterns:
             yield f"Point measures miss this: {joined(no_point_gap)} are {band}."
         elif POINT_ONLY in patterns:
             yield f"The uncertainties do not show it: {joined(no_gap)} are {band}."
-        elif not point_gaps and unclear_point:
+        elif POINT_GAP not in patterns:
             yield "No point measure shows a gap, which is not to say that there is none."
-        elif not gaps and unclear:
+        elif patterns == [POINT_GAP]:
             yield "The uncertainties show no gap, which is not to say that there is none."
         if unclear_point + unclear:
             names = joined(unclear_point + unclear)
@@ -294,39 +272,48 @@ def _sentence(words: str) -> str:
     return words[0].upper() + words[1:]
 
 
-def _widest(findings: _Findings, unclear: list[str]) -> str:
-    """Say of the measure that is least known how far its interval reaches."""
-    words = f"{_sentence(joined(unclear))} cannot be told from fair"
-    finite = [
+def _widest(findings: Findings, unclear: list[str]) -> str:
+    """Say of the measure that is least known how far the interval that decides reaches."""
+    rows = [
         (row, name)
         for name in (*POINT_NAMES, *UNCERTAINTIES)
         for row in findings.of(name)
-        if row.verdict == UNCLEAR and row.low > 0 and np.isfinite(row.high)
+        if row.verdict == UNCLEAR
     ]
-    if not finite:
+    words = f"{_sentence(joined(unclear))} cannot be told from fair"
+    if not rows:
         return f"{words}."
-    row, name = max(finite, key=lambda found: found[0].high / found[0].low)
+    row, name = max(rows, key=lambda found: _width(found[0]))
+    low, high = row.verdict_low, row.verdict_high
+    reach = f"anything from {amount(low)} to {amount(high)}" if low else f"{amount(high)} or less"
+    if not np.isfinite(high):
+        reach = f"{amount(low)} or more" if low else "anything"
     return (
-        f"{words}; the ratio of {_word(name)} of {group_name(row.attribute, row.group)} to "
-        f"{group_name(row.attribute, row.reference)} may be anything from {amount(row.low)} to "
-        f"{amount(row.high)} ({nominal(findings.audit.confidence)} interval)."
+        f"{words}; the ratio of {measure_name(name)} of {group_name(row.attribute, row.group)} to "
+        f"{group_name(row.attribute, row.reference)} may be {reach} "
+        f"({interval_name(row, findings.audit.confidence)})."
     )
 
 
-def _gaps_in_the_data(findings: _Findings) -> Iterator[str]:
-    """Yield what the audit could not measure."""
-    if (
-        findings.of("epistemic_uncertainty")
-        and findings.state("epistemic_uncertainty") == UNDEFINED
-    ):
+def _width(row: FairnessRow) -> float:
+    """Return the width of the interval that decides; without an end it is infinite."""
+    return row.verdict_high / row.verdict_low if row.verdict_low else np.inf
+
+
+def _gaps_in_the_data(findings: Findings) -> Iterator[str]:
+    """Yield what the audit could not measure, or gave no interval."""
+    if findings.uniform("epistemic_uncertainty"):
         yield "Whether the model knows less about one group cannot be seen from it."
-    reasons: dict[tuple[str, ...], list[str]] = {}
+    reasons: dict[tuple[str, tuple[str, ...]], list[str]] = {}
     for name in (*POINT_NAMES, *UNCERTAINTIES):
-        whys = tuple(sorted({_why(row) for row in findings.of(name) if np.isnan(row.value)}))
-        if whys:
-            reasons.setdefault(whys, []).append(_word(name))
-    for whys, names in reasons.items():
-        yield f"There is no ratio of {joined(names)}: {listed(whys)}."
+        rows = [row for row in findings.of(name) if not findings.gap(row)]
+        undefined = sorted({_why(row) for row in rows if np.isnan(row.value)})
+        still = sorted({row.note for row in rows if row.verdict == NOT_JUDGED})
+        for what, whys in (("ratio", undefined), ("interval", still)):
+            if whys:
+                reasons.setdefault((what, tuple(whys)), []).append(measure_name(name))
+    for (what, why), names in reasons.items():
+        yield f"There is no {what} of {joined(names)}: {listed(why)}."
     if findings.small:
         yield f"Nothing is said of {listed(findings.small)}: fewer than {LEAST} samples."
 
@@ -335,12 +322,8 @@ def _why(row: FairnessRow) -> str:
     return row.verdict.removeprefix("undefined (").removesuffix(")")
 
 
-def _word(name: str) -> str:
-    return POINT_NAMES.get(name) or name.replace("_", " ")
-
-
 def _named(states: dict[str, str], wanted: str) -> list[str]:
-    return [_word(name) for name, state in states.items() if state == wanted]
+    return [measure_name(name) for name, state in states.items() if state == wanted]
 
 
 def _band(threshold: float) -> str:

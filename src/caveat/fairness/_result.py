@@ -74,6 +74,15 @@ class FairnessAudit(RowTable[FairnessRow]):
         rows = self.select(attribute=attribute, kind="group")
         return tuple(dict.fromkeys(row.group for row in rows))
 
+    def comparison(self, attribute: str) -> str:
+        """Return which comparison of an attribute to look at first.
+
+        That with the privileged group if there is one; otherwise, of more than two groups, the
+        worst pair.
+        """
+        asked = attribute in self.privileged or len(self.groups(attribute)) == 2
+        return "reference" if asked else "worst pair"
+
     def reading(self) -> Reading:
         """Say in plain words what was found: of each attribute, and of individuals."""
         return read(self)
@@ -128,22 +137,23 @@ class FairnessAudit(RowTable[FairnessRow]):
         return f"{self.description}{more}", [attribute, *chosen], body[:_MOST_LINES]
 
     def _table_of_ratios(self, attribute: str) -> tuple[str, list[str], list[list[str]]]:
-        rows = self.select(attribute=attribute, kind="ratio")
-        worst = [row for row in rows if row.comparison == "worst pair"]
+        comparison = self.comparison(attribute)
+        rows = self.select(attribute=attribute, kind="ratio", comparison=comparison)
         header = ["measure", "", "ratio", "interval", "verdict"]
         body = [
             [
                 " ".join(filter(None, (MEASURES[row.measure].symbol, row.statistic, row.label))),
                 f"{row.group} / {row.reference}",
                 number(row.value),
-                interval_words(row.low, row.high),
+                interval_words(row.verdict_low, row.verdict_high),
                 row.verdict,
             ]
-            for row in worst or rows
+            for row in rows
         ]
-        pairs = "worst pairs of " if worst else ""
-        title = f"{pairs}{attribute}, {self.confidence:.0%} intervals, threshold {self.threshold:g}"
-        return title, header, body[:_MOST_LINES]
+        pairs = "worst pairs of " if comparison == "worst pair" else ""
+        several = " for all pairs" if len(self.groups(attribute)) > 2 else ""
+        sure = f"{self.confidence:.0%} intervals{several}, threshold {self.threshold:g}"
+        return f"{pairs}{attribute}, {sure}", header, body[:_MOST_LINES]
 
 
 def _cell(row: FairnessRow | None) -> str:

@@ -12,6 +12,7 @@ NOT_JUDGED = "not judged without intervals"
 
 UNCERTAINTIES = ("aleatoric_uncertainty", "epistemic_uncertainty", "predictive_uncertainty")
 NAN = float("nan")
+SAME = "the same in every resample, so that its spread does not show"
 LEAST = 10
 """Nothing is claimed of fewer independent samples than these."""
 
@@ -79,6 +80,9 @@ class FairnessRow:
         Of a ratio F: whether :math:`|\log F|` is above :math:`-\log(1 - \text{threshold})`.
     verdict : str
         What the interval, allowing for the number of pairs, lets one say.
+    verdict_low, verdict_high : float
+        The interval that the verdict rests on: wider than that of the one number if it has to hold
+        for several pairs at once.
     note : str
     """
 
@@ -98,6 +102,8 @@ class FairnessRow:
     flag: bool | None
     symmetric_flag: bool | None
     verdict: str
+    verdict_low: float
+    verdict_high: float
     note: str
 
 

@@ -1,15 +1,19 @@
-"""Single sentences about ratios between two groups."""
+"""Sentences about gaps between two groups, each of which says which of them is which."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..evaluation._verdict_words import amount, counted, listed, nominal, percent
-from ._rows import FairnessRow, group_name
+from ..evaluation._verdict_words import amount, counted, listed, nominal, percent, points
+from ._rows import MEASURES, ODDS, UNCERTAINTIES, FairnessRow, group_name
 
 if TYPE_CHECKING:
     from ._result import FairnessAudit
+
+MOST_SAID = 3
+"""No measure gets more sentences than this; what else there is, is counted."""
 
 POINT_NAMES = {
     "statistical_parity": "statistical parity",
@@ -37,82 +41,180 @@ _ADVICE = {
 }
 
 
-def uncertainty_sentence(rows: Sequence[FairnessRow], confidence: float, *, first: bool) -> str:
-    """Say whose uncertainty is larger, by how much, and what would help."""
-    row = rows[0]
-    opening, advice = _ADVICE[row.measure]
-    worse, better, value, low, high = _upward(row)
+@dataclass(frozen=True)
+class Shown:
+    """A gap between two groups that was shown.
+
+    Attributes
+    ----------
+    ratio : FairnessRow
+    difference : FairnessRow or None
+        What shows it where the ratio is undefined, as one of the groups has a rate of 0.
+    """
+
+    ratio: FairnessRow
+    difference: FairnessRow | None = None
+
+    @property
+    def row(self) -> FairnessRow:
+        """The row that shows it."""
+        return self.difference or self.ratio
+
+    @property
+    def upward(self) -> bool:
+        """Whether the group has more than its reference."""
+        return self.ratio.value > 1 if self.difference is None else self.difference.value > 0
+
+    @property
+    def distance(self) -> float:
+        """How far the ratio is from 1, on the log scale."""
+        return abs(float(np.log(self.ratio.value))) if self.difference is None else np.inf
+
+    @property
+    def kin(self) -> tuple[str, str, bool, bool]:
+        """What one sentence can say of several groups: same reference, same side of it."""
+        row = self.ratio
+        return row.label, row.reference, self.upward, self.difference is None
+
+
+def gap_sentences(shown: Sequence[Shown], audit: "FairnessAudit", *, first: bool) -> Iterator[str]:
+    """Yield sentences about the gaps in one measure, the one that matters most first."""
+    alike: dict[tuple[str, str, bool, bool], list[Shown]] = {}
+    for gap in shown:
+        alike.setdefault(gap.kin, []).append(gap)
+    measure = shown[0].ratio.measure
+    uncertain = measure in UNCERTAINTIES
+    sentence = _uncertainty_sentence if uncertain else _point_sentence
+    for number, gaps in enumerate(list(alike.values())[:MOST_SAID]):
+        yield sentence(gaps, audit, first and not number)
+        if uncertain and not number:
+            yield _ADVICE[measure][1]
+    left = sum(len(gaps) for gaps in list(alike.values())[MOST_SAID:])
+    if left:
+        verb = "is" if left == 1 else "are"
+        yield f"There {verb} {counted(left, 'other gap')} in {measure_name(measure)}."
+
+
+def measure_name(measure: str) -> str:
+    """Return how a measure is called in a list."""
+    return POINT_NAMES.get(measure) or measure.replace("_", " ")
+
+
+def _uncertainty_sentence(gaps: Sequence[Shown], audit: "FairnessAudit", first: bool) -> str:
+    """Say whose uncertainty is larger, and by how much."""
+    gap, row = gaps[0], gaps[0].ratio
+    (worse, better), (more, less) = _names(row), _values(row, audit)
+    others = [_names(other.ratio)[0] for other in gaps[1:]]
+    also = f"; likewise for {listed(others)}" if others else ""
+    if not gap.upward:
+        worse, better, more, less = better, worse, less, more
+        also = f"; it is larger than that of {listed(others)} too" if others else ""
     name = row.measure.replace("_", " ")
     target = f" of {row.label}" if row.label else ""
-    others = _others([_upward(other)[0] for other in rows[1:]], worse)
+    size = f"{_plain(more)} and that of {better} is {_plain(less)}"
+    if gap.difference is None:
+        value = row.value if gap.upward else 1 / row.value
+        size = f"{amount(value)} times that of {better}"
     return (
-        f"{opening.format(worse=worse)}: its {name}{target} is {amount(value)} times that of "
-        f"{better}{_interval(low, high, confidence, first)}{others}. {advice}"
+        f"{_ADVICE[row.measure][0].format(worse=worse)}: its {name}{target} is {size}"
+        f"{_ends(gap, audit, first, turned=not gap.upward)}{also}."
     )
 
 
-def point_sentence(rows: Sequence[FairnessRow], audit: "FairnessAudit", *, first: bool) -> str:
+def _point_sentence(gaps: Sequence[Shown], audit: "FairnessAudit", first: bool) -> str:
     """Say what is predicted less often, less well, or with larger errors of which group."""
-    row = rows[0]
+    gap = gaps[0]
+    clause = _by_ratio(gap.ratio) if gap.difference is None else _by_difference(gap.ratio, audit)
+    words = f"{clause}{_ends(gap, audit, first)}{_base_rates(gap, audit)}"
+    others = [_names(other.ratio)[0] for other in gaps[1:]]
+    also = f"; likewise for {listed(others)}" if others else ""
+    return f"{words[0].upper()}{words[1:]}{also}."
+
+
+def _by_ratio(row: FairnessRow) -> str:
     group, reference = _names(row)
-    times = f"{amount(row.value)} times"
-    ends = _interval(row.low, row.high, audit.confidence, first)
-    label = f"class {row.label}"
-    text = {
+    times, label = f"{amount(row.value)} times", f"class {row.label}"
+    of = f" of {row.label}" if row.label else ""
+    return {
         "statistical_parity": f"{label} is predicted {times} as often for {group} as for "
-        f"{reference}{ends}{_base_rates(row, audit)}",
-        "equal_opportunity": f"Samples of {label} are recognised {times} as often in {group} as in "
-        f"{reference}{ends}",
-        "false_negative_rate": f"Samples of {label} are missed {times} as often in {group} as in "
-        f"{reference}{ends}",
-        "equalised_odds": f"Samples that are not of {label} are taken for it {times} as often in "
-        f"{group} as in {reference}{ends}",
-        "equal_accuracy": f"Predictions are right {times} as often for {group} as for "
-        f"{reference}{ends}",
-        "mean_absolute_error": f"Errors{f' of {row.label}' if row.label else ''} are {times} as "
-        f"large for {group} as for {reference}{ends}",
+        f"{reference}",
+        "equal_opportunity": f"samples of {label} are recognised {times} as often in {group} as in "
+        f"{reference}",
+        "false_negative_rate": f"samples of {label} are missed {times} as often in {group} as in "
+        f"{reference}",
+        "equalised_odds": f"samples that are not of {label} are taken for it {times} as often in "
+        f"{group} as in {reference}",
+        "equal_accuracy": f"predictions are right {times} as often for {group} as for {reference}",
+        "mean_absolute_error": f"errors{of} are {times} as large for {group} as for {reference}",
     }[row.measure]
-    names = [_names(other)[0] for other in rows[1:] if other.label == row.label]
-    labels = len({other.label for other in rows} - {row.label})
-    more = f"; so it is with {counted(labels, 'other')} of the classes or targets" if labels else ""
-    return f"{text[0].upper()}{text[1:]}{_others(names, group)}{more}."
 
 
-def _base_rates(row: FairnessRow, audit: "FairnessAudit") -> str:
+def _by_difference(row: FairnessRow, audit: "FairnessAudit") -> str:
+    group, reference = _names(row)
+    values, label = _values(row, audit), f"class {row.label}"
+    one, other = (percent(value) for value in values)
+    of = f" of {row.label}" if row.label else ""
+    return {
+        "statistical_parity": f"{label} is predicted for {one} of {group} and {other} of "
+        f"{reference}",
+        "equal_opportunity": f"{one} of the samples of {label} are recognised in {group} and "
+        f"{other} in {reference}",
+        "false_negative_rate": f"{one} of the samples of {label} are missed in {group} and {other} "
+        f"in {reference}",
+        "equalised_odds": f"{one} of the samples that are not of {label} are taken for it in "
+        f"{group} and {other} in {reference}",
+        "equal_accuracy": f"{one} of the predictions are right for {group} and {other} for "
+        f"{reference}",
+        "mean_absolute_error": f"errors{of} are {_plain(values[0])} for {group} and "
+        f"{_plain(values[1])} for {reference}",
+    }[row.measure]
+
+
+def _base_rates(gap: Shown, audit: "FairnessAudit") -> str:
     """What is true of the groups, beside what is predicted of them."""
-    if row.measure != "statistical_parity":
+    if gap.ratio.measure != "statistical_parity":
         return ""
-    shares = [
-        audit.select(attribute=row.attribute, measure="base_rate", label=row.label, group=group)
-        for group in (row.group, row.reference)
-    ]
-    return (
-        f", where {percent(shares[0][0].value)} against {percent(shares[1][0].value)} truly "
-        "belong to it"
-    )
+    one, other = _values(gap.ratio, audit, "base_rate")
+    return f", where {percent(one)} against {percent(other)} truly belong to it"
 
 
 def _names(row: FairnessRow) -> tuple[str, str]:
     return group_name(row.attribute, row.group), group_name(row.attribute, row.reference)
 
 
-def _upward(row: FairnessRow) -> tuple[str, str, float, float, float]:
-    """Return the worse group, the better one, and the ratio above 1 with its interval."""
-    group, reference = _names(row)
-    if row.value >= 1:
-        return group, reference, row.value, row.low, row.high
-    low = 1 / row.high
-    high = 1 / row.low if row.low > 0 else np.inf
-    return reference, group, 1 / row.value, low, high
+def _values(row: FairnessRow, audit: "FairnessAudit", of: str = "") -> tuple[float, float]:
+    """Return a rate of the two groups, by default the one that is compared."""
+    rate = ODDS[1][1].of if row.measure == "equalised_odds" else MEASURES[row.measure].of
+    place = {"attribute": row.attribute, "kind": "group", "measure": of or rate, "label": row.label}
+    statistic = "mean" if row.measure in UNCERTAINTIES else ""
+    one, other = (
+        audit.select(**place, statistic=statistic, group=group)[0].value
+        for group in (row.group, row.reference)
+    )
+    return one, other
 
 
-def _interval(low: float, high: float, confidence: float, first: bool) -> str:
-    name = f"{nominal(confidence)} interval " if first else ""
-    if not np.isfinite(high):
-        return f" ({name}{amount(low)} or more)"
-    return f" ({name}{amount(low)} to {amount(high)})"
+def _plain(value: float) -> str:
+    return amount(value) if value else "0"
 
 
-def _others(names: Sequence[str], said: str) -> str:
-    others = [name for name in dict.fromkeys(names) if name != said]
-    return f"; likewise for {listed(others)}" if others else ""
+def _ends(gap: Shown, audit: "FairnessAudit", first: bool, turned: bool = False) -> str:
+    """Return the interval that decided, of the ratio or of the difference, in parentheses."""
+    low, high = gap.row.verdict_low, gap.row.verdict_high
+    name = interval_name(gap.row, audit.confidence) if first else ""
+    if gap.difference is not None:
+        low, high = (low, high) if gap.upward else (-high, -low)
+        name = f"{name or 'interval'} of the difference"
+        shares = gap.ratio.measure not in (*UNCERTAINTIES, "mean_absolute_error")
+        if shares:
+            return f" ({name} {points(low)} to {points(high)} percentage points)"
+    elif turned:
+        low, high = 1 / high, 1 / low if low > 0 else np.inf
+    ends = f"{amount(low)} to {amount(high)}" if np.isfinite(high) else f"{amount(low)} or more"
+    return f" ({name} {ends})" if name else f" ({ends})"
+
+
+def interval_name(row: FairnessRow, confidence: float) -> str:
+    """Return "95 % interval"; whether it is one that holds for all pairs at once."""
+    several = (row.verdict_low, row.verdict_high) != (row.low, row.high)
+    return f"{nominal(confidence)} interval{' for all pairs' if several else ''}"

@@ -10,10 +10,14 @@ from ..fairness._panels import (
     MOST,
     QUANTILES,
     farthest,
+    label_lines,
+    pair_parts,
     ratio_range,
     ratio_rows,
+    row_places,
     uncertain_groups,
 )
+from ..fairness._rows import group_name
 from ._style import (
     GREY,
     PALETTE,
@@ -24,7 +28,6 @@ from ._style import (
     new_axes,
     plain,
     plain_ticks,
-    wrapped,
 )
 
 if TYPE_CHECKING:
@@ -36,6 +39,12 @@ _KINDS = (
     ("not distinguishable from fair", PALETTE[0], "o"),
     ("not judged", GREY, "s"),
 )
+_INCHES = 0.17
+"""The height of a line of text in a label."""
+
+_WIDTH = 34
+"""How many characters it has at most."""
+
 _PARTS = ("aleatoric", "epistemic", "predictive")
 _NAMES = {
     "statistical_parity": "statistical parity",
@@ -66,7 +75,8 @@ def plot_ratios(
     attribute : str, optional
         By default all of them.
     comparison : {"reference", "worst pair"}, optional
-        By default the worst pair of each attribute with more than two groups.
+        By default that with the privileged group; without one, the worst pair of each attribute
+        with more than two groups.
     ax : Axes, optional
         Where to draw; by default in a new figure.
     **options
@@ -75,9 +85,10 @@ def plot_ratios(
     Returns
     -------
     Axes
-        The axis is logarithmic, so that a ratio and its inverse are as far from 1. An arrow stands
-        for an interval without an end. Ratios that are undefined are named without a point; of
-        more than 40 ratios, those farthest from 1 are drawn.
+        The axis is logarithmic, so that a ratio and its inverse are as far from 1. Intervals are
+        those that decide, which with more than two groups hold for all pairs at once. An arrow
+        stands for an interval without an end. Ratios that are undefined are named without a point;
+        of more than 40 ratios, those farthest from 1 are drawn.
 
     Examples
     --------
@@ -99,28 +110,36 @@ def plot_ratios(
     if not rows:
         raise OptionError(f"this audit has no comparison {comparison!r}; it has 'reference'")
     rows = farthest(rows)
-    ax = new_axes(ax, (6.4, 1.4 + 0.34 * len(rows)))
     several = len({row.attribute for row in rows}) > 1
-    ax.set_yticks(range(len(rows)), [_label(row, several) for row in rows])
-    ax.set_ylim(len(rows) - 0.5, -0.5)
+    labels = [_label(row, several) for row in rows]
+    places, edges = row_places([len(lines) for lines in labels])
+    ax = new_axes(ax, _size(labels, 5.2, edges))
+    ax.set_yticks(places, [_text(lines) for lines in labels])
+    ax.set_ylim(edges[1], edges[0])
     ax.set_xscale("log")
     band = result.fair_band
     ax.axvspan(*band, color=PALETTE[2], alpha=0.12, linewidth=0, label="fair band")
     ax.axvline(1, color=GREY, linewidth=1, linestyle=(0, (2, 2)), zorder=1)
-    ends = ratio_range([end for row in rows for end in (row.value, row.low, row.high)], band)
+    drawn = [end for row in rows for end in (row.value, row.verdict_low, row.verdict_high)]
+    ends = ratio_range(drawn, band)
     for kind, color, marker in _KINDS:
-        some = [(i, row) for i, row in enumerate(rows) if row.verdict.startswith(kind)]
+        some = [
+            (place, row)
+            for place, row in zip(places, rows, strict=True)
+            if row.verdict.startswith(kind)
+        ]
         if some:
             own: dict[str, Any] = {"color": color, "marker": marker, "label": kind}
             own |= {"linestyle": "none", "markersize": 5}
-            places = [i for i, _ in some]
-            (points,) = ax.plot([row.value for _, row in some], places, **{**own, **options})
+            heights = [place for place, _ in some]
+            (points,) = ax.plot([row.value for _, row in some], heights, **{**own, **options})
             mark_curve(points)
-            for i, row in some:
-                interval(ax, i, (row.low, row.high), ends, points.get_color())
-    for i, row in enumerate(rows):
+            for place, row in some:
+                decides = (row.verdict_low, row.verdict_high)
+                interval(ax, place, decides, ends, points.get_color())
+    for place, row in zip(places, rows, strict=True):
         if np.isnan(row.value):
-            ax.text(1, i, " undefined", va="center", fontsize="small", color=GREY)
+            ax.text(1, place, " undefined", va="center", fontsize="small", color=GREY)
     ax.set_xlim(ends)
     plain_ticks(ax, ends)
     ax.set_xlabel("ratio of the group to the other")
@@ -186,16 +205,18 @@ def plot_distributions(
             groups.append((f"{name} {group} ({rows['mean'].samples:,})", values))
     most = sorted(range(len(groups)), key=lambda i: -groups[i][1]["mean"])[:MOST]
     groups = [groups[i] for i in sorted(most)]
-    ax = new_axes(ax, (5.4, 1.4 + 0.34 * len(groups)))
-    places = np.arange(len(groups))
-    ax.set_yticks(places, [wrapped(name) for name, _ in groups])
-    ax.set_ylim(len(groups) - 0.5, -0.5)
+    names = [label_lines([name], _WIDTH) for name, _ in groups]
+    heights, edges = row_places([len(lines) for lines in names])
+    ax = new_axes(ax, _size(names, 4.2, edges))
+    places = np.asarray(heights)
+    ax.set_yticks(heights, [_text(lines) for lines in names])
+    ax.set_ylim(edges[1], edges[0])
     low, first, middle, third, high = (
         [values[f"quantile={share:g}"] for _, values in groups] for share in QUANTILES
     )
     ax.hlines(places, low, high, color=GREY, linewidth=1.2, label="5 to 95 %")
     ax.hlines(places, first, third, color=PALETTE[4], linewidth=7, label="25 to 75 %")
-    ax.vlines(middle, places - 0.22, places + 0.22, color="#000000", linewidth=1.6, label="median")
+    ax.vlines(middle, places - 0.45, places + 0.45, color="#000000", linewidth=1.6, label="median")
     own: dict[str, Any] = {"color": PALETTE[1], "marker": "D", "linestyle": "none", "label": "mean"}
     own |= {"markersize": 5}
     (points,) = ax.plot([values["mean"] for _, values in groups], places, **{**own, **options})
@@ -214,9 +235,25 @@ def _attributes(result: FairnessAudit, attribute: str | None) -> tuple[str, ...]
     return result.attributes if attribute is None else (attribute,)
 
 
-def _label(row: FairnessRow, several: bool) -> str:
+def _label(row: FairnessRow, several: bool) -> list[str]:
+    """Return the lines of a label: the measure with its class, then the groups."""
     target = row.measure.endswith(("error", "uncertainty"))
     label = f"{' of' if target else ', class'} {row.label}" if row.label else ""
-    attribute = f"{row.attribute} " if several else ""
-    words = f"{_NAMES[row.measure]}{label}: {attribute}{row.group} / {row.reference}"
-    return wrapped(words, width=32)
+    # A combination has the names of its attributes in it.
+    named = several and group_name(row.attribute, row.group) != row.group
+    attribute = f"{row.attribute} " if named else ""
+    head, pair = f"{_NAMES[row.measure]}{label}:", pair_parts(row, _WIDTH - len(attribute))
+    whole = f"{head} {attribute}{pair[0]}"
+    if len(pair) == 1 and len(whole) <= _WIDTH:
+        return [whole]
+    return label_lines([head, f"{attribute}{pair[0]}", *pair[1:]], _WIDTH)
+
+
+def _size(labels: list[list[str]], width: float, edges: list[float]) -> tuple[float, float]:
+    """Return the size of a figure: so wide without the labels, as high as all their lines."""
+    longest = max(len(line) for lines in labels for line in lines)
+    return width + 0.085 * longest, 1.4 + _INCHES * edges[1]
+
+
+def _text(lines: list[str]) -> str:
+    return "\n".join(plain(line) for line in lines)

@@ -122,7 +122,7 @@ def plain_ticks(ax: "Axes", ends: tuple[float, float]) -> None:
 
 
 def interval(
-    ax: "Axes", place: int, of: tuple[float, float], ends: tuple[float, float], color: Any
+    ax: "Axes", place: float, of: tuple[float, float], ends: tuple[float, float], color: Any
 ) -> None:
     """Draw the interval of a ratio between the ends of the axis; an arrow where it goes on."""
     if np.isnan(of[0]):

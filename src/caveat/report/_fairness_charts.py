@@ -11,8 +11,11 @@ from ..fairness._panels import (
     MOST,
     QUANTILES,
     farthest,
+    label_lines,
+    pair_parts,
     ratio_range,
     ratio_rows,
+    row_places,
     uncertain_groups,
 )
 from . import _charts as draw
@@ -22,6 +25,11 @@ from ._fairness_words import measure_words
 
 MOST_ROWS = 300
 LONGEST = 24
+"""How many characters a line of a label has; on a phone there is no room for more."""
+
+_PIXELS = 15
+"""The height of such a line."""
+
 _VERDICTS = (
     ("fair within the threshold", "@green", "diamond"),
     ("unfair", "@orange", "x"),
@@ -36,36 +44,51 @@ def ratios(audit: FairnessAudit, attribute: str, names: Names) -> Chart:
     rows = farthest(known)
     left = len(known) - len(rows)
     band = audit.fair_band
-    ends = ratio_range([end for row in rows for end in (row.value, row.low, row.high)], band)
-    edges = [-0.6, len(rows) - 0.4]
+    drawn = [end for row in rows for end in (row.value, row.verdict_low, row.verdict_high)]
+    ends = ratio_range(drawn, band)
+    classes = _classes(rows)
+    labels = [_label(row, len(classes) > 1) for row in rows]
+    places, edges = row_places([len(lines) for lines in labels])
+    placed = list(zip(places, rows, strict=True))
     data = [_fair_band(band, edges), draw.line([1, 1], edges, "equal", "@ink", dash="dot")]
     for kind, colour, symbol in _VERDICTS:
-        some = [(i, row) for i, row in enumerate(rows) if row.verdict.startswith(kind)]
+        some = [(place, row) for place, row in placed if row.verdict.startswith(kind)]
         if some:
             data += _points(some, kind, colour, symbol, ends)
-    data += _undefined(rows)
+    data += _undefined(placed)
     pairs = "the worst pair of groups" if rows[0].comparison == "worst pair" else "groups"
     note = f"The {len(rows)} ratios farthest from 1 are shown; {left} others are in the table."
-    classes = _classes(rows)
     of = f", class {classes[0]}" if len(classes) == 1 else ""
     title = f"Ratios between {pairs} by {attribute}{of}"
     return Chart(
         names("audit-chart"),
         title,
-        "A ratio of 1 is equal treatment; the shaded band counts as fair. Bars are intervals: "
-        "only what lies outside of the band with all of its bar is unfair for sure. An arrow "
-        "stands for a bar that has no end.",
+        _reads(audit, attribute, rows),
         data,
         draw.layout(
             "first group / second",
             "",
-            height=150 + 42 * len(rows),
+            height=150 + int(_PIXELS * edges[1]),
             xaxis=_log_axis(ends),
-            yaxis=rows_axis([_two_lines(row, len(classes) > 1) for row in rows], edges),
+            yaxis=rows_axis([_text(lines) for lines in labels], edges) | {"tickvals": places},
         ),
         ratio_table(rows, title),
         note=note if left else "",
         wide=True,
+    )
+
+
+def _reads(audit: FairnessAudit, attribute: str, rows: Sequence[FairnessRow]) -> str:
+    """Return how to read the chart; what it says of the bars must be true of each of them."""
+    several = (
+        ", wide enough to hold for all pairs at once" if len(audit.groups(attribute)) > 2 else ""
+    )
+    odds = any(row.measure == "equalised_odds" for row in rows)
+    either = " Equalised odds are unfair if either of their two ratios is." if odds else ""
+    return (
+        f"A ratio of 1 is equal treatment; the shaded band counts as fair. Bars are intervals"
+        f"{several}: only what lies outside of the band with all of its bar is unfair for sure."
+        f"{either} An arrow stands for a bar that has no end."
     )
 
 
@@ -85,19 +108,19 @@ def _fair_band(band: tuple[float, float], edges: list[float]) -> dict[str, Any]:
 
 
 def _points(
-    some: Sequence[tuple[int, FairnessRow]],
+    some: Sequence[tuple[float, FairnessRow]],
     name: str,
     colour: str,
     symbol: str,
     ends: tuple[float, float],
 ) -> list[dict[str, Any]]:
     """Return the ratios with one verdict, their intervals, and arrows where these go on."""
-    known = [(i, row) for i, row in some if not np.isnan(row.low)]
-    low = [max(row.low, ends[0]) for _, row in known]
-    high = [min(row.high, ends[1]) for _, row in known]
+    known = [(place, row) for place, row in some if not np.isnan(row.verdict_low)]
+    low = [max(row.verdict_low, ends[0]) for _, row in known]
+    high = [min(row.verdict_high, ends[1]) for _, row in known]
     spans = draw.line(
         [x for pair in zip(low, high, strict=True) for x in (*pair, None)],
-        [y for i, _ in known for y in (i, i, None)],
+        [y for place, _ in known for y in (place, place, None)],
         name,
         f"{colour}/0.5",
     )
@@ -105,7 +128,7 @@ def _points(
     text = [f"{measure_label(row)}, {row.group} / {row.reference}" for _, row in some]
     dots = draw.points(
         [row.value for _, row in some],
-        [i for i, _ in some],
+        [place for place, _ in some],
         name,
         colour,
         symbol,
@@ -114,20 +137,20 @@ def _points(
     )
     dots["marker"] |= {"size": 10, "opacity": 1}
     arrows = [
-        draw.points([end], [i], name, colour, f"triangle-{way}", [""], "")
+        draw.points([end], [place], name, colour, f"triangle-{way}", [""], "")
         | {"showlegend": False, "hoverinfo": "skip", "hovertemplate": None}
-        for i, row in known
+        for place, row in known
         for beyond, end, way in (
-            (row.low <= 0, ends[0], "left"),
-            (not np.isfinite(row.high), ends[1], "right"),
+            (row.verdict_low <= 0, ends[0], "left"),
+            (not np.isfinite(row.verdict_high), ends[1], "right"),
         )
         if beyond
     ]
     return [spans, *arrows, dots]
 
 
-def _undefined(rows: Sequence[FairnessRow]) -> list[dict[str, Any]]:
-    places = [i for i, row in enumerate(rows) if np.isnan(row.value)]
+def _undefined(placed: Sequence[tuple[float, FairnessRow]]) -> list[dict[str, Any]]:
+    places = [place for place, row in placed if np.isnan(row.value)]
     if not places:
         return []
     return [
@@ -190,16 +213,23 @@ def measure_label(row: FairnessRow) -> str:
     return f"{measure_words(row.measure)}{label}"
 
 
-def _two_lines(row: FairnessRow, several: bool) -> str:
-    """Return a label; a class is named if there are several."""
-    name = measure_label(row) if several or _of_target(row) else measure_words(row.measure)
-    pair = f"{row.group} / {row.reference}"
-    return f"{for_chart(name, LONGEST)}<br>{for_chart(pair, LONGEST)}"
+def _label(row: FairnessRow, several: bool) -> list[str]:
+    """Return the lines of a label: measure, class if there are several or target, and groups."""
+    of = []
+    if row.label and (several or _of_target(row)):
+        of = [f"of {row.label}" if _of_target(row) else f"class {row.label}"]
+    parts = [measure_words(row.measure), *of, *pair_parts(row, LONGEST)]
+    return label_lines(parts, LONGEST)
+
+
+def _text(lines: Sequence[str]) -> str:
+    return "<br>".join(for_chart(line, LONGEST) for line in lines)
 
 
 def ratio_table(rows: Sequence[FairnessRow], caption: str, **options: str) -> Table:
     """Return ratios and differences as a table, each with what its interval lets one say."""
     body = []
+    several = any(_differs(row) for row in rows)
     for row in rows[:MOST_ROWS]:
         measure = measure_label(row) + (f", {row.statistic}" if row.statistic else "")
         flags = "" if row.flag is None else _flags(row)
@@ -210,13 +240,27 @@ def ratio_table(rows: Sequence[FairnessRow], caption: str, **options: str) -> Ta
                 Cell(row.kind),
                 Cell(number(row.value) or "undefined", row.value),
                 Cell(interval_words(row.low, row.high) or "none", row.low),
+                *([_deciding(row)] if several else []),
                 Cell(flags),
                 Cell(row.verdict + (f" ({row.note})" if row.note else "")),
             ]
         )
-    header = ["measure", "groups", "kind", "value", "interval", "beyond the threshold", "verdict"]
+    decides = ["interval that decides"] if several else []
+    header = ["measure", "groups", "kind", "value", "interval", *decides]
+    header += ["beyond the threshold", "verdict"]
     more = f"The first {MOST_ROWS} of {len(rows)} rows." if len(rows) > MOST_ROWS else ""
     return Table(caption, header, body, more=more, sortable=True, heads=True, **options)  # type: ignore[arg-type]
+
+
+def _differs(row: FairnessRow) -> bool:
+    """Whether the verdict rests on a wider interval than that of the one number."""
+    known = not np.isnan(row.verdict_low)
+    return known and (row.low, row.high) != (row.verdict_low, row.verdict_high)
+
+
+def _deciding(row: FairnessRow) -> Cell:
+    words = interval_words(row.verdict_low, row.verdict_high)
+    return Cell(words or "none", row.verdict_low)
 
 
 def _flags(row: FairnessRow) -> str:
@@ -241,11 +285,11 @@ def distribution(
     )
     means = [rows["mean"] for _, rows in groups]
     text = [f"{group} ({row.samples:,})" for (group, _), row in zip(groups, means, strict=True)]
-    places = list(range(len(groups)))
-    edges = [-0.6, len(groups) - 0.4]
+    labels = [label_lines([item], LONGEST) for item in text]
+    places, edges = row_places([len(lines) for lines in labels])
     data = [
-        _spans(low, high, "5 to 95 %", "@grey", 2),
-        _spans(first, third, "25 to 75 %", "@sky/0.6", 11),
+        _spans(low, high, places, "5 to 95 %", "@grey", 2),
+        _spans(first, third, places, "25 to 75 %", "@sky/0.6", 11),
         _strokes(middle, places),
         draw.points(
             [row.value for row in means],
@@ -268,9 +312,9 @@ def distribution(
         draw.layout(
             f"{part} uncertainty ({audit.decomposition.replace('_', ' ')})",
             "",
-            height=140 + 30 * len(groups),
+            height=140 + int(_PIXELS * edges[1]),
             xaxis={"range": [0, 1.05 * max(*high, *(row.value for row in means)) or 1]},
-            yaxis=rows_axis([for_chart(item, LONGEST) for item in text], edges),
+            yaxis=rows_axis([_text(lines) for lines in labels], edges) | {"tickvals": places},
         ),
         numbers_table(
             title,
@@ -292,13 +336,15 @@ def distribution(
     )
 
 
-def _spans(low: Any, high: Any, name: str, colour: str, width: int) -> dict[str, Any]:
+def _spans(
+    low: Any, high: Any, places: list[float], name: str, colour: str, width: int
+) -> dict[str, Any]:
     ends = [x for pair in zip(low, high, strict=True) for x in (*pair, None)]
-    places = [y for i in range(len(low)) for y in (i, i, None)]
-    return draw.line(ends, places, name, colour) | {"line": {"color": colour, "width": width}}
+    heights = [y for place in places for y in (place, place, None)]
+    return draw.line(ends, heights, name, colour) | {"line": {"color": colour, "width": width}}
 
 
-def _strokes(middle: Any, places: list[int]) -> dict[str, Any]:
+def _strokes(middle: Any, places: list[float]) -> dict[str, Any]:
     """Return a short upright stroke at each median."""
     trace = draw.points(middle, places, "median", "@ink", "line-ns", [""] * len(places), "")
     line = {"color": "@ink", "width": 2.5}

@@ -156,7 +156,8 @@ def _references(audit: FairnessAudit) -> str:
     if not audit.privileged:
         return (
             "Groups are compared with the one that is best off by each measure: the highest share, "
-            "accuracy or true positive rate, the lowest error or uncertainty."
+            "accuracy or true positive rate, the lowest error or uncertainty. A group in which a "
+            "rate is 0 is left out of that choice where there are others."
         )
     named = ", ".join(f"{name}: {value}" for name, value in audit.privileged.items())
     return f"Groups are compared with the privileged one ({named})."

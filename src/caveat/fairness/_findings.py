@@ -1,0 +1,92 @@
+"""What the rows of one attribute show: gaps, that there is none, or nothing."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ._rows import DIFFERENT, FAIR, UNCERTAINTIES, UNCLEAR, UNFAIR, FairnessRow
+from ._sentences import Shown
+
+if TYPE_CHECKING:
+    from ._result import FairnessAudit
+
+UNDEFINED = "undefined"
+
+
+@dataclass(frozen=True)
+class Findings:
+    """The rows of one attribute that can be spoken of, and what they show."""
+
+    audit: "FairnessAudit"
+    rows: Sequence[FairnessRow]
+    differences: Mapping[tuple[str, ...], FairnessRow]
+    small: Sequence[str]
+
+    def of(self, name: str) -> list[FairnessRow]:
+        """The ratios of a measure; of equalised odds those of the false positive rate."""
+        statistic = "y=0" if name == "equalised_odds" else ""
+        return [row for row in self.rows if (row.measure, row.statistic) == (name, statistic)]
+
+    def gap(self, row: FairnessRow) -> Shown | None:
+        """The gap that a ratio shows, or the difference where the ratio is undefined."""
+        if row.verdict == UNFAIR:
+            return Shown(row)
+        difference = self.differences.get(place(row)) if np.isnan(row.value) else None
+        different = difference is not None and difference.verdict == DIFFERENT
+        return Shown(row, difference) if different else None
+
+    def state(self, name: str) -> str:
+        """What is known of a measure: unfair somewhere, fair everywhere, undefined, or unclear."""
+        verdicts = [UNFAIR if self.gap(row) else row.verdict for row in self.of(name)]
+        for state in (UNFAIR, UNCLEAR):
+            if state in verdicts:
+                return state
+        if FAIR not in verdicts:
+            return UNDEFINED
+        return FAIR if set(verdicts) == {FAIR} else UNCLEAR
+
+    def states(self, names: Sequence[str]) -> dict[str, str]:
+        """The state of each measure that the audit has."""
+        return {name: self.state(name) for name in names if self.of(name)}
+
+    def shown(self, name: str) -> list[Shown]:
+        """The gaps in a measure, each pair once: those asked for first, then the farthest."""
+        found = [gap for row in self.of(name) if (gap := self.gap(row)) is not None]
+        found.sort(key=lambda gap: (gap.ratio.comparison == "worst pair", -gap.distance))
+        pairs: dict[tuple[str, frozenset[str]], Shown] = {}
+        for gap in found:
+            row = gap.ratio
+            pairs.setdefault((row.label, frozenset({row.group, row.reference})), gap)
+        return list(pairs.values())
+
+    def uniform(self, name: str) -> bool:
+        """Whether an uncertainty is one number for all samples, which tells no group from another.
+
+        So is the epistemic one of a single member, 0, and the noise of a model that knows but one.
+        """
+        wanted = {"attribute": self.rows[0].attribute, "measure": name, "statistic": "mean"}
+        means: dict[str, list[float]] = {}
+        for row in self.audit.select(**wanted, kind="group"):
+            means.setdefault(row.label, []).append(row.value)
+        same = all(np.ptp(some) <= 1e-9 * max(some) for some in means.values())
+        return same and self.state(name) == UNDEFINED
+
+    def unmeasured(self, states: Mapping[str, str]) -> list[str]:
+        """The measures of which nothing is known, other than uncertainties that are one number."""
+        return [
+            name
+            for name, state in states.items()
+            if state == UNDEFINED and not (name in UNCERTAINTIES and self.uniform(name))
+        ]
+
+    def all_fair(self, states: Mapping[str, str]) -> bool:
+        """Whether it was shown of all measures that there are."""
+        known = {*states.values()}
+        return FAIR in known and known <= {FAIR, UNDEFINED} and not self.unmeasured(states)
+
+
+def place(row: FairnessRow) -> tuple[str, ...]:
+    """Return what a ratio has in common with the difference of the same."""
+    return row.measure, row.statistic, row.label, row.group, row.reference
