@@ -43,6 +43,7 @@ def show_reading(reading: Any) -> None:
 def _show_ratios(result: Any, attribute: str) -> None:
     """Print the ratios: to the privileged group, or else of more than two the worst pairs."""
     from ..evaluation._table import interval_words, number
+    from ..fairness._panels import farthest
 
     comparison = result.comparison(attribute)
     rows = result.select(attribute=attribute, kind="ratio", comparison=comparison)
@@ -58,7 +59,7 @@ def _show_ratios(result: Any, attribute: str) -> None:
             interval_words(row.verdict_low, row.verdict_high),
             _short(row.verdict),
         ]
-        for row in rows
+        for row in farthest(rows)
     ]
     pairs = "worst pairs, " if comparison == "worst pair" else ""
     of = f", class {classes[0]}" if len(classes) == 1 else ""
@@ -67,10 +68,10 @@ def _show_ratios(result: Any, attribute: str) -> None:
     show_table(
         f"By {attribute}{of}: {pairs}{sure}",
         ["ratio of", "groups", "", "interval", "verdict"],
-        body[:_MOST_LINES],
+        body,
         left=(0, 1, 4),
     )
-    _more(len(body) - _MOST_LINES, "ratios")
+    _more(len(rows) - len(body), "ratios, closer to 1,")
 
 
 def _classes(rows: Sequence[Any]) -> list[str]:

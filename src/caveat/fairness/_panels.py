@@ -12,7 +12,7 @@ from ._result import FairnessAudit
 from ._rows import FairnessRow
 
 MOST = 40
-"""More ratios or groups than this cannot be read in one chart."""
+"""More ratios or groups than this cannot be read in one chart or table."""
 
 MOST_CONSISTENCIES = 30
 """More values of an attribute than this cannot be read either."""
@@ -37,7 +37,7 @@ def ratio_rows(
 
 
 def farthest(rows: Sequence[FairnessRow]) -> list[FairnessRow]:
-    """Return the ratios to draw, in their order: of many, those farthest from 1."""
+    """Return the ratios to show, in their order: of many, those farthest from 1."""
     far = sorted(range(len(rows)), key=lambda i: -_distance(rows[i]))[:MOST]
     return [rows[i] for i in sorted(far)]
 

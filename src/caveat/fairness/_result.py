@@ -137,8 +137,11 @@ class FairnessAudit(RowTable[FairnessRow]):
         return f"{self.description}{more}", [attribute, *chosen], body[:_MOST_LINES]
 
     def _table_of_ratios(self, attribute: str) -> tuple[str, list[str], list[list[str]]]:
+        from ._panels import farthest
+
         comparison = self.comparison(attribute)
-        rows = self.select(attribute=attribute, kind="ratio", comparison=comparison)
+        every = self.select(attribute=attribute, kind="ratio", comparison=comparison)
+        rows = farthest(every)
         header = ["measure", "", "ratio", "interval", "verdict"]
         body = [
             [
@@ -153,7 +156,9 @@ class FairnessAudit(RowTable[FairnessRow]):
         pairs = "worst pairs of " if comparison == "worst pair" else ""
         several = " for all pairs" if len(self.groups(attribute)) > 2 else ""
         sure = f"{self.confidence:.0%} intervals{several}, threshold {self.threshold:g}"
-        return f"{pairs}{attribute}, {sure}", header, body[:_MOST_LINES]
+        less = f" (the {len(rows)} of {len(every)} ratios farthest from 1)"
+        more = less if len(rows) < len(every) else ""
+        return f"{pairs}{attribute}, {sure}{more}", header, body
 
 
 def _cell(row: FairnessRow | None) -> str:
