@@ -6,11 +6,11 @@ import numpy as np
 
 from ..evaluation._table import interval_words, number
 from ..fairness import Consistency, ConsistencyRow
-from ..fairness._panels import consistency_rows
+from ..fairness._panels import consistency_rows, label_lines
 from . import _charts as draw
 from ._content import Cell, Chart, Names, Table
 from ._escape import for_chart
-from ._fairness_charts import LONGEST, MOST_ROWS, rows_axis
+from ._fairness_charts import LONGEST, MOST_ROWS, label_text, rows_axis
 
 MOST_BARS = 60
 """More bars than this cannot be read: then there are none for the single outcomes."""
@@ -75,7 +75,7 @@ def consistency_chart(
             height=140 + int(26 * (edges[1] - edges[0])),
             bargap=0.2,
             xaxis={"range": _from_zero(rows, whole)},
-            yaxis=rows_axis([for_chart(text, LONGEST) for text in labels], edges)
+            yaxis=rows_axis([label_text(label_lines([text], LONGEST)) for text in labels], edges)
             | {"tickvals": places},
         ),
         consistency_table([whole, *rows], title),

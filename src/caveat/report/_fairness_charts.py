@@ -70,7 +70,7 @@ def ratios(audit: FairnessAudit, attribute: str, names: Names) -> Chart:
             "",
             height=150 + int(_PIXELS * edges[1]),
             xaxis=_log_axis(ends),
-            yaxis=rows_axis([_text(lines) for lines in labels], edges) | {"tickvals": places},
+            yaxis=rows_axis([label_text(lines) for lines in labels], edges) | {"tickvals": places},
         ),
         ratio_table(rows, title),
         note=note if left else "",
@@ -222,7 +222,8 @@ def _label(row: FairnessRow, several: bool) -> list[str]:
     return label_lines(parts, LONGEST)
 
 
-def _text(lines: Sequence[str]) -> str:
+def label_text(lines: Sequence[str]) -> str:
+    """Return the lines of a label as a chart takes them."""
     return "<br>".join(for_chart(line, LONGEST) for line in lines)
 
 
@@ -314,7 +315,7 @@ def distribution(
             "",
             height=140 + int(_PIXELS * edges[1]),
             xaxis={"range": [0, 1.05 * max(*high, *(row.value for row in means)) or 1]},
-            yaxis=rows_axis([_text(lines) for lines in labels], edges) | {"tickvals": places},
+            yaxis=rows_axis([label_text(lines) for lines in labels], edges) | {"tickvals": places},
         ),
         numbers_table(
             title,
