@@ -101,7 +101,7 @@ def die_once(folder, number):
 
 
 def test_a_killed_process_is_replaced(tmp_path):
-    with pytest.warns(RuntimeWarning, match=r"a worker was lost; 2 tasks .* \(Terminated"):
+    with pytest.warns(RuntimeWarning, match=r"a worker was lost; \d of 4 tasks .* \(Terminated"):
         found = dict(_parallel.run_tasks(die_once, (tmp_path,), [(i,) for i in range(4)], 2))
     assert found == {i: i**2 for i in range(4)}
     assert len(list(tmp_path.glob("2-*"))) == 2
@@ -113,11 +113,11 @@ def die(_):
 
 def test_a_task_that_always_kills_its_process_ends_it():
     with (
-        pytest.warns(RuntimeWarning, match="2 tasks") as told,
+        pytest.warns(RuntimeWarning, match="2 of 2 tasks") as told,
         pytest.raises(BrokenExecutor),
     ):
         list(_parallel.run_tasks(die, (), [(0,), (1,)], 2))
-    assert len(told) == _parallel._TRIES - 1
+    assert sum("sent again" in str(one.message) for one in told) == _parallel._TRIES - 1
 
 
 def nested(size):

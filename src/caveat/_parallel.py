@@ -57,7 +57,7 @@ def run_tasks(
     from joblib import Parallel, delayed
 
     left = dict(enumerate(tasks))
-    tries = _TRIES
+    total, tries = len(left), _TRIES
     while left:
         load = _Load(shared)
         calls = [delayed(_call)(function, load, place, task) for place, task in left.items()]
@@ -74,7 +74,8 @@ def run_tasks(
                 raise
             reason = " ".join([f"{type(error).__name__}:", *str(error).splitlines()[:1]])
             warnings.warn(
-                f"a worker was lost; {len(left)} tasks without a result are sent again ({reason})",
+                f"a worker was lost; {len(left)} of {total} tasks have no result yet and are sent "
+                f"again ({reason})",
                 RuntimeWarning,
                 stacklevel=2,
             )

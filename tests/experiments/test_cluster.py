@@ -27,8 +27,8 @@ def test_killed_workers_change_nothing(tmp_path, monkeypatch, after, all_of_them
     import dask
 
     X, y = load_wine(return_X_y=True)
-    # Trees side by side: the forest must not send them to the worker that is about to die.
-    model = RandomForestClassifier(n_estimators=20, max_depth=5, n_jobs=2)
+    # On a worker of a cluster joblib would send the trees to the other workers.
+    model = RandomForestClassifier(n_estimators=20, max_depth=5)
     options = {
         "protocol": Protocol(sizes=(0.05, 0.3, 1), noise=(0, 0.5, 1), repeats=3),
         "random_state": 0,
