@@ -82,6 +82,20 @@ def test_the_error_of_a_task_is_raised_as_it_is(n_jobs):
     assert "reciprocal" in "".join(traceback.format_exception(caught.value))
 
 
+class NeedsTwo(Exception):
+    def __init__(self, first, second):
+        super().__init__(f"{first} and {second}")
+
+
+def fail_oddly():
+    raise NeedsTwo(1, 2)
+
+
+def test_an_error_that_cannot_be_sent_is_told_in_words():
+    with pytest.raises(RuntimeError, match="NeedsTwo: 1 and 2"):
+        list(_parallel.run_tasks(fail_oddly, (), [(), ()], 2))
+
+
 def missing(path):
     return path.read_text()
 

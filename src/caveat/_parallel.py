@@ -102,7 +102,16 @@ def _call(
         with _on_this_worker():
             return place, function(*load.values, *task)
     except Exception as error:
-        raise _TaskError(error) from error
+        raise _TaskError(_portable(error)) from error
+
+
+def _portable(error: Exception) -> Exception:
+    """Return an error that another process can read: one that it cannot looks like a lost one."""
+    try:
+        pickle.loads(pickle.dumps(error))
+    except Exception:
+        return RuntimeError(f"{type(error).__name__}: {error}")
+    return error
 
 
 def _on_this_worker() -> AbstractContextManager[Any]:

@@ -65,8 +65,10 @@ def test_json_that_lacks_something(kind):
     message = rf"text is not what {kind.__name__}.to_json writes; it has no \w+, \w+"
     with pytest.raises(FileFormatError, match=message):
         kind.from_json(text)
-    with pytest.raises(FileFormatError, match="writes; it has no version, "):
+    with pytest.raises(FileFormatError, match="writes; it has no version"):
         kind.from_json(json.dumps({"format": kind.format_name}))
+    with pytest.raises(FileFormatError, match="newer version of caveat"):
+        kind.from_json(json.dumps({"format": kind.format_name, "version": 2}))
 
 
 @pytest.mark.parametrize(

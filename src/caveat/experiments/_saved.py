@@ -44,12 +44,14 @@ class Saved:
             content = None
         if not isinstance(content, dict) or content.get("format") != cls.format_name:
             raise FileFormatError(f"{wrong}; it has no format {cls.format_name!r}")
+        if content.get("version") != _VERSION:
+            if "version" not in content:
+                raise FileFormatError(f"{wrong}; it has no version")
+            raise FileFormatError("text was written by a newer version of caveat; update it")
         names = [part.name for part in fields(cls)]  # type: ignore[arg-type]
-        missing = [name for name in ("version", *names) if name not in content]
+        missing = [name for name in names if name not in content]
         if missing:
             raise FileFormatError(f"{wrong}; it has no {', '.join(missing)}")
-        if content["version"] != _VERSION:
-            raise FileFormatError("text was written by a newer version of caveat; update it")
         try:
             return cls(**cls._restored({name: content[name] for name in names}))
         except (AttributeError, KeyError, TypeError, ValueError) as error:
