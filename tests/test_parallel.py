@@ -82,18 +82,33 @@ def test_the_error_of_a_task_is_raised_as_it_is(n_jobs):
     assert "reciprocal" in "".join(traceback.format_exception(caught.value))
 
 
-class NeedsTwo(Exception):
+class NeedsTwoError(Exception):
     def __init__(self, first, second):
         super().__init__(f"{first} and {second}")
 
 
 def fail_oddly():
-    raise NeedsTwo(1, 2)
+    raise NeedsTwoError(1, 2)
+
+
+def fail_with_cause():
+    try:
+        reciprocal(0)
+    except ZeroDivisionError as error:
+        raise NeedsTwoError(1, 2) from error
 
 
 def test_an_error_that_cannot_be_sent_is_told_in_words():
-    with pytest.raises(RuntimeError, match="NeedsTwo: 1 and 2"):
+    with pytest.raises(RuntimeError, match="NeedsTwoError: 1 and 2"):
         list(_parallel.run_tasks(fail_oddly, (), [(), ()], 2))
+
+
+@pytest.mark.parametrize("n_jobs", [None, 1])
+def test_an_error_here_is_itself_with_its_own_cause(n_jobs):
+    with pytest.raises(NeedsTwoError, match="1 and 2") as caught:
+        list(_parallel.run_tasks(fail_with_cause, (), [()], n_jobs))
+    assert isinstance(caught.value.__cause__, ZeroDivisionError)
+    assert caught.value.__cause__.__cause__ is None
 
 
 def missing(path):

@@ -2,6 +2,7 @@
 
 import os
 import pickle
+import platform
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, CancelledError, ThreadPoolExecutor
@@ -59,15 +60,15 @@ def run_tasks(
     left = dict(enumerate(tasks))
     total, tries = len(left), _TRIES
     while left:
-        load = _Load(shared)
+        load, failed = _Load(shared), None
         calls = [delayed(_call)(function, load, place, task) for place, task in left.items()]
         try:
             for place, result in _runner(Parallel, n_jobs)(calls):
                 del left[place]
                 tries = _TRIES
                 yield place, result
-        except _TaskError as failed:
-            raise failed.args[0] from failed.__cause__
+        except _TaskError as error:
+            failed = error
         except _LOST as error:
             tries -= 1
             if not tries:
@@ -79,6 +80,8 @@ def run_tasks(
                 RuntimeWarning,
                 stacklevel=2,
             )
+        if failed is not None:
+            raise failed.original()
 
 
 class _Load:
@@ -92,7 +95,22 @@ class _Load:
 
 
 class _TaskError(Exception):
-    """Carries the error of a task."""
+    """Carries the error of a task, and where it happened."""
+
+    def original(self) -> BaseException:
+        """Return the error as it was; from elsewhere, with what is known of its way as cause."""
+        error: BaseException
+        error, place = self.args
+        cause = self.__cause__
+        if place == _here():
+            assert cause is not None
+            return cause
+        error.__cause__ = cause
+        return error
+
+
+def _here() -> tuple[str, int]:
+    return platform.node(), os.getpid()
 
 
 def _call(
@@ -102,13 +120,15 @@ def _call(
         with _on_this_worker():
             return place, function(*load.values, *task)
     except Exception as error:
-        raise _TaskError(_portable(error)) from error
+        raise _TaskError(_portable(error), _here()) from error
 
 
 def _portable(error: Exception) -> Exception:
     """Return an error that another process can read: one that it cannot looks like a lost one."""
+    from joblib.externals.loky.backend.reduction import dumps
+
     try:
-        pickle.loads(pickle.dumps(error))
+        pickle.loads(dumps(error))
     except Exception:
         return RuntimeError(f"{type(error).__name__}: {error}")
     return error

@@ -239,6 +239,7 @@ def test_progress_is_shown_on_request(capsys):
         ({"copies": [Copy(weight=[1.0])]}, ShapeError, r"weight of a copy must have shape \(60,\)"),
         ({"copies": [Copy(weight=-np.ones(60))]}, InvalidValueError, "not negative, and not all 0"),
         ({"copies": [Copy(weight=np.arange(60) % 2, validation=[0, 2])]}, InvalidValueError, "not be all 0 on its validation"),
+        ({"copies": [Copy(rows=range(30), weight=np.where(np.arange(60) < 30, 1, 1e-60), validation=range(30, 60))]}, InvalidValueError, "nor far larger than on its rows"),
         ({"copies": [Copy(), Copy(validation=[1])]}, OptionError, "to all copies, or to none"),
         ({"copies": [Copy(state={"0.weight": torch.zeros(2)})]}, OptionError, r"state of copy 0 has '0.weight' of shape \(2,\); the module has .*'0.weight': \(8, 5\)"),
         ({"X": X[:0]}, ShapeError, r"X must have at least one sample; got shape \(0, 5\)"),

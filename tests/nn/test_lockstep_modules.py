@@ -439,3 +439,17 @@ def test_no_warnings_of_read_only_arrays_and_slow_operations():
         for each, y in ((samples, labels), (pd.DataFrame(X), pd.Series(CLASSES)))
     ]
     np.testing.assert_array_equal(*found)
+
+
+def test_whole_numbers_become_fractions_for_modules_that_take_no_others():
+    class Mixed(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.embedding, self.linear = nn.Embedding(5, 3), nn.Linear(2, 3)
+
+        def forward(self, x):
+            return self.linear(x[:, 1:]) + self.embedding(x[:, 0].long())
+
+    rows = np.random.default_rng(0).integers(5, size=(60, 3))
+    found = train(Mixed, rows, CLASSES, loss=losses.nll, copies=2, training=SHORT)
+    assert found.outputs(rows).shape == (2, 60, 3)

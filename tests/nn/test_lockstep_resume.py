@@ -1,12 +1,16 @@
 """What a folder goes on from, and what a step that cannot be recorded leaves behind."""
 
 import contextlib
+import copy
 import dataclasses
+import subprocess
+import sys
 from functools import partial
 
 import numpy as np
 import pytest
 import torch
+from torch import nn
 
 from caveat.exceptions import OptionError
 from caveat.nn import MLP, losses
@@ -54,14 +58,61 @@ def test_the_folder_of_another_network_or_loss_is_refused(tmp_path, other):
         train(**{**given, **other}, **options)
 
 
-class LossWithState:
+class Scaled:
+    def __init__(self, factor):
+        self.factor = factor
+
     def __call__(self, output, y):
-        return losses.nll(output, y)
+        return self.factor * losses.nll(output, y)
 
 
-def test_losses_that_are_objects_are_known_by_their_kind(tmp_path):
+def by(output, y, base):
+    return base(output, y)
+
+
+@pytest.mark.parametrize(
+    ("loss", "others"),
+    [
+        (Scaled(1), [Scaled(2)]),
+        (nn.CrossEntropyLoss(reduction="none"), [nn.CrossEntropyLoss(reduction="none", label_smoothing=0.1)]),
+        (lambda output, y: 2 * losses.nll(output, y), [lambda output, y: 3 * losses.nll(output, y)]),
+        (partial(by, base=losses.nll), [partial(by, base=Scaled(2)), losses.nll]),
+    ],
+    ids=["object", "module", "lambda", "partial"],
+)  # fmt: skip
+def test_losses_are_known_by_what_they_are(tmp_path, loss, others):
     for _ in range(2):
-        fit(partial(dropping, 0.1), [Copy(seed=0)], loss=LossWithState(), checkpoint=tmp_path)
+        fit(partial(dropping, 0.1), [Copy(seed=0)], loss=copy.deepcopy(loss), checkpoint=tmp_path)
+    for other in others:
+        with pytest.raises(OptionError, match="belongs to another training"):
+            fit(partial(dropping, 0.1), [Copy(seed=0)], loss=other, checkpoint=tmp_path)
+
+
+PROCESS = """
+import sys
+from functools import partial
+import numpy as np
+from torch import nn
+from caveat.nn import Copy, Training, layers, losses, train
+
+class Flat(layers.Prior):
+    def log_density(self, weight):
+        return -weight.abs()
+
+def by(output, y, base):
+    return base(output, y)
+
+X = np.random.default_rng(0).normal(size=(40, 3)).astype("f4")
+module = lambda: nn.Sequential(layers.BayesLinear(3, 2, prior=Flat()))
+assert " at 0x" in repr(module())
+train(module, X, (X[:, 0] > 0).astype(int), loss=partial(by, base=losses.nll),
+      copies=[Copy(seed=1)], training=Training(epochs=2), checkpoint=sys.argv[1])
+"""
+
+
+def test_another_process_goes_on_although_objects_lie_elsewhere(tmp_path):
+    for _ in range(2):
+        subprocess.run([sys.executable, "-c", PROCESS, str(tmp_path)], check=True)
 
 
 def test_a_step_that_cannot_be_recorded_leaves_nothing_behind(monkeypatch):

@@ -136,8 +136,9 @@ def used_rows(problem: Problem, samples: Samples) -> tuple[np.ndarray, np.ndarra
             + ("" if weight is None else " with a weight above 0")
         )
     if weight is not None:
-        # Those to check by count alike.
-        weight = np.concatenate([weight, np.ones(len(samples.X) - len(weight))])
+        # Those to check by count alike, and as much as one to learn from on average.
+        held = np.full(len(samples.X) - len(weight), weight[rows].mean())
+        weight = np.concatenate([weight, held])
     return rows, weight
 
 

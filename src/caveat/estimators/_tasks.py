@@ -46,8 +46,8 @@ class NetworkClassifier(ClassifierMixin, NetworkEstimator):
         if counts.min() < 2:
             rare = self.classes_.tolist()[counts.argmin()]
             raise LabelError(
-                f"class {rare!r} has one sample, so it cannot be in both parts; pass validation= "
-                "or leave validation_fraction out"
+                f"class {rare!r} has one sample (a repeated one counts once), so it cannot be in "
+                "both parts; pass validation= or leave validation_fraction out"
             )
         return codes
 

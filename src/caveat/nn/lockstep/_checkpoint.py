@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import re
 import time
 from functools import partial
 from pathlib import Path
@@ -143,8 +144,9 @@ def restore(run: Run, numbers: dict[str, Any], tensors: State) -> None:
 
 def _mark(problem: Problem, training: Training, state: State, module: nn.Module, loss: Any) -> str:
     """Return a fingerprint of all that decides the result."""
-    words = training, module, _loss_words(loss), problem.X.shape, problem.X.dtype
-    digest = hashlib.sha256(repr(words).encode())
+    words = repr((training, module, _loss_words(loss), problem.X.shape, problem.X.dtype))
+    # Where objects lie is another place in every process.
+    digest = hashlib.sha256(re.sub(r" at 0x[0-9a-fA-F]+", "", words).encode())
     tables = [problem.rows, problem.labels, problem.weights, problem.validation]
     for table in (t for t in tables if t is not None):
         digest.update(table.which.tobytes())
@@ -162,9 +164,12 @@ def _loss_words(loss: Any) -> tuple[Any, ...]:
     """Return what tells losses apart, the same in every process."""
     if isinstance(loss, partial):
         return *_loss_words(loss.func), loss.args, sorted(loss.keywords.items())
-    kind = type(loss) if not hasattr(loss, "__qualname__") else loss
+    if not hasattr(loss, "__qualname__"):
+        public = {k: v for k, v in vars(loss).items() if not k.startswith("_")}
+        return type(loss).__module__, type(loss).__qualname__, sorted(public.items())
     code = getattr(loss, "__code__", None)
-    return kind.__module__, kind.__qualname__, None if code is None else code.co_code
+    inside = () if code is None else (code.co_code, code.co_consts, loss.__defaults__)
+    return loss.__module__, loss.__qualname__, *inside
 
 
 def _read_json(path: Path) -> dict[str, Any]:

@@ -114,13 +114,8 @@ class Problem:
             self.validation = Tables(
                 [c.validation for c in copies], lambda a: _as_rows(a, samples, "validation")
             )
-            for copy in self.copies:
-                if copy.weight is None:
-                    continue
-                if not np.asarray(copy.weight)[np.asarray(copy.validation)].any():
-                    raise InvalidValueError(
-                        "weight of a copy must not be all 0 on its validation samples"
-                    )
+            if self.weights is not None:
+                _check_held_weights(self.weights, self.validation)
 
     def __len__(self) -> int:
         return len(self.copies)
@@ -132,6 +127,18 @@ class Problem:
             found[i] *= training.epochs if copy.epochs is None else copy.epochs
             found[i] = found[i] if copy.steps is None else copy.steps
         return found
+
+
+def _check_held_weights(weights: Tables, validation: Tables) -> None:
+    """Refuse weights with which no mean over validation samples can be formed."""
+    pairs = {*zip(weights.which.tolist(), validation.which.tolist(), strict=True)}
+    for weight, rows in sorted(pairs):
+        total = weights.kept[weight][validation.kept[rows]].sum()
+        if not 0 < total < torch.inf:
+            raise InvalidValueError(
+                "weight of a copy must not be all 0 on its validation samples, and neither far "
+                "smaller nor far larger than on its rows"
+            )
 
 
 def check_copies(copies: Sequence[Copy]) -> None:
@@ -168,7 +175,9 @@ def suited(X: Tensor, module: nn.Module) -> Tensor:
     """
     first = next(part for part in module.modules() if not any(part.children()))
     if isinstance(first, nn.Embedding | nn.EmbeddingBag) and not X.is_floating_point():
-        return X.to(torch.int64)
+        whole = X.to(torch.int64)
+        if _output(module, whole) is not None:
+            return whole
     kinds = [value.dtype for value in module.parameters() if value.is_floating_point()]
     found = X.to(kinds[0] if kinds else torch.float32)
     if found.dtype != X.dtype:
@@ -180,12 +189,10 @@ def check_codes(problem: Problem, module: nn.Module, loss: Any) -> None:
     """Refuse class codes for which a module has no output; on a GPU they would end the program."""
     if bare(loss) not in _OF_CODES or problem.y.is_floating_point():
         return
-    x = problem.X[:1].to(next(module.parameters()).device, copy=True)
-    with torch.no_grad(), Generators().kept():
-        try:
-            classes = module.eval()(x).shape[-1]
-        except Exception:  # which the first step says as well, and in its place
-            return
+    output = _output(module, problem.X)
+    if output is None:  # the first step says why, and in its place
+        return
+    classes = output.shape[-1]
     for codes in _used_codes(problem, classes):
         least, most = int(codes.min()), int(codes.max())
         if least < 0 or most >= classes:
@@ -193,6 +200,16 @@ def check_codes(problem: Problem, module: nn.Module, loss: Any) -> None:
                 f"y must hold class codes from 0 to {classes - 1}, as the module has {classes} "
                 f"outputs; got {least} to {most}"
             )
+
+
+def _output(module: nn.Module, X: Tensor) -> Any:
+    """Return what a module says of the first sample; None if it cannot take it."""
+    x = X[:1].to(next(module.parameters()).device, copy=True)
+    with torch.no_grad(), Generators().kept():
+        try:
+            return module.eval()(x)
+        except Exception:
+            return None
 
 
 def _used_codes(problem: Problem, classes: int) -> Iterator[Tensor]:

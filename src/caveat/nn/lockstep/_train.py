@@ -257,6 +257,7 @@ class _Work:
         # Our own noise comes from keys; this is for what modules and losses draw from torch.
         self.generators.seed(_seed_of([*(self.problem.seeds[i] for i in run.places), run.step]))
         before = self.generators.states()
+        first = run.step
         bar.advance(int(run.trained_steps.sum() + run.step * run.left))
         try:
             while run.left:
@@ -264,6 +265,8 @@ class _Work:
                     run.stepper = make_stepper(run, self.notes)
                     self.stepper = run.stepper.name
                 run.stepper(run)
+                if run.step == first:
+                    self._listen(before)
                 run.step += 1
                 bar.advance(run.left)
                 look(run, run.due())
@@ -274,10 +277,13 @@ class _Work:
         except KeyboardInterrupt:
             run.finish(np.flatnonzero(run.running), "interrupted")
             raise
-        if self.generators.moved(before) and _FOREIGN not in self.notes:
-            self.notes.append(_FOREIGN)
         if self.saved is not None:
             self.saved.save(run)
+
+    def _listen(self, before: list[Tensor]) -> None:
+        """Note that the first step drew from torch; later ones would hear what other threads do."""
+        if self.generators.moved(before) and _FOREIGN not in self.notes:
+            self.notes.append(_FOREIGN)
 
     def result(self, make: Factory, original: nn.Module, seconds: float) -> Trained:
         """Return the copies in their own order; warn of those that went wrong."""
