@@ -10,7 +10,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from caveat.nn._copies import private_copy
+from caveat.nn._copies import _Copier, private_copy
 from caveat.nn._generators import Generators
 from caveat.nn.layers import BayesLinear, Dropout, MeanVarianceHead
 from caveat.nn.monte_carlo import explain, monte_carlo, predict
@@ -182,6 +182,33 @@ def test_what_was_one_thing_stays_one_thing():
         assert double.counts is not module.counts
         assert double.round[1] is double.round
         assert double.round[0].device == CPU  # as torch's own moves leave it
+
+
+def test_only_what_was_copied_is_kept_in_mind():
+    numbers = [1000, 2.5, 1j, "word", b"bytes", True, None]
+    for value in (numbers, collections.deque(numbers), dict(enumerate(numbers, 1000)), Net):
+        copier = _Copier(CPU, hooks=True)
+        double = copier.plain(value)
+        assert double == value
+        assert copier.known == ({} if value is Net else {id(value): double})
+
+
+def test_a_deque_is_filled_in_order_and_may_hold_itself():
+    inner = collections.deque([[1], torch.ones(1), (2, [3])], maxlen=3)
+    queue = collections.deque([inner, inner], maxlen=3)
+    queue.append(queue)
+    module = nn.Identity()
+    module.queue = queue
+    double = private_copy(module, CPU).queue
+    assert double is not queue
+    assert (len(double), double.maxlen) == (3, 3)
+    assert double[2] is double
+    assert double[0] is double[1] is not inner
+    assert (double[0][0], double[0][2], double[0].maxlen) == ([1], (2, [3]), 3)
+    for mine, theirs in zip(double[0], inner, strict=True):
+        assert mine is not theirs
+    double[0][1].add_(1)
+    assert inner[1] == 1
 
 
 def test_tensors_that_a_mapped_pass_has_left_behind():

@@ -1,5 +1,7 @@
 """Monte-Carlo passes where dropout sees rows and other axes as one."""
 
+import warnings
+
 import numpy as np
 import pytest
 import torch
@@ -78,13 +80,153 @@ def test_flattened_channels():
     assert (found[:, :, 0] != found[:, :, 1]).any()
 
 
-@pytest.mark.parametrize("x", [torch.zeros(1, 4, 3, 2), torch.ones(3, 4, 3, 2)])
-def test_where_rows_cannot_be_told_every_entry_has_its_own(x):
-    plan = explain(Flat((1, 2, 0)), x)
+ALIKE = [torch.zeros(1, 4, 3, 2), torch.ones(3, 4, 3, 2), 300 + rows(3, 4, 3, 2)]
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("x", ALIKE)
+def test_rows_that_are_alike_are_told_apart(x, order):
+    before = x.clone(), torch.get_rng_state()
+    plan = explain(Flat(order), x)
+    assert torch.equal(x, before[0])
+    assert torch.equal(torch.get_rng_state(), before[1])
+    assert plan.reasons == ()
+    found = monte_carlo(plan, torch.ones(5, 4, 3, 2), 64, random_state=0)
+    assert torch.equal(found[:, :1].expand_as(found), found)
+    entries = found[:, 0].flatten(1).T
+    assert len({tuple(each) for each in entries.tolist()}) == 24
+
+
+class Steps(nn.Module):
+    """Dropout of the units of each step."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.drop, self.last = nn.Linear(3, 6), nn.Dropout(0.5), nn.Linear(12, 2)
+
+    def forward(self, x):
+        hidden = self.drop(self.first(x.reshape(-1, 3)).relu())
+        return self.last(hidden.reshape(-1, 12))
+
+
+@pytest.mark.parametrize("offset", [300, 1e5])
+def test_neither_batches_nor_neighbours_matter_for_inputs_off_the_origin(offset):
+    torch.manual_seed(0)
+    module, x = Steps(), rows(9, 6) + offset
+    x[5] = x[8]
+    found = monte_carlo(module, x, 20, random_state=0)
+    torch.testing.assert_close(found[:, 5], found[:, 8])
+    for size in (1, 4):
+        torch.testing.assert_close(
+            monte_carlo(module, x, 20, random_state=0, batch_size=size), found
+        )
+    torch.testing.assert_close(monte_carlo(module, x[5:], 20, random_state=0), found[:, 5:])
+
+
+def test_random_numbers_take_the_place_of_floats_alone():
+    seen = []
+
+    class Several(Flat):
+        def forward(self, x, places, nothing):
+            if isinstance(x, torch.Tensor):
+                seen.append((x.clone(), places.clone()))
+            return super().forward(x + places[:, None, None, None] + nothing.sum())
+
+    x, places = torch.full((3, 4, 3, 2), 50.0), torch.tensor([7, 7, 7])
+    plan = explain(Several((1, 2, 0)), (x, places, torch.zeros(3, 0)))
+    assert plan.noise.row_axes == {0: RowAxis(0, 12, 1)}
+    assert all((each == 7).all() for _, each in seen)
+    drawn = [each for each, _ in seen if each.std() > 0]
+    assert [len(each) for each in drawn] == [2, 3]
+    assert torch.equal(drawn[0], drawn[1][:2])
+    assert abs(drawn[1].std() / 50 - 1) < 5 / (2 * 72) ** 0.5
+
+
+class Roots(Flat):
+    """Refuses what random numbers are."""
+
+    def forward(self, x):
+        if (x < 0).any():
+            warnings.warn("negative", stacklevel=1)
+            raise ValueError("the logarithm of a negative number")
+        return super().forward(x)
+
+
+class Indexed(Flat):
+    """Has nothing to change by random numbers."""
+
+    def forward(self, x):
+        return super().forward(functional.one_hot(x, 2).float())
+
+
+class Deaf(Flat):
+    """Takes another way for numbers that vary, with fewer axes."""
+
+    def forward(self, x):
+        if (x == x.flatten()[0]).all():
+            return super().forward(x)
+        return self.drop(x.flatten())
+
+
+UNTOLD = [
+    (Roots, torch.ones(3, 4, 3, 2), torch.ones(2, 4, 3, 2)),
+    (Indexed, torch.ones(3, 4, 3, dtype=torch.long), torch.ones(2, 4, 3, dtype=torch.long)),
+    (Deaf, torch.ones(3, 4, 3, 2), torch.ones(2, 4, 3, 2)),
+]
+
+
+@pytest.mark.parametrize(("build", "alike", "x"), UNTOLD)
+def test_where_rows_cannot_be_told_every_entry_has_its_own(build, alike, x):
+    plan = explain(build((1, 2, 0)), alike)
     assert plan.noise.row_axes == {0: None}
-    found = monte_carlo(plan, torch.ones(2, 4, 3, 2), 2000, random_state=0)
-    correlation = np.corrcoef(found.flatten(1).numpy().T)
-    assert np.abs(correlation - np.eye(48)).max() < 5 / 2000**0.5
+    assert "each entry of a batch has a mask of its own" in str(plan)
+    found = monte_carlo(plan, x, 2000, random_state=0).flatten(1)
+    varying = found[:, found.std(0) > 0].numpy()
+    correlation = np.corrcoef(varying.T)
+    assert np.abs(correlation - np.eye(varying.shape[1])).max() < 5 / 2000**0.5
+    assert varying.shape[1] == (24 if build is Indexed else 48)
+
+
+def test_rows_that_speak_for_themselves_are_not_replaced():
+    plan = explain(Roots((1, 2, 0)), rows(3, 4, 3, 2).abs())
+    assert plan.noise.row_axes == {0: RowAxis(0, 12, 1)}
+    assert "mask" not in str(plan)
+
+
+def test_rows_of_which_the_entries_vary_in_number_are_said():
+    class Separated(Flat):
+        """With an entry between each row and the next."""
+
+        def forward(self, x):
+            flat = torch.cat([x.flatten(0, 2), x.new_ones(len(x) - 1, 2)])
+            return self.drop(flat)[: -len(x) + 1].reshape(x.shape)
+
+    plan = explain(Separated((0, 1, 2)), rows(3, 4, 1, 2))
+    assert plan.noise.row_axes == {0: None}
+    assert "each entry of a batch has a mask of its own" in str(plan)
+
+
+def test_dropout_without_rows_needs_no_words():
+    class Weights(nn.Linear):
+        def forward(self, x):
+            return functional.linear(x, functional.dropout(self.weight, 0.5))
+
+    plan = explain(Weights(4, 3), rows(3, 4))
+    assert plan.noise.row_axes == {0: None}
+    assert plan.reasons == ()
+
+
+def test_dropout_that_nothing_depends_on_needs_no_words():
+    class Unused(Indexed):
+        def forward(self, x):
+            if not isinstance(x, torch.fx.Proxy):
+                super().forward(x)
+            return x * 2.0
+
+    plan = explain(Unused((0, 1, 2)), torch.ones(3, 4, 3, dtype=torch.long))
+    assert plan.noise.row_axes == {0: None}
+    assert plan.way == "nothing random"
+    assert plan.reasons == ()
 
 
 def test_entries_that_are_no_multiple_of_the_rows():

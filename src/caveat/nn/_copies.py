@@ -21,6 +21,8 @@ _WRAPPERS = {
 # Not their subclasses, of which some cannot be filled again.
 _MAPPINGS = (dict, OrderedDict, defaultdict, Counter)
 _SEQUENCES = (list, deque)
+# What vocabularies and tables are full of; looking at each for more than its type takes long.
+_ATOMS = frozenset({bool, bytes, complex, float, int, str, type(None)})
 
 
 def unwrap(module: Any) -> nn.Module:
@@ -107,6 +109,8 @@ class _Copier:
 
     def plain(self, value: Any) -> Any:
         """Copy what a forward may change in place, and what has modules in it."""
+        if type(value) in _ATOMS:
+            return value
         if isinstance(value, nn.Module):
             return self.copy(value)
         if isinstance(value, nn.Parameter):
@@ -117,13 +121,15 @@ class _Copier:
             return tuple(self.plain(each) for each in value)
         if id(value) in self.known:
             return self.known[id(value)]
-        new = self.known[id(value)] = _shallow(value)
+        new = _shallow(value)
+        if new is not value:
+            self.known[id(value)] = new
         if type(value) in _MAPPINGS:
             for key, each in value.items():
                 new[key] = self.plain(each)
         elif type(value) in _SEQUENCES:
-            for place, each in enumerate(value):
-                new[place] = self.plain(each)
+            new.clear()
+            new.extend(map(self.plain, value))
         return new
 
 

@@ -32,7 +32,7 @@ class Plan:
     once, repeated : tuples of str
         What is called once and what in every pass.
     reasons : tuple of str
-        Why the whole module, why not at once.
+        Why the whole module, why not at once, and why a row may depend on its batch.
     off : tuple of str
         Dropout inside of torch's attention and recurrent layers, which stays off.
     share : float

@@ -39,6 +39,11 @@ logger = logging.getLogger("caveat.nn")
 
 Rows = tuple[Tensor, ...]
 
+_UNTOLD = (
+    "which entries of a dropout's input belong to which row cannot be told, each entry of a batch "
+    "has a mask of its own, and a row may depend on its place in the batch"
+)
+
 
 def make_plan(module: nn.Module, two: Rows, three: Rows, dtype: torch.dtype) -> Plan:
     """Look at a module and decide how to run it.
@@ -73,6 +78,8 @@ class _Preparation:
         axes = settle_rows(self.bare, two, three, find_row_axes(seen.shapes, more.shapes))
         self.noise = Noise(places, axes, bool(seen.foreign))
         self.random = bool(places or seen.draws)
+        grown = (few != many for few, many in zip(seen.shapes, more.shapes, strict=False))
+        self.untold = any(each and axes[call] is None for call, each in enumerate(grown))
 
     def plan(self, dtype: torch.dtype) -> Plan:
         graph, reasons = self.graph()
@@ -87,6 +94,8 @@ class _Preparation:
         parts, probed = self.protected(parts, probed)
         few, more = (probed.once(*clones(rows)) for rows in (self.two, self.three))
         slow = self.why_not_at_once(parts, probed, few) if way != NOTHING_RANDOM else "-"
+        if self.untold and way != NOTHING_RANDOM:
+            reasons = (*reasons, _UNTOLD)
         run = self.seeded(probed)
         return Plan(
             way=way,

@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,7 @@ from torch.utils._pytree import tree_leaves
 
 from ..exceptions import ShapeError
 from . import noise
+from ._copies import private_copy
 from ._generators import Generators
 from ._torch_noise import KeyedDropout, Observer, Recorder, RowAxis
 
@@ -156,20 +157,51 @@ def settle_rows(
     three: tuple[Tensor, ...],
     axes: Mapping[int, RowAxis | None],
 ) -> dict[int, RowAxis | None]:
-    """Return the axes with the rows found where a row has several entries along one of them."""
+    """Return the axes with the rows found where a row has several entries along one of them.
+
+    Rows that are alike do not tell; then random numbers take their place.
+    """
     unsettled = {call: axis for call, axis in axes.items() if axis and axis.entries > 1}
     if not unsettled:
         return dict(axes)
+    settled = _compare_rows(module, two, three, unsettled)
+    if None in settled.values():
+        # The module may refuse random numbers. On a GPU an index out of range could not be caught.
+        with warnings.catch_warnings(), suppress(Exception):
+            warnings.simplefilter("ignore")
+            generator = torch.Generator().manual_seed(0)
+            three = tuple(_random_like(each.cpu(), generator) for each in three)
+            two = tuple(each[:2] for each in three)
+            double = private_copy(module, torch.device("cpu"))
+            found = _compare_rows(double, two, three, unsettled)
+            settled = {call: axis or found[call] for call, axis in settled.items()}
+    return {**axes, **settled}
+
+
+def _compare_rows(
+    module: nn.Module,
+    two: tuple[Tensor, ...],
+    three: tuple[Tensor, ...],
+    unsettled: Mapping[int, RowAxis],
+) -> dict[int, RowAxis | None]:
+    """Return the axes with the rows found in what dropout sees of two and of three rows."""
     few, more = Recorder(set(unsettled)), Recorder(set(unsettled))
     for inputs, recorder in ((two, few), (three, more)):
         Generators(two[0].device).seed(0)
         with recorder:  # without any noise, which could depend on the place in the batch
             module(*(each.clone() for each in inputs))
-    settled = {
+    return {
         call: find_rows(axis, few.inputs.get(call), more.inputs.get(call))
         for call, axis in unsettled.items()
     }
-    return {**axes, **settled}
+
+
+def _random_like(rows: Tensor, generator: torch.Generator) -> Tensor:
+    """Return random numbers, 1 or as large as those given; anything but floats as it is."""
+    if not rows.is_floating_point() or not rows.numel():
+        return rows
+    size = rows.double().nan_to_num(0, 0, 0).abs().max().clamp(min=1)
+    return (size * torch.randn(rows.shape, generator=generator, dtype=torch.float64)).to(rows)
 
 
 def find_rows(axis: RowAxis, few: Tensor | None, more: Tensor | None) -> RowAxis | None:
