@@ -93,6 +93,21 @@ def test_an_arrow_table():
     assert (first.name, first.values, second.values) == ("a", ("x", "y"), ("u",))
 
 
+def test_an_arrow_stream():
+    first, second = attributes(pa.table({"a": ["x", "y"], "b": ["u", "u"]}).to_reader(), 2)
+    assert (first.name, first.values, second.values) == ("a", ("x", "y"), ("u",))
+
+
+@pytest.mark.parametrize("made", [pa.table, pa.RecordBatch.from_pydict])
+def test_columns_of_an_arrow_table_keep_their_types(made):
+    columns = {"ward": pa.array([9, None, 10]), "old": [True, None, False], "age": [0.5, 1.5, 0.5]}
+    ward, old, age = attributes(made(columns), 3)
+    assert ward.values == ("9", "10", MISSING)
+    assert ward.codes.tolist() == [0, 2, 1]
+    assert old.values == ("False", "True", MISSING)
+    assert age.values == ("0.5", "1.5")
+
+
 @pytest.mark.parametrize(
     "column",
     [
@@ -130,6 +145,13 @@ def test_numbers_with_a_point_and_names_of_intervals_are_what_they_were():
     assert attribute.values == ("(0, 1]", "(1, 2]")
     (attribute,) = attributes([10**30, None, 7], 3)
     assert attribute.values == ("7", str(10**30), MISSING)
+
+
+@pytest.mark.parametrize("series", [pd.Series, pl.Series])
+def test_whole_numbers_beyond_those_with_a_sign(series):
+    dtype = {"dtype": "UInt64" if series is pd.Series else pl.UInt64}
+    (attribute,) = attributes(series([2**63 + 2**40, None, 7], **dtype), 3)
+    assert attribute.values == ("7", str(2**63 + 2**40), MISSING)
 
 
 def test_what_is_called_missing_is_missing():

@@ -37,10 +37,11 @@ def attributes(groups: Any, length: int) -> list[Attribute]:
     """Return the attributes in ``groups``: one for an array, one for each column of a frame."""
     if isinstance(groups, Mapping) or _is_frame(groups):
         # Column by column: in one array, whole numbers beside others would read 1.0.
-        columns = {
-            str(name): _column(groups[name], str(name))
-            for name in (groups if isinstance(groups, Mapping) else groups.columns)
-        }
+        names = groups if isinstance(groups, Mapping) else groups.columns
+        columns = {str(name): _column(groups[name], str(name)) for name in names}
+    elif type(groups).__module__.startswith("pyarrow") and hasattr(groups, "column_names"):
+        found = zip(groups.column_names, groups.columns, strict=True)
+        columns = {str(name): _column(column, str(name)) for name, column in found}
     else:
         array, names, _ = to_numpy(groups, "groups")
         if array.ndim == 1:
@@ -69,7 +70,8 @@ def _as_meant(array: NDArray[Any], value: Any) -> NDArray[Any]:
         return array
     known = array == array
     found = np.full(len(array), None, dtype=object)
-    found[known] = array[known].astype(bool if kind[0] == "bool" else np.int64)
+    exact = bool if kind[0] == "bool" else int  # of any size, as no type of numpy is
+    found[known] = [exact(number) for number in array[known].tolist()]
     return found
 
 

@@ -233,6 +233,41 @@ class TestDistances:
         ):
             consistency(values, X, distance=lambda a, b: far, resamples=0)
 
+    def test_nor_does_scaling_cure_a_metric_that_a_row_has_none_of(self):
+        X, values = example()
+        X[3] = 1.0
+        with pytest.raises(
+            InvalidValueError,
+            match=r"^distance 'correlation' between two rows is nan; it must be a finite number: choose another distance$",
+        ):
+            consistency(values, X, distance="correlation", scale=None, resamples=0)
+
+    @pytest.mark.filterwarnings("ignore:Data was converted to boolean")
+    @pytest.mark.parametrize("features", [5, 20])
+    @pytest.mark.parametrize("zeros", [1, 3])
+    @pytest.mark.parametrize("k", [1, 4, 39])
+    @pytest.mark.parametrize("distance", ["dice", "sokalsneath", "braycurtis"])
+    def test_rows_without_any_feature(self, features, zeros, k, distance):
+        rng = np.random.default_rng(features)
+        X = (rng.random((40, features)) < 0.4).astype(float)
+        X[:, 0] = 1.0
+        X[7 : 7 + zeros] = 0.0
+        u = rng.random(40)
+        found = consistency(u, X, neighbours=k, distance=distance, scale=None, resamples=0)
+        differing = (X[:, None] != X[None]).sum(axis=2)
+        both = ((X[:, None] == 1) & (X[None] == 1)).sum(axis=2)
+        below = both / 2 + differing if distance == "sokalsneath" else 2 * both + differing
+        far = np.where(differing, differing / np.maximum(below, 0.5), 0.0)
+        expected = []
+        for i in range(40):
+            others = np.delete(np.arange(40), i)
+            limit = np.sort(far[i, others])[k - 1]
+            nearer = others[far[i, others] < limit - 1e-12]
+            tied = others[np.abs(far[i, others] - limit) <= 1e-12]
+            mean = (u[nearer].sum() + (k - len(nearer)) * u[tied].mean()) / k
+            expected.append(1 - abs(u[i] - mean))
+        np.testing.assert_allclose(found.per_sample["prediction"], expected, atol=1e-12)
+
 
 def _broken(a, b):
     raise ValueError("no way")

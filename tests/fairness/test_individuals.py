@@ -202,6 +202,18 @@ class TestRatios:
         more = [row(f"g{i}", 0.1 + 1e-4, 1e-6) for i in range(8)]
         assert paragraph(*two, *more).patterns == ("too few samples",)
 
+    def test_the_interval_that_decides_is_said(self):
+        rows = row("f", 0.3, 0.06), row("m", 0.1, 0.02), row("x", 0.1001, 0.02)
+        normal = NormalDist()
+        factor = normal.inv_cdf(0.025 / 3) / normal.inv_cdf(0.025)
+        below = factor * hypot(log(0.30 / 0.24), log(0.12 / 0.10))
+        above = factor * hypot(log(0.36 / 0.30), log(0.10 / 0.08))
+        ends = f"{3 * exp(-below):.2f} to {3 * exp(above):.2f}"
+        assert (
+            f"differs 3.00 times as much (95 % interval for all pairs {ends})"
+            in paragraph(*rows).text
+        )
+
     def test_against_the_privileged(self):
         rows = row("f", 0.3, 0.01), row("m", 0.1, 0.01), row("x", 0.3, 0.01)
         gaps = compared(

@@ -276,6 +276,26 @@ class TestWording:
         assert ". Equal opportunity cannot be told from fair. No gap beyond" in found.text
         assert "There is no ratio of equal opportunity: no positives in ward=0." in found.text
 
+    def test_all_comparisons_are_with_a_small_group(self):
+        # The best by every measure; the others are few clusters each.
+        rng = np.random.default_rng(0)
+        g = np.array(["a"] * 200 + ["b"] * 200 + ["c"] * 5)
+        cluster = np.r_[np.arange(200) % 5, 5 + np.arange(200) % 5, 10 + np.arange(5)]
+        p = rng.uniform(0.01, 0.99, size=(3, 405))
+        y = (rng.random(405) < 0.5).astype(int)
+        y[-5:] = [1, 1, 1, 1, 0]
+        p[:, -5:] = np.where(y[-5:] == 1, 0.99, 0.01) + np.array([[0.001], [0], [-0.001]])
+        result = audit(
+            caveat.Categorical.from_binary(p), y, {"g": g}, cluster=cluster, resamples=100,
+            random_state=0,
+        )  # fmt: skip
+        (found,) = result.reading()
+        assert (found.patterns, found.level) == (("too few samples",), "unsure")
+        assert found.text == (
+            "There are too few samples to say anything: all comparisons are with groups of fewer "
+            "than 10 samples (g=c)."
+        )
+
     def test_everything_undefined_is_not_judged(self):
         result = audit(*made(40), resamples=100, random_state=0)
         rows = tuple(

@@ -169,16 +169,20 @@ def check(prediction, y, groups, **options):
     return paragraph, said, rest
 
 
+def place(row):
+    return row.measure, row.statistic, row.label, row.group, row.reference, row.comparison
+
+
 def assert_complete(result, said, counted):
     """Every gap of the table is said or counted, and none but those."""
     places = {}
     for row in result.select(kind="difference"):
-        places[row.measure, row.statistic, row.label, row.group, row.reference] = row
+        places[place(row)] = row
     gaps = set()
     for row in result.select(kind="ratio"):
         if row.statistic not in ("", "y=0"):
             continue
-        twin = places.get((row.measure, row.statistic, row.label, row.group, row.reference))
+        twin = places.get(place(row))
         zero = row.verdict.startswith("undefined") and twin is not None
         if row.verdict == UNFAIR or (zero and twin.verdict == DIFFERENT):
             gaps.add((row.measure, row.label, frozenset({row.group, row.reference})))
@@ -302,17 +306,20 @@ class TestWhichIsWhich:
         assert paragraph.text.count("more or better data") == 1
 
     def test_the_predictive_gap_of_a_target_that_no_part_explains(self):
+        # Of t2 each sample has its own share of both parts, which hides what their sum shows.
         rng = np.random.default_rng(2)
-        g = np.repeat(["a", "b"], 4000)
-        more = np.where(g == "a", 1.0, 1.0)
-        mean = rng.normal(size=(5, 8000, 2)) * np.stack(
-            [np.where(g == "a", 2.0, 0.5), more], axis=1
-        )
-        variance = rng.uniform(0.9, 1.1, size=mean.shape)
-        prediction = caveat.Gaussian(mean, variance, targets=["t1", "t2"])
-        _, said, _ = check(prediction, rng.normal(size=(8000, 2)), g)
+        g = np.repeat(["a", "b"], 100)
+        whole = np.where(g == "a", 1.5, 1.0) * rng.uniform(0.95, 1.05, size=200)
+        epistemic = np.stack([np.where(g == "a", 4.0, 0.3), whole * rng.beta(0.2, 0.2, 200)], 1)
+        epistemic[:, 0] *= rng.uniform(0.9, 1.1, size=200)
+        aleatoric = np.stack([rng.uniform(0.9, 1.1, size=200), whole - epistemic[:, 1]], axis=1)
+        mean = np.array([-1.0, 1.0])[:, None, None] * np.sqrt(epistemic)
+        prediction = caveat.Gaussian(mean, np.stack([aleatoric] * 2), targets=["t1", "t2"])
+        _, said, _ = check(prediction, rng.normal(size=(200, 2)), g)
         assert ("epistemic_uncertainty", "t1", frozenset("ab")) in said
-        assert not [entry for entry in said if entry[0] == "predictive_uncertainty"]
+        uncertain = [entry[:2] for entry in said if entry[0] != "mean_absolute_error"]
+        assert [name for name, target in uncertain if target == "t2"] == ["predictive_uncertainty"]
+        assert ("predictive_uncertainty", "t1") not in uncertain
 
     def test_more_gaps_than_sentences_are_counted(self):
         paragraph, said, _ = check(*classes(0, 5, 3), privileged="b")
@@ -334,6 +341,17 @@ class TestNoRatio:
         assert not any("no ratio of statistical parity" in sentence for sentence in rest)
         assert {row.kind for row in paragraph.rows} <= {"ratio", "difference"}
         assert all(row.verdict in (UNFAIR, DIFFERENT) for row in paragraph.rows)
+
+    def test_a_gap_to_the_privileged_group_that_the_worst_pair_is_too_wide_for(self):
+        sizes, chosen = [300, 300, 300, 40], [36, 36, 36, 0]
+        g = np.repeat(list("pqwz"), sizes)
+        up = np.concatenate([np.arange(n) < k for n, k in zip(sizes, chosen, strict=True)])
+        p = np.where(up, 0.9, 0.1) * np.array([[1.0], [0.95]])
+        y = up.astype(int)
+        y[-5:] = 1
+        paragraph, said, _ = check(caveat.Categorical.from_binary(p), y, g, privileged="p")
+        assert ("statistical_parity", "1", frozenset("pz")) in said
+        assert "Class 1 is predicted for 0 % of g=z and 12.0 % of g=p (" in paragraph.text
 
     def test_nor_is_a_group_without_positives_no_gap(self):
         rng = np.random.default_rng(0)

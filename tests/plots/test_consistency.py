@@ -1,3 +1,5 @@
+from itertools import pairwise
+
 import matplotlib
 
 matplotlib.use("Agg")
@@ -87,6 +89,20 @@ def test_many_groups_are_cut_to_the_least_consistent():
     shown = bars(plot_consistency(found))
     every = sorted(row.scaled for row in found.select(quantity="prediction", attribute="group"))
     np.testing.assert_allclose(sorted(shown), every[:30])
+
+
+def test_long_labels_stand_apart_and_end_with_their_size():
+    words = np.array(["doctorate or professional school " * 2 + end for end in ("m $x$", "f")])
+    groups = words[np.arange(120) % 2]
+    ax = plot_consistency(result(groups={"education": groups}))
+    FigureCanvasAgg(ax.figure).draw()
+    labels = ax.get_yticklabels()
+    boxes = [label.get_window_extent() for label in labels]
+    for upper, lower in pairwise(boxes):
+        assert upper.y0 >= lower.y1
+    whole = [" ".join(label.get_text().split()) for label in labels]
+    assert f"education={words[0]} (60)".replace("$", r"\$") in whole
+    assert f"education={words[1]} (60)" in whole
 
 
 def test_what_is_not_there():

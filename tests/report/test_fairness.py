@@ -1,5 +1,6 @@
 """The page of an audit shows its rows, says its reading, and lets no text out of its place."""
 
+import re
 from dataclasses import replace
 from functools import cache
 
@@ -190,6 +191,40 @@ def test_labels_have_the_class_and_both_groups_in_full(tmp_path):
     assert logs[-1]["layout"]["height"] >= 15 * sum(lines)
     uncertain = [c for c in charts(page) if "sex=female" in str(c["layout"]["yaxis"])]
     assert len(uncertain) >= 3
+
+
+LONG = {
+    "education": np.array(["some college, no degree", "doctorate or professional school", " "]),
+    "marital status": np.array(["married, spouse absent", "married, spouse present", "x" * 300]),
+}
+
+
+def test_labels_of_long_groups_stand_apart_and_end_with_their_size(tmp_path):
+    rng = np.random.default_rng(0)
+    groups = {name: values[rng.integers(3, size=N)] for name, values in LONG.items()}
+    found = audit(PREDICTION, Y, groups, X=X, intersections=True, resamples=0)
+    page = written(found, tmp_path)
+    both = "education x marital status"
+    drawn = [
+        chart(page, f"Consistency of prediction by {name}") for name in ("education", both)
+    ] + [chart(page, f"{part} uncertainty by {both}") for part in ("Predictive", "Epistemic")]
+    for one in drawn:
+        axis, height = one["layout"]["yaxis"], one["layout"]["height"]
+        labels = [text.split("<br>") for text in axis["ticktext"]]
+        assert all(re.search(r"\(\d+\)$", lines[-1]) for lines in labels)
+        assert len({tuple(lines) for lines in labels if "outcome" not in lines[0]}) >= 3
+        # A line is 16.5 pixels high; some 120 are margins.
+        a_unit = (height - 140) / abs(axis["range"][0] - axis["range"][1])
+        gaps = np.diff(axis["tickvals"]) * a_unit
+        for gap, upper, lower in zip(gaps, labels, labels[1:], strict=False):
+            assert gap >= 16.5 * (len(upper) + len(lower)) / 2
+    names = [" ".join(lines.split("<br>")) for lines in drawn[1]["layout"]["yaxis"]["ticktext"]]
+    for value in LONG["marital status"][:2]:
+        words = f"education=doctorate or professional school, marital status={value}"
+        size = sum(
+            (groups["education"] == LONG["education"][1]) & (groups["marital status"] == value)
+        )
+        assert f"{words} ({size})" in names
 
 
 def test_groups_have_their_numbers_and_intervals(page):

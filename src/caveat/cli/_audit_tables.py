@@ -59,7 +59,7 @@ def _show_ratios(result: Any, attribute: str) -> None:
             interval_words(row.verdict_low, row.verdict_high),
             _short(row.verdict),
         ]
-        for row in farthest(rows)
+        for row in farthest(result, rows)
     ]
     pairs = "worst pairs, " if comparison == "worst pair" else ""
     of = f", class {classes[0]}" if len(classes) == 1 else ""
@@ -71,7 +71,7 @@ def _show_ratios(result: Any, attribute: str) -> None:
         body,
         left=(0, 1, 4),
     )
-    _more(len(rows) - len(body), "ratios, closer to 1,")
+    _more(len(rows) - len(body), "ratios, closer to 1 or undefined,")
 
 
 def _classes(rows: Sequence[Any]) -> list[str]:

@@ -17,13 +17,16 @@ from ..uncertainty import decompose
 from ._consistency import consistency
 from ._consistency_result import Consistency
 from ._group_rows import Inputs, group_rows
-from ._rates import Key, Samples, all_counts, rates, uncertainty_columns
+from ._rates import ROUNDING, Key, Samples, all_counts, rates, uncertainty_columns
 from ._ratios import Comparer
 from ._result import FairnessAudit
 from ._rows import UNCERTAINTIES, FairnessRow
 
 _MANY, _PER_VALUE = 50, 10
 """More values than these, with fewer samples each, are taken for those of a continuous column."""
+
+_OF_A_MEAN = 64 * float(np.finfo(np.float64).eps)
+"""Members that differ by less beside their size do not differ."""
 
 
 def audit(
@@ -274,7 +277,7 @@ def _samples(
     truth, mean = prediction.align(y), prediction.mean
     labels = _labels(prediction.classes, positive)
     inputs = {"": ("expected_calibration_error", truth, {"probabilities": mean})}
-    columns = uncertainty_columns(parts, "")
+    columns = uncertainty_columns(parts, "", ROUNDING * parts["total"].max(keepdims=True))
     predicted = mean.argmax(axis=1)
     classes = len(prediction.classes)
     points = {"prediction": np.array([str(name) for name in prediction.classes])[predicted]}
@@ -291,13 +294,33 @@ def _of_numbers(
     several = len(prediction.targets) > 1
     for i, target in enumerate(prediction.targets.tolist()):
         label = str(target) if several else ""
-        columns["mean_absolute_error", label] = np.abs(truth[:, i] - mean[:, i])
-        columns |= uncertainty_columns({name: part[:, i] for name, part in parts.items()}, label)
+        of_target = {name: part[:, i] for name, part in parts.items()}
+        columns["mean_absolute_error", label] = _errors(truth[:, i], mean[:, i])
+        rounding = _rounding(of_target["total"], mean[:, i])
+        columns |= uncertainty_columns(of_target, label, rounding)
         points[f"prediction {label}".rstrip()] = mean[:, i]
         if (variance[:, i] > 0).all():
             arrays = {"mean": mean[:, i], "variance": variance[:, i]}
             inputs[label] = ("expected_normalised_calibration_error", truth[:, i], arrays)
     return columns, inputs, points
+
+
+def _errors(truth: FloatArray, mean: FloatArray) -> FloatArray:
+    """Return absolute errors; 0 where there is nothing but rounding.
+
+    Its scale is a number of the usual size: the largest may be one of another kind.
+    """
+    error, size = np.abs(truth - mean), np.abs(truth)
+    return np.where(error > ROUNDING * np.maximum(size, np.median(size)), error, 0.0)
+
+
+def _rounding(total: FloatArray, mean: FloatArray) -> FloatArray:
+    """Return the rounding in a variance: of its parts, and of means squared.
+
+    Of each sample its own, as variances have no bound, and one may be beyond all others.
+    """
+    with np.errstate(over="ignore"):
+        return np.maximum(ROUNDING * total, (_OF_A_MEAN * mean) ** 2)
 
 
 def _labels(classes: NDArray[Any], positive: Any) -> list[tuple[int, str]]:

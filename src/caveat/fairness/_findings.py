@@ -89,4 +89,4 @@ class Findings:
 
 def place(row: FairnessRow) -> tuple[str, ...]:
     """Return what a ratio has in common with the difference of the same."""
-    return row.measure, row.statistic, row.label, row.group, row.reference
+    return row.measure, row.statistic, row.label, row.group, row.reference, row.comparison

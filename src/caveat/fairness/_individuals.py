@@ -1,7 +1,7 @@
 """What an audit shows of individuals, in plain words, and never more than its intervals do."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -29,15 +29,19 @@ class Gap:
     quantity : str
     group, reference : ConsistencyRow
     ratio : Number
-        Of the mean differences from the neighbours; the scale of the quantity cancels.
+        Of the mean differences from the neighbours; the scale of the quantity cancels. The interval
+        is the one that decides, which holds for all pairs at once.
+    pairs : int
+        For how many.
     verdict : str
-        What its interval, allowing for the number of pairs, lets one say.
+        What it lets one say.
     """
 
     quantity: str
     group: ConsistencyRow
     reference: ConsistencyRow
     ratio: Number
+    pairs: int
     verdict: str
 
 
@@ -57,8 +61,10 @@ def compared(
     for row in judgeable:
         if row is not reference:
             ratio = _ratio(row, reference)
-            verdict = judged(ratio, pairs, audit.confidence, audit.threshold, ratio=True)[0]
-            gaps.append(Gap(quantity, row, reference, ratio, verdict))
+            low, high = ratio.widened(pairs, audit.confidence, ratio=True)
+            verdict = judged(ratio, (low, high), audit.threshold, ratio=True)[0]
+            decides = replace(ratio, low=low, high=high)
+            gaps.append(Gap(quantity, row, reference, decides, pairs, verdict))
     return gaps
 
 
@@ -198,7 +204,9 @@ def _gap_sentence(shown: Sequence[Sequence[Gap]], confidence: float, *, first: b
         ends = f"{amount(ratio.low)} or more"
         if np.isfinite(ratio.high):
             ends = f"{amount(ratio.low)} to {amount(ratio.high)}"
-        words = f"{nominal(confidence)} interval {ends}" if first and not parts else ends
+        several = " for all pairs" if gaps[0].pairs > 1 else ""
+        name = f"{nominal(confidence)} interval{several} "
+        words = f"{name}{ends}" if first and not parts else ends
         times = f"{amount(ratio.value)} times as much ({words})"
         parts.append(f"{_word(gaps[0].quantity)} {'' if parts else 'differs '}{times}")
     return (

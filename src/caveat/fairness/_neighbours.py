@@ -21,6 +21,9 @@ _BY_PRODUCTS = (*_SQUARED, "sqeuclidean")
 _OF_A_SIZE = ("precomputed", "haversine")
 """Not the same to neighbours if all features are divided by one number."""
 
+_RELATIVE = ("braycurtis", "dice", "sokalsneath")
+"""0 / 0 from a row without any feature to itself."""
+
 _ROUNDING = 64 * float(np.finfo(np.float64).eps)
 _HELD = 2**23
 """Distances held at a time."""
@@ -95,7 +98,7 @@ def neighbour_means(
         step = max(1, _HELD // width)
         for part in (waiting[i : i + step] for i in range(0, len(waiting), step)):
             some = asked[part]
-            found, index = _search(model, places.points[some], width, distance)
+            found, index = _search(model, places.points, some, width, distance)
             weight, done = _weights(found, index, some, places, neighbours, distance)
             total[part] = _weighted_sums(weight, index, sums)
             own[part] = (weight * (index == some[:, None])).sum(axis=1)
@@ -117,16 +120,23 @@ def _model(points: FloatArray, distance: Distance) -> Any:
 
 
 def _search(
-    model: Any, points: FloatArray, width: int, distance: Distance
+    model: Any, points: FloatArray, own: NDArray[np.intp], width: int, distance: Distance
 ) -> tuple[FloatArray, NDArray[np.intp]]:
+    asked = points[own]
     try:
-        found, index = model.kneighbors(points, n_neighbors=width)
+        found, index = model.kneighbors(asked, n_neighbors=width)
     except (TypeError, ValueError) as error:
         raise _unusable(distance, error) from error
+    if isinstance(distance, str) and distance in _RELATIVE:
+        for row in np.flatnonzero(~asked.any(axis=1)):
+            others = np.isfinite(found[row]) & (index[row] != own[row])
+            index[row] = own[row], *index[row, others][: width - 1]
+            found[row] = 0.0, *found[row, others][: width - 1]
     if not np.isfinite(found).all():
+        cure = "" if isinstance(distance, str) else "scale the features, or "
         raise InvalidValueError(
             f"distance {distance!r} between two rows is {found[~np.isfinite(found)][0]}; it must "
-            "be a finite number: scale the features, or choose another distance"
+            f"be a finite number: {cure}choose another distance"
         )
     return found, index
 

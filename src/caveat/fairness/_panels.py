@@ -1,15 +1,17 @@
 """The numbers of the charts of an audit: what both plots and report draw."""
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from ..exceptions import OptionError
 from ._consistency_result import Consistency, ConsistencyRow
+from ._findings import place
 from ._result import FairnessAudit
-from ._rows import FairnessRow
+from ._rows import DIFFERENT, NOT_JUDGED, FairnessRow
 
 MOST = 40
 """More ratios or groups than this cannot be read in one chart or table."""
@@ -36,14 +38,28 @@ def ratio_rows(
     return [row for row in rows if row.comparison == wanted]
 
 
-def farthest(rows: Sequence[FairnessRow]) -> list[FairnessRow]:
-    """Return the ratios to show, in their order: of many, those farthest from 1."""
-    far = sorted(range(len(rows)), key=lambda i: -_distance(rows[i]))[:MOST]
+def farthest(audit: FairnessAudit, rows: Sequence[FairnessRow]) -> list[FairnessRow]:
+    """Return the ratios to show, in their order: of many, those farthest from 1.
+
+    So far is a ratio that is undefined where the difference shows a gap, or has no interval that
+    could; others that are undefined come last.
+    """
+    if len(rows) <= MOST:
+        return list(rows)
+    apart = {
+        (row.attribute, *place(row))
+        for row in audit.select(kind="difference")
+        if row.value and row.verdict in (DIFFERENT, NOT_JUDGED)
+    }
+    far = sorted(range(len(rows)), key=lambda i: -_distance(rows[i], apart))[:MOST]
     return [rows[i] for i in sorted(far)]
 
 
-def _distance(row: FairnessRow) -> float:
-    return -1.0 if np.isnan(row.value) else abs(float(np.log(row.value)))
+def _distance(row: FairnessRow, apart: Set[tuple[str, ...]]) -> float:
+    if not np.isnan(row.value):
+        return abs(float(np.log(row.value)))
+    same = replace(row, statistic=row.statistic.replace("from 1", "from 0"))
+    return np.inf if (row.attribute, *place(same)) in apart else -1.0
 
 
 def ratio_range(
@@ -64,9 +80,17 @@ def row_places(lines: Sequence[int]) -> tuple[list[float], list[float]]:
 
 
 def label_lines(parts: Sequence[str], width: int) -> list[str]:
-    """Return the lines of a label: each part begins a new one, and takes three at most."""
-    options: dict[str, Any] = {"max_lines": 3, "placeholder": " …", "break_on_hyphens": False}
+    """Return the lines of a label: each part begins a new one, and takes six at most."""
+    options: dict[str, Any] = {"max_lines": 6, "placeholder": " …", "break_on_hyphens": False}
     return [line for part in parts for line in textwrap.wrap(part, width, **options)]
+
+
+def sized_lines(name: str, samples: int, width: int) -> list[str]:
+    """Return the lines of a label that ends with a number of samples, however long the name."""
+    *lines, last = label_lines([name], width) or [""]
+    size = f"({samples:,})"
+    whole = f"{last} {size}".lstrip()
+    return [*lines, *([whole] if len(whole) <= width else [last, size])]
 
 
 def pair_parts(row: FairnessRow, width: int) -> list[str]:

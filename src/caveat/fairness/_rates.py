@@ -15,7 +15,9 @@ from ._rows import UNCERTAINTIES
 Key = tuple[str, str]
 """A rate or mean, and the class or target it is of (empty for all)."""
 
-_ROUNDING = 1e-12
+ROUNDING = 1e-12
+"""A smaller number beside that which it is the rounding of is nothing."""
+
 _SAME = 1e-9
 _AT_ONCE = 256
 
@@ -224,13 +226,13 @@ class _Group:
 
 def _rounded(difference: FloatArray, size: FloatArray) -> FloatArray:
     """Take the rounding of weights out of what is 0 or more on paper."""
-    return np.where(difference > _ROUNDING * size, difference, 0.0)
+    return np.where(difference > ROUNDING * size, difference, 0.0)
 
 
 def _at_ends(values: FloatArray) -> FloatArray:
     """Take the rounding of weights out of shares of all and none."""
-    values = np.where(values > 1 - _ROUNDING, 1.0, values)
-    return np.where(values < _ROUNDING, 0.0, values)
+    values = np.where(values > 1 - ROUNDING, 1.0, values)
+    return np.where(values < ROUNDING, 0.0, values)
 
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
@@ -241,7 +243,15 @@ def quantiles(values: FloatArray, weight: FloatArray | None) -> FloatArray:
     return np.asarray(np.quantile(values, QUANTILES, method="inverted_cdf", weights=weight))
 
 
-def uncertainty_columns(parts: Mapping[str, FloatArray], label: str) -> dict[Key, FloatArray]:
-    """Return the columns of aleatoric, epistemic and total uncertainty under their names."""
-    order = (parts["aleatoric"], parts["epistemic"], parts["total"])
+def uncertainty_columns(
+    parts: Mapping[str, FloatArray], label: str, rounding: FloatArray
+) -> dict[Key, FloatArray]:
+    """Return the columns of aleatoric, epistemic and total uncertainty under their names.
+
+    What is not above its rounding is 0: members that agree would differ between groups.
+    """
+    order = (
+        np.where(parts[name] > rounding, parts[name], 0.0)
+        for name in ("aleatoric", "epistemic", "total")
+    )
     return {(name, label): part for name, part in zip(UNCERTAINTIES, order, strict=True)}

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from statistics import NormalDist
 
 import numpy as np
@@ -68,8 +69,7 @@ class Number:
         """
         if pairs == 1:
             return self.low, self.high
-        normal, tail = NormalDist(), (1 - confidence) / 2
-        factor = normal.inv_cdf(tail / pairs) / normal.inv_cdf(tail)
+        factor = _factor(pairs, confidence)
         with np.errstate(divide="ignore"):
             value, low, high = (
                 (np.log(x) if ratio else x) for x in (self.value, self.low, self.high)
@@ -167,8 +167,8 @@ class Comparer:
         chosen = replace(numbers[place], units=min(n.units for n in numbers))
         row = self._row(kind, "equalised_odds", statistic, label, pairs[place], chosen, choices=2)
         shown = [
-            judged(number, 2 * pair.among, self.confidence, self.threshold, ratio)[0]
-            for number, pair in zip(numbers, pairs, strict=True)
+            judged(n, n.widened(2 * pair.among, self.confidence, ratio), self.threshold, ratio)[0]
+            for n, pair in zip(numbers, pairs, strict=True)
         ]
         bad = UNFAIR if ratio else DIFFERENT
         if bad in shown:
@@ -283,11 +283,13 @@ class Comparer:
         choices: int = 1,
     ) -> FairnessRow:
         ratio, value, pairs = kind == "ratio", number.value, choices * pair.among
-        verdict, note = judged(number, pairs, self.confidence, self.threshold, ratio)
+        ends = number.widened(pairs, self.confidence, ratio)
+        verdict, note = judged(number, ends, self.threshold, ratio)
         if pair.among > 1 and verdict in _JUDGED and note != FEW:
             note = "; ".join(filter(None, (note, f"the verdict allows for {pair.among} pairs")))
-        low, high = number.widened(choices, self.confidence, ratio)
-        ends = number.widened(pairs, self.confidence, ratio)
+        low, high = ends
+        if choices != pairs:
+            low, high = number.widened(choices, self.confidence, ratio)
         limit = -np.log1p(-self.threshold)
         return FairnessRow(
             attribute=self.attribute.name,
@@ -317,10 +319,17 @@ def _beyond(distance: float, limit: float) -> bool:
     return bool(distance > limit * (1 + 1e-12))
 
 
+@cache
+def _factor(pairs: int, confidence: float) -> float:
+    """Return how much wider a normal interval is that holds for so many pairs at once."""
+    normal, tail = NormalDist(), (1 - confidence) / 2
+    return normal.inv_cdf(tail / pairs) / normal.inv_cdf(tail)
+
+
 def judged(
-    number: Number, pairs: int, confidence: float, threshold: float, ratio: bool
+    number: Number, ends: tuple[float, float], threshold: float, ratio: bool
 ) -> tuple[str, str]:
-    """Return what a number's interval lets one say, and a note."""
+    """Return what a number lets one say with the ends of the interval that decides, and a note."""
     if number.why:
         return f"undefined ({number.why})", ""
     if np.isnan(number.low):
@@ -328,7 +337,7 @@ def judged(
     unclear = UNCLEAR if ratio else EQUAL
     if number.units < LEAST:
         return unclear, FEW
-    low, high = number.widened(pairs, confidence, ratio)
+    low, high = ends
     if not ratio:
         return (DIFFERENT if low > 0 or high < 0 else EQUAL), ""
     bottom, top = 1 - threshold, 1 / (1 - threshold)

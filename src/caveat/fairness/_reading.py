@@ -176,8 +176,14 @@ def _paragraph(audit: "FairnessAudit", attribute: str) -> Paragraph:
     if len(sizes) - len(small) < 2:
         return Paragraph(attribute, (TOO_FEW,), _all_small(attribute, sizes), ())
     spoken = [row for row in rows if row.samples >= LEAST]
-    differences = {place(row): row for row in audit.select(attribute=attribute, kind="difference")}
     names = [group_name(attribute, group) for group in small]
+    if not spoken:
+        text = (
+            "There are too few samples to say anything: all comparisons are with groups of fewer "
+            f"than {LEAST} samples ({listed(names)})."
+        )
+        return Paragraph(attribute, (TOO_FEW,), text, ())
+    differences = {place(row): row for row in audit.select(attribute=attribute, kind="difference")}
     return _said(attribute, Findings(audit, spoken, differences, names))
 
 

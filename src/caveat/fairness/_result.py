@@ -141,7 +141,7 @@ class FairnessAudit(RowTable[FairnessRow]):
 
         comparison = self.comparison(attribute)
         every = self.select(attribute=attribute, kind="ratio", comparison=comparison)
-        rows = farthest(every)
+        rows = farthest(self, every)
         header = ["measure", "", "ratio", "interval", "verdict"]
         body = [
             [
@@ -156,8 +156,10 @@ class FairnessAudit(RowTable[FairnessRow]):
         pairs = "worst pairs of " if comparison == "worst pair" else ""
         several = " for all pairs" if len(self.groups(attribute)) > 2 else ""
         sure = f"{self.confidence:.0%} intervals{several}, threshold {self.threshold:g}"
-        less = f" (the {len(rows)} of {len(every)} ratios farthest from 1)"
-        more = less if len(rows) < len(every) else ""
+        less = f"the {len(rows)} of {len(every)} ratios farthest from 1"
+        more = (
+            f" ({less}; the others are closer to 1 or undefined)" if len(rows) < len(every) else ""
+        )
         return f"{pairs}{attribute}, {sure}{more}", header, body
 
 

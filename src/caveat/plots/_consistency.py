@@ -6,8 +6,9 @@ import numpy as np
 
 from ..exceptions import OptionError
 from ..fairness import Consistency, ConsistencyRow
-from ..fairness._panels import consistency_numbers, consistency_rows
-from ._style import GREY, PALETTE, grid, legend_above, legend_label, new_axes, plain, wrapped
+from ..fairness._panels import consistency_numbers, consistency_rows, row_places, sized_lines
+from ._fairness import WIDTH, size_of, text_of
+from ._style import GREY, PALETTE, grid, legend_above, legend_label, new_axes, plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -63,11 +64,12 @@ def plot_consistency(
     """
     name = _quantity(result, quantity)
     whole, rows = consistency_rows(result, name, attribute, scaled)
-    ax = new_axes(ax, (5.4, 1.4 + 0.34 * len(rows)))
-    places = np.cumsum([1.0 if row.outcome else 1.4 for row in rows])
-    ax.set_yticks(places, [_label(row) for row in rows])
-    if not ax.yaxis_inverted():
-        ax.invert_yaxis()
+    labels = [_label(row) for row in rows]
+    heights, edges = row_places([len(lines) for lines in labels])
+    ax = new_axes(ax, size_of(labels, 4.2, edges))
+    places = np.asarray(heights)
+    ax.set_yticks(heights, [text_of(lines) for lines in labels])
+    ax.set_ylim(edges[1], edges[0])
     outcomes = list(dict.fromkeys(row.outcome for row in rows))
     for look, outcome in enumerate(outcomes):
         some = [i for i, row in enumerate(rows) if row.outcome == outcome]
@@ -76,7 +78,7 @@ def plot_consistency(
             "color": PALETTE[look % len(PALETTE)],
             "hatch": _HATCHES[look % len(_HATCHES)],
             "edgecolor": "white",
-            "height": 0.8,
+            "height": 1.4,
             "label": label if len(outcomes) > 1 else "_groups",
         }
         ax.barh(
@@ -108,7 +110,7 @@ def _quantity(result: Consistency, quantity: str | None) -> str:
     return quantity
 
 
-def _label(row: ConsistencyRow) -> str:
-    """Return a label; the outcomes of a group stand below its own bar."""
+def _label(row: ConsistencyRow) -> list[str]:
+    """Return the lines of a label; the outcomes of a group stand below its own bar."""
     text = f"outcome {row.outcome}" if row.outcome else row.label
-    return wrapped(f"{text} ({row.samples:,})", lines=2)
+    return sized_lines(text, row.samples, WIDTH)

@@ -15,6 +15,7 @@ from ..fairness._panels import (
     ratio_range,
     ratio_rows,
     row_places,
+    sized_lines,
     uncertain_groups,
 )
 from ..fairness._rows import group_name
@@ -42,7 +43,7 @@ _KINDS = (
 _INCHES = 0.17
 """The height of a line of text in a label."""
 
-_WIDTH = 34
+WIDTH = 34
 """How many characters it has at most."""
 
 _PARTS = ("aleatoric", "epistemic", "predictive")
@@ -109,12 +110,12 @@ def plot_ratios(
     ]  # fmt: skip
     if not rows:
         raise OptionError(f"this audit has no comparison {comparison!r}; it has 'reference'")
-    rows = farthest(rows)
+    rows = farthest(result, rows)
     several = len({row.attribute for row in rows}) > 1
     labels = [_label(row, several) for row in rows]
     places, edges = row_places([len(lines) for lines in labels])
-    ax = new_axes(ax, _size(labels, 5.2, edges))
-    ax.set_yticks(places, [_text(lines) for lines in labels])
+    ax = new_axes(ax, size_of(labels, 5.2, edges))
+    ax.set_yticks(places, [text_of(lines) for lines in labels])
     ax.set_ylim(edges[1], edges[0])
     ax.set_xscale("log")
     band = result.fair_band
@@ -202,14 +203,15 @@ def plot_distributions(
     for name in _attributes(result, attribute):
         for group, rows in uncertain_groups(result, name, part, label):
             values = {statistic: row.value for statistic, row in rows.items()}
-            groups.append((f"{name} {group} ({rows['mean'].samples:,})", values))
+            label_of = sized_lines(f"{name} {group}", rows["mean"].samples, WIDTH)
+            groups.append((label_of, values))
     most = sorted(range(len(groups)), key=lambda i: -groups[i][1]["mean"])[:MOST]
     groups = [groups[i] for i in sorted(most)]
-    names = [label_lines([name], _WIDTH) for name, _ in groups]
+    names = [lines for lines, _ in groups]
     heights, edges = row_places([len(lines) for lines in names])
-    ax = new_axes(ax, _size(names, 4.2, edges))
+    ax = new_axes(ax, size_of(names, 4.2, edges))
     places = np.asarray(heights)
-    ax.set_yticks(heights, [_text(lines) for lines in names])
+    ax.set_yticks(heights, [text_of(lines) for lines in names])
     ax.set_ylim(edges[1], edges[0])
     low, first, middle, third, high = (
         [values[f"quantile={share:g}"] for _, values in groups] for share in QUANTILES
@@ -242,18 +244,19 @@ def _label(row: FairnessRow, several: bool) -> list[str]:
     # A combination has the names of its attributes in it.
     named = several and group_name(row.attribute, row.group) != row.group
     attribute = f"{row.attribute} " if named else ""
-    head, pair = f"{_NAMES[row.measure]}{label}:", pair_parts(row, _WIDTH - len(attribute))
+    head, pair = f"{_NAMES[row.measure]}{label}:", pair_parts(row, WIDTH - len(attribute))
     whole = f"{head} {attribute}{pair[0]}"
-    if len(pair) == 1 and len(whole) <= _WIDTH:
+    if len(pair) == 1 and len(whole) <= WIDTH:
         return [whole]
-    return label_lines([head, f"{attribute}{pair[0]}", *pair[1:]], _WIDTH)
+    return label_lines([head, f"{attribute}{pair[0]}", *pair[1:]], WIDTH)
 
 
-def _size(labels: list[list[str]], width: float, edges: list[float]) -> tuple[float, float]:
+def size_of(labels: list[list[str]], width: float, edges: list[float]) -> tuple[float, float]:
     """Return the size of a figure: so wide without the labels, as high as all their lines."""
     longest = max(len(line) for lines in labels for line in lines)
     return width + 0.085 * longest, 1.4 + _INCHES * edges[1]
 
 
-def _text(lines: list[str]) -> str:
+def text_of(lines: list[str]) -> str:
+    """Return the lines of a label as text, in which no sign has a meaning."""
     return "\n".join(plain(line) for line in lines)

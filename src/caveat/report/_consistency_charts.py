@@ -6,11 +6,11 @@ import numpy as np
 
 from ..evaluation._table import interval_words, number
 from ..fairness import Consistency, ConsistencyRow
-from ..fairness._panels import consistency_rows, label_lines
+from ..fairness._panels import consistency_rows, row_places, sized_lines
 from . import _charts as draw
 from ._content import Cell, Chart, Names, Table
 from ._escape import for_chart
-from ._fairness_charts import LONGEST, MOST_ROWS, label_text, rows_axis
+from ._fairness_charts import LONGEST, MOST_ROWS, PIXELS, label_text, rows_axis
 
 MOST_BARS = 60
 """More bars than this cannot be read: then there are none for the single outcomes."""
@@ -27,8 +27,8 @@ def consistency_chart(
     whole, rows = consistency_rows(alike, quantity, attribute, True)
     if len(rows) > MOST_BARS:
         rows = [row for row in rows if not row.outcome]
-    places = np.cumsum([1.0 if row.outcome else 1.4 for row in rows])
-    edges = [float(places[0]) - 0.8, float(places[-1]) + 0.8]
+    labels = [sized_lines(_bar(row), row.samples, LONGEST) for row in rows]
+    places, edges = row_places([len(lines) for lines in labels])
     data = []
     outcomes = list(dict.fromkeys(row.outcome for row in rows))
     for look, outcome in enumerate(outcomes):
@@ -38,8 +38,8 @@ def consistency_chart(
                 "type": "bar",
                 "orientation": "h",
                 "x": [rows[i].scaled for i in some],
-                "y": places[some],
-                "width": 0.8,
+                "y": [places[i] for i in some],
+                "width": 1.4,
                 "name": for_chart(f"outcome {outcome}" if outcome else "all outcomes", 30),
                 "showlegend": len(outcomes) > 1,
                 "marker": {
@@ -58,11 +58,10 @@ def consistency_chart(
         )
     known = [i for i, row in enumerate(rows) if not np.isnan(row.low)]
     ends = [x for i in known for x in (rows[i].scaled_low, rows[i].scaled_high, None)]
-    heights = [y for i in known for y in (float(places[i]), float(places[i]), None)]
+    heights = [y for i in known for y in (places[i], places[i], None)]
     data.append(draw.line(ends, heights, "interval", "@ink") | {"showlegend": False})
     data.append(draw.line([whole.scaled] * 2, edges, "all samples", "@ink", dash="dot"))
     title = f"Consistency of {quantity} by {attribute}"
-    labels = [f"{_bar(row)} ({row.samples:,})" for row in rows]
     return Chart(
         names("audit-chart"),
         title,
@@ -72,11 +71,10 @@ def consistency_chart(
         draw.layout(
             "consistency (scaled)",
             "",
-            height=140 + int(26 * (edges[1] - edges[0])),
+            height=140 + int(PIXELS * edges[1]),
             bargap=0.2,
             xaxis={"range": _from_zero(rows, whole)},
-            yaxis=rows_axis([label_text(label_lines([text], LONGEST)) for text in labels], edges)
-            | {"tickvals": places},
+            yaxis=rows_axis([label_text(lines) for lines in labels], places, edges),
         ),
         consistency_table([whole, *rows], title),
     )

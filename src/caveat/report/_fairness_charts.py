@@ -16,6 +16,7 @@ from ..fairness._panels import (
     ratio_range,
     ratio_rows,
     row_places,
+    sized_lines,
     uncertain_groups,
 )
 from . import _charts as draw
@@ -27,7 +28,7 @@ MOST_ROWS = 300
 LONGEST = 24
 """How many characters a line of a label has; on a phone there is no room for more."""
 
-_PIXELS = 15
+PIXELS = 17
 """The height of such a line."""
 
 _VERDICTS = (
@@ -41,7 +42,7 @@ _VERDICTS = (
 def ratios(audit: FairnessAudit, attribute: str, names: Names) -> Chart:
     """Return the ratios between groups with their intervals, over the band that counts as fair."""
     known = ratio_rows(audit, attribute)
-    rows = farthest(known)
+    rows = farthest(audit, known)
     left = len(known) - len(rows)
     band = audit.fair_band
     drawn = [end for row in rows for end in (row.value, row.verdict_low, row.verdict_high)]
@@ -68,9 +69,9 @@ def ratios(audit: FairnessAudit, attribute: str, names: Names) -> Chart:
         draw.layout(
             "first group / second",
             "",
-            height=150 + int(_PIXELS * edges[1]),
+            height=150 + int(PIXELS * edges[1]),
             xaxis=_log_axis(ends),
-            yaxis=rows_axis([label_text(lines) for lines in labels], edges) | {"tickvals": places},
+            yaxis=rows_axis([label_text(lines) for lines in labels], places, edges),
         ),
         ratio_table(rows, title),
         note=note if left else "",
@@ -187,10 +188,10 @@ def _log_axis(ends: tuple[float, float]) -> dict[str, Any]:
     }
 
 
-def rows_axis(labels: list[str], edges: list[float]) -> dict[str, Any]:
+def rows_axis(labels: list[str], places: list[float], edges: list[float]) -> dict[str, Any]:
     """Return an axis with one label a row, from top to bottom."""
     return {
-        "tickvals": list(range(len(labels))),
+        "tickvals": places,
         "ticktext": labels,
         "range": edges[::-1],
         "showgrid": False,
@@ -286,7 +287,10 @@ def distribution(
     )
     means = [rows["mean"] for _, rows in groups]
     text = [f"{group} ({row.samples:,})" for (group, _), row in zip(groups, means, strict=True)]
-    labels = [label_lines([item], LONGEST) for item in text]
+    labels = [
+        sized_lines(group, row.samples, LONGEST)
+        for (group, _), row in zip(groups, means, strict=True)
+    ]  # fmt: skip
     places, edges = row_places([len(lines) for lines in labels])
     data = [
         _spans(low, high, places, "5 to 95 %", "@grey", 2),
@@ -313,9 +317,9 @@ def distribution(
         draw.layout(
             f"{part} uncertainty ({audit.decomposition.replace('_', ' ')})",
             "",
-            height=140 + int(_PIXELS * edges[1]),
+            height=140 + int(PIXELS * edges[1]),
             xaxis={"range": [0, 1.05 * max(*high, *(row.value for row in means)) or 1]},
-            yaxis=rows_axis([label_text(lines) for lines in labels], edges) | {"tickvals": places},
+            yaxis=rows_axis([label_text(lines) for lines in labels], places, edges),
         ),
         numbers_table(
             title,
