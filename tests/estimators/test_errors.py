@@ -301,7 +301,9 @@ def test_unknown_activation():
 
 def test_a_class_with_one_sample_cannot_be_held_out():
     rare = np.where(np.arange(40) == 0, "rare", LABELS)
-    with pytest.raises(LabelError, match=r"class 'rare' has one sample .*, so it cannot be in both"):
+    with pytest.raises(
+        LabelError, match=r"class 'rare' has one sample .*, so it cannot be in both"
+    ):
         classifier(validation_fraction=0.3).fit(X, rare)
 
 

@@ -83,7 +83,9 @@ def test_rows_in_any_order_are_split_as_the_samples_themselves():
 def test_a_class_of_one_sample_stays_one_however_often_it_is_given():
     labels = np.where(np.arange(60) == 7, "single", LABELS)
     problem = Problem(X, labels, rows=np.append(np.arange(60), [7, 7]))
-    with pytest.raises(LabelError, match=r"class 'single' has one sample .*, so it cannot be in both"):
+    with pytest.raises(
+        LabelError, match=r"class 'single' has one sample .*, so it cannot be in both"
+    ):
         fit_many(MAPClassifier(**SMALL, validation_fraction=0.3), [problem])
 
 
