@@ -166,3 +166,6 @@ def test_what_a_model_runs_itself_stays_on_its_worker_of_a_cluster(backend, stay
 
 def test_what_tasks_share_is_as_large_as_it_is():
     assert sys.getsizeof(_parallel._Load((np.zeros(1000),))) > 8000
+    assert sys.getsizeof(_parallel._Load((lambda: 0, np.zeros(1000)))) > 8000
+    # What cannot be sent is told when it is sent, not when it is weighed.
+    assert sys.getsizeof(_parallel._Load((threading.Lock(), np.zeros(1000)))) < 8000

@@ -91,7 +91,10 @@ class _Load:
         self.values = values
 
     def __sizeof__(self) -> int:
-        return len(pickle.dumps(self.values))
+        try:
+            return len(_dumps(self.values))
+        except Exception:  # sending it says why; in here, Dask would wait for ever
+            return super().__sizeof__()
 
 
 class _TaskError(Exception):
@@ -125,13 +128,18 @@ def _call(
 
 def _portable(error: Exception) -> Exception:
     """Return an error that another process can read: one that it cannot looks like a lost one."""
-    from joblib.externals.loky.backend.reduction import dumps
-
     try:
-        pickle.loads(dumps(error))
+        pickle.loads(_dumps(error))
     except Exception:
         return RuntimeError(f"{type(error).__name__}: {error}")
     return error
+
+
+def _dumps(value: Any) -> bytes:
+    """Return an object as joblib sends it, functions without a name and all."""
+    from joblib.externals.loky.backend.reduction import dumps
+
+    return bytes(dumps(value))
 
 
 def _on_this_worker() -> AbstractContextManager[Any]:
