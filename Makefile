@@ -5,9 +5,9 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constr
 WORKERS ?= auto
 
 # Tests run side by side, one thread each: threads that wait for each other on busy cores are slow.
-test test-slow: export OMP_NUM_THREADS = 1
+test test-slow promises: export OMP_NUM_THREADS = 1
 
-.PHONY: demo test check test-slow benchmark docs clean
+.PHONY: demo test check test-slow promises benchmark docs clean
 
 demo: .venv/core
 	$(BIN)/caveat demo
@@ -24,6 +24,9 @@ check: .venv/test
 
 test-slow: .venv/test
 	$(BIN)/python -m pytest -n $(WORKERS) tests/statistical
+
+promises: .venv/test
+	$(BIN)/python -m pytest -q -n $(WORKERS) -m promises --promises docs/promises.md tests/statistical
 
 benchmark: .venv-benchmark/ready
 	.venv-benchmark/bin/python -m pytest -q tests/oracles/test_probly.py
