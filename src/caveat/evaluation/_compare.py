@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from .._random import RandomState, generator
-from .._validation import as_weights, check_fraction
+from .._validation import check_fraction
 from ..exceptions import OptionError, ShapeError
 from ..metrics import METRICS
-from ..resampling import equal_errors, interval_of
-from ._evaluate import Answer, Run, plan_for, run_evaluation
+from ..resampling import Replicates, equal_errors, interval_of, widening
+from ._evaluate import Answer, Run, plan_for, relative_weights, run_evaluation
 from ._result import Evaluation
 from ._table import ARROWS, RowTable, html_table, number, terminal_table
 
@@ -184,9 +184,10 @@ def compare(
     """Evaluate several predictions of the same samples, and say which can be told apart.
 
     All are resampled together, so differences are paired. A technique is tied with the best if the
-    interval of their difference holds 0, at a confidence that allows for the number of techniques
-    (Bonferroni). Binned errors are larger by chance the sharper a technique; theirs are compared by
-    `caveat.resampling.equal_errors`, which allows for it.
+    interval of their difference holds 0, at a confidence that allows for all pairs of techniques
+    (Bonferroni), since the data chose which one is best. Binned errors are larger by chance the
+    sharper a technique; to be told apart they must differ by
+    `caveat.resampling.equal_errors` as well, which allows for it.
 
     Parameters
     ----------
@@ -224,6 +225,7 @@ def compare(
     # One seed for all: the same resamples, and the same draws where logits are sampled.
     seed = int(generator(random_state).integers(2**63))
     plan = plan_for(first, resamples, cluster, seed)
+    weight = relative_weights(sample_weight, len(first))
     evaluations, answers = {}, {}
     for name, prediction in predictions.items():
         if len(prediction) != len(first):
@@ -231,7 +233,7 @@ def compare(
                 f"{name!r} has {len(prediction)} samples, {next(iter(predictions))!r} has "
                 f"{len(first)}; all must predict the same samples"
             )
-        run = Run(as_weights(sample_weight, len(first)), plan, confidence, cluster, answers={})
+        run = Run(weight, plan, confidence, cluster, answers={})
         evaluations[str(name)] = run_evaluation(run, prediction, y, groups, None, metrics, seed)
         answers[str(name)] = run.answers or {}
     keys = dict.fromkeys(key for found in answers.values() for key in found)
@@ -283,18 +285,38 @@ def indistinguishable(
     theirs = [answer.replicates for answer in other if answer.replicates is not None]
     if len(ours) < len(best) or len(theirs) < len(other):
         return False
-    corrected = 1 - (1 - confidence) / max(1, techniques - 1)
-    if all(found.norm is not None for found in (*ours, *theirs)):
-        return equal_errors(theirs, ours, corrected)
+    # The best was chosen by the data: any pair of techniques could have been the one compared.
+    pairs = techniques * (techniques - 1) // 2
     value = _mean_cost(metric, [a.value for a in other]) - _mean_cost(
         metric, [a.value for a in best]
     )
+    difference = _paired_difference(metric, theirs, ours)
+    interval = interval_of(float(value), difference, confidence)
+    wider = widening(confidence, pairs)
+    low, high = (value + wider * (end - value) for end in (interval.low, interval.high))
+    if np.isnan(low) or low <= 0 <= high:
+        return True
+    if all(found.norm is not None for found in (*ours, *theirs)):
+        return equal_errors(theirs, ours, 1 - (1 - confidence) / pairs)
+    return False
+
+
+def _paired_difference(metric: str, theirs: list[Replicates], ours: list[Replicates]) -> Replicates:
+    """Return the replicates of the difference in cost, which know how many units there were."""
     with np.errstate(invalid="ignore"):  # both may be infinite in a resample
-        difference = _mean_cost(metric, [found.values for found in theirs]) - _mean_cost(
-            metric, [found.values for found in ours]
+        values, centre = (
+            _mean_cost(metric, [getattr(found, name) for found in theirs])
+            - _mean_cost(metric, [getattr(found, name) for found in ours])
+            for name in ("values", "centre")
         )
-    interval = interval_of(float(value), difference, corrected)
-    return bool(interval.low <= 0 <= interval.high)
+    found = [*theirs, *ours]
+    return Replicates(
+        values,
+        float(centre),
+        min(one.units for one in found),
+        max(one.strata for one in found),
+        half=max(one.half for one in found),
+    )
 
 
 def _mean_cost(metric: str, values: list[Any]) -> Any:

@@ -83,7 +83,10 @@ class Run:
         """Return the row of an answer, with its interval; keep the answer if it will be paired."""
         if self.answers is not None:
             key = question.metric.name, question.option, group, question.target
-            self.answers[key] = answer
+            kept = answer.replicates
+            # What draws from the prediction would keep the samples of every group alive.
+            kept = None if kept is None else replace(kept, null=None)
+            self.answers[key] = replace(answer, replicates=kept)
         notes = [question.note] if question.note else []
         interval = None
         if np.isnan(answer.value):
@@ -92,6 +95,8 @@ class Run:
             interval = confidence_interval(
                 question.metric, answer.value, answer.replicates, self.confidence
             )
+            if interval.method == "undefined":
+                notes.append("too few samples for an interval")
         return _row(question, scale, group, answer.value, interval, count, "; ".join(notes))
 
 
@@ -143,7 +148,7 @@ def evaluate(
     resamples: int = 1000,
     random_state: RandomState = None,
 ) -> Evaluation:
-    """Compute every metric that the prediction supports, and how sure each one is.
+    r"""Compute every metric that the prediction supports, and how sure each one is.
 
     Parameters
     ----------
@@ -156,7 +161,9 @@ def evaluate(
         Attributes of the samples: each value becomes rows of its own, with gap and ratio. Beside
         the true class, one that is called "class" is named "class (group)".
     sample_weight : array of shape (samples,), optional
-        How often each sample counts.
+        How much each sample counts beside the others: only ratios matter. Metrics that depend on
+        the number of samples take it to be that of samples of equal weight which would say as much,
+        :math:`(\sum w)^2 / \sum w^2`.
     ids : array of shape (samples,), optional
         Names of the samples, for reports; by default their numbers.
     cluster : array of shape (samples,), optional
@@ -188,8 +195,20 @@ def evaluate(
     """
     confidence = check_fraction(confidence, "confidence")
     plan = plan_for(prediction, resamples, cluster, random_state)
-    run = Run(as_weights(sample_weight, len(prediction)), plan, confidence, cluster)
+    run = Run(relative_weights(sample_weight, len(prediction)), plan, confidence, cluster)
     return run_evaluation(run, prediction, y, groups, ids, metrics, random_state)
+
+
+def relative_weights(sample_weight: Any, samples: int) -> FloatArray | None:
+    """Return weights that sum to the number of samples of equal weight which would say as much.
+
+    Only ratios of weights matter then, and samples of weight 0 are as good as absent.
+    """
+    weight = as_weights(sample_weight, samples)
+    if weight is None:
+        return None
+    weight = weight / weight.max()
+    return np.asarray(weight * (weight.sum() / np.square(weight).sum()))
 
 
 def run_evaluation(
@@ -282,6 +301,7 @@ def _between(run: Run, question: Question, name: str, answers: dict[str, Answer]
         ordered.reverse()
     best, worst = answers[ordered[0]], answers[ordered[-1]]
     pair = f"{name}={ordered[-1]} against {ordered[0]}"
+    pairs = len(ordered) * (len(ordered) - 1) // 2
     rows = []
     kinds: tuple[Literal["gap", "ratio"], ...] = ("gap", "ratio")
     for kind in kinds:
@@ -297,6 +317,7 @@ def _between(run: Run, question: Question, name: str, answers: dict[str, Answer]
                 (worst.replicates, best.replicates),
                 run.confidence,
                 kind=kind,
+                among=pairs,
             )
         note = pair if defined else f"{pair}; undefined, as the best is 0"
         samples = len(question.truth)

@@ -26,9 +26,8 @@ the samples themselves), ``.units``; for binned errors also ``.gaps`` (gaps,), `
 (resamples, gaps) and ``.norm``, which `confidence_interval` needs. ``a - b`` and ``a / b`` are
 `Replicates` again, ``np.asarray(a)`` is the values. `confidence_interval` and `interval_of` return
 `ConfidenceInterval` with ``low``, ``high``, ``method`` and ``estimate`` (None unless the method is
-test inversion). Gaps and ratios of two groups or predictions: ``pair_interval(metric, (value_a,
-value_b), (a, b), kind="gap")``, which is `interval_of` of ``a - b`` except for binned errors, whose
-differences are biased when the groups differ in size; ``equal_errors([a], [b])`` is the sharper
+test inversion or half-samples). Gaps and ratios of two groups: ``pair_interval(metric, (value_a,
+value_b), (a, b), kind="gap")`` combines their own intervals; ``equal_errors([a], [b])`` is the
 question whether two predictions of the same samples may have the same binned error.
 
 Several metrics of one truth share their work through `Prepared`:
@@ -38,7 +37,7 @@ Several metrics of one truth share their work through `Prepared`:
 """
 
 from .intervals import ConfidenceInterval, confidence_interval, interval_of
-from .pairs import equal_errors, pair_interval
+from .pairs import equal_errors, pair_interval, widening
 from .plan import Plan, make_plan
 from .prepared import Prepared
 from .replication import Replicates, replicates
@@ -56,4 +55,5 @@ __all__ = [
     "make_plan",
     "pair_interval",
     "replicates",
+    "widening",
 ]

@@ -25,11 +25,15 @@ class ConfidenceInterval:
     ----------
     low, high : float
         NaN if the statistic is undefined, or not finite, on the samples or on most resamples.
-    method : {"bias-corrected percentile", "test inversion", "constant", "undefined"}
-        "constant" if every resample gives the same value: the samples hold no sign of the spread,
-        which need not mean that there is none (an accuracy of 1, say).
+    method : str
+        "score" (Wilson's) for shares; "bootstrap-t" for means and smooth functions of them; "test
+        inversion" for binned errors; "percentile with unseen samples" where nearly all predictions
+        are right, or wrong; "half-samples" for metrics without sums; otherwise "bias-corrected
+        percentile". "constant" if every resample gives the same value: the samples hold no sign of
+        the spread, which need not mean that there is none. "undefined" without an interval.
     estimate : float or None
-        By test inversion: the median-unbiased estimate, which is free of the bias of the value.
+        Where the value is biased (by test inversion and from half-samples): an estimate that is
+        free of the bias.
     """
 
     low: float
@@ -43,9 +47,22 @@ def confidence_interval(
 ) -> ConfidenceInterval:
     r"""Return the confidence interval of a metric.
 
-    Most metrics get the bias-corrected percentile interval of `interval_of`. Binned calibration
-    errors (and the coverage errors, and the smooth one) are norms of gaps, which noise can only
-    make larger: their replicates lie far above the population value, and percentiles of them fail.
+    **Shares** (accuracy, coverage) get Wilson's score interval, which is right at 0 and at all of
+    the samples as well. With weights or clusters the number of samples is that of independent ones
+    of equal weight which would vary as much.
+
+    **Means of scores** and smooth functions of them get the bootstrap-t interval of `interval_of`.
+
+    **Where fewer than 20 predictions are wrong, or right,** resamples show too little of what can
+    happen: each gets one more sample of the rare kind, with a random weight (see
+    `caveat.resampling.unseen`), and the interval is the percentiles of these, and the value.
+
+    **Others**, such as areas and ranks, get the bias-corrected percentile interval of
+    `interval_of`.
+
+    **Binned calibration errors** (and the coverage errors, and the smooth one) are norms of gaps,
+    which noise can only make larger: their replicates lie far above the population value, and
+    percentiles of them fail.
     For these the estimand is the norm of the population's gaps with the same bins (at the same
     bandwidth), and the interval holds the values that a test does not reject: let d be the gaps of
     the samples, e* their deviations in resamples, u a direction of the population's gaps; s u is
@@ -54,7 +71,9 @@ def confidence_interval(
     noise leaves an interval and not a point. How much noise adds
     depends on the direction, which is not known. The interval is the union over some that the
     samples do not contradict: d itself; d with the small gaps set to 0; gaps in proportion to their
-    noise; gaps of equal size. It begins at 0 unless perfect calibration is rejected.
+    noise; d with the largest gaps made equal. It begins at 0 unless perfect calibration is
+    rejected: by these deviations, and by the errors of data sets whose truth is drawn from the
+    prediction itself.
 
     Parameters
     ----------
@@ -81,7 +100,13 @@ def confidence_interval(
     (0.0, True, 'test inversion')
     """
     level = check_fraction(confidence, "confidence")
-    if not isinstance(replicates, Replicates) or replicates.norm is None:
+    if not isinstance(replicates, Replicates):
+        return interval_of(value, replicates, level, range=metric.range)
+    if replicates.trials is not None and np.isfinite(value):
+        return _score(value, replicates, level)
+    if replicates.norm is None:
+        if replicates.unseen is not None:
+            return _with_unseen(value, replicates, level, metric.range)
         return interval_of(value, replicates, level, range=metric.range)
     assert replicates.gaps is not None
     assert replicates.deviations is not None
@@ -90,9 +115,54 @@ def confidence_interval(
         return _UNDEFINED
     deviations = widened(replicates.deviations[defined], level, replicates)
     low, estimate, high = invert(replicates.gaps, deviations, replicates.norm, level)
+    if low > 0 and _by_chance(replicates, level):
+        low = 0.0
     bottom, top = metric.range
     low, estimate, high = (float(np.clip(end, bottom, top)) for end in (low, estimate, high))
     return ConfidenceInterval(low, high, "test inversion", estimate)
+
+
+def _score(value: float, replicates: Replicates, level: float) -> ConfidenceInterval:
+    """Return the interval of a share by Wilson; Student's quantile stands for the normal one."""
+    from scipy.special import stdtrit
+
+    assert replicates.trials is not None
+    assert replicates.hit is not None
+    share = value / replicates.hit
+    freedom = max(1, replicates.units - replicates.strata)
+    squared = float(stdtrit(freedom, (1 + level) / 2)) ** 2 / replicates.trials
+    middle = (share + squared / 2) / (1 + squared)
+    spread = float(np.sqrt(squared * share * (1 - share) + squared**2 / 4)) / (1 + squared)
+    low, high = max(middle - spread, 0.0), min(middle + spread, 1.0)
+    # Rounding must not leave the value outside.
+    low, high = min(low, share), max(high, share)
+    return ConfidenceInterval(low * replicates.hit, high * replicates.hit, "score")
+
+
+def _with_unseen(
+    value: float, replicates: Replicates, level: float, range: tuple[float, float]
+) -> ConfidenceInterval:
+    """Return percentiles of the resamples that hold an unseen sample each, and the value."""
+    from scipy.special import ndtr
+
+    assert replicates.unseen is not None
+    defined = ~np.isnan(replicates.unseen)
+    if not (np.isfinite(value) and _enough(defined)):
+        return _UNDEFINED
+    spread = np.array([-1.0, 1.0]) * _expanded(level, replicates)
+    low, high = np.clip(_quantiles(np.sort(replicates.unseen[defined]), ndtr(spread)), *range)
+    name = "percentile with unseen samples"
+    return ConfidenceInterval(float(min(low, value)), float(max(high, value)), name)
+
+
+def _by_chance(replicates: Replicates, level: float) -> bool:
+    """Whether chance alone may make the error of a calibrated prediction as large."""
+    if replicates.null is None:
+        return False
+    values = replicates.null()
+    values = values[~np.isnan(values)]
+    larger = np.count_nonzero(values >= replicates.centre * (1 - 1e-12))
+    return bool((1 + larger) / (1 + len(values)) > (1 - level) / 2) if len(values) else False
 
 
 def interval_of(
@@ -104,10 +174,21 @@ def interval_of(
 ) -> ConfidenceInterval:
     r"""Return the confidence interval of any statistic: a gap, a ratio, a paired difference.
 
-    The bias-corrected percentile interval. Percentiles respect the range of a statistic and follow
-    any monotone transformation of it, which the reflected ("basic") interval does not: for an area
-    of 0.99 that one can end above 1. With z_0 the normal quantile of the share of replicates below
-    the centre, their quantiles are taken at
+    **Replicates with standard errors** (of means) give the bootstrap-t interval: with t* the
+    quantiles of (replicate - centre) / (its standard error), the ends are value - t* times the
+    standard error of the samples. It follows the skewness of a mean, for which percentiles are too
+    narrow. Standard errors below a tenth of that of the samples count as a tenth.
+
+    **Replicates of halves** (of metrics without sums) show the bias b of half the samples beside
+    all: the mean of the halves less the centre. A bias that falls as 1 / n is as large once more in
+    all samples, one that falls as 1 / sqrt(n) is 2.4 times as large. The interval reaches from the
+    lower to the higher of the two corrected values, and Student's t times the standard error beyond
+    them.
+
+    **All others** give the bias-corrected percentile interval. Percentiles respect the range of a
+    statistic and follow any monotone transformation of it, which the reflected ("basic") interval
+    does not: for an area of 0.99 that one can end above 1. With z_0 the normal quantile of the
+    share of replicates below the centre, their quantiles are taken at
 
     .. math:: \Phi\bigl(2 z_0 \pm \sqrt{G / (G - 1)} \; t_{G-1}\bigr),
 
@@ -120,6 +201,9 @@ def interval_of(
     conditional on the statistic being defined. If it is undefined in more than half of the
     resamples, the ends are NaN. Where resampling shifts a statistic by more than its spread (that a
     curve decreases everywhere, say), the interval is extended to the value.
+
+    With fewer than 20 units, the ends are at least where Student's t has them: as many standard
+    deviations of the replicates away from the value.
 
     Parameters
     ----------
@@ -154,15 +238,58 @@ def interval_of(
     defined = ~np.isnan(values)
     if not (np.isfinite(value) and np.isfinite(centre) and _enough(defined)):
         return _UNDEFINED
+    if isinstance(replicates, Replicates) and replicates.half:
+        return _from_halves(value, replicates, defined, level, range)
+    if isinstance(replicates, Replicates) and replicates.error > 0:
+        low, high = np.clip(_student(value, replicates, defined, level), *range)
+        return ConfidenceInterval(float(low), float(high), "bootstrap-t")
     ordered = np.sort(values[defined])
     ends = _quantiles(ordered, _levels(ordered, centre, level, replicates))
-    low, high = np.clip(value + (ends - centre), *range)
-    low, high = min(low, value), max(high, value)
+    ends = np.array([min(ends[0] - centre, 0.0), max(ends[1] - centre, 0.0)])
+    if isinstance(replicates, Replicates) and 0 < replicates.units < _FEW_UNITS:
+        with np.errstate(invalid="ignore"):  # some may be infinite
+            least = _expanded(level, replicates) * float(np.nan_to_num(ordered.std()))
+        ends = np.array([min(ends[0], -least), max(ends[1], least)])
+    low, high = np.clip(value + ends, *range)
     method = "constant" if ordered[0] == ordered[-1] else "bias-corrected percentile"
     return ConfidenceInterval(float(low), float(high), method)
 
 
 _UNDEFINED = ConfidenceInterval(float("nan"), float("nan"), "undefined")
+_LEAST_ERROR = 0.1
+_FEW_UNITS = 20
+
+
+def _student(value: float, replicates: Replicates, defined: np.ndarray, level: float) -> FloatArray:
+    """Return the ends of the bootstrap-t interval."""
+    assert replicates.errors is not None
+    error = np.maximum(replicates.errors[defined], _LEAST_ERROR * replicates.error)
+    away = np.sort((replicates.values[defined] - replicates.centre) / error)
+    ends = -_quantiles(away, np.array([1 + level, 1 - level]) / 2)
+    ends = np.array([min(ends[0], 0.0), max(ends[1], 0.0)])
+    if replicates.units < _FEW_UNITS:
+        least = _expanded(level, replicates)
+        ends = np.array([min(ends[0], -least), max(ends[1], least)])
+    return np.asarray(value + ends * replicates.error)
+
+
+def _from_halves(
+    value: float,
+    replicates: Replicates,
+    defined: np.ndarray,
+    level: float,
+    range: tuple[float, float],
+) -> ConfidenceInterval:
+    """Return the interval between and beyond two ways to correct the bias."""
+    values, half = replicates.values[defined], replicates.half
+    bias = float(values.mean()) - replicates.centre
+    odds = half / (1 - half)
+    corrected = value - bias * np.array([odds, 1 / (1 / np.sqrt(half) - 1)])
+    # Without replacement, what a part varies by is what the whole would vary by times the odds.
+    beyond = _expanded(level, replicates) * float(values.std()) * np.sqrt(odds)
+    ends = [corrected.min() - beyond, corrected.mean(), corrected.max() + beyond]
+    low, estimate, high = (float(end) for end in np.clip(ends, *range))
+    return ConfidenceInterval(low, high, "half-samples", estimate)
 
 
 def _enough(defined: np.ndarray) -> bool:

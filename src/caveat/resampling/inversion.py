@@ -35,8 +35,11 @@ def invert(
     tail = (1 - confidence) / 2
     estimate, lows, highs = 0.0, [], []
     for i, direction in enumerate(_directions(gaps, deviations)):
+        size = float(norm(direction))
+        if not size > 0:
+            continue
         share_below = _test(direction, deviations, norm, observed)
-        start = observed / float(norm(direction))
+        start = observed / size
         low = _crossing(share_below, 1 - tail, start)
         high = _high_end(share_below, tail, start)
         lows.append(float(norm(low * direction)))
@@ -96,7 +99,7 @@ def _directions(gaps: FloatArray, deviations: FloatArray) -> Iterator[FloatArray
     known = gaps[noisy], noise[noisy]
     limit = float(np.quantile(((deviations[:, noisy] / noise[noisy]) ** 2).sum(1), _COMPATIBLE))
     sparse = [np.where(ratio >= min(least, ratio.max()), gaps, 0.0) for least in _SMALL_GAPS]
-    dense = [np.sign(gaps) * noise, np.sign(gaps) * noisy, noise, _largest_mode(deviations)]
+    dense = [np.sign(gaps) * noise, noise, _largest_mode(deviations)]
     for direction in (*sparse, *dense, _levelled(gaps, noise)):
         if direction.any() and _distance(direction[noisy], *known) <= limit:
             yield direction

@@ -8,7 +8,7 @@ import numpy as np
 from .._validation import FloatArray, check_fraction
 from ..exceptions import OptionError
 from ..metrics._entry import Metric
-from .intervals import ConfidenceInterval, confidence_interval, interval_of, widened
+from .intervals import ConfidenceInterval, confidence_interval, widened
 from .replication import Replicates
 
 __all__ = ["equal_errors", "pair_interval"]
@@ -24,18 +24,21 @@ def pair_interval(
     confidence: float = 0.95,
     *,
     kind: Literal["gap", "ratio"] = "gap",
+    among: int = 1,
 ) -> ConfidenceInterval:
     r"""Return the confidence interval of the first value less, or over, the second.
 
-    For most metrics it is `interval_of` of the paired replicates. Binned errors are larger by
-    chance the fewer the samples, so that the difference of two says as much about the sizes of the
-    groups as about the groups. Their intervals by test inversion, [l, u] about the estimates e, are
-    combined instead, as if the two were independent (which is cautious where they are paired):
+    The two are of different samples, such as two groups. Their own intervals, [l, u] about the
+    values or, for binned errors, about the estimates e, are combined as those of independent
+    numbers are:
 
     .. math:: e_1 - e_2 - \sqrt{(e_1 - l_1)^2 + (u_2 - e_2)^2}
         \quad\text{to}\quad e_1 - e_2 + \sqrt{(u_1 - e_1)^2 + (e_2 - l_2)^2}
 
-    for a gap; for a ratio, from l_1 / u_2 to u_1 / l_2, infinite if the second may be 0.
+    for a gap; for the ratio of two positive numbers the same of their logarithms. So gaps of shares
+    are right where a group is all right, and gaps of binned errors do not depend on the sizes of
+    the groups, which chance makes larger the fewer the samples. If l_2 is not above 0, a ratio has
+    no upper end.
 
     Parameters
     ----------
@@ -43,14 +46,16 @@ def pair_interval(
     values : pair of float
         The metric of the two.
     replicates : pair of Replicates
-        From one plan.
     confidence : float, default=0.95
     kind : {"gap", "ratio"}, default="gap"
+    among : int, default=1
+        The number of pairs that this one was chosen from by its values: the interval is widened, as
+        a normal one would be, to hold for all of them at once (Bonferroni).
 
     Returns
     -------
     ConfidenceInterval
-        Its ``estimate``, for binned errors, is that of the estimates freed of their bias.
+        Its ``estimate``, for biased metrics, is that of the estimates freed of their bias.
 
     Examples
     --------
@@ -69,37 +74,60 @@ def pair_interval(
     check_fraction(confidence, "confidence")
     if kind not in ("gap", "ratio"):
         raise OptionError(f"kind must be 'gap' or 'ratio'; got {kind!r}")
-    first, second = replicates
-    if first.norm is None or second.norm is None:
-        if kind == "gap":
-            return interval_of(values[0] - values[1], first - second, confidence)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            ratio = float(np.float64(values[0]) / values[1])
-        return interval_of(ratio, first / second, confidence)
     one, other = (
         confidence_interval(metric, value, found, confidence)
         for value, found in zip(values, replicates, strict=True)
     )
-    if one.estimate is None or other.estimate is None:
+    if np.isnan([one.low, other.low]).any():
         return ConfidenceInterval(float("nan"), float("nan"), "undefined")
-    return (_gap if kind == "gap" else _ratio)(one, other, one.estimate, other.estimate)
+    ends = [
+        np.array([interval.low, _centre(interval, value), interval.high])
+        for interval, value in zip((one, other), values, strict=True)
+    ]
+    biased = one.estimate is not None or other.estimate is not None
+    made = _gap if kind == "gap" else _ratio
+    return made(ends[0], ends[1], widening(confidence, among), one.method, biased)
+
+
+def widening(confidence: float, among: int) -> float:
+    """Return how much wider a normal interval must be to hold for several at once (Bonferroni)."""
+    from scipy.special import ndtri
+
+    return float(ndtri((1 - confidence) / (2 * max(among, 1))) / ndtri((1 - confidence) / 2))
+
+
+def _centre(interval: ConfidenceInterval, value: float) -> float:
+    centre = value if interval.estimate is None else interval.estimate
+    return min(max(centre, interval.low), interval.high)
 
 
 def _gap(
-    one: ConfidenceInterval, other: ConfidenceInterval, first: float, second: float
+    one: FloatArray, other: FloatArray, wider: float, method: str, biased: bool
 ) -> ConfidenceInterval:
-    below = float(np.hypot(max(first - one.low, 0.0), max(other.high - second, 0.0)))
-    above = float(np.hypot(max(one.high - first, 0.0), max(second - other.low, 0.0)))
-    gap = first - second
-    return ConfidenceInterval(gap - below, gap + above, "test inversion", gap)
+    """Combine two intervals, each low, centre and high."""
+    gap = float(one[1] - other[1])
+    with np.errstate(invalid="ignore"):  # ends may be infinite
+        below = wider * float(np.hypot(one[1] - one[0], other[2] - other[1]))
+        above = wider * float(np.hypot(one[2] - one[1], other[1] - other[0]))
+    return ConfidenceInterval(gap - below, gap + above, method, gap if biased else None)
 
 
 def _ratio(
-    one: ConfidenceInterval, other: ConfidenceInterval, first: float, second: float
+    one: FloatArray, other: FloatArray, wider: float, method: str, biased: bool
 ) -> ConfidenceInterval:
-    low = one.low / other.high if other.high > 0 else 0.0
-    high = one.high / other.low if other.low > 0 else float("inf")
-    return ConfidenceInterval(low, high, "test inversion", first / second if second > 0 else None)
+    """Combine the logarithms; what may be 0 has no lower end there, what is negative no ratio."""
+    if min(one[1], other[1]) < 0 or not min(one[2], other[2]) > 0:
+        return ConfidenceInterval(float("nan"), float("nan"), "undefined")
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        logs = np.log(np.maximum(np.array([one, other]), 0.0))
+        # A centre at 0 leaves the whole of what lies below it open.
+        centres = np.where(np.isinf(logs[:, 1]), logs[:, 2], logs[:, 1])
+        below = wider * np.hypot(centres[0] - logs[0, 0], logs[1, 2] - centres[1])
+        above = wider * np.hypot(logs[0, 2] - centres[0], centres[1] - logs[1, 0])
+        middle = centres[0] - centres[1]
+        low, high = np.exp([middle - below, middle + above])
+    estimate = float(one[1] / other[1]) if biased and other[1] > 0 else None
+    return ConfidenceInterval(float(low), float(high), method, estimate)
 
 
 def equal_errors(

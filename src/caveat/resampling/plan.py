@@ -45,11 +45,20 @@ class Plan:
     counts : ndarray of shape (resamples, units)
     strata : int
         Within how many strata the units were drawn; each costs one degree of freedom.
+    cluster : ndarray of shape (samples,), optional
+        The cluster of each row, by number, where rows belong together.
+    seed : int
+        For what else is drawn of these samples, such as halves of them.
+    extra : int
+        How many of the units, the last ones, are in no sample but in resamples only.
     """
 
     unit: NDArray[np.int32]
     counts: NDArray[np.uint16]
     strata: int = 1
+    cluster: NDArray[np.intp] | None = None
+    seed: int = 0
+    extra: int = 0
 
     @property
     def resamples(self) -> int:
@@ -63,6 +72,14 @@ class Plan:
 
     def __len__(self) -> int:
         return len(self.unit)
+
+    def halves(self) -> NDArray[np.bool_]:
+        """Draw half of the units without replacement, for each resample: (resamples, units)."""
+        rng = np.random.default_rng(self.seed)
+        chosen = np.zeros((self.resamples, self.units), dtype=bool)
+        for row in chosen:
+            row[rng.permutation(self.units)[: self.units // 2]] = True
+        return chosen
 
     def weights(self, resample: int) -> FloatArray:
         """Return how often each row was drawn in one resample, (samples,)."""
@@ -119,7 +136,8 @@ def make_plan(
     for size in sizes:
         counts[:, start : start + size] = _draws(size, resamples, rng)
         start += size
-    return Plan(unit_of[element], counts, len(sizes))
+    clusters = None if cluster is None else element
+    return Plan(unit_of[element], counts, len(sizes), clusters, int(rng.integers(2**63)))
 
 
 def _whole(value: Any, name: str) -> int:

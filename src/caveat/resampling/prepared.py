@@ -73,7 +73,11 @@ class Prepared:
         self.truth = array if chosen is None else array[chosen]
         self.inputs = {name: _take(name, value, chosen) for name, value in inputs.items()}
         self.unit = plan.unit if chosen is None else plan.unit[chosen]
+        self.cluster = plan.cluster
+        if self.cluster is not None and chosen is not None:
+            self.cluster = self.cluster[chosen]
         self.weight = weight if weight is None or chosen is None else weight[chosen]
+        self.exact = len(self.truth) <= EXACT
         self._kept: dict[Any, Any] = {}
 
     def __len__(self) -> int:
@@ -84,6 +88,26 @@ class Prepared:
         """The number of units that hold a row which counts."""
         counted = self.unit if self.weight is None else self.unit[self.weight > 0]
         return len(np.unique(counted))
+
+    @property
+    def independent(self) -> float:
+        """How many independent samples of equal weight would say as much (Kish)."""
+        weight = self.weight if self.cluster is None else np.bincount(self.cluster, self.weight)
+        if weight is None:
+            return float(len(self))
+        return float(weight.sum() ** 2 / np.square(weight).sum())
+
+    def extended(self, truth: Any, rows: NDArray[np.intp], plan: Plan, weight: Any) -> "Prepared":
+        """Return some of the rows, any number of times, under other truths, weights and a plan.
+
+        The plan says the unit of each of these rows. Keys are cut into as fine cells as before.
+        """
+        other = copy(self)
+        other.truth, other.plan, other.unit, other.weight = truth, plan, plan.unit, weight
+        other.inputs = {name: _take(name, value, rows) for name, value in self.inputs.items()}
+        other.cluster = None
+        other._kept = {}
+        return other
 
     def narrowed(self, names: Sequence[str]) -> "Prepared":
         """Return the same with some of the inputs; what is kept is shared."""
@@ -117,7 +141,7 @@ class Prepared:
         """
 
         def make() -> Cells:
-            if len(key) <= EXACT:
+            if self.exact or len(key) <= EXACT:
                 distinct, index = np.unique(key, return_inverse=True)
                 return Cells(index.reshape(-1).astype(np.uint16), len(distinct))
             edges = _quantiles(key)

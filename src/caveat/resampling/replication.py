@@ -1,7 +1,8 @@
 """The value of a metric in every resample."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -9,12 +10,17 @@ import numpy as np
 from .._validation import FloatArray
 from ..exceptions import ShapeError
 from ..metrics._entry import Metric
+from .null import as_noisy, null_draws
 from .plan import Plan
 from .prepared import Prepared
 from .summaries import SUMMARIES, Summary
 from .summaries._parts import Norm
+from .unseen import with_unseen
 
 __all__ = ["Replicates", "replicates"]
+
+LEAST = 5
+"""With fewer samples behind the weakest part of a metric, resamples say nothing of it."""
 
 _CHUNK = 2**21
 """Doubles of resampled sums held at a time (16 MiB)."""
@@ -43,6 +49,18 @@ class Replicates:
     deviations : ndarray of shape (resamples, gaps), optional
         The gaps of each resample less those.
     norm : callable, optional
+    error, errors : float and ndarray of shape (resamples,), optional
+        For smooth functions of means: the standard error of the centre and of each value.
+    hit, trials : float, optional
+        For shares: the value if all samples are hits, and how many independent samples of equal
+        weight would say as much.
+    unseen : ndarray of shape (resamples,), optional
+        Where nearly all predictions are right, or wrong: the values with one more sample of the
+        other kind in each resample, see `caveat.resampling.unseen`.
+    half : float
+        The share of the units in each resample, if they were drawn without replacement; else 0.
+    null : callable, optional
+        For binned errors: gives the values that chance would give a calibrated prediction.
     """
 
     values: FloatArray
@@ -52,6 +70,13 @@ class Replicates:
     gaps: FloatArray | None = field(default=None, repr=False)
     deviations: FloatArray | None = field(default=None, repr=False)
     norm: Norm | None = field(default=None, repr=False)
+    error: float = float("nan")
+    errors: FloatArray | None = field(default=None, repr=False)
+    hit: float | None = None
+    trials: float | None = None
+    unseen: FloatArray | None = field(default=None, repr=False)
+    half: float = 0.0
+    null: Callable[[], FloatArray] | None = field(default=None, repr=False, compare=False)
 
     def __len__(self) -> int:
         return len(self.values)
@@ -64,14 +89,14 @@ class Replicates:
         with np.errstate(invalid="ignore"):
             values = self.values - other.values
             centre = float(np.float64(self.centre) - other.centre)
-        return Replicates(values, centre, _fewer(self, other), max(self.strata, other.strata))
+        return _of_both(values, centre, self, other)
 
     def __truediv__(self, other: "Replicates") -> "Replicates":
         _check_paired(self, other)
         with np.errstate(divide="ignore", invalid="ignore"):
             values = self.values / other.values
             centre = float(np.float64(self.centre) / other.centre)
-        return Replicates(values, centre, _fewer(self, other), max(self.strata, other.strata))
+        return _of_both(values, centre, self, other)
 
 
 def _check_paired(first: Replicates, second: Replicates) -> None:
@@ -82,8 +107,11 @@ def _check_paired(first: Replicates, second: Replicates) -> None:
         )
 
 
-def _fewer(first: Replicates, second: Replicates) -> int:
-    return min(first.units, second.units)
+def _of_both(
+    values: FloatArray, centre: float, first: Replicates, second: Replicates
+) -> Replicates:
+    units, strata = min(first.units, second.units), max(first.strata, second.strata)
+    return Replicates(values, centre, units, strata, half=max(first.half, second.half))
 
 
 def replicates(
@@ -103,7 +131,8 @@ def replicates(
     the sums of units, all resamples in one matrix product. With up to 4,096 rows that is exact: the
     value in a resample is that of the metric with the drawn counts as ``sample_weight`` (for
     `smooth_calibration_error`, on a coarser grid). With more, ranks and equal-count bins are those
-    of a thousand cells of the key. Any other metric is called once for each resample.
+    of a thousand cells of the key. Any other metric is called once for each of as many random
+    halves of the units, drawn without replacement, which show its bias as well as its spread.
 
     Parameters
     ----------
@@ -149,24 +178,60 @@ def replicates(
         return _called(metric, prepared, chosen)
     needed = prepared.narrowed(metric.inputs)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        return _summed(summary(needed, **chosen), needed)
+        made = summary(needed, **chosen)
+        found = _summed(made, needed)
+        if made.rests_on < LEAST:
+            return replace(found, values=np.full(len(found), np.nan))
+        if made.hit is not None:
+            return replace(found, hit=made.hit, trials=_trials(found, made.hit, needed))
+        if np.isfinite(made.rests_on):
+            found = replace(found, units=min(found.units, int(made.rests_on)))
+        more = with_unseen(needed, chosen.get("classes"))
+        if more is not None:
+            other = _summed(summary(more, **chosen), more)
+            found = replace(found, unseen=other.values, deviations=other.deviations)
+    if found.norm is None or not made.zero_if_calibrated:
+        return found
+    draws = partial(null_draws, summary, needed, chosen)
+    if made.value is not None:
+        return replace(found, null=lambda: draws()[0])
+    values, gaps = draws()
+    if len(gaps) and found.deviations is not None:
+        found = replace(found, deviations=as_noisy(found.deviations, gaps))
+    return replace(found, null=lambda: values)
+
+
+def _trials(found: Replicates, hit: float, prepared: Prepared) -> float:
+    """Return how many independent samples of equal weight vary as a share does."""
+    share = found.centre / hit
+    if (prepared.weight is None and prepared.cluster is None) or not 0 < share < 1:
+        return prepared.independent
+    freedom = max(1, found.units - found.strata)
+    variance = float(np.nanvar(found.values / hit)) * (1 + found.strata / freedom)
+    return share * (1 - share) / variance if variance > 0 else prepared.independent
 
 
 def _summed(summary: Summary, prepared: Prepared) -> Replicates:
     plan = prepared.plan
     read = []
+    # Once each, but for units that only some resamples hold.
+    once = (np.arange(plan.units) < plan.units - plan.extra).astype(np.float64)
     for part in summary.parts:
         matrix = part.matrix()
         step = max(16, _CHUNK // matrix.shape[1])
-        # The samples themselves come first: each unit once.
-        reduced = [part.reduce(np.ones((1, plan.units)) @ matrix)]
+        # The samples themselves come first.
+        reduced = [part.reduce(once[None] @ matrix)]
         for start in range(0, plan.resamples, step):
             counts = plan.counts[start : start + step].astype(np.float64)
             reduced.append(part.reduce(counts @ matrix))
         read.append(np.concatenate(reduced))
     found = summary.finish(*read)
     if summary.norm is None:
-        return Replicates(found[1:], float(found[0]), prepared.units, plan.strata)
+        made = Replicates(found[1:], float(found[0]), prepared.units, plan.strata)
+        if summary.spread is None:
+            return made
+        errors = summary.spread(*read)
+        return replace(made, error=float(errors[0]), errors=errors[1:])
     values = summary.norm(found) if summary.value is None else summary.value(*read)
     return Replicates(
         values[1:],
@@ -180,7 +245,7 @@ def _summed(summary: Summary, prepared: Prepared) -> Replicates:
 
 
 def _called(metric: Metric, prepared: Prepared, options: dict[str, Any]) -> Replicates:
-    """Call the metric once for each resample."""
+    """Call the metric once for each half of the units."""
     plan, unit = prepared.plan, prepared.unit
     base = np.ones(len(prepared)) if prepared.weight is None else prepared.weight
     inputs = {name: prepared.inputs[name] for name in metric.inputs}
@@ -190,5 +255,6 @@ def _called(metric: Metric, prepared: Prepared, options: dict[str, Any]) -> Repl
             return float("nan")
         return float(metric.function(prepared.truth, **inputs, **options, sample_weight=weight))
 
-    values = [value(counts[unit] * base) for counts in plan.counts]
-    return Replicates(np.array(values), value(base), prepared.units, plan.strata)
+    values = np.array([value(chosen[unit] * base) for chosen in plan.halves()])
+    half = (plan.units // 2) / plan.units
+    return Replicates(values, value(base), prepared.units, plan.strata, half=half)

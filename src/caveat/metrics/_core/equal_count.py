@@ -8,6 +8,7 @@ difference between a weight of two and a row that is there twice can change a re
 """
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,18 +27,23 @@ _BLOCK = 2**16
 
 def cumulative_sums(
     key: FloatArray,
-    values: Sequence[FloatArray],
+    values: Sequence[NDArray[Any]],
     shares: FloatArray,
     weight: FloatArray | None = None,
+    *,
+    whole: bool = False,
 ) -> FloatArray:
     """Return G at some shares of the weight, of shape (values, shares).
+
+    With ``whole``, at the end of a group of ties that is nearest to each share; the weight below it
+    comes first, (1 + values, shares).
 
     Exact. Samples are counted in some thousand cells by their keys; only those in a cell where a
     share ends are sorted. Linear in the number of samples unless many of them crowd in few cells,
     and at worst one sort of all of them.
     """
     if len(key) <= SMALL:
-        return _sorted_sums(key, values, shares, weight)
+        return _sorted_sums(key, values, shares, weight, whole)
     cells, mass, totals = _counted(key, values, weight)
     ends = np.cumsum(mass)
     targets = shares * ends[-1]
@@ -51,23 +57,31 @@ def cumulative_sums(
     # Between two cells that were hit lies a gap: a point at the start of each closes it.
     hit = cell_of[first]
     points = _with_gaps(_running(rows, last, None, weight), first, ends[hit] - mass[hit])
+    targets = nearest(points, targets) if whole else targets
     sums = np.empty((len(values), len(shares)))
     for i, value in enumerate(values):
         starts = np.cumsum(totals[i])[hit] - totals[i][hit]
         heights = _with_gaps(_running(rows, last, value, weight), first, starts)
         sums[i] = np.interp(targets, points, heights)
-    return sums
+    return np.vstack([targets, sums]) if whole else sums
 
 
 def bin_sums(
-    key: FloatArray, values: Sequence[FloatArray], bins: int, weight: FloatArray | None = None
+    key: FloatArray, values: Sequence[NDArray[Any]], bins: int, weight: FloatArray | None = None
 ) -> FloatArray:
     """Return the sums over bins of equal weight in the order of the key, (values, bins)."""
     return np.diff(cumulative_sums(key, values, np.linspace(0, 1, bins + 1), weight), axis=1)
 
 
+def nearest(points: FloatArray, targets: FloatArray) -> FloatArray:
+    """Return the increasing point that is nearest to each target, the lower of two."""
+    above = np.clip(np.searchsorted(points, targets), 1, len(points) - 1)
+    low, high = points[above - 1], points[above]
+    return np.where(targets - low <= high - targets, low, high)
+
+
 def _counted(
-    key: FloatArray, values: Sequence[FloatArray], weight: FloatArray | None
+    key: FloatArray, values: Sequence[NDArray[Any]], weight: FloatArray | None
 ) -> tuple[NDArray[np.uint16], FloatArray, FloatArray]:
     """Return the cell of each sample, and the weight and the sums of the values in each cell."""
     cells_of = _best_map(key)
@@ -153,7 +167,7 @@ def _ends_of_ties(ordered: FloatArray) -> NDArray[np.intp]:
 def _running(
     rows: NDArray[np.intp],
     last: NDArray[np.intp],
-    value: FloatArray | None,
+    value: NDArray[Any] | None,
     weight: FloatArray | None,
 ) -> FloatArray:
     """Running sums of the value (None: of ones) at the end of each group of ties in ``rows``."""
@@ -173,12 +187,15 @@ def _with_gaps(running: FloatArray, first: NDArray[np.intp], starts: FloatArray)
 
 def _sorted_sums(
     key: FloatArray,
-    values: Sequence[FloatArray],
+    values: Sequence[NDArray[Any]],
     shares: FloatArray,
     weight: FloatArray | None,
+    whole: bool,
 ) -> FloatArray:
     rows = np.argsort(key)
     last = _ends_of_ties(key[rows])
     points = np.r_[0.0, _running(rows, last, None, weight)]
     heights = [np.r_[0.0, _running(rows, last, value, weight)] for value in values]
-    return np.array([np.interp(shares * points[-1], points, height) for height in heights])
+    targets = nearest(points, shares * points[-1]) if whole else shares * points[-1]
+    sums = [np.interp(targets, points, height) for height in heights]
+    return np.array([targets, *sums] if whole else sums)

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._validation import FloatArray
-from .._core.equal_count import bin_sums
+from .._core.equal_count import bin_sums, cumulative_sums
 from .._core.equal_width import add_sums, bin_of
 from .._curves import ReliabilityCurve
 from .._inputs import Labelled, option
@@ -64,6 +64,24 @@ def _count(
     values = [value for value in _values(p, hit, parts) if value is not None]
     sums[summed] = bin_sums(p, values, bins, weight)
     return sums
+
+
+def whole_ties(source: Source, kind: str, bins: int) -> FloatArray:
+    """Return sums of gap, outcome and weight over bins of about equal count that split no tie.
+
+    Of shape (3, readings, bins). Two bins that share a tie would share its noise.
+    """
+    each = (
+        [(p, hit) for _, p, hit in columns(source)]
+        if isinstance(source, Labelled) and kind == "classwise"
+        else [whole(source, kind)]
+    )
+    shares = np.linspace(0, 1, bins + 1)
+    sums = [
+        np.diff(cumulative_sums(p, [p - hit, hit], shares, source.weight, whole=True), axis=1)
+        for p, hit in each
+    ]
+    return np.stack(sums, axis=1)[[1, 2, 0]]
 
 
 def _classwise_width(source: Labelled, bins: int, parts: Sequence[str]) -> FloatArray:

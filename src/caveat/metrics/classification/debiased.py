@@ -9,7 +9,7 @@ import numpy as np
 from ..._validation import FloatArray
 from .._entry import Metric
 from .._inputs import count
-from ._binned import binned, check_options
+from ._binned import binned, check_options, whole_ties
 from ._events import read
 from .calibration import reliability_curve
 
@@ -48,8 +48,9 @@ def debiased_calibration_error(
         under the root, before negative values are replaced (the marginal calibration error of
         [1]_).
     binning : {"equal-count", "equal-width"}, default="equal-count"
-        Equal counts, as in [1]_, leave no bin with few samples. Where a bin ends inside a sample
-        the variance is that of as many whole samples, which is exact if samples / bins is whole.
+        Equal counts, as in [1]_, leave no bin with few samples. A bin ends where the nearest group
+        of equal probabilities does: bins that shared one would share its noise, which would be
+        subtracted from each. So with few distinct probabilities some bins are empty.
     classes : sequence of labels, optional
     sample_weight : array of shape (samples,), optional
         Numbers of repetitions: a weight of 2 is two independent samples with the same prediction
@@ -82,7 +83,10 @@ def debiased_calibration_error(
     bins = count(bins, "bins")
     check_options(kind, binning)
     source = read(y_true, probabilities, kind, classes=classes, sample_weight=sample_weight)
-    parts = binned(source, kind, bins, binning, ("gap", "happened", "mass"))
+    if binning == "equal-width":
+        parts = binned(source, kind, bins, binning, ("gap", "happened", "mass"))
+    else:
+        parts = whole_ties(source, kind, bins)
     squares = [_debiased_square(*sums) for sums in np.moveaxis(parts, 1, 0)]
     return float(np.sqrt(np.maximum(np.mean(squares), 0.0)))
 

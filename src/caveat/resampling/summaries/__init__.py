@@ -7,11 +7,11 @@ from ._parts import Part, Summary
 
 __all__ = ["SUMMARIES", "Part", "Summary"]
 
+_SHARES = ("accuracy_score", "set_coverage", "interval_coverage")
+
 _MEANS = (
-    "accuracy_score",
     "negative_log_likelihood_loss",
     "brier_loss",
-    "set_coverage",
     "mean_set_size",
     "mean_absolute_error",
     "gaussian_negative_log_likelihood_loss",
@@ -21,7 +21,6 @@ _MEANS = (
     "mixture_crps_loss",
     "ensemble_crps_loss",
     "quantile_crps_loss",
-    "interval_coverage",
     "mean_interval_width",
     "interval_loss",
 )
@@ -68,6 +67,7 @@ _OTHERS: tuple[Callable[..., Summary], ...] = (
 )
 
 SUMMARIES: dict[str, Callable[..., Summary]] = {
+    **{name: means.share_of(name) for name in _SHARES},
     **{name: means.mean_of(name) for name in _MEANS},
     **{summary.__name__: summary for summary in _OTHERS},
 }

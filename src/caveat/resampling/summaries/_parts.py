@@ -42,17 +42,37 @@ class Summary:
         needs the gaps.
     value : callable, optional
         Turns what the parts were reduced to into values where these are not the norm of the gaps.
+    spread : callable, optional
+        Turns what the parts were reduced to into the standard error of each value: of a smooth
+        function of means.
+    hit : float, optional
+        What a sample adds to a mean of hits and misses if it is a hit: the metric is a share.
+    rests_on : float, optional
+        How many samples there are behind its weakest part; with fewer than five there is no
+        interval.
+    zero_if_calibrated : bool, default=True
+        Whether the norm of the gaps is 0 for a prediction whose probabilities are right.
     """
 
     parts: Sequence[Part]
     finish: Callable[..., FloatArray]
     norm: Norm | None = None
     value: Callable[..., FloatArray] | None = None
+    spread: Callable[..., FloatArray] | None = None
+    hit: float | None = None
+    rests_on: float = float("inf")
+    zero_if_calibrated: bool = True
 
 
 def split(sums: FloatArray, number: int) -> FloatArray:
     """Return (resamples, values, cells) from (resamples, values x cells)."""
     return sums.reshape(len(sums), -1, number)
+
+
+def dense(sums: Any) -> FloatArray:
+    """Return sums that may be sparse as a plain array."""
+    array: FloatArray = sums.toarray() if hasattr(sums, "toarray") else sums
+    return array
 
 
 def as_is(sums: FloatArray) -> FloatArray:

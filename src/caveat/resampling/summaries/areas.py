@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 from ..._validation import FloatArray
 from ...metrics._core.two_classes import second_class
 from ...metrics.ranking._checked import detected
-from ..plan import EXACT
 from ..prepared import Prepared, names_of
 from ._parts import Part, Summary, over, split
 
@@ -37,7 +36,7 @@ def specificity_at_sensitivity_score(
     """Best specificity where the sensitivity is reached."""
 
     def reading(negative: FloatArray, positive: FloatArray) -> FloatArray:
-        return 1 - _false_where_true(negative, positive, sensitivity, len(prepared) > EXACT)
+        return 1 - _false_where_true(negative, positive, sensitivity, not prepared.exact)
 
     return _second_class(prepared, reading, classes)
 
@@ -50,7 +49,7 @@ def sensitivity_at_specificity_score(
     def reading(negative: FloatArray, positive: FloatArray) -> FloatArray:
         false, true = _curve(negative, positive)
         last = np.count_nonzero(1 - false >= specificity - _ROUNDING, axis=1) - 1
-        if len(prepared) <= EXACT:
+        if prepared.exact:
             return _at(true, last)
         return _between(true, false, np.minimum(last + 1, false.shape[1] - 1), 1 - specificity)
 
@@ -78,7 +77,7 @@ def false_positive_rate_at_true_positive_rate_error(
     """Share of samples from inside that are flagged."""
 
     def reading(negative: FloatArray, positive: FloatArray) -> FloatArray:
-        return _false_where_true(negative, positive, true_positive_rate, len(prepared) > EXACT)
+        return _false_where_true(negative, positive, true_positive_rate, not prepared.exact)
 
     return _detection(prepared, reading, "score")
 

@@ -148,7 +148,8 @@ def uncertainty_calibration_error(
         return gaps / mass.sum(axis=1, keepdims=True)
 
     part = Part(lambda: prepared.matrix(index, bins, [gap, None]), as_is)
-    return Summary([part], finish, norm=absolute_sum)
+    # Entropy is not the rate of errors, however right the probabilities are.
+    return Summary([part], finish, norm=absolute_sum, zero_if_calibrated=False)
 
 
 def variation_calibration_error(
@@ -165,12 +166,17 @@ def variation_calibration_error(
         better[rows], equal[rows] = _places(block, data.codes[rows])
     index = bin_of(varied, bins)
 
-    def finish(sums: FloatArray, ranks: FloatArray) -> FloatArray:
+    def gaps(sums: FloatArray, ranks: FloatArray, corrected: bool) -> FloatArray:
         predicted, mass = np.moveaxis(split(sums, bins), 1, 0)
         observed = np.zeros_like(mass)
         held = mass > 0
         shares = ranks.reshape(len(ranks), bins, number)[held] / mass[held, None]
-        observed[held] = of_ranked(shares) * mass[held]
+        found = of_ranked(shares)
+        if corrected and variation == "entropy":
+            # The entropy of few samples is too small (Miller and Madow).
+            seen = np.count_nonzero(shares > 0, axis=1)
+            found = np.minimum(found + (seen - 1) / (2 * mass[held] * np.log(number)), 1.0)
+        observed[held] = found * mass[held]
         return (predicted - observed) / mass.sum(axis=1, keepdims=True)
 
     def rank_matrix() -> Any:
@@ -184,4 +190,9 @@ def variation_calibration_error(
         Part(lambda: prepared.matrix(index, bins, [varied, None]), as_is),
         Part(rank_matrix, as_is),
     ]
-    return Summary(parts, finish, norm=absolute_sum)
+    return Summary(
+        parts,
+        lambda sums, ranks: gaps(sums, ranks, True),
+        norm=absolute_sum,
+        value=lambda sums, ranks: absolute_sum(gaps(sums, ranks, False)),
+    )

@@ -7,26 +7,53 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._validation import FloatArray
+from ...metrics._core.equal_count import nearest
 from ...metrics.regression._checked import gaussians
 from ..prepared import Prepared, names_of
-from ._parts import Norm, Part, Summary, absolute_mean, absolute_sum, over, split
+from ._parts import Part, Summary, absolute_mean, absolute_sum, over, split
 from .bins import event, norm_of, shaped_gaps, width_error, width_sums
 
 
-def sums_below(sums: FloatArray, cells: int, shares: FloatArray) -> FloatArray:
+def sums_below(
+    sums: FloatArray, cells: int, shares: FloatArray, *, whole: bool = False
+) -> FloatArray:
     """Return sums over the smallest keys, up to shares of the weight: (resamples, values, shares).
 
     ``sums`` is (resamples, values x cells), the weight first. A cell is a group of ties: each share
-    of it holds the same share of its sums.
+    of it holds the same share of its sums. With ``whole`` no cell is split, and the weight below
+    comes first among the values.
     """
     running = np.cumsum(split(sums, cells), axis=2)
     running = np.pad(running, ((0, 0), (0, 0), (1, 0)))
-    found = np.empty((len(sums), running.shape[1] - 1, len(shares)))
+    first = 0 if whole else 1
+    found = np.empty((len(sums), running.shape[1] - first, len(shares)))
     for values, row in zip(found, running, strict=True):
         targets = shares * row[0, -1]
-        for value, height in zip(values, row[1:], strict=True):
+        targets = nearest(row[0], targets) if whole else targets
+        for value, height in zip(values, row[first:], strict=True):
             value[:] = np.interp(targets, row[0], height)
     return found
+
+
+class Cuts:
+    """The bins of the samples themselves, as shares of the cells, which come first."""
+
+    def __init__(self, shares: FloatArray) -> None:
+        self._shares = shares
+        self._parts: FloatArray | None = None
+
+    def sums(self, sums: FloatArray, cells: int) -> FloatArray:
+        """Return sums over the bins of the samples, (resamples, values, bins), the weight first.
+
+        Bins that move with each resample would add noise of their own, which new samples have not.
+        """
+        found = split(sums, cells)
+        if self._parts is None:
+            below = np.cumsum(np.append(0.0, found[0, 0]))
+            cuts = self._shares * below[-1]
+            held = np.clip(cuts, below[:-1, None], below[1:, None]) - below[:-1, None]
+            self._parts = np.diff(over(held, found[0, 0][:, None]), axis=1)
+        return found @ self._parts
 
 
 def expected_calibration_error(
@@ -43,11 +70,15 @@ def expected_calibration_error(
         return width_error(prepared, bins=bins, kind=kind, norm=norm, classes=classes)
     parts = _count_parts(prepared, bins, kind, classes)
 
-    def finish(*read: FloatArray) -> FloatArray:
-        gaps, mass = np.moveaxis(np.stack(read, axis=2), 1, 0)
-        return shaped_gaps(gaps, mass, norm)
+    size = norm_of(norm, len(parts))
 
-    return Summary(parts, finish, norm=norm_of(norm, len(parts)))
+    def gaps(read: tuple[FloatArray, ...], first: int) -> FloatArray:
+        found = np.moveaxis(np.stack(read, axis=2), 1, 0)
+        return shaped_gaps(found[first], found[first + 1], norm)
+
+    return Summary(
+        parts, lambda *read: gaps(read, 2), norm=size, value=lambda *read: size(gaps(read, 0))
+    )
 
 
 def maximum_calibration_error(prepared: Prepared, **options: Any) -> Summary:
@@ -163,8 +194,14 @@ def _column(prepared: Prepared, k: int, classes: Any, threshold: float = 0.0) ->
 def _count_part(
     prepared: Prepared, column: Callable[[], Kept], bins: int, name: Any, happened: bool = False
 ) -> Part:
-    """Gap, how often it ``happened`` if asked, and weight: (resamples, 2 or 3, bins)."""
+    """Gap and weight in bins of each resample, then in those of the samples: (resamples, 4, bins).
+
+    If asked, gap, how often it ``happened`` and weight in bins that hold whole ties, (resamples, 3,
+    bins).
+    """
     values = 3 if happened else 2
+    shares = np.linspace(0, 1, bins + 1)
+    fixed = Cuts(shares)
 
     def make() -> Any:
         p, hit, rows = column()
@@ -176,9 +213,12 @@ def _count_part(
 
     def reduce(sums: FloatArray) -> FloatArray:
         cells = sums.shape[1] // values
-        below = sums_below(sums, cells, np.linspace(0, 1, bins + 1))
-        mass = sums[:, :cells].sum(axis=1) / bins
-        return np.append(np.diff(below, axis=2), np.tile(mass[:, None, None], (1, 1, bins)), axis=1)
+        if happened:
+            found = np.diff(sums_below(sums, cells, shares, whole=True), axis=2)
+            return found[:, [1, 2, 0]]
+        gaps = np.diff(sums_below(sums, cells, shares), axis=2)
+        mass = np.tile(sums[:, :cells].sum(axis=1)[:, None, None] / bins, (1, 1, bins))
+        return np.concatenate([gaps, mass, fixed.sums(sums, cells)[:, ::-1]], axis=1)
 
     return Part(make, reduce)
 
@@ -207,14 +247,19 @@ def thresholded_adaptive_calibration_error(
         for k in range(number)
     ]
 
-    def finish(*read: FloatArray) -> FloatArray:
-        gaps, mass = np.moveaxis(np.stack(read, axis=2), 1, 0)
+    def gaps(read: tuple[FloatArray, ...], first: int) -> FloatArray:
+        found, mass = np.moveaxis(np.stack(read, axis=2), 1, 0)[first : first + 2]
         total = mass.sum(axis=2, keepdims=True)
         occurs = np.count_nonzero(total > 0, axis=1, keepdims=True)
-        shaped = over(gaps, total) / np.where(occurs > 0, occurs, np.nan)
-        return shaped.reshape(len(gaps), -1)
+        shaped = over(found, total) / np.where(occurs > 0, occurs, np.nan)
+        return shaped.reshape(len(found), -1)
 
-    return Summary(parts, finish, norm=absolute_sum)
+    return Summary(
+        parts,
+        lambda *read: gaps(read, 2),
+        norm=absolute_sum,
+        value=lambda *read: absolute_sum(gaps(read, 0)),
+    )
 
 
 def expected_normalised_calibration_error(prepared: Prepared, *, bins: int = 15) -> Summary:
@@ -230,6 +275,8 @@ def expected_normalised_calibration_error(prepared: Prepared, *, bins: int = 15)
         return prepared.matrix(cells.index, cells.number, [None, variance, error])
 
     def reduce(sums: FloatArray) -> FloatArray:
+        # Bins move with the resamples: what that adds stands for the tails that a bin of few
+        # samples does not show.
         cells = sums.shape[1] // 3
         below = sums_below(sums, cells, np.linspace(0, 1, bins + 1))
         mass = sums[:, :cells].sum(axis=1) / bins
@@ -240,5 +287,4 @@ def expected_normalised_calibration_error(prepared: Prepared, *, bins: int = 15)
         gaps = over(observed - predicted, predicted) + 0 * predicted
         return np.where((predicted == 0) & (observed > 0), np.inf, gaps)
 
-    norm: Norm = absolute_mean
-    return Summary([Part(make, reduce)], finish, norm=norm)
+    return Summary([Part(make, reduce)], finish, norm=absolute_mean)

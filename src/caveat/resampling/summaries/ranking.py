@@ -11,7 +11,6 @@ import numpy as np
 
 from ..._validation import FloatArray
 from ...metrics.ranking._checked import ranked
-from ..plan import EXACT
 from ..prepared import Cells, Prepared
 from ._parts import Part, Summary, as_is, over, split
 from .equal_count import sums_below
@@ -41,7 +40,8 @@ def error_drop_score(prepared: Prepared, *, points: int = 100, aggregate: str = 
     def finish(curve: FloatArray) -> FloatArray:
         return curve[:, 0] / curve[:, -1]  # x / 0 is infinity and 0 / 0 is NaN, as they should
 
-    return Summary([_remaining(prepared, "uncertainty", points, aggregate)], finish)
+    part = _remaining(prepared, "uncertainty", points, aggregate)
+    return Summary([part], finish, rests_on=prepared.independent / points)
 
 
 def decrease_ratio_score(
@@ -120,9 +120,8 @@ def _area(prepared: Prepared, key: str) -> Part:
 def error_uncertainty_correlation(prepared: Prepared) -> Summary:
     """Spearman's rank correlation, each resample with its own ranks."""
     keys = _keys(prepared)
-    exact = len(prepared) <= EXACT
     first, second = (
-        prepared.cells(keys[key], key) if exact else _coarse(keys[key])
+        prepared.cells(keys[key], key) if prepared.exact else _coarse(keys[key])
         for key in ("error", "uncertainty")
     )
     joint = first.index.astype(np.int64) * second.number + second.index

@@ -1,0 +1,91 @@
+"""What chance alone would give: the metric of truths that are drawn from the prediction itself."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from .._validation import FloatArray
+from .prepared import Prepared
+from .summaries import Summary
+from .summaries._parts import dense
+
+__all__ = ["as_noisy", "null_draws"]
+
+DRAWS = 199
+_ENTRIES = 2**22
+"""So many numbers are copied at a time."""
+
+
+def null_draws(
+    summary: Callable[..., Summary], prepared: Prepared, options: dict[str, Any]
+) -> tuple[FloatArray, FloatArray]:
+    """Return values, (draws,), and gaps, (draws, gaps), where the truth is as the prediction says.
+
+    All predictions stay as they are; each is right as often as it says. No draws are made of more
+    samples than are resampled one by one, whose bins hold enough of them for resamples to show
+    what chance does, nor of predictions that nothing can be drawn from.
+    """
+    draw = _drawing(prepared, options.get("classes")) if prepared.exact else None
+    if draw is None:
+        return np.empty(0), np.empty((0, 0))
+    rng = np.random.default_rng(prepared.plan.seed)
+    samples, values, gaps = len(prepared), [], []
+    width = max(np.asarray(value).size // samples for value in prepared.inputs.values())
+    step = max(1, _ENTRIES // (samples * width))
+    for start in range(0, DRAWS, step):
+        number = min(step, DRAWS - start)
+        unit = np.repeat(np.arange(number, dtype=np.int32), samples)
+        plan = replace(prepared.plan, unit=unit, counts=np.eye(number, dtype=np.uint16))
+        weight = None if prepared.weight is None else np.tile(prepared.weight, number)
+        rows = np.tile(np.arange(samples), number)
+        drawn = prepared.extended(draw(rng, number).ravel(), rows, plan, weight)
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            made = summary(drawn, **options)
+            assert made.norm is not None
+            read = [part.reduce(dense(part.matrix())) for part in made.parts]
+            gaps.append(made.finish(*read))
+            values.append(made.norm(gaps[-1]) if made.value is None else made.value(*read))
+    return np.concatenate(values), np.concatenate(gaps)
+
+
+def as_noisy(deviations: FloatArray, gaps: FloatArray) -> FloatArray:
+    """Return deviations of resamples, each gap of which varies at least as in the draws.
+
+    Resamples of a bin that holds one sample, or only hits, show less noise than there is.
+    """
+    noise, least = _noise(deviations), _noise(gaps)
+    wider = np.divide(least, noise, out=np.ones(len(noise)), where=(noise > 0) & (least > noise))
+    silent = (noise == 0) & (least > 0)
+    found = deviations * wider
+    found[:, silent] = np.resize(gaps[:, silent], (len(found), np.count_nonzero(silent)))
+    return found
+
+
+def _noise(found: FloatArray) -> FloatArray:
+    """Return the standard deviation of each column; 0 where a number is not finite."""
+    with np.errstate(invalid="ignore"):
+        return np.nan_to_num(found.std(axis=0), posinf=0.0)
+
+
+def _drawing(
+    prepared: Prepared, classes: Any
+) -> Callable[[np.random.Generator, int], np.ndarray] | None:
+    """Return what draws truths, (number, samples); None if the inputs are no distribution."""
+    names = set(prepared.inputs)
+    if names == {"probabilities"}:
+        data = prepared.labelled(classes)
+        running = np.cumsum(data.probabilities, axis=1)
+        labels = np.asarray(data.classes)
+
+        def of_classes(rng: np.random.Generator, number: int) -> np.ndarray:
+            place = rng.random((number, len(data), 1)) * running[:, -1:]
+            return np.asarray(labels[(running <= place).sum(axis=2)])
+
+        return of_classes
+    if names == {"mean", "variance"}:
+        mean, spread = (np.asarray(prepared.inputs[name], dtype=float) for name in sorted(names))
+        deviation = np.sqrt(spread)
+        return lambda rng, number: rng.normal(mean, deviation, (number, len(mean)))
+    return None
