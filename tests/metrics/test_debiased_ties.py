@@ -1,5 +1,7 @@
 """The debiased error where many probabilities are equal: no noise is subtracted twice."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -42,7 +44,7 @@ def test_large_and_small_sets_are_cut_alike():
     ends = np.flatnonzero(np.r_[np.diff(p[order]) > 0, True]) + 1
     cuts = [0] + [int(ends[np.argmin(np.abs(ends - k * 600))]) for k in range(1, 16)]
     total = weight = 0.0
-    for a, b in zip(cuts[:-1], cuts[1:], strict=True):
+    for a, b in itertools.pairwise(cuts):
         rows = order[a:b]
         if len(rows) > 1:
             gap, rate = np.mean(p[rows]) - np.mean(y[rows]), np.mean(y[rows])
