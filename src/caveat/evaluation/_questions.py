@@ -375,7 +375,7 @@ def _interval(prediction: Interval, y: Any, _: RandomState) -> list[Block]:
     ]
 
 
-_OF_A_GAUSSIAN = {
+_OF_A_GAUSSIAN: dict[type, str] = {
     Quantiles: "; for those of a Gaussian, convert it: quantiles.to_gaussian(coverage)",
     Interval: ", which names no point and no distribution; for those of a Gaussian around its "
     "midpoint, convert it: interval.to_gaussian()",

@@ -13,7 +13,7 @@ from ...exceptions import OptionError
 from .._core.levels import shares_at_or_below
 from .._entry import Metric
 from .._inputs import option
-from ._checked import Gaussians, gaussians, mean_score, points, quantile_arrays, score
+from ._checked import Gaussians, gaussians, points, quantile_arrays, score
 
 __all__ = [
     "CoverageCurve",
@@ -288,9 +288,11 @@ def quantile_coverage(
     0.75
     """
     y, quantile, weight = points(y_true, value, sample_weight, "value")
-    return score(
-        lambda rows: (y[rows] <= quantile[rows]).astype(np.float64), len(y), weight, per_sample
-    )
+    return score(lambda rows: _below(y[rows], quantile[rows]), len(y), weight, per_sample)
+
+
+def _below(y: FloatArray, quantile: FloatArray) -> FloatArray:
+    return (y <= quantile).astype(np.float64)
 
 
 def quantile_coverage_error(
@@ -363,11 +365,7 @@ def quantile_coverage_curve(
     array([0.5 , 0.75])
     """
     y, steps, quantiles, weight = quantile_arrays(y_true, levels, values, sample_weight)
-
-    def at_or_below(level: int) -> float:
-        return mean_score(lambda rows: y[rows] <= quantiles[rows, level], len(y), weight)
-
-    observed = np.array([at_or_below(level) for level in range(len(steps))])
+    observed = np.array([quantile_coverage(y, q, sample_weight=weight) for q in quantiles.T])
     total = len(y) if weight is None else weight.sum()
     return CoverageCurve(steps, observed, float(total))
 
