@@ -113,7 +113,11 @@ def test_evaluate_regression_with_several_targets_and_notes(tmp_path, regression
     out, _ = call(capsys, "evaluate", path, "--coverage", "0.8", "--resamples", "0")
     covered = np.mean(np.abs(TRUTH - MEAN) <= 2)
     assert f"interval coverage (coverage=0.8) of b {covered:.3g}" in out
-    assert "note: a Gaussian with the interval of 0.8" in out
+    assert "mean absolute error" not in out  # an interval names no point
+    columns = {"q0.1": MEAN - 1, "q0.6": MEAN, "q0.9": MEAN + 1, "y": TRUTH}
+    out, _ = call(capsys, "evaluate", write(tmp_path, "csv", columns), "--resamples", "0")
+    assert "note: of the median, interpolated between the levels 0.1 and 0.6" in out
+    assert "quantile coverage error" in out
 
 
 def test_many_groups_are_cut_short(tmp_path, capsys):
@@ -172,13 +176,20 @@ def test_compare_files(tmp_path, binary, capsys):
 def test_compare_columns_of_one_file(tmp_path, capsys):
     columns = {"m1": MEAN, "s1": np.ones(N), "lo": MEAN - 1, "hi": MEAN + 1, "y": TRUTH}
     path = write(tmp_path, "csv", columns)
+    gauss, band = ("--technique", "gauss=mean:m1,std:s1"), ("--technique", "band=lower:lo,upper:hi")
     out, _ = call(
-        capsys, "compare", path, "--technique", "gauss=mean:m1,std:s1", "--technique", "band=lower:lo,upper:hi",
-        "--coverage", "0.6827", "--resamples", "50", "--metric", "cce", "--metric", "ence", "--json",
+        capsys, "compare", path, *gauss, "--technique", "low=mean:lo,std:s1", "--resamples", "50",
+        "--metric", "cce", "--metric", "ence", "--json",
     )  # fmt: skip
     found = json.loads(out)
-    assert found["techniques"] == ["gauss", "band"]
+    assert found["techniques"] == ["gauss", "low"]
     assert found["recommendation"]["primary"] == "expected_normalised_calibration_error"
+    out, _ = call(
+        capsys, "compare", path, *gauss, *band, "--coverage", "0.6827", "--resamples", "0",
+        "--metric", "interval_coverage",
+    )  # fmt: skip
+    assert "interval coverage (coverage=0.6827)" in out
+    assert "No recommendation" in out
     path = write(tmp_path, "csv", {"a_0": HONEST, "a_1": 1 - HONEST, "b": SURE, "y": Y})
     out, _ = call(
         capsys, "compare", path, "--technique", "a=a_*", "--technique", "b=b", "--resamples", "0",
@@ -198,7 +209,7 @@ def test_compare_columns_of_one_file(tmp_path, capsys):
         "--resamples",
         "0",
     )
-    assert "by coverage calibration error" in out
+    assert "by quantile coverage error" in out
 
 
 @pytest.mark.parametrize(

@@ -241,7 +241,7 @@ def test_without_the_median_quantiles_predict_the_middle_of_the_nearest_pair():
     np.testing.assert_allclose(model.predict(X), (values[:, 1] + values[:, 2]) / 2)
     model = QuantileNetworkRegressor(levels=(0.1, 0.3), **QUICK).fit(X, NUMBERS)
     with pytest.raises(
-        OptionError, match=r"predict needs the level 0.5, .*the levels are 0.1, 0.3"
+        OptionError, match=r"a median needs the level 0.5, .*the levels are 0.1, 0.3"
     ):
         model.predict(X)
 

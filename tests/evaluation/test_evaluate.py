@@ -170,18 +170,6 @@ class TestRegression:
         one = evaluate(caveat.Gaussian(MEAN[0, :, 0], 0.0), NUMBERS[:, 0])
         assert "gaussian_crps_loss" not in {row.metric for row in one}
 
-    def test_quantiles_say_what_was_converted(self):
-        quantiles = GAUSSIAN.to_quantiles([0.05, 0.25, 0.5, 0.75, 0.95])
-        result = evaluate(quantiles, NUMBERS, metrics=["crps", "quantile_crps", "pinball", "picp"])
-        (row, _) = result.select(metric="gaussian_crps_loss")
-        assert row.note == "a Gaussian with the interval of 0.9"
-        (row, _) = result.select(metric="quantile_crps_loss")
-        assert row.note == ""
-        levels = {row.option for row in result.select(metric="pinball_loss")}
-        assert levels == {f"level={level:g}" for level in (0.05, 0.25, 0.5, 0.75, 0.95)}
-        coverages = {row.option for row in result.select(metric="coverage_ratio")}
-        assert coverages == {"coverage=0.5", "coverage=0.9"}
-
     def test_quantiles_by_group(self):
         quantiles = GAUSSIAN.to_quantiles([0.05, 0.5, 0.95])
         result = evaluate(quantiles, NUMBERS, groups=SEX, metrics=["quantile_crps"])
@@ -191,21 +179,6 @@ class TestRegression:
             NUMBERS[SEX == "f", 0], quantiles.levels, values
         )
         assert row.value == pytest.approx(expected)
-
-    def test_quantiles_without_a_central_pair(self):
-        quantiles = caveat.Quantiles([0.1, 0.5], [[0.0, 1.0]] * 20)
-        result = evaluate(quantiles, np.linspace(0, 1, 20))
-        assert {row.metric for row in result} == {"quantile_crps_loss", "pinball_loss"}
-        assert np.isnan(result.uncertainty).all()
-
-    def test_intervals(self):
-        result = evaluate(GAUSSIAN.interval(0.8), NUMBERS)
-        (row, _) = result.select(metric="gaussian_crps_loss")
-        assert row.note == "a Gaussian with the interval of 0.8"
-        infinite = caveat.Interval(np.full(N, -np.inf), NUMBERS[:, 0] + 1, coverage=0.9)
-        result = evaluate(infinite, NUMBERS[:, 0])
-        assert {row.metric for row in result} >= {"interval_coverage", "coverage_ratio"}
-        assert "mean_absolute_error" not in {row.metric for row in result}
 
 
 class TestOtherTypes:

@@ -192,8 +192,8 @@ class TestExtremes:
         with pytest.raises(UnsupportedPredictionError) as error:
             figures.extremes(examples.sets())
         assert str(error.value) == (
-            "extremes needs an uncertainty for each sample, which this PredictionSet does not have; "
-            "it has coverage, by_group"
+            "extremes needs an uncertainty and an error for each sample, which this PredictionSet "
+            "does not have; it has coverage, by_group"
         )
 
 

@@ -54,6 +54,8 @@ class TestCoverage:
             (y[:, None] <= values).mean(axis=0).tolist()
         )
         assert figure.kind == "one-sided"
+        (row,) = examples.quantiles((0.1, 0.2)).select(metric="quantile_coverage_error")
+        assert (figure.metric, figure.value) == (row.metric, row.value)
         assert figure.y_label == "share of true values at or below"
 
     @pytest.mark.parametrize("infinite", [False, True])
@@ -86,7 +88,7 @@ class TestCoverage:
 
 
 class TestErrorCalibration:
-    @pytest.mark.parametrize("name", ["numbers", "weighted numbers", "interval", "quantiles"])
+    @pytest.mark.parametrize("name", ["numbers", "weighted numbers"])
     def test_is_the_curve_of_the_metric(self, name):
         result = examples.ALL[name]()
         figure = figures.error_calibration(result)
@@ -95,6 +97,11 @@ class TestErrorCalibration:
             assert getattr(figure, field) == pytest.approx(getattr(curve, field))
         assert (figure.low < figure.observed).all()
         assert (figure.observed < figure.high).all()
+
+    @pytest.mark.parametrize("name", ["quantiles", "interval"])
+    def test_what_has_no_variance_has_none(self, name):
+        with pytest.raises(UnsupportedPredictionError, match="needs numbers with a standard dev"):
+            figures.error_calibration(examples.ALL[name]())
 
     def test_of_a_target(self):
         result = examples.two_targets()
@@ -141,11 +148,13 @@ class TestExtremes:
         assert (first.truth, first.predicted) == pytest.approx((y[worst[0]], middle[worst[0]]))
         assert (first.error, first.uncertainty) == pytest.approx((error[worst[0]], std[worst[0]]))
 
-    @pytest.mark.parametrize("name", ["quantiles", "interval"])
-    def test_of_converted_ones(self, name):
-        mean, _, _ = examples.number_arrays(members=1)
-        for sample in figures.extremes(examples.ALL[name](), 3).most_uncertain:
-            assert sample.predicted == pytest.approx(mean[0, int(sample.id)])
+    def test_of_quantiles_are_medians(self):
+        mean, variance, _ = examples.number_arrays(members=1)
+        found = figures.extremes(examples.quantiles(), 3)
+        for sample in found.most_uncertain:
+            row = int(sample.id)
+            assert sample.predicted == pytest.approx(mean[0, row])
+            assert sample.uncertainty == pytest.approx(2 * 1.6448536 * np.sqrt(variance[0, row]))
 
     def test_points_that_are_off_come_first(self):
         result = examples.evaluate(

@@ -10,7 +10,7 @@ from tests.figures import examples
 RANKED = [
     name
     for name in examples.ALL
-    if name not in ("one-sided quantiles", "infinite interval", "sets")
+    if name not in ("one-sided quantiles", "interval", "infinite interval", "sets")
 ]
 
 
@@ -25,8 +25,8 @@ class TestAvailable:
         "numbers": NUMBERS.replace("ecdf", "ecdf split by_group"),
         "weighted numbers": NUMBERS.replace("ecdf", "ecdf split"),
         "two targets": NUMBERS.replace("ecdf", "ecdf split"),
-        "quantiles": NUMBERS,
-        "interval": NUMBERS,
+        "quantiles": NUMBERS.replace("error_calibration ", ""),
+        "interval": "coverage",
         "one-sided quantiles": "coverage",
         "infinite interval": "coverage",
         "sets": "coverage by_group",

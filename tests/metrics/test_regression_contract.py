@@ -72,7 +72,7 @@ def test_everything_public_is_exported():
     modules = {name for name in public if inspect.ismodule(getattr(regression, name))}
     functions = public - modules
     assert functions | {"CoverageCurve"} == set(regression.__all__)
-    curves = {"coverage_curve", "error_calibration_curve"}
+    curves = {"coverage_curve", "error_calibration_curve", "quantile_coverage_curve"}
     assert set(NAMES) == functions - curves
     assert sorted(regression.__all__) == regression.__all__
 

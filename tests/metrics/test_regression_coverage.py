@@ -15,6 +15,9 @@ from caveat.metrics.regression import (
     coverage_curve,
     interval_coverage,
     maximum_coverage_error,
+    quantile_coverage,
+    quantile_coverage_curve,
+    quantile_coverage_error,
 )
 
 HUNDREDTHS = np.arange(1, 100) / 100
@@ -228,3 +231,49 @@ def test_curves_rise_and_stay_in_range(rows):
     maximum = maximum_coverage_error(y, mean, variance, sample_weight=times)
     area = central_coverage_error(y, mean, variance, sample_weight=times)
     assert 0 <= area <= min(49.5, 99 * maximum) + 1e-9
+
+
+class TestQuantiles:
+    """Coverage at the levels that were predicted."""
+
+    def test_level_by_level(self):
+        y, mean, variance, w = generic(samples=4_000)
+        levels = np.array([0.05, 0.2, 0.5, 0.7])
+        values = stats.norm.ppf(levels, mean[:, None], np.sqrt(variance)[:, None])
+        for weight in (None, w):
+            expected = [np.average(y <= q, weights=weight) for q in values.T]
+            curve = quantile_coverage_curve(y, levels, values, sample_weight=weight)
+            assert isinstance(curve, CoverageCurve)
+            np.testing.assert_array_equal(curve.predicted, levels)
+            np.testing.assert_allclose(curve.observed, expected, atol=1e-12)
+            assert curve.weight == pytest.approx(len(y) if weight is None else w.sum())
+            one_sided = coverage_curve(
+                y, mean, variance, levels=levels, kind="one-sided", sample_weight=weight
+            )
+            np.testing.assert_allclose(curve.observed, one_sided.observed, atol=1e-12)
+            gaps = np.abs(levels - expected)
+            found = quantile_coverage_error(y, levels, values, sample_weight=weight)
+            assert found == pytest.approx(gaps.mean(), rel=1e-12)
+            single = [quantile_coverage(y, q, sample_weight=weight) for q in values.T]
+            np.testing.assert_allclose(single, expected, atol=1e-12)
+
+    def test_quantiles_that_cross_are_counted_one_by_one(self):
+        values = [[3.0, 1.0], [0.0, 5.0]]
+        curve = quantile_coverage_curve([2.0, 2.0], [0.25, 0.75], values)
+        np.testing.assert_allclose(curve.observed, [0.5, 0.5])
+        assert quantile_coverage_error([2.0, 2.0], [0.25, 0.75], values) == pytest.approx(0.25)
+
+    def test_quantiles_of_the_distribution_itself_are_calibrated(self):
+        samples, levels = 20_000, np.array([0.025, 0.4, 0.975])
+        y = stats.lognorm.ppf((np.arange(samples) + 0.5) / samples, 0.9)
+        values = np.tile(stats.lognorm.ppf(levels, 0.9), (samples, 1))
+        assert quantile_coverage_error(y, levels, values) <= 1 / samples
+        moved = quantile_coverage_error(y, levels, values * np.exp(0.3))
+        expected = np.abs(levels - stats.norm.cdf(stats.norm.ppf(levels) + 0.3 / 0.9)).mean()
+        assert moved == pytest.approx(expected, abs=2 / samples)
+
+    def test_input(self):
+        with pytest.raises(OptionError, match="levels must increase and not repeat"):
+            quantile_coverage_error([0.0], [0.5, 0.5], [[0.0, 0.0]])
+        with pytest.raises(InvalidValueError, match="values of sample 0, level 1 is nan"):
+            quantile_coverage_error([0.0], [0.1, 0.5], [[0.0, np.nan]])

@@ -107,11 +107,14 @@ def test_gaussians_are_chosen_by_their_variance(tmp_path):
 
 
 def test_intervals_are_chosen_by_their_coverage(tmp_path):
-    y = every_prediction()["Interval"][1]
-    predictions = {"quantiles": every_prediction()["Quantiles"][0]}
-    predictions["gaussian"] = every_prediction()["Gaussian"][0]
+    quantiles, y = every_prediction()["Quantiles"]
+    gaussian = every_prediction()["Gaussian"][0]
+    predictions = {"quantiles": quantiles, "gaussian": gaussian.to_quantiles(quantiles.levels)}
     result, page = compared(tmp_path, predictions=predictions, y=y)
     assert result.recommend("interval").verdict in page.text
+    predictions = {"quantiles": quantiles, "gaussian": gaussian}
+    _, page = compared(tmp_path, predictions=predictions, y=y)
+    assert "Unsure No recommendation: " in page.text  # nothing was asked of both alike
 
 
 def test_sets_have_no_recommendation(tmp_path):

@@ -13,15 +13,16 @@ HEADLINE = (
     "expected_calibration_error", "smooth_calibration_error", "variation_calibration_error",
     "mean_absolute_error", "root_mean_squared_error", "gaussian_negative_log_likelihood_loss",
     "gaussian_crps_loss", "quantile_crps_loss", "interval_coverage", "mean_interval_width",
-    "interval_loss", "coverage_calibration_error", "expected_normalised_calibration_error",
-    "set_coverage", "mean_set_size", "error_detection_auroc_score",
-    "error_uncertainty_correlation", "excess_area_under_risk_coverage_error",
+    "interval_loss", "coverage_calibration_error", "quantile_coverage_error",
+    "expected_normalised_calibration_error", "set_coverage", "mean_set_size",
+    "error_detection_auroc_score", "error_uncertainty_correlation",
+    "excess_area_under_risk_coverage_error",
 )  # fmt: skip
 """What a first look needs; the others are in the table that ``--all`` shows."""
 
 _BY_GROUP = (
     "accuracy_score", "negative_log_likelihood_loss", "expected_calibration_error",
-    "root_mean_squared_error", "gaussian_crps_loss", "interval_coverage",
+    "root_mean_squared_error", "gaussian_crps_loss", "quantile_crps_loss", "interval_coverage",
     "expected_normalised_calibration_error",
 )  # fmt: skip
 _MOST_GROUPS = 12

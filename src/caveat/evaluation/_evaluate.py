@@ -153,8 +153,9 @@ def evaluate(
     Parameters
     ----------
     prediction : any prediction type
-        What a model says of some samples. Quantiles and intervals are turned into Gaussians where
-        a metric needs a distribution, and the table says so.
+        What a model says of some samples, judged by what it says: quantiles by the median and
+        the levels that were given, intervals by their coverage and width. For the metrics of a
+        Gaussian pass one: ``quantiles.to_gaussian(0.9545)``, ``interval.to_gaussian()``.
     y : array of shape (samples,) or (samples, targets)
         What is true of them.
     groups : array, Series, dict of arrays or frame, optional

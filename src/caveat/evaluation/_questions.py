@@ -21,6 +21,7 @@ from ..predictions import (
     ProbabilityInterval,
     Quantiles,
 )
+from ..predictions.quantiles import central_coverages, levels_around_half
 from ..uncertainty import decompose
 
 COVERAGES = (0.6827, 0.9545)
@@ -109,11 +110,14 @@ class Block:
     notes: dict[str, str]
     """How arrays were made that the prediction did not have, by name."""
     error: FloatArray
+    """NaN where the prediction names no point."""
     uncertainty: FloatArray | None
     coverages: dict[float, tuple[FloatArray, FloatArray]]
     wrong: np.ndarray | None = None
     decomposition: Decomposition | None = None
     """The split of the whole prediction, where it has one."""
+    unclaimed: frozenset[str] = frozenset()
+    """Metrics that take its arrays for what they are not."""
 
 
 def questions(
@@ -135,6 +139,7 @@ def questions(
     if not found:
         raise OptionError(
             f"none of the metrics {list(metrics or wanted)} can be asked of a {kind.__name__}"
+            + _OF_A_GAUSSIAN.get(kind, "")
         )
     return found, blocks
 
@@ -166,13 +171,13 @@ def _asked_of(metric: Metric, block: Block) -> list[Question]:
             )
             for coverage, (lower, upper) in block.coverages.items()
         ]
-    if metric.name == "pinball_loss":
+    if set(metric.inputs) == {"value"}:
         return [
             Question(
                 metric,
                 block.truth,
                 {"value": values},
-                {"level": float(level)},
+                {"level": float(level)} if "level" in _keywords(metric.function) else {},
                 block.target,
                 share=f"quantile at {level:g}",
                 option=f"level={level:g}",
@@ -182,7 +187,7 @@ def _asked_of(metric: Metric, block: Block) -> list[Question]:
                 strict=True,
             )
         ]  # fmt: skip
-    if not set(metric.inputs) <= set(block.arrays):
+    if not set(metric.inputs) <= set(block.arrays) or metric.name in block.unclaimed:
         return []
     if metric.name in _TWO_CLASSES and block.arrays["probabilities"].shape[1] > 2:
         return []
@@ -192,7 +197,7 @@ def _asked_of(metric: Metric, block: Block) -> list[Question]:
 
 
 def _asked_of_ranking(metric: Metric, block: Block) -> list[Question]:
-    if block.uncertainty is None:
+    if block.uncertainty is None or np.isnan(block.error).any():
         return []
     truth = block.error
     if metric.name == "error_detection_auroc_score":
@@ -201,7 +206,8 @@ def _asked_of_ranking(metric: Metric, block: Block) -> list[Question]:
         truth = block.wrong
     share = "errors" if truth is block.error else "wrong predictions"
     inputs = {"uncertainty": block.uncertainty}
-    return [Question(metric, truth, inputs, target=block.target, share=share)]
+    note = block.notes.get("uncertainty", "")
+    return [Question(metric, truth, inputs, target=block.target, note=note, share=share)]
 
 
 def _keywords(function: Callable[..., Any]) -> set[str]:
@@ -246,10 +252,10 @@ def _prediction_set(prediction: PredictionSet, y: Any, _: RandomState) -> list[B
     return [Block(codes, arrays, "", {}, missed.astype(np.float64), None, {}, missed)]
 
 
-def _gaussian(prediction: Gaussian, y: Any, _: RandomState, note: str = "") -> list[Block]:
+def _gaussian(prediction: Gaussian, y: Any, _: RandomState) -> list[Block]:
     truth = prediction.align(y)
     mean, variance = prediction.moments()
-    split = None if note else decompose(prediction)  # a converted one has nothing to split
+    split = decompose(prediction)
     blocks = []
     for i, target in enumerate(prediction.targets.tolist()):
         arrays = {"mean": mean[:, i]}
@@ -268,7 +274,7 @@ def _gaussian(prediction: Gaussian, y: Any, _: RandomState, note: str = "") -> l
                 truth=truth[:, i],
                 arrays=arrays,
                 target=str(target),
-                notes=dict.fromkeys(arrays, note) if note else {},
+                notes={},
                 error=np.abs(truth[:, i] - mean[:, i]),
                 uncertainty=np.sqrt(variance[:, i]),
                 coverages={c: (v.lower[:, i], v.upper[:, i]) for c, v in intervals.items()},
@@ -279,60 +285,101 @@ def _gaussian(prediction: Gaussian, y: Any, _: RandomState, note: str = "") -> l
 
 
 def _quantiles(prediction: Quantiles, y: Any, _: RandomState) -> list[Block]:
-    pairs = _central_coverages(prediction.levels)
-    gaussian: list[Block | None] = [None] * len(prediction.targets)
-    if pairs:
-        note = f"a Gaussian with the interval of {pairs[-1]:g}"
-        gaussian = list(_gaussian(prediction.to_gaussian(pairs[-1]), y, None, note))
+    """Ask what was predicted: the median, the levels, and the intervals between them."""
     truth, values = prediction.align(y), prediction.values.mean(axis=0)
-    intervals = {coverage: prediction.interval(coverage) for coverage in pairs}
+    levels = prediction.levels
+    around, outer = levels_around_half(levels), uncertainty_levels(levels)
+    notes = {"uncertainty": f"by the {uncertainty_words(prediction)}"} if outer else {}
+    median = None
+    if around is not None:
+        median = prediction.median()
+        notes["mean"] = "of the median"
+        if around[0] != around[1]:
+            between = " and ".join(f"{levels[i]:g}" for i in around)
+            notes["mean"] += f", interpolated between the levels {between}"
+    intervals = {c: prediction.interval(c) for c in central_coverages(levels)}
     blocks = []
     for i, target in enumerate(prediction.targets.tolist()):
-        given = gaussian[i]
-        arrays = {"levels": prediction.levels, "values": values[:, i]}
-        middle = values[:, i, len(prediction.levels) // 2]
+        arrays = {"levels": levels, "values": values[:, i]}
+        error, width = np.full(len(truth), np.nan), None
+        if median is not None:
+            arrays["mean"] = median[:, i]
+            error = np.abs(truth[:, i] - median[:, i])
+        if outer is not None:
+            width = _width(values[:, i, outer[0]], values[:, i, outer[1]])
         blocks.append(
             Block(
                 truth=truth[:, i],
-                arrays=arrays | (given.arrays if given else {}),
+                arrays=arrays,
                 target=str(target),
-                notes=given.notes if given else {},
-                error=given.error if given else np.abs(truth[:, i] - middle),
-                uncertainty=given.uncertainty if given else None,
+                notes=notes,
+                error=error,
+                uncertainty=width,
                 coverages={c: (v.lower[:, i], v.upper[:, i]) for c, v in intervals.items()},
+                unclaimed=_OF_MEANS,
             )
         )
     return blocks
 
 
-def _central_coverages(levels: FloatArray) -> list[float]:
-    """The coverages of the pairs of levels that lie symmetrically, from narrow to wide."""
-    found = [
-        round(float(high - low), 10)
-        for low in levels[levels < 0.5]
-        for high in levels
-        if abs(low + high - 1) <= 1e-4
-    ]
-    return sorted(found)
+_OF_MEANS = frozenset({"root_mean_squared_error"})
+"""Squared errors are least for the mean, so they are no fair question to a median."""
+
+
+def uncertainty_levels(levels: FloatArray) -> tuple[int, int] | None:
+    """Return where the two levels are whose distance is the uncertainty of quantiles.
+
+    The widest pair that lies symmetrically around 0.5; if there is none, the lowest and the highest
+    level. None if these do not lie on both sides of it.
+    """
+    if not levels[0] < 0.5 < levels[-1]:
+        return None
+    pairs = central_coverages(levels)
+    if not pairs:
+        return 0, len(levels) - 1
+    ends = (1 - pairs[-1]) / 2, (1 + pairs[-1]) / 2
+    low, high = (int(np.argmin(np.abs(levels - end))) for end in ends)
+    return low, high
+
+
+def uncertainty_words(prediction: Any) -> str:
+    """Return what the uncertainty of a predicted number is."""
+    if isinstance(prediction, Gaussian):
+        return "standard deviation"
+    levels = getattr(prediction, "levels", np.empty(0))
+    pairs = [prediction.coverage] if isinstance(prediction, Interval) else central_coverages(levels)
+    if pairs:
+        return f"width of the {100 * pairs[-1]:.6g} % interval"
+    return f"distance between the quantiles at {levels[0]:g} and {levels[-1]:g}"
+
+
+def _width(lower: FloatArray, upper: FloatArray) -> FloatArray:
+    with np.errstate(over="ignore", invalid="ignore"):  # ends may be infinite, or too far apart
+        return np.asarray(upper - lower)
 
 
 def _interval(prediction: Interval, y: Any, _: RandomState) -> list[Block]:
+    """Ask how often intervals hold the truth and how wide they are; they name no point."""
     truth = prediction.align(y)
-    finite = np.isfinite(prediction.lower).all() and np.isfinite(prediction.upper).all()
-    note = f"a Gaussian with the interval of {prediction.coverage:g}"
-    gaussian = _gaussian(prediction.to_gaussian(), y, None, note) if finite else None
-    blocks = []
-    for i, target in enumerate(prediction.targets.tolist()):
-        ends = (prediction.lower[:, i], prediction.upper[:, i])
-        coverages = {prediction.coverage: ends}
-        if gaussian:
-            blocks.append(replace(gaussian[i], coverages=coverages))
-        else:
-            missed = (truth[:, i] < ends[0]) | (truth[:, i] > ends[1])
-            error = missed.astype(np.float64)
-            blocks.append(Block(truth[:, i], {}, str(target), {}, error, None, coverages))
-    return blocks
+    return [
+        Block(
+            truth=truth[:, i],
+            arrays={},
+            target=str(target),
+            notes={},
+            error=np.full(len(truth), np.nan),
+            uncertainty=_width(prediction.lower[:, i], prediction.upper[:, i]),
+            coverages={prediction.coverage: (prediction.lower[:, i], prediction.upper[:, i])},
+        )
+        for i, target in enumerate(prediction.targets.tolist())
+    ]
 
+
+_OF_A_GAUSSIAN: dict[type, str] = {
+    Quantiles: "; for those of a Gaussian, convert it: quantiles.to_gaussian(coverage)",
+    Interval: ", which names no point and no distribution; for those of a Gaussian around its "
+    "midpoint, convert it: interval.to_gaussian()",
+}
 
 _BLOCKS: dict[type, Callable[..., list[Block]]] = {
     Categorical: _categorical,

@@ -42,6 +42,13 @@ _SUPPORT = {
         "gaussian_crps_loss",
     ),
 }
+_INSTEAD = {
+    "gaussian_crps_loss": ("quantile_crps_loss", "interval_loss"),
+    "expected_normalised_calibration_error": ("quantile_coverage_error", "interval_loss"),
+    "coverage_calibration_error": ("quantile_coverage_error", "interval_loss"),
+}
+"""What decides between quantiles, or intervals, which are no Gaussians."""
+
 _SCALES = ("global", "local", "adaptive")
 
 
@@ -98,7 +105,9 @@ def recommend(
         raise OptionError(f"expression must be one of {list(_PRIMARY)}; got {expression!r}")
     if scale not in _SCALES:
         raise OptionError(f"scale must be one of {list(_SCALES)}; got {scale!r}")
-    primary = _PRIMARY[expression]["global" if scale == "global" else "local"]
+    primary = _asked_alike(
+        comparison, _PRIMARY[expression]["global" if scale == "global" else "local"]
+    )
     excluded = _excluded(comparison, minimum)
     candidates = {
         name: _measured(comparison, name, primary, scale, prioritise)
@@ -128,6 +137,19 @@ def recommend(
         cautions=_cautions(comparison, tied[0], primary, expression, scale),
         verdict=_verdict(tied, values, what, excluded),
     )
+
+
+def _asked_alike(comparison: "Comparison", metric: str) -> str:
+    """Return the metric, or what all techniques were asked alike instead: at the same levels."""
+    for name in (metric, *_INSTEAD.get(metric, ())):
+        asked = set()
+        for technique, answers in comparison._answers.items():
+            levels = getattr(comparison.evaluations[technique].prediction, "levels", np.empty(0))
+            keys = tuple(key for key in answers if key[0] == name and not key[2])
+            asked.add((keys, tuple(levels.tolist())))
+        if len(asked) == 1 and asked.pop()[0]:
+            return name
+    return metric
 
 
 def _excluded(comparison: "Comparison", minimum: Mapping[str, float]) -> dict[str, str]:

@@ -29,7 +29,9 @@ class Evaluation(RowTable[Row]):
         The curves behind the local and ranking metrics, by metric, or by (metric, target) where
         there are several targets; each is computed when it is first asked for.
     error, uncertainty : ndarrays of shape (samples, targets)
-        The error of each sample (0 or 1 for classes) and the total uncertainty; NaN without one.
+        The error of each sample (0 or 1 for classes; of quantiles, that of the median) and the
+        total uncertainty: entropy, standard deviation, or the width of the widest interval between
+        quantiles. NaN without one; an interval names no point, so it has no error.
     ids : ndarray of shape (samples,)
     decomposition : Decomposition or None
         The split of the uncertainty, where the prediction has one.

@@ -30,7 +30,7 @@ LEAST_ERRORS = 10
 # An interval of a share that is wider than this says little of a group.
 WIDE = 0.2
 
-SHARES = frozenset({"accuracy_score", "interval_coverage", "set_coverage"})
+SHARES = frozenset({"accuracy_score", "interval_coverage", "quantile_coverage", "set_coverage"})
 
 
 @dataclass(frozen=True)
@@ -200,12 +200,28 @@ def coverage_state(bounds: Bounds, promised: float) -> str:
     return "wide" if bounds.low > inner[1] else "unsure"
 
 
+def quantile_state(bounds: Bounds, level: float) -> str:
+    """Return what is known of a quantile: "right", "nearly", "low", "high" or "unsure".
+
+    The rarer side counts as the misses: values above a quantile at 0.95, below one at 0.05.
+    """
+    upper = level >= 0.5
+    if not upper:
+        bounds, level = Bounds(1 - bounds.centre, 1 - bounds.high, 1 - bounds.low), 1 - level
+    state = coverage_state(bounds, level)
+    # Too few true values below an upper quantile: it is too low; above a lower one: too high.
+    sides = {"narrow": "low", "wide": "high"} if upper else {"narrow": "high", "wide": "low"}
+    return sides.get(state, state)
+
+
 LEVELS: dict[str, Level] = {
     "right": "good",
     "nearly": "good",
     "off": "bad",
     "narrow": "bad",
     "wide": "bad",
+    "low": "bad",
+    "high": "bad",
     "mixed": "bad",
     "somewhat": "unsure",
     "unsure": "unsure",
@@ -216,6 +232,11 @@ LEVELS: dict[str, Level] = {
 def promised_coverage(row: Row) -> float:
     """Return the coverage that the option of a row names."""
     return float(row.option.removeprefix("coverage="))
+
+
+def promised_level(row: Row) -> float:
+    """Return the level of a quantile that the option of a row names."""
+    return float(row.option.removeprefix("level="))
 
 
 def weighted_mean(values: Any, weight: Any) -> float:

@@ -1,6 +1,6 @@
 """Statements on predictions of numbers, and on sets of classes: do they hold what they promise."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,8 @@ from ._verdict_evidence import (
     Finding,
     coverage_state,
     promised_coverage,
+    promised_level,
+    quantile_state,
     size_state,
     unique_rows,
     weighted_mean,
@@ -39,6 +41,15 @@ _COVERAGE_ENDS = {
     "mixed": "some are too narrow and some too wide, so the shape of its distribution is wrong",
     "unsure": "too few samples to say whether that is what they promise",
     "unmeasured": _NOT_MEASURED,
+}
+_QUANTILE_ENDS = _COVERAGE_ENDS | {
+    "right": "its quantiles hold what they promise",
+    "nearly": "its quantiles nearly hold what they promise",
+    "narrow": "its quantiles are too close together, so it is over-confident",
+    "wide": "its quantiles are too far apart, so it is under-confident",
+    "low": "its quantiles are too low",
+    "high": "its quantiles are too high",
+    "mixed": "some of its quantiles are too low and some too high",
 }
 
 
@@ -91,30 +102,49 @@ def _without_uncertainty(evidence: Evidence) -> list[Finding]:
 
 
 def _coverages(evidence: Evidence) -> list[Finding]:
-    rows = evidence.overall("interval_coverage")
-    by_target: dict[str, list[Row]] = {}
-    for row in rows:
-        by_target.setdefault(row.target, []).append(row)
+    """Say of intervals whether they hold the truth, of quantiles whether they lie where they say.
+
+    Quantiles that pair up are said as intervals, which people use, unless they are too low or too
+    high.
+    """
+    pairs = _by_target(evidence, "interval_coverage", promised_coverage, True)  # the widest first
+    levels = _by_target(evidence, "quantile_coverage", promised_level, False)
     by_state: dict[str, list[str]] = {}
-    for target, found in by_target.items():
-        found.sort(key=promised_coverage, reverse=True)  # the widest first: most people use it
-        by_state.setdefault(_coverage_of(evidence, found, len(by_target)), []).append(target)
+    for target in pairs or levels:
+        looked_at = len(pairs or levels)
+        state = _coverage_of(evidence, pairs[target], looked_at) if pairs else ""
+        state = _quantiles_of(evidence, levels.get(target, []), looked_at, state)
+        by_state.setdefault(state, []).append(target)
     _merge_good(by_state)
     findings = []
     for state, targets in by_state.items():
+        shifted = state in ("low", "high") or not pairs
+        rows = levels if shifted else pairs
+        say = _lie if shifted else _hold
         first, *others = targets
-        text = _hold(evidence, by_target[first], True)
+        text = say(evidence, rows[first], True)
         if others:
-            more = [f"{t} {_hold(evidence, by_target[t], False)}" for t in others[:4]]
+            more = [f"{t} {say(evidence, rows[t], False)}" for t in others[:4]]
             rest = f" and {counted(len(others) - 4, 'other')}" if len(others) > 4 else ""
             text = f"for {first} {text}; for {'; for '.join(more)}{rest}"
         elif len(_targets(evidence)) > 1:
             text = f"for {first} {text}"
-        text = f"{text[0].upper()}{text[1:]}: {_COVERAGE_ENDS[state]}."
-        used = unique_rows([row for target in targets for row in by_target[target]])
+        ends = _QUANTILE_ENDS if shifted else _COVERAGE_ENDS
+        text = f"{text[0].upper()}{text[1:]}: {ends[state]}."
+        used = unique_rows([row for target in targets for row in rows[target]])
         names = tuple(targets) if len(_targets(evidence)) > 1 else ()
-        findings.append(Finding("coverage", state, Statement(LEVELS[state], text, used), names))
+        statement = Statement(LEVELS[state], text, used)
+        findings.append(Finding("quantiles" if shifted else "coverage", state, statement, names))
     return findings
+
+
+def _by_target(
+    evidence: Evidence, metric: str, promised: Callable[[Row], float], reverse: bool
+) -> dict[str, list[Row]]:
+    found: dict[str, list[Row]] = {}
+    for row in sorted(evidence.overall(metric), key=promised, reverse=reverse):
+        found.setdefault(row.target, []).append(row)
+    return found
 
 
 def _merge_good(by_state: dict[str, list[Any]]) -> None:
@@ -143,6 +173,46 @@ def _coverage_of(evidence: Evidence, rows: list[Row], targets: int) -> str:
     return states[0]
 
 
+def _quantiles_of(evidence: Evidence, rows: list[Row], targets: int, intervals: str) -> str:
+    """Return the state of the quantiles of one target; ``intervals`` is that of their pairs, or "".
+
+    Quantiles are proven off at a confidence that holds for all levels. If those on one side of the
+    median alone are too low, or too high, that is an interval which is too narrow or too wide.
+    """
+    if not rows:
+        return intervals
+    if np.isnan(rows[0].low):
+        return "unmeasured"
+    if not evidence.enough(rows[0]):
+        return "unsure"
+    off = _off(evidence, rows, targets)
+    sides = {(state, float(np.sign(level - 0.5))) for level, state in off.items()}
+    states = {state for state, _ in sides}
+    lopsided = {side for _, side in sides} in ({-1.0}, {1.0})
+    bad = LEVELS.get(intervals) == "bad"
+    if len(states) == 1 and not (lopsided and bad):
+        return states.pop()
+    if bad or (intervals and not off):
+        return intervals
+    if off:
+        shapes = {"narrow": {("high", -1.0), ("low", 1.0)}, "wide": {("low", -1.0), ("high", 1.0)}}
+        return next((shape for shape, ends in shapes.items() if sides == ends), "mixed")
+    found = {quantile_state(evidence.bounds(row, targets), promised_level(row)) for row in rows}
+    # None is proven off, so each must be shown to be right for all to be called so.
+    return next(s for s in ("unsure", "nearly", "right") if s in found | {"right"})
+
+
+def _off(evidence: Evidence, rows: list[Row], targets: int) -> dict[float, str]:
+    """Return the levels whose quantile is proven too low or too high, and which."""
+    states = {
+        promised_level(row): quantile_state(
+            evidence.bounds(row, targets * len(rows)), promised_level(row)
+        )
+        for row in rows
+    }
+    return {level: state for level, state in states.items() if state in ("low", "high")}
+
+
 _MOST_COVERAGES = 3
 
 
@@ -156,6 +226,17 @@ def _hold(evidence: Evidence, rows: list[Row], first: bool) -> str:
         for i, row in enumerate(rows[::step][:_MOST_COVERAGES])
     ]
     return joined(parts)
+
+
+def _lie(evidence: Evidence, rows: list[Row], first: bool) -> str:
+    """Say how often the truth is at or below a quantile: the outer ones, and that most off."""
+    most = max(rows, key=lambda row: abs(row.value - promised_level(row)))
+    parts = [
+        f"its {nominal(promised_level(row))} quantile in "
+        + share_with_interval(row, evidence.confidence, " of cases", short=not (first and i == 0))
+        for i, row in enumerate(row for row in rows if row in (rows[0], most, rows[-1]))
+    ]
+    return f"the truth is at or below {joined(parts)}"
 
 
 def _error_sizes(evidence: Evidence) -> list[Finding]:
@@ -226,7 +307,8 @@ def _errors(evidence: Evidence) -> list[Finding]:
         for i, row in enumerate(rows)
     ]
     sure = f"; {_NOT_MEASURED}" if np.isnan(rows[0].low) else ""
-    text = f"Its predictions are off by {listed(parts)}{sure}."
+    what = "medians" if hasattr(evidence.evaluation.prediction, "levels") else "predictions"
+    text = f"Its {what} are off by {listed(parts)}{sure}."
     return [Finding("errors", "", Statement("info", text, tuple(rows)))]
 
 

@@ -116,7 +116,7 @@ def _constant(evidence: Evidence) -> tuple[list[Finding], list[str]]:
     same = [
         name
         for t, name in enumerate(names)
-        if spread[0, t] > 0 and np.ptp(spread[:, t]) <= 1e-9 * spread[0, t]
+        if 0 < spread[0, t] < np.inf and np.ptp(spread[:, t]) <= 1e-9 * spread[0, t]
     ]
     if not same:
         return [], []

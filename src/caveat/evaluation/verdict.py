@@ -87,8 +87,9 @@ def verdict(evaluation: Evaluation) -> Verdict:
     they are wrong is said if the mean probability lies outside the interval of the accuracy, or if
     single bins are surely off both ways. Intervals of numbers are called too narrow or too wide
     likewise, by how often they hold the truth; at 95 % promised, half and twice the misses are
-    tolerable. Where all predictions were right, resampling shows no doubt, and exact limits of a
-    share are used instead.
+    tolerable. Quantiles are called too low or too high by how often the truth is at or below each
+    of them, at a confidence that holds for all levels at once. Where all predictions were right,
+    resampling shows no doubt, and exact limits of a share are used instead.
 
     **Groups.** One is named if it differs from the best one and is bad in itself. The intervals in
     the text have the confidence of the evaluation; to decide, they are widened as those of a normal
@@ -155,6 +156,16 @@ _COVERAGE = {
     "not measured",
     "none": "It gives numbers without an uncertainty, so nothing says how far to trust each",
 }
+_QUANTILES = {
+    "right": "Its quantiles hold what they promise",
+    "nearly": "Its quantiles nearly hold what they promise",
+    "narrow": "Its quantiles are too close together: it is over-confident",
+    "wide": "Its quantiles are too far apart: it is under-confident",
+    "low": "Its quantiles are too low: the truth is above them more often than they say",
+    "high": "Its quantiles are too high: the truth is below them more often than they say",
+    "mixed": "Its quantiles are wrong, some too low and some too high",
+    "unsure": "There are too few samples to say whether its quantiles hold what they promise",
+}
 _SETS = {
     "right": "Its sets of classes hold the true one as often as promised",
     "nearly": "Its sets of classes hold the true one nearly as often as promised",
@@ -164,7 +175,12 @@ _SETS = {
 }
 _UNDEFINED = "How far it can be trusted is unknown, as too few resamples gave a number"
 _UNRELIABLE = ("group calibration", "group coverage")
-_SUMMARIES = {"calibration": _CALIBRATION, "coverage": _COVERAGE, "sets": _SETS}
+_SUMMARIES = {
+    "calibration": _CALIBRATION,
+    "coverage": _COVERAGE,
+    "quantiles": _QUANTILES,
+    "sets": _SETS,
+}
 
 
 def _summary(evidence: Evidence, findings: list[Finding]) -> Statement:

@@ -7,7 +7,7 @@ from ..exceptions import UnsupportedPredictionError
 from ..predictions import Gaussian, Interval, PredictionSet, Quantiles
 from ._samples import DISTRIBUTIONS, Samples, samples, split_parts
 
-_UNCERTAINTY = "an uncertainty for each sample"
+_UNCERTAINTY = "an uncertainty and an error for each sample"
 
 _NEEDS = {
     "reliability": "a probability for each class",
@@ -42,12 +42,11 @@ def available(evaluation: Evaluation, target: Any = None) -> list[str]:
 
 def _names(evaluation: Evaluation, found: Samples) -> list[str]:
     prediction = evaluation.prediction
-    ranked = found.has_uncertainty
-    spread = ranked and not found.classes and bool(found.uncertainty[found.counted].any())
+    ranked = found.has_uncertainty and found.has_error
+    spread = isinstance(prediction, Gaussian) and bool(found.uncertainty[found.counted].any())
     applies = {
         "reliability": isinstance(prediction, DISTRIBUTIONS),
-        "coverage": isinstance(prediction, Quantiles | Interval | PredictionSet)
-        or (isinstance(prediction, Gaussian) and spread),
+        "coverage": isinstance(prediction, Quantiles | Interval | PredictionSet) or spread,
         "error_calibration": spread,
         "confidence_curve": ranked,
         "error_histogram": ranked,

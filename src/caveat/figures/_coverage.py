@@ -8,9 +8,9 @@ import numpy as np
 
 from .._validation import FloatArray
 from ..evaluation import Evaluation
-from ..evaluation._questions import _central_coverages
 from ..metrics.regression.coverage import HUNDREDTHS
-from ..predictions import Interval, PredictionSet, Quantiles
+from ..predictions import Gaussian, Interval, PredictionSet, Quantiles
+from ..predictions.quantiles import central_coverages
 from ._available import checked
 from ._bands import Spread, share_limits, spread_of, stacked
 from ._figure import Figure, Headline, headline
@@ -129,7 +129,7 @@ def _gaussian(found: Samples) -> Spread:
 
 
 def _quantiles(prediction: Quantiles, found: Samples) -> tuple[str, FloatArray, Spread]:
-    pairs = _central_coverages(prediction.levels)
+    pairs = central_coverages(prediction.levels)
     if not pairs:
         values = prediction.values[:, :, found.position].mean(axis=0)
         inside = [found.truth <= values[:, i] for i in range(len(prediction.levels))]
@@ -150,7 +150,9 @@ def _few(inside: list[np.ndarray], found: Samples) -> Spread:
 def _headline(evaluation: Evaluation, found: Samples, kind: str, nominal: FloatArray) -> Headline:
     if kind == "sets":
         return headline(evaluation, "set_coverage")
-    if len(nominal) == len(HUNDREDTHS):
+    if kind == "one-sided":
+        return headline(evaluation, "quantile_coverage_error", found.target)
+    if isinstance(evaluation.prediction, Gaussian):
         return headline(evaluation, "central_coverage_error", found.target)
     option = f"coverage={nominal[-1]:g}"
     return headline(evaluation, "interval_coverage", found.target, option)

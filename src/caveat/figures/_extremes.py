@@ -7,9 +7,8 @@ import numpy as np
 
 from .._validation import FloatArray
 from ..evaluation import Evaluation
-from ..evaluation._questions import _central_coverages
 from ..metrics._inputs import count
-from ..predictions import Interval, Quantiles
+from ..predictions import Quantiles
 from ._available import checked
 from ._samples import Samples, probabilities
 
@@ -132,9 +131,5 @@ def _said(evaluation: Evaluation, found: Samples, rows: np.ndarray) -> tuple[lis
         codes = probabilities(evaluation)[rows].argmax(axis=1)
         return [labels[code] for code in found.truth[rows]], [labels[code] for code in codes]
     part = prediction.take(rows)
-    if isinstance(part, Interval):
-        part = part.to_gaussian()
-    elif isinstance(part, Quantiles):
-        part = part.to_gaussian(_central_coverages(part.levels)[-1])
-    mean = part.moments()[0][:, found.position]
-    return found.truth[rows].tolist(), mean.tolist()
+    point = part.median() if isinstance(part, Quantiles) else part.moments()[0]
+    return found.truth[rows].tolist(), point[:, found.position].tolist()

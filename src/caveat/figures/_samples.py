@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from .._validation import FloatArray, shorten
 from ..evaluation import Evaluation
+from ..evaluation._questions import uncertainty_words
 from ..exceptions import OptionError
 from ..predictions import Categorical, GaussianLogits, ProbabilityInterval
 
@@ -34,6 +35,8 @@ class Samples:
         Which cluster each sample is in.
     classes : bool
         Whether classes were predicted, and the error is 0 or 1.
+    measure : str
+        What the uncertainty is.
     """
 
     position: int
@@ -44,6 +47,7 @@ class Samples:
     weight: FloatArray | None
     labels: np.ndarray | None
     classes: bool
+    measure: str
 
     @cached_property
     def cluster(self) -> Codes | None:
@@ -60,6 +64,11 @@ class Samples:
         return not np.isnan(self.uncertainty).any()
 
     @property
+    def has_error(self) -> bool:
+        """Whether every sample has an error: an interval names no point that could be wrong."""
+        return not np.isnan(self.error).any()
+
+    @property
     def ranks(self) -> FloatArray:
         """Finite numbers in the order of the uncertainties: for infinity the largest there is."""
         return np.minimum(self.uncertainty, np.finfo(np.float64).max)
@@ -67,7 +76,7 @@ class Samples:
     @property
     def uncertainty_label(self) -> str:
         """Words for the uncertainty."""
-        return f"uncertainty ({'entropy, nats' if self.classes else 'standard deviation'})"
+        return f"uncertainty ({self.measure})"
 
     @property
     def error_label(self) -> str:
@@ -83,6 +92,7 @@ class Samples:
 def samples(evaluation: Evaluation, target: Any = None) -> Samples:
     """Return the samples of one target; None is the only one, or the first."""
     position, name = _target(evaluation, target)
+    classes = hasattr(evaluation.prediction, "classes")
     return Samples(
         position=position,
         target=name,
@@ -91,7 +101,8 @@ def samples(evaluation: Evaluation, target: Any = None) -> Samples:
         uncertainty=evaluation.uncertainty[:, position],
         weight=evaluation.sample_weight,
         labels=evaluation.cluster,
-        classes=hasattr(evaluation.prediction, "classes"),
+        classes=classes,
+        measure="entropy, nats" if classes else uncertainty_words(evaluation.prediction),
     )
 
 

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 _AXES = ("member", "sample", "target", "level")
 
+# Levels are decimals that people type: 0.1587 stands for (1 - 0.6827) / 2.
+_SAME_LEVEL = 1e-4
+
 
 class Quantiles(WithTargets):
     """Quantiles at a few levels for each target, one set for each member.
@@ -51,6 +54,8 @@ class Quantiles(WithTargets):
     >>> quantiles = caveat.Quantiles([0.05, 0.5, 0.95], [[1.0, 2.0, 4.0], [0.0, 1.0, 3.0]])
     >>> quantiles
     Quantiles: 1 member x 2 samples x 1 target (0) x 3 levels (0.05, 0.5, 0.95)
+    >>> quantiles.median().ravel()
+    array([2., 1.])
     >>> quantiles.to_gaussian(0.9).mean.ravel()
     array([2.5, 1.5])
     """
@@ -95,6 +100,25 @@ class Quantiles(WithTargets):
         """How many sets of quantiles there are for each sample."""
         return self.values.shape[0]
 
+    def median(self) -> FloatArray:
+        """Return the medians, (samples, targets), averaged over members.
+
+        The quantile at 0.5 if it is there; otherwise the two next to it, one below and one above,
+        are joined by a straight line.
+        """
+        around = levels_around_half(self.levels)
+        if around is None:
+            raise OptionError(
+                "a median needs the level 0.5, or a level below it and one above; the levels are "
+                f"{', '.join(f'{step:g}' for step in self.levels)}"
+            )
+        low, high = around
+        values = self.values.mean(axis=0)
+        if low == high:
+            return values[..., low]
+        share = (0.5 - self.levels[low]) / (self.levels[high] - self.levels[low])
+        return np.asarray((1 - share) * values[..., low] + share * values[..., high])
+
     def interval(self, coverage: float) -> Interval:
         """Return the central interval between two of the levels, averaged over members.
 
@@ -129,8 +153,7 @@ class Quantiles(WithTargets):
         found = []
         for wanted in ((1 - coverage) / 2, (1 + coverage) / 2):
             near = int(np.argmin(np.abs(self.levels - wanted)))
-            # Levels are decimals that people type: 0.1587 stands for (1 - 0.6827) / 2.
-            if abs(self.levels[near] - wanted) > 1e-4:
+            if abs(self.levels[near] - wanted) > _SAME_LEVEL:
                 raise OptionError(
                     f"a central interval of {coverage:g} needs the quantile at {wanted:g}; the "
                     f"levels are {', '.join(f'{step:g}' for step in self.levels)}"
@@ -144,6 +167,26 @@ class Quantiles(WithTargets):
             f"Quantiles: {count(self.members, 'member')} x {count(len(self), 'sample')} x "
             f"{self._targets_words()} x {count(len(self.levels), 'level')} ({steps})"
         )
+
+
+def central_coverages(levels: FloatArray) -> list[float]:
+    """Return the coverages of the pairs of levels that lie symmetrically, from narrow to wide."""
+    found = [
+        round(float(high - low), 10)
+        for low in levels[levels < 0.5]
+        for high in levels
+        if abs(low + high - 1) <= _SAME_LEVEL
+    ]
+    return sorted(found)
+
+
+def levels_around_half(levels: FloatArray) -> tuple[int, int] | None:
+    """Return where the levels next to 0.5 are, twice the same if it is one; None if on one side."""
+    near = int(np.argmin(np.abs(levels - 0.5)))
+    if abs(levels[near] - 0.5) <= _SAME_LEVEL:
+        return near, near
+    high = int(np.searchsorted(levels, 0.5))
+    return (high - 1, high) if 0 < high < len(levels) else None
 
 
 def check_levels(levels: FloatArray) -> FloatArray:

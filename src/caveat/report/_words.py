@@ -15,10 +15,11 @@ HEADLINES = (
     "accuracy_score", "balanced_accuracy_score", "roc_auc_score", "negative_log_likelihood_loss",
     "brier_loss", "expected_calibration_error", "smooth_calibration_error",
     "variation_calibration_error", "error_detection_auroc_score", "set_coverage", "mean_set_size",
-    "mean_absolute_error", "root_mean_squared_error", "gaussian_crps_loss",
+    "mean_absolute_error", "root_mean_squared_error", "gaussian_crps_loss", "quantile_crps_loss",
     "gaussian_negative_log_likelihood_loss", "expected_normalised_calibration_error",
-    "coverage_calibration_error", "coverage_ratio", "mean_interval_width",
-    "error_uncertainty_correlation", "confidence_oracle_area_error",
+    "coverage_calibration_error", "quantile_coverage_error", "coverage_ratio",
+    "mean_interval_width", "interval_loss", "error_uncertainty_correlation",
+    "confidence_oracle_area_error",
 )  # fmt: skip
 """What the first table shows, in this order; all other numbers are folded away below it."""
 
@@ -26,8 +27,8 @@ COMPARED = (
     "accuracy_score", "roc_auc_score", "negative_log_likelihood_loss",
     "expected_calibration_error", "smooth_calibration_error", "error_detection_auroc_score",
     "set_coverage", "mean_set_size", "mean_absolute_error", "gaussian_crps_loss",
-    "expected_normalised_calibration_error", "coverage_calibration_error", "coverage_ratio",
-    "error_uncertainty_correlation",
+    "quantile_crps_loss", "expected_normalised_calibration_error", "coverage_calibration_error",
+    "quantile_coverage_error", "coverage_ratio", "interval_loss", "error_uncertainty_correlation",
 )  # fmt: skip
 """What the table of techniques shows, in this order."""
 

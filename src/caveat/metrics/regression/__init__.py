@@ -13,6 +13,9 @@ from .coverage import (
     coverage_calibration_error,
     coverage_curve,
     maximum_coverage_error,
+    quantile_coverage,
+    quantile_coverage_curve,
+    quantile_coverage_error,
 )
 from .crps import gaussian_crps_loss, mixture_crps_loss
 from .crps_discrete import ensemble_crps_loss, quantile_crps_loss
@@ -56,6 +59,9 @@ __all__ = [
     "mixture_crps_loss",
     "mixture_negative_log_likelihood_loss",
     "pinball_loss",
+    "quantile_coverage",
+    "quantile_coverage_curve",
+    "quantile_coverage_error",
     "quantile_crps_loss",
     "root_mean_squared_error",
     "sharpness",

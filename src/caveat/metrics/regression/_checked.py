@@ -16,6 +16,7 @@ from ..._validation import (
     check_same_shape,
 )
 from ...exceptions import InvalidValueError, ShapeError
+from ...predictions.quantiles import check_levels
 from .._inputs import scale, vector, weights
 
 _MEMBER_AXES = ("member", "sample")
@@ -45,6 +46,15 @@ class Intervals(NamedTuple):
     y: FloatArray
     lower: FloatArray
     upper: FloatArray
+    weight: FloatArray | None
+
+
+class QuantileArrays(NamedTuple):
+    """True values beside the quantiles at some levels, (samples, levels)."""
+
+    y: FloatArray
+    levels: FloatArray
+    values: FloatArray
     weight: FloatArray | None
 
 
@@ -115,6 +125,20 @@ def intervals(y_true: Any, lower: Any, upper: Any, sample_weight: Any) -> Interv
         low, high, ("lower", "upper"), ("sample",), "swap the two where they are mixed up"
     )
     return Intervals(y, low, high, weights(sample_weight, len(y)))
+
+
+def quantile_arrays(y_true: Any, levels: Any, values: Any, sample_weight: Any) -> QuantileArrays:
+    """Pair true values with quantiles, which may cross, at increasing levels."""
+    y = vector(y_true, "y_true")
+    steps = check_levels(as_floats(levels, "levels")[0])
+    quantiles, _, _ = as_floats(values, "values")
+    if quantiles.shape != (len(y), len(steps)):
+        raise ShapeError(
+            f"values must have shape (samples, levels), here {(len(y), len(steps))}; got "
+            f"{quantiles.shape}"
+        )
+    check_finite(quantiles, "values", ("sample", "level"))
+    return QuantileArrays(y, steps, quantiles, weights(sample_weight, len(y)))
 
 
 def score(

@@ -4,12 +4,11 @@ from typing import Any, Literal, overload
 
 import numpy as np
 
-from ..._validation import FloatArray, as_floats, check_finite
-from ...exceptions import OptionError, ShapeError
-from ...predictions.quantiles import check_levels
+from ..._validation import FloatArray
+from ...exceptions import OptionError
 from .._entry import Metric
 from .._inputs import vector, weights
-from ._checked import member_array, score
+from ._checked import member_array, quantile_arrays, score
 from .scores import pinball
 
 __all__ = ["ensemble_crps_loss", "quantile_crps_loss"]
@@ -171,21 +170,13 @@ def quantile_crps_loss(
     >>> quantile_crps_loss([2.0], [0.25, 0.5, 0.75], [[0.0, 1.0, 4.0]])
     1.0
     """
-    y = vector(y_true, "y_true")
-    steps = check_levels(as_floats(levels, "levels")[0])
-    quantiles, _, _ = as_floats(values, "values")
-    if quantiles.shape != (len(y), len(steps)):
-        raise ShapeError(
-            f"values must have shape (samples, levels), here {(len(y), len(steps))}; got "
-            f"{quantiles.shape}"
-        )
-    check_finite(quantiles, "values", ("sample", "level"))
+    y, steps, quantiles, weight = quantile_arrays(y_true, levels, values, sample_weight)
     edges = np.r_[0.0, (steps[1:] + steps[:-1]) / 2, 1.0]
     cells = 2 * np.diff(edges)
     return score(
         lambda rows: pinball(y[rows, None] - quantiles[rows], steps) @ cells,
         len(y),
-        weights(sample_weight, len(y)),
+        weight,
         per_sample,
         width=len(steps),
     )

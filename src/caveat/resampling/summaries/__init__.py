@@ -23,6 +23,7 @@ _MEANS = (
     "quantile_crps_loss",
     "mean_interval_width",
     "interval_loss",
+    "quantile_coverage",
 )
 
 _OTHERS: tuple[Callable[..., Summary], ...] = (
@@ -57,6 +58,7 @@ _OTHERS: tuple[Callable[..., Summary], ...] = (
     coverage.central_coverage_error,
     coverage.coverage_calibration_error,
     coverage.maximum_coverage_error,
+    coverage.quantile_coverage_error,
     ranking.area_under_risk_coverage_error,
     ranking.confidence_oracle_area_error,
     ranking.decrease_ratio_score,

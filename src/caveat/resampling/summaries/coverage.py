@@ -1,15 +1,16 @@
-"""Coverage of predicted Gaussians at many levels, from counts between the levels."""
+"""Coverage at several levels: of Gaussians from counts between the levels, of quantiles at each."""
 
+from functools import partial
 from math import sqrt
 from typing import Any
 
 import numpy as np
 
 from ..._validation import FloatArray
-from ...metrics.regression._checked import gaussians
+from ...metrics.regression._checked import gaussians, quantile_arrays
 from ...metrics.regression.coverage import HUNDREDTHS, TWENTIETHS, _levels, _standard_scores
 from ..prepared import Prepared
-from ._parts import Norm, Part, Summary, absolute_sum, as_is, largest, square_sum
+from ._parts import Norm, Part, Summary, absolute_mean, absolute_sum, as_is, largest, square_sum
 
 
 def coverage_calibration_error(prepared: Prepared, *, levels: Any = None) -> Summary:
@@ -34,6 +35,24 @@ def maximum_coverage_error(prepared: Prepared, *, levels: Any = None) -> Summary
     """Largest gap of central coverage."""
     steps = _levels(levels, HUNDREDTHS)
     return _gaps(prepared, steps, _central_cuts(steps), np.ones(len(steps)), largest, central=True)
+
+
+def quantile_coverage_error(prepared: Prepared) -> Summary:
+    """Gaps of the share at or below each quantile; one level at a time, as there may be many."""
+    inputs = prepared.inputs
+    y, levels, values, _ = quantile_arrays(prepared.truth, inputs["levels"], inputs["values"], None)
+    index = np.zeros(len(y), dtype=np.intp)
+
+    def below(level: int) -> Any:
+        return prepared.matrix(index, 1, [y <= values[:, level]])
+
+    parts = [Part(lambda: prepared.matrix(index, 1, [None]), as_is)]
+    parts += [Part(partial(below, level), as_is) for level in range(len(levels))]
+
+    def finish(total: FloatArray, *shares: FloatArray) -> FloatArray:
+        return levels - np.concatenate(shares, axis=1) / total
+
+    return Summary(parts, finish, norm=absolute_mean)
 
 
 def _central_cuts(levels: FloatArray) -> FloatArray:
