@@ -122,7 +122,7 @@ class TestNumbers:
         )
 
     def test_intervals_of_the_numbers_hold_them(self):
-        prediction, y, _ = lognormal(n=400)
+        prediction, y, _ = lognormal(n=600)
         result = evaluate(prediction, y, random_state=0)
         for row in result:
             assert np.isfinite([row.value, row.low, row.high]).all()

@@ -164,6 +164,19 @@ def test_draws_are_as_the_prediction_says():
     assert again.std() == pytest.approx(values.std(), rel=0.5)
 
 
+def test_draws_from_quantiles_and_gaussians():
+    levels, values = np.array([0.1, 0.5, 0.9]), np.tile([1.0, 2.0, 4.0], (50, 1))
+    plan = make_plan(50, resamples=10, random_state=0)
+    prepared = Prepared(np.zeros(50), {"levels": levels, "values": values}, plan)
+    _, gaps = null_draws(SUMMARIES["quantile_coverage_error"], prepared, {})
+    deviation = np.sqrt(levels * (1 - levels) / 50)
+    np.testing.assert_allclose(gaps.std(axis=0), deviation, rtol=4 / np.sqrt(2 * 199))
+    assert (np.abs(gaps.mean(axis=0)) < 4 * deviation / np.sqrt(199)).all()
+    normal = Prepared(np.zeros(50), {"mean": np.zeros(50), "variance": np.full(50, 4.0)}, plan)
+    _, gaps = null_draws(SUMMARIES["coverage_calibration_error"], normal, {"levels": [0.25]})
+    assert gaps.std() == pytest.approx(np.sqrt(0.25 * 0.75 / 50), rel=4 / np.sqrt(2 * 199))
+
+
 def test_nothing_is_drawn_from_what_is_no_distribution():
     plan = make_plan(20, resamples=5, random_state=0)
     sets = Prepared(np.zeros(20), {"means": np.zeros((2, 20)), "variances": np.ones((2, 20))}, plan)

@@ -88,4 +88,15 @@ def _drawing(
         mean, spread = (np.asarray(prepared.inputs[name], dtype=float) for name in sorted(names))
         deviation = np.sqrt(spread)
         return lambda rng, number: rng.normal(mean, deviation, (number, len(mean)))
+    if names == {"levels", "values"}:
+        levels, values = (np.asarray(prepared.inputs[name], dtype=float) for name in sorted(names))
+        # Each true value is the lowest quantile that holds it, or one above all of them.
+        above = np.nextafter(values[:, -1:], np.inf)
+        places = np.concatenate([values, above], axis=1)
+
+        def of_quantiles(rng: np.random.Generator, number: int) -> np.ndarray:
+            held = np.searchsorted(levels, rng.random((number, len(values))))
+            return np.asarray(places[np.arange(len(values)), held])
+
+        return of_quantiles
     return None

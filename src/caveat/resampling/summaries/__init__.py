@@ -7,7 +7,7 @@ from ._parts import Part, Summary
 
 __all__ = ["SUMMARIES", "Part", "Summary"]
 
-_SHARES = ("accuracy_score", "set_coverage", "interval_coverage")
+_SHARES = ("accuracy_score", "set_coverage", "interval_coverage", "quantile_coverage")
 
 _MEANS = (
     "negative_log_likelihood_loss",
@@ -23,7 +23,6 @@ _MEANS = (
     "quantile_crps_loss",
     "mean_interval_width",
     "interval_loss",
-    "quantile_coverage",
 )
 
 _OTHERS: tuple[Callable[..., Summary], ...] = (
