@@ -106,11 +106,16 @@ def test_prints_within_80_columns(file, capsys, narrow):
     assert text.startswith("Categorical: 3 members x 600 samples x 2 classes ('yes', 'no') ! There")
     assert "sex: The model knows less about sex=f: its epistemic uncertainty is" in text
     assert "Individuals: On average" in text
-    assert "By sex, class no: 95% intervals, fair from 0.8 to 1.25" in text
-    assert "By site, class no: worst pairs, 95% intervals" in text
+    sure = "95% intervals for all comparisons, threshold from 0.8 to 1.25"
+    assert f"By sex, class no: {sure}" in text
+    assert f"By site, class no: worst pairs, {sure}" in text
     assert "Groups of sex, class no" in text
     assert "Individuals and their 5 nearest neighbours" in text
-    assert text.rstrip().endswith("unclear: not distinguishable from fair at this sample size")
+    assert (
+        "gap beyond: a gap beyond the threshold unclear: the data cannot show whether there is a gap "
+        "beyond the threshold gap within: a gap, but within the threshold within: within the "
+        "threshold"
+    ) in text
     accuracy = np.mean((MEMBERS.mean(axis=0) > 0.5) == (Y == "yes"), where=SEX == "f")
     assert f"accuracy {accuracy:.3g} (" in text
     assert "1 more groups with --json, or in the file of --output" in text
@@ -196,7 +201,7 @@ def test_groups_are_compared_with_the_privileged_one(file, capsys):
     options = ("--group", "site", "--privileged", "site=far", "--resamples", "60")
     out, _ = call(capsys, "audit", file, *P, *options)
     text = re.sub(r"\s+", " ", out)
-    assert "By site, class no: 95% intervals for all pairs, fair from" in text
+    assert "By site, class no: 95% intervals for all comparisons, threshold from" in text
     assert "worst pairs" not in text
     table = text[text.index("By site") : text.index("Groups of site")]
     pairs = set(re.findall(r"(\w+) / (\w+)", table))

@@ -3,7 +3,6 @@
 import json
 from dataclasses import replace
 from math import exp, hypot, log
-from statistics import NormalDist
 
 import numpy as np
 import pytest
@@ -11,8 +10,9 @@ import pytest
 import caveat
 from caveat.exceptions import ShapeError
 from caveat.fairness import Consistency, ConsistencyRow, audit, consistency
+from caveat.fairness._family import bonferroni, stretch
 from caveat.fairness._individuals import compared
-from caveat.fairness._rows import FAIR, UNCLEAR, UNFAIR
+from caveat.fairness._rows import BEYOND, GAP, SMALL, UNCLEAR, WITHIN
 from caveat.resampling import Replicates, interval_of, make_plan
 
 
@@ -110,13 +110,16 @@ class TestPatternsOfAudits:
 
     def test_too_few_samples(self):
         found = said(60)
-        assert found.patterns == ("too few samples",)
+        assert found.patterns == ("unclear",)
         assert found.level == "unsure"
-        assert "cannot be told at this sample size." in found.text
+        assert (
+            "The data cannot show whether there is a gap beyond the threshold between groups of group "
+            "in the consistency of " in found.text
+        )
 
     def test_hardly_any_samples(self):
         found = said(14)
-        assert found.patterns == ("too few samples",)
+        assert found.patterns == ("unclear",)
         assert (
             "The consistency of prediction, aleatoric uncertainty, epistemic uncertainty and "
             "predictive uncertainty is not compared by group: fewer than two groups have 10 samples "
@@ -171,18 +174,25 @@ class TestRatios:
         assert gap.ratio.value == pytest.approx(3)
         assert gap.ratio.low == pytest.approx(3 * exp(-below))
         assert gap.ratio.high == pytest.approx(3 * exp(above))
-        assert gap.verdict == UNFAIR
+        assert gap.verdict == BEYOND
         text = paragraph(*rows).text
         ends = f"{3 * exp(-below):.2f} to {3 * exp(above):.2f}"
         assert (
             "Samples of sex=f are treated less like their neighbours than those of sex=m: from that "
-            f"of the neighbours, their prediction differs 3.00 times as much (95 % interval {ends})."
-            in text
+            f"of the neighbours, their prediction differs 3.00 times as much (95 % interval {ends}), "
+            "beyond the threshold." in text
         )
 
     @pytest.mark.parametrize(
         ("difference", "half", "verdict"),
-        [(0.1, 0.005, FAIR), (0.1, 0.05, UNCLEAR), (0.12, 0.02, UNCLEAR), (0.2, 0.005, UNFAIR)],
+        [
+            (0.1, 0.005, WITHIN),
+            (0.115, 0.001, SMALL),
+            (0.1, 0.05, UNCLEAR),
+            (0.12, 0.02, UNCLEAR),
+            (0.13, 0.01, GAP),
+            (0.2, 0.005, BEYOND),
+        ],
     )
     def test_verdict_is_where_the_interval_lies(self, difference, half, verdict):
         rows = row("f", difference, half), row("m", 0.1, 0.005)
@@ -196,22 +206,32 @@ class TestRatios:
         low = compared(CLASSES, alike(*two), "sex", "prediction")[0].ratio.low
         assert low == pytest.approx(1.5 * exp(-0.16), rel=1e-3)
         assert paragraph(*two).patterns == ("individual gap",)
-        normal = NormalDist()
-        factor = normal.inv_cdf(0.025 / 45) / normal.inv_cdf(0.025)
-        assert 1.5 * exp(-0.16 * factor) < 1.25
+        factor = stretch(bonferroni(0.95, 45), 0.95, 100)
+        assert 1 < 1.5 * exp(-0.16 * factor) < 1.25
         more = [row(f"g{i}", 0.1 + 1e-4, 1e-6) for i in range(8)]
-        assert paragraph(*two, *more).patterns == ("too few samples",)
+        assert paragraph(*two, *more).patterns == ("gap of unclear size",)
+
+    def test_more_quantities_need_more(self):
+        names = ("prediction", "aleatoric uncertainty", "epistemic uncertainty")
+        rows = [
+            entry
+            for name in names
+            for entry in (row("f", 0.3, 0.06, quantity=name), row("m", 0.1, 0.02, quantity=name))
+        ]
+        (gap,) = compared(CLASSES, alike(*rows), "sex", "prediction")
+        below = stretch(bonferroni(0.95, 3), 0.95, 100) * hypot(log(0.30 / 0.24), log(0.12 / 0.10))
+        assert gap.comparisons == 3
+        assert gap.ratio.low == pytest.approx(3 * exp(-below))
 
     def test_the_interval_that_decides_is_said(self):
         rows = row("f", 0.3, 0.06), row("m", 0.1, 0.02), row("x", 0.1001, 0.02)
-        normal = NormalDist()
-        factor = normal.inv_cdf(0.025 / 3) / normal.inv_cdf(0.025)
+        factor = stretch(bonferroni(0.95, 3), 0.95, 100)
         below = factor * hypot(log(0.30 / 0.24), log(0.12 / 0.10))
         above = factor * hypot(log(0.36 / 0.30), log(0.10 / 0.08))
         ends = f"{3 * exp(-below):.2f} to {3 * exp(above):.2f}"
         assert (
-            f"differs 3.00 times as much (95 % interval for all pairs {ends})"
-            in paragraph(*rows).text
+            f"differs 3.00 times as much (95 % interval for all comparisons {ends}), beyond the "
+            "threshold" in paragraph(*rows).text
         )
 
     def test_against_the_privileged(self):
@@ -230,11 +250,11 @@ class TestRatios:
     def test_ends_that_are_not_there(self):
         rows = row("f", 0.3, 0.01), row("m", 0.02, 0.002, low=0.0)
         assert "differs 15.0 times as much (95 % interval " in paragraph(*rows).text
-        assert " or more)." in paragraph(*rows).text
+        assert " or more), beyond the threshold." in paragraph(*rows).text
         turned = paragraph(*rows, privileged={"sex": "f"}).text
-        assert " or more)." in turned
+        assert " or more), beyond the threshold." in turned
         both = row("f", 0.3, 0.01, low=0.0), row("m", 0.1, 0.01)
-        assert paragraph(*both).patterns == ("too few samples",)
+        assert paragraph(*both).patterns == ("unclear",)
 
     def test_the_scale_of_a_quantity_does_not_matter(self):
         large = row("f", 0.3, 0.06), row("m", 0.1, 0.02)
@@ -264,7 +284,7 @@ class TestWording:
         rows = row("f", 0.4, 0.01), row("m", 0.1, 0.01), row("x", 0.3, 0.01), row("y", 0.2, 0.01)
         text = paragraph(*rows).text
         assert "Samples of sex=f" in text
-        assert "; likewise for sex=x and sex=y." in text
+        assert ", beyond the threshold; likewise for sex=x and sex=y." in text
 
     def test_several_attributes_name_the_interval_once(self):
         both = audit(
@@ -294,7 +314,7 @@ class TestWording:
 
     def test_perfect_consistency_is_not_compared(self):
         found = paragraph(row("f", 0.3, 0.01), row("m", 0.0, None))
-        assert found.patterns == ("too few samples",)
+        assert found.patterns == ("unclear",)
         assert found.text.endswith(
             "The consistency of prediction is not compared by sex: no interval for sex=m, whose "
             "samples are all as far from their neighbours."
@@ -355,8 +375,46 @@ class TestWording:
         reading = audit(prediction, y, groups, X=X, resamples=50, random_state=0).reading()
         assert reading.level == "bad"
         assert reading.summary.endswith(
-            "samples of some groups are treated less like their neighbours than those of others."
+            "samples of some groups are treated less like their neighbours than those of others, "
+            "beyond the threshold."
         )
+
+    def test_a_gap_that_may_or_may_not_exceed_the_threshold(self):
+        rows = row("f", 0.13, 0.01), row("m", 0.1, 0.001)
+        found = replace(CLASSES, consistency=alike(*rows)).reading()
+        part = found.paragraphs[-1]
+        assert (part.patterns, part.level) == (("gap of unclear size",), "unsure")
+        assert (
+            "Samples of sex=f are treated less like their neighbours than those of sex=m: from that "
+            "of the neighbours, their prediction differs 1.30 times as much (95 % interval 1.20 to "
+            "1.40), a gap which may or may not exceed the threshold." in part.text
+        )
+        assert "no gap" not in part.text
+        assert found.summary.endswith(
+            "samples of some groups are treated less like their neighbours than those of others, by "
+            "a gap which may or may not exceed the threshold."
+        )
+
+    def test_a_gap_within_the_threshold(self):
+        part = paragraph(row("f", 0.115, 0.001), row("m", 0.1, 0.001))
+        assert (part.patterns, part.level) == (("no individual gap",), "good")
+        assert part.text.endswith(
+            "Between groups of sex there is no gap beyond the threshold in the consistency of "
+            "prediction. In that of prediction there is a gap, but within the threshold."
+        )
+
+    def test_sizes_are_told_apart(self):
+        rows = [
+            row("f", 0.13, 0.01),
+            row("m", 0.1, 0.001),
+            row("f", 0.3, 0.01, quantity="epistemic uncertainty"),
+            row("m", 0.1, 0.001, quantity="epistemic uncertainty"),
+        ]
+        part = paragraph(*rows)
+        assert part.patterns == ("individual gap",)
+        assert "their epistemic uncertainty differs 3.00 times as much (95 % interval" in part.text
+        assert "their prediction differs 1.30 times as much (" in part.text
+        assert part.text.count("Samples of sex=f are treated") == 2
 
 
 class TestClusters:

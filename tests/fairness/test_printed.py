@@ -69,4 +69,4 @@ def test_rare_classes_do_not_push_gaps_out_of_a_long_table():
         caveat.Categorical(p), chosen, {"g": group}, privileged="b", resamples=40, random_state=0
     )
     _, _, body = audit._tables()[1]
-    assert [line[4] for line in body if line[0] == "F_SP 41"] == ["unfair"]
+    assert [line[4] for line in body if line[0] == "F_SP 41"] == ["a gap beyond the threshold"]

@@ -7,11 +7,12 @@ import pytest
 
 import caveat
 from caveat.fairness import audit
-from caveat.fairness._rows import DIFFERENT, UNFAIR
+from caveat.fairness._rows import BEYOND, DIFFERENT, GAP
 
 TIMES = r"(?P<value>[\d.]+) times"
 PAIR_FOR = r"for g=(?P<group>\w+) as for g=(?P<reference>\w+)"
-PAIR_IN = r"in g=(?P<group>\w+) as in g=(?P<reference>\w+)"
+PAIR_OF = rf"of g=(?P<group>\w+) is {TIMES} that of g=(?P<reference>\w+)"
+FOR_CLASS = r"for class (?P<label>\w+)"
 WORSE = r"g=(?P<group>\w+)"
 ITS = (
     r": its {part} uncertainty( of (?P<label>\w+))? is "
@@ -20,21 +21,21 @@ ITS = (
 )
 FORMS = {
     "statistical_parity": rf"Class (?P<label>\w+) is predicted {TIMES} as often {PAIR_FOR}",
-    "equal_opportunity": rf"Samples of class (?P<label>\w+) are recognised {TIMES} as often {PAIR_IN}",
-    "false_negative_rate": rf"Samples of class (?P<label>\w+) are missed {TIMES} as often {PAIR_IN}",
-    "equalised_odds": rf"Samples that are not of class (?P<label>\w+) are taken for it {TIMES} as often {PAIR_IN}",
-    "equal_accuracy": rf"Predictions are right {TIMES} as often {PAIR_FOR}",
-    "mean_absolute_error": rf"Errors( of (?P<label>\w+))? are {TIMES} as large {PAIR_FOR}",
+    "equal_opportunity": rf"The true positive rate {FOR_CLASS} {PAIR_OF}",
+    "false_negative_rate": rf"The false negative rate {FOR_CLASS} {PAIR_OF}",
+    "equalised_odds": rf"The false positive rate {FOR_CLASS} {PAIR_OF}",
+    "equal_accuracy": rf"The accuracy {PAIR_OF}",
+    "mean_absolute_error": rf"The mean absolute error( of (?P<label>\w+))? is {TIMES} as large {PAIR_FOR}",
     "epistemic_uncertainty": rf"The model knows less about {WORSE}{ITS.format(part='epistemic')}",
     "aleatoric_uncertainty": rf"By the model's account the data of {WORSE} is noisier{ITS.format(part='aleatoric')}",
     "predictive_uncertainty": rf"Predictions for {WORSE} are less certain{ITS.format(part='predictive')}",
 }
 SHARES = {
     "statistical_parity": r"Class (?P<label>\w+) is predicted for {one} of {group} and {other} of {reference}",
-    "equal_opportunity": r"{one} of the samples of class (?P<label>\w+) are recognised in {group} and {other} in {reference}",
-    "false_negative_rate": r"{one} of the samples of class (?P<label>\w+) are missed in {group} and {other} in {reference}",
-    "equalised_odds": r"{one} of the samples that are not of class (?P<label>\w+) are taken for it in {group} and {other} in {reference}",
-    "equal_accuracy": r"{one} of the predictions are right for {group} and {other} for {reference}",
+    "equal_opportunity": r"The true positive rate for class (?P<label>\w+) is {one} for {group} and {other} for {reference}",
+    "false_negative_rate": r"The false negative rate for class (?P<label>\w+) is {one} for {group} and {other} for {reference}",
+    "equalised_odds": r"The false positive rate for class (?P<label>\w+) is {one} for {group} and {other} for {reference}",
+    "equal_accuracy": r"The accuracy is {one} for {group} and {other} for {reference}",
 }
 PARTS = {
     "one": r"(?P<one>[\d.]+) %",
@@ -50,7 +51,14 @@ NAMES = {
     "accuracy": "equal_accuracy",
     "mean absolute error": "mean_absolute_error",
 }
-OTHERS = r"There (is|are) (?P<number>\d+) other gaps? in (?P<name>[\w ]+)\."
+OTHERS = (
+    r"There (is|are) (?P<number>\d+) other gaps? in (?P<name>[\w ]+?) "
+    r"(?P<size>beyond the threshold|which may or may not exceed the threshold)\."
+)
+SIZES = {
+    BEYOND: "), beyond the threshold",
+    GAP: "), a gap which may or may not exceed the threshold",
+}
 FIXED = (
     r"It is what more or better data of this group would reduce\.",
     r"More of the same data will not help: .*",
@@ -58,10 +66,10 @@ FIXED = (
     r"Point measures miss this: .*",
     r"The uncertainties do not show it: .*",
     r"No gap beyond the threshold.*",
-    r"No point measure shows a gap, .*",
-    r"The uncertainties show no gap, .*",
-    r"[\w ,]+ cannot be told from fair.*",
-    r"There are too few samples .*",
+    r"No (point measure|uncertainty) shows a gap beyond the threshold, .*",
+    r"The data cannot show whether there is a gap beyond the threshold in .*",
+    r"There is a gap, but within the threshold, in .*",
+    r"Not all could be compared\.",
     r"There is no (ratio|interval) of .*",
     r"Nothing could be compared.*",
     r"Whether the .*",
@@ -142,6 +150,12 @@ def check(prediction, y, groups, **options):
         if others:
             name = NAMES.get(others["name"], others["name"].replace(" ", "_"))
             counted[name] = int(others["number"])
+            beyond = others["size"].startswith("beyond")
+            assert any(
+                measure == name and (SIZES[BEYOND] in before) == beyond
+                for before in re.split(r"(?<=\.) (?=[A-Z0-9])", paragraph.text)
+                if (measure := (parsed(before) or [None])[0])
+            )
         elif claim is None:
             assert any(re.fullmatch(form, sentence) for form in FIXED), sentence
             rest.append(sentence)
@@ -149,14 +163,18 @@ def check(prediction, y, groups, **options):
             measure, label, group, reference, value, both = claim
             key = (measure, label)
             one, other = truth[group][key], truth[reference][key]
+            beyond = SIZES[BEYOND] in sentence
+            assert beyond or SIZES[GAP] in sentence, sentence
             if both is None:
                 assert value == pytest.approx(one / other, rel=0.006), sentence
-                assert not band[0] <= one / other <= band[1], sentence
+                if beyond:
+                    assert not band[0] <= one / other <= band[1], sentence
+                assert one != other, sentence
             else:
                 assert both == pytest.approx([one, other], rel=0.05, abs=5e-4), sentence
                 assert min(one, other) == 0 < max(one, other), sentence
             said.append((measure, label, frozenset({group, reference})))
-            likewise = sentence.partition("; likewise for ")[2]
+            likewise = sentence.partition("; likewise for ")[2].partition(";")[0]
             for name in names_in(likewise):
                 assert (truth[name][key] > other) == (one > other), sentence
                 said.append((measure, label, frozenset({name, reference})))
@@ -165,35 +183,62 @@ def check(prediction, y, groups, **options):
                 assert one > truth[name][key], sentence
                 said.append((measure, label, frozenset({group, name})))
     assert len(said) == len(set(said))
-    assert_complete(result, said, counted)
+    assert_complete(result, said, counted, options.get("privileged") is not None)
     return paragraph, said, rest
+
+
+RATES = {
+    "statistical_parity": "selection_rate",
+    "equal_opportunity": "true_positive_rate",
+    "equalised_odds": "false_positive_rate",
+    "equal_accuracy": "accuracy",
+}
+
+
+def far(result, twin):
+    """Whether a difference to a rate of 0 is surely above 20 % of the other rate."""
+    wanted = {"kind": "group", "measure": RATES.get(twin.measure, twin.measure)}
+    rates = [
+        row for row in result.select(**wanted, label=twin.label) if row.statistic in ("", "mean")
+    ]
+    high = max(row.high for row in rates if row.group in (twin.group, twin.reference))
+    return min(abs(twin.verdict_low), abs(twin.verdict_high)) > 0.2 * high
 
 
 def place(row):
     return row.measure, row.statistic, row.label, row.group, row.reference, row.comparison
 
 
-def assert_complete(result, said, counted):
-    """Every gap of the table is said or counted, and none but those."""
+def assert_complete(result, said, counted, privileged):
+    """Every gap of the table is said or counted, and none but those.
+
+    With a privileged group only those with it; of a measure with gaps beyond the threshold only
+    these.
+    """
     places = {}
     for row in result.select(kind="difference"):
         places[place(row)] = row
-    gaps = set()
+    sizes = {BEYOND: set(), GAP: set()}
     for row in result.select(kind="ratio"):
-        if row.statistic not in ("", "y=0"):
+        if row.statistic not in ("", "y=0") or (privileged and row.comparison != "reference"):
             continue
         twin = places.get(place(row))
         zero = row.verdict.startswith("undefined") and twin is not None
-        if row.verdict == UNFAIR or (zero and twin.verdict == DIFFERENT):
-            gaps.add((row.measure, row.label, frozenset({row.group, row.reference})))
+        if row.verdict in sizes or (zero and twin.verdict == DIFFERENT):
+            # Of a rate of 0 the other group has at least five times the threshold.
+            size = BEYOND if zero and far(result, twin) else GAP if zero else row.verdict
+            sizes[size].add((row.measure, row.label, frozenset({row.group, row.reference})))
+    known = {gap[0] for gap in sizes[BEYOND]}
+    gaps = sizes[BEYOND] | {gap for gap in sizes[GAP] if gap[0] not in known}
     assert set(said) <= gaps
     for measure in {gap[0] for gap in gaps}:
         number = sum(gap[0] == measure for gap in said) + counted.get(measure, 0)
         expected = [gap for gap in gaps if gap[0] == measure]
         if measure == "predictive_uncertainty":  # only where neither part shows it
+            larger = sizes[BEYOND] if measure in known else gaps
             parts = {
                 gap[1]
-                for gap in gaps
+                for gap in larger
                 if gap[0] in ("aleatoric_uncertainty", "epistemic_uncertainty")
             }
             expected = [gap for gap in expected if gap[1] not in parts]
@@ -268,7 +313,7 @@ class TestWhichIsWhich:
     def test_groups_on_both_sides_of_the_privileged_one(self):
         paragraph, said, _ = check(*selected((0.2, 0.4, 0.8), [2000] * 3), privileged="b")
         parity = [entry[2] for entry in said if entry[0] == "statistical_parity"]
-        assert parity == [{"a", "b"}, {"b", "c"}, {"a", "c"}]
+        assert parity == [{"a", "b"}, {"b", "c"}]
         assert "likewise" not in paragraph.text
         assert "predicted 0.500 times as often for g=a as for g=b" in paragraph.text
         assert "predicted 2.00 times as often for g=c as for g=b" in paragraph.text
@@ -276,10 +321,7 @@ class TestWhichIsWhich:
     def test_several_on_one_side_are_put_together(self):
         paragraph, _, _ = check(*selected((0.2, 0.3, 0.8, 0.9, 0.5), [2000] * 5), privileged="e")
         assert "0.400 times as often for g=a as for g=e" in paragraph.text
-        assert (
-            "truly belong to it; likewise for g=b. Class 1 is predicted 1.80 times"
-            in paragraph.text
-        )
+        assert "beyond the threshold; likewise for g=b; 2" in paragraph.text
 
     def test_a_privileged_group_that_is_less_known_than_several(self):
         rng = np.random.default_rng(0)
@@ -290,7 +332,7 @@ class TestWhichIsWhich:
             caveat.Gaussian.from_members(mean, variance), rng.normal(size=3000), g, privileged="c"
         )
         assert "The model knows less about g=c: its epistemic uncertainty is " in paragraph.text
-        assert "; it is larger than that of g=b too." in paragraph.text
+        assert ", beyond the threshold; it is larger than that of g=b too." in paragraph.text
 
     def test_targets_with_opposite_gaps(self):
         rng = np.random.default_rng(0)
@@ -318,14 +360,19 @@ class TestWhichIsWhich:
         _, said, _ = check(prediction, rng.normal(size=(200, 2)), g)
         assert ("epistemic_uncertainty", "t1", frozenset("ab")) in said
         uncertain = [entry[:2] for entry in said if entry[0] != "mean_absolute_error"]
-        assert [name for name, target in uncertain if target == "t2"] == ["predictive_uncertainty"]
+        assert (
+            next(name for name, target in uncertain if target == "t2") == "predictive_uncertainty"
+        )
         assert ("predictive_uncertainty", "t1") not in uncertain
 
     def test_more_gaps_than_sentences_are_counted(self):
-        paragraph, said, _ = check(*classes(0, 5, 3), privileged="b")
+        paragraph, said, _ = check(*classes(3, 5, 3))
         parity = [entry for entry in said if entry[0] == "statistical_parity"]
         assert paragraph.text.count("is predicted") == 3
-        assert re.search(r"There (is|are) \d+ other gaps? in statistical parity\.", paragraph.text)
+        assert re.search(
+            r"There (is|are) \d+ other gaps? in statistical parity beyond the threshold\.",
+            paragraph.text,
+        )
         assert len(parity) >= 3
 
 
@@ -336,14 +383,15 @@ class TestNoRatio:
         assert "point gap" in paragraph.patterns
         assert ("statistical_parity", "1", frozenset("ab")) in said
         assert paragraph.text.startswith(
-            "Class 1 is predicted for 0 % of g=a and 2.0 % of g=b (95 % interval of the difference "
+            "Class 1 is predicted for 0 % of g=a and 2.0 % of g=b (95 % interval for all comparisons "
+            "of the difference "
         )
         assert not any("no ratio of statistical parity" in sentence for sentence in rest)
         assert {row.kind for row in paragraph.rows} <= {"ratio", "difference"}
-        assert all(row.verdict in (UNFAIR, DIFFERENT) for row in paragraph.rows)
+        assert all(row.verdict in (BEYOND, DIFFERENT) for row in paragraph.rows)
 
-    def test_a_gap_to_the_privileged_group_that_the_worst_pair_is_too_wide_for(self):
-        sizes, chosen = [300, 300, 300, 40], [36, 36, 36, 0]
+    def test_a_gap_to_the_privileged_group(self):
+        sizes, chosen = [300, 300, 300, 80], [36, 36, 36, 0]
         g = np.repeat(list("pqwz"), sizes)
         up = np.concatenate([np.arange(n) < k for n, k in zip(sizes, chosen, strict=True)])
         p = np.where(up, 0.9, 0.1) * np.array([[1.0], [0.95]])
@@ -366,7 +414,10 @@ class TestNoRatio:
         assert paragraph.patterns == ("not all compared",)
         assert reading.level == paragraph.level == "unsure"
         assert reading.summary == (
-            "Whether groups of g are treated alike cannot be told from this audit."
+            "This audit cannot show whether there is a gap beyond the threshold between groups of g."
+        )
+        assert paragraph.text.startswith(
+            "Not all could be compared. No gap beyond the threshold in "
         )
         assert (
             "There is no ratio of statistical parity and false positive rates: 0 in g=a and g=b."
@@ -383,7 +434,9 @@ class TestNoRatio:
         assert ("epistemic_uncertainty", "", frozenset("ab")) in said
         assert paragraph.patterns[0] == "epistemic gap"
         assert "knows less about g=b: its epistemic uncertainty is 0.1" in paragraph.text
-        assert " and that of g=a is 0 (95 % interval of the difference 0.1" in paragraph.text
+        assert " and that of g=a is 0 (95 % interval for all comparisons of the difference 0.1" in (
+            paragraph.text
+        )
 
     def test_errors_that_one_group_has_none_of(self):
         rng = np.random.default_rng(0)
@@ -394,4 +447,4 @@ class TestNoRatio:
             caveat.Gaussian.from_members(mean, variance), y, {"g": g}, resamples=100, random_state=0
         )
         text = result.reading().paragraphs[0].text
-        assert re.search(r"Errors are 0\.[78]\d+ for g=b and 0 for g=a \(", text)
+        assert re.search(r"The mean absolute error is 0\.[78]\d+ for g=b and 0 for g=a \(", text)

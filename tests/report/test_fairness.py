@@ -11,7 +11,7 @@ import caveat
 from caveat.exceptions import OptionError
 from caveat.fairness import audit
 from caveat.fairness._panels import ratio_rows
-from caveat.fairness._rows import FAIR, UNCLEAR, UNFAIR
+from caveat.fairness._rows import BEYOND, BY_WEIGHT, FINE, GAP, SHORT, SMALL, UNCLEAR
 from caveat.report import write_report
 
 from .pages import read
@@ -68,8 +68,9 @@ def test_reading_comes_first(page):
     places += [page.text.index(f"{part.name}: {part.text}") for part in reading]
     assert places == sorted(places)
     assert places[-1] < page.text.index("Between groups")
-    words = {"bad": "Gap", "good": "No gap", "unsure": "Unsure"}
-    assert f"{words[reading.level]} {reading.summary}" in page.text
+    assert f"Gap beyond threshold {reading.summary}" in page.text
+    for part in reading:
+        assert f"{part.headline} {part.name}: {part.text}" in page.text
     listed = [a["class"].split()[0] for a in page.named("li") if a.get("class")]
     assert listed == [reading.level, *(part.level for part in reading)]
 
@@ -152,16 +153,45 @@ def test_bars_lie_where_the_verdicts_say(privileged, tmp_path):
     seen = set()
     for place, row in zip(places, rows, strict=True):
         name, low, high = spans[place]
-        assert row.verdict.startswith(name)
+        assert SHORT[row.verdict] == name
         seen.add(name)
         if row.measure != "equalised_odds":
             outside, inside = low > 1.25 or high < 0.8, low >= 0.8 and high <= 1.25
-            expected = (row.verdict == UNFAIR, row.verdict == FAIR)
+            gap = not low <= 1 <= high
+            expected = (row.verdict == BEYOND, row.verdict in FINE)
             assert (outside, inside) == expected, row
+            assert gap == (row.verdict in (BEYOND, GAP, SMALL)), row
     assert len(seen) > 1
-    assert "Bars are intervals, wide enough to hold for all pairs at once: only" in page.text
-    assert "Equalised odds are unfair if either of their two ratios is." in page.text
-    assert "interval that decides" in page.text
+    assert (
+        "Bars are intervals, wide enough to hold for all comparisons at once: a bar that does not "
+        "reach 1 shows a gap, and one that lies outside of the band with all of its length a gap "
+        "beyond the threshold. Equalised odds have a gap if either of their two ratios has."
+    ) in page.text
+    assert "interval for all comparisons" in page.text
+
+
+def test_every_verdict_has_a_mark_of_its_own(tmp_path):
+    verdicts = dict(
+        zip(
+            ("equal_accuracy", "statistical_parity", "equal_opportunity", "false_negative_rate",
+             "epistemic_uncertainty"),
+            BY_WEIGHT,
+            strict=True,
+        )
+    )  # fmt: skip
+    rows = tuple(
+        replace(row, verdict=verdicts.get(row.measure, row.verdict)) if row.kind == "ratio" else row
+        for row in plain()
+    )
+    page = written(replace(plain(), rows=rows), tmp_path)
+    drawn = chart(page, "Ratios between groups by sex, class yes")
+    marks = {
+        trace["name"]: (trace["marker"]["symbol"], trace["marker"]["color"])
+        for trace in drawn["data"]
+        if trace["mode"] == "markers" and trace.get("showlegend", True)
+    }
+    assert {SHORT[verdict] for verdict in BY_WEIGHT} <= set(marks)
+    assert len(set(marks.values())) == len(marks)
 
 
 def test_labels_have_the_class_and_both_groups_in_full(tmp_path):
@@ -298,7 +328,8 @@ def test_by_the_audit_itself(tmp_path):
 
 def test_privileged(tmp_path):
     page = written(result(privileged=None, threshold=0.1), tmp_path)
-    assert "counts as fair from 0.9 to 1.11" in page.text
+    assert "A ratio is within the threshold from 0.9 to 1.11" in page.text
+    assert "some gap is claimed in about 5 % of audits of an attribute" in page.text
     found = audit(PREDICTION, Y, {"sex": SEX}, privileged="m", resamples=40, random_state=0)
     assert "Groups are compared with the privileged one (sex: m)." in written(found, tmp_path).text
 

@@ -42,7 +42,7 @@ def audit_command(
     threshold: Annotated[
         float,
         typer.Option(
-            help="A ratio is fair from 1 - threshold to 1 / (1 - threshold).",
+            help="A ratio is within it from 1 - threshold to 1 / (1 - threshold).",
             rich_help_panel=_GROUPS,
         ),
     ] = 0.2,

@@ -13,7 +13,7 @@ _WITH_INTERVALS = 2
 
 def show_audit(result: Any) -> None:
     """Print what was audited, what it says in plain words, and the numbers of each attribute."""
-    from ..fairness._rows import UNCLEAR
+    from ..fairness._rows import BY_WEIGHT
 
     say(result.description, style="bold")
     show_reading(result.reading())
@@ -22,8 +22,10 @@ def show_audit(result: Any) -> None:
         _show_groups(result, attribute)
     if result.consistency is not None:
         _show_consistency(result.consistency)
-    if any(row.verdict == UNCLEAR for row in result.select(kind="ratio")):
-        say(f"unclear: {UNCLEAR}", style="dim")
+    found = {row.verdict for row in result.select(kind="ratio")}
+    for verdict in BY_WEIGHT:
+        if verdict in found:
+            say(f"{_short(verdict)}: {verdict}", style="dim")
 
 
 def show_reading(reading: Any) -> None:
@@ -63,8 +65,8 @@ def _show_ratios(result: Any, attribute: str) -> None:
     ]
     pairs = "worst pairs, " if comparison == "worst pair" else ""
     of = f", class {classes[0]}" if len(classes) == 1 else ""
-    several = " for all pairs" if len(result.groups(attribute)) > 2 else ""
-    sure = f"{result.confidence:.0%} intervals{several}, fair from {low:.3g} to {high:.3g}"
+    several = f"{result.confidence:.0%} intervals for all comparisons"
+    sure = f"{several}, threshold from {low:.3g} to {high:.3g}"
     show_table(
         f"By {attribute}{of}: {pairs}{sure}",
         ["ratio of", "groups", "", "interval", "verdict"],
@@ -88,11 +90,10 @@ def _words(row: Any, classes: Sequence[str]) -> str:
 
 
 def _short(verdict: str) -> str:
-    """The first words of a verdict, which the narrow table has room for."""
-    for start, words in (("fair", "fair"), ("not dist", "unclear"), ("not judged", "not judged")):
-        if verdict.startswith(start):
-            return words
-    return verdict
+    """The few words of a verdict that the narrow table has room for."""
+    from ..fairness._rows import SHORT
+
+    return SHORT.get(verdict, verdict).removesuffix(" threshold")
 
 
 def _show_groups(result: Any, attribute: str) -> None:

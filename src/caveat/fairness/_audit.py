@@ -16,6 +16,7 @@ from ..resampling import Plan
 from ..uncertainty import decompose
 from ._consistency import consistency
 from ._consistency_result import Consistency
+from ._family import joint_noise
 from ._group_rows import Inputs, group_rows
 from ._rates import ROUNDING, Key, Samples, all_counts, rates, uncertainty_columns
 from ._ratios import Comparer
@@ -53,8 +54,8 @@ def audit(
     r"""Compare groups by what is predicted of them, and by how uncertain that is.
 
     A ratio F is that of a group over its reference: the privileged group, or else the best one of
-    each measure whose rate is above 0. Of more than two groups the worst pair follows. The fair
-    band is :math:`1 - t \le F \le 1 / (1 - t)`, the same whichever group is on top.
+    each measure whose rate is above 0. Of more than two groups the worst pair follows. The band
+    within the threshold is :math:`1 - t \le F \le 1 / (1 - t)`, the same whichever group is on top.
 
     Parameters
     ----------
@@ -94,14 +95,19 @@ def audit(
     Notes
     -----
     The predicted class is the most probable one. Intervals are those of `caveat.resampling`; of a
-    rate that is 0 or 1, which resampling leaves as it is, the exact limit of a share is used. A
-    ratio is called unfair if its interval lies outside of the band, fair within the threshold if
-    it lies inside, and otherwise not distinguishable from fair. With more than two groups the
-    interval that decides is widened to hold for all the pairs looked at (Bonferroni). Nothing is
-    said of fewer than 10 independent samples. Intervals of uncertainties that few samples dominate
-    are too narrow in small groups: of 30 samples with a log-normal uncertainty against 600, 92 %
-    of the 95 % intervals held the ratio where the logarithm had a standard deviation of 1, and 77 %
-    where it had one of 2.
+    rate that is 0 or 1, which resampling leaves as it is, the exact limit of a share is used.
+
+    A ratio shows a gap if its interval does not hold 1. The gap is beyond the threshold if the
+    interval lies outside of the band, and within if it lies inside. The interval that decides,
+    ``verdict_low`` to ``verdict_high``, holds for all comparisons of an attribute at once: all
+    pairs of groups (those with the privileged one, if it is given) in all measures. Its level is
+    that of the largest of the standardised deviations which all of them have in the joint
+    resamples (max-t). ``low`` and ``high`` are those of one measure; they allow for the choice of
+    the pair where the data made it. Nothing is said of fewer than 10 independent samples.
+
+    Intervals of uncertainties that few samples dominate are too narrow in small groups: of 30
+    samples with a log-normal uncertainty against 600, 92 % of the 95 % intervals held the ratio
+    where the logarithm had a standard deviation of 1, and 80 % where it had one of 2.
 
     References
     ----------
@@ -120,7 +126,7 @@ def audit(
     >>> result = audit(prediction, y, {"age": np.where(old, "old", "young")}, random_state=0)
     >>> (row,) = result.select(measure="epistemic_uncertainty", kind="ratio")
     >>> row.group, row.reference, row.verdict
-    ('old', 'young', 'unfair')
+    ('old', 'young', 'a gap beyond the threshold')
     """
     threshold = check_fraction(threshold, "threshold")
     confidence = check_fraction(confidence, "confidence")
@@ -132,6 +138,7 @@ def audit(
     found = _attributes(groups, len(prediction), intersections)
     best = _privileged(privileged, found)
     samples, inputs, points = _samples(prediction, y, decomposition, positive, weight, plan, seed)
+    noise = None if plan is None else joint_noise(plan.resamples, seed)
     rows: list[FairnessRow] = []
     for attribute in found:
         members = _members(attribute)
@@ -140,7 +147,8 @@ def audit(
         for code, part in enumerate(members):
             rows += group_rows(attribute, code, part, measured[code], samples, inputs, confidence)
         reference = best.get(attribute.name)
-        rows += Comparer(attribute, measured, sizes, reference, threshold, confidence).rows()
+        options = reference, threshold, confidence, noise
+        rows += Comparer(attribute, measured, sizes, *options).rows()
     alike = None
     if X is not None:
         alike = _consistency(

@@ -6,8 +6,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ._rows import DIFFERENT, FAIR, UNCERTAINTIES, UNCLEAR, UNFAIR, FairnessRow
-from ._sentences import Shown
+from ._rows import (
+    BEYOND,
+    BY_WEIGHT,
+    DIFFERENT,
+    FINE,
+    GAP,
+    SMALL,
+    UNCERTAINTIES,
+    UNCLEAR,
+    FairnessRow,
+)
+from ._sentences import Shown, groups_of
 
 if TYPE_CHECKING:
     from ._result import FairnessAudit
@@ -31,29 +41,41 @@ class Findings:
 
     def gap(self, row: FairnessRow) -> Shown | None:
         """The gap that a ratio shows, or the difference where the ratio is undefined."""
-        if row.verdict == UNFAIR:
-            return Shown(row)
+        if row.verdict in (BEYOND, GAP, SMALL):
+            return Shown(row, row.verdict)
         difference = self.differences.get(place(row)) if np.isnan(row.value) else None
-        different = difference is not None and difference.verdict == DIFFERENT
-        return Shown(row, difference) if different else None
+        if difference is None or difference.verdict != DIFFERENT:
+            return None
+        return Shown(row, self._size(row, difference), difference)
+
+    def _size(self, row: FairnessRow, difference: FairnessRow) -> str:
+        """Whether a difference to a rate of 0 is surely so large a part of the other rate."""
+        largest = max(found.high for found in groups_of(row, self.audit))
+        least = min(abs(difference.verdict_low), abs(difference.verdict_high))
+        return BEYOND if least > self.audit.threshold * largest else GAP
 
     def state(self, name: str) -> str:
-        """What is known of a measure: unfair somewhere, fair everywhere, undefined, or unclear."""
-        verdicts = [UNFAIR if self.gap(row) else row.verdict for row in self.of(name)]
-        for state in (UNFAIR, UNCLEAR):
+        """What is known of a measure: the weightiest of its verdicts, or that it is undefined.
+
+        Without a gap, pairs that are undefined leave it unclear.
+        """
+        shown = [(self.gap(row), row) for row in self.of(name)]
+        verdicts = {row.verdict if gap is None else gap.verdict for gap, row in shown}
+        for state in (BEYOND, GAP, UNCLEAR):
             if state in verdicts:
                 return state
-        if FAIR not in verdicts:
+        if not verdicts & {*FINE}:
             return UNDEFINED
-        return FAIR if set(verdicts) == {FAIR} else UNCLEAR
+        return next(s for s in BY_WEIGHT if s in verdicts) if verdicts <= {*FINE} else UNCLEAR
 
     def states(self, names: Sequence[str]) -> dict[str, str]:
         """The state of each measure that the audit has."""
         return {name: self.state(name) for name in names if self.of(name)}
 
-    def shown(self, name: str) -> list[Shown]:
-        """The gaps in a measure, each pair once: those asked for first, then the farthest."""
-        found = [gap for row in self.of(name) if (gap := self.gap(row)) is not None]
+    def shown(self, name: str, verdict: str) -> list[Shown]:
+        """The gaps of a size in a measure, each pair once: those asked for, then the farthest."""
+        every = (self.gap(row) for row in self.of(name))
+        found = [gap for gap in every if gap is not None and gap.verdict == verdict]
         found.sort(key=lambda gap: (gap.ratio.comparison == "worst pair", -gap.distance))
         pairs: dict[tuple[str, frozenset[str]], Shown] = {}
         for gap in found:
@@ -81,10 +103,11 @@ class Findings:
             if state == UNDEFINED and not (name in UNCERTAINTIES and self.uniform(name))
         ]
 
-    def all_fair(self, states: Mapping[str, str]) -> bool:
-        """Whether it was shown of all measures that there are."""
+    def none_beyond(self, states: Mapping[str, str]) -> bool:
+        """Whether all measures that there are show no gap beyond the threshold."""
         known = {*states.values()}
-        return FAIR in known and known <= {FAIR, UNDEFINED} and not self.unmeasured(states)
+        shown = bool(known & {*FINE}) and known <= {*FINE, UNDEFINED}
+        return shown and not self.unmeasured(states)
 
 
 def place(row: FairnessRow) -> tuple[str, ...]:

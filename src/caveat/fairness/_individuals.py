@@ -8,8 +8,10 @@ import numpy as np
 
 from ..evaluation._verdict_words import amount, joined, listed, nominal, percent
 from ._consistency_result import Consistency, ConsistencyRow
+from ._family import bonferroni
 from ._ratios import Number, judged
-from ._rows import FAIR, LEAST, UNCLEAR, UNFAIR, group_name
+from ._rows import BEYOND, BY_WEIGHT, FINE, GAP, LEAST, SMALL, UNCLEAR, group_name
+from ._sentences import ALL, SIZES
 
 if TYPE_CHECKING:
     from ._result import FairnessAudit
@@ -30,9 +32,9 @@ class Gap:
     group, reference : ConsistencyRow
     ratio : Number
         Of the mean differences from the neighbours; the scale of the quantity cancels. The interval
-        is the one that decides, which holds for all pairs at once.
-    pairs : int
-        For how many.
+        is the one that decides, which holds for all comparisons at once.
+    comparisons : int
+        How many there are: pairs of groups in all quantities.
     verdict : str
         What it lets one say.
     """
@@ -41,7 +43,7 @@ class Gap:
     group: ConsistencyRow
     reference: ConsistencyRow
     ratio: Number
-    pairs: int
+    comparisons: int
     verdict: str
 
 
@@ -57,14 +59,16 @@ def compared(
     reference = (privileged or sorted(judgeable, key=lambda row: -row.consistency))[0]
     number = len(judgeable)
     pairs = number - 1 if privileged else number * (number - 1) // 2
+    comparisons = pairs * len(alike.differences)
+    level = bonferroni(audit.confidence, comparisons)
     gaps = []
     for row in judgeable:
         if row is not reference:
             ratio = _ratio(row, reference)
-            low, high = ratio.widened(pairs, audit.confidence, ratio=True)
+            low, high = ratio.at(level, audit.confidence, ratio=True)
             verdict = judged(ratio, (low, high), audit.threshold, ratio=True)[0]
             decides = replace(ratio, low=low, high=high)
-            gaps.append(Gap(quantity, row, reference, decides, pairs, verdict))
+            gaps.append(Gap(quantity, row, reference, decides, comparisons, verdict))
     return gaps
 
 
@@ -99,7 +103,13 @@ def individuals(
     for attribute in audit.attributes:
         found = {name: compared(audit, alike, attribute, name) for name in quantities}
         of_attribute = {name: _state(gaps) for name, gaps in found.items()}
-        shown = [gaps for name in quantities for gaps in _unfair(found[name])]
+        shown = [
+            gaps
+            for size in (BEYOND, GAP)
+            for name in quantities
+            if of_attribute[name] == size
+            for gaps in _sides(found[name], size)
+        ]
         behind += [row for gaps in shown for gap in gaps for row in (gap.group, gap.reference)]
         for alike_in_names in _by_names(shown):
             sentences.append(_gap_sentence(alike_in_names, audit.confidence, first=not gaps_said))
@@ -115,22 +125,21 @@ def individuals(
 
 
 def _patterns(states: Sequence[str]) -> tuple[str, ...]:
-    if UNFAIR in states:
+    if BEYOND in states:
         return (INDIVIDUAL_GAP,)
-    return (NO_INDIVIDUAL_GAP,) if set(states) == {FAIR} else ("too few samples",)
+    if GAP in states:
+        return ("gap of unclear size",)
+    return (NO_INDIVIDUAL_GAP,) if set(states) <= {*FINE} else ("unclear",)
 
 
 def _state(gaps: Sequence[Gap]) -> str:
     verdicts = [gap.verdict for gap in gaps]
-    for state in (UNFAIR, UNCLEAR):
-        if state in verdicts:
-            return state
-    return FAIR if verdicts else _NONE
+    return next((state for state in BY_WEIGHT if state in verdicts), _NONE)
 
 
-def _unfair(gaps: Sequence[Gap]) -> list[list[Gap]]:
-    """The gaps that are shown, those above 1 and those below apart, the farthest first."""
-    shown = [gap for gap in gaps if gap.verdict == UNFAIR]
+def _sides(gaps: Sequence[Gap], verdict: str) -> list[list[Gap]]:
+    """The gaps of a size, those above 1 and those below apart, the farthest first."""
+    shown = [gap for gap in gaps if gap.verdict == verdict]
     shown.sort(key=lambda gap: -gap.ratio.distance)
     sides = [[gap for gap in shown if (gap.ratio.value > 1) == upward] for upward in (True, False)]
     return [some for some in sides if some]
@@ -182,10 +191,11 @@ def _word(quantity: str) -> str:
 
 
 def _by_names(shown: Sequence[Sequence[Gap]]) -> list[list[Sequence[Gap]]]:
-    """Put the quantities together whose gaps are between the same groups."""
-    found: dict[tuple[tuple[str, str], ...], list[Sequence[Gap]]] = {}
+    """Put the quantities together whose gaps are between the same groups, and as large."""
+    found: dict[tuple[tuple[str, ...], ...], list[Sequence[Gap]]] = {}
     for gaps in shown:
-        found.setdefault(tuple(_upward(gap)[:2] for gap in gaps), []).append(gaps)
+        names = ((*_upward(gap)[:2], gap.verdict) for gap in gaps)
+        found.setdefault(tuple(names), []).append(gaps)
     return list(found.values())
 
 
@@ -204,14 +214,14 @@ def _gap_sentence(shown: Sequence[Sequence[Gap]], confidence: float, *, first: b
         ends = f"{amount(ratio.low)} or more"
         if np.isfinite(ratio.high):
             ends = f"{amount(ratio.low)} to {amount(ratio.high)}"
-        several = " for all pairs" if gaps[0].pairs > 1 else ""
+        several = ALL if gaps[0].comparisons > 1 else ""
         name = f"{nominal(confidence)} interval{several} "
         words = f"{name}{ends}" if first and not parts else ends
         times = f"{amount(ratio.value)} times as much ({words})"
         parts.append(f"{_word(gaps[0].quantity)} {'' if parts else 'differs '}{times}")
     return (
         f"Samples of {worse} are treated less like their neighbours than those of {better}: from "
-        f"that of the neighbours, their {joined(parts)}{likewise}."
+        f"that of the neighbours, their {joined(parts)}{SIZES[shown[0][0].verdict]}{likewise}."
     )
 
 
@@ -226,19 +236,22 @@ def _upward(gap: Gap) -> tuple[str, str, Number]:
 
 
 def _rest(alike: Consistency, attribute: str, states: dict[str, str]) -> Iterator[str]:
-    """Yield of what else there is: no gap, no telling, nothing to compare, too small a group."""
-    fair = [_word(name) for name, state in states.items() if state == FAIR]
+    """Yield what else there is: no gap, no telling, nothing to compare, too small a group."""
+    fine = [_word(name) for name, state in states.items() if state in FINE]
+    small = [_word(name) for name, state in states.items() if state == SMALL]
     unclear = [_word(name) for name, state in states.items() if state == UNCLEAR]
     nothing = [name for name, state in states.items() if state == _NONE]
-    if fair:
+    if fine:
         yield (
             f"Between groups of {attribute} there is no gap beyond the threshold in the "
-            f"consistency of {joined(fair)}."
+            f"consistency of {joined(fine)}."
         )
+    if small:
+        yield f"In that of {joined(small)} there is a gap, but within the threshold."
     if unclear:
         yield (
-            f"Whether groups of {attribute} are equally consistent in {joined(unclear)} cannot be "
-            "told at this sample size."
+            f"The data cannot show whether there is a gap beyond the threshold between groups of "
+            f"{attribute} in the consistency of {joined(unclear, 'or')}."
         )
     reasons: dict[str, list[str]] = {}
     for name in nothing:

@@ -2,26 +2,30 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
-from statistics import NormalDist
+from functools import cached_property
 
 import numpy as np
 
 from .._groups import Attribute
+from .._validation import FloatArray
 from ..resampling import interval_of
+from ._family import Family, stretch
 from ._rates import Key, Rate
 from ._rows import (
+    BEYOND,
+    BY_WEIGHT,
     DIFFERENT,
     EQUAL,
-    FAIR,
+    GAP,
     LEAST,
     MEASURES,
     NAN,
     NOT_JUDGED,
     ODDS,
     SAME,
+    SMALL,
     UNCLEAR,
-    UNFAIR,
+    WITHIN,
     FairnessRow,
     Measure,
     group_name,
@@ -29,18 +33,20 @@ from ._rows import (
 
 KINDS = ("ratio", "difference")
 FEW = f"fewer than {LEAST} independent samples"
-_JUDGED = (FAIR, UNFAIR, UNCLEAR, DIFFERENT, EQUAL)
-_NEAR = "differs from 1, but perhaps by less than the threshold"
+_JUDGED = (*BY_WEIGHT, DIFFERENT, EQUAL)
+_FARTHER = (BEYOND, GAP, DIFFERENT, NOT_JUDGED, UNCLEAR, EQUAL, SMALL, WITHIN)
+"""Which verdict of two ratios is that of both."""
 
 
 @dataclass(frozen=True)
 class Pair:
-    """Two groups to compare, by their codes; and among how many pairs they were found."""
+    """Two groups to compare, by their codes."""
 
     group: int
     reference: int
     comparison: str
-    among: int
+    chosen: bool
+    """Whether the data chose the pair; otherwise one of them is privileged."""
 
 
 @dataclass(frozen=True)
@@ -56,26 +62,30 @@ class Number:
     note: str = ""
     """Why it has no interval."""
     bounds: tuple[float, float] = (-np.inf, np.inf)
+    resamples: int = 0
+    """How many its interval rests on; 0 if that is not known."""
+    ends: tuple[Rate, Rate] | None = None
+    """The two rates if one of them is a share of none or all, whose limits are exact."""
 
     @property
     def distance(self) -> float:
         """How far a ratio is from 1, on the log scale."""
         return abs(float(np.log(self.value)))
 
-    def widened(self, pairs: int, confidence: float, ratio: bool) -> tuple[float, float]:
-        """Return the interval as a normal one would be to hold for several pairs at once.
+    def at(self, level: float, confidence: float, ratio: bool) -> tuple[float, float]:
+        """Return the interval at a higher level: wider as Student's would be.
 
-        Of a ratio, on the log scale.
+        Of a ratio, on the log scale; of shares of none or all, by their exact limits.
         """
-        if pairs == 1:
+        if level == confidence or np.isnan(self.low):
             return self.low, self.high
-        factor = _factor(pairs, confidence)
-        with np.errstate(divide="ignore"):
-            value, low, high = (
-                (np.log(x) if ratio else x) for x in (self.value, self.low, self.high)
-            )
-        low, high = value + factor * (low - value), value + factor * (high - value)
-        ends = np.exp([low, high]) if ratio else np.array([low, high])
+        if self.ends is not None:
+            ends = _combined(self.value, *self.ends, confidence, level, ratio)
+        else:
+            factor = stretch(level, confidence, self.units, self.resamples)
+            ends = _stretched((self.value, self.low, self.high), factor, ratio)
+        if np.isnan(ends).any():  # the other rate has no interval
+            return self.low, self.high
         low, high = np.clip(ends, *self.bounds)
         return float(low), float(high)
 
@@ -94,6 +104,8 @@ class Comparer:
     privileged : int or None
         The value that all are compared with; otherwise the best one of each measure.
     threshold, confidence : float
+    noise : ndarray of shape (resamples, draws) or None
+        What the levels of many comparisons are found with; see `Family`.
     """
 
     attribute: Attribute
@@ -102,6 +114,12 @@ class Comparer:
     privileged: int | None
     threshold: float
     confidence: float
+    noise: FloatArray | None
+
+    @cached_property
+    def family(self) -> Family:
+        """All comparisons of the attribute."""
+        return Family(self.rates, self.privileged, self.confidence, self.noise)
 
     def rows(self) -> list[FairnessRow]:
         """Return the rows of every measure that the groups have."""
@@ -118,7 +136,7 @@ class Comparer:
         key = (measure.of, label)
         by_kind = (self._pairs(kind, measure, label) for kind in KINDS)
         return [
-            self._row(kind, measure.name, "", label, pair, self._number(kind, key, pair))
+            self._row(kind, measure.name, "", (key,), pair, self._number(kind, key, pair))
             for both in zip(*by_kind, strict=True)
             for kind, pair in zip(KINDS, both, strict=True)
         ]
@@ -126,17 +144,19 @@ class Comparer:
     def _odds(self, label: str) -> list[FairnessRow]:
         """Return both ratios, and as one number the one that is farther from 1."""
         found = []
+        keys = tuple((part.of, label) for _, part in ODDS)
         for both in zip(*(self._odds_pairs(kind, label) for kind in KINDS), strict=True):
             for kind, pairs in zip(KINDS, both, strict=True):
                 numbers = [
-                    self._number(kind, (part.of, label), pair)
-                    for (_, part), pair in zip(ODDS, pairs, strict=True)
+                    self._number(kind, key, pair) for key, pair in zip(keys, pairs, strict=True)
                 ]
                 parts = [
-                    self._row(kind, "equalised_odds", statistic, label, pair, number)
-                    for (statistic, _), pair, number in zip(ODDS, pairs, numbers, strict=True)
+                    self._row(kind, "equalised_odds", statistic, (key,), pair, number)
+                    for (statistic, _), key, pair, number in zip(
+                        ODDS, keys, pairs, numbers, strict=True
+                    )
                 ]
-                found += [*parts, self._farther(kind, label, pairs, numbers, parts)]
+                found += [*parts, self._farther(kind, keys, pairs, numbers, parts)]
         return found
 
     def _odds_pairs(self, kind: str, label: str) -> list[tuple[Pair, Pair]]:
@@ -151,33 +171,30 @@ class Comparer:
     def _farther(
         self,
         kind: str,
-        label: str,
+        keys: tuple[Key, ...],
         pairs: tuple[Pair, Pair],
         numbers: list[Number],
         parts: list[FairnessRow],
     ) -> FairnessRow:
-        """Return the row of the number that is farther from equal; it allows for the choice."""
+        """Return the row of the number that is farther from equal; it allows for the choice.
+
+        Its verdict is that of the two which weighs more.
+        """
         ratio = kind == "ratio"
         statistic = "farther from 1" if ratio else "farther from 0"
         why = "; ".join(dict.fromkeys(number.why for number in numbers if number.why))
         if why:
             undefined = Number(np.nan, np.nan, np.nan, 0, why)
-            return self._row(kind, "equalised_odds", statistic, label, pairs[0], undefined)
+            return self._row(kind, "equalised_odds", statistic, keys, pairs[0], undefined)
         place = int(np.argmax([n.distance if ratio else abs(n.value) for n in numbers]))
-        chosen = replace(numbers[place], units=min(n.units for n in numbers))
-        row = self._row(kind, "equalised_odds", statistic, label, pairs[place], chosen, choices=2)
-        shown = [
-            judged(n, n.widened(2 * pair.among, self.confidence, ratio), self.threshold, ratio)[0]
-            for n, pair in zip(numbers, pairs, strict=True)
-        ]
-        bad = UNFAIR if ratio else DIFFERENT
-        if bad in shown:
-            which = ODDS[place if shown[place] == bad else 1 - place][0]
-            note = "; ".join(filter(None, (f"by {which}", row.note)))
-            return replace(row, verdict=bad, note=note)
-        if row.verdict == FAIR and any(part.verdict != FAIR for part in parts):
-            return replace(row, verdict=UNCLEAR)
-        return row
+        row = self._row(kind, "equalised_odds", statistic, keys, pairs[place], numbers[place])
+        verdicts = [part.verdict for part in parts]
+        verdict = next(verdict for verdict in _FARTHER if verdict in verdicts)
+        if verdict not in (BEYOND, GAP, DIFFERENT):
+            return replace(row, verdict=verdict)
+        which = ODDS[place if verdicts[place] == verdict else 1 - place][0]
+        notes = f"by {which}", row.note
+        return replace(row, verdict=verdict, note="; ".join(filter(None, notes)))
 
     def _pairs(
         self, kind: str, measure: Measure, label: str, above_zero: Sequence[Measure] = ()
@@ -188,18 +205,15 @@ class Comparer:
         nor have the two of the worst ratio.
         """
         values = [rates[measure.of, label].value for rates in self.rates]
-        number = max(2, int(np.isfinite(values).sum()))
-        pairs = number * (number - 1) // 2
-        if self.privileged is None:
-            reference, among = self._from_best(measure, label, above_zero or [measure])[0], pairs
-        else:
-            reference, among = self.privileged, number - 1
+        reference, chosen = self.privileged, self.privileged is None
+        if reference is None:
+            reference = self._from_best(measure, label, above_zero or [measure])[0]
         for code in range(len(values)):
             if code != reference:
-                yield Pair(code, reference, "reference", among)
+                yield Pair(code, reference, "reference", chosen)
         if len(values) > 2:
             order = self._from_best(measure, label, [measure] if kind == "ratio" else ())
-            yield Pair(order[-1], order[0], "worst pair", pairs)
+            yield Pair(order[-1], order[0], "worst pair", True)
 
     def _from_best(
         self, measure: Measure, label: str, above_zero: Sequence[Measure] = ()
@@ -228,7 +242,9 @@ class Comparer:
         bounds = (-1.0, 1.0) if one.share and kind != "ratio" else (-np.inf, np.inf)
         note = self._why_no_interval(pair, one, other)
         ends = (np.nan, np.nan) if note else self._interval(kind, value, one, other)
-        return Number(value, *ends, units, note=note, bounds=bounds)
+        exact = (one, other) if one.at_an_end or other.at_an_end else None
+        resamples = 0 if one.replicates is None else len(one.replicates)
+        return Number(value, *ends, units, "", note, bounds, resamples, exact)
 
     def _why_no_interval(self, pair: Pair, one: Rate, other: Rate) -> str:
         """Return why resampling says nothing of a number that it leaves as it is."""
@@ -261,7 +277,8 @@ class Comparer:
             both = one.replicates - other.replicates
             bounds = (-1.0, 1.0) if one.share else (-np.inf, np.inf)
         if one.at_an_end or other.at_an_end:
-            low, high = _combined(kind, value, one, other, self.confidence)
+            sure = self.confidence
+            low, high = _combined(value, one, other, sure, sure, kind == "ratio")
         else:
             found = interval_of(value, both, self.confidence, range=bounds)
             low, high = found.low, found.high
@@ -277,26 +294,29 @@ class Comparer:
         kind: str,
         measure: str,
         statistic: str,
-        label: str,
+        keys: tuple[Key, ...],
         pair: Pair,
         number: Number,
-        choices: int = 1,
     ) -> FairnessRow:
-        ratio, value, pairs = kind == "ratio", number.value, choices * pair.among
-        ends = number.widened(pairs, self.confidence, ratio)
+        """Return one row; of several keys the data chose one."""
+        ratio, value, family = kind == "ratio", number.value, self.family
+        own = self.confidence
+        if pair.chosen or len(keys) > 1:
+            own = family.level(keys, pair.chosen)
+        level = max(own, family.level(family.keys, pair.chosen))
+        low, high = number.at(own, self.confidence, ratio)
+        ends = number.at(level, self.confidence, ratio)
         verdict, note = judged(number, ends, self.threshold, ratio)
-        if pair.among > 1 and verdict in _JUDGED and note != FEW:
-            note = "; ".join(filter(None, (note, f"the verdict allows for {pair.among} pairs")))
-        low, high = ends
-        if choices != pairs:
-            low, high = number.widened(choices, self.confidence, ratio)
+        size = family.size(family.keys, pair.chosen)
+        if size > 1 and verdict in _JUDGED and note != FEW:
+            note = f"the verdict allows for {size} comparisons"
         limit = -np.log1p(-self.threshold)
         return FairnessRow(
             attribute=self.attribute.name,
             kind=kind,
             measure=measure,
             statistic=statistic,
-            label=label,
+            label=keys[-1][1],
             group=self.attribute.values[pair.group],
             reference=self.attribute.values[pair.reference],
             comparison=pair.comparison,
@@ -319,47 +339,62 @@ def _beyond(distance: float, limit: float) -> bool:
     return bool(distance > limit * (1 + 1e-12))
 
 
-@cache
-def _factor(pairs: int, confidence: float) -> float:
-    """Return how much wider a normal interval is that holds for so many pairs at once."""
-    normal, tail = NormalDist(), (1 - confidence) / 2
-    return normal.inv_cdf(tail / pairs) / normal.inv_cdf(tail)
-
-
 def judged(
     number: Number, ends: tuple[float, float], threshold: float, ratio: bool
 ) -> tuple[str, str]:
-    """Return what a number lets one say with the ends of the interval that decides, and a note."""
+    """Return what a number lets one say with the ends of the interval that decides, and a note.
+
+    Of a ratio there are three questions: is there a gap at all (1 is not in the interval), is it
+    beyond the threshold (nothing of the band is), is it within (all of the interval is in it)?
+    """
     if number.why:
         return f"undefined ({number.why})", ""
     if np.isnan(number.low):
         return NOT_JUDGED, number.note
-    unclear = UNCLEAR if ratio else EQUAL
     if number.units < LEAST:
-        return unclear, FEW
+        return (UNCLEAR if ratio else EQUAL), FEW
     low, high = ends
     if not ratio:
         return (DIFFERENT if low > 0 or high < 0 else EQUAL), ""
     bottom, top = 1 - threshold, 1 / (1 - threshold)
     if low > top or high < bottom:
-        return UNFAIR, ""
-    if low >= bottom and high <= top:
-        return FAIR, ""
-    return UNCLEAR, (_NEAR if low > 1 or high < 1 else "")
+        return BEYOND, ""
+    gap, within = low > 1 or high < 1, low >= bottom and high <= top
+    if within:
+        return (SMALL if gap else WITHIN), ""
+    return (GAP if gap else UNCLEAR), ""
+
+
+def _stretched(number: tuple[float, float, float], factor: float, log: bool) -> tuple[float, float]:
+    """Return the ends of an interval about a value, made wider by a factor."""
+    with np.errstate(divide="ignore"):
+        value, low, high = np.log(number) if log else np.array(number)
+    ends = value + factor * (np.array([low, high]) - value)
+    low, high = np.exp(ends) if log else ends
+    return float(low), float(high)
 
 
 def _combined(
-    kind: str, value: float, one: Rate, other: Rate, confidence: float
+    value: float, one: Rate, other: Rate, confidence: float, level: float, ratio: bool
 ) -> tuple[float, float]:
     """Combine the intervals of two groups, as of independent ones; for shares of all or none."""
-    first, second = one.interval(confidence), other.interval(confidence)
+    first, second = (_rate_ends(rate, confidence, level, ratio) for rate in (one, other))
     with np.errstate(divide="ignore"):
         a, a_low, a_high, b, b_low, b_high = (
-            (np.log(x) if kind == "ratio" else x)
-            for x in (one.value, first.low, first.high, other.value, second.low, second.high)
+            (np.log(x) if ratio else x) for x in (one.value, *first, other.value, *second)
         )
     below = float(np.hypot(a - a_low, b_high - b))
     above = float(np.hypot(a_high - a, b - b_low))
-    if kind == "ratio":
+    if ratio:
         return value * float(np.exp(-below)), value * float(np.exp(above))
     return value - below, value + above
+
+
+def _rate_ends(rate: Rate, confidence: float, level: float, ratio: bool) -> tuple[float, float]:
+    """Return the interval of a rate at a level: exact for none or all, else as Student's."""
+    found = rate.interval(level if rate.at_an_end else confidence)
+    if rate.at_an_end or level == confidence:
+        return found.low, found.high
+    assert rate.replicates is not None
+    factor = stretch(level, confidence, rate.units, len(rate.replicates))
+    return _stretched((rate.value, found.low, found.high), factor, ratio)

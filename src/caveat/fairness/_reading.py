@@ -13,8 +13,19 @@ from ..evaluation._verdict_words import Level, amount, joined, listed
 from ._consistency_result import ConsistencyRow
 from ._findings import Findings, place
 from ._individuals import INDIVIDUAL_GAP, NO_INDIVIDUAL_GAP, individuals
-from ._rows import FAIR, LEAST, NOT_JUDGED, UNCERTAINTIES, UNCLEAR, FairnessRow, group_name
-from ._sentences import POINT_NAMES, gap_sentences, interval_name, measure_name
+from ._rows import (
+    BEYOND,
+    FINE,
+    GAP,
+    LEAST,
+    NOT_JUDGED,
+    SMALL,
+    UNCERTAINTIES,
+    UNCLEAR,
+    FairnessRow,
+    group_name,
+)
+from ._sentences import POINT_NAMES, gap_sentences, interval_name, measure_name, names_of
 
 if TYPE_CHECKING:
     from ._result import FairnessAudit
@@ -25,13 +36,18 @@ PREDICTIVE_GAP = "predictive gap"
 POINT_GAP = "point gap"
 POINT_ONLY = "point gap without uncertainty gap"
 UNCERTAINTY_ONLY = "uncertainty gap without point gap"
-NO_GAP = "no gap"
+UNCLEAR_SIZE = "gap of unclear size"
+SMALL_GAP = "gap within the threshold"
+NO_GAP = "no gap beyond the threshold"
+UNKNOWN = "unclear"
 TOO_FEW = "too few samples"
 NOT_ALL = "not all compared"
 NOTHING = "not judged"
 
 _NO_INTERVALS = "Nothing is claimed without intervals; run the audit with resamples."
 _GAPS = dict(zip(UNCERTAINTIES, (ALEATORIC_GAP, EPISTEMIC_GAP, PREDICTIVE_GAP), strict=True))
+_SOME_GAP = "Gap, size unclear"
+_HEADLINES = {"bad": "Gap beyond threshold", "good": "Within threshold"}
 _IN_ORDER = (
     "epistemic_uncertainty",
     "aleatoric_uncertainty",
@@ -49,11 +65,12 @@ class Paragraph:
     attribute : str
         Empty for individuals.
     patterns : tuple of str
-        "epistemic gap", "aleatoric gap", "predictive gap", "point gap", "point gap without
-        uncertainty gap", "uncertainty gap without point gap", "no gap", "too few samples", "not all
-        compared" if no gap was shown and some measure is undefined, or "not judged" without
-        intervals; of individuals "individual gap", "no individual gap", "too few samples" or "not
-        judged".
+        Of gaps beyond the threshold "epistemic gap", "aleatoric gap", "predictive gap", "point
+        gap", "point gap without uncertainty gap", "uncertainty gap without point gap"; "gap of
+        unclear size", which may or may not exceed it; "no gap beyond the threshold", and "gap
+        within the threshold" if there is one; "unclear", "too few samples", "not all compared" if
+        some measure is undefined, or "not judged" without intervals. Of individuals "individual
+        gap", "gap of unclear size", "no individual gap", "unclear" or "not judged".
     text : str
         Names of groups and classes are as they came: escape them in HTML.
     rows : tuple of FairnessRow, or of ConsistencyRow
@@ -72,10 +89,19 @@ class Paragraph:
 
     @property
     def level(self) -> Level:
-        """Whether a gap was shown ("bad"), shown not to be there ("good"), or neither."""
-        if {TOO_FEW, NOT_ALL, NOTHING} & {*self.patterns}:
-            return "unsure"
-        return "good" if {NO_GAP, NO_INDIVIDUAL_GAP} & {*self.patterns} else "bad"
+        """Whether a gap beyond the threshold was shown ("bad"), or shown not to be there ("good").
+
+        Otherwise "unsure", also where there is a gap of unclear size.
+        """
+        if {*_GAPS.values(), POINT_GAP, INDIVIDUAL_GAP} & {*self.patterns}:
+            return "bad"
+        return "good" if {NO_GAP, NO_INDIVIDUAL_GAP} & {*self.patterns} else "unsure"
+
+    @property
+    def headline(self) -> str:
+        """What it says in a few words."""
+        other = _SOME_GAP if UNCLEAR_SIZE in self.patterns else "Unclear"
+        return _HEADLINES.get(self.level, other)
 
 
 @dataclass(frozen=True, repr=False)
@@ -109,6 +135,13 @@ class Reading:
         return "bad" if "bad" in levels else "unsure" if "unsure" in levels else "good"
 
     @property
+    def headline(self) -> str:
+        """What the weightiest of its paragraphs says in a few words."""
+        found = {part.headline for part in self.paragraphs}
+        order = (_HEADLINES["bad"], _SOME_GAP, "Unclear", _HEADLINES["good"])
+        return next(words for words in order if words in found)
+
+    @property
     def summary(self) -> str:
         """All of it in one sentence."""
         return _summary(self.paragraphs)
@@ -138,27 +171,28 @@ def read(audit: "FairnessAudit") -> Reading:
 
 def _summary(paragraphs: Sequence[Paragraph]) -> str:
     """Return which attributes show a gap, which show none, and of which nothing can be told."""
-    named = {
-        level: [part.attribute for part in paragraphs if part.attribute and part.level == level]
-        for level in ("bad", "good", "unsure")
+    named: dict[str, list[str]] = {"bad": [], "gap": [], "good": [], "unsure": []}
+    for part in paragraphs:
+        gap = part.level == "unsure" and UNCLEAR_SIZE in part.patterns
+        if part.attribute:
+            named["gap" if gap else part.level].append(part.attribute)
+    words = {
+        "bad": "there are gaps beyond the threshold between groups of {names}",
+        "gap": "groups of {names} differ, and the data cannot show whether the gap exceeds the "
+        "threshold",
+        "good": "groups of {names} show no gap beyond the threshold",
+        "unsure": "this audit cannot show whether there is a gap beyond the threshold between "
+        "groups of {names}",
     }
-    parts = []
-    if named["bad"]:
-        parts.append(
-            f"there are gaps beyond the threshold between groups of {listed(named['bad'])}"
-        )
-    if named["good"]:
-        parts.append(f"groups of {listed(named['good'])} show no gap beyond the threshold")
-    if named["unsure"]:
-        parts.append(
-            f"whether groups of {listed(named['unsure'])} are treated alike cannot be told from "
-            "this audit"
-        )
-    of_individuals = [part.patterns for part in paragraphs if not part.attribute]
-    if (INDIVIDUAL_GAP,) in of_individuals:
-        parts.append(
-            "samples of some groups are treated less like their neighbours than those of others"
-        )
+    parts = [
+        text.format(names=listed(named[level])) for level, text in words.items() if named[level]
+    ]
+    for part in paragraphs:
+        less = "samples of some groups are treated less like their neighbours than those of others"
+        if not part.attribute and part.level == "bad":
+            parts.append(f"{less}, beyond the threshold")
+        elif not part.attribute and UNCLEAR_SIZE in part.patterns:
+            parts.append(f"{less}, by a gap which may or may not exceed the threshold")
     return _sentence("; ".join(parts)) + "."
 
 
@@ -168,7 +202,8 @@ def _resampled(audit: "FairnessAudit") -> bool:
 
 
 def _paragraph(audit: "FairnessAudit", attribute: str) -> Paragraph:
-    rows = audit.select(attribute=attribute, kind="ratio")
+    wanted = {"comparison": "reference"} if attribute in audit.privileged else {}
+    rows = audit.select(attribute=attribute, kind="ratio", **wanted)
     if not _resampled(audit):
         return Paragraph(attribute, (NOTHING,), _NO_INTERVALS, ())
     sizes = {row.group: row.samples for row in audit.select(attribute=attribute, measure="samples")}
@@ -198,23 +233,25 @@ def _all_small(attribute: str, sizes: dict[str, int]) -> str:
 def _said(attribute: str, findings: Findings) -> Paragraph:
     point = findings.states(tuple(POINT_NAMES))
     uncertain = findings.states(UNCERTAINTIES)
+    states = point | uncertain
     patterns: list[str] = []
     sentences: list[str] = []
     behind: list[FairnessRow] = []
     explained: set[str] = set()
     # What can be acted on comes first: more data, then better measurement.
-    for name in _IN_ORDER:
-        found = findings.shown(name)
-        if name == "predictive_uncertainty":  # the sum of the others
-            found = [gap for gap in found if gap.ratio.label not in explained]
-        if not found:
-            continue
-        if name in UNCERTAINTIES:
-            explained |= {gap.ratio.label for gap in found}
-        pattern = _GAPS.get(name, POINT_GAP)
-        patterns += [pattern] if pattern not in patterns else []
-        behind += [gap.row for gap in found]
-        sentences += gap_sentences(found, findings.audit, first=not sentences)
+    for size in (BEYOND, GAP):
+        for name in _IN_ORDER:
+            found = findings.shown(name, size) if states.get(name) == size else []
+            if name == "predictive_uncertainty":  # the sum of the others
+                found = [gap for gap in found if gap.ratio.label not in explained]
+            if not found:
+                continue
+            if name in UNCERTAINTIES:
+                explained |= {gap.ratio.label for gap in found}
+            pattern = _GAPS.get(name, POINT_GAP) if size == BEYOND else UNCLEAR_SIZE
+            patterns += [pattern] if pattern not in patterns else []
+            behind += [gap.row for gap in found]
+            sentences += gap_sentences(found, findings.audit, first=not sentences)
     patterns += _beside(findings, point, uncertain, patterns)
     sentences += _rest(findings, point, uncertain, patterns)
     behind = behind or list(findings.rows)
@@ -222,71 +259,86 @@ def _said(attribute: str, findings: Findings) -> Paragraph:
 
 
 def _beside(
-    findings: Findings, point: dict[str, str], uncertain: dict[str, str], gaps: list[str]
+    findings: Findings, point: dict[str, str], uncertain: dict[str, str], patterns: list[str]
 ) -> list[str]:
     """Return what the gaps found, and those shown not to be there, make together."""
-    no_point, no_uncertainty = findings.all_fair(point), findings.all_fair(uncertain)
-    if gaps and no_point:
+    no_point, no_uncertainty = findings.none_beyond(point), findings.none_beyond(uncertain)
+    beyond = [pattern for pattern in patterns if pattern != UNCLEAR_SIZE]
+    if beyond and no_point:
         return [UNCERTAINTY_ONLY]
-    if gaps == [POINT_GAP] and no_uncertainty:
+    if beyond == [POINT_GAP] and no_uncertainty:
         return [POINT_ONLY]
-    if gaps:
+    if patterns:
         return []
-    if no_point and no_uncertainty:
-        return [NO_GAP]
     states = {*point.values(), *uncertain.values()}
+    if no_point and no_uncertainty:
+        return [NO_GAP, SMALL_GAP] if SMALL in states else [NO_GAP]
     if UNCLEAR in states:
-        return [TOO_FEW]
-    return [NOT_ALL if FAIR in states else NOTHING]
+        return [UNKNOWN]
+    return [NOT_ALL if states & {*FINE} else NOTHING]
 
 
 def _rest(
     findings: Findings, point: dict[str, str], uncertain: dict[str, str], patterns: list[str]
 ) -> Iterator[str]:
-    """Yield what stands beside the gaps: what is fair, what cannot be told, what is undefined."""
-    no_point_gap, unclear_point = _named(point, FAIR), _named(point, UNCLEAR)
-    no_gap, unclear = _named(uncertain, FAIR), _named(uncertain, UNCLEAR)
-    band = _band(findings.audit.threshold)
+    """Yield what stands beside the gaps: what is within, what is unclear, what is undefined."""
+    no_point_gap, no_gap = _named(point, *FINE), _named(uncertain, *FINE)
+    band, beyond = _band(findings.audit.threshold), Paragraph("", tuple(patterns), "", ())
+    unclear = _named(point | uncertain, UNCLEAR)
     if NO_GAP in patterns:
         yield f"No gap beyond the threshold: {joined(no_point_gap + no_gap)} are {band}."
-    elif TOO_FEW in patterns:
-        yield "There are too few samples to say whether the groups are treated alike."
-        yield _widest(findings, unclear_point + unclear)
-        if no_point_gap + no_gap:
-            yield f"No gap beyond the threshold in {joined(no_point_gap + no_gap)}."
-    elif NOT_ALL in patterns:
-        yield "Whether the groups are treated alike cannot be told: not all could be compared."
-        yield f"No gap beyond the threshold in {joined(no_point_gap + no_gap)}."
     elif NOTHING in patterns:
         yield "Nothing could be compared."
-    else:
-        if UNCERTAINTY_ONLY in patterns:
-            yield f"Point measures miss this: {joined(no_point_gap)} are {band}."
-        elif POINT_ONLY in patterns:
-            yield f"The uncertainties do not show it: {joined(no_gap)} are {band}."
-        elif POINT_GAP not in patterns:
-            yield "No point measure shows a gap, which is not to say that there is none."
-        elif patterns == [POINT_GAP]:
-            yield "The uncertainties show no gap, which is not to say that there is none."
-        if unclear_point + unclear:
-            names = joined(unclear_point + unclear)
-            yield f"{_sentence(names)} cannot be told from fair at this sample size."
+    elif UNCERTAINTY_ONLY in patterns:
+        yield f"Point measures miss this: {joined(no_point_gap)} are {band}."
+    elif POINT_ONLY in patterns:
+        yield f"The uncertainties do not show it: {joined(no_gap)} are {band}."
+    elif beyond.level == "bad" and POINT_GAP not in patterns:
+        yield _NO_PROOF.format(which="point measure")
+    elif beyond.level == "bad" and not {*_GAPS.values()} & {*patterns}:
+        yield _NO_PROOF.format(which="uncertainty")
+    elif NOT_ALL in patterns:
+        yield "Not all could be compared."
+    if unclear:
+        yield _unclear(findings, unclear)
+    told = {NO_GAP, UNCERTAINTY_ONLY, POINT_ONLY} & {*patterns}
+    if no_point_gap + no_gap and not told and beyond.level != "bad":
+        yield f"No gap beyond the threshold in {joined(no_point_gap + no_gap)}."
+    yield from _small(findings, point | uncertain)
     yield from _gaps_in_the_data(findings)
+
+
+_NO_PROOF = "No {which} shows a gap beyond the threshold, which does not mean that there is none."
 
 
 def _sentence(words: str) -> str:
     return words[0].upper() + words[1:]
 
 
-def _widest(findings: Findings, unclear: list[str]) -> str:
-    """Say of the measure that is least known how far the interval that decides reaches."""
+def _small(findings: Findings, states: dict[str, str]) -> Iterator[str]:
+    """Yield the gaps that are within the threshold, the farthest of each measure."""
+    parts = []
+    for name, state in states.items():
+        if state == SMALL:
+            row = findings.shown(name, SMALL)[0].ratio
+            group, reference = names_of(row)
+            parts.append(f"{measure_name(name)} ({group} {amount(row.value)} times {reference})")
+    if parts:
+        yield f"There is a gap, but within the threshold, in {joined(parts)}."
+
+
+def _unclear(findings: Findings, names: list[str]) -> str:
+    """Say which measures are unclear, and of the least known how far its interval reaches."""
     rows = [
         (row, name)
         for name in (*POINT_NAMES, *UNCERTAINTIES)
+        if measure_name(name) in names
         for row in findings.of(name)
         if row.verdict == UNCLEAR
     ]
-    words = f"{_sentence(joined(unclear))} cannot be told from fair"
+    words = (
+        f"The data cannot show whether there is a gap beyond the threshold in {joined(names, 'or')}"
+    )
     if not rows:
         return f"{words}."
     row, name = max(rows, key=lambda found: _width(found[0]))
@@ -294,9 +346,9 @@ def _widest(findings: Findings, unclear: list[str]) -> str:
     reach = f"anything from {amount(low)} to {amount(high)}" if low else f"{amount(high)} or less"
     if not np.isfinite(high):
         reach = f"{amount(low)} or more" if low else "anything"
+    group, reference = names_of(row)
     return (
-        f"{words}; the ratio of {measure_name(name)} of {group_name(row.attribute, row.group)} to "
-        f"{group_name(row.attribute, row.reference)} may be {reach} "
+        f"{words}; the ratio of {measure_name(name)} of {group} to {reference} may be {reach} "
         f"({interval_name(row, findings.audit.confidence)})."
     )
 
@@ -328,8 +380,8 @@ def _why(row: FairnessRow) -> str:
     return row.verdict.removeprefix("undefined (").removesuffix(")")
 
 
-def _named(states: dict[str, str], wanted: str) -> list[str]:
-    return [measure_name(name) for name, state in states.items() if state == wanted]
+def _named(states: dict[str, str], *wanted: str) -> list[str]:
+    return [measure_name(name) for name, state in states.items() if state in wanted]
 
 
 def _band(threshold: float) -> str:

@@ -27,7 +27,7 @@ class FairnessAudit(RowTable[FairnessRow]):
     confidence : float
         Of the intervals.
     threshold : float
-        A ratio is fair from ``1 - threshold`` to ``1 / (1 - threshold)``.
+        A ratio is within it from ``1 - threshold`` to ``1 / (1 - threshold)``.
     samples : int
     description : str
         What was audited.
@@ -154,8 +154,7 @@ class FairnessAudit(RowTable[FairnessRow]):
             for row in rows
         ]
         pairs = "worst pairs of " if comparison == "worst pair" else ""
-        several = " for all pairs" if len(self.groups(attribute)) > 2 else ""
-        sure = f"{self.confidence:.0%} intervals{several}, threshold {self.threshold:g}"
+        sure = f"{self.confidence:.0%} intervals for all comparisons, threshold {self.threshold:g}"
         less = f"the {len(rows)} of {len(every)} ratios farthest from 1"
         more = (
             f" ({less}; the others are closer to 1 or undefined)" if len(rows) < len(every) else ""

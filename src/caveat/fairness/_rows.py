@@ -3,12 +3,30 @@
 from dataclasses import dataclass
 from typing import Literal
 
-FAIR = "fair within the threshold"
-UNFAIR = "unfair"
-UNCLEAR = "not distinguishable from fair at this sample size"
-EQUAL = "not distinguishable from equal at this sample size"
+BEYOND = "a gap beyond the threshold"
+GAP = "a gap, which may or may not exceed the threshold"
+SMALL = "a gap, but within the threshold"
+WITHIN = "within the threshold"
+UNCLEAR = "the data cannot show whether there is a gap beyond the threshold"
 DIFFERENT = "different"
+EQUAL = "the data cannot show whether there is a difference"
 NOT_JUDGED = "not judged without intervals"
+
+BY_WEIGHT = (BEYOND, GAP, UNCLEAR, SMALL, WITHIN)
+"""What can be said of a ratio; of several ratios the first of these that holds is said."""
+
+FINE = (SMALL, WITHIN)
+"""What shows that there is no gap beyond the threshold."""
+
+SHORT = {
+    BEYOND: "gap beyond threshold",
+    GAP: "gap, size unclear",
+    SMALL: "gap within threshold",
+    WITHIN: "within threshold",
+    UNCLEAR: "unclear",
+    NOT_JUDGED: "not judged",
+}
+"""Verdicts in legends and narrow tables."""
 
 UNCERTAINTIES = ("aleatoric_uncertainty", "epistemic_uncertainty", "predictive_uncertainty")
 NAN = float("nan")
@@ -69,7 +87,8 @@ class FairnessRow:
         The group that ``group`` is compared with; empty in the rows of single groups.
     comparison : {"", "reference", "worst pair"}
     value, low, high : float
-        The value and its confidence interval; NaN where there is none.
+        The value and its confidence interval; NaN where there is none. Where the data chose which
+        groups (or, of "farther from 1", which rate) are compared, it allows for that choice.
     estimate : float
         Of calibration errors, which chance alone makes positive: the value freed of that bias.
     samples : int
@@ -79,10 +98,14 @@ class FairnessRow:
     symmetric_flag : bool or None
         Of a ratio F: whether :math:`|\log F|` is above :math:`-\log(1 - \text{threshold})`.
     verdict : str
-        What the interval, allowing for the number of pairs, lets one say.
+        Of a ratio "a gap beyond the threshold", "a gap, which may or may not exceed the threshold",
+        "a gap, but within the threshold", "within the threshold" or "the data cannot show whether
+        there is a gap beyond the threshold"; of a difference "different" or "the data cannot show
+        whether there is a difference"; of either "undefined", with the reason, or "not judged
+        without intervals".
     verdict_low, verdict_high : float
-        The interval that the verdict rests on: wider than that of the one number if it has to hold
-        for several pairs at once.
+        The interval that the verdict rests on, which holds for all comparisons of the attribute at
+        once.
     note : str
     """
 

@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..evaluation._verdict_words import amount, counted, listed, nominal, percent, points
-from ._rows import MEASURES, ODDS, UNCERTAINTIES, FairnessRow, group_name
+from ._rows import BEYOND, GAP, MEASURES, ODDS, UNCERTAINTIES, FairnessRow, group_name
 
 if TYPE_CHECKING:
     from ._result import FairnessAudit
+
+ALL = " for all comparisons"
+"""What an interval holds for that decides over one of many."""
 
 MOST_SAID = 3
 """No measure gets more sentences than this; what else there is, is counted."""
@@ -41,6 +44,13 @@ _ADVICE = {
 }
 
 
+SIZES = {
+    BEYOND: ", beyond the threshold",
+    GAP: ", a gap which may or may not exceed the threshold",
+}
+"""How a sentence about a gap ends."""
+
+
 @dataclass(frozen=True)
 class Shown:
     """A gap between two groups that was shown.
@@ -48,11 +58,14 @@ class Shown:
     Attributes
     ----------
     ratio : FairnessRow
+    verdict : str
+        How large it is: beyond the threshold, within it, or either.
     difference : FairnessRow or None
         What shows it where the ratio is undefined, as one of the groups has a rate of 0.
     """
 
     ratio: FairnessRow
+    verdict: str
     difference: FairnessRow | None = None
 
     @property
@@ -78,7 +91,7 @@ class Shown:
 
 
 def gap_sentences(shown: Sequence[Shown], audit: "FairnessAudit", *, first: bool) -> Iterator[str]:
-    """Yield sentences about the gaps in one measure, the one that matters most first."""
+    """Yield sentences about the gaps in one measure that are as large, the farthest first."""
     alike: dict[tuple[str, str, bool, bool], list[Shown]] = {}
     for gap in shown:
         alike.setdefault(gap.kin, []).append(gap)
@@ -92,7 +105,8 @@ def gap_sentences(shown: Sequence[Shown], audit: "FairnessAudit", *, first: bool
     left = sum(len(gaps) for gaps in list(alike.values())[MOST_SAID:])
     if left:
         verb = "is" if left == 1 else "are"
-        yield f"There {verb} {counted(left, 'other gap')} in {measure_name(measure)}."
+        size = SIZES[shown[0].verdict].removeprefix(", a gap").removeprefix(",")
+        yield f"There {verb} {counted(left, 'other gap')} in {measure_name(measure)}{size}."
 
 
 def measure_name(measure: str) -> str:
@@ -103,8 +117,8 @@ def measure_name(measure: str) -> str:
 def _uncertainty_sentence(gaps: Sequence[Shown], audit: "FairnessAudit", first: bool) -> str:
     """Say whose uncertainty is larger, and by how much."""
     gap, row = gaps[0], gaps[0].ratio
-    (worse, better), (more, less) = _names(row), _values(row, audit)
-    others = [_names(other.ratio)[0] for other in gaps[1:]]
+    (worse, better), (more, less) = names_of(row), _values(row, audit)
+    others = [names_of(other.ratio)[0] for other in gaps[1:]]
     also = f"; likewise for {listed(others)}" if others else ""
     if not gap.upward:
         worse, better, more, less = better, worse, less, more
@@ -117,7 +131,7 @@ def _uncertainty_sentence(gaps: Sequence[Shown], audit: "FairnessAudit", first: 
         size = f"{amount(value)} times that of {better}"
     return (
         f"{_ADVICE[row.measure][0].format(worse=worse)}: its {name}{target} is {size}"
-        f"{_ends(gap, audit, first, turned=not gap.upward)}{also}."
+        f"{_ends(gap, audit, first, turned=not gap.upward)}{SIZES[gap.verdict]}{also}."
     )
 
 
@@ -125,73 +139,75 @@ def _point_sentence(gaps: Sequence[Shown], audit: "FairnessAudit", first: bool) 
     """Say what is predicted less often, less well, or with larger errors of which group."""
     gap = gaps[0]
     clause = _by_ratio(gap.ratio) if gap.difference is None else _by_difference(gap.ratio, audit)
-    words = f"{clause}{_ends(gap, audit, first)}{_base_rates(gap, audit)}"
-    others = [_names(other.ratio)[0] for other in gaps[1:]]
+    words = f"{clause}{_ends(gap, audit, first)}{SIZES[gap.verdict]}"
+    others = [names_of(other.ratio)[0] for other in gaps[1:]]
     also = f"; likewise for {listed(others)}" if others else ""
-    return f"{words[0].upper()}{words[1:]}{also}."
+    return f"{words[0].upper()}{words[1:]}{also}{_base_rates(gap, audit)}."
+
+
+def _rate_words(row: FairnessRow) -> str:
+    """Return the rate that is compared, and its class or target."""
+    if not row.label or row.measure == "equal_accuracy":
+        return rate_of(row).replace("_", " ")
+    of = " of" if row.measure == "mean_absolute_error" else " for class"
+    return f"{rate_of(row).replace('_', ' ')}{of} {row.label}"
 
 
 def _by_ratio(row: FairnessRow) -> str:
-    group, reference = _names(row)
-    times, label = f"{amount(row.value)} times", f"class {row.label}"
-    of = f" of {row.label}" if row.label else ""
-    return {
-        "statistical_parity": f"{label} is predicted {times} as often for {group} as for "
-        f"{reference}",
-        "equal_opportunity": f"samples of {label} are recognised {times} as often in {group} as in "
-        f"{reference}",
-        "false_negative_rate": f"samples of {label} are missed {times} as often in {group} as in "
-        f"{reference}",
-        "equalised_odds": f"samples that are not of {label} are taken for it {times} as often in "
-        f"{group} as in {reference}",
-        "equal_accuracy": f"predictions are right {times} as often for {group} as for {reference}",
-        "mean_absolute_error": f"errors{of} are {times} as large for {group} as for {reference}",
-    }[row.measure]
+    group, reference = names_of(row)
+    times = f"{amount(row.value)} times"
+    if row.measure == "statistical_parity":
+        return f"class {row.label} is predicted {times} as often for {group} as for {reference}"
+    if row.measure == "mean_absolute_error":
+        return f"the {_rate_words(row)} is {times} as large for {group} as for {reference}"
+    return f"the {_rate_words(row)} of {group} is {times} that of {reference}"
 
 
 def _by_difference(row: FairnessRow, audit: "FairnessAudit") -> str:
-    group, reference = _names(row)
-    values, label = _values(row, audit), f"class {row.label}"
-    one, other = (percent(value) for value in values)
-    of = f" of {row.label}" if row.label else ""
-    return {
-        "statistical_parity": f"{label} is predicted for {one} of {group} and {other} of "
-        f"{reference}",
-        "equal_opportunity": f"{one} of the samples of {label} are recognised in {group} and "
-        f"{other} in {reference}",
-        "false_negative_rate": f"{one} of the samples of {label} are missed in {group} and {other} "
-        f"in {reference}",
-        "equalised_odds": f"{one} of the samples that are not of {label} are taken for it in "
-        f"{group} and {other} in {reference}",
-        "equal_accuracy": f"{one} of the predictions are right for {group} and {other} for "
-        f"{reference}",
-        "mean_absolute_error": f"errors{of} are {_plain(values[0])} for {group} and "
-        f"{_plain(values[1])} for {reference}",
-    }[row.measure]
+    group, reference = names_of(row)
+    shares = row.measure != "mean_absolute_error"
+    one, other = (percent(v) if shares else _plain(v) for v in _values(row, audit))
+    if row.measure == "statistical_parity":
+        return f"class {row.label} is predicted for {one} of {group} and {other} of {reference}"
+    return f"the {_rate_words(row)} is {one} for {group} and {other} for {reference}"
 
 
 def _base_rates(gap: Shown, audit: "FairnessAudit") -> str:
     """What is true of the groups, beside what is predicted of them."""
-    if gap.ratio.measure != "statistical_parity":
+    row = gap.ratio
+    if row.measure != "statistical_parity":
         return ""
-    one, other = _values(gap.ratio, audit, "base_rate")
-    return f", where {percent(one)} against {percent(other)} truly belong to it"
+    one, other = (percent(found.value) for found in groups_of(row, audit, "base_rate"))
+    group, reference = names_of(row)
+    return f"; {one} of {group} and {other} of {reference} truly belong to it"
 
 
-def _names(row: FairnessRow) -> tuple[str, str]:
+def names_of(row: FairnessRow) -> tuple[str, str]:
+    """Return how the two groups of a row are called."""
     return group_name(row.attribute, row.group), group_name(row.attribute, row.reference)
 
 
-def _values(row: FairnessRow, audit: "FairnessAudit", of: str = "") -> tuple[float, float]:
+def rate_of(row: FairnessRow) -> str:
+    """Return the rate that a row compares; of equalised odds the false positive one."""
+    return ODDS[1][1].of if row.measure == "equalised_odds" else MEASURES[row.measure].of
+
+
+def groups_of(
+    row: FairnessRow, audit: "FairnessAudit", of: str = ""
+) -> tuple[FairnessRow, FairnessRow]:
     """Return a rate of the two groups, by default the one that is compared."""
-    rate = ODDS[1][1].of if row.measure == "equalised_odds" else MEASURES[row.measure].of
-    place = {"attribute": row.attribute, "kind": "group", "measure": of or rate, "label": row.label}
+    place = {"attribute": row.attribute, "kind": "group", "measure": of or rate_of(row)}
     statistic = "mean" if row.measure in UNCERTAINTIES else ""
     one, other = (
-        audit.select(**place, statistic=statistic, group=group)[0].value
+        audit.select(**place, label=row.label, statistic=statistic, group=group)[0]
         for group in (row.group, row.reference)
     )
     return one, other
+
+
+def _values(row: FairnessRow, audit: "FairnessAudit") -> tuple[float, float]:
+    one, other = groups_of(row, audit)
+    return one.value, other.value
 
 
 def _plain(value: float) -> str:
@@ -215,6 +231,6 @@ def _ends(gap: Shown, audit: "FairnessAudit", first: bool, turned: bool = False)
 
 
 def interval_name(row: FairnessRow, confidence: float) -> str:
-    """Return "95 % interval"; whether it is one that holds for all pairs at once."""
+    """Return "95 % interval"; whether it is one that holds for all comparisons at once."""
     several = (row.verdict_low, row.verdict_high) != (row.low, row.high)
-    return f"{nominal(confidence)} interval{' for all pairs' if several else ''}"
+    return f"{nominal(confidence)} interval{ALL if several else ''}"

@@ -18,7 +18,7 @@ from ..fairness._panels import (
     sized_lines,
     uncertain_groups,
 )
-from ..fairness._rows import group_name
+from ..fairness._rows import BEYOND, GAP, NOT_JUDGED, SHORT, SMALL, UNCLEAR, WITHIN, group_name
 from ._style import (
     GREY,
     PALETTE,
@@ -35,10 +35,12 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _KINDS = (
-    ("fair within the threshold", PALETTE[2], "D"),
-    ("unfair", PALETTE[1], "X"),
-    ("not distinguishable from fair", PALETTE[0], "o"),
-    ("not judged", GREY, "s"),
+    (WITHIN, PALETTE[2], "D"),
+    (SMALL, PALETTE[4], "d"),
+    (GAP, PALETTE[5], "^"),
+    (BEYOND, PALETTE[1], "X"),
+    (UNCLEAR, PALETTE[0], "o"),
+    (NOT_JUDGED, GREY, "s"),
 )
 _INCHES = 0.17
 """The height of a line of text in a label."""
@@ -87,9 +89,9 @@ def plot_ratios(
     -------
     Axes
         The axis is logarithmic, so that a ratio and its inverse are as far from 1. Intervals are
-        those that decide, which with more than two groups hold for all pairs at once. An arrow
-        stands for an interval without an end. Ratios that are undefined are named without a point;
-        of more than 40 ratios, those farthest from 1 are drawn.
+        those that decide, which hold for all comparisons of an attribute at once. An arrow stands
+        for an interval without an end. Ratios that are undefined are named without a point; of
+        more than 40 ratios, those farthest from 1 are drawn.
 
     Examples
     --------
@@ -125,12 +127,10 @@ def plot_ratios(
     ends = ratio_range(drawn, band)
     for kind, color, marker in _KINDS:
         some = [
-            (place, row)
-            for place, row in zip(places, rows, strict=True)
-            if row.verdict.startswith(kind)
+            (place, row) for place, row in zip(places, rows, strict=True) if row.verdict == kind
         ]
         if some:
-            own: dict[str, Any] = {"color": color, "marker": marker, "label": kind}
+            own: dict[str, Any] = {"color": color, "marker": marker, "label": SHORT[kind]}
             own |= {"linestyle": "none", "markersize": 5}
             heights = [place for place, _ in some]
             (points,) = ax.plot([row.value for _, row in some], heights, **{**own, **options})

@@ -31,7 +31,6 @@ MOST_GROUPS = 10
 
 MOST_LINES = 60
 _TITLE = "Who does the model know less about?"
-_LEVELS = {"bad": "Gap", "good": "No gap", "unsure": "Unsure"}
 _PARTS = ("predictive", "aleatoric", "epistemic")
 
 
@@ -117,9 +116,9 @@ def _sure(audit: FairnessAudit) -> str:
 
 def _reading(audit: FairnessAudit) -> Section:
     reading = audit.reading()
-    said = [Said(reading.level, reading.summary, called=_LEVELS[reading.level])]
+    said = [Said(reading.level, reading.summary, called=reading.headline)]
     said += [
-        Said(part.level, f"{part.name}: {part.text}", _behind(part), _LEVELS[part.level])
+        Said(part.level, f"{part.name}: {part.text}", _behind(part), part.headline)
         for part in reading
     ]
     return Section("verdict", "In plain words", "In words", "", [Sentences("Reading", said)])

@@ -19,6 +19,7 @@ from ..fairness._panels import (
     sized_lines,
     uncertain_groups,
 )
+from ..fairness._rows import BEYOND, GAP, NOT_JUDGED, SHORT, SMALL, UNCLEAR, WITHIN
 from . import _charts as draw
 from ._content import Cell, Chart, Names, Table, Target, numbers_table
 from ._escape import for_chart
@@ -32,10 +33,12 @@ PIXELS = 17
 """The height of such a line."""
 
 _VERDICTS = (
-    ("fair within the threshold", "@green", "diamond"),
-    ("unfair", "@orange", "x"),
-    ("not distinguishable from fair", "@blue", "circle"),
-    ("not judged", "@grey", "square"),
+    (WITHIN, "@green", "diamond"),
+    (SMALL, "@sky", "diamond-tall"),
+    (GAP, "@yellow", "triangle-up"),
+    (BEYOND, "@orange", "x"),
+    (UNCLEAR, "@blue", "circle"),
+    (NOT_JUDGED, "@grey", "square"),
 )
 
 
@@ -52,10 +55,10 @@ def ratios(audit: FairnessAudit, attribute: str, names: Names) -> Chart:
     places, edges = row_places([len(lines) for lines in labels])
     placed = list(zip(places, rows, strict=True))
     data = [_fair_band(band, edges), draw.line([1, 1], edges, "equal", "@ink", dash="dot")]
-    for kind, colour, symbol in _VERDICTS:
-        some = [(place, row) for place, row in placed if row.verdict.startswith(kind)]
+    for verdict, colour, symbol in _VERDICTS:
+        some = [(place, row) for place, row in placed if row.verdict == verdict]
         if some:
-            data += _points(some, kind, colour, symbol, ends)
+            data += _points(some, SHORT[verdict], colour, symbol, ends)
     data += _undefined(placed)
     pairs = "the worst pair of groups" if rows[0].comparison == "worst pair" else "groups"
     note = f"The {len(rows)} ratios farthest from 1 are shown; {left} others are in the table."
@@ -64,7 +67,7 @@ def ratios(audit: FairnessAudit, attribute: str, names: Names) -> Chart:
     return Chart(
         names("audit-chart"),
         title,
-        _reads(audit, attribute, rows),
+        _reads(rows),
         data,
         draw.layout(
             "first group / second",
@@ -79,17 +82,15 @@ def ratios(audit: FairnessAudit, attribute: str, names: Names) -> Chart:
     )
 
 
-def _reads(audit: FairnessAudit, attribute: str, rows: Sequence[FairnessRow]) -> str:
+def _reads(rows: Sequence[FairnessRow]) -> str:
     """Return how to read the chart; what it says of the bars must be true of each of them."""
-    several = (
-        ", wide enough to hold for all pairs at once" if len(audit.groups(attribute)) > 2 else ""
-    )
     odds = any(row.measure == "equalised_odds" for row in rows)
-    either = " Equalised odds are unfair if either of their two ratios is." if odds else ""
+    either = " Equalised odds have a gap if either of their two ratios has." if odds else ""
     return (
-        f"A ratio of 1 is equal treatment; the shaded band counts as fair. Bars are intervals"
-        f"{several}: only what lies outside of the band with all of its bar is unfair for sure."
-        f"{either} An arrow stands for a bar that has no end."
+        "A ratio of 1 is equal treatment; the shaded band is within the threshold. Bars are "
+        "intervals, wide enough to hold for all comparisons at once: a bar that does not reach 1 "
+        "shows a gap, and one that lies outside of the band with all of its length a gap beyond "
+        f"the threshold.{either} An arrow stands for a bar that has no end."
     )
 
 
@@ -247,7 +248,7 @@ def ratio_table(rows: Sequence[FairnessRow], caption: str, **options: str) -> Ta
                 Cell(row.verdict + (f" ({row.note})" if row.note else "")),
             ]
         )
-    decides = ["interval that decides"] if several else []
+    decides = ["interval for all comparisons"] if several else []
     header = ["measure", "groups", "kind", "value", "interval", *decides]
     header += ["beyond the threshold", "verdict"]
     more = f"The first {MOST_ROWS} of {len(rows)} rows." if len(rows) > MOST_ROWS else ""

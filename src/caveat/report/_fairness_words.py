@@ -134,10 +134,13 @@ def method_notes(audit: FairnessAudit) -> list[str]:
     notes = [
         f"Audited: {audit.description}. Uncertainty is split by the method "
         f"{audit.decomposition!r} of caveat.decompose.",
-        f"A ratio counts as fair from {low:.3g} to {high:.3g}, which is the same whichever group "
-        "is on top. It is called unfair if its whole interval lies outside, fair if it lies "
-        "inside, and otherwise not distinguishable from fair. With more than two groups the "
-        "interval that decides is widened to hold for all pairs that were looked at.",
+        f"A ratio is within the threshold from {low:.3g} to {high:.3g}, which is the same "
+        "whichever group is on top. There is a gap if its interval does not hold 1; the gap is "
+        "beyond the threshold if the whole interval lies outside, and within if it lies inside. "
+        "Otherwise the data cannot show it.",
+        "The interval that decides holds for all comparisons of an attribute at once: all pairs "
+        "of groups in all measures, or those with the privileged group. Of equal groups, some gap "
+        f"is claimed in about {100 * (1 - audit.confidence):.3g} % of audits of an attribute.",
         _references(audit),
         "Intervals come from resampling the samples, or whole clusters of them. Nothing is said of "
         "fewer than 10 independent samples.",

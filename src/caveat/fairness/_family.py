@@ -1,0 +1,171 @@
+"""How sure one comparison must be for all comparisons of an attribute to hold at once."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from itertools import combinations
+from statistics import NormalDist
+
+import numpy as np
+
+from .._validation import FloatArray
+from ._rates import Key, Rate
+from ._rows import MEASURES, ODDS
+
+DRAWS = 2000
+"""Joint draws of the noise: the 95 % quantile of the largest deviation is known to some 1 %."""
+
+MOST_PAIRS = 5000
+"""With more pairs of groups the draws take long and gain little over Bonferroni's bound."""
+
+COMPARED = {measure.of for measure in MEASURES.values()} | {measure.of for _, measure in ODDS}
+
+
+def joint_noise(resamples: int, seed: int) -> FloatArray | None:
+    """Return the normal weights of each resample in each joint draw, (resamples, draws)."""
+    if not resamples:
+        return None
+    rng = np.random.default_rng([seed, DRAWS])
+    return rng.standard_normal((resamples, DRAWS)) / np.sqrt(resamples)
+
+
+@dataclass
+class Family:
+    r"""The comparisons of one attribute: all pairs of its groups in all rates, or a part of them.
+
+    A comparison of its own is judged at the confidence of the audit. For a family of them the
+    confidence of each is raised to :math:`2 \Phi(c) - 1`, where c is the quantile of
+
+    .. math:: \max_k |Z_k|,
+
+    the largest of standard normal deviations, one for each comparison, that are correlated as the
+    differences of the rates are over the joint resamples (single-step max-t). Comparisons that say
+    the same, as those of true positive and false negative rates, cost nothing.
+
+    Attributes
+    ----------
+    rates : sequence of dict
+        For each group.
+    privileged : int or None
+    confidence : float
+    noise : ndarray of shape (resamples, draws) or None
+        As from `joint_noise`; None without resamples.
+    """
+
+    rates: Sequence[dict[Key, Rate]]
+    privileged: int | None
+    confidence: float
+    noise: FloatArray | None
+    _largest: dict[tuple[Key, bool], FloatArray] = field(default_factory=dict)
+    _levels: dict[tuple[tuple[Key, ...], bool], float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        every = dict.fromkeys(key for rates in self.rates for key in rates)
+        self.keys = tuple(key for key in every if key[0] in COMPARED)
+        self._rng = np.random.default_rng(DRAWS)
+        self._defined = {
+            key: [i for i, rates in enumerate(self.rates) if np.isfinite(rates[key].value)]
+            for key in self.keys
+        }
+
+    def size(self, keys: Sequence[Key], chosen: bool) -> int:
+        """Return how many comparisons there are in some rates: of all pairs if the data chose."""
+        return sum(self._number(key, chosen) for key in keys)
+
+    def _number(self, key: Key, chosen: bool) -> int:
+        number = len(self._defined[key])
+        if chosen:
+            return number * (number - 1) // 2
+        return number - 1 if self.privileged in self._defined[key] else 0
+
+    def level(self, keys: tuple[Key, ...], chosen: bool) -> float:
+        """Return the confidence of each comparison in some rates with which all of them hold.
+
+        Parameters
+        ----------
+        keys : tuple of (rate, label)
+        chosen : bool
+            Whether the data chose the pair among all; otherwise pairs are those with the privileged
+            group.
+        """
+        if (keys, chosen) not in self._levels:
+            self._levels[keys, chosen] = self._level(keys, chosen)
+        return self._levels[keys, chosen]
+
+    def _level(self, keys: tuple[Key, ...], chosen: bool) -> float:
+        number = self.size(keys, chosen)
+        if number < 2 or self.noise is None:
+            return self.confidence
+        bound = bonferroni(self.confidence, number)
+        if max(self._number(key, chosen) for key in keys) > MOST_PAIRS:
+            return bound
+        largest = np.max([self._deviations(key, chosen) for key in keys], axis=0)
+        quantile = float(np.quantile(largest, self.confidence, method="higher"))
+        return min(max(2 * NormalDist().cdf(quantile) - 1, self.confidence), bound)
+
+    def _pairs(self, key: Key, chosen: bool) -> list[tuple[int, int]]:
+        """Return the pairs of groups in which a rate is defined."""
+        pairs = combinations(self._defined[key], 2)
+        return [pair for pair in pairs if chosen or self.privileged in pair]
+
+    def _deviations(self, key: Key, chosen: bool) -> FloatArray:
+        """Return the largest standardised deviation of any pair in each joint draw."""
+        if (key, chosen) not in self._largest:
+            draws = self._draws([rates[key] for rates in self.rates])
+            found = np.zeros(DRAWS)
+            for i, j in self._pairs(key, chosen):
+                apart = draws[i] - draws[j]
+                spread = float(np.sqrt(np.mean(apart**2)))
+                if spread > 0:  # one of them varies
+                    np.maximum(found, np.abs(apart) / spread, out=found)
+            self._largest[key, chosen] = found
+        return self._largest[key, chosen]
+
+    def _draws(self, rates: Sequence[Rate]) -> FloatArray:
+        """Return normal deviations of a rate in all groups, correlated as its resamples are.
+
+        A share of none or all does not vary in resamples: it gets noise of its own, as wide as its
+        exact limit.
+        """
+        assert self.noise is not None
+        draws = np.stack([self._deviation(rate) for rate in rates]) @ self.noise
+        for found, rate in zip(draws, rates, strict=True):
+            if rate.at_an_end:
+                ends = rate.interval(self.confidence)
+                found += (ends.high - ends.low) * self._rng.standard_normal(DRAWS)
+        return np.asarray(draws)
+
+    def _deviation(self, rate: Rate) -> FloatArray:
+        """Return how far each resample is from the mean of all; 0 where it is undefined."""
+        assert self.noise is not None
+        if rate.replicates is None or rate.constant:
+            return np.zeros(len(self.noise))
+        values = rate.replicates.values
+        values = np.where(np.isfinite(values), values, np.nan)
+        return np.nan_to_num(values - np.nanmean(values))
+
+
+def bonferroni(confidence: float, number: int) -> float:
+    """Return the confidence of each of so many comparisons with which all of them hold."""
+    return 1 - (1 - confidence) / number
+
+
+@cache
+def stretch(level: float, confidence: float, units: int, resamples: int = 0) -> float:
+    r"""Return how much wider an interval is at a level than at the confidence.
+
+    As Student's, with one degree of freedom less than units. The ends of an interval at the
+    confidence are order statistics, of p = (1 - confidence) / 2 of the resamples, with a relative
+    variance of :math:`p (1 - p) / (B z^2 \varphi(z)^2)`. That counts as the variance of a scale
+    with 1 / (2 variance) degrees of freedom would: far out, noise in the width costs more.
+    """
+    from scipy.special import stdtrit
+
+    own = max(1, units - 1)
+    freedom = float(own)
+    if resamples:
+        tail, normal = (1 - confidence) / 2, NormalDist()
+        z = normal.inv_cdf(tail)
+        variance = tail * (1 - tail) / (resamples * (z * normal.pdf(z)) ** 2)
+        freedom = 1 / (1 / own + 2 * variance)
+    return float(stdtrit(freedom, (1 + level) / 2) / stdtrit(own, (1 + confidence) / 2))
