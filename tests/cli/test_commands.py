@@ -174,7 +174,7 @@ def test_compare_columns_of_one_file(tmp_path, capsys):
     path = write(tmp_path, "csv", columns)
     out, _ = call(
         capsys, "compare", path, "--technique", "gauss=mean:m1,std:s1", "--technique", "band=lower:lo,upper:hi",
-        "--coverage", "0.6827", "--resamples", "50", "--metric", "cce", "--metric", "ence", "--json",
+        "--coverage", "0.6827", "--resamples", "50", "--metric", "cce", "--metric", "ence", "--metric", "gaussian_crps_loss", "--json",
     )  # fmt: skip
     found = json.loads(out)
     assert found["techniques"] == ["gauss", "band"]

@@ -31,6 +31,7 @@ LEAST_ERRORS = 10
 WIDE = 0.2
 
 SHARES = frozenset({"accuracy_score", "interval_coverage", "set_coverage"})
+ERRORS = frozenset({"expected_calibration_error", "positive_calibration_error"})
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,8 @@ class Finding:
     state: str
     statement: Statement
     names: tuple[str, ...] = ()
+    summary: str = ""
+    """What the summary says of it, where the state alone does not tell."""
 
 
 @dataclass(frozen=True)
@@ -138,7 +141,7 @@ class Evidence:
             # Resamples of a small group, or of one that is all right, show too little of the tails.
             wilson = self._wilson(row, looked_at)
             low, high = min(low, wilson[0]), max(high, wilson[1])
-        elif row.metric == "expected_calibration_error":
+        elif row.metric in ERRORS:
             # Bins without an error show no noise either; so much may have gone unseen.
             low = max(low - self.unseen(row, looked_at), 0.0)
             high += self.unseen(row, looked_at)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ._table import Row
+from ._verdict_classes import CONFIDENCE, PROBABILITIES, group_direction
 from ._verdict_evidence import (
     SMALL,
     TOLERABLE,
@@ -76,7 +77,7 @@ def group_findings(evidence: Evidence) -> list[Finding]:
         looked_at = sum(k * (k - 1) // 2 for k in sizes), sum(sizes)
         worse = _worse(evidence, question, name, rows, looked_at)
         if worse:
-            named.append(_named(evidence, question, worse))
+            named.append(_named(evidence, question, name, worse, looked_at[1]))
         else:
             level.append((question, name, rows))
     said = {name for finding in named for name in finding.names}
@@ -94,12 +95,14 @@ def group_findings(evidence: Evidence) -> list[Finding]:
 def _questions(evidence: Evidence) -> list[_Question]:
     """Return what is compared: calibration and accuracy, or coverage and size of errors."""
     found = []
-    for row in evidence.overall("expected_calibration_error"):
+    for row in _calibration_rows(evidence):
+        of_class = row.metric == "positive_calibration_error"
+        subject, they = (PROBABILITIES, "they are") if of_class else (CONFIDENCE, "it is")
         found.append(
             _Question(
                 "calibration", row.metric, row.option, row.target, float,
                 lambda one, _: one.low > SMALL,
-                ("Its probabilities cannot be taken at face value for", "they are off by"),
+                (f"{subject} cannot be taken at face value for", f"{they} off by"),
                 points_with_interval, points, share=True,
                 # Even a perfect model is off among samples of one true class: the sick among those
                 # it gave 10 % to be sick are all sick. So this is not asked of classes.
@@ -130,6 +133,15 @@ def _questions(evidence: Evidence) -> list[_Question]:
             )
         )  # fmt: skip
     return found
+
+
+def _calibration_rows(evidence: Evidence) -> list[Row]:
+    """Return the row that judges probabilities: of the second of two classes if there are two."""
+    if _has_classes(evidence) and len(evidence.evaluation.prediction.classes) == 2:
+        found = evidence.overall("positive_calibration_error")
+        if found:
+            return found
+    return evidence.overall("expected_calibration_error")
 
 
 def _widest(evidence: Evidence) -> list[Row]:
@@ -248,7 +260,9 @@ def _gap_row(evidence: Evidence, row: Row, best: Row, name: str) -> Row | None:
     return None
 
 
-def _named(evidence: Evidence, question: _Question, worse: dict[Row, Row]) -> Finding:
+def _named(
+    evidence: Evidence, question: _Question, name: str, worse: dict[Row, Row], looked_at: int
+) -> Finding:
     best = next(iter(worse.values()))
     (overall,) = [
         row
@@ -267,6 +281,11 @@ def _named(evidence: Evidence, question: _Question, worse: dict[Row, Row]) -> Fi
     text += f", {beside}."
     used = unique_rows([*worse, best, overall])
     names = tuple(row.group for row in worse)
+    if question.topic == "accuracy" and name == _CLASS and _has_classes(evidence):
+        text += " A rarer class is usually recognized less often, by perfect probabilities as well."
+        return Finding("class accuracy", "", Statement("info", text, used), names)
+    if question.topic == "calibration":
+        text += group_direction(evidence, next(iter(worse)), looked_at)
     return Finding(f"group {question.topic}", "off", Statement("bad", text, used), names)
 
 

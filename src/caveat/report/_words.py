@@ -1,6 +1,6 @@
 """Names of metrics and numbers as a person would say them."""
 
-from ..evaluation._table import ARROWS, Row, bracket, number
+from ..evaluation._table import ARROWS, WITHOUT_CHANCE, Row, bracket, number
 from ..metrics import METRICS
 from ._content import Cell, Definition, Table
 
@@ -13,7 +13,8 @@ _MIXED = {"smece": "smECE"}
 
 HEADLINES = (
     "accuracy_score", "balanced_accuracy_score", "roc_auc_score", "negative_log_likelihood_loss",
-    "brier_loss", "expected_calibration_error", "smooth_calibration_error",
+    "brier_loss", "positive_calibration_error", "expected_calibration_error",
+    "classwise_calibration_error", "smooth_calibration_error",
     "variation_calibration_error", "error_detection_auroc_score", "set_coverage", "mean_set_size",
     "mean_absolute_error", "root_mean_squared_error", "gaussian_crps_loss",
     "gaussian_negative_log_likelihood_loss", "expected_normalised_calibration_error",
@@ -24,7 +25,8 @@ HEADLINES = (
 
 COMPARED = (
     "accuracy_score", "roc_auc_score", "negative_log_likelihood_loss",
-    "expected_calibration_error", "smooth_calibration_error", "error_detection_auroc_score",
+    "positive_calibration_error", "expected_calibration_error", "classwise_calibration_error",
+    "smooth_calibration_error", "error_detection_auroc_score",
     "set_coverage", "mean_set_size", "mean_absolute_error", "gaussian_crps_loss",
     "expected_normalised_calibration_error", "coverage_calibration_error", "coverage_ratio",
     "error_uncertainty_correlation",
@@ -32,9 +34,9 @@ COMPARED = (
 """What the table of techniques shows, in this order."""
 
 BY_GROUP = (
-    "accuracy_score", "expected_calibration_error", "negative_log_likelihood_loss", "set_coverage",
-    "mean_set_size", "mean_absolute_error", "expected_normalised_calibration_error",
-    "coverage_ratio",
+    "accuracy_score", "positive_calibration_error", "expected_calibration_error",
+    "negative_log_likelihood_loss", "set_coverage", "mean_set_size", "mean_absolute_error",
+    "expected_normalised_calibration_error", "coverage_ratio",
 )  # fmt: skip
 """What is shown for each class and each group."""
 
@@ -93,15 +95,19 @@ def rows_table(rows: list[Row], caption: str, **options: str) -> Table:
     groups = any(row.group for row in rows)
     targets = len({row.target for row in rows}) > 1
     header = ["measure", *(["group"] if groups else []), *(["target"] if targets else [])]
+    freed = any(row.estimate == row.estimate for row in rows)
     body = []
     for row in rows:
         cells = [metric_cell(row)]
         cells += [Cell(row.group or "all samples")] if groups else []
         cells += [Cell(row.target)] if targets else []
         said = [Cell(bracket(row) or "none", row.low), Cell(ARROWS[row.direction]), Cell(row.note)]
-        body.append([*cells, Cell(number(row.value) or "undefined", row.value), *said])
+        cells.append(Cell(number(row.value) or "undefined", row.value))
+        cells += [Cell(number(row.estimate), row.estimate)] if freed else []
+        body.append([*cells, *said])
     noted = any(row.note for row in rows)
-    header += ["value", "interval", "better", *(["note"] if noted else [])]
+    header += ["value", *([WITHOUT_CHANCE] if freed else []), "interval", "better"]
+    header += ["note"] if noted else []
     if not noted:
         body = [cells[:-1] for cells in body]
     return Table(caption, header, body, sortable=True, heads=True, **options)  # type: ignore[arg-type]
