@@ -162,6 +162,10 @@ class TestRecommend:
         assert "roc_auc_score 0.5, below 0.8" in answer.excluded["blind"]
         assert answer.technique == "honest"
         assert "Left out: blind" in answer.verdict
+        left = result.recommend(minimum={"nll": result.recommend().skills["honest"] + 1e-9})
+        assert left.technique == "honest"
+        assert re.match(r"Use honest: its negative log likelihood loss is 0\.\d+; its positive",
+                        left.verdict)  # fmt: skip
         none = result.recommend("probability", minimum={"roc_auc": 0.999})
         assert none.technique is None
         assert none.tied == ()

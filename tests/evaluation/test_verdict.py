@@ -347,6 +347,10 @@ class TestTwoClasses:
         varied = verdict(made(rows, caveat.Categorical.from_binary(p), truth[:, None]))
         assert varied.statements[1].text.endswith(" They vary a little too much.")
 
+    def test_less_than_half_that_goes_one_way_is_that_way_if_nothing_goes_the_other(self):
+        found = verdict(made([row(POSITIVE, 0.2, 0.15, 0.25)], *binary_case(0.66, 0.71)))
+        assert "it predicts class=yes too rarely" in found.statements[0].text
+
     def test_one_number_is_said_where_they_agree(self):
         error = row(POSITIVE, 0.09, 0.06, 0.11, estimate=0.0901)
         assert "off by 9.0 percentage points on average (95 % interval 6.0 to 11.0)." in str(

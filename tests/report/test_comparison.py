@@ -139,6 +139,21 @@ def test_gaussians_are_chosen_by_their_variance(tmp_path):
     assert "Coverage of 1" in page.text
 
 
+def test_a_target_without_a_spread_has_no_trade_off(tmp_path):
+    rng = np.random.default_rng(0)
+    y, mean = rng.normal(size=(2, 200, 2))
+    variance = np.ones((200, 2))
+    variance[0, 1] = 0
+    predictions = {
+        name: caveat.Gaussian(mean, scale * variance, targets=["a", "b"])
+        for name, scale in (("one", 1.0), ("two", 2.0))
+    }
+    result, page = compared(tmp_path, predictions=predictions, y=y)
+    assert result.recommend("variance").verdict in page.text
+    drawn = [chart for chart, trace in traces(page, "one") if trace["mode"] == "markers+text"]
+    assert len(drawn) == 1
+
+
 def test_intervals_are_chosen_by_their_coverage(tmp_path):
     y = every_prediction()["Interval"][1]
     predictions = {"quantiles": every_prediction()["Quantiles"][0]}

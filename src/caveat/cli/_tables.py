@@ -89,8 +89,8 @@ def show_rows(evaluation: Any, everything: bool) -> None:
     )
     if freed:
         say(
-            f"{WITHOUT_CHANCE}: a binned error is above 0 by chance alone; the estimate without "
-            "this bias, which the sentences give",
+            f"{WITHOUT_CHANCE}: binned errors are above 0 by chance alone; this estimate, which "
+            "the sentences give, is free of that bias",
             style="dim",
         )
     if len(chosen) < len(rows):

@@ -244,8 +244,8 @@ def _skill(
 
 
 def _same_levels(comparison: "Comparison", names: Sequence[str]) -> bool:
-    found = [getattr(comparison.evaluations[n].prediction, "levels", None) for n in names]
-    return all(levels is not None and np.array_equal(levels, found[0]) for levels in found)
+    found = [getattr(comparison.evaluations[n].prediction, "levels", ()) for n in names]
+    return all(np.array_equal(levels, found[0]) for levels in found)
 
 
 @dataclass(frozen=True)

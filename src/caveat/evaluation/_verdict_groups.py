@@ -57,8 +57,6 @@ class _Question:
     plain: Callable[[float], str]
     share: bool
     """Whether values are shares, of which an interval can be called wide."""
-    classes: bool
-    """Whether true classes may be compared."""
 
 
 def group_findings(evidence: Evidence) -> list[Finding]:
@@ -104,9 +102,6 @@ def _questions(evidence: Evidence) -> list[_Question]:
                 lambda one, _: one.low > SMALL,
                 (f"{subject} cannot be taken at face value for", f"{they} off by"),
                 points_with_interval, points, share=True,
-                # Even a perfect model is off among samples of one true class: the sick among those
-                # it gave 10 % to be sick are all sick. So this is not asked of classes.
-                classes=False,
             )
         )  # fmt: skip
     for row in evidence.overall("accuracy_score"):
@@ -115,7 +110,7 @@ def _questions(evidence: Evidence) -> list[_Question]:
                 "accuracy", row.metric, row.option, row.target, lambda share: -share,
                 lambda one, best: best.centre - one.centre >= TOLERABLE,
                 ("It is right less often for", "in"),
-                share_with_interval, percent, share=True, classes=True,
+                share_with_interval, percent, share=True,
             )
         )  # fmt: skip
     for row in _widest(evidence):
@@ -129,7 +124,7 @@ def _questions(evidence: Evidence) -> list[_Question]:
                 "errors", row.metric, row.option, row.target, float,
                 lambda one, best: one.centre >= (1 + TOLERABLE_RATIO) * best.centre,
                 (f"Its errors{_of_target(evidence, row)} are larger for", "on average"),
-                amount_with_interval, amount, share=False, classes=False,
+                amount_with_interval, amount, share=False,
             )
         )  # fmt: skip
     return found
@@ -167,7 +162,7 @@ def _coverage_question(evidence: Evidence, row: Row, promised: float) -> _Questi
         "coverage", row.metric, row.option, row.target, lambda share: abs(share - promised),
         lambda one, _: coverage_state(one, promised) in ("narrow", "wide"),
         (f"{what} do not hold what they promise for", "they hold the truth in"),
-        share_with_interval, percent, share=True, classes=row.metric == "set_coverage",
+        share_with_interval, percent, share=True,
     )  # fmt: skip
 
 
@@ -185,8 +180,7 @@ def _rows(evidence: Evidence, question: _Question) -> dict[str, list[Row]]:
             continue
         known = [name for name in names if row.group.startswith(f"{name}=")]
         name = max(known, key=len, default=row.group.split("=")[0])
-        if name != _CLASS or question.classes or not _has_classes(evidence):
-            found.setdefault(name, {}).setdefault(row.group, row)
+        found.setdefault(name, {}).setdefault(row.group, row)
     return {name: list(rows.values()) for name, rows in found.items()}
 
 

@@ -215,22 +215,15 @@ def _pareto(
 ) -> Chart | None:
     """Return the chart of reliability against the proper score, if all have both."""
     reliability, performance = answer.primary, answer.skill
-    rows = {
-        technique: tuple(
-            next(
-                (
-                    row
-                    for row in comparison.select(technique=technique, metric=metric, group="")
-                    if target.has(row)
-                ),
-                None,
-            )
-            for metric in (reliability, performance)
-        )
-        for technique in comparison.techniques
-    }
-    if any(row is None for pair in rows.values() for row in pair):
-        return None
+    rows = {}
+    for technique in comparison.techniques:
+        measured = [
+            [r for r in comparison.select(technique=technique, metric=m, group="") if target.has(r)]
+            for m in (reliability, performance)
+        ]
+        if not all(measured):
+            return None  # a target without a spread has no reliability
+        rows[technique] = tuple(found[0] for found in measured)
     front = [t for t in comparison.techniques if t in answer.pareto]
     data = [
         trace
