@@ -139,6 +139,17 @@ def test_gaussians_are_chosen_by_their_variance(tmp_path):
     assert "Coverage of 1" in page.text
 
 
+def test_calibration_of_each_class_is_among_all_numbers_only(tmp_path):
+    p, truth = probabilities(100)
+    predictions = {"one": caveat.Categorical(p), "other": caveat.Categorical(p[::-1])}
+    metrics = ["positive_ece", "ece", "nll"]
+    _, page = compared(tmp_path, predictions=predictions, y=truth, metrics=metrics)
+    assert "NLL ↓" in page.text
+    assert "class=0 ↓" not in page.text
+    assert "Calibration error of class=0 against the rest" in page.text
+    assert "over all samples: each class against the rest" in page.text
+
+
 def test_a_target_without_a_spread_has_no_trade_off(tmp_path):
     rng = np.random.default_rng(0)
     y, mean = rng.normal(size=(2, 200, 2))

@@ -6,6 +6,7 @@ import numpy as np
 
 from .. import figures
 from ..evaluation import Comparison, Evaluation
+from ..evaluation._questions import ONE_CLASS
 from ..evaluation._recommend import Recommendation
 from ..evaluation._table import number
 from ..exceptions import CaveatError
@@ -27,7 +28,7 @@ from ._content import (
 )
 from ._escape import for_chart
 from ._evaluation import evaluation_sections, targets_of, with_chooser
-from ._words import COMPARED, short, words
+from ._words import COMPARED, label, short, words
 
 _TITLE = "Which of these predictions to trust?"
 
@@ -128,7 +129,11 @@ def _side_by_side(comparison: Comparison, targets: list[Target], names: Names) -
     blocks: list[Any] = []
     for target in targets:
         rows = [r for r in comparison.select(group="") if target.has(r)]
-        keys = dict.fromkeys((r.metric, r.option) for r in rows if r.metric in COMPARED)
+        keys = dict.fromkeys(
+            (r.metric, r.option)
+            for r in rows
+            if r.metric in COMPARED and not r.option.startswith(ONE_CLASS)
+        )
         ordered = sorted(keys, key=lambda key: COMPARED.index(key[0]))
         if ordered:
             blocks.append(_wide_table(comparison, rows, ordered, target))
@@ -170,7 +175,7 @@ def _long_table(comparison: Comparison, rows: list[Any], target: Target) -> Tabl
     found = {(r.technique, r.metric, r.option, r.target): r for r in rows}
     body = []
     for metric, option, of in dict.fromkeys((r.metric, r.option, r.target) for r in rows):
-        name = words(metric) + (f", {option.replace('=', ' ')}" if option else "")
+        name = label(metric, option)
         values = [_value(found.get((t, metric, option, of))) for t in comparison.techniques]
         body.append([Cell(name, short=short(metric), says=METRICS[metric].says), *values])
     return Table(

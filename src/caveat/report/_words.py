@@ -1,5 +1,6 @@
 """Names of metrics and numbers as a person would say them."""
 
+from ..evaluation._questions import ONE_CLASS
 from ..evaluation._table import ARROWS, WITHOUT_CHANCE, Row, bracket, number
 from ..metrics import METRICS
 from ._content import Cell, Definition, Table
@@ -80,14 +81,26 @@ def share(value: float) -> str:
     return f"{percent:.2g} %" if 0 < percent < 0.1 else f"{percent:.1f} %"
 
 
-def label(row: Row) -> str:
-    """Return what a row is of: the metric and its option."""
-    return words(row.metric) + (f", {row.option.replace('=', ' ')}" if row.option else "")
+def label(metric: str, option: str) -> str:
+    """Return what a row is of: the metric and its option.
+
+    Examples
+    --------
+    >>> label("interval_coverage", "coverage=0.9")
+    'Interval coverage, coverage 0.9'
+    >>> label("positive_calibration_error", "class=ill")
+    'Calibration error of class=ill against the rest'
+    """
+    if option.startswith(ONE_CLASS):
+        return f"Calibration error of {option} against the rest"
+    return words(metric) + (f", {option.replace('=', ' ')}" if option else "")
 
 
 def metric_cell(row: Row) -> Cell:
     """Return the cell that names a row's metric and says what it tells."""
-    return Cell(label(row), short=short(row.metric), says=METRICS[row.metric].says)
+    return Cell(
+        label(row.metric, row.option), short=short(row.metric), says=METRICS[row.metric].says
+    )
 
 
 def rows_table(rows: list[Row], caption: str, **options: str) -> Table:
