@@ -39,10 +39,10 @@ for name, model in {
 #
 # All are resampled together, so that the differences are paired.
 
-names = ["accuracy", "roc_auc", "brier", "ece"]
+names = ["accuracy", "roc_auc", "brier", "positive_ece"]
 comparison = caveat.compare(techniques, y[test], metrics=names, random_state=0)
 figure, axes = plt.subplots(1, 3, figsize=(14, 3.4), layout="constrained", sharey=True)
-for ax, metric in zip(axes, ("roc_auc", "brier", "ece"), strict=True):
+for ax, metric in zip(axes, ("roc_auc", "brier", "positive_ece"), strict=True):
     comparison.plot(metric=metric, ax=ax)
 
 # %%
@@ -54,12 +54,13 @@ ax = comparison.plot("reliability")
 # What to use
 # -----------
 #
-# It depends on what the probabilities are for. To be taken at face value, their calibration
-# decides - but only among those that are good enough to be considered:
+# A proper score (here Brier's) decides first: it rewards knowing as well as saying how sure one
+# is. Calibration decides among those that are equally good by it, and only those count that are
+# good enough to be considered:
 
 print(comparison.recommend("probability", minimum={"roc_auc": 0.9}))
 
 # %%
 # And if both calibration and discrimination count, no technique beats one of these in both:
 
-print(comparison.pareto("ece", "roc_auc"))
+print(comparison.pareto("positive_ece", "roc_auc"))

@@ -179,7 +179,7 @@ def test_compare_columns_of_one_file(tmp_path, capsys):
     gauss, band = ("--technique", "gauss=mean:m1,std:s1"), ("--technique", "band=lower:lo,upper:hi")
     out, _ = call(
         capsys, "compare", path, *gauss, "--technique", "low=mean:lo,std:s1", "--resamples", "50",
-        "--metric", "cce", "--metric", "ence", "--json",
+        "--metric", "cce", "--metric", "ence", "--metric", "gaussian_crps_loss", "--json",
     )  # fmt: skip
     found = json.loads(out)
     assert found["techniques"] == ["gauss", "low"]

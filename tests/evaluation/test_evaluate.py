@@ -36,7 +36,6 @@ class TestClassification:
     def test_every_metric_that_applies_is_there(self):
         rows = {row.metric for row in self.RESULT.select(group="")}
         binary = {
-            "positive_calibration_error",
             "specificity_at_sensitivity_score",
             "sensitivity_at_specificity_score",
         }
@@ -47,7 +46,46 @@ class TestClassification:
         }
         assert rows == expected - binary
 
-    @pytest.mark.parametrize("row", RESULT.select(group=""), ids=lambda row: row.metric)
+    def test_calibration_of_each_class_is_against_the_rest(self):
+        rows = self.RESULT.select(metric="positive_calibration_error")
+        assert [(row.option, row.group) for row in rows] == [
+            ("class=a", ""),
+            ("class=b", ""),
+            ("class=c", ""),
+        ]
+        metric = METRICS["positive_calibration_error"]
+        for k, row in enumerate(rows):
+            assert row.value == pytest.approx(
+                metric.function((k == CODES) * 1, P.mean(axis=0)[:, k])
+            )
+            assert row.samples == N
+            assert row.low <= row.high
+        (mean,) = self.RESULT.select(metric="classwise_calibration_error", group="")
+        assert np.mean([row.value for row in rows]) == pytest.approx(mean.value)
+        many = caveat.Categorical(np.full((40, 21), 1 / 21))
+        of_many = evaluate(many, np.arange(40) % 21, metrics=["positive_ece", "brier"], resamples=0)
+        assert {row.metric for row in of_many} == {"brier_loss"}
+
+    def test_no_calibration_within_a_true_class(self):
+        # A rare event, and perfect probabilities: among the events themselves they are far off.
+        rng = np.random.default_rng(0)
+        p = rng.beta(0.5, 4, size=2000)
+        y = (rng.random(2000) < p).astype(int)
+        result = evaluate(caveat.Categorical.from_binary(p), y, groups={"sex": np.arange(2000) % 2})
+        within = {row.metric for row in result.select(group="class=1")}
+        assert not {name for name in within if "calibration" in name}
+        assert {"accuracy_score", "negative_log_likelihood_loss"} <= within
+        by_sex = {row.metric for row in result.select(group="sex=1")}
+        assert {"expected_calibration_error", "positive_calibration_error"} <= by_sex
+        artefact = METRICS["ece"].function(y[y == 1], np.stack([1 - p, p], axis=1)[y == 1])
+        (whole,) = result.select(metric="positive_calibration_error", group="")
+        assert artefact > 0.2 > 0.03 > whole.value
+
+    @pytest.mark.parametrize(
+        "row",
+        [row for row in RESULT.select(group="") if not row.option],
+        ids=lambda row: row.metric,
+    )
     def test_values_are_the_metrics_own(self, row):
         metric = METRICS[row.metric]
         mean = P.mean(axis=0)

@@ -46,8 +46,42 @@ class TestReliability:
         value = np.average(np.abs(figure.predicted - figure.observed), weights=figure.weight)
         assert value == pytest.approx(row.value)
 
+    def test_of_two_classes_is_that_of_the_second(self):
+        p = np.random.default_rng(0).random(500)
+        y = np.array(["well", "ill"])[(np.random.default_rng(1).random(500) < p).astype(int)]
+        prediction = caveat.Categorical.from_binary(p, classes=["well", "ill"])
+        result = examples.sampled(prediction, y, metrics=["positive_ece", "ece"])
+        figure = figures.reliability(result)
+        check(figure)
+        assert figure.kind == "class"
+        assert figure.x_label == "predicted probability of class=ill"
+        (row,) = result.select(metric="positive_calibration_error", group="")
+        assert (figure.value, figure.interval) == (row.value, (row.low, row.high))
+        assert figure.estimate == row.estimate
+        other = figures.reliability(result, label="well")
+        assert other.predicted[::-1] == pytest.approx(1 - figure.predicted)
+        assert other.observed[::-1] == pytest.approx(1 - figure.observed)
+
+    def test_of_one_of_many_classes_against_the_rest(self):
+        p, codes = examples.class_arrays()
+        result = examples.sampled(caveat.Categorical(p), codes, metrics=["positive_ece"])
+        figure = figures.reliability(result, "class", label=2)
+        curve = metrics.reliability_curve((codes == 2) * 1, p.mean(axis=0)[:, 2], kind="positive")
+        assert figure.predicted == pytest.approx(curve.predicted)
+        assert figure.observed == pytest.approx(curve.observed)
+        (row,) = result.select(option="class=2")
+        assert figure.value == row.value
+        with pytest.raises(
+            OptionError, match=r"needs label=, one of the classes \['0', '1', '2'\]"
+        ):
+            figures.reliability(result, "class")
+        with pytest.raises(OptionError, match="unknown class 'x'; the classes are"):
+            figures.reliability(result, "class", label="x")
+        with pytest.raises(OptionError, match="label is for kind 'class'; got 2 for 'confidence'"):
+            figures.reliability(result, label=2)
+
     def test_is_scikit_learns_for_two_classes(self):
-        p = np.random.default_rng(0).random(500) / 2 + 0.5
+        p = np.random.default_rng(0).random(500)
         y = (np.random.default_rng(1).random(500) < p).astype(int)
         figure = figures.reliability(examples.evaluate(caveat.Categorical.from_binary(p), y))
         observed, predicted = calibration_curve(y, p, n_bins=15)
@@ -121,7 +155,7 @@ class TestReliability:
             figures.reliability(examples.classes(), "ece")
         assert (
             str(error.value)
-            == "kind must be one of 'confidence', 'entropy', 'variation'; got 'ece'"
+            == "kind must be one of 'class', 'confidence', 'entropy', 'variation'; got 'ece'"
         )
         with pytest.raises(UnsupportedPredictionError) as error:
             figures.reliability(examples.numbers())

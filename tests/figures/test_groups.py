@@ -12,7 +12,8 @@ def test_rows_are_those_of_the_table():
     figure = figures.by_group(result, "ece")
     assert figure.metric == "expected_calibration_error"
     assert figure.title == "Expected calibration error by group"
-    assert [panel.attribute for panel in figure.panels] == ["class", "sex"]
+    # Among samples of one true class even perfect probabilities are off: there are no such rows.
+    assert [panel.attribute for panel in figure.panels] == ["sex"]
     (whole,) = result.select(metric=figure.metric, group="")
     for panel in figure.panels:
         assert panel.overall == whole.value
@@ -22,14 +23,32 @@ def test_rows_are_those_of_the_table():
             assert found == (row.value, row.low, row.high, row.samples)
     frame = figure.to_frame()
     assert frame.columns.tolist() == ["attribute", "group", "value", "low", "high", "samples"]
-    assert frame["group"].tolist() == ["0", "1", "2", "0", "1"]
+    assert frame["group"].tolist() == ["0", "1"]
+    recall = figures.by_group(result, "accuracy")
+    assert [panel.attribute for panel in recall.panels] == ["class", "sex"]
+
+
+def test_calibration_of_classes_is_against_the_rest():
+    p, codes = examples.class_arrays()
+    result = examples.sampled(
+        caveat.Categorical(p), codes, metrics=["positive_ece", "classwise_ece"]
+    )
+    figure = figures.by_group(result, "positive_ece")
+    (panel,) = figure.panels
+    assert panel.attribute == "class against the rest"
+    assert panel.labels == ("0", "1", "2")
+    assert panel.samples.tolist() == [examples.N] * 3
+    assert panel.value.mean() == pytest.approx(panel.overall)  # the classwise error
+    assert figure.title == "Calibration error of each class against the rest"
+    alone = examples.sampled(caveat.Categorical(p), codes, metrics=["positive_ece"])
+    assert figures.by_group(alone, "positive_ece").panels[0].overall == pytest.approx(panel.overall)
 
 
 def test_names_with_signs_are_told_whole():
     names = np.array(["x=y", "f: gap"])[np.arange(examples.N) % 2]
     p, codes = examples.class_arrays()
     result = examples.evaluate(caveat.Categorical(p), codes, groups={"a=b": names}, metrics=["ece"])
-    panel = figures.by_group(result, "ece").panels[1]
+    (panel,) = figures.by_group(result, "ece").panels
     assert (panel.attribute, panel.labels) == ("a=b", ("f: gap", "x=y"))
 
 

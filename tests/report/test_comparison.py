@@ -31,8 +31,8 @@ def test_recommendation_comes_first_with_all_cautions(page):
     assert places[-1] < text.index("Side by side Over all samples")
     assert "Clear choice Use soft" in text
     assert (
-        "Decided by expected calibration error (ECE). Look at negative log likelihood loss (NLL) "
-        "and smooth calibration error (smECE) as well."
+        "Decided by negative log likelihood loss (NLL) first, then by expected calibration error "
+        "(ECE). Look at smooth calibration error (smECE) as well."
     ) in text
 
 
@@ -47,16 +47,49 @@ def test_table_marks_best_and_tied_with_intervals(page):
 
 
 def test_trade_off_is_the_front_of_the_comparison(page):
-    front = comparison().pareto("expected_calibration_error", "roc_auc_score")
+    front = comparison().pareto("expected_calibration_error", "negative_log_likelihood_loss")
+    assert list(comparison().recommend().pareto) == front
     assert f"Not beaten in both by any other: {', '.join(front)}." in page.text
     for name in comparison().techniques:
         rows = [
             comparison().select(technique=name, metric=metric, group="")[0].value
-            for metric in ("expected_calibration_error", "roc_auc_score")
+            for metric in ("expected_calibration_error", "negative_log_likelihood_loss")
         ]
         (mark,) = (t for _, t in traces(page, name) if t["mode"] == "markers+text")
         assert [mark["x"][0], mark["y"][0]] == pytest.approx(rows, rel=1e-5)
         assert (mark["marker"]["opacity"] == 1) == (name in front)
+
+
+def test_the_table_says_where_each_technique_stands(tmp_path):
+    rng = np.random.default_rng(0)
+    z = 2 * rng.normal(size=1500)
+    y = (rng.random(1500) < 1 / (1 + np.exp(-z))).astype(int)
+    same = np.full(1500, y.mean())
+    predictions = {
+        "good": caveat.Categorical.from_binary(1 / (1 + np.exp(-1.4 * z))),
+        "same number for everyone": caveat.Categorical.from_binary(same),
+    }
+    result, page = compared(
+        tmp_path, predictions=predictions, y=y, resamples=100,
+        metrics=["nll", "positive_ece", "auc"],
+    )  # fmt: skip
+    answer = result.recommend()
+    assert answer.technique == "good"
+    assert answer.pareto == ("good", "same number for everyone")
+    said = [f"{answer.skills[name]:.3g} {answer.values[name]:.3g}" for name in ("good",)]
+    assert f"good {said[0]} chosen" in page.text
+    assert "clearly worse by the proper score, on the front" in page.text
+    assert "Clear choice Use good" in page.text
+
+
+def test_the_less_reliable_of_two_of_like_skill(tmp_path):
+    answer = caveat.evaluation._recommend.Recommendation(
+        "a", ("a",), "expected_calibration_error", ("brier_loss",), {"a": 0.1, "b": 0.3}, {}, (),
+        "Use a.", "brier_loss", {"a": 0.2, "b": 0.2},
+    )  # fmt: skip
+    from caveat.report._comparison import _standing
+
+    assert [_standing(name, answer) for name in "ab"] == ["chosen", "clearly less reliable"]
 
 
 def test_curves_lie_over_one_another(page):
@@ -106,6 +139,32 @@ def test_gaussians_are_chosen_by_their_variance(tmp_path):
     assert "Coverage of 1" in page.text
 
 
+def test_calibration_of_each_class_is_among_all_numbers_only(tmp_path):
+    p, truth = probabilities(100)
+    predictions = {"one": caveat.Categorical(p), "other": caveat.Categorical(p[::-1])}
+    metrics = ["positive_ece", "ece", "nll"]
+    _, page = compared(tmp_path, predictions=predictions, y=truth, metrics=metrics)
+    assert "NLL ↓" in page.text
+    assert "class=0 ↓" not in page.text
+    assert "Calibration error of class=0 against the rest" in page.text
+    assert "over all samples: each class against the rest" in page.text
+
+
+def test_a_target_without_a_spread_has_no_trade_off(tmp_path):
+    rng = np.random.default_rng(0)
+    y, mean = rng.normal(size=(2, 200, 2))
+    variance = np.ones((200, 2))
+    variance[0, 1] = 0
+    predictions = {
+        name: caveat.Gaussian(mean, scale * variance, targets=["a", "b"])
+        for name, scale in (("one", 1.0), ("two", 2.0))
+    }
+    result, page = compared(tmp_path, predictions=predictions, y=y)
+    assert result.recommend("variance").verdict in page.text
+    drawn = [chart for chart, trace in traces(page, "one") if trace["mode"] == "markers+text"]
+    assert len(drawn) == 1
+
+
 def test_intervals_are_chosen_by_their_coverage(tmp_path):
     quantiles, y = every_prediction()["Quantiles"]
     gaussian = every_prediction()["Gaussian"][0]
@@ -131,7 +190,7 @@ def test_sets_have_no_recommendation(tmp_path):
 def test_techniques_that_cannot_be_told_apart(tmp_path):
     p, truth = probabilities(60)
     predictions = {"one": caveat.Categorical(p), "other": caveat.Categorical(p)}
-    metrics = ["ece", "mce", "accuracy"]
+    metrics = ["ece", "mce", "accuracy", "nll"]
     result, page = compared(tmp_path, predictions=predictions, y=truth, metrics=metrics)
     assert f"No clear one {result.recommend('probability').verdict}" in page.text
 

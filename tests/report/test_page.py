@@ -46,8 +46,10 @@ def test_verdict_comes_first_with_its_levels_in_words(page):
 
 def test_headline_table_shows_the_rows_of_the_evaluation(page):
     (row,) = classification().select(metric="expected_calibration_error", group="")
-    said = f"{row.value:.3g} {row.low:.3g} to {row.high:.3g} less is better"
+    assert row.estimate != row.value
+    said = f"{row.value:.3g} {row.estimate:.3g} {row.low:.3g} to {row.high:.3g} less is better"
     assert said in page.text
+    assert f"; {row.estimate:.3g} without chance" in page.text
     assert "Expected calibration error ECE How far the probability of the predicted" in page.text
     buttons = [a for a in page.named("button") if a["type"] == "button"]
     assert len(buttons) > 10

@@ -53,7 +53,7 @@ def said(found, start):
 
 @pytest.mark.parametrize("samples", [400, 2000])
 def test_calibrated_probabilities_are_not_accused(samples):
-    found = list(verdicts(classes(samples, 1.0), ["ece", "accuracy"]))
+    found = list(verdicts(classes(samples, 1.0), ["positive_ece", "accuracy"]))
     assert sum(v.statements[0].text.startswith("Its probabilities cannot") for v in found) <= most(
         0.025
     )
@@ -62,7 +62,7 @@ def test_calibrated_probabilities_are_not_accused(samples):
 
 
 def test_groups_that_are_equally_bad_are_not_told_apart():
-    found = list(verdicts(classes(3000, 2.0), ["ece", "accuracy"]))
+    found = list(verdicts(classes(3000, 2.0), ["positive_ece", "accuracy"]))
     assert sum("it is over-confident" in v.statements[0].text for v in found) == SETS
     assert said(found, "Its probabilities cannot be taken at face value for") <= most(0.05)
 
@@ -85,6 +85,6 @@ def test_few_samples_without_an_error_prove_nothing():
         p = np.maximum(p, 1 - p)
         return caveat.Categorical.from_binary(p), (rng.random(60) < p).astype(int), None
 
-    levels = [v.statements[0].level for v in verdicts(make, ["ece", "accuracy"])]
+    levels = [v.statements[0].level for v in verdicts(make, ["positive_ece", "accuracy"])]
     assert levels.count("bad") <= most(0.025)
     assert levels.count("good") == 0

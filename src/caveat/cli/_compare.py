@@ -203,6 +203,9 @@ def _as_json(comparison: Any, recommendation: Any) -> dict[str, Any]:
             "technique": recommendation.technique,
             "tied": list(recommendation.tied),
             "primary": recommendation.primary,
+            "skill": recommendation.skill,
+            "worse_in_skill": recommendation.worse_in_skill,
+            "pareto": list(recommendation.pareto),
             "verdict": recommendation.verdict,
             "cautions": list(recommendation.cautions),
         }

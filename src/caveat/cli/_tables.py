@@ -10,7 +10,8 @@ if TYPE_CHECKING:
 
 HEADLINE = (
     "accuracy_score", "roc_auc_score", "negative_log_likelihood_loss", "brier_loss",
-    "expected_calibration_error", "smooth_calibration_error", "variation_calibration_error",
+    "positive_calibration_error", "expected_calibration_error", "classwise_calibration_error",
+    "smooth_calibration_error", "variation_calibration_error",
     "mean_absolute_error", "root_mean_squared_error", "gaussian_negative_log_likelihood_loss",
     "gaussian_crps_loss", "quantile_crps_loss", "interval_coverage", "mean_interval_width",
     "interval_loss", "coverage_calibration_error", "quantile_coverage_error",
@@ -21,9 +22,9 @@ HEADLINE = (
 """What a first look needs; the others are in the table that ``--all`` shows."""
 
 _BY_GROUP = (
-    "accuracy_score", "negative_log_likelihood_loss", "expected_calibration_error",
-    "root_mean_squared_error", "gaussian_crps_loss", "quantile_crps_loss", "interval_coverage",
-    "expected_normalised_calibration_error",
+    "accuracy_score", "positive_calibration_error", "negative_log_likelihood_loss",
+    "expected_calibration_error", "root_mean_squared_error", "gaussian_crps_loss",
+    "quantile_crps_loss", "interval_coverage", "expected_normalised_calibration_error",
 )  # fmt: skip
 _MOST_GROUPS = 12
 MARKS = {"good": ("+", "green"), "bad": ("!", "red"), "unsure": ("?", "yellow"), "info": ("·", "")}
@@ -59,21 +60,40 @@ def title(row: Any, targets: Sequence[str]) -> str:
 def headline(rows: Iterable[Any], everything: bool) -> list[Any]:
     """Return the rows for a first look, or all where none is among them."""
     found = list(rows)
-    return found if everything else [row for row in found if row.metric in HEADLINE] or found
+    if everything:
+        return found
+    first = [r for r in found if r.metric in HEADLINE and not r.option.startswith("class=")]
+    return first or found
 
 
 def show_rows(evaluation: Any, everything: bool) -> None:
     """Print the numbers over all samples."""
-    from ..evaluation._table import ARROWS, bracket, number
+    from ..evaluation._table import ARROWS, WITHOUT_CHANCE, bracket, number
 
     rows = evaluation.select(group="")
     chosen = headline(rows, everything)
+    freed = [WITHOUT_CHANCE] if any(row.estimate == row.estimate for row in chosen) else []
     targets = list(dict.fromkeys(row.target for row in rows))
     show_table(
         f"Over all samples, with {evaluation.confidence:.0%} intervals",
-        ["metric", "value", "interval", "better"],
-        [[title(r, targets), number(r.value), bracket(r), ARROWS[r.direction]] for r in chosen],
+        ["metric", "value", *freed, "interval", "better"],
+        [
+            [
+                title(row, targets),
+                number(row.value),
+                *([number(row.estimate)] if freed else []),
+                bracket(row),
+                ARROWS[row.direction],
+            ]
+            for row in chosen
+        ],
     )
+    if freed:
+        say(
+            f"{WITHOUT_CHANCE}: binned errors are above 0 by chance alone; this estimate, which "
+            "the sentences give, is free of that bias",
+            style="dim",
+        )
     if len(chosen) < len(rows):
         say(f"{len(rows) - len(chosen)} more with --all", style="dim")
     notes = dict.fromkeys(row.note for row in chosen if row.note)
@@ -95,7 +115,10 @@ def show_groups(evaluation: Any) -> None:
 def _show_attribute(name: str, groups: dict[str, list["Row"]]) -> None:
     rows = [row for found in groups.values() for row in found]
     names = list(dict.fromkeys(row.metric for row in rows))
-    metrics = [metric for metric in names if metric in _BY_GROUP][:3] or names[:3]
+    usual = [metric for metric in _BY_GROUP if metric in names]
+    if "positive_calibration_error" in usual and "expected_calibration_error" in usual:
+        usual.remove("expected_calibration_error")
+    metrics = usual[:3] or names[:3]
     body = []
     for value, found in list(groups.items())[:_MOST_GROUPS]:
         cells = [next((row for row in found if row.metric == m), None) for m in metrics]

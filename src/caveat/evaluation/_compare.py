@@ -97,17 +97,24 @@ class Comparison(RowTable[ComparedRow]):
         prioritise: Any = None,
         minimum: Mapping[str, float] | None = None,
     ) -> "Recommendation":
-        """Choose a technique by the metric that fits the expression of uncertainty and the scale.
+        """Choose a technique by skill first, then by how reliable its uncertainty is.
+
+        A proper score (negative log likelihood or Brier, CRPS) sees both what a technique knows and
+        whether it says how sure it is. Those that are clearly worse by it are left behind; among
+        the others decides the calibration error that fits the expression of uncertainty and the
+        scale. Each of the two tests may err in half of what the confidence allows, so that of
+        equally good techniques one is named a clear winner by chance no more often than that.
 
         Parameters
         ----------
         expression : {"probability", "entropy", "variance", "interval"}
             How the uncertainty will be used.
         scale : {"global", "local", "adaptive"}
-            Whether it must be right over all samples, by predicted uncertainty, or for each class
-            (classification) or target (regression) alike: the mean over them.
+            Whether it must be right over all samples (the proper score alone decides), by predicted
+            uncertainty, or for each class (classification; each against the rest) or target
+            (regression) alike: the mean over them.
         prioritise : class or target label, optional
-            Only this class or target counts.
+            Only this class, against the rest, or this target counts.
         minimum : dict of metric to float, optional
             What a technique must reach to be considered, e.g. ``{"roc_auc": 0.8}``; for metrics of
             which less is better, what it must not exceed.
@@ -115,6 +122,8 @@ class Comparison(RowTable[ComparedRow]):
         Returns
         -------
         Recommendation
+            Without a technique if several cannot be told apart, if the best says the same of every
+            sample or cannot be told from guessing, or if two readings of calibration disagree.
         """
         from ._recommend import recommend
 

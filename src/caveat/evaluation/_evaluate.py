@@ -228,9 +228,14 @@ def run_evaluation(
         run.row(question, answer, question.metric.locality, "", samples)
         for question, answer in zip(asked, run.ask(asked, None), strict=True)
     ]
-    for attribute in _attributes(prediction, blocks[0], groups):
+    known = _attributes(prediction, blocks[0], groups)
+    for attribute in known:
         of_class = attribute.name == TRUE_CLASS
-        some = [q for q in asked if not (of_class and q.metric.name in BETWEEN_CLASSES)]
+        some = [
+            q
+            for q in asked
+            if not (q.against_rest or (of_class and q.metric.name in BETWEEN_CLASSES))
+        ]
         rows += _by_group(run, some, attribute)
     return Evaluation(
         rows=tuple(rows),
@@ -245,6 +250,7 @@ def run_evaluation(
         truth=np.stack([block.truth for block in blocks], axis=1),
         sample_weight=run.weight,
         cluster=None if run.cluster is None else to_numpy(run.cluster, "cluster").array,
+        attributes=tuple(known),
     )
 
 

@@ -35,15 +35,30 @@ BETWEEN_CLASSES = {
     "brier_refinement_loss",
     "classwise_calibration_error",
     "debiased_calibration_error",
+    "expected_calibration_error",
     "f1_score",
     "matthews_correlation_score",
+    "maximum_calibration_error",
     "positive_calibration_error",
     "roc_auc_score",
     "sensitivity_at_specificity_score",
+    "smooth_calibration_error",
     "specificity_at_sensitivity_score",
     "thresholded_adaptive_calibration_error",
+    "uncertainty_calibration_error",
+    "variation_calibration_error",
 }
-"""What compares classes, or says nothing new of samples that are all of one true class."""
+"""What is not asked within a true class: comparisons of classes, and calibration.
+
+Even perfect probabilities are off among samples that were chosen by what was true: the sick among
+those with a risk of 10 % are all sick. What can be asked of a class is its calibration against the
+rest, over all samples.
+"""
+
+MOST_CLASSES = 20
+"""With more classes, calibration of each one against the rest is left out of the table."""
+
+ONE_CLASS = "class="
 
 _TWO_CLASSES = {
     "positive_calibration_error",
@@ -68,10 +83,16 @@ class Question:
     option: str = ""
     """What tells questions of one metric apart, as the table shows it."""
 
+    @property
+    def against_rest(self) -> bool:
+        """Whether it asks for the calibration of one of several classes against the rest."""
+        return self.option.startswith(ONE_CLASS)
+
     def answer(self, sample_weight: FloatArray | None = None) -> float:
         """Return the metric's value."""
         inputs = dict(self.inputs)
-        if "probabilities" in inputs:  # checked when the prediction was made, and not again
+        if "probabilities" in inputs and not self.against_rest:
+            # Checked when the prediction was made, and not again.
             p = inputs["probabilities"]
             inputs["probabilities"] = Categorical._trusted(
                 {"probabilities": p[None], "classes": np.arange(p.shape[1])}
@@ -118,6 +139,8 @@ class Block:
     """The split of the whole prediction, where it has one."""
     unclaimed: frozenset[str] = frozenset()
     """Metrics that take its arrays for what they are not."""
+    labels: tuple[str, ...] = ()
+    """The names of the classes."""
 
 
 def questions(
@@ -190,10 +213,28 @@ def _asked_of(metric: Metric, block: Block) -> list[Question]:
     if not set(metric.inputs) <= set(block.arrays) or metric.name in block.unclaimed:
         return []
     if metric.name in _TWO_CLASSES and block.arrays["probabilities"].shape[1] > 2:
-        return []
+        return _against_rest(metric, block) if metric.name == "positive_calibration_error" else []
     inputs = {name: block.arrays[name] for name in metric.inputs}
     note = "; ".join(dict.fromkeys(block.notes[n] for n in metric.inputs if n in block.notes))
     return [Question(metric, block.truth, inputs, {}, block.target, note)]
+
+
+def _against_rest(metric: Metric, block: Block) -> list[Question]:
+    """Each class against the rest, as the second of two classes."""
+    p = block.arrays["probabilities"]
+    if len(block.labels) > MOST_CLASSES:
+        return []
+    return [
+        Question(
+            metric,
+            (block.truth == k).astype(np.int8),
+            {"probabilities": p[:, k]},
+            note=block.notes.get("probabilities", ""),
+            share=f"class {k} against the rest",
+            option=f"{ONE_CLASS}{label}",
+        )
+        for k, label in enumerate(block.labels)
+    ]
 
 
 def _asked_of_ranking(metric: Metric, block: Block) -> list[Question]:
@@ -231,6 +272,7 @@ def _categorical(prediction: Categorical, y: Any, _: RandomState, note: str = ""
             coverages={},
             wrong=wrong,
             decomposition=split,
+            labels=tuple(str(label) for label in prediction.classes.tolist()),
         )
     ]
 

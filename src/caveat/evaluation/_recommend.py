@@ -1,11 +1,12 @@
 """Which technique to use, from the user's own measurements; it may say that none stands out.
 
 First choose how uncertainty is expressed, then the scale at which it must be right, then weigh
-reliability against predictive performance.
+reliability against predictive performance. A proper score sees both, so it decides first; among the
+techniques that are not clearly worse by it, calibration decides.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -14,42 +15,40 @@ import numpy as np
 from ..exceptions import OptionError
 from ..metrics import METRICS
 from ._evaluate import Answer
+from ._questions import ONE_CLASS
 from ._table import number
 
 if TYPE_CHECKING:
     from ._compare import Comparison
 
-# For each expression of uncertainty: the metric at the global and the local scale, and the support.
+# For each expression of uncertainty: the metric at the local scale, the proper scores of which the
+# first that was measured for all decides, and what to look at besides. At the global scale the
+# proper score decides alone, except for intervals. Of probabilities the calibration error depends
+# on how many classes there are.
 _PRIMARY = {
-    "probability": {
-        "global": "negative_log_likelihood_loss",
-        "local": "expected_calibration_error",
-    },
-    "entropy": {"global": "negative_log_likelihood_loss", "local": "variation_calibration_error"},
-    "variance": {
-        "global": "gaussian_crps_loss",
-        "local": "expected_normalised_calibration_error",
-    },
-    "interval": {"global": "coverage_calibration_error", "local": "coverage_calibration_error"},
+    "probability": "expected_calibration_error",
+    "entropy": "variation_calibration_error",
+    "variance": "expected_normalised_calibration_error",
+    "interval": "coverage_calibration_error",
+}
+_OF_CLASSES = ("negative_log_likelihood_loss", "brier_loss")
+_OF_NUMBERS = ("quantile_crps_loss", "gaussian_crps_loss", "interval_loss")
+_SKILL = {
+    "probability": _OF_CLASSES,
+    "entropy": _OF_CLASSES,
+    "variance": _OF_NUMBERS,
+    "interval": _OF_NUMBERS,
 }
 _SUPPORT = {
-    "probability": ("negative_log_likelihood_loss", "smooth_calibration_error"),
-    "entropy": ("smooth_calibration_error", "negative_log_likelihood_loss"),
-    "variance": ("gaussian_crps_loss", "mean_absolute_error"),
-    "interval": (
-        "coverage_ratio",
-        "expected_normalised_calibration_error",
-        "gaussian_crps_loss",
-    ),
+    "probability": ("smooth_calibration_error",),
+    "entropy": ("smooth_calibration_error",),
+    "variance": ("mean_absolute_error",),
+    "interval": ("coverage_ratio", "expected_normalised_calibration_error"),
 }
-_INSTEAD = {
-    "gaussian_crps_loss": ("quantile_crps_loss", "interval_loss"),
-    "expected_normalised_calibration_error": ("quantile_coverage_error", "interval_loss"),
-    "coverage_calibration_error": ("quantile_coverage_error", "interval_loss"),
-}
-"""What decides between quantiles, or intervals, which are no Gaussians."""
-
 _SCALES = ("global", "local", "adaptive")
+
+Answers = dict[str, list[Answer]]
+"""By technique."""
 
 
 @dataclass(frozen=True)
@@ -61,11 +60,11 @@ class Recommendation:
     technique : str or None
         The one that stands out; None when no technique does.
     tied : tuple of str
-        Techniques that cannot be told from the best by the primary metric, the best first.
+        Techniques between which the measurements do not decide, the best first.
     primary : str
-        The metric that decided.
+        The metric of reliability that decides among techniques of like skill.
     supporting : tuple of str
-        Metrics to look at beside it.
+        Metrics to look at beside it; the first is ``skill``.
     values : dict of str to float
         The primary value of each technique that met the minimum.
     excluded : dict of str to str
@@ -73,6 +72,14 @@ class Recommendation:
     cautions : tuple of str
     verdict : str
         All of it in plain sentences.
+    skill : str
+        The proper score that decides first.
+    skills : dict of str to float
+        Its value for each technique that met the minimum.
+    worse_in_skill : dict of str to str
+        Techniques that are clearly worse by it, and why: none of them is recommended.
+    pareto : tuple of str
+        Techniques that no other beats in both ``primary`` and ``skill``: the trade-off.
     """
 
     technique: str | None
@@ -83,6 +90,10 @@ class Recommendation:
     excluded: dict[str, str]
     cautions: tuple[str, ...]
     verdict: str
+    skill: str = ""
+    skills: dict[str, float] = field(default_factory=dict)
+    worse_in_skill: dict[str, str] = field(default_factory=dict)
+    pareto: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return "\n".join([self.verdict, *(f"- {caution}" for caution in self.cautions)])
@@ -105,51 +116,34 @@ def recommend(
         raise OptionError(f"expression must be one of {list(_PRIMARY)}; got {expression!r}")
     if scale not in _SCALES:
         raise OptionError(f"scale must be one of {list(_SCALES)}; got {scale!r}")
-    primary = _asked_alike(
-        comparison, _PRIMARY[expression]["global" if scale == "global" else "local"]
-    )
     excluded = _excluded(comparison, minimum)
-    candidates = {
-        name: _measured(comparison, name, primary, scale, prioritise)
-        for name in comparison.techniques
-        if name not in excluded
-    }
-    what = _words(primary, scale, prioritise)
-    if not candidates:
-        verdict = "No technique meets the minimum: " + "; ".join(
-            f"{name} has {why}" for name, why in excluded.items()
-        )
-        return Recommendation(
-            None, (), primary, _SUPPORT[expression], {}, excluded, (), verdict + "."
-        )
-    values = {
-        name: float(np.mean([answer.value for answer in found]))
-        for name, found in candidates.items()
-    }
-    tied = _tied(primary, candidates, values, comparison.confidence)
+    names = [name for name in comparison.techniques if name not in excluded]
+    primary, option = _primary(comparison, expression, scale, prioritise)
+    if not names:
+        return _nobody(expression, primary, excluded)
+    target = None if _labels(comparison) else prioritise
+    reliable: Answers = {}
+    if primary:
+        reliable = {name: _measured(comparison, name, primary, option, target) for name in names}
+    skill, skilled = _skill(comparison, names, expression, target)
+    if not primary:
+        primary, reliable = skill, skilled
+    case = _Case(comparison, primary, option, skill, reliable, skilled)
+    chosen = case.chosen()
     return Recommendation(
-        technique=tied[0] if len(tied) == 1 else None,
-        tied=tied,
+        technique=chosen.technique,
+        tied=chosen.tied,
         primary=primary,
-        supporting=_SUPPORT[expression],
-        values=values,
+        supporting=tuple(dict.fromkeys((skill, *_SUPPORT[expression]))),
+        values=case.values,
         excluded=excluded,
-        cautions=_cautions(comparison, tied[0], primary, expression, scale),
-        verdict=_verdict(tied, values, what, excluded),
+        cautions=_cautions(comparison, chosen.tied[0], expression, scale),
+        verdict=" ".join([chosen.text, *case.trade_off(chosen), *_left_out(excluded)]),
+        skill=skill,
+        skills=case.skills,
+        worse_in_skill=case.worse,
+        pareto=case.front,
     )
-
-
-def _asked_alike(comparison: "Comparison", metric: str) -> str:
-    """Return the metric, or what all techniques were asked alike instead: at the same levels."""
-    for name in (metric, *_INSTEAD.get(metric, ())):
-        asked = set()
-        for technique, answers in comparison._answers.items():
-            levels = getattr(comparison.evaluations[technique].prediction, "levels", np.empty(0))
-            keys = tuple(key for key in answers if key[0] == name and not key[2])
-            asked.add((keys, tuple(levels.tolist())))
-        if len(asked) == 1 and asked.pop()[0]:
-            return name
-    return metric
 
 
 def _excluded(comparison: "Comparison", minimum: Mapping[str, float]) -> dict[str, str]:
@@ -164,83 +158,312 @@ def _excluded(comparison: "Comparison", minimum: Mapping[str, float]) -> dict[st
     return found
 
 
+def _nobody(expression: str, primary: str, excluded: dict[str, str]) -> Recommendation:
+    verdict = "No technique meets the minimum: " + "; ".join(
+        f"{name} has {why}" for name, why in excluded.items()
+    )
+    primary = primary or _SKILL[expression][0]
+    return Recommendation(None, (), primary, _SUPPORT[expression], {}, excluded, (), f"{verdict}.")
+
+
+def _labels(comparison: "Comparison") -> list[str]:
+    """Return the classes, or nothing where numbers were predicted."""
+    first = next(iter(comparison.evaluations.values())).prediction
+    return [str(label) for label in getattr(first, "classes", np.array([])).tolist()]
+
+
+def _primary(
+    comparison: "Comparison", expression: str, scale: str, prioritise: Any
+) -> tuple[str, str]:
+    """Return the metric of reliability, and which of its rows where it has several.
+
+    Nothing is returned where the proper score decides alone.
+
+    What must be right for each class, or for one, is judged against the rest of the classes over
+    all samples. Within a true class even perfect probabilities are off, and the more a technique
+    exaggerates the class the better it looks.
+    """
+    labels = _labels(comparison)
+    if labels and prioritise is not None:
+        if str(prioritise) not in labels:
+            raise OptionError(f"no class {prioritise!r}; the classes are {labels}")
+        # Of two classes, both have the same error.
+        return "positive_calibration_error", f"{ONE_CLASS}{prioritise}" if len(labels) > 2 else ""
+    if scale == "global" and expression != "interval":
+        return "", ""
+    if labels and (expression == "probability" or scale == "adaptive"):
+        if len(labels) == 2:
+            return "positive_calibration_error", ""
+        if scale == "adaptive":
+            return "classwise_calibration_error", ""
+    return _reliability(comparison, _PRIMARY[expression]), ""
+
+
+def _reliability(comparison: "Comparison", metric: str) -> str:
+    """Return the metric, that of quantiles in its place, or nothing for what has neither.
+
+    Quantiles and intervals are no Gaussians: the first are judged at the levels that they share,
+    the second by their loss, a proper score, alone.
+    """
+    for name in (metric, "quantile_coverage_error"):
+        if all(any(key[0] == name for key in found) for found in comparison._answers.values()):
+            same = name == metric or _same_levels(comparison, comparison.techniques)
+            return name if same else ""
+    of_numbers = metric in (_PRIMARY["variance"], _PRIMARY["interval"])
+    intervals = of_numbers and not any(
+        key[0] == metric for found in comparison._answers.values() for key in found
+    )
+    return "" if intervals else metric
+
+
 def _measured(
-    comparison: "Comparison", name: str, primary: str, scale: str, prioritise: Any
+    comparison: "Comparison", name: str, metric: str, option: str, target: Any
 ) -> list[Answer]:
-    """The primary values of a technique over which the scale asks to average."""
-    evaluation = comparison.evaluations[name]
-    classes = [row.group for row in evaluation if row.group.startswith("class=")]
-    if prioritise is not None and classes:
-        return list(comparison._entries(name, primary, f"class={prioritise}").values())
-    if prioritise is not None:
-        entries = comparison._entries(name, primary)
-        chosen = [answer for key, answer in entries.items() if key[3] == str(prioritise)]
+    """Return the answers to average: of all targets, or of one."""
+    entries = comparison._entries(name, metric)
+    if option:
+        entries = {key: answer for key, answer in entries.items() if key[1] == option}
+    if target is not None:
+        chosen = {key: answer for key, answer in entries.items() if key[3] == str(target)}
         if not chosen:
             targets = sorted({key[3] for key in entries})
-            raise OptionError(f"no class or target {prioritise!r}; the targets are {targets}")
-        return chosen
-    if scale == "adaptive" and classes:
-        return [
-            answer
-            for group in dict.fromkeys(classes)
-            for answer in comparison._entries(name, primary, group).values()
+            raise OptionError(f"no class or target {target!r}; the targets are {targets}")
+        entries = chosen
+    return list(entries.values())
+
+
+def _skill(
+    comparison: "Comparison", names: Sequence[str], expression: str, target: Any
+) -> tuple[str, Answers]:
+    """Return the proper score that decides, and its answers: the first that all have."""
+    for metric in _SKILL[expression]:
+        if metric == "quantile_crps_loss" and not _same_levels(comparison, names):
+            continue  # means over different quantiles cannot be compared
+        found = {
+            name: {
+                key: answer
+                for key, answer in comparison._answers[name].items()
+                if key[0] == metric and not key[2] and target in (None, key[3])
+            }
+            for name in names
+        }
+        shared = [
+            key for key in next(iter(found.values())) if all(key in f for f in found.values())
         ]
-    return list(comparison._entries(name, primary).values())
-
-
-def _tied(
-    primary: str, candidates: dict[str, list[Answer]], values: dict[str, float], confidence: float
-) -> tuple[str, ...]:
-    from ._compare import indistinguishable
-
-    best, *others = sorted(values, key=values.__getitem__)
-    return best, *(
-        name
-        for name in others
-        if values[name] == values[best]
-        or indistinguishable(
-            primary, candidates[best], candidates[name], len(candidates), confidence
-        )
+        answers = {name: [found[name][key] for key in shared] for name in names}
+        # A probability of 0 for what happened makes the log score infinite, and hides the rest.
+        if shared and all(np.isfinite(a.value) for found in answers.values() for a in found):
+            return metric, answers
+    raise OptionError(
+        "a proper score was not measured for all techniques, and calibration alone does not tell a "
+        f"good one from one that knows nothing; measure one of {list(_SKILL[expression])} as well"
     )
 
 
-def _words(primary: str, scale: str, prioritise: Any) -> str:
-    name = primary.replace("_", " ")
-    if prioritise is not None:
-        return f"{name} of {prioritise}"
-    return f"{name}, averaged over classes or targets" if scale == "adaptive" else name
+def _same_levels(comparison: "Comparison", names: Sequence[str]) -> bool:
+    found = [getattr(comparison.evaluations[n].prediction, "levels", ()) for n in names]
+    return all(np.array_equal(levels, found[0]) for levels in found)
 
 
-def _verdict(
-    tied: tuple[str, ...], values: dict[str, float], what: str, excluded: dict[str, str]
-) -> str:
-    best = tied[0]
-    if len(tied) == 1:
-        text = f"Use {best}: its {what} is {number(values[best])}, the lowest"
-        others = [number(value) for name, value in values.items() if name != best]
-        text += f" of {len(values)} (others {', '.join(others)})." if others else "."
-    else:
-        text = (
-            f"No clear winner: by {what}, {', '.join(tied[1:])} cannot be told from {best} "
-            f"({', '.join(f'{name} {number(values[name])}' for name in tied)}). Let cost, "
-            "simplicity or the supporting metrics decide."
+@dataclass(frozen=True)
+class _Choice:
+    technique: str | None
+    tied: tuple[str, ...]
+    text: str
+
+
+class _Case:
+    """Techniques with their reliability and skill, of which one may stand out."""
+
+    def __init__(
+        self,
+        comparison: "Comparison",
+        primary: str,
+        option: str,
+        skill: str,
+        reliable: Answers,
+        skilled: Answers,
+    ) -> None:
+        self.comparison = comparison
+        self.primary, self.skill = primary, skill
+        self.reliable = reliable
+        self.values, self.skills = _means(reliable), _means(skilled)
+        # Two questions are asked, so that each may be wrong half as often.
+        alone = primary == skill
+        self.confidence = comparison.confidence if alone else (1 + comparison.confidence) / 2
+        good, *others = self._not_worse(skill, skilled, list(skilled))
+        self.good = [good, *others]
+        than = f"clearly worse than {_number(self.skills[good])} of {good}"
+        self.worse = {
+            name: f"{_words(skill)} {_number(value)}, {than}"
+            for name, value in self.skills.items()
+            if name not in self.good
+        }
+        self.front = _front(self.values, self.skills)
+        of = f" of {option.removeprefix(ONE_CLASS)} against the rest" if option else ""
+        self.what = f"{_words(primary)}{of}"
+
+    def chosen(self) -> _Choice:
+        """Return the one that stands out, or those between which nothing decides."""
+        tied = tuple(self.good)
+        if self.primary != self.skill:
+            tied = tuple(self._not_worse(self.primary, self.reliable, self.good))
+        best = tied[0]
+        if len(tied) > 1:
+            return _Choice(None, tied, self._tie(tied))
+        blind = _knows_nothing(self.comparison, best)
+        if blind:
+            tied = (best, *(name for name in self.good if name != best))
+            text = f"No clear winner: {best} is the best of {len(self.values)} by {self.what} ("
+            text += f"{_number(self.values[best])}), but {blind}."
+            return _Choice(None, tied, text)
+        other = self._better_classwise(best)
+        if other:
+            return _Choice(None, (best, other), self._split_readings(best, other))
+        return _Choice(best, tied, self._winner(best))
+
+    def trade_off(self, chosen: _Choice) -> list[str]:
+        """Say who was left behind for lack of skill, and what a more reliable one would cost."""
+        found = []
+        if self.worse and len(self.good) > 1:
+            names = ", ".join(f"{name} {_number(self.skills[name])}" for name in self.worse)
+            found.append(f"Clearly worse by {_words(self.skill)}: {names}.")
+        best, most = chosen.tied[0], min(self.values, key=self.values.__getitem__)
+        if self.primary != self.skill and most in self.worse and chosen.technique:
+            cost = self.skills[most] - self.skills[best]
+            found.append(
+                f"{most} has a lower {self.what} ({_number(self.values[most])}), which would cost "
+                f"{_number(cost)} in {_words(self.skill)}; recalibrating {best} may give both."
+            )
+        return found
+
+    def _not_worse(self, metric: str, answers: Answers, names: list[str]) -> list[str]:
+        """Return the best by a metric, then those that cannot be told from it."""
+        from ._compare import indistinguishable
+
+        values = _means({name: answers[name] for name in names})
+        best, *others = sorted(names, key=values.__getitem__)
+        return [best] + [
+            name
+            for name in others
+            if np.isclose(values[name], values[best], rtol=1e-12, atol=1e-12)
+            or indistinguishable(metric, answers[best], answers[name], len(names), self.confidence)
+        ]
+
+    def _better_classwise(self, best: str) -> str:
+        """Return a technique that is clearly better in all classes than the best by the top one."""
+        metric = "classwise_calibration_error"
+        if self.primary != "expected_calibration_error":
+            return ""
+        have = [n for n in self.good if any(k[0] == metric for k in self.comparison._answers[n])]
+        if best not in have:
+            return ""
+        answers = {name: list(self.comparison._entries(name, metric).values()) for name in have}
+        tied = self._not_worse(metric, answers, have)
+        return "" if best in tied else tied[0]
+
+    def _split_readings(self, best: str, other: str) -> str:
+        return (
+            f"No clear winner: {best} is the best of {len(self.values)} by {self.what} "
+            f"({_number(self.values[best])}), the class that is named; by classwise calibration "
+            f"error, all classes, {other} is clearly better."
         )
-    if excluded:
-        text += " Left out: " + "; ".join(f"{n} ({why})" for n, why in excluded.items()) + "."
-    return text
+
+    def _winner(self, best: str) -> str:
+        others = [n for n in self.values if n != best]
+        if self.primary == self.skill or len(self.good) == 1:
+            text = f"Use {best}: its {_words(self.skill)} is {_number(self.skills[best])}"
+            text += _lowest(self.skills, others)
+            if self.primary == self.skill:
+                return f"{text}."
+            return f"{text}; its {self.what} is {_number(self.values[best])}."
+        rivals = [name for name in self.good if name != best]
+        return (
+            f"Use {best}: its {self.what} is {_number(self.values[best])}"
+            f"{_lowest(self.values, rivals)}; its {_words(self.skill)} is "
+            f"{_number(self.skills[best])}, and none of these is clearly better by it."
+        )
+
+    def _tie(self, tied: tuple[str, ...]) -> str:
+        shown = ", ".join(f"{name} {_number(self.values[name])}" for name in tied)
+        text = (
+            f"No clear winner: by {self.what}, {', '.join(tied[1:])} cannot be told from {tied[0]} "
+            f"({shown})"
+        )
+        if self.primary != self.skill:
+            skills = ", ".join(f"{name} {_number(self.skills[name])}" for name in tied)
+            text += f", and none is clearly worse by {_words(self.skill)} ({skills})"
+        return f"{text}. Let cost, simplicity or the supporting metrics decide."
+
+
+def _lowest(values: dict[str, float], others: list[str]) -> str:
+    if not others:
+        return ""
+    shown = ", ".join(_number(values[name]) for name in others)
+    return f", the lowest of {len(others) + 1} (others {shown})"
+
+
+def _means(answers: Answers) -> dict[str, float]:
+    return {name: float(np.mean([a.value for a in found])) for name, found in answers.items()}
+
+
+def _front(values: dict[str, float], skills: dict[str, float]) -> tuple[str, ...]:
+    """Return those that no other beats in both; of all these metrics less is better."""
+    pairs = {name: np.array([values[name], skills[name]]) for name in values}
+    return tuple(
+        name
+        for name, mine in pairs.items()
+        if not any((other <= mine).all() and (other < mine).any() for other in pairs.values())
+    )
+
+
+def _knows_nothing(comparison: "Comparison", name: str) -> str:
+    """Say why a technique does not tell samples apart, or nothing if it does."""
+    evaluation = comparison.evaluations[name]
+    prediction = evaluation.prediction
+    if len(prediction) > 1 and prediction.take(np.zeros(len(prediction), dtype=int)) == prediction:
+        return "it says the same of every sample"
+    for row in evaluation.select(metric="roc_auc_score", group=""):
+        if (row.value if np.isnan(row.low) else row.low) <= 0.5:
+            between = "" if np.isnan(row.low) else f" ({_number(row.low)} to {_number(row.high)})"
+            return (
+                f"it cannot be told from guessing: ROC AUC {_number(row.value)}{between}, and 0.5 "
+                "is chance"
+            )
+    return ""
+
+
+def _number(value: float) -> str:
+    """Return a value for a reader; what is 0 on paper is 0."""
+    return number(round(value, 12))
+
+
+def _words(metric: str) -> str:
+    return metric.replace("_", " ")
+
+
+def _left_out(excluded: dict[str, str]) -> list[str]:
+    if not excluded:
+        return []
+    return ["Left out: " + "; ".join(f"{name} ({why})" for name, why in excluded.items()) + "."]
 
 
 def _cautions(
-    comparison: "Comparison", chosen: str, primary: str, expression: str, scale: str
+    comparison: "Comparison", chosen: str, expression: str, scale: str
 ) -> tuple[str, ...]:
     found = []
+    if not _resampled(comparison):
+        found.append(
+            "How sure the differences are was not measured (no resamples): chance alone may have "
+            "decided."
+        )
     if expression == "interval":
         found.append(
             "Coverage at a single level can mislead: look at the whole curve, the widths, and the "
             "error-based calibration."
         )
     if scale != "adaptive":
-        found += _worse_for_one(comparison, chosen, primary)
+        found += _worse_for_one(comparison, chosen)
     found.append(
         "A technique that was repaired on calibration samples keeps its promise only if they and "
         "the samples to come are exchangeable."
@@ -248,15 +471,25 @@ def _cautions(
     return tuple(found)
 
 
-def _worse_for_one(comparison: "Comparison", chosen: str, primary: str) -> list[str]:
-    """Classes for which another technique is better than the one that is best overall."""
+def _resampled(comparison: "Comparison") -> bool:
+    return any(
+        answer.replicates is not None
+        for found in comparison._answers.values()
+        for answer in found.values()
+    )
+
+
+def _worse_for_one(comparison: "Comparison", chosen: str) -> list[str]:
+    """Name classes for which another technique is better, against the rest, than the chosen one."""
     found = []
-    for row in comparison.select(technique=chosen, metric=primary):
-        if row.group.startswith("class=") and not row.tied:
-            (best, *_) = comparison.select(metric=primary, group=row.group, best=True)
+    for row in comparison.select(technique=chosen, metric="positive_calibration_error", group=""):
+        if row.option and not row.tied:
+            (best, *_) = comparison.select(
+                metric=row.metric, option=row.option, group="", best=True
+            )
             found.append(
-                f"{chosen} is not the best for {row.group}: {number(row.value)} against "
-                f"{number(best.value)} of {best.technique}. A repair that looks at all samples at "
-                "once may harm single classes."
+                f"{chosen} is not the best for {row.option} against the rest: {number(row.value)} "
+                f"against {number(best.value)} of {best.technique}. A repair that looks at all "
+                "samples at once may harm single classes."
             )
     return found

@@ -8,10 +8,20 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from .._groups import Attribute
 from .._validation import FloatArray
-from ..predictions import Decomposition
+from ..predictions import Decomposition, GaussianLogits, ProbabilityInterval
 from ._questions import Question
-from ._table import ARROWS, Row, RowTable, bracket, html_table, number, terminal_table
+from ._table import (
+    ARROWS,
+    WITHOUT_CHANCE,
+    Row,
+    RowTable,
+    bracket,
+    html_table,
+    number,
+    terminal_table,
+)
 
 if TYPE_CHECKING:
     from .verdict import Verdict
@@ -45,6 +55,9 @@ class Evaluation(RowTable[Row]):
         What is true: codes of the prediction's classes, or numbers.
     sample_weight, cluster : ndarrays of shape (samples,) or None
         As they were given.
+    attributes : tuple of Attribute
+        The true class, if there are classes, and the groups that were given: a name, its values,
+        and which value each sample has.
     """
 
     row_type: ClassVar[Any] = Row
@@ -60,6 +73,7 @@ class Evaluation(RowTable[Row]):
     truth: np.ndarray
     sample_weight: FloatArray | None
     cluster: np.ndarray | None
+    attributes: tuple[Attribute, ...] = ()
 
     def verdict(self) -> "Verdict":
         """Say in plain words what the table shows; see `caveat.evaluation.verdict`."""
@@ -88,11 +102,12 @@ class Evaluation(RowTable[Row]):
 
     def _readable(self) -> tuple[list[str], list[list[str]]]:
         """The rows of all samples; those of groups are in the frame."""
-        header = ["metric", "value", "interval", "better", "note"]
+        header = ["metric", "value", WITHOUT_CHANCE, "interval", "better", "note"]
         body = [
             [
                 " ".join(part for part in (row.metric, row.option, row.target) if part),
                 number(row.value),
+                number(row.estimate),
                 bracket(row),
                 ARROWS[row.direction],
                 row.note,
@@ -109,6 +124,20 @@ class Evaluation(RowTable[Row]):
         return f"and {len(by_group)} rows by {', '.join(names)}: to_frame() has all of them\n"
 
 
+def class_probabilities(evaluation: Evaluation) -> FloatArray:
+    """Return the probability of every class, (samples, classes), as the table's metrics saw it."""
+    prediction = evaluation.prediction
+    if isinstance(prediction, GaussianLogits):
+        # The draws of the evaluation, which its curves hold; others would not match the table.
+        for curve in getattr(evaluation.curves, "_asked", {}).values():
+            if "probabilities" in curve.keywords:
+                return curve.keywords["probabilities"]
+        return prediction.sample(random_state=0).mean
+    if isinstance(prediction, ProbabilityInterval):
+        return prediction.to_categorical().mean
+    return prediction.mean
+
+
 class Curves(Mapping[Any, Any]):
     """Curves by metric, or by (metric, target); each is computed when it is first asked for."""
 
@@ -119,7 +148,7 @@ class Curves(Mapping[Any, Any]):
         self._asked: dict[Any, Callable[[], Any]] = {}
         for question in asked:
             name, curve = question.metric.name, question.metric.curve
-            if curve is not None:
+            if curve is not None and not question.against_rest:  # the classwise curves have these
                 key = (name, question.target) if several_targets else name
                 given = {**question.inputs, **question.options, "sample_weight": weight}
                 self._asked[key] = partial(curve, question.truth, **given)

@@ -119,6 +119,9 @@ def bracket(row: Row) -> str:
     return interval_words(row.low, row.high)
 
 
+WITHOUT_CHANCE = "without chance"
+"""The head of the column with `Row.estimate`: what is left of a binned error without its bias."""
+
 ARROWS = {"lower": "less is better", "higher": "more is better", "target": "near the target"}
 
 

@@ -30,8 +30,6 @@ LEAST_ERRORS = 10
 # An interval of a share that is wider than this says little of a group.
 WIDE = 0.2
 
-SHARES = frozenset({"accuracy_score", "interval_coverage", "quantile_coverage", "set_coverage"})
-
 
 @dataclass(frozen=True)
 class Finding:
@@ -41,6 +39,8 @@ class Finding:
     state: str
     statement: Statement
     names: tuple[str, ...] = ()
+    summary: str = ""
+    """What the summary says of it, where the state alone does not tell."""
 
 
 @dataclass(frozen=True)
@@ -123,42 +123,23 @@ class Evidence:
         """Return the independent units of a row, taking those of a group to be its share."""
         return row.samples * self.units / self.samples
 
-    def widened(self, row: Row, looked_at: int = 1) -> Bounds:
+    def bounds(self, row: Row, looked_at: int = 1) -> Bounds:
         """Return the interval of a row, widened to hold for ``looked_at`` such rows together."""
         middle, wider = centre(row), widening(self.confidence, looked_at)
         low = middle - wider * max(middle - row.low, 0.0)
         high = middle + wider * max(row.high - middle, 0.0)
         return Bounds(middle, low, high)
 
-    def bounds(self, row: Row, looked_at: int = 1) -> Bounds:
-        """Return the same, with room for what resamples cannot show; not for rows of gaps."""
-        found = self.widened(row, looked_at)
-        low, high = found.low, found.high
-        if row.metric in SHARES:
-            # Resamples of a small group, or of one that is all right, show too little of the tails.
-            wilson = self._wilson(row, looked_at)
-            low, high = min(low, wilson[0]), max(high, wilson[1])
-        elif row.metric == "expected_calibration_error":
-            # Bins without an error show no noise either; so much may have gone unseen.
-            low = max(low - self.unseen(row, looked_at), 0.0)
-            high += self.unseen(row, looked_at)
-        return Bounds(found.centre, low, high)
-
-    def _wilson(self, row: Row, looked_at: int) -> tuple[float, float]:
-        """Return the limits of a share by Wilson, as of independent samples."""
-        # Of clusters that are all right nothing tells how alike their samples are: one each counts.
-        units = self.row_units(row) if self.all_or_none(row) else row.samples * self.evenness
-        squared = normal_limit(self.confidence, looked_at) ** 2 / units
-        middle = row.value + squared / 2
-        spread = float(np.sqrt(squared * row.value * (1 - row.value) + squared**2 / 4))
-        return (middle - spread) / (1 + squared), (middle + spread) / (1 + squared)
-
-    def unseen(self, row: Row, looked_at: int = 1) -> float:
-        """Return the largest share of which none may be among the samples by chance."""
-        return float(1 - ((1 - self.confidence) / looked_at) ** (1 / max(self.row_units(row), 1.0)))
+    def difference(self, row: Row, other: Row, looked_at: int = 1) -> Bounds:
+        """Return that of the first row less the second, which are of different samples."""
+        one, two = self.bounds(row, looked_at), self.bounds(other, looked_at)
+        gap = one.centre - two.centre
+        below = float(np.hypot(one.centre - one.low, two.high - two.centre))
+        above = float(np.hypot(one.high - one.centre, two.centre - two.low))
+        return Bounds(gap, gap - below, gap + above)
 
     def all_or_none(self, row: Row) -> bool:
-        """Whether a share is 0 or 1, and resampling cannot say how sure that is."""
+        """Whether a share is 0 or 1."""
         return row.value in (0.0, 1.0)
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ._table import Row
+from ._verdict_classes import CONFIDENCE, PROBABILITIES, group_direction
 from ._verdict_evidence import (
     SMALL,
     TOLERABLE,
@@ -56,8 +57,6 @@ class _Question:
     plain: Callable[[float], str]
     share: bool
     """Whether values are shares, of which an interval can be called wide."""
-    classes: bool
-    """Whether true classes may be compared."""
 
 
 def group_findings(evidence: Evidence) -> list[Finding]:
@@ -74,9 +73,9 @@ def group_findings(evidence: Evidence) -> list[Finding]:
     for question, name, rows in fit:
         sizes = [len(other) for asked, _, other in fit if asked.topic == question.topic]
         looked_at = sum(k * (k - 1) // 2 for k in sizes), sum(sizes)
-        worse = _worse(evidence, question, name, rows, looked_at)
+        worse = _worse(evidence, question, rows, looked_at)
         if worse:
-            named.append(_named(evidence, question, worse))
+            named.append(_named(evidence, question, name, worse, looked_at[1]))
         else:
             level.append((question, name, rows))
     said = {name for finding in named for name in finding.names}
@@ -94,16 +93,15 @@ def group_findings(evidence: Evidence) -> list[Finding]:
 def _questions(evidence: Evidence) -> list[_Question]:
     """Return what is compared: calibration and accuracy, or coverage and size of errors."""
     found = []
-    for row in evidence.overall("expected_calibration_error"):
+    for row in _calibration_rows(evidence):
+        of_class = row.metric == "positive_calibration_error"
+        subject, they = (PROBABILITIES, "they are") if of_class else (CONFIDENCE, "it is")
         found.append(
             _Question(
                 "calibration", row.metric, row.option, row.target, float,
                 lambda one, _: one.low > SMALL,
-                ("Its probabilities cannot be taken at face value for", "they are off by"),
+                (f"{subject} cannot be taken at face value for", f"{they} off by"),
                 points_with_interval, points, share=True,
-                # Even a perfect model is off among samples of one true class: the sick among those
-                # it gave 10 % to be sick are all sick. So this is not asked of classes.
-                classes=False,
             )
         )  # fmt: skip
     for row in evidence.overall("accuracy_score"):
@@ -112,7 +110,7 @@ def _questions(evidence: Evidence) -> list[_Question]:
                 "accuracy", row.metric, row.option, row.target, lambda share: -share,
                 lambda one, best: best.centre - one.centre >= TOLERABLE,
                 ("It is right less often for", "in"),
-                share_with_interval, percent, share=True, classes=True,
+                share_with_interval, percent, share=True,
             )
         )  # fmt: skip
     for row in _widest(evidence):
@@ -126,10 +124,19 @@ def _questions(evidence: Evidence) -> list[_Question]:
                 "errors", row.metric, row.option, row.target, float,
                 lambda one, best: one.centre >= (1 + TOLERABLE_RATIO) * best.centre,
                 (f"Its errors{_of_target(evidence, row)} are larger for", "on average"),
-                amount_with_interval, amount, share=False, classes=False,
+                amount_with_interval, amount, share=False,
             )
         )  # fmt: skip
     return found
+
+
+def _calibration_rows(evidence: Evidence) -> list[Row]:
+    """Return the row that judges probabilities: of the second of two classes if there are two."""
+    if _has_classes(evidence) and len(evidence.evaluation.prediction.classes) == 2:
+        found = evidence.overall("positive_calibration_error")
+        if found:
+            return found
+    return evidence.overall("expected_calibration_error")
 
 
 def _widest(evidence: Evidence) -> list[Row]:
@@ -155,7 +162,7 @@ def _coverage_question(evidence: Evidence, row: Row, promised: float) -> _Questi
         "coverage", row.metric, row.option, row.target, lambda share: abs(share - promised),
         lambda one, _: coverage_state(one, promised) in ("narrow", "wide"),
         (f"{what} do not hold what they promise for", "they hold the truth in"),
-        share_with_interval, percent, share=True, classes=row.metric == "set_coverage",
+        share_with_interval, percent, share=True,
     )  # fmt: skip
 
 
@@ -173,8 +180,7 @@ def _rows(evidence: Evidence, question: _Question) -> dict[str, list[Row]]:
             continue
         known = [name for name in names if row.group.startswith(f"{name}=")]
         name = max(known, key=len, default=row.group.split("=")[0])
-        if name != _CLASS or question.classes or not _has_classes(evidence):
-            found.setdefault(name, {}).setdefault(row.group, row)
+        found.setdefault(name, {}).setdefault(row.group, row)
     return {name: list(rows.values()) for name, rows in found.items()}
 
 
@@ -193,7 +199,6 @@ def is_between(row: Row) -> bool:
 def _worse(
     evidence: Evidence,
     question: _Question,
-    name: str,
     rows: Sequence[Row],
     looked_at: tuple[int, int],
 ) -> dict[Row, Row]:
@@ -211,8 +216,8 @@ def _worse(
         bounds = evidence.bounds(row, groups)
         if not question.bad(bounds, least):  # nor beside any other
             continue
-        better = (o for o in ordered[:place] if _differ(evidence, row, o, name, pairs))
-        first = next(better, None)
+        gaps = ((other, evidence.difference(row, other, pairs)) for other in ordered[:place])
+        first = next((other for other, gap in gaps if not gap.low <= 0 <= gap.high), None)
         if first is not None and question.bad(bounds, evidence.bounds(first)):
             worse[row] = first
     reference = next(iter(worse.values()), None)
@@ -223,32 +228,9 @@ def _worse(
     return worse
 
 
-def _differ(evidence: Evidence, row: Row, best: Row, name: str, pairs: int) -> bool:
-    """Whether two groups can be told apart, as two independent intervals and by their gap."""
-    one, other = evidence.bounds(row, pairs), evidence.bounds(best, pairs)
-    gap = one.centre - other.centre
-    below = float(np.hypot(one.centre - one.low, other.high - other.centre))
-    above = float(np.hypot(one.high - one.centre, other.centre - other.low))
-    if gap - below <= 0 <= gap + above:
-        return False
-    paired = _gap_row(evidence, row, best, name)
-    if paired is None or np.isnan(paired.low):
-        return True
-    bounds = evidence.widened(paired, pairs)
-    return not bounds.low <= 0 <= bounds.high
-
-
-def _gap_row(evidence: Evidence, row: Row, best: Row, name: str) -> Row | None:
-    """Return the row of the gap between just these two, if it is there."""
-    pair = f"{row.group} against {best.group.removeprefix(f'{name}=')}"
-    for found in evidence.of(row.metric):
-        same = (found.option, found.target) == (row.option, row.target)
-        if same and found.group == f"{name}: gap" and found.note == pair:
-            return found
-    return None
-
-
-def _named(evidence: Evidence, question: _Question, worse: dict[Row, Row]) -> Finding:
+def _named(
+    evidence: Evidence, question: _Question, name: str, worse: dict[Row, Row], looked_at: int
+) -> Finding:
     best = next(iter(worse.values()))
     (overall,) = [
         row
@@ -265,9 +247,29 @@ def _named(evidence: Evidence, question: _Question, worse: dict[Row, Row]) -> Fi
         reference = question.say(best, evidence.confidence, short=True)
         beside = f"against {reference} for {best.group} and {beside}"
     text += f", {beside}."
+    if best not in worse:
+        text += _difference(evidence, question, next(iter(worse)), best)
     used = unique_rows([*worse, best, overall])
     names = tuple(row.group for row in worse)
+    if question.topic == "accuracy" and name == _CLASS and _has_classes(evidence):
+        text += " A rarer class is usually recognized less often, by perfect probabilities as well."
+        return Finding("class accuracy", "", Statement("info", text, used), names)
+    if question.topic == "calibration":
+        text += group_direction(evidence, next(iter(worse)), looked_at)
     return Finding(f"group {question.topic}", "off", Statement("bad", text, used), names)
+
+
+def _difference(evidence: Evidence, question: _Question, row: Row, best: Row) -> str:
+    """Say by how much two groups differ, and how sure that is."""
+    gap = evidence.difference(row, best)
+    if question.share:
+        said, low, high = (points(value) for value in (gap.centre, gap.low, gap.high))
+        unit = " percentage points"
+    else:
+        said, low, high = (amount(value) for value in (gap.centre, gap.low, gap.high))
+        unit = ""
+    sure = f"{nominal(evidence.confidence)} interval {low} to {high}"
+    return f" The difference between {row.group} and {best.group} is {said}{unit} ({sure})."
 
 
 def _no_difference(

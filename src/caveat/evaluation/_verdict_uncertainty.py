@@ -19,8 +19,6 @@ _HARDLY = 0.6
 
 _WELL = 0.7
 _HARDLY_CORRELATED = 0.1
-_MOST = 0.6
-"""A part is called most of the uncertainty above this share; about half is not."""
 
 
 def warning_findings(evidence: Evidence) -> list[Finding]:
@@ -158,22 +156,22 @@ def source_findings(evidence: Evidence) -> list[Finding]:
 
 
 def _split(shares: dict[str, float], several: bool, members: str) -> str:
-    """Describe the split; it is the model's own account, and not a finding."""
+    """Describe the split: what it assigns, and what would have to hold for that to be so."""
     if not any(shares.values()):
         return (
-            f"All of its uncertainty is disagreement between its {members} (epistemic): each one "
-            "is certain, so noise in the data (aleatoric) cannot be seen."
+            f"Its split assigns all of the uncertainty to disagreement between its {members} "
+            "(epistemic): each one is certain, so noise in the data (aleatoric) cannot be seen."
         )
-    low, high = min(shares.values()), max(shares.values())
     if several:
-        said = listed([f"{whole(share)} for {name}" for name, share in shares.items()])
-        text = f"{said} of its uncertainty is noise in the data (aleatoric), "
-        text += f"the rest disagreement between its {members} (epistemic)"
+        parts = listed([f"{whole(share)} for {name}" for name, share in shares.items()])
+        rest = "the rest"
     else:
-        text = (
-            f"{whole(low)} of its uncertainty is noise in the data (aleatoric), {whole(1 - low)} "
-            f"disagreement between its {members} (epistemic)"
-        )
-    most = "aleatoric: " if low > _MOST else "epistemic: " if high < 1 - _MOST else ""
-    start = f"Most of its uncertainty is {most}" if most else ""
-    return f"{start}{text}. That is its own account, and was not checked here."
+        (share,) = shares.values()
+        parts, rest = whole(share), whole(1 - share)
+    return (
+        f"Its split assigns {parts} of the uncertainty to what its {members} are unsure of alike "
+        f"(aleatoric), {rest} to disagreement between them (epistemic). The first is noise in the "
+        "data only if the model is well trained and of the right kind: members that learned too "
+        "little agree on what they do not know. That was not checked here; "
+        "caveat.disentanglement_error can check it."
+    )

@@ -100,15 +100,20 @@ def share_with_interval(row: Row, confidence: float, of: str = "", *, short: boo
 
 def percent_with_interval(row: Row, confidence: float, of: str = "", *, short: bool = False) -> str:
     """Return a relative error like a share, free of bias if that is known."""
-    ends = f"{100 * row.low:.1f}", f"{100 * row.high:.1f} %"
-    return f"{100 * centre(row):.1f} %{of}{_bracket(row, confidence, short, ends)}"
+    said, *ends = (f"{100 * value:.1f}" for value in (centre(row), row.low, row.high))
+    seen = _seen(said, f"{100 * row.value:.1f}", " %")
+    return f"{said} %{of}{_bracket(row, confidence, short, (ends[0], f'{ends[1]} %'), seen)}"
 
 
 def points_with_interval(row: Row, confidence: float, of: str = "", *, short: bool = False) -> str:
-    """Return "7.3 percentage points (95 % interval 6.1 to 8.6)", free of bias if that is known."""
+    """Return "7.3 percentage points (95 % interval 6.1 to 8.6)", free of bias if that is known.
+
+    Then the value in these samples, which the tables show, is in the brackets as well.
+    """
     unit = "" if short else " percentage points"
-    ends = points(row.low), points(row.high)
-    return f"{points(centre(row))}{unit}{of}{_bracket(row, confidence, short, ends)}"
+    said, ends = points(centre(row)), (points(row.low), points(row.high))
+    seen = _seen(said, points(row.value))
+    return f"{said}{unit}{of}{_bracket(row, confidence, short, ends, seen)}"
 
 
 def amount_with_interval(row: Row, confidence: float, of: str = "", *, short: bool = False) -> str:
@@ -130,8 +135,16 @@ def centre(row: Row) -> float:
     return row.value if np.isnan(row.estimate) else row.estimate
 
 
-def _bracket(row: Row, confidence: float, short: bool, ends: tuple[str, str]) -> str:
+def _seen(said: str, value: str, unit: str = "") -> str:
+    """Say the value in these samples beside an estimate free of bias, where they differ."""
+    return "" if said == value else f"; {value}{unit} in these samples, chance included"
+
+
+def _bracket(
+    row: Row, confidence: float, short: bool, ends: tuple[str, str], seen: str = ""
+) -> str:
     if np.isnan(row.low):
         return ""
-    name = "" if short else f"{nominal(confidence)} interval "
-    return f" ({name}{ends[0]} to {ends[1]})"
+    if short:
+        return f" ({ends[0]} to {ends[1]})"
+    return f" ({nominal(confidence)} interval {ends[0]} to {ends[1]}{seen})"

@@ -7,7 +7,7 @@ from html import escape
 
 from ._result import Evaluation
 from ._table import plain_row
-from ._verdict_classes import class_findings
+from ._verdict_classes import CONFIDENCE, class_findings
 from ._verdict_evidence import LEVELS, Evidence, Finding, unique_rows
 from ._verdict_groups import group_findings
 from ._verdict_numbers import number_findings, set_findings
@@ -81,22 +81,36 @@ def verdict(evaluation: Evaluation) -> Verdict:
 
     Notes
     -----
-    **What is claimed.** Probabilities are called right if the interval of their expected
-    calibration error ends below 2 percentage points, nearly right below 5, and wrong if it begins
-    above 2. Otherwise there are too few samples to say, as there are with fewer than 50. Which way
-    they are wrong is said if the mean probability lies outside the interval of the accuracy, or if
-    single bins are surely off both ways. Intervals of numbers are called too narrow or too wide
-    likewise, by how often they hold the truth; at 95 % promised, half and twice the misses are
-    tolerable. Quantiles are called too low or too high by how often the truth is at or below each
-    of them, at a confidence that holds for all levels at once. Where all predictions were right,
-    resampling shows no doubt, and exact limits of a share are used instead.
+    **What is claimed.** Of two classes, the probability of the second is judged, by its positive
+    calibration error. Probabilities are called right if the interval of that error ends below 2
+    percentage points, nearly right below 5, and wrong if it begins above 2, or if a rare class is
+    surely predicted 1.2 times as often as it happens, or as rarely. Otherwise there are too few
+    samples to say, as there are with fewer than 50. What was predicted and observed on average is
+    said with it. A direction is claimed if the two surely differ ("predicts class=ill too often"),
+    if the mean confidence surely differs from the accuracy ("over-confident"), or if high
+    probabilities are surely too high and low ones too low, or the reverse.
+
+    Of more classes two things are judged by the same limits: the confidence in the class that is
+    named (expected calibration error), and the probabilities of all classes, each against the rest.
+    The classwise calibration error is a mean over the classes, tiny by construction if these are
+    many; so half its sum over the classes is taken, which for two classes is the positive
+    calibration error, and which is the least share of the probability that is with wrong classes.
+    Single classes are named that are surely predicted too often or too rarely, by 2 points or by a
+    factor of 1.2, at a confidence that holds for all classes at once.
+
+    Intervals of numbers are called too narrow or too wide by how often they hold the truth; at 95 %
+    promised, half and twice the misses are tolerable. Quantiles are called too low or too high by
+    how often the truth is at or below each of them, at a confidence that holds for all levels.
+
+    **Which number.** A binned error is above 0 by chance alone. The text gives the estimate that is
+    free of this bias, and beside it the value in these samples, where the two differ.
 
     **Groups.** One is named if it differs from the best one and is bad in itself. The intervals in
     the text have the confidence of the evaluation; to decide, they are widened as those of a normal
     distribution would be to hold for all groups, and all pairs of groups, at once (Bonferroni, for
-    each question on its own). True classes are compared by how often they are recognised and by
-    coverage of sets; not by calibration, as even perfect probabilities are off among samples that
-    were chosen by what was true.
+    each question on its own). True classes are compared by coverage of sets, and as a remark by how
+    often they are recognised; not by calibration, as even perfect probabilities are off among
+    samples that were chosen by what was true.
 
     **The split** into aleatoric and epistemic parts is what the model says of itself.
 
@@ -108,7 +122,7 @@ def verdict(evaluation: Evaluation) -> Verdict:
     >>> z = 2 * rng.normal(size=2000)
     >>> y = (rng.random(2000) < 1 / (1 + np.exp(-z))).astype(int)
     >>> sure = caveat.Categorical.from_binary(1 / (1 + np.exp(-3 * z)))
-    >>> result = caveat.evaluate(sure, y, metrics=["ece", "accuracy"], random_state=0)
+    >>> result = caveat.evaluate(sure, y, metrics=["positive_ece"], random_state=0)
     >>> print(verdict(result).statements[0].text)
     Its probabilities cannot be taken at face value: it is over-confident.
     """
@@ -131,20 +145,9 @@ def _only_described(finding: Finding) -> Finding:
     """Without intervals nothing is good or bad; what is missing stays missing."""
     level: Level = "unsure" if finding.statement.level == "unsure" else "info"
     statement = Statement(level, finding.statement.text, finding.statement.rows)
-    return Finding(finding.topic, finding.state, statement, finding.names)
+    return Finding(finding.topic, finding.state, statement, finding.names, finding.summary)
 
 
-_CALIBRATION = {
-    "right": "Its probabilities can be taken at face value",
-    "nearly": "Its probabilities can nearly be taken at face value",
-    "over": "Its probabilities cannot be taken at face value: it is over-confident",
-    "under": "Its probabilities cannot be taken at face value: it is under-confident",
-    "both": "Its probabilities cannot be taken at face value: some are too high, some too low",
-    "off": "Its probabilities cannot be taken at face value",
-    "somewhat": "Its probabilities are not quite right, but may be nearly so",
-    "unsure": "There are too few samples to say whether its probabilities can be taken at face "
-    "value",
-}
 _COVERAGE = {
     "right": "Its intervals hold what they promise",
     "nearly": "Its intervals nearly hold what they promise",
@@ -176,11 +179,13 @@ _SETS = {
 _UNDEFINED = "How far it can be trusted is unknown, as too few resamples gave a number"
 _UNRELIABLE = ("group calibration", "group coverage")
 _SUMMARIES = {
-    "calibration": _CALIBRATION,
+    "calibration": {},
+    "classes": {},
     "coverage": _COVERAGE,
     "quantiles": _QUANTILES,
     "sets": _SETS,
 }
+"""By topic and state; findings on probabilities bring their own words."""
 
 
 def _summary(evidence: Evidence, findings: list[Finding]) -> Statement:
@@ -198,10 +203,11 @@ def _summary(evidence: Evidence, findings: list[Finding]) -> Statement:
     level = _worst([_summary_level(finding) for finding in main])
     bad = _names(findings, *_UNRELIABLE)
     if bad:
+        they = "it is" if CONFIDENCE[1:] in text else "they are"
         text += {
             "good": f", but not for {bad}",
-            "unsure": f"; for {bad} they are not to be relied on",
-            "bad": f"; they are furthest off for {bad}",
+            "unsure": f"; for {bad} {they} not to be relied on",
+            "bad": f"; {they} furthest off for {bad}",
         }[level]
         level = "bad"
     less = _names(findings, "group accuracy")
@@ -213,7 +219,7 @@ def _summary(evidence: Evidence, findings: list[Finding]) -> Statement:
 
 
 def _main(finding: Finding, several: bool) -> str:
-    text = _SUMMARIES[finding.topic].get(finding.state, _UNDEFINED)
+    text = finding.summary or _SUMMARIES[finding.topic].get(finding.state, _UNDEFINED)
     if several and finding.names:
         return f"For {listed(finding.names)}, {text[0].lower()}{text[1:]}"
     return text

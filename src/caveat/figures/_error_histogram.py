@@ -8,10 +8,11 @@ import numpy as np
 from .._blocks import row_blocks
 from .._validation import FloatArray
 from ..evaluation import Evaluation
+from ..evaluation._result import class_probabilities
 from ..metrics._inputs import count
 from ._available import checked
 from ._figure import Figure
-from ._samples import DISTRIBUTIONS, of_target, probabilities
+from ._samples import DISTRIBUTIONS, of_target
 
 _FAR = 0.995
 """Of a long tail the axis shows this share."""
@@ -89,7 +90,7 @@ def error_histogram(evaluation: Evaluation, target: Any = None, bins: int = 40) 
     found = checked("error_histogram", evaluation, target)
     error, y_label = found.error, "absolute error"
     if isinstance(evaluation.prediction, DISTRIBUTIONS):
-        error = 1 - _true_probabilities(probabilities(evaluation), found.truth)
+        error = 1 - _true_probabilities(class_probabilities(evaluation), found.truth)
         y_label = "1 − probability of the true class"
     counted = found.counted
     x_edges, x_beyond = _edges(found.uncertainty[counted], bins)

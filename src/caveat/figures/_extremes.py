@@ -7,10 +7,11 @@ import numpy as np
 
 from .._validation import FloatArray
 from ..evaluation import Evaluation
+from ..evaluation._result import class_probabilities
 from ..metrics._inputs import count
 from ..predictions import Quantiles
 from ._available import checked
-from ._samples import Samples, probabilities
+from ._samples import Samples
 
 
 @dataclass(frozen=True)
@@ -128,7 +129,7 @@ def _said(evaluation: Evaluation, found: Samples, rows: np.ndarray) -> tuple[lis
     prediction = evaluation.prediction
     if found.classes:
         labels = [str(label) for label in prediction.classes.tolist()]
-        codes = probabilities(evaluation)[rows].argmax(axis=1)
+        codes = class_probabilities(evaluation)[rows].argmax(axis=1)
         return [labels[code] for code in found.truth[rows]], [labels[code] for code in codes]
     part = prediction.take(rows)
     point = part.median() if isinstance(part, Quantiles) else part.moments()[0]

@@ -41,11 +41,12 @@ class Headline:
     metric: str
     value: float
     interval: tuple[float, float]
+    estimate: float = np.nan
 
 
 def headline(evaluation: Evaluation, metric: str, target: str = "", option: str = "") -> Headline:
     """Return the row of all samples for a metric."""
     for row in evaluation.select(metric=metric, group="", target=target):
         if option in ("", row.option):
-            return Headline(metric, row.value, (row.low, row.high))
+            return Headline(metric, row.value, (row.low, row.high), row.estimate)
     return Headline(metric, np.nan, (np.nan, np.nan))

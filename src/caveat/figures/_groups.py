@@ -8,6 +8,7 @@ import numpy as np
 
 from .._validation import FloatArray
 from ..evaluation import Evaluation
+from ..evaluation._questions import ONE_CLASS
 from ..exceptions import OptionError
 from ..metrics import METRICS
 from ._figure import Figure
@@ -21,7 +22,8 @@ class Panel:
     Attributes
     ----------
     attribute : str
-        "class" for the true classes.
+        "class" for the true classes, "class against the rest" for calibration of each class over
+        all samples.
     labels : tuple of str
     value, low, high : ndarrays of shape (groups,)
         The metric of each group with its confidence interval; without one the ends are the value.
@@ -93,7 +95,8 @@ def by_group(
     Returns
     -------
     Groups
-        Groups in which the metric is not defined are left out.
+        Groups in which the metric is not defined are left out. Of more than two classes,
+        "positive_calibration_error" is that of each class against the rest.
 
     Examples
     --------
@@ -110,6 +113,8 @@ def by_group(
     everyone = [row for row in rows if not row.group]
     if not everyone:
         raise OptionError(f"{metric!r} is not in the table of this evaluation")
+    if all(row.option.startswith(ONE_CLASS) for row in everyone):
+        return _against_rest(evaluation, everyone)
     options = [row.option for row in everyone]
     if option is not None and option not in options:
         raise OptionError(
@@ -131,6 +136,27 @@ def by_group(
         option=whole.option,
         direction=whole.direction,
         panels=tuple(panel for panel in panels if panel.labels),
+    )
+
+
+AGAINST_REST = "class against the rest"
+"""The attribute of a panel in which every sample counts for every class."""
+
+
+def _against_rest(evaluation: Evaluation, rows: Sequence[Any]) -> Groups:
+    """Return the calibration of each class against the rest, over all samples."""
+    classwise = evaluation.select(metric="classwise_calibration_error", group="")
+    overall = classwise[0].value if classwise else float(np.mean([row.value for row in rows]))
+    labelled = [(row.option.removeprefix(ONE_CLASS), row) for row in rows]
+    return Groups(
+        title="Calibration error of each class against the rest",
+        x_label="calibration error of the class against the rest",
+        y_label="class",
+        confidence=evaluation.confidence,
+        metric=rows[0].metric,
+        option="",
+        direction=rows[0].direction,
+        panels=(_panel(AGAINST_REST, labelled, overall),),
     )
 
 

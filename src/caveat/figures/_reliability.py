@@ -2,22 +2,24 @@
 
 from dataclasses import dataclass
 from math import log
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from .._blocks import row_blocks
 from .._validation import FloatArray
 from ..evaluation import Evaluation
+from ..evaluation._result import class_probabilities
+from ..exceptions import OptionError
 from ..metrics._core.equal_width import bin_of
 from ..metrics._inputs import option
 from ..metrics.classification.variation import _entropy, _places
 from ._available import checked
 from ._bands import Limits, Spread, effective_size, share_limits, spread_of, stacked
 from ._figure import Figure, headline
-from ._samples import Samples, probabilities
+from ._samples import Samples
 
-KINDS = ("confidence", "entropy", "variation")
+KINDS = ("class", "confidence", "entropy", "variation")
 BINS = 15
 """As many as the metrics cut."""
 
@@ -25,6 +27,12 @@ CELLS = 60
 _DRAWS = 1000
 
 _WORDS = {
+    "class": (
+        "positive_calibration_error",
+        "Reliability of the probability of {0}",
+        "predicted probability of {0}",
+        "share that was {0}",
+    ),
     "confidence": (
         "expected_calibration_error",
         "Reliability of the confidence",
@@ -52,7 +60,7 @@ class Reliability(Figure):
 
     Attributes
     ----------
-    kind : {"confidence", "entropy", "variation"}
+    kind : {"class", "confidence", "entropy", "variation"}
     predicted, observed : ndarrays of shape (bins,)
         Means over each bin that holds samples: on the diagonal if they are calibrated.
     low, high : ndarrays of shape (bins,)
@@ -68,6 +76,8 @@ class Reliability(Figure):
     value : float
     interval : pair of float
         As in the table; NaN where the metric was not asked.
+    estimate : float
+        The value freed of the bias that chance gives binned errors; NaN where it is not known.
     title, x_label, y_label : str
     confidence : float
     """
@@ -83,21 +93,27 @@ class Reliability(Figure):
     metric: str
     value: float
     interval: tuple[float, float]
+    estimate: float
 
     _columns: ClassVar[tuple[str, ...]] = ("predicted", "observed", "low", "high", "weight")
 
 
-def reliability(evaluation: Evaluation, kind: str = "confidence") -> Reliability:
+def reliability(
+    evaluation: Evaluation, kind: str | None = None, *, label: Any = None
+) -> Reliability:
     """Return what was predicted and what was observed in bins of predicted uncertainty.
 
     Parameters
     ----------
     evaluation : Evaluation
         Of class probabilities.
-    kind : {"confidence", "entropy", "variation"}, default="confidence"
-        The probability of the predicted class against the share that was right; the entropy of the
-        prediction against the share that was wrong (with two classes the entropy is halved); or the
-        entropy of the prediction against that of what happened.
+    kind : {"class", "confidence", "entropy", "variation"}, optional
+        The probability of one class against its share; the probability of the predicted class
+        against the share that was right; the entropy of the prediction against the share that was
+        wrong (with two classes the entropy is halved); or the entropy of the prediction against
+        that of what happened. By default "class" if there are two, and "confidence" if more.
+    label : class label, optional
+        Which class, for "class"; by default the second of two.
 
     Returns
     -------
@@ -115,12 +131,18 @@ def reliability(evaluation: Evaluation, kind: str = "confidence") -> Reliability
     >>> prediction = caveat.Categorical.from_binary([0.1, 0.1, 0.9, 0.9])
     >>> figure = reliability(caveat.evaluate(prediction, [0, 1, 1, 1], resamples=0))
     >>> figure.predicted, figure.observed
-    (array([0.9]), array([0.75]))
+    (array([0.1, 0.9]), array([0.5, 1. ]))
     """
-    option(kind, "kind", KINDS)
     found = checked("reliability", evaluation)
-    p = probabilities(evaluation)
-    if kind == "confidence":
+    p = class_probabilities(evaluation)
+    if kind is None:
+        kind = "class" if p.shape[1] == 2 else "confidence"
+    option(kind, "kind", KINDS)
+    code = _code(evaluation, kind, label)
+    if kind == "class":
+        position = np.ascontiguousarray(p[:, code])
+        observed = (found.truth == code).astype(np.float64)
+    elif kind == "confidence":
         position, observed = _confidence(p, found.truth)
     else:
         position = _entropies(p)
@@ -134,8 +156,10 @@ def reliability(evaluation: Evaluation, kind: str = "confidence") -> Reliability
         limits = share_limits(spread, evaluation.confidence)
     predicted = scale * _spread(position, found, bins).mean
     density = np.bincount(bin_of(position, CELLS), found.weight, CELLS)
-    metric, title, x_label, y_label = _WORDS[kind]
-    number = headline(evaluation, metric)
+    name = f"class={evaluation.prediction.classes[code]}"
+    metric, *words = _WORDS[kind]
+    title, x_label, y_label = (text.format(name) for text in words)
+    number = headline(evaluation, metric, option=name if kind == "class" and p.shape[1] > 2 else "")
     return Reliability(
         title=title,
         x_label=x_label if scale == 1 else "half of the predicted entropy",
@@ -152,7 +176,24 @@ def reliability(evaluation: Evaluation, kind: str = "confidence") -> Reliability
         metric=metric,
         value=number.value,
         interval=number.interval,
+        estimate=number.estimate,
     )
+
+
+def _code(evaluation: Evaluation, kind: str, label: Any) -> int:
+    """Return the position of the class that a figure is of; only one kind is of one."""
+    labels = [str(name) for name in evaluation.prediction.classes.tolist()]
+    if kind != "class":
+        if label is not None:
+            raise OptionError(f"label is for kind 'class'; got {label!r} for {kind!r}")
+        return 0
+    if label is None:
+        if len(labels) > 2:
+            raise OptionError(f"kind 'class' needs label=, one of the classes {labels}")
+        return 1
+    if str(label) not in labels:
+        raise OptionError(f"unknown class {label!r}; the classes are {labels}")
+    return labels.index(str(label))
 
 
 def _confidence(p: FloatArray, truth: np.ndarray) -> tuple[FloatArray, FloatArray]:

@@ -125,20 +125,6 @@ def of_target(evaluation: Evaluation, found: Samples) -> str:
     return f" of {found.target}" if evaluation.error.shape[1] > 1 else ""
 
 
-def probabilities(evaluation: Evaluation) -> FloatArray:
-    """Return the probability of every class, (samples, classes), as the table's metrics saw it."""
-    prediction = evaluation.prediction
-    if isinstance(prediction, GaussianLogits):
-        # The draws of the evaluation, which its curves hold; others would not match the table.
-        for curve in getattr(evaluation.curves, "_asked", {}).values():
-            if "probabilities" in curve.keywords:
-                return curve.keywords["probabilities"]
-        return prediction.sample(random_state=0).mean
-    if isinstance(prediction, ProbabilityInterval):
-        return prediction.to_categorical().mean
-    return prediction.mean
-
-
 def split_parts(evaluation: Evaluation, found: Samples) -> tuple[FloatArray, FloatArray] | None:
     """Return the aleatoric and the epistemic part; None if there are not both."""
     if evaluation.decomposition is None:

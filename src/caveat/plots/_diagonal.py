@@ -36,8 +36,9 @@ _SIZE = (4.6, 5.0)
 
 def plot_reliability(
     result: Any,
-    kind: str = "confidence",
+    kind: str | None = None,
     *,
+    label: Any = None,
     ax: "Axes | None" = None,
     name: str | None = None,
     density: bool = True,
@@ -49,8 +50,11 @@ def plot_reliability(
     ----------
     result : Evaluation or Reliability
         Of class probabilities.
-    kind : {"confidence", "entropy", "variation"}, default="confidence"
-        See `caveat.figures.reliability`.
+    kind : {"class", "confidence", "entropy", "variation"}, optional
+        See `caveat.figures.reliability`; by default "class" if there are two, and "confidence" if
+        more.
+    label : class label, optional
+        Which class, for "class"; by default the second of two.
     ax : Axes, optional
         Where to draw; by default in a new figure. Several calls with the same axes overlay curves.
     name : str, optional
@@ -72,16 +76,18 @@ def plot_reliability(
     >>> prediction = caveat.Categorical.from_binary([0.1, 0.4, 0.8, 0.9])
     >>> ax = plot_reliability(caveat.evaluate(prediction, [0, 1, 1, 1], resamples=0), name="mine")
     >>> ax.get_legend_handles_labels()[1]
-    ['perfectly calibrated', 'mine (ECE 0.25)']
+    ['perfectly calibrated', 'mine (binary ECE 0.25)']
     """
-    figure = result if isinstance(result, Reliability) else reliability(result, kind)
+    figure = result if isinstance(result, Reliability) else reliability(result, kind, label=label)
     ax = new_axes(ax, _SIZE if density else (4.6, 4.4))
     end = float(figure.edges[-1])
     top = 1.0 if end == 1 else max(end, float(figure.high.max()))
     look = _curve(ax, figure, figure.predicted, top, name, options)
     ax.set(xlim=(0, end), ylim=(0, top), aspect="equal")
     words(ax, figure)
-    legend(ax, "lower right" if end == 1 and figure.kind == "confidence" else "upper left")
+    legend(
+        ax, "lower right" if end == 1 and figure.kind in ("class", "confidence") else "upper left"
+    )
     if density:
         _draw_density(ax, figure, options.get("color", look.color), look)
     return ax

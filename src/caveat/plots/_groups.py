@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _FIRST = (
+    "positive_calibration_error",
     "expected_calibration_error",
     "expected_normalised_calibration_error",
     "interval_coverage",

@@ -182,5 +182,6 @@ def with_value(label: str, figure: Any) -> str:
     if np.isnan(figure.value):
         return label
     entry = METRICS[figure.metric]
-    name = entry.aliases[0].upper() if entry.aliases else figure.metric.replace("_", " ")
+    reading, _, alias = entry.aliases[0].rpartition("_") if entry.aliases else ("", "", "")
+    name = f"{reading} {alias.upper()}".strip() or figure.metric.replace("_", " ")
     return f"{label} ({name} {figure.value:.3g})"

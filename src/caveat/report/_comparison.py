@@ -6,6 +6,7 @@ import numpy as np
 
 from .. import figures
 from ..evaluation import Comparison, Evaluation
+from ..evaluation._questions import ONE_CLASS
 from ..evaluation._recommend import Recommendation
 from ..evaluation._table import number
 from ..exceptions import CaveatError
@@ -27,15 +28,9 @@ from ._content import (
 )
 from ._escape import for_chart
 from ._evaluation import evaluation_sections, targets_of, with_chooser
-from ._words import COMPARED, short, words
+from ._words import COMPARED, label, short, words
 
 _TITLE = "Which of these predictions to trust?"
-_PERFORMANCE = (
-    "roc_auc_score",
-    "accuracy_score",
-    "mean_absolute_error",
-    "root_mean_squared_error",
-)
 
 
 def comparison_page(comparison: Comparison, title: str | None) -> Page:
@@ -83,12 +78,7 @@ def _recommended(comparison: Comparison, answer: Recommendation | str) -> Sectio
         said = [Said("unsure", answer)]
     else:
         level = "good" if answer.technique is not None else "unsure"
-        rows = [
-            [Cell(name), Cell(number(value), value, mark=_mark(name, answer))]
-            for name, value in answer.values.items()
-        ]
-        header = ["technique", words(answer.primary)]
-        table = Table("The number that decided", header, rows, heads=True)
+        table = _decided(answer)
         called = "Clear choice" if answer.technique is not None else "No clear one"
         said = [Said(level, answer.verdict, table, called)]
         said += [Said("info", caution) for caution in answer.cautions]
@@ -97,15 +87,36 @@ def _recommended(comparison: Comparison, answer: Recommendation | str) -> Sectio
     return Section("verdict", "Recommendation", "Recommendation", "", blocks)
 
 
-def _mark(name: str, answer: Recommendation) -> str:
+def _decided(answer: Recommendation) -> Table:
+    """Return both numbers of each technique: the proper score, and the reliability."""
+    metrics = {answer.skill: answer.skills, answer.primary: answer.values}
+    rows = [
+        [
+            Cell(name),
+            *(Cell(number(found[name]), found[name]) for found in metrics.values()),
+            Cell(_standing(name, answer)),
+        ]
+        for name in answer.values
+    ]
+    header = ["technique", *(words(metric) for metric in metrics), "standing"]
+    return Table("The numbers that decided: less is better", header, rows, heads=True)
+
+
+def _standing(name: str, answer: Recommendation) -> str:
+    if name in answer.worse_in_skill:
+        front = ", on the front" if name in answer.pareto else ""
+        return f"clearly worse by the proper score{front}"
     if name not in answer.tied:
-        return ""
-    return "best" if name == answer.tied[0] else "tied"
+        return "clearly less reliable"
+    if answer.technique is not None:
+        return "chosen"
+    return "tied"
 
 
 def _looked_at(answer: Recommendation) -> str:
-    beside = " and ".join(_named(name) for name in answer.supporting)
-    return f"Decided by {_named(answer.primary)}. Look at {beside} as well."
+    beside = " and ".join(_named(name) for name in answer.supporting[1:])
+    first = "" if answer.primary == answer.skill else f"{_named(answer.skill)} first, then by "
+    return f"Decided by {first}{_named(answer.primary)}. Look at {beside} as well."
 
 
 def _named(metric: str) -> str:
@@ -118,7 +129,11 @@ def _side_by_side(comparison: Comparison, targets: list[Target], names: Names) -
     blocks: list[Any] = []
     for target in targets:
         rows = [r for r in comparison.select(group="") if target.has(r)]
-        keys = dict.fromkeys((r.metric, r.option) for r in rows if r.metric in COMPARED)
+        keys = dict.fromkeys(
+            (r.metric, r.option)
+            for r in rows
+            if r.metric in COMPARED and not r.option.startswith(ONE_CLASS)
+        )
         ordered = sorted(keys, key=lambda key: COMPARED.index(key[0]))
         if ordered:
             blocks.append(_wide_table(comparison, rows, ordered, target))
@@ -160,7 +175,7 @@ def _long_table(comparison: Comparison, rows: list[Any], target: Target) -> Tabl
     found = {(r.technique, r.metric, r.option, r.target): r for r in rows}
     body = []
     for metric, option, of in dict.fromkeys((r.metric, r.option, r.target) for r in rows):
-        name = words(metric) + (f", {option.replace('=', ' ')}" if option else "")
+        name = label(metric, option)
         values = [_value(found.get((t, metric, option, of))) for t in comparison.techniques]
         body.append([Cell(name, short=short(metric), says=METRICS[metric].says), *values])
     return Table(
@@ -185,50 +200,45 @@ def _trade_off(
     comparison: Comparison, answer: Recommendation | str, targets: list[Target], names: Names
 ) -> Section:
     blocks: list[Any] = []
-    performance = _performance(comparison)
-    if not isinstance(answer, str) and performance:
-        front = comparison.pareto(answer.primary, performance)
+    if not isinstance(answer, str) and answer.skill:
         for target in targets:
-            blocks.append(_pareto(comparison, answer.primary, performance, front, target, names))
+            chart = _pareto(comparison, answer, target, names)
+            blocks += [chart] if chart is not None else []
     return Section(
         "trade-off",
         "Reliable and good?",
         "Trade-off",
-        "The most reliable uncertainty is not always that of the best predictions.",
+        "The most reliable uncertainty is not always that of the best predictions: one number for "
+        "everybody is perfectly calibrated, and knows nothing. A proper score sees both, so it "
+        "decides first.",
         with_chooser(blocks, targets, names),
     )
 
 
-def _performance(comparison: Comparison) -> str:
-    for name in _PERFORMANCE:
-        rows = comparison.select(metric=name, group="")
-        if {row.technique for row in rows if np.isfinite(row.value)} == set(comparison.techniques):
-            return name
-    return ""
-
-
 def _pareto(
-    comparison: Comparison, reliability: str, performance: str, front: list[str], target: Target,
-    names: Names,
-) -> Chart:  # fmt: skip
-    rows = {
-        technique: tuple(
-            next(row for row in comparison.select(technique=technique, metric=metric, group="")
-                 if target.has(row))
-            for metric in (reliability, performance)
-        )
-        for technique in comparison.techniques
-    }  # fmt: skip
+    comparison: Comparison, answer: Recommendation, target: Target, names: Names
+) -> Chart | None:
+    """Return the chart of reliability against the proper score, if all have both."""
+    reliability, performance = answer.primary, answer.skill
+    rows = {}
+    for technique in comparison.techniques:
+        measured = [
+            [r for r in comparison.select(technique=technique, metric=m, group="") if target.has(r)]
+            for m in (reliability, performance)
+        ]
+        if not all(measured):
+            return None  # a target without a spread has no reliability
+        rows[technique] = tuple(found[0] for found in measured)
+    front = [t for t in comparison.techniques if t in answer.pareto]
     data = [
         trace
         for position, (technique, pair) in enumerate(rows.items())
         for trace in _mark_of(position, technique, pair, technique in front)
     ]
-    way = "up" if METRICS[performance].direction == "higher" else "down"
     return Chart(
         names("chart"),
         f"{words(reliability)} against {words(performance)}",
-        f"Further left is more reliable, further {way} is better. Pale marks are beaten in both by "
+        "Further left is more reliable, further down is better. Pale marks are beaten in both by "
         "another technique; thin lines are intervals.",
         data,
         draw.layout(words(reliability), words(performance), showlegend=False),

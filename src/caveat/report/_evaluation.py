@@ -4,6 +4,8 @@ from typing import Any
 
 from .. import figures
 from ..evaluation import Evaluation, TriagePolicy
+from ..evaluation._questions import ONE_CLASS
+from ..evaluation._verdict_words import centre
 from . import _figure_charts as charts
 from ._content import Chooser, Definitions, Names, Page, Said, Section, Sentences, Target
 from ._deferral import curve_deferral, policy_blocks, split_deferral
@@ -87,11 +89,14 @@ def _verdict(evaluation: Evaluation) -> Section:
 def _numbers(evaluation: Evaluation) -> Section:
     every = evaluation.select(group="")
     place = {name: i for i, name in enumerate(HEADLINES)}
-    headline = sorted((row for row in every if row.metric in place), key=lambda r: place[r.metric])
+    headline = sorted(
+        (row for row in every if row.metric in place and not row.option.startswith(ONE_CLASS)),
+        key=lambda row: place[row.metric],
+    )
     blocks: list[Any] = []
     if headline:
         blocks.append(rows_table(headline, "Headline numbers over all samples"))
-    rest = [row for row in every if row.metric not in place]
+    rest = [row for row in every if row not in headline]
     if rest:
         opened = f"All other numbers ({len(rest)})" if headline else ""
         blocks.append(rows_table(rest, "Other numbers over all samples", folded=opened))
@@ -100,7 +105,9 @@ def _numbers(evaluation: Evaluation) -> Section:
         "The numbers",
         "Numbers",
         "Over all samples. The interval says where the value could be as well, were other samples "
-        "of the same kind drawn. The buttons in the head sort the table.",
+        "of the same kind drawn. A binned calibration error is above 0 by chance alone: the value "
+        "is that of these samples, and “without chance” is the estimate free of this bias, which "
+        "the sentences above give. The buttons in the head sort the table.",
         blocks,
     )
 
@@ -109,8 +116,8 @@ def _calibration(evaluation: Evaluation, names: Names, targets: list[Target]) ->
     sure = evaluation.confidence
     blocks: list[Any] = []
     if "reliability" in figures.available(evaluation):
-        for kind in ("confidence", "entropy", "variation"):
-            figure = figures.reliability(evaluation, kind)
+        for kind, label in (*_classes(evaluation), ("entropy", None), ("variation", None)):
+            figure = figures.reliability(evaluation, kind, label=label)
             blocks.append(charts.reliability(figure, names, sure))
     for target in targets:
         have = figures.available(evaluation, target.name)
@@ -128,6 +135,16 @@ def _calibration(evaluation: Evaluation, names: Names, targets: list[Target]) ->
         "shaded band says where the line could be as well, by chance.",
         blocks,
     )
+
+
+def _classes(evaluation: Evaluation) -> list[tuple[str, str | None]]:
+    """Which probabilities to draw: of the second of two classes; of more, of the worst as well."""
+    if len(evaluation.prediction.classes) == 2:
+        return [("class", None), ("confidence", None)]
+    rows = evaluation.select(metric="positive_calibration_error", group="")
+    worst = max(rows, key=centre, default=None)
+    found: list[tuple[str, str | None]] = [("confidence", None)]
+    return found + ([("class", worst.option.removeprefix(ONE_CLASS))] if worst else [])
 
 
 def _ranking(
@@ -171,7 +188,9 @@ def _why(
         "Why is it uncertain, and what to do about it?",
         "Why, and what to do",
         "Some uncertainty is in the data and stays whatever the model (aleatoric); some is what "
-        "the model has not learnt (epistemic).",
+        "the model has not learned (epistemic). The split is the model's own account: what all "
+        "members are unsure of alike counts as aleatoric, and is noise in the data only if they "
+        "are well trained.",
         blocks,
     )
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from ..evaluation._table import number
+from ..evaluation._table import WITHOUT_CHANCE, number
 from . import _charts as draw
 from ._content import Chart, Names, Target, numbers_table
 from ._words import short, words
@@ -15,7 +15,8 @@ _LOWER = {"yaxis": {"domain": [0.27, 1]}, "yaxis2": {"domain": [0, 0.17]}}
 
 def reliability(figure: Any, names: Names, confidence: float) -> Chart:
     """Return what was predicted against what was observed, over the density of predictions."""
-    top = 1.0 if figure.kind == "confidence" else _top(figure.predicted, figure.high, figure.edges)
+    shares = figure.kind in ("class", "confidence")
+    top = 1.0 if shares else _top(figure.predicted, figure.high, figure.edges)
     hover = "predicted %{x:.3f}<br>observed %{y:.3f}"
     data = [
         *draw.band(figure.predicted, figure.low, figure.high, _band(confidence), "@blue"),
@@ -216,7 +217,9 @@ def _value(figure: Any) -> str:
     low, high = figure.interval
     between = "" if np.isnan(low) else f" ({number(low)} to {number(high)})"
     name = words(figure.metric) + (f" ({short(figure.metric)})" if short(figure.metric) else "")
-    return f"{name}: {number(figure.value)}{between}"
+    estimate = getattr(figure, "estimate", np.nan)
+    freed = "" if np.isnan(estimate) else f"; {number(estimate)} {WITHOUT_CHANCE}"
+    return f"{name}: {number(figure.value)}{between}{freed}"
 
 
 _COVERED = {
@@ -228,6 +231,8 @@ _COVERED = {
     "are larger than they need to be.",
 }
 _READ = {
+    "class": "Below the dotted line the class happens less often than predicted, above it more "
+    "often.",
     "confidence": "Below the dotted line the model is right less often than it says "
     "(over-confident), above it more often (under-confident).",
     "entropy": "How often predictions of the same entropy are wrong. It should rise from left to "

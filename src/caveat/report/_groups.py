@@ -6,7 +6,9 @@ import numpy as np
 
 from .. import figures
 from ..evaluation import Evaluation
+from ..evaluation._questions import ONE_CLASS
 from ..evaluation._table import bracket, number
+from ..figures._groups import AGAINST_REST
 from ..metrics import METRICS
 from . import _charts as draw
 from ._content import Chart, Names, Section, Target, numbers_table
@@ -16,9 +18,11 @@ from ._words import BY_GROUP, short, words
 MOST_VALUES = 30
 """A chart of more groups cannot be read; the largest are shown, the others counted."""
 
-_CLASS = "class"
-_NOT_SHOWN = {True: "expected_calibration_error", False: "negative_log_likelihood_loss"}
-"""Among samples chosen by what was true, even perfect probabilities look mis-calibrated."""
+_CLASSES = ("class", AGAINST_REST)
+_AGAINST_REST = (
+    "How far the probability of each class is from its frequency, over all samples: each class "
+    "against the rest. The dotted line is the mean over the classes."
+)
 
 
 def group_sections(evaluation: Evaluation, names: Names, targets: list[Target]) -> list[Section]:
@@ -34,8 +38,9 @@ def group_sections(evaluation: Evaluation, names: Names, targets: list[Target]) 
     blocks: dict[bool, list[Any]] = {True: [], False: []}
     for attribute in attributes:
         for panel, metric, option, target in panels:
-            of_class = attribute == _CLASS
-            if panel.attribute == attribute and metric != _NOT_SHOWN[of_class]:
+            of_class = attribute in _CLASSES
+            shown = of_class or metric != "negative_log_likelihood_loss"
+            if panel.attribute == attribute and shown:
                 chart = _chart(evaluation, metric, option, panel, target, names)
                 blocks[of_class].append(chart)
     lead = "with its interval; the dotted line is the value over all samples."
@@ -44,7 +49,8 @@ def group_sections(evaluation: Evaluation, names: Names, targets: list[Target]) 
             "classes",
             "Is it as good for every class?",
             "Classes",
-            f"One dot for each true class, {lead}",
+            f"One dot for each class, {lead} A rarer class is usually recognized less often, by "
+            "perfect probabilities as well.",
             blocks[True],
         ),
         Section(
@@ -59,7 +65,11 @@ def group_sections(evaluation: Evaluation, names: Names, targets: list[Target]) 
 
 def _metrics(evaluation: Evaluation) -> list[str]:
     """The metrics to show: the usual ones, or the first two if none of these was asked for."""
-    have = dict.fromkeys(row.metric for row in evaluation.rows if row.group)
+    have = dict.fromkeys(
+        row.metric for row in evaluation.rows if row.group or row.option.startswith(ONE_CLASS)
+    )
+    if evaluation.select(metric="positive_calibration_error", option="", group=""):
+        have.pop("expected_calibration_error", None)  # two classes: one reading says it all
     return [name for name in BY_GROUP if name in have] or list(have)[:2]
 
 
@@ -82,10 +92,13 @@ def _chart(
         data.insert(0, draw.line(shared, edges, "all samples", "@ink", dash="dot"))
     of = f" of {target.name}" if target.name is not None else ""
     title = f"{words(metric)}{of} by {panel.attribute}" + (f" ({option})" if option else "")
+    says = METRICS[metric].says
+    if panel.attribute == AGAINST_REST:
+        title, says = "Calibration error of each class against the rest", _AGAINST_REST
     return Chart(
         names("chart"),
         title,
-        f"{METRICS[metric].says} {_better(metric)}",
+        f"{says} {_better(metric)}",
         data,
         draw.layout(
             words(metric) + (f" ({short(metric)})" if short(metric) else ""),

@@ -1,6 +1,7 @@
 """Names of metrics and numbers as a person would say them."""
 
-from ..evaluation._table import ARROWS, Row, bracket, number
+from ..evaluation._questions import ONE_CLASS
+from ..evaluation._table import ARROWS, WITHOUT_CHANCE, Row, bracket, number
 from ..metrics import METRICS
 from ._content import Cell, Definition, Table
 
@@ -13,7 +14,8 @@ _MIXED = {"smece": "smECE"}
 
 HEADLINES = (
     "accuracy_score", "balanced_accuracy_score", "roc_auc_score", "negative_log_likelihood_loss",
-    "brier_loss", "expected_calibration_error", "smooth_calibration_error",
+    "brier_loss", "positive_calibration_error", "expected_calibration_error",
+    "classwise_calibration_error", "smooth_calibration_error",
     "variation_calibration_error", "error_detection_auroc_score", "set_coverage", "mean_set_size",
     "mean_absolute_error", "root_mean_squared_error", "gaussian_crps_loss", "quantile_crps_loss",
     "gaussian_negative_log_likelihood_loss", "expected_normalised_calibration_error",
@@ -25,7 +27,8 @@ HEADLINES = (
 
 COMPARED = (
     "accuracy_score", "roc_auc_score", "negative_log_likelihood_loss",
-    "expected_calibration_error", "smooth_calibration_error", "error_detection_auroc_score",
+    "positive_calibration_error", "expected_calibration_error", "classwise_calibration_error",
+    "smooth_calibration_error", "error_detection_auroc_score",
     "set_coverage", "mean_set_size", "mean_absolute_error", "gaussian_crps_loss",
     "quantile_crps_loss", "expected_normalised_calibration_error", "coverage_calibration_error",
     "quantile_coverage_error", "coverage_ratio", "interval_loss", "error_uncertainty_correlation",
@@ -33,9 +36,9 @@ COMPARED = (
 """What the table of techniques shows, in this order."""
 
 BY_GROUP = (
-    "accuracy_score", "expected_calibration_error", "negative_log_likelihood_loss", "set_coverage",
-    "mean_set_size", "mean_absolute_error", "expected_normalised_calibration_error",
-    "coverage_ratio",
+    "accuracy_score", "positive_calibration_error", "expected_calibration_error",
+    "negative_log_likelihood_loss", "set_coverage", "mean_set_size", "mean_absolute_error",
+    "expected_normalised_calibration_error", "coverage_ratio",
 )  # fmt: skip
 """What is shown for each class and each group."""
 
@@ -79,14 +82,26 @@ def share(value: float) -> str:
     return f"{percent:.2g} %" if 0 < percent < 0.1 else f"{percent:.1f} %"
 
 
-def label(row: Row) -> str:
-    """Return what a row is of: the metric and its option."""
-    return words(row.metric) + (f", {row.option.replace('=', ' ')}" if row.option else "")
+def label(metric: str, option: str) -> str:
+    """Return what a row is of: the metric and its option.
+
+    Examples
+    --------
+    >>> label("interval_coverage", "coverage=0.9")
+    'Interval coverage, coverage 0.9'
+    >>> label("positive_calibration_error", "class=ill")
+    'Calibration error of class=ill against the rest'
+    """
+    if option.startswith(ONE_CLASS):
+        return f"Calibration error of {option} against the rest"
+    return words(metric) + (f", {option.replace('=', ' ')}" if option else "")
 
 
 def metric_cell(row: Row) -> Cell:
     """Return the cell that names a row's metric and says what it tells."""
-    return Cell(label(row), short=short(row.metric), says=METRICS[row.metric].says)
+    return Cell(
+        label(row.metric, row.option), short=short(row.metric), says=METRICS[row.metric].says
+    )
 
 
 def rows_table(rows: list[Row], caption: str, **options: str) -> Table:
@@ -94,15 +109,19 @@ def rows_table(rows: list[Row], caption: str, **options: str) -> Table:
     groups = any(row.group for row in rows)
     targets = len({row.target for row in rows}) > 1
     header = ["measure", *(["group"] if groups else []), *(["target"] if targets else [])]
+    freed = any(row.estimate == row.estimate for row in rows)
     body = []
     for row in rows:
         cells = [metric_cell(row)]
         cells += [Cell(row.group or "all samples")] if groups else []
         cells += [Cell(row.target)] if targets else []
         said = [Cell(bracket(row) or "none", row.low), Cell(ARROWS[row.direction]), Cell(row.note)]
-        body.append([*cells, Cell(number(row.value) or "undefined", row.value), *said])
+        cells.append(Cell(number(row.value) or "undefined", row.value))
+        cells += [Cell(number(row.estimate), row.estimate)] if freed else []
+        body.append([*cells, *said])
     noted = any(row.note for row in rows)
-    header += ["value", "interval", "better", *(["note"] if noted else [])]
+    header += ["value", *([WITHOUT_CHANCE] if freed else []), "interval", "better"]
+    header += ["note"] if noted else []
     if not noted:
         body = [cells[:-1] for cells in body]
     return Table(caption, header, body, sortable=True, heads=True, **options)  # type: ignore[arg-type]

@@ -363,7 +363,8 @@ ENTRIES = [
         says="How far the entropy of the predicted distribution is from the rate of errors, on "
         "average over bins of entropy.",
         cannot_see="Perfect calibration: entropy and the rate of errors are different quantities, "
-        "and the best value is not reached by the true probabilities.",
+        "and the best value is not reached by the true probabilities. An over-confident model "
+        "nearly always has a lower value than a calibrated one: do not choose by it.",
         aliases=("uce",),
         curve=uncertainty_reliability_curve,
     ),
