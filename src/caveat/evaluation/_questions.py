@@ -229,9 +229,9 @@ def _categorical(prediction: Categorical, y: Any, _: RandomState, note: str = ""
     ]
 
 
-def _gaussian_logits(prediction: GaussianLogits, y: Any, random_state: RandomState) -> list[Block]:
+def _gaussian_logits(prediction: GaussianLogits, y: Any, _: RandomState) -> list[Block]:
     return _categorical(
-        prediction.sample(random_state=random_state), y, None, "softmax averaged over 100 draws"
+        prediction.to_categorical(), y, None, "softmax averaged over the noise of the logits"
     )
 
 
