@@ -206,6 +206,7 @@ class TestRegression:
         result = evaluate(infinite, NUMBERS[:, 0])
         assert {row.metric for row in result} >= {"interval_coverage", "coverage_ratio"}
         assert "mean_absolute_error" not in {row.metric for row in result}
+        assert {row.note for row in result} == {f"{N:,} of {N:,} intervals are infinite"}
 
 
 class TestOtherTypes:

@@ -161,6 +161,7 @@ def _asked_of(metric: Metric, block: Block) -> list[Question]:
                 {"lower": lower, "upper": upper},
                 {"coverage": coverage} if "coverage" in _keywords(metric.function) else {},
                 block.target,
+                _infinite_note(lower, upper),
                 share=f"interval of {coverage:g}",
                 option=f"coverage={coverage:g}",
             )
@@ -189,6 +190,11 @@ def _asked_of(metric: Metric, block: Block) -> list[Question]:
     inputs = {name: block.arrays[name] for name in metric.inputs}
     note = "; ".join(dict.fromkeys(block.notes[n] for n in metric.inputs if n in block.notes))
     return [Question(metric, block.truth, inputs, {}, block.target, note)]
+
+
+def _infinite_note(lower: FloatArray, upper: FloatArray) -> str:
+    infinite = int(np.count_nonzero(np.isinf(lower) | np.isinf(upper)))
+    return f"{infinite:,} of {len(lower):,} intervals are infinite" if infinite else ""
 
 
 def _asked_of_ranking(metric: Metric, block: Block) -> list[Question]:
