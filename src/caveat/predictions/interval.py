@@ -97,7 +97,8 @@ class Interval(WithTargets):
 
     def _infinite(self) -> NDArray[np.bool_]:
         """Return which samples have an infinite end, of any target."""
-        return ~(np.isfinite(self.lower) & np.isfinite(self.upper)).all(axis=1)
+        infinite: NDArray[np.bool_] = np.isinf(self.lower) | np.isinf(self.upper)
+        return np.asarray(infinite.any(axis=1))
 
     def __repr__(self) -> str:
         infinite = int(self._infinite().sum())

@@ -47,7 +47,7 @@ class ConformalSets(ConformalRecalibrator):
     score : {"lac", "aps", "raps"}, default="lac"
     randomised : bool, default=True
         For ``"aps"`` and ``"raps"``: draw :math:`u`, which reaches the coverage exactly, or do
-        without, which never leaves a set empty and is conservative: it covers 0.95 to 1.00 where
+        without, which never leaves a set empty and is conservative: it covers 0.91 to 1.00 where
         0.9 was asked, and the more accurate the model the larger its sets (25 of 100 classes where
         the randomised sets of ``"aps"`` have 1.4). ``"lac"`` draws nothing.
     k_reg : int, default=2
