@@ -26,8 +26,8 @@ def gaussian_logits(
     :math:`\mu`. The expectation is taken by quadrature, see
     :meth:`caveat.GaussianLogits.to_categorical`, with an error of its probabilities below
     :math:`10^{-5}`. The paper averages 100 draws instead, whose entropies are off by up to 0.1 to
-    0.2 nats with ten classes. A sample's numbers depend neither on the samples around it nor on the order of the
-    classes.
+    0.2 nats with ten classes. A sample's numbers depend neither on the samples around it nor on
+    the order of the classes.
 
     Parameters
     ----------
