@@ -7,6 +7,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression, Ridge
 
 from caveat import Categorical, Gaussian, GaussianLogits, Quantiles, estimators
+from caveat.datasets import make_sd1, make_sd2, make_sd3
 from caveat.estimators import (
     AnchoredEnsembleClassifier,
     AnchoredEnsembleRegressor,
@@ -343,6 +344,15 @@ def test_presets_for_images_have_the_outputs_that_are_asked_for(method, head, ki
     pictures = rng.normal(size=(18, 1, 28, 28)).astype(np.float32)
     found = model.fit(pictures, np.arange(18) % 9).predict_distribution(pictures)
     assert repr(found).startswith(f"{kind}: 2 members x 18 samples x 9 classes")
+
+
+@pytest.mark.parametrize(("make", "least"), [(make_sd1, 0.85), (make_sd2, 0.85), (make_sd3, 0.8)])
+def test_the_preset_for_fairness_learns_the_data_it_is_made_for(make, least):
+    # The best linear rules are right in 0.99, 0.95 and 0.87 of each data set, a guess in 0.5, and
+    # these networks in 0.15, 0.07 and 0.15 where the rate is 0.001.
+    data, fresh = make(random_state=1), make(random_state=101, samples=2000)
+    model = BayesByBackpropClassifier(**preset("synthetic-fairness"), random_state=1)
+    assert model.fit(data.X, data.y).score(fresh.X, fresh.y) > least
 
 
 def test_presets_say_what_is_wrong_with_the_number_of_classes():

@@ -230,7 +230,7 @@ class TestOtherTypes:
     def test_converted_probabilities_say_so(self):
         logits = caveat.GaussianLogits(np.log(P), np.ones_like(P), classes=["a", "b", "c"])
         (row,) = evaluate(logits, Y, metrics=["brier"]).select(group="")
-        assert row.note == "softmax averaged over 100 draws"
+        assert row.note == "softmax averaged over the noise of the logits"
         lower = P[0] * 0.9
         intervals = caveat.ProbabilityInterval(lower, P[0], classes=["a", "b", "c"])
         (row,) = evaluate(intervals, Y, metrics=["brier"]).select(group="")

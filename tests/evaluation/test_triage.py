@@ -231,9 +231,9 @@ class TestKinds:
         rng = np.random.default_rng(0)
         mean = rng.normal(0, 4, (3, 600, 3))
         prediction = caveat.GaussianLogits(mean, np.full(mean.shape, 0.5))
-        y = prediction.sample(random_state=0).mean.argmax(axis=1)
-        for decomposition in ("auto", "variance", "gaussian_logits"):
-            policy = TriagePolicy(0.1, decomposition=decomposition, draws=20, random_state=0)
+        y = prediction.to_categorical().mean.argmax(axis=1)
+        for decomposition, draws in (("auto", None), ("variance", 20), ("gaussian_logits", None)):
+            policy = TriagePolicy(0.1, decomposition=decomposition, draws=draws, random_state=0)
             policy.fit(prediction, y)
             triage = policy.decide(prediction)
             assert triage.accepted.any()

@@ -866,7 +866,18 @@ class TestNumbers:
             "Its intervals are too wide: it is under-confident.",
             "Its 90 % intervals hold the truth in 100 % of cases (all of 500): they are too wide, so "
             "it is under-confident.",
+            "500 of its 500 intervals are infinite, as conformal ones are where there are too few "
+            "calibration samples: there they say nothing.",
         ]
+
+    def test_a_small_group_has_infinite_conformal_intervals(self):
+        rng = np.random.default_rng(0)
+        y, fresh = rng.normal(size=(2, 4000))
+        prediction, groups = caveat.Gaussian(np.zeros(4000), 1.0), np.arange(4000) < 5
+        conformal = caveat.ConformalResiduals(0.9).fit(prediction, y, groups=groups)
+        found = judged(conformal.transform(prediction, groups=groups), fresh)
+        assert found.statements[0].level == "good"
+        assert found.statements[2].text.startswith("5 of its 4,000 intervals are infinite, as ")
 
     def test_size_without_its_companions(self):
         prediction = caveat.Gaussian(np.zeros(1000), np.ones(1000))

@@ -139,13 +139,13 @@ class TestReliability:
         figure = figures.reliability(result)
         assert np.isnan([figure.value, *figure.interval]).all()
 
-    def test_logits_without_a_curve_are_sampled(self):
+    def test_logits_without_a_curve_are_integrated_again(self):
         mean, variance = np.random.default_rng(0).random((2, 50, 3))
         logits = caveat.GaussianLogits(mean, variance)
         figure = figures.reliability(
             examples.evaluate(logits, np.arange(50) % 3, metrics=["brier", "auco"])
         )
-        p = logits.sample(random_state=0).mean
+        p = logits.to_categorical().mean
         assert np.average(figure.predicted, weights=figure.weight) == pytest.approx(
             p.max(axis=1).mean()
         )

@@ -32,6 +32,16 @@ class TestGaussianLogits:
         sampled = caveat.GaussianLogits(mean, variance).sample(draws=draws, random_state=3)
         assert abs(sampled.probabilities[0, 0, 0] - exact) < 4 * spread / np.sqrt(draws)
 
+    def test_the_mean_over_the_noise(self):
+        prediction = caveat.GaussianLogits(MEAN, VARIANCE)
+        mean = prediction.to_categorical()
+        sampled = prediction.sample(draws=20_000, random_state=0)
+        assert mean.classes.tolist() == prediction.classes.tolist()
+        # Each of the probabilities strays by at most 1 / (2 sqrt n); 4.5 deviations.
+        np.testing.assert_allclose(
+            mean.probabilities, sampled.probabilities, rtol=0, atol=4.5 / 2 / np.sqrt(20_000)
+        )
+
     def test_sampling_is_seeded_and_a_row_does_not_depend_on_its_neighbours(self):
         prediction = caveat.GaussianLogits(MEAN, VARIANCE)
         whole = prediction.sample(random_state=5)

@@ -184,8 +184,14 @@ class TestInterval:
 
     def test_infinite_ends_are_intervals_but_no_gaussians(self):
         interval = caveat.Interval([-np.inf, 0.0], [1.0, np.inf], coverage=0.9)
-        with pytest.raises(InvalidValueError, match="lower of sample 0 is -inf"):
+        with pytest.raises(
+            InvalidValueError,
+            match=r"interval of sample 0 is infinite, .* for 2 of 2 samples\. Convert the others",
+        ):
             interval.to_gaussian()
+        assert repr(interval) == "Interval: 2 samples x 1 target (0), coverage 0.9, 2 infinite"
+        with pytest.raises(InvalidValueError, match="interval of sample 1 is infinite"):
+            caveat.Interval([0.0, 0.0], [1.0, np.inf], coverage=0.9).to_gaussian()
 
     @pytest.mark.parametrize(
         ("lower", "upper", "coverage", "error", "text"),

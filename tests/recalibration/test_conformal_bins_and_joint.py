@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import caveat
-from caveat.exceptions import InvalidValueError, ShapeError
+from caveat.exceptions import InvalidValueError
 from caveat.recalibration._conformal import learn_margins
 from caveat.recalibration.conformal_quantiles import ConformalQuantiles
 from caveat.recalibration.conformal_residuals import ConformalResiduals
@@ -69,12 +69,18 @@ class TestBins:
         assert one.edges_.shape == (2, 0)
 
     def test_a_bin_with_too_few_samples(self):
-        with pytest.raises(
-            ShapeError,
-            match=r"bin 0 of 12 bins of spread: a conformal quantile at 0\.9 needs at least 9 "
-            "calibration samples; got 2; bring more, or ask for less coverage, or use fewer bins",
-        ):
-            ConformalResiduals(bins=12).fit(PREDICTION.take(slice(24)), Y[:24])
+        conformal = ConformalResiduals(bins=12).fit(PREDICTION.take(slice(24)), Y[:24])
+        assert np.isinf(conformal.margins_).all()
+        assert len(conformal.too_few_) == 12
+        assert conformal.too_few_[0] == "bin 0 of 12: 2 calibration samples, at least 9 are needed"
+        # One heavy sample counts for nine and leaves two bins, of which the first has 7 samples.
+        weight = np.r_[np.ones(12), 9.0]
+        spread = caveat.Gaussian.from_std(np.zeros(13), np.arange(1.0, 14.0))
+        conformal = ConformalResiduals(bins=3).fit(spread, np.arange(13.0), sample_weight=weight)
+        assert conformal.margins_[:2, 0, 0].tolist() == [np.inf, 12.0]
+        assert conformal.too_few_ == ("bin 0 of 2: 7 calibration samples, at least 9 are needed",)
+        found = conformal.transform(spread.take([0, 12]))
+        assert found.upper[:, 0].tolist() == [np.inf, 12.0]
 
     def test_weights_are_repetitions(self):
         weight = RNG.integers(0, 4, size=101)

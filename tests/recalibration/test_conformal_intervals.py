@@ -11,7 +11,6 @@ import caveat
 from caveat.exceptions import (
     InvalidValueError,
     OptionError,
-    ShapeError,
     UnsupportedPredictionError,
 )
 from caveat.recalibration.conformal_quantiles import ConformalQuantiles
@@ -55,8 +54,10 @@ class TestResiduals:
         residual = (Y - MEAN) / unit
         np.testing.assert_allclose(found.lower, NEW.mean[0] - kth(-residual, 0.9) * new_unit)
         np.testing.assert_allclose(found.upper, NEW.mean[0] + kth(residual, 0.9) * new_unit)
-        with pytest.raises(ShapeError, match=r"quantile at 0\.9 needs at least 9 .*; got 8"):
-            conformal.fit(PREDICTION.take(slice(8)), Y[:8])
+        assert conformal.too_few_ == ()
+        few = conformal.fit(PREDICTION.take(slice(8)), Y[:8])
+        assert few.too_few_ == ("8 calibration samples, at least 9 are needed",)
+        assert (few.transform(NEW).upper == np.inf).all()
 
     def test_a_bias_larger_than_the_noise_moves_both_ends(self):
         found = ConformalResiduals(0.8, symmetric=False).fit_transform(
@@ -282,10 +283,30 @@ class TestBoth:
             rows = groups == group
             alone = kind(0.8).fit_transform(PREDICTION.take(rows), Y[rows])
             assert found.take(rows) == alone
-        with pytest.raises(
-            ShapeError, match=r"group 'z': a conformal quantile at 0\.8 needs at least 4"
-        ):
-            kind(0.8).fit(PREDICTION, Y, groups=np.where(np.arange(101) < 3, "z", "x"))
+
+    def test_a_small_group_does_not_sink_the_others(self, kind):
+        groups = np.where(np.arange(101) < 3, "z", "x")
+        conformal = kind(0.8).fit(PREDICTION, Y, groups=groups)
+        assert conformal.too_few_ == ("group 'z': 3 calibration samples, at least 4 are needed",)
+        found = conformal.transform(PREDICTION, groups=groups)
+        assert (found.lower[:3] == -np.inf).all()
+        assert (found.upper[:3] == np.inf).all()
+        alone = kind(0.8).fit_transform(PREDICTION.take(slice(3, None)), Y[3:])
+        assert found.take(slice(3, None)) == alone
+        assert repr(found) == (
+            "Interval: 101 samples x 2 targets ('a', 'b'), coverage 0.8, 3 infinite"
+        )
+
+    @pytest.mark.parametrize("joint", [False, True])
+    @pytest.mark.parametrize("symmetric", [False, True])
+    def test_one_sample_is_enough_for_nothing(self, kind, joint, symmetric):
+        conformal = kind(0.8, joint=joint, symmetric=symmetric)
+        conformal.fit(PREDICTION.take([0]), Y[:1])
+        assert np.isinf(conformal.margins_).all()
+        assert len(conformal.too_few_) == 1
+        found = conformal.transform(NEW)
+        assert (found.lower == -np.inf).all()
+        assert (found.upper == np.inf).all()
 
     def test_the_prediction_is_left_alone(self, kind):
         before = pickle.dumps(PREDICTION)
@@ -321,10 +342,31 @@ class TestBoth:
 
     def test_minimum_size(self, kind):
         assert kind(0.9).fit(PREDICTION.take(slice(9)), Y[:9])
-        with pytest.raises(ShapeError, match="at least 9 calibration samples; got 8"):
-            kind(0.9).fit(PREDICTION.take(slice(8)), Y[:8])
-        with pytest.raises(ShapeError, match="at least 9 calibration samples; got 8"):
-            kind(0.9).fit(PREDICTION.take(slice(9)), Y[:9], sample_weight=[0, *[1] * 8])
+        few = kind(0.9).fit(PREDICTION.take(slice(8)), Y[:8])
+        weighted = kind(0.9).fit(PREDICTION.take(slice(9)), Y[:9], sample_weight=[0, *[1] * 8])
+        for conformal in (few, weighted):
+            assert conformal.too_few_ == ("8 calibration samples, at least 9 are needed",)
+            assert np.isinf(conformal.margins_).all()
+
+
+def test_an_infinite_margin_needs_no_deviation():
+    # An infinite number of deviations of 0 is infinite here, not undefined.
+    few = ConformalResiduals(0.9, normalise=True).fit(PREDICTION.take(slice(3)), Y[:3])
+    found = few.transform(caveat.Gaussian([[0.0, 1.0]], 0.0, targets=["a", "b"]))
+    assert (found.lower == -np.inf).all()
+    assert (found.upper == np.inf).all()
+
+
+def test_an_infinite_start():
+    start = caveat.Interval([-np.inf, np.inf, 0.0], [np.inf, np.inf, 1.0], coverage=0.9)
+    calibration = caveat.Interval(np.zeros(9), np.ones(9), coverage=0.9)
+    y = np.arange(9.0)
+    found = ConformalQuantiles(0.9).fit(calibration, y).transform(start)
+    assert found.lower[:, 0].tolist() == [-np.inf, np.inf, -7.0]
+    assert found.upper[:, 0].tolist() == [np.inf, np.inf, 8.0]
+    few = ConformalQuantiles(0.9).fit(calibration.take(slice(8)), y[:8]).transform(start)
+    assert (few.lower == -np.inf).all()
+    assert (few.upper == np.inf).all()
 
 
 def test_type_of_prediction():

@@ -6,12 +6,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from caveat.exceptions import InvalidValueError, ShapeError
+from caveat.exceptions import InvalidValueError
 from caveat.recalibration import _conformal
 from caveat.recalibration._conformal import (
     as_fraction,
     conformal_quantile,
     minimum_samples,
+    too_few,
     values_at_ranks,
 )
 
@@ -38,11 +39,10 @@ class TestRank:
     def test_nine_samples_suffice_for_ninety_percent(self):
         scores = np.arange(1.0, 10.0)[:, None]
         assert conformal_quantile(scores, 0.9)[0] == 9
-        with pytest.raises(
-            ShapeError,
-            match=r"conformal quantile at 0\.9 needs at least 9 calibration samples; got 8; bring more",
-        ):
-            conformal_quantile(scores[:8], 0.9)
+        assert too_few(9, 0.9) is None
+        assert conformal_quantile(scores[:8], 0.9)[0] == np.inf
+        assert too_few(8, 0.9) == "8 calibration samples, at least 9 are needed"
+        assert conformal_quantile(scores[:0], 0.9)[0] == np.inf
 
     def test_infinite_scores_are_ranked_and_nan_refused(self):
         scores = np.r_[np.arange(9.0), np.inf][:, None]
@@ -76,8 +76,9 @@ class TestRank:
         scores, weight = np.arange(90.0)[:, None], np.full(90, 0.1)
         assert conformal_quantile(scores, 0.9, weight)[0] == 89
         assert conformal_quantile(scores, 0.5, weight)[0] == 49
-        with pytest.raises(ShapeError, match=r"at least 9 calibration samples; got 8\.9;"):
-            conformal_quantile(scores[1:], 0.9, weight[1:])
+        assert conformal_quantile(scores[1:], 0.9, weight[1:])[0] == np.inf
+        words = too_few(89, 0.9, weight[1:])
+        assert words == "8.9 calibration samples, at least 9 are needed"
 
     @pytest.mark.parametrize("shape", ["random", "sorted", "ties", "two values", "adversarial"])
     def test_selection_in_large_columns_equals_a_sort(self, shape):

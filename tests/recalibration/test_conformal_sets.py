@@ -19,6 +19,8 @@ VARIANTS = [
     {"score": "lac"},
     {"score": "aps", "randomised": True},
     {"score": "aps", "randomised": False},
+    {"score": "raps"},
+    {"score": "raps", "randomised": False, "k_reg": 1, "penalty": 0.3},
     {"score": "lac", "class_conditional": True},
     {"score": "aps", "class_conditional": True},
 ]
@@ -200,6 +202,65 @@ class TestDefinition:
         np.testing.assert_array_equal(found, expected)
         assert found.any(axis=1).all()
 
+    @pytest.mark.parametrize(("k_reg", "penalty"), [(2, 0.1), (1, 0.02), (0, 1.0)])
+    @pytest.mark.parametrize("decimals", [16, 1])
+    def test_randomised_raps_is_the_algorithm_of_the_paper(
+        self, monkeypatch, k_reg, penalty, decimals
+    ):
+        # Algorithms 2 and 3 of Angelopoulos et al. (2021), class by class in their order.
+        (p, y), (new, _) = data(57, 6, decimals=decimals), data(40, 6, seed=1, decimals=decimals)
+        u, v = np.random.default_rng(2).random(57), np.random.default_rng(3).random(40)
+        fixed_uniforms(monkeypatch, u, v)
+
+        def generalised_inverse(row, label, uniform):
+            order = sorted(range(6), key=lambda c: (-row[c], c))
+            place = order.index(label) + 1
+            mass = sum(row[c] for c in order[: place - 1])
+            return mass + uniform * row[label] + penalty * max(place - k_reg, 0)
+
+        tau = kth_smallest([generalised_inverse(p[i], y[i], u[i]) for i in range(57)], 80)
+        expected = np.zeros((40, 6), dtype=bool)
+        for i, row in enumerate(new):
+            for label in range(6):
+                expected[i, label] = generalised_inverse(row, label, v[i]) <= tau + 1e-12
+        options = {"score": "raps", "k_reg": k_reg, "penalty": penalty}
+        np.testing.assert_array_equal(sets(p, y, new, 0.8, **options), expected)
+
+    def test_deterministic_raps_includes_the_class_that_crosses(self):
+        (p, y), (new, _) = data(57, 6), data(40, 6, seed=1)
+
+        def all_scores(row):
+            order = np.argsort(-row, kind="stable")
+            found = np.cumsum(row[order]) + 0.2 * np.maximum(np.arange(1, 7) - 1, 0)
+            return order, found
+
+        scores = []
+        for row, label in zip(p, y, strict=True):
+            order, found = all_scores(row)
+            scores.append(found[order.tolist().index(label)])
+        threshold = kth_smallest(scores, 80)
+        expected = np.zeros((40, 6), dtype=bool)
+        for i, row in enumerate(new):
+            order, found = all_scores(row)
+            size = min(6, np.count_nonzero(found < threshold) + 1)  # and the one that crosses
+            expected[i, order[:size]] = True
+        options = {"score": "raps", "k_reg": 1, "penalty": 0.2, "randomised": False}
+        np.testing.assert_array_equal(sets(p, y, new, 0.8, **options), expected)
+
+    def test_raps_without_a_penalty_is_aps(self):
+        (p, y), (new, _) = data(150, 6), data(100, 6, seed=1)
+        for randomised in (True, False):
+            plain = sets(p, y, new, score="aps", randomised=randomised)
+            for options in ({"penalty": 0.0}, {"k_reg": 6}):
+                found = sets(p, y, new, score="raps", randomised=randomised, **options)
+                np.testing.assert_array_equal(found, plain)
+
+    def test_a_large_penalty_orders_by_rank(self):
+        # Then the threshold falls between two ranks, and a set is the most probable classes.
+        (p, y), (new, _) = data(400, 6), data(100, 6, seed=1)
+        sizes = sets(p, y, new, 0.9, score="raps", k_reg=0, penalty=100.0).sum(axis=1)
+        assert sizes.max() - sizes.min() <= 1
+
     def test_deterministic_aps_by_hand(self):
         # Scores 0.5, 0.8, 1.0; the second of them is the threshold for a coverage of one half.
         p = np.array([[0.5, 0.3, 0.2]] * 3)
@@ -247,29 +308,40 @@ class TestSize:
     def test_the_smallest_calibration_set(self, coverage, least):
         p, y = data(least)
         assert len(fitted(p, y, coverage).scores_[0]) == least
+        assert fitted(p, y, coverage).too_few_ == ()
         if least > 1:
-            with pytest.raises(
-                ShapeError,
-                match=f"needs at least {least} calibration samples; got {least - 1}",
-            ):
-                fitted(p[1:], y[1:], coverage)
+            few = fitted(p[1:], y[1:], coverage)
+            needs = f"{least - 1} calibration samples, at least {least} are needed"
+            assert few.too_few_ == (needs,)
+            assert few.transform(caveat.Categorical(p)).membership.all()
 
     def test_of_a_class(self):
-        p = np.full((20, 2), 0.5)
+        rng = np.random.default_rng(0)
+        p = np.sort(rng.dirichlet([1, 1], size=20), axis=1)[:, ::-1]  # "no" is on top
         y = np.array(["no"] * 12 + ["yes"] * 8)
         prediction = caveat.Categorical(p, classes=["no", "yes"])
-        with pytest.raises(ShapeError, match=r"class 'yes': .* at least 9 .*; got 8"):
-            ConformalSets(class_conditional=True).fit(prediction, y)
-        with pytest.raises(
-            ShapeError, match=r"class 'yes': got no calibration sample; .* at least 9"
-        ):
-            ConformalSets(class_conditional=True).fit(prediction, ["no"] * 20)
+        for labels, count in ((y, 8), (["no"] * 20, 0)):
+            conformal = ConformalSets(class_conditional=True).fit(prediction, labels)
+            needs = f"class 'yes': {count} calibration samples, at least 9 are needed"
+            assert conformal.too_few_ == (needs,)
+            assert conformal.thresholds_[1] == np.inf
+            assert np.isfinite(conformal.thresholds_[0])
+            certain = caveat.Categorical([[1.0, 0.0], [0.0, 1.0]], classes=["no", "yes"])
+            assert conformal.transform(certain).membership.tolist() == [[True, True], [False, True]]
+            values = conformal.p_values(certain)
+            assert (values[:, 1] > 0.1).all()
+            smoothed = conformal.p_values(certain, smoothed=True)
+            assert (smoothed[:, 1] > 0).all()
+            assert (smoothed <= values).all()
 
     def test_of_a_class_in_a_group(self):
         prediction = caveat.Categorical(np.full((40, 2), 0.5))
         y, groups = np.arange(40) % 2, np.repeat(["a", "b"], [28, 12])
-        with pytest.raises(ShapeError, match=r"group 'b': class 0: .* at least 9 .*; got 6"):
-            ConformalSets(class_conditional=True).fit(prediction, y, groups=groups)
+        conformal = ConformalSets(class_conditional=True).fit(prediction, y, groups=groups)
+        assert conformal.too_few_ == (
+            "group 'b': class 0: 6 calibration samples, at least 9 are needed",
+            "group 'b': class 1: 6 calibration samples, at least 9 are needed",
+        )
 
 
 class TestEmptySets:
@@ -307,7 +379,7 @@ class TestCalibrationRows:
                 again.p_values(prediction, smoothed=smoothed),
             )
 
-    @pytest.mark.parametrize("options", [VARIANTS[0], VARIANTS[2], VARIANTS[3]], ids=str)
+    @pytest.mark.parametrize("options", [VARIANTS[i] for i in (0, 2, 4, 5)], ids=str)
     def test_weights_mean_repetition(self, options):
         (p, y), (new, _) = data(120), data(50, seed=1)
         options = {**options, "randomised": False}
@@ -454,6 +526,8 @@ class TestInterface:
             "coverage": 0.8,
             "score": "aps",
             "randomised": True,
+            "k_reg": 2,
+            "penalty": 0.1,
             "class_conditional": False,
             "empty": "allow",
             "random_state": 0,
@@ -469,7 +543,11 @@ class TestInterface:
         ("options", "message"),
         [
             ({"coverage": 1.0}, "coverage must be a number strictly between 0 and 1; got 1.0"),
-            ({"score": "raps"}, "score must be 'lac' or 'aps'; got 'raps'"),
+            ({"score": "topk"}, "score must be 'lac' or 'aps' or 'raps'; got 'topk'"),
+            ({"k_reg": -1}, "k_reg must be a whole number of at least 0; got -1"),
+            ({"k_reg": True}, "k_reg must be a whole number of at least 0; got True"),
+            ({"k_reg": 2.5}, "k_reg must be a whole number of at least 0; got 2.5"),
+            ({"penalty": -0.1}, "penalty must be a number of at least 0; got -0.1"),
             ({"randomised": "no"}, "randomised must be True or False; got 'no'"),
             ({"class_conditional": 1}, "class_conditional must be True or False; got 1"),
             ({"empty": "all"}, "empty must be 'allow' or 'top'; got 'all'"),

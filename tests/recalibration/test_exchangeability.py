@@ -349,3 +349,10 @@ class TestWarning:
         recalibrator = VennAbers().fit(self.CALIBRATION, self.Y)
         with pytest.raises(UnsupportedPredictionError, match="predictions of one type"):
             recalibrator.transform(self.SAME, calibration=self.CALIBRATION.mean)
+
+
+def test_infinite_intervals_are_refused():
+    finite = caveat.Interval(np.zeros(5), np.ones(5), coverage=0.9)
+    infinite = caveat.Interval(np.zeros(5), [1.0, 1.0, np.inf, 1.0, 1.0], coverage=0.9)
+    with pytest.raises(InvalidValueError, match="test of sample 2, number 1 is inf; remove"):
+        exchangeability_test(finite, infinite)

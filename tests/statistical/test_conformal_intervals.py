@@ -19,6 +19,12 @@ from caveat.recalibration.conformal_residuals import ConformalResiduals
 
 SETS, FRESH = 1500, 200
 ERRORS = 5.0
+SECTION = "Conformal prediction"
+
+
+def exactly(count, coverage):
+    """The mean coverage that is promised to the last digit: ceil((n + 1) c) / (n + 1)."""
+    return f"{math.ceil((count + 1) * Fraction(str(coverage))) / (count + 1):.3f}"
 
 
 def draw(rng, count, targets=1, bias=0.3):
@@ -45,6 +51,9 @@ def as_interval(mean, std):
     return caveat.Interval(mean - std, mean + 2 * std, coverage=0.5)
 
 
+KINDS = {as_gaussian: "a Gaussian", as_quantiles: "quantiles", as_interval: "intervals"}
+
+
 def covered(conformal, kind, rng, count, targets=1):
     """Fit on one set, and say which of some fresh samples are covered, (samples, targets)."""
     mean, std, y = draw(rng, count, targets)
@@ -65,21 +74,25 @@ def assert_mean(counts, distribution):
 
 
 EXACT = {
-    "absolute": (ConformalResiduals(0.8), as_gaussian),
-    "normalised": (ConformalResiduals(0.8, normalise=True), as_gaussian),
+    "absolute residuals": (ConformalResiduals(0.8), as_gaussian),
+    "normalised residuals": (ConformalResiduals(0.8, normalise=True), as_gaussian),
     "quantiles": (ConformalQuantiles(0.8), as_quantiles),
-    "gaussian quantiles": (ConformalQuantiles(0.8), as_gaussian),
-    "intervals": (ConformalQuantiles(0.8), as_interval),
+    "the quantiles of a Gaussian": (ConformalQuantiles(0.8), as_gaussian),
+    "given intervals": (ConformalQuantiles(0.8), as_interval),
 }
 
 
 @pytest.mark.parametrize("name", EXACT)
 @pytest.mark.parametrize("count", [4, 60])  # 4 is the smallest for 80 %
-def test_coverage_is_beta_binomial(name, count):
+def test_coverage_is_beta_binomial(name, count, promise):
     conformal, kind = EXACT[name]
     rng = np.random.default_rng(100 + count)
     counts = [covered(conformal, kind, rng, count).sum() for _ in range(SETS)]
     distribution = law(count, 0.8)
+    promise(
+        SECTION, f"intervals from {name} cover 80 %", f"wrong model, n = {count}", SETS,
+        np.mean(counts) / FRESH, exactly(count, 0.8),
+    )  # fmt: skip
     assert_mean(counts, distribution)
     # Not the mean alone: ten classes of about equal chance, at the one-in-a-million level.
     edges = np.unique(distribution.ppf(np.arange(1, 10) / 10))
@@ -98,13 +111,18 @@ def test_coverage_is_beta_binomial(name, count):
         (ConformalQuantiles(0.8, symmetric=False), as_gaussian),
     ],
 )
-def test_each_side_misses_half(conformal, kind):
+def test_each_side_misses_half(conformal, kind, promise):
     # The chance to miss one side is 1 - k / (n + 1), k = ceil((n + 1) 0.9), and no sample can miss
     # both; sides may depend on each other, so that the variance is bounded by four of one side.
     rng = np.random.default_rng(7)
     counts = [covered(conformal, kind, rng, 60).sum() for _ in range(SETS)]
     side = law(60, 0.9)
     error = 2 * side.std() / math.sqrt(SETS)
+    name = type(conformal).__name__ + (" normalised" if "True" in repr(conformal) else "")
+    promise(
+        SECTION, "each side misses 10 %, so both cover 80 %", f"{name} of {KINDS[kind]}, n = 60",
+        SETS, np.mean(counts) / FRESH, f"{2 * side.mean() / FRESH - 1:.3f}",
+    )  # fmt: skip
     assert abs(np.mean(counts) - (2 * side.mean() - FRESH)) < ERRORS * error
 
 
@@ -112,10 +130,15 @@ def test_each_side_misses_half(conformal, kind):
     ("conformal", "kind"),
     [(ConformalResiduals(0.8), as_gaussian), (ConformalQuantiles(0.8), as_quantiles)],
 )
-def test_each_target_is_covered(conformal, kind):
+def test_each_target_is_covered(conformal, kind, promise):
     rng = np.random.default_rng(8)
     counts = np.array([covered(conformal, kind, rng, 40, 3).sum(axis=0) for _ in range(SETS)])
     for target in range(3):
+        promise(
+            SECTION, "each of three targets is covered in 80 %",
+            f"{type(conformal).__name__}, target {target}, n = 40", SETS,
+            counts[:, target].mean() / FRESH, exactly(40, 0.8),
+        )  # fmt: skip
         assert_mean(counts[:, target], law(40, 0.8))
 
 
@@ -129,9 +152,14 @@ class TestJoint:
         distribution = law(40, 0.8)
         assert np.mean(counts) < distribution.mean() - 20 * distribution.std() / math.sqrt(SETS)
 
-    def test_normalised_is_exact(self):
+    def test_normalised_is_exact(self, promise):
         conformal = ConformalResiduals(0.8, normalise=True, joint=True)
-        assert_mean(self.counts(conformal, as_gaussian, 40), law(40, 0.8))
+        counts = self.counts(conformal, as_gaussian, 40)
+        promise(
+            SECTION, "three targets are covered together in 80 %", "normalised residuals, n = 40",
+            SETS, np.mean(counts) / FRESH, exactly(40, 0.8),
+        )  # fmt: skip
+        assert_mean(counts, law(40, 0.8))
 
     @pytest.mark.parametrize(
         ("conformal", "kind"),
@@ -144,9 +172,15 @@ class TestJoint:
         ],
     )
     @pytest.mark.parametrize("count", [20, 80])
-    def test_a_learned_unit_costs_no_coverage(self, conformal, kind, count):
+    def test_a_learned_unit_costs_no_coverage(self, conformal, kind, count, promise):
         counts = self.counts(conformal, kind, count)
         error = np.std(counts) / math.sqrt(SETS)
+        sides = "" if conformal.symmetric else ", each side"
+        promise(
+            SECTION, "three targets are covered together in 80 %",
+            f"{type(conformal).__name__} of {KINDS[kind]}{sides}, n = {count}", SETS,
+            np.mean(counts) / FRESH, "at least 0.8",
+        )  # fmt: skip
         assert np.mean(counts) > 0.8 * FRESH - ERRORS * error
 
     def test_a_median_that_leaves_out_the_new_sample_would_cost_coverage(self):
@@ -162,7 +196,7 @@ class TestJoint:
 
 
 @pytest.mark.parametrize("conformal", [ConformalResiduals(0.8), ConformalQuantiles(0.8)])
-def test_each_group_is_covered(conformal):
+def test_each_group_is_covered(conformal, promise):
     rng = np.random.default_rng(11)
     sizes = {"small": 10, "large": 50}
     groups = np.repeat(list(sizes), list(sizes.values()))
@@ -181,6 +215,11 @@ def test_each_group_is_covered(conformal):
         interval = conformal.fit(prediction, y).transform(start)
         alone.append((np.abs(new) <= interval.upper[:, 0])[fresh == "small"].sum())
     for group, size in sizes.items():
+        promise(
+            SECTION, "each group is covered in 80 %",
+            f"{type(conformal).__name__}, group of {size}", SETS,
+            np.mean(counts[group]) / FRESH, exactly(size, 0.8),
+        )  # fmt: skip
         assert_mean(counts[group], law(size, 0.8))
     assert np.mean(alone) < 0.6 * FRESH  # without groups the noisier one is left out
 
@@ -193,7 +232,7 @@ def test_each_group_is_covered(conformal):
         (ConformalQuantiles(0.8, bins=4), as_quantiles),
     ],
 )
-def test_each_bin_is_covered(conformal, kind):
+def test_each_bin_is_covered(conformal, kind, promise):
     # 15 samples in each of four bins, k = 13. One of them set the edge: with the score of 14 free
     # ones the chance is 13 / 15 at most (its score is the largest) and 12 / 15 at least.
     rng = np.random.default_rng(12)
@@ -209,6 +248,11 @@ def test_each_bin_is_covered(conformal, kind):
         shares.append([inside[bins == i].mean() for i in range(4)])
     means = np.mean(shares, axis=0)
     error = np.std(shares, axis=0) / math.sqrt(SETS)
+    promise(
+        SECTION, "each of four bins of spread is covered in 80 %",
+        f"{type(conformal).__name__}{' normalised' if 'normalise' in repr(conformal) else ''}, "
+        "15 samples in each", SETS, f"{means.min():.3f} to {means.max():.3f}", "0.800 to 0.867",
+    )  # fmt: skip
     assert (means > 12 / 15 - ERRORS * error).all()
     assert (means < 13 / 15 + ERRORS * error).all()
 
@@ -224,3 +268,57 @@ def test_without_bins_the_most_uncertain_are_left_out():
         interval = conformal.transform(as_gaussian(mean, std))
         shares.append(((interval.lower <= y) & (y <= interval.upper))[wide, 0].mean())
     assert np.mean(shares) < 0.75
+
+
+@pytest.mark.parametrize("count", [19, 100, 1000])
+@pytest.mark.parametrize("name", ["absolute residuals", "normalised residuals", "quantiles"])
+def test_width_of_a_right_model(name, count, promise):
+    """A right model: the shortest intervals are known, and coverage stays what it is."""
+    rng = np.random.default_rng([14, count])
+    sets = min(SETS, 300_000 // count)
+    widths, counts = [], []
+    for _ in range(sets):
+        std = np.exp(rng.normal(scale=0.5, size=count + FRESH))
+        scale = std if name != "absolute residuals" else np.ones(len(std))
+        y = scale * rng.normal(size=len(std))
+        prediction = caveat.Gaussian.from_std(np.zeros(len(std)), scale)
+        conformal = ConformalResiduals(0.9, normalise=name == "normalised residuals")
+        if name == "quantiles":
+            conformal = ConformalQuantiles(0.9)
+        conformal.fit(prediction.take(slice(count)), y[:count])
+        found = conformal.transform(prediction.take(slice(count, None)))
+        inside = (found.lower[:, 0] <= y[count:]) & (y[count:] <= found.upper[:, 0])
+        counts.append(inside.sum())
+        widths.append((found.upper - found.lower).mean() / (2 * 1.6448536 * scale[count:].mean()))
+    promise(
+        SECTION, f"intervals from {name} cover 90 %", f"right model, n = {count}", sets,
+        np.mean(counts) / FRESH, exactly(count, 0.9), float(np.mean(widths)),
+    )  # fmt: skip
+    assert_mean(counts, law(count, 0.9))
+    # The width is the price of not knowing the distribution: it falls as 1 / n.
+    assert 0.97 < np.mean(widths) < 1 + 8 / count
+
+
+def test_too_few_samples_cover_always(promise):
+    # 5 of the 9 samples that 90 % need: the small group has infinite intervals, the other its own.
+    rng = np.random.default_rng(15)
+    groups = np.repeat(["small", "large"], [5, 39])
+    fresh = np.repeat(["small", "large"], FRESH)
+    large = []
+    for _ in range(SETS):
+        y, new = rng.normal(size=44), rng.normal(size=2 * FRESH)
+        conformal = ConformalResiduals(0.9)
+        conformal.fit(caveat.Gaussian(np.zeros(44), 1.0), y, groups=groups)
+        start = caveat.Gaussian(np.zeros(2 * FRESH), 1.0)
+        upper = conformal.transform(start, groups=fresh).upper[:, 0]
+        assert np.isinf(upper[:FRESH]).all()
+        large.append((np.abs(new[FRESH:]) <= upper[FRESH:]).sum())
+    promise(
+        SECTION, "each group is covered in 90 %", "a group of 39 beside one of 5", SETS,
+        np.mean(large) / FRESH, exactly(39, 0.9),
+    )  # fmt: skip
+    promise(
+        SECTION, "each group is covered in 90 %", "a group of 5 beside one of 39", SETS,
+        "1.000 (infinite intervals)", "at least 0.9",
+    )  # fmt: skip
+    assert_mean(large, law(39, 0.9))

@@ -19,6 +19,7 @@ SETS, NEW = 3000, 20
 FALSE_ALARM = 1e-4
 FARTHEST = math.sqrt(math.log(2 / FALSE_ALARM) / (2 * SETS))
 CLASSES = 4
+SECTION = "Conformal prediction"
 
 
 def labels(rng, z):
@@ -58,19 +59,29 @@ def distance(counts, distribution, new=NEW):
 
 
 @pytest.mark.parametrize(("samples", "percent"), [(9, 90), (39, 90), (39, 80)])
-@pytest.mark.parametrize("score", ["lac", "aps"])
-def test_marginal_coverage(score, samples, percent):
+@pytest.mark.parametrize("score", ["lac", "aps", "raps"])
+def test_marginal_coverage(score, samples, percent, promise):
     counts, _ = covered(samples, percent / 100, score=score)
     distribution = expected(samples, percent)
+    promise(
+        SECTION, f"sets by {score} hold the true class in {percent} %",
+        f"over-confident model, 4 classes, n = {samples}", SETS, counts.mean() / NEW,
+        f"{distribution.mean() / NEW:.3f}",
+    )  # fmt: skip
     assert distance(counts, distribution) < FARTHEST
     error = 4 * math.sqrt(distribution.var() / SETS)
     assert abs(counts.mean() - distribution.mean()) < error
     assert counts.mean() > percent / 100 * NEW - error
 
 
-def test_deterministic_aps_covers_more():
-    counts, sizes = covered(39, 0.8, score="aps", randomised=False)
-    randomised, smaller = covered(39, 0.8, score="aps")
+@pytest.mark.parametrize("score", ["aps", "raps"])
+def test_deterministic_sets_cover_more(score, promise):
+    counts, sizes = covered(39, 0.8, score=score, randomised=False)
+    randomised, smaller = covered(39, 0.8, score=score)
+    promise(
+        SECTION, f"sets by {score}, deterministic hold the true class in 80 %",
+        "over-confident model, 4 classes, n = 39", SETS, counts.mean() / NEW, "at least 0.8",
+    )  # fmt: skip
     error = 4 * math.sqrt(expected(39, 80).var() / SETS)
     assert counts.mean() > expected(39, 80).mean() + error
     assert counts.mean() > randomised.mean()
@@ -93,15 +104,24 @@ def test_ties_cover_as_often_when_randomised():
     )
 
 
-def test_top_class_for_empty_sets_only_adds():
-    counts, _ = covered(39, 0.5, score="aps", empty="top")
-    plain, _ = covered(39, 0.5, score="aps")
+@pytest.mark.parametrize("score", ["lac", "aps", "raps"])
+def test_top_class_for_empty_sets_only_adds(score, promise):
+    counts, _ = covered(39, 0.5, score=score, empty="top")
+    plain, _ = covered(39, 0.5, score=score)
+    for name, found in (("top", counts), ("allow", plain)):
+        promise(
+            SECTION, f"sets by {score} hold the true class in 50 %", f'empty="{name}", n = 39', SETS,
+            found.mean() / NEW, "0.500" if name == "allow" else "at least 0.5",
+        )  # fmt: skip
+    assert abs(plain.mean() - expected(39, 50).mean()) < 4 * math.sqrt(
+        expected(39, 50).var() / SETS
+    )
     assert (counts >= plain).all()
     assert counts.mean() > plain.mean()
 
 
-@pytest.mark.parametrize("score", ["lac", "aps"])
-def test_coverage_of_each_class(score):
+@pytest.mark.parametrize("score", ["lac", "aps", "raps"])
+def test_coverage_of_each_class(score, promise):
     # Given the labels, inputs of one class are exchangeable; the first class is rare and hard.
     sizes = np.array([15, 60, 60])
     rng = np.random.default_rng(0)
@@ -119,12 +139,17 @@ def test_coverage_of_each_class(score):
             hit = sets[np.arange(3 * NEW), y[sizes.sum() :]]
             counts[conditional][i] = hit.reshape(3, NEW).sum(axis=1)
     for k in range(3):
+        promise(
+            SECTION, f"sets by {score} hold each class in 80 %",
+            f"class of {sizes[k]} calibration samples", SETS, counts[True][:, k].mean() / NEW,
+            f"{expected(sizes[k], 80).mean() / NEW:.3f}",
+        )  # fmt: skip
         assert distance(counts[True][:, k], expected(sizes[k], 80)) < FARTHEST
     # One threshold for all leaves the rare class behind; that is what this argument is for.
     assert counts[False][:, 0].mean() < 0.75 * NEW
 
 
-def test_coverage_of_each_group():
+def test_coverage_of_each_group(promise):
     sizes = np.array([19, 60])
     rng = np.random.default_rng(1)
     groups = np.concatenate([np.repeat([0, 1], sizes), np.repeat([0, 1], NEW)])
@@ -140,6 +165,11 @@ def test_coverage_of_each_group():
         hit = sets.membership[np.arange(2 * NEW), y[79:]]
         counts[i] = hit.reshape(2, NEW).sum(axis=1)
     for k in range(2):
+        promise(
+            SECTION, "sets by lac hold the true class in 80 % of each group",
+            f"group of {sizes[k]} calibration samples", SETS, counts[:, k].mean() / NEW,
+            f"{expected(sizes[k], 80).mean() / NEW:.3f}",
+        )  # fmt: skip
         assert distance(counts[:, k], expected(sizes[k], 80)) < FARTHEST
 
 
@@ -179,3 +209,59 @@ def test_one_calibration_set_and_many_new_samples():
         recalibrator.fit(prediction.take(slice(0, 1000)), y[:1000])
         sets = recalibrator.transform(prediction.take(slice(1000, None))).membership
         assert low <= np.count_nonzero(sets[np.arange(20_000), y[1000:]]) <= high
+
+
+LONG_TAIL = {
+    "lac": {"score": "lac"},
+    "aps": {"score": "aps"},
+    "aps, deterministic": {"score": "aps", "randomised": False},
+    "raps": {"score": "raps"},
+    "raps, deterministic": {"score": "raps", "randomised": False},
+}
+
+
+def test_sizes_of_sets_of_many_classes(promise):
+    """An accurate model of 100 classes with a long tail: right in 92 %, 4 % on the other classes.
+
+    The smallest sets that hold the true class in 90 % are those of lac with a known threshold.
+    """
+    classes, samples, new, sets = 100, 199, 100, 300
+    rng = np.random.default_rng(4)
+
+    def draw(count):
+        y = rng.integers(classes, size=count)
+        z = rng.normal(size=(count, classes))
+        z[np.arange(count), y] += 4.0
+        return y, caveat.Categorical.from_logits(2 * z)
+
+    y, prediction = draw(20_000)
+    p = prediction.mean
+    best = np.count_nonzero(p >= np.quantile(p[np.arange(len(y)), y], 0.1)) / len(y)
+    counts = {name: [] for name in LONG_TAIL}
+    sizes = {name: [] for name in LONG_TAIL}
+    for i in range(sets):
+        y, prediction = draw(samples + new)
+        for name, options in LONG_TAIL.items():
+            conformal = ConformalSets(0.9, random_state=i, **options)
+            conformal.fit(prediction.take(slice(samples)), y[:samples])
+            found = conformal.transform(prediction.take(slice(samples, None))).membership
+            counts[name].append(np.count_nonzero(found[np.arange(new), y[samples:]]))
+            sizes[name].append(found.sum() / new)
+    distribution = expected(samples, 90, new)
+    error = 4 * math.sqrt(distribution.var() / sets)
+    for name in LONG_TAIL:
+        exact = "deterministic" not in name
+        mean = np.mean(counts[name])
+        promise(
+            SECTION, f"sets by {name} hold the true class in 90 %",
+            f"accurate model, 100 classes, n = {samples}: {np.mean(sizes[name]):.2f} classes", sets,
+            mean / new, "0.900" if exact else "at least 0.9", np.mean(sizes[name]) / best,
+        )  # fmt: skip
+        if exact:
+            assert abs(mean - distribution.mean()) < error
+        else:
+            assert mean > distribution.mean() + error
+    size = {name: np.mean(found) for name, found in sizes.items()}
+    assert abs(size["lac"] / best - 1) < 0.03
+    assert size["lac"] < size["raps"] < 0.8 * size["aps"]
+    assert size["raps, deterministic"] < 0.5 * size["aps, deterministic"]

@@ -23,7 +23,7 @@ ATTRIBUTES = EXPERIMENTS["sd1"].attributes
 
 
 def bayes_by_backprop(runs):
-    return train(runs, {**preset("synthetic-fairness"), "learning_rate": 0.01}, progress=False)
+    return train(runs, preset("synthetic-fairness"), progress=False)
 
 
 def bagged_logistic_regression(runs):

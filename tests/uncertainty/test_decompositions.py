@@ -183,6 +183,30 @@ class TestGaussianLogits:
         assert abs(split.epistemic[0] - self.binary(centre, epistemic)) < bound
         assert abs(split.total[0] - self.binary(centre, aleatoric + epistemic)) < bound
 
+    def test_without_draws_it_is_integrated(self):
+        mean = np.array([[[1.0, 0.2]], [[0.4, -0.8]], [[2.0, 0.0]]])
+        variance = np.array([[[0.5, 0.1]], [[0.3, 0.9]], [[1.0, 0.2]]])
+        centre = float(np.diff(mean.mean(axis=0)[0, ::-1])[0])
+        aleatoric, epistemic = variance.mean(axis=0).sum(), mean.var(axis=0).sum()
+        split = caveat.decompose(caveat.GaussianLogits(mean, variance), "gaussian_logits")
+        assert split.aleatoric[0] == pytest.approx(self.binary(centre, aleatoric), abs=1e-5)
+        assert split.epistemic[0] == pytest.approx(self.binary(centre, epistemic), abs=1e-5)
+        total = self.binary(centre, aleatoric + epistemic)
+        assert split.total[0] == pytest.approx(total, abs=1e-5)
+
+    def test_integrals_depend_on_neither_members_nor_rows_nor_classes(self):
+        prediction = caveat.GaussianLogits(self.MEAN, self.VARIANCE)
+        members, rows, classes = [3, 0, 4, 1, 2], [7, 3, 11], [2, 0, 1]
+        other = caveat.GaussianLogits(
+            self.MEAN[np.ix_(members, rows, classes)], self.VARIANCE[np.ix_(members, rows, classes)]
+        )
+        for method in ("gaussian_logits", "information"):
+            split, shuffled = prediction.decompose(method), other.decompose(method)
+            for name in ("total", "aleatoric", "epistemic"):
+                np.testing.assert_allclose(
+                    getattr(shuffled, name), getattr(split, name)[rows], rtol=1e-9
+                )
+
     def test_one_member_is_not_zero(self):
         mean, variance = self.MEAN[:1], self.VARIANCE[:1]
         split = caveat.decompose(caveat.GaussianLogits(mean, variance), "gaussian_logits")
@@ -218,6 +242,8 @@ class TestGaussianLogits:
         split = prediction.decompose(method, draws=30, random_state=1)
         expected = caveat.decompose(prediction.sample(30, random_state=1), method)
         assert split == expected
+        expected = caveat.decompose(prediction.to_categorical(), method)
+        assert prediction.decompose(method) == expected
 
 
 def test_forwards():

@@ -35,8 +35,11 @@ def fairness_command(
     ] = None,
     random_state: Seed = 0,
     learning_rate: Annotated[
-        float, typer.Option(help="Of Adam, which the paper does not give.")
-    ] = 0.01,
+        float | None,
+        typer.Option(
+            help="Of Adam, which the paper does not give; by default 0.01.", show_default=False
+        ),
+    ] = None,
     standardise: Annotated[
         bool, typer.Option(help="Whether features are scaled to mean 0 and variance 1.")
     ] = True,

@@ -31,9 +31,9 @@ def join_members(predictions: Sequence[Any], classes: Any = None) -> Any:
 
 
 def as_probabilities(prediction: Any) -> Categorical:
-    """Average the softmax of logits over their noise, by the same draws at every call."""
+    """Average the softmax of logits over their noise."""
     if isinstance(prediction, GaussianLogits):
-        return prediction.sample(random_state=0)
+        return prediction.to_categorical()
     return prediction
 
 

@@ -74,7 +74,7 @@ class NetworkClassifier(ClassifierMixin, NetworkEstimator):
         """Return probabilities of the classes, averaged over members: (samples, classes)."""
         prediction = self.predict_distribution(X)
         if isinstance(prediction, GaussianLogits):
-            prediction = prediction.sample(random_state=self.seed_ % 2**32)
+            prediction = prediction.to_categorical()
         return np.asarray(prediction.mean)
 
     def predict(self, X: Any) -> np.ndarray:

@@ -189,6 +189,7 @@ def _asked_of(metric: Metric, block: Block) -> list[Question]:
                 {"lower": lower, "upper": upper},
                 {"coverage": coverage} if "coverage" in _keywords(metric.function) else {},
                 block.target,
+                _infinite_note(lower, upper),
                 share=f"interval of {coverage:g}",
                 option=f"coverage={coverage:g}",
             )
@@ -237,6 +238,11 @@ def _against_rest(metric: Metric, block: Block) -> list[Question]:
     ]
 
 
+def _infinite_note(lower: FloatArray, upper: FloatArray) -> str:
+    infinite = int(np.count_nonzero(np.isinf(lower) | np.isinf(upper)))
+    return f"{infinite:,} of {len(lower):,} intervals are infinite" if infinite else ""
+
+
 def _asked_of_ranking(metric: Metric, block: Block) -> list[Question]:
     if block.uncertainty is None or np.isnan(block.error).any():
         return []
@@ -277,9 +283,9 @@ def _categorical(prediction: Categorical, y: Any, _: RandomState, note: str = ""
     ]
 
 
-def _gaussian_logits(prediction: GaussianLogits, y: Any, random_state: RandomState) -> list[Block]:
+def _gaussian_logits(prediction: GaussianLogits, y: Any, _: RandomState) -> list[Block]:
     return _categorical(
-        prediction.sample(random_state=random_state), y, None, "softmax averaged over 100 draws"
+        prediction.to_categorical(), y, None, "softmax averaged over the noise of the logits"
     )
 
 

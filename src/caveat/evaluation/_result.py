@@ -128,11 +128,11 @@ def class_probabilities(evaluation: Evaluation) -> FloatArray:
     """Return the probability of every class, (samples, classes), as the table's metrics saw it."""
     prediction = evaluation.prediction
     if isinstance(prediction, GaussianLogits):
-        # The draws of the evaluation, which its curves hold; others would not match the table.
+        # The curves of the evaluation hold them; to integrate again takes a while.
         for curve in getattr(evaluation.curves, "_asked", {}).values():
             if "probabilities" in curve.keywords:
                 return curve.keywords["probabilities"]
-        return prediction.sample(random_state=0).mean
+        return prediction.to_categorical().mean
     if isinstance(prediction, ProbabilityInterval):
         return prediction.to_categorical().mean
     return prediction.mean

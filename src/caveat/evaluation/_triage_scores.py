@@ -70,7 +70,7 @@ def check_tolerance(tolerance: Any, prediction: Any) -> FloatArray | None:
 
 
 def score(
-    prediction: Any, method: str, tolerance: FloatArray | None, draws: int, seed: int
+    prediction: Any, method: str, tolerance: FloatArray | None, draws: int | None, seed: int
 ) -> Scored:
     """Return the answer and the uncertainties of each sample.
 
@@ -85,7 +85,11 @@ def score(
         )
     if isinstance(prediction, GaussianLogits):
         split = decompose(prediction, method, draws=draws, random_state=seed)
-        prediction = prediction.sample(draws=draws, random_state=seed)
+        prediction = (
+            prediction.to_categorical()
+            if draws is None
+            else prediction.sample(draws=draws, random_state=seed)
+        )
     else:
         split = decompose(prediction, method)
     answer = prediction.mean.argmax(axis=1)

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from ..predictions import Interval
 from ._table import Row
 from ._verdict_evidence import (
     LEVELS,
@@ -58,6 +59,7 @@ def number_findings(evidence: Evidence) -> list[Finding]:
     return [
         *_without_uncertainty(evidence),
         *_coverages(evidence),
+        *_infinite(evidence),
         *_error_sizes(evidence),
         *_errors(evidence),
     ]
@@ -145,6 +147,21 @@ def _by_target(
     for row in sorted(evidence.overall(metric), key=promised, reverse=reverse):
         found.setdefault(row.target, []).append(row)
     return found
+
+
+def _infinite(evidence: Evidence) -> list[Finding]:
+    """Say how many intervals are infinite, on one side or both."""
+    prediction = evidence.evaluation.prediction
+    if not isinstance(prediction, Interval):
+        return []
+    open_ended = np.isinf(prediction.lower) | np.isinf(prediction.upper)
+    if not open_ended.any():
+        return []
+    text = (
+        f"{int(open_ended.sum()):,} of its {open_ended.size:,} intervals are infinite, as "
+        "conformal ones are where there are too few calibration samples: there they say nothing."
+    )
+    return [Finding("infinite", "", Statement("info", text))]
 
 
 def _merge_good(by_state: dict[str, list[Any]]) -> None:

@@ -68,8 +68,9 @@ class TriagePolicy(BaseEstimator):
     points : int or array of thresholds, default=50
         How many thresholds to try; or the thresholds themselves, if they were fixed without the
         calibration samples, which then all serve the test.
-    draws : int, default=100
-        Softmaxes averaged for each sample of a `GaussianLogits`.
+    draws : int, optional
+        Average this many random softmaxes for each sample of a `GaussianLogits`, instead of
+        integrating over its noise.
     random_state : int, Generator or None
         For the choice of the samples that set the thresholds and of those that test them, and for
         the draws.
@@ -162,7 +163,7 @@ class TriagePolicy(BaseEstimator):
         tolerance: Any = None,
         decomposition: str = "auto",
         points: Any = 50,
-        draws: int = 100,
+        draws: int | None = None,
         random_state: RandomState = None,
     ) -> None:
         self.risk = risk

@@ -76,7 +76,7 @@ class Scorer:
         noisy = condition.kind == "noise"
         y_test = self.draws.noisy(data.y_test, condition, test=True) if noisy else data.y_test
         prediction = predict(data.X_test)
-        score = self._score(y_test, prediction, seed)
+        score = self._score(y_test, prediction)
         if not self.counted:
             self._check_members(prediction)
         split = {}
@@ -88,7 +88,7 @@ class Scorer:
         if not noisy:
             X = data.X if rows is None else _safe_indexing(data.X, rows)
             y = data.y if rows is None else data.y[rows]
-            train_score = self._score(y, predict(X), seed, learned=True)
+            train_score = self._score(y, predict(X), learned=True)
         count = len(data.y) if rows is None else len(rows)
         return Outcome(count, score, train_score, split, trainings, steps)
 
@@ -104,8 +104,8 @@ class Scorer:
             f"disentangle; give what each member says: {wanted}"
         )
 
-    def _score(self, y: np.ndarray, prediction: Any, seed: int, learned: bool = False) -> float:
-        point = self._point(prediction, len(y), seed)
+    def _score(self, y: np.ndarray, prediction: Any, learned: bool = False) -> float:
+        point = self._point(prediction, len(y))
         if self.score is not None:
             return self._own_score(y, point)
         if self.samples.task == "classification":
@@ -125,7 +125,7 @@ class Scorer:
             raise OptionError(f"score gave {value}; it must be a finite number, higher is better")
         return value
 
-    def _point(self, prediction: Any, length: int, seed: int) -> np.ndarray:
+    def _point(self, prediction: Any, length: int) -> np.ndarray:
         """Return the predicted labels, or numbers."""
         wanted: Any = (Categorical, GaussianLogits)
         if self.samples.task == "regression":
@@ -151,7 +151,7 @@ class Scorer:
                 )
             return np.asarray(mean[:, 0])
         if isinstance(prediction, GaussianLogits):
-            prediction = prediction.sample(random_state=seed)
+            prediction = prediction.to_categorical()
         classes = np.asarray(prediction.classes)
         if not np.isin(self.samples.y, classes).all():
             raise LabelError(

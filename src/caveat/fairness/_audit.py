@@ -281,7 +281,7 @@ def _samples(
         columns, inputs, points = _of_numbers(prediction, prediction.align(y), parts)
         return Samples(columns, None, None, (), 0, weight, plan, counts), inputs, points
     if isinstance(prediction, GaussianLogits):
-        prediction = prediction.sample(random_state=seed)
+        prediction = prediction.to_categorical()
     truth, mean = prediction.align(y), prediction.mean
     labels = _labels(prediction.classes, positive)
     inputs = {"": ("expected_calibration_error", truth, {"probabilities": mean})}

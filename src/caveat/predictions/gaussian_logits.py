@@ -16,6 +16,7 @@ from .._validation import (
 )
 from ..exceptions import OptionError
 from ._container import count
+from ._expected_softmax import expected_softmax
 from .categorical import Categorical, WithClasses, softmax, with_members
 
 _AXES = ("member", "sample", "class")
@@ -43,8 +44,8 @@ class GaussianLogits(WithClasses):
     >>> logits = caveat.GaussianLogits([[2.0, 0.0]], [[1.0, 1.0]])
     >>> logits
     GaussianLogits: 1 member x 1 sample x 2 classes (0, 1)
-    >>> bool(logits.sample(draws=1000, random_state=0).mean[0, 0] < 0.88)  # softmax of the means
-    True
+    >>> logits.to_categorical().mean.round(4)  # the softmax of the means is 0.8808
+    array([[0.8161, 0.1839]])
     """
 
     _arrays: ClassVar[dict[str, int]] = {"mean": 1, "variance": 1}
@@ -77,13 +78,37 @@ class GaussianLogits(WithClasses):
         """How many sets of logits there are for each sample."""
         return self.mean.shape[0]
 
-    def sample(self, draws: int = 100, random_state: RandomState = None) -> Categorical:
+    def to_categorical(self) -> Categorical:
         r"""Return each member's probabilities, averaged over its noise.
+
+        .. math:: p_t = \mathrm{E}\,\mathrm{softmax}(\mu_t + \sigma_t \epsilon)
+
+        By quadrature: a probability is off by less than :math:`10^{-5}`, whatever the variances,
+        and its entropy by less than :math:`10^{-4}` nats. Nothing is drawn, so a sample's
+        probabilities do not depend on a seed, on the samples around it or on the order of the
+        classes.
+
+        Returns
+        -------
+        Categorical
+            With as many members as the logits have.
+        """
+        members, samples, classes = self.mean.shape
+        rows = (members * samples, classes)
+        probabilities = expected_softmax(
+            self.mean.reshape(rows), np.sqrt(self.variance.reshape(rows))
+        )
+        fields = {"probabilities": probabilities.reshape(self.mean.shape), "classes": self.classes}
+        return Categorical._trusted(fields)
+
+    def sample(self, draws: int = 100, random_state: RandomState = None) -> Categorical:
+        r"""Return each member's probabilities, averaged over random draws of its noise.
 
         .. math:: p_t = \frac{1}{K} \sum_k \mathrm{softmax}(\mu_t + \sigma_t \epsilon_{tk})
 
         Every sample sees the same draws :math:`\epsilon`, so its probabilities do not depend on
-        the samples around it.
+        the samples around it. The standard error of a probability is up to
+        :math:`1 / (2 \sqrt{K})`, 0.05 with 100 draws; :meth:`to_categorical` has no such error.
 
         Parameters
         ----------
@@ -102,7 +127,7 @@ class GaussianLogits(WithClasses):
         for t in range(members):
             for rows in row_blocks(samples, noise[t].size):
                 std = np.sqrt(self.variance[t, rows])
-                probabilities[t, rows] = expected_softmax(self.mean[t, rows], std, noise[t])
+                probabilities[t, rows] = sampled_softmax(self.mean[t, rows], std, noise[t])
         return Categorical._trusted({"probabilities": probabilities, "classes": self.classes})
 
     def decompose(self, method: str = "auto", **options: Any) -> Any:
@@ -118,7 +143,7 @@ class GaussianLogits(WithClasses):
         )
 
 
-def expected_softmax(mean: FloatArray, std: FloatArray, noise: FloatArray) -> FloatArray:
+def sampled_softmax(mean: FloatArray, std: FloatArray, noise: FloatArray) -> FloatArray:
     """Average the softmax of (rows, classes) Gaussian logits over (draws, classes) of noise."""
     logits = mean[:, None, :] + std[:, None, :] * noise
     return softmax(logits).mean(axis=1)

@@ -2,17 +2,19 @@
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from .._validation import (
     FloatArray,
     as_floats,
     as_labels,
-    check_finite,
     check_fraction,
     check_no_nan,
     check_ordered,
     check_same_shape,
 )
-from ..exceptions import ShapeError
+from ..exceptions import InvalidValueError, ShapeError
 from ._container import count
 from ._targets import WithTargets
 
@@ -83,12 +85,24 @@ class Interval(WithTargets):
         """
         from .quantiles import midpoint_gaussian
 
-        for ends, name in ((self.lower, "lower"), (self.upper, "upper")):
-            check_finite(ends, name, _AXES)
+        infinite = self._infinite()
+        if infinite.any():
+            raise InvalidValueError(
+                f"the interval of sample {int(infinite.argmax())} is infinite, and no Gaussian has "
+                f"such an interval; it is so for {int(infinite.sum())} of {len(self)} samples. "
+                "Convert the others: prediction.take(numpy.isfinite(prediction.upper - "
+                "prediction.lower).all(axis=1)).to_gaussian()"
+            )
         return midpoint_gaussian(self.lower, self.upper, self.coverage, self.targets)
 
+    def _infinite(self) -> NDArray[np.bool_]:
+        """Return which samples have an infinite end, of any target."""
+        infinite: NDArray[np.bool_] = np.isinf(self.lower) | np.isinf(self.upper)
+        return np.asarray(infinite.any(axis=1))
+
     def __repr__(self) -> str:
+        infinite = int(self._infinite().sum())
         return (
             f"Interval: {count(len(self), 'sample')} x {self._targets_words()}, coverage "
-            f"{self.coverage:g}"
+            f"{self.coverage:g}" + (f", {infinite} infinite" if infinite else "")
         )

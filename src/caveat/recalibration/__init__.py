@@ -130,7 +130,7 @@ RECALIBRATORS = Registry(
             ConformalSets,
             "Sets hold the true class at least as often as asked, over exchangeable samples.",
             "Coverage of each class, unless asked for; sets may be empty or large.",
-            ("lac", "aps"),
+            ("lac", "aps", "raps"),
         ),
     ],
 )

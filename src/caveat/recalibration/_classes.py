@@ -50,9 +50,9 @@ class ClassMap(Recalibrator):
 
 
 def as_probabilities(prediction: Categorical | GaussianLogits) -> Categorical:
-    """Average the softmax of logits over their noise: 100 draws, the same at fit and transform."""
+    """Average the softmax of logits over their noise."""
     if isinstance(prediction, GaussianLogits):
-        return prediction.sample(random_state=0)
+        return prediction.to_categorical()
     return prediction
 
 

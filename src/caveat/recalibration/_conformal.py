@@ -13,10 +13,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._validation import FloatArray, check_finite
-from ..exceptions import InvalidValueError, OptionError, ShapeError
+from ..exceptions import InvalidValueError, OptionError
+from ._base import Recalibrator
 
 _ROUNDING = Fraction(1, 10**15)
 _LARGE, _SAMPLE = 50_000, 4_000
+
+
+class ConformalRecalibrator(Recalibrator):
+    """A recalibrator that promises a coverage, and knows where it has too few samples for it."""
+
+    _few: tuple[str, ...]
+
+    @property
+    def too_few_(self) -> tuple[str, ...]:
+        """Where there are too few calibration samples to leave anything out, in words."""
+        if self.groups_ is None:
+            return self._few
+        return tuple(
+            f"group {name!r}: {words}" for name, part in self.groups_.items() for words in part._few
+        )
 
 
 def as_fraction(coverage: float | Fraction) -> Fraction:
@@ -27,7 +43,7 @@ def as_fraction(coverage: float | Fraction) -> Fraction:
 
 
 def minimum_samples(coverage: float | Fraction) -> int:
-    """Return the smallest number of scores that has a conformal quantile at ``coverage``."""
+    """Return the smallest number of scores whose conformal quantile at ``coverage`` is finite."""
     level = as_fraction(coverage)
     return math.ceil(level / (1 - level))
 
@@ -38,7 +54,8 @@ def conformal_quantile(
     r"""Return the k-th smallest score of each column, :math:`k = \lceil (n + 1) c \rceil`.
 
     A new score that is exchangeable with the n given ones is at most this with a probability of at
-    least c, and of at most c + 1 / (n + 1) where scores do not tie.
+    least c, and of at most c + 1 / (n + 1) where scores do not tie. Where k is above n, only
+    infinity is at least as large with that probability, whatever the distribution.
 
     Parameters
     ----------
@@ -48,25 +65,26 @@ def conformal_quantile(
         c, strictly between 0 and 1.
     weight : ndarray of shape (samples,), optional
         How often each score counts; n is their sum.
-
-    Raises
-    ------
-    ShapeError
-        Where k is above n; it states the smallest n.
     """
     level = as_fraction(coverage)
-    if np.isnan(scores.min()):
+    if np.isnan(scores).any():
         first = int(np.argmax(np.isnan(scores).any(axis=1)))
         raise InvalidValueError(f"the conformal score of sample {first} is nan")
-    total = _total(len(scores), weight)
-    rank = level * (total + 1)
-    if rank > total:
-        raise ShapeError(
-            f"a conformal quantile at {float(level):g} needs at least {minimum_samples(level)} "
-            f"calibration samples; got {float(total):g}; bring more, or ask for less coverage"
-        )
+    if too_few(len(scores), level, weight):
+        return np.full(scores.shape[1], np.inf)
+    rank = level * (_total(len(scores), weight) + 1)
     columns = np.ascontiguousarray(scores.T)
     return np.array([values_at_ranks(column, [rank], weight)[0] for column in columns])
+
+
+def too_few(
+    samples: int, coverage: float | Fraction, weight: FloatArray | None = None
+) -> str | None:
+    """Say in words that a conformal quantile is infinite for want of samples; None if it is not."""
+    level, total = as_fraction(coverage), _total(samples, weight)
+    if level * (total + 1) <= total:
+        return None
+    return f"{float(total):g} calibration samples, at least {minimum_samples(level)} are needed"
 
 
 def values_at_ranks(
@@ -115,7 +133,7 @@ def learn_margins(
     bins: int | None = None,
     joint: bool = False,
     sizes: FloatArray | None = None,
-) -> tuple[FloatArray, FloatArray]:
+) -> tuple[FloatArray, FloatArray, tuple[str, ...]]:
     """Return the edges between bins of spread, and what to add to either end in each bin.
 
     Parameters
@@ -138,28 +156,29 @@ def learn_margins(
     edges : ndarray of shape (targets, bins - 1), or (1, bins - 1) where ``joint``
         The upper ends of all bins but the last; infinite where ties left fewer bins.
     margins : ndarray of shape (bins, targets, sides)
+        Infinite where there are too few samples.
+    few : tuple of str
+        Where that is, and how many are needed.
     """
     targets, sides = scores[0].shape[1], len(scores)
     level = as_fraction(coverage) if sides == 1 else (1 + as_fraction(coverage)) / 2
     units = [slice(0, targets)] if joint else [slice(t, t + 1) for t in range(targets)]
     margins = np.full((bins or 1, targets, sides), np.inf)
     edges = np.full((len(units), (bins or 1) - 1), np.inf)
+    few: dict[str, None] = {}  # in their order, each once
     for i, unit in enumerate(units):
         ends, rows_of_bins = _bins(None if spread is None else spread[:, unit], bins, weight)
         edges[i, : len(ends)] = ends
         for code, rows in enumerate(rows_of_bins):
             size = None if sizes is None else sizes[rows, unit]
             count = None if weight is None else weight[rows]
-            try:
-                for side in range(sides):
-                    margins[code, unit, side] = _box(scores[side][rows, unit], size, level, count)
-            except ShapeError as error:
-                if bins is None:
-                    raise
-                raise ShapeError(
-                    f"bin {code} of {len(rows_of_bins)} bins of spread: {error}, or use fewer bins"
-                ) from None
-    return edges, margins
+            words = too_few(len(scores[0][rows]), level, count)
+            if words is not None:
+                place = "" if bins is None else f"bin {code} of {len(rows_of_bins)}: "
+                few[place + words] = None
+            for side in range(sides):
+                margins[code, unit, side] = _box(scores[side][rows, unit], size, level, count)
+    return edges, margins, tuple(few)
 
 
 def margins_of(spread: FloatArray | None, edges: FloatArray, margins: FloatArray) -> FloatArray:
@@ -196,7 +215,7 @@ def _box(
 ) -> FloatArray:
     """Return the margins (targets,) within which all scores of a sample are with that chance."""
     check_finite(scores, "the conformal score", ("sample", "target"))
-    if scores.shape[1] == 1:
+    if scores.shape[1] == 1 or too_few(len(scores), level, weight):
         return conformal_quantile(scores, level, weight)
     if sizes is None:
         return conformal_quantile(scores.max(axis=1, keepdims=True), level, weight)

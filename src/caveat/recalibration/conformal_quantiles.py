@@ -6,12 +6,17 @@ import numpy as np
 
 from .._validation import FloatArray, check_finite, check_fraction
 from ..predictions import Container, Gaussian, Interval, Quantiles
-from ._base import Recalibrator
-from ._conformal import check_bins, check_flags, learn_margins, margins_of
+from ._conformal import (
+    ConformalRecalibrator,
+    check_bins,
+    check_flags,
+    learn_margins,
+    margins_of,
+)
 from ._residuals import without_weightless
 
 
-class ConformalQuantiles(Recalibrator):
+class ConformalQuantiles(ConformalRecalibrator):
     r"""Move the ends of predicted intervals until they cover as often as they say.
 
     Conformalised quantile regression. It starts from the central interval [l, u] of the coverage c:
@@ -40,9 +45,14 @@ class ConformalQuantiles(Recalibrator):
     Attributes
     ----------
     margins_ : ndarray of shape (bins, targets, sides)
-        q of each bin and target; two sides, lower and upper, if not symmetric.
+        q of each bin and target; two sides, lower and upper, if not symmetric. Infinite where there
+        are too few calibration samples.
     edges_ : ndarray of shape (targets, bins - 1), or (1, bins - 1) if joint
         The largest width in each bin but the last; infinite for bins that ties left empty.
+    too_few_ : tuple of str
+        The groups and bins whose intervals are infinite, since they have too few calibration
+        samples: c / (1 - c) are needed, 9 for 90 %, and (1 + c) / (1 - c), 19 for 90 %, if not
+        symmetric.
 
     Notes
     -----
@@ -53,8 +63,8 @@ class ConformalQuantiles(Recalibrator):
     averaged), a `Gaussian` (several members are taken as the Gaussian with their mixture's mean
     and variance), or an `Interval`, finite in the calibration samples. Calibration samples that
     are exchangeable with those to come: not used to train the model, nor to fit a recalibration
-    before this one. At least c / (1 - c) of them, 9 for 90 %, and (1 + c) / (1 - c), 19 for 90 %,
-    if not symmetric; in each group, in each bin.
+    before this one. With fewer of them than ``too_few_`` says, in a group or a bin, its intervals
+    are infinite: nothing else keeps the promise.
 
     **Promises** that a new sample is covered with a probability of at least c over the draw of
     calibration samples and new sample, whatever the model and the distribution; without ties or
@@ -107,7 +117,7 @@ class ConformalQuantiles(Recalibrator):
         for ends, name in ((lower, "lower"), (upper, "upper")):
             check_finite(ends, name, ("sample", "target"))
         below, above = lower - y, y - upper
-        self.edges_, self.margins_ = learn_margins(
+        self.edges_, self.margins_, self._few = learn_margins(
             [np.maximum(below, above)] if self.symmetric else [below, above],
             weight,
             coverage,
@@ -121,7 +131,10 @@ class ConformalQuantiles(Recalibrator):
         start_lower, start_upper = self._start(prediction)
         spread = None if self.bins is None else start_upper - start_lower
         margins = margins_of(spread, self.edges_, self.margins_)
-        lower, upper = start_lower - margins[..., 0], start_upper + margins[..., -1]
+        unbounded = np.isinf(margins)  # whatever the start is
+        margins = np.where(unbounded, 0.0, margins)
+        lower = np.where(unbounded[..., 0], -np.inf, start_lower - margins[..., 0])
+        upper = np.where(unbounded[..., -1], np.inf, start_upper + margins[..., -1])
         crossed = lower > upper
         if crossed.any():
             middle = (lower[crossed] + upper[crossed]) / 2

@@ -6,12 +6,17 @@ import numpy as np
 
 from .._validation import FloatArray, check_fraction
 from ..predictions import Container, Gaussian, Interval
-from ._base import Recalibrator
-from ._conformal import check_bins, check_flags, learn_margins, margins_of
+from ._conformal import (
+    ConformalRecalibrator,
+    check_bins,
+    check_flags,
+    learn_margins,
+    margins_of,
+)
 from ._residuals import standardised, without_weightless
 
 
-class ConformalResiduals(Recalibrator):
+class ConformalResiduals(ConformalRecalibrator):
     r"""Intervals around the mean, as wide as the residuals of the calibration samples ask for.
 
     Split conformal prediction. The score of a calibration sample is its absolute residual
@@ -43,17 +48,22 @@ class ConformalResiduals(Recalibrator):
     Attributes
     ----------
     margins_ : ndarray of shape (bins, targets, sides)
-        q of each bin and target; two sides, lower and upper, if not symmetric.
+        q of each bin and target; two sides, lower and upper, if not symmetric. Infinite where there
+        are too few calibration samples.
     edges_ : ndarray of shape (targets, bins - 1), or (1, bins - 1) if joint
         The largest standard deviation in each bin but the last; infinite for bins that ties left
         empty.
+    too_few_ : tuple of str
+        The groups and bins whose intervals are infinite, since they have too few calibration
+        samples: c / (1 - c) are needed, 9 for 90 %, and (1 + c) / (1 - c), 19 for 90 %, if not
+        symmetric.
 
     Notes
     -----
     **Requires** a `Gaussian` (its variance is used with ``normalise`` or ``bins`` only; it may be 0
     otherwise) and calibration samples that are exchangeable with those to come: not used to train
-    the model, nor to fit a recalibration before this one. At least c / (1 - c) of them, 9 for
-    90 %, and (1 + c) / (1 - c), 19 for 90 %, if not symmetric; in each group, in each bin.
+    the model, nor to fit a recalibration before this one. With fewer of them than ``too_few_``
+    says, in a group or a bin, its intervals are infinite: nothing else keeps the promise.
 
     **Promises** that a new sample is covered with a probability of at least c over the draw of
     calibration samples and new sample, whatever the model and the distribution; without ties, if
@@ -111,7 +121,7 @@ class ConformalResiduals(Recalibrator):
         if self.normalise:
             residual = standardised(residual, variance)
         sizes = np.abs(residual)
-        self.edges_, self.margins_ = learn_margins(
+        self.edges_, self.margins_, self._few = learn_margins(
             [sizes] if self.symmetric else [-residual, residual],
             weight,
             coverage,
@@ -126,7 +136,8 @@ class ConformalResiduals(Recalibrator):
         deviation = np.sqrt(variance)
         margins = margins_of(deviation, self.edges_, self.margins_)
         if self.normalise:
-            margins = margins * deviation[..., None]
+            scaled = np.where(np.isinf(margins), 1.0, margins) * deviation[..., None]
+            margins = np.where(np.isinf(margins), np.inf, scaled)
         return Interval(
             mean - margins[..., 0],
             mean + margins[..., -1],

