@@ -70,11 +70,11 @@ def stakes(risk: float, level: float, units: int) -> FloatArray:
     """Return which bets to place against an error rate of ``risk`` or more.
 
     Each is half of the one before. The largest loses all with a unit that is wrong throughout; the
-    smallest is the best one if the rate is just low enough to be shown with so many units.
+    smallest is about the best one if the rate is just low enough to be shown with so many units.
     """
     largest = (1 - 1e-6) / (1 - risk)
     smallest = math.sqrt(2 * math.log(1 / level) / (units * risk * (1 - risk)))
-    halves = max(math.ceil(math.log2(largest / smallest)), 0)
+    halves = max(round(math.log2(largest / smallest)), 0)
     return largest * 0.5 ** np.arange(halves + 1, dtype=float)
 
 

@@ -138,11 +138,6 @@ class Evidence:
         return drawn
 
     @property
-    def size(self) -> float:
-        """How many samples of the population the units are worth."""
-        return float(self.share.sum())
-
-    @property
     def tests(self) -> int:
         """How many tests share the level."""
         return 1 if self.plain else 2
@@ -236,11 +231,14 @@ def high_probability(
         return _walked(whole, thresholds, starts, level * _budgets(len(starts)), risk)
     everything = whole.score[-1:]
     setting = _setting(calibration, rng)
-    coverages = _starting_coverages(whole, 1 - setting.mean(), risk, level)
+    # Nothing that is tested may say where to start: it is for the weights of the others to say how
+    # many samples of the population the tested units are worth.
+    tested_units = whole.units - len(np.unique(calibration.units()[setting]))
+    weight = 1.0 if calibration.weight is None else float(calibration.weight[setting].mean())
+    coverages = _starting_coverages(tested_units * weight, whole.tests, risk, level)
     budgets = level * _budgets(len(coverages) + 1)
     if not len(coverages):
         return _walked(whole, np.unique(whole.score), everything, budgets, risk)
-    # The scores of a few samples, which are not tested, say where to start.
     tested = Evidence(calibration.take(~setting), level, rng)
     scores = np.sort(calibration.score[setting])
     every = points == ALL
@@ -253,10 +251,10 @@ def high_probability(
     return _joined(curve, _walked(whole, everything, everything, budgets[-1:], risk))
 
 
-def _starting_coverages(whole: Evidence, tested: float, risk: float, level: float) -> FloatArray:
+def _starting_coverages(size: float, tests: int, risk: float, level: float) -> FloatArray:
     """Return the coverages of all starts but that with all samples; none if they are too few."""
-    least = minimum_units(risk, _FIRST * level / whole.tests)
-    first = _ENOUGH * least / max(tested * whole.size, 1.0)
+    least = minimum_units(risk, _FIRST * level / tests)
+    first = _ENOUGH * least / max(size, 1.0)
     if first >= 1:
         return np.empty(0)
     starts = min(_STARTS, 2 + int(np.log2(1 / first)))

@@ -200,7 +200,7 @@ class TriagePolicy(BaseEstimator):
     >>> policy = TriagePolicy(risk=0.1, random_state=0).fit(prediction.take(old), y[old])
     >>> triage = policy.decide(prediction.take(new))
     >>> triage.counts
-    {'accept': 810, 'ask an expert': 0, 'measure again': 190}
+    {'accept': 819, 'defer': 181}
     >>> bool(np.mean(prediction.labels[new][triage.accepted] != y[new][triage.accepted]) <= 0.1)
     True
     """
@@ -268,11 +268,10 @@ class TriagePolicy(BaseEstimator):
         self.curve_ = curve
         self.threshold_ = float(curve.threshold[curve.reached - 1]) if curve.reached else -np.inf
         level = 0.0 if self.promise == MEAN else 1 - confidence
-        needed = units_needed(calibration, curve, risk, level)
-        self.needed_ = None if curve.reached else needed
+        self.needed_ = None if curve.reached else units_needed(calibration, curve, risk, level)
         self.center_, self.spread_ = _scale(scored, slice(None) if weight is None else weight > 0)
         self.remark_ = _unknown(prediction.members, scored, self.spread_)
-        self.guarantee_ = self._promise(calibration, needed)
+        self.guarantee_ = self._promise(calibration)
         self.signature_ = signature(prediction)
         return self
 
@@ -330,7 +329,7 @@ class TriagePolicy(BaseEstimator):
     def _score(self, prediction: Any) -> Scored:
         return score(prediction, self.decomposition, self.tolerance_, self.draws, self.draw_seed_)
 
-    def _promise(self, calibration: Calibration, needed: float) -> str:
+    def _promise(self, calibration: Calibration) -> str:
         """Say what holds, of whom, and on what evidence."""
         risk, confidence = _percent(self.risk, 10), _percent(self.confidence, 10)
         clustered = calibration.cluster is not None
@@ -351,9 +350,7 @@ class TriagePolicy(BaseEstimator):
                 "No threshold was shown to keep the error rate of accepted predictions at "
                 f"{risk} {sure}, so none is accepted."
             )
-        evidence = (
-            self._evidence() if self.curve_.reached else self._lack(calibration, unit, needed)
-        )
+        evidence = self._evidence() if self.curve_.reached else self._lack(calibration, unit)
         return " ".join([promise, _WRONG[self.tolerance_ is None], evidence])
 
     def _evidence(self) -> str:
@@ -366,7 +363,7 @@ class TriagePolicy(BaseEstimator):
         limit = f": the upper limit of the error rate is {_percent(curve.upper[place])}"
         return words + ("" if self.promise == MEAN else limit) + "."
 
-    def _lack(self, calibration: Calibration, unit: str, needed: float) -> str:
+    def _lack(self, calibration: Calibration, unit: str) -> str:
         """Say how many units it would take."""
         level = (1 - self.confidence) / (1 if calibration.plain else 2)
         least = minimum_units(self.risk, level)
@@ -374,8 +371,8 @@ class TriagePolicy(BaseEstimator):
             least = math.ceil((1 - self.risk) / self.risk - 1e-9)
         words = f"Even without an error it takes at least {least} accepted {unit}s to show this"
         seen = "at the error rates seen here"
-        if np.isfinite(needed):
-            return f"{words}; {seen}, expect to need about {_rounded(needed)} in all."
+        if self.needed_ is not None and np.isfinite(self.needed_):
+            return f"{words}; {seen}, expect to need about {_rounded(self.needed_)} in all."
         return f"{words}; {seen}, none below the risk, no number of {unit}s would do."
 
 
