@@ -343,7 +343,7 @@ class TestMeanPromise:
             "On average over calibration sets, at most 10 % of the accepted predictions are "
             "wrong, for new samples drawn as the calibration samples were. The error rate of the "
             "threshold that one calibration set gives may well be higher: in simulations it is in "
-            'about every second set. promise="high-probability" bounds how often. A prediction'
+            "about every second set. The promise of high probability bounds how often. A prediction"
         )
         assert "upper limit" not in policy.guarantee_
         assert repr(triage).startswith("Triage of 600 samples at risk 0.1, on average\n")
@@ -480,7 +480,10 @@ class TestKinds:
         assert np.isnan(triage.epistemic).all()
         assert triage.remark.startswith("A single model does not tell what it does not know")
         assert triage.remark[:40] in repr(triage)
-        assert triage.reasons["defer"] == "the total uncertainty is higher; why is not known"
+        assert (
+            triage.reasons["defer"]
+            == "deferred: which part of the uncertainty dominates is not known"
+        )
         for text in (repr(triage), triage._repr_html_(), triage.summary().to_string()):
             assert "measure again" not in text
             assert "ask an expert" not in text

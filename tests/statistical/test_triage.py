@@ -14,13 +14,13 @@ POPULATION = 100_000
 FALSE_ALARM = 1e-4
 
 
-def most_failures(confidence):
-    return binom.ppf(1 - FALSE_ALARM, REPEATS, 1 - confidence)
+def most_failures(confidence, repeats=REPEATS):
+    return binom.ppf(1 - FALSE_ALARM, repeats, 1 - confidence)
 
 
-def least_failures(confidence):
+def least_failures(confidence, repeats=REPEATS):
     """More than what a valid policy fails, beyond doubt: for those that are meant to fail."""
-    return binom.ppf(1 - FALSE_ALARM**2, REPEATS, 1 - confidence)
+    return binom.ppf(1 - FALSE_ALARM**2, repeats, 1 - confidence)
 
 
 class Truth:
@@ -181,6 +181,8 @@ def test_weights():
 class TestClusters:
     """Some subjects are hard to predict, and then every sample of theirs is likely to be wrong."""
 
+    REPEATS = 500
+
     @staticmethod
     def subjects(rng, number, sizes):
         size = rng.integers(*sizes, number, endpoint=True)
@@ -199,7 +201,7 @@ class TestClusters:
         policy = TriagePolicy(0.05, confidence=0.9)
         _, population, probability, share = cls.subjects(rng, POPULATION // 10, sizes)
         truth, failures, accepting = None, 0, 0
-        for seed in range(REPEATS):
+        for seed in range(cls.REPEATS):
             subject, top, wrong, _ = cls.subjects(rng, 400, sizes)
             y = (rng.random(len(top)) < wrong).astype(int)
             policy.set_params(random_state=seed)
@@ -212,12 +214,12 @@ class TestClusters:
     @pytest.mark.parametrize("sizes", [(10, 10), (1, 20)])
     def test_promise_holds_for_subjects(self, sizes):
         failures, accepting = self.failures(sizes, clustered=True)
-        assert failures <= most_failures(0.9)
-        assert accepting > REPEATS / 4
+        assert failures <= most_failures(0.9, self.REPEATS)
+        assert accepting > self.REPEATS / 4
 
     def test_it_does_not_if_samples_are_taken_for_independent(self):
         failures, _ = self.failures((10, 10), clustered=False)
-        assert failures > least_failures(0.9)
+        assert failures > least_failures(0.9, self.REPEATS)
 
 
 def flat(rate):

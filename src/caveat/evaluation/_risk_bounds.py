@@ -93,22 +93,23 @@ def betting_p(
     excess : ndarray of shape (samples,)
         What each sample adds to the excess of its unit.
     unit : ndarray of shape (samples,)
-        The unit of each sample.
+        The unit of each sample, from 0 on.
     risk, level : float
     units : int
         How many units there are.
     """
     from scipy.special import logsumexp
 
-    bets = stakes(risk, level, units)
+    bets = stakes(risk, level, units)[:, None]
     order = np.argsort(unit, kind="stable")
+    starts = np.diff(unit[order], prepend=-1) > 0
     total = np.cumsum(excess[order])
-    first = np.flatnonzero(np.diff(unit[order], prepend=-1))
-    sizes = np.diff(np.append(first, len(unit)))
-    after, before = np.empty(len(unit)), np.empty(len(unit))
-    after[order] = total - np.repeat((total - excess[order])[first], sizes)
-    before[order] = after[order] - excess[order]
-    capital = np.cumsum(
-        np.log1p(-bets[:, None] * after) - np.log1p(-bets[:, None] * before), axis=1
-    )
+    before = (total - excess[order])[starts]
+    gains = np.log1p(-bets * (total - before[unit[order]]))
+    # What each sample adds to the logarithm of the capital: the gain of its unit, less that before.
+    previous = np.roll(gains, 1, axis=1)
+    previous[:, starts] = 0.0
+    added = np.empty(gains.shape)
+    added[:, order] = gains - previous
+    capital = np.cumsum(added, axis=1)
     return np.minimum(np.exp(np.log(len(bets)) - logsumexp(capital, axis=0)), 1.0)

@@ -149,7 +149,9 @@ class Triage:
         limit = f"at most {self.threshold:.4g}" if reached else "never low enough"
         accept = {ACCEPT: f"the total uncertainty is {limit}"}
         if self.remark:
-            return accept | {DEFER: "the total uncertainty is higher; why is not known"}
+            return accept | {
+                DEFER: "deferred: which part of the uncertainty dominates is not known"
+            }
         return accept | {
             EXPERT: "deferred: the epistemic part, what the model does not know, dominates",
             MEASURE: "deferred: the aleatoric part, what the data cannot tell, dominates",

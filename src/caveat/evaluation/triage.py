@@ -378,7 +378,7 @@ class TriagePolicy(BaseEstimator):
 
 _ON_AVERAGE = (
     " The error rate of the threshold that one calibration set gives may well be higher: in "
-    'simulations it is in about every second set. promise="high-probability" bounds how often.'
+    "simulations it is in about every second set. The promise of high probability bounds how often."
 )
 _WRONG = {
     True: "A prediction is wrong if its most probable class is not the true one.",
