@@ -23,9 +23,12 @@ from ._triage_result import OperatingCurve
 # others: where this many times what a pass needs at the very least is accepted, at coverages in
 # equal ratios above that, and with all samples. The first start has this part of the error budget,
 # the others share the rest.
-_ENOUGH, _STARTS, _FIRST = 1.5, 4, 0.4
+_ENOUGH, _STARTS, _FIRST = 1.5, 4, 0.5
 # Every score is a threshold.
 ALL = "all"
+# Bets on weighted samples pay if the mean weight is below this part of the largest; above, a sample
+# that is kept by weight loses less.
+_UNEQUAL = 0.25
 # A curve shows at most so many thresholds.
 _SHOWN = 1000
 # Error rates, as multiples of the risk, at which the betting test is inverted for its upper limit.
@@ -105,24 +108,27 @@ class Evidence:
     """What some calibration samples say of any threshold.
 
     Plain samples are tested by the binomial distribution of their errors, given how many are
-    accepted. For clusters and weights there are two tests, and the smaller p-value counts twice:
-    the same one of a sample of the population (one of each cluster at random, kept with a
-    probability in proportion to its weight), and a bet on the excess of whole units.
+    accepted. For clusters and weights the same is done with a sample of the population: one of each
+    cluster at random, kept with a probability in proportion to its weight. With ``bet`` there is a
+    second test, a bet on the excess of whole units, and the smaller p-value counts twice.
     """
 
-    def __init__(self, calibration: Calibration, level: float, rng: np.random.Generator) -> None:
+    def __init__(
+        self, calibration: Calibration, level: float, rng: np.random.Generator, bet: bool = True
+    ) -> None:
         order = np.argsort(calibration.score, kind="stable")
         self.score = calibration.score[order]
         self.wrong = calibration.wrong[order]
         self.unit = calibration.units()[order]
         self.units = int(self.unit.max()) + 1
-        self.plain = calibration.plain
+        self.bet = bet and not calibration.plain
         self.level = level
         # What a sample adds to the mean over units of its unit's weighted share.
         self.share = 1 / np.bincount(self.unit)[self.unit]
         if calibration.weight is not None:
             self.share = self.share * calibration.weight[order]
-        drawn = np.ones(len(order), dtype=bool) if self.plain else self._draw(calibration, rng)
+        plain = calibration.plain
+        drawn = np.ones(len(order), dtype=bool) if plain else self._draw(calibration, rng)
         self._drawn = _running(drawn[order])
         self._drawn_errors = _running(drawn[order] & self.wrong)
 
@@ -140,7 +146,7 @@ class Evidence:
     @property
     def tests(self) -> int:
         """How many tests share the level."""
-        return 1 if self.plain else 2
+        return 2 if self.bet else 1
 
     def accepted(self, threshold: FloatArray) -> NDArray[np.intp]:
         """Return how many samples each threshold accepts."""
@@ -164,14 +170,14 @@ class Evidence:
         """Return a p-value of each threshold, for an error rate above the risk."""
         place = self.accepted(threshold)
         p = binomial_p(self._drawn_errors[place], self._drawn[place], risk)
-        return p if self.plain else np.minimum(2 * np.minimum(p, self._bets(risk)[place]), 1.0)
+        return p if not self.bet else np.minimum(2 * np.minimum(p, self._bets(risk)[place]), 1.0)
 
     def upper(self, threshold: FloatArray, level: FloatArray, risk: float) -> FloatArray:
         """Return the upper limit of the error rate of each threshold, at confidence 1 - level."""
         place = self.accepted(threshold)
         level = level / self.tests
         limit = binomial_upper(self._drawn_errors[place], self._drawn[place], level)
-        if self.plain:
+        if not self.bet:
             return limit
         # From the highest rate down, as long as all above were excluded as well.
         excluded = np.ones(len(place), dtype=bool)
@@ -235,11 +241,13 @@ def high_probability(
     # many samples of the population the tested units are worth.
     tested_units = whole.units - len(np.unique(calibration.units()[setting]))
     weight = 1.0 if calibration.weight is None else float(calibration.weight[setting].mean())
-    coverages = _starting_coverages(tested_units * weight, whole.tests, risk, level)
+    bet = calibration.cluster is not None or weight < _UNEQUAL
+    tests = 1 if calibration.plain or not bet else 2
+    coverages = _starting_coverages(tested_units * weight, tests, risk, level)
     budgets = level * _budgets(len(coverages) + 1)
     if not len(coverages):
         return _walked(whole, np.unique(whole.score), everything, budgets, risk)
-    tested = Evidence(calibration.take(~setting), level, rng)
+    tested = Evidence(calibration.take(~setting), level, rng, bet)
     scores = np.sort(calibration.score[setting])
     every = points == ALL
     tried = tested.score if every else _quantiles(scores, np.arange(1, points + 1) / points)

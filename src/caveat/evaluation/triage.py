@@ -129,7 +129,7 @@ class TriagePolicy(BaseEstimator):
 
     **Starts.** From a single start the sequence ends early if the surest samples are few or err
     more often than others. So there are up to four, which share the error budget, 1 - confidence:
-    one where just enough samples are accepted to pass with a margin (40 % of the budget), further
+    one where just enough samples are accepted to pass with a margin (half of the budget), further
     ones at higher coverages, and one where all are. A threshold that passes hands its budget on to
     the next; one that fails loses it; at each start its own budget is added (the fallback
     procedure [2]_). The scores of a tenth of the samples (at most :math:`2\sqrt n`), which are not
@@ -158,10 +158,10 @@ class TriagePolicy(BaseEstimator):
     all wrong. It is subjects that are needed, not samples.
 
     **Weights** say how much of the population a sample stands for: the error rate is
-    :math:`\mathrm{E}[w\,e] / \mathrm{E}[w\,a]`. The same two tests are made, with bets on w Z and
-    with samples that are kept with a probability of w over the largest weight, which is taken for
-    the largest there can be. Weights do not count repetitions: only their ratios matter, and equal
-    ones change nothing.
+    :math:`\mathrm{E}[w\,e] / \mathrm{E}[w\,a]`. The second of these tests is made with samples
+    that are kept with a probability of w over the largest weight, which is taken for the largest
+    there can be; the first, with bets on w Z, is added where few would be kept. Weights do not
+    count repetitions: only their ratios matter, and equal ones change nothing.
 
     **On average.** ``promise="mean"`` is conformal risk control [4]_: the largest threshold at
     which the errors, and one more, are at most ``risk`` of the accepted samples, and one more. Its
