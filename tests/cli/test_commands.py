@@ -267,7 +267,10 @@ def test_triage(tmp_path, capsys):
         assert f"accept {accepted} " in out
         assert f"what to do with each sample: {output}" in err
     assert "With 95 % confidence, at most 20 % of the accepted predictions are wrong" in out
-    assert "A prediction with one member has no epistemic part" in out
+    assert "A single model does not tell what it does not know (epistemic) from" in out
+    assert set(frame["action"]) <= {"accept", "defer"}
+    assert "measure again" not in out
+    assert frame[["aleatoric", "epistemic"]].isna().all(axis=None)
     out, _ = call(capsys, "triage", new, "--calibration", old, "--risk", "0.2", "--json")
     found = json.loads(out)
     policy = caveat.TriagePolicy(0.2, random_state=0).fit(
@@ -277,6 +280,11 @@ def test_triage(tmp_path, capsys):
     assert found["counts"]["accept"] == accepted
     assert found["checked"] is None
     assert found["actions"][0]["id"] == "s0"
+    assert found["actions"][0]["epistemic"] is None
+    assert (found["promise"], found["needed"]) == ("high-probability", None)
+    out, _ = call(capsys, "triage", new, "--calibration", old, "--risk", "0.2", "--promise", "mean")
+    assert "50 samples at risk 0.2, on average" in out
+    assert "On average over calibration sets, at most 20 %" in out
 
 
 def test_triage_of_one_file_keeps_clusters_whole(tmp_path, capsys):
@@ -324,6 +332,7 @@ def test_triage_of_regression(tmp_path, regression, capsys):
     [
         ([], "triage needs samples of which the truth is known: --calibration FILE, or --split 0.5 to take half of the file"),
         (["--split", "1.5"], "--split must be a share between 0 and 1; got 1.5"),
+        (["--split", "0.5", "--promise", "sure"], 'promise must be "high-probability" or "mean"; got \'sure\''),
         (["--split", "0.0001"], "--split 0.0001 leaves nothing on one side of 400"),
     ],
 )  # fmt: skip

@@ -8,7 +8,16 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 import caveat
-from caveat.evaluation._risk_bounds import binomial_bound, minimum_units
+from caveat.evaluation._risk_bounds import (
+    at_most,
+    betting_p,
+    binomial_p,
+    binomial_units,
+    binomial_upper,
+    minimum_units,
+    stakes,
+)
+from caveat.evaluation._triage_sequence import Calibration, Evidence, walk
 from caveat.evaluation.triage import TriagePolicy
 from caveat.exceptions import (
     InvalidValueError,
@@ -37,40 +46,146 @@ def numbers(samples=600, members=3, targets=2, seed=0):
 
 class TestBounds:
     def test_minimum(self):
-        assert minimum_units(0.05, 0.95) == 59
-        assert minimum_units(0.5, 0.75) == 2
+        assert minimum_units(0.05, 0.05) == 59
+        assert minimum_units(0.5, 0.25) == 2
         for risk in (0.01, 0.1, 0.3):
-            least = minimum_units(risk, 0.9)
+            least = minimum_units(risk, 0.1)
             assert (1 - risk) ** least <= 0.1 + 1e-12 < (1 - risk) ** (least - 1)
 
     def test_exact_binomial(self):
         accepted = np.repeat([0, 1, 58, 59, 200], 6)
         errors = np.minimum(np.tile([0, 1, 4, 5, 58, 200], 5), accepted)
-        passed, upper = binomial_bound(errors, accepted, 0.05, 0.95)
-        np.testing.assert_array_equal(passed, binom.cdf(errors, accepted, 0.05) <= 0.05)
+        p = binomial_p(errors, accepted, 0.05)
+        np.testing.assert_allclose(p, binom.cdf(errors, accepted, 0.05))
+        upper = binomial_upper(errors, accepted, 0.05)
         expected = [
             beta.ppf(0.95, k + 1, n - k) if k < n else 1.0
             for k, n in zip(errors, accepted, strict=True)
         ]
         np.testing.assert_allclose(upper, expected, rtol=1e-9)
-        np.testing.assert_array_equal(passed, upper <= 0.05)
+        np.testing.assert_array_equal(p <= 0.05, upper <= 0.05)
 
     def test_equality_passes_whatever_the_rounding(self):
-        passed, upper = binomial_bound(np.array([0]), np.array([2]), 0.5, 0.75)
-        assert passed[0]
-        assert upper[0] == 0.5
+        assert at_most(binomial_p(np.array([0]), np.array([2]), 0.5), 0.25)[0]
+        level = 1 - 0.95  # not 0.05
+        assert at_most(np.array([0.05]), level)[0]
+
+    def test_units_that_show_a_rate(self):
+        needed = binomial_units(np.array([0.0, 0.01, 0.03, 0.05, 0.2]), 0.05, 0.05)
+        assert needed[0] == minimum_units(0.05, 0.05)
+        assert np.isinf(needed[3:]).all()
+        for rate, n in zip((0.01, 0.03), needed[1:3].astype(int), strict=True):
+            assert binom.cdf(np.floor(rate * n), n, 0.05) <= 0.05
+            assert binom.cdf(np.ceil(rate * 0.9 * n), int(0.9 * n), 0.05) > 0.05
+
+    def test_capital_by_brute_force(self):
+        rng = np.random.default_rng(0)
+        unit = rng.permutation(np.repeat(np.arange(20), 3))
+        excess = (rng.random(60) < 0.1) / 3 - 0.2 / 3
+        p = betting_p(excess, unit, 0.2, 0.05, 20)
+        for k in (1, 7, 33, 60):
+            total = np.bincount(unit[:k], excess[:k], minlength=20)
+            capital = np.mean([np.prod(1 - bet * total) for bet in stakes(0.2, 0.05, 20)])
+            assert p[k - 1] == pytest.approx(min(1 / capital, 1))
+
+    @pytest.mark.parametrize("shares", [[1.0], [0.5, 0.5], [1.0, 0.25]])
+    def test_no_bet_is_expected_to_win(self, shares):
+        """All outcomes of four units, whose samples are wrong all at once at the rate ``risk``."""
+        risk, units = 0.3, 4
+        excess_right, excess_wrong = -risk * np.array(shares), (1 - risk) * np.array(shares)
+        expected = 0.0
+        for outcome in np.ndindex(*(2,) * units):
+            excess = np.concatenate([(excess_right, excess_wrong)[k] for k in outcome])
+            unit = np.repeat(np.arange(units), len(shares))
+            total = np.bincount(unit, excess)
+            capital = np.mean([np.prod(1 - bet * total) for bet in stakes(risk, 0.05, units)])
+            expected += risk ** sum(outcome) * (1 - risk) ** (units - sum(outcome)) * capital
+        assert expected == pytest.approx(1)
+
+    def test_no_bet_loses_more_than_there_is(self):
+        for units in (1, 100, 10**6):
+            bets = stakes(0.1, 0.05, units)
+            assert (bets * 0.9 < 1).all()
+            assert len(bets) <= 12
+
+
+class TestWalk:
+    def test_fallback_by_hand(self):
+        p = np.array([0.5, 0.01, 0.03, 0.02, 0.001, 0.04, 0.02])
+        budget = np.array([0, 0.02, 0.01, 0.0, 0.01, 0, 0.01])
+        passed, level = walk(p, budget)
+        np.testing.assert_allclose(level, [0, 0.02, 0.03, 0.03, 0.04, 0.04, 0.05])
+        assert passed.tolist() == [False, True, True, True, True, True, True]
+        passed, level = walk(np.where(np.arange(7) == 3, 0.2, p), budget)
+        np.testing.assert_allclose(level, [0, 0.02, 0.03, 0.03, 0.01, 0.01, 0.01])
+        assert passed.tolist() == [False, True, True, False, True, False, False]
+
+    def test_fallback_by_brute_force(self):
+        rng = np.random.default_rng(0)
+        for _ in range(200):
+            p = rng.random(30) ** 4
+            budget = np.where(rng.random(30) < 0.2, rng.random(30) / 10, 0.0)
+            expected, left = [], 0.0
+            for value, own in zip(p, budget, strict=True):
+                left += own
+                expected.append(left)
+                left = left if value <= left else 0.0
+            passed, level = walk(p, budget)
+            np.testing.assert_allclose(level, expected)
+            np.testing.assert_array_equal(passed, p <= level)
 
 
 class TestSequence:
-    def test_threshold_is_the_last_before_the_first_that_fails(self):
+    def test_threshold_is_the_last_that_passed(self):
         prediction, y = classes()
         policy = TriagePolicy(0.1, random_state=0).fit(prediction, y)
         curve = policy.curve_
         assert (np.diff(curve.threshold) > 0).all()
         assert 0 < curve.reached < len(curve.threshold)
-        assert curve.passed[: curve.reached].all()
-        assert not curve.passed[curve.reached]
+        assert curve.passed[curve.reached - 1]
+        assert not curve.passed[curve.reached :].any()
         assert policy.threshold_ == curve.threshold[curve.reached - 1]
+        tested = curve.level > 0
+        np.testing.assert_array_equal(curve.passed[tested], curve.upper[tested] <= 0.1)
+        assert not curve.passed[~tested].any()
+        assert curve.level.max() <= 0.05 + 1e-12
+
+    def test_perfect_model_is_accepted(self):
+        """The first threshold may hold too few samples to pass; others must not depend on it."""
+        p = np.random.default_rng(9).uniform(0.6, 0.999, 2000)
+        prediction = caveat.Categorical.from_binary(p)
+        for seed in (9, 0, 1):
+            policy = TriagePolicy(0.2, random_state=seed).fit(prediction, np.ones(2000, int))
+            assert policy.decide(prediction).accepted.all()
+
+    def test_surest_samples_may_err_more_often(self):
+        rng = np.random.default_rng(0)
+        p = rng.uniform(0.5, 1, 2000)
+        y = (rng.random(2000) > np.where(p > 0.95, 0.4, 0.02)).astype(int)
+        prediction = caveat.Categorical.from_binary(p)
+        policy = TriagePolicy(0.1, random_state=0).fit(prediction, y)
+        assert policy.decide(prediction).accepted.all()
+        curve = policy.curve_
+        assert curve.tested[-1] == 2000  # the start with all samples leaves none out
+        assert curve.tested[0] < 2000
+        assert curve.upper[-1] == pytest.approx(
+            beta.ppf(1 - curve.level[-1], curve.errors[-1] + 1, 2000 - curve.errors[-1])
+        )
+        assert not curve.passed[:-1].all()
+
+    def test_few_samples_have_one_start(self):
+        prediction = caveat.Categorical.from_binary(np.linspace(0.01, 0.02, 70))
+        policy = TriagePolicy(0.05, random_state=0).fit(prediction, np.zeros(70, dtype=int))
+        curve = policy.curve_
+        assert policy.decide(prediction).accepted.all()
+        np.testing.assert_allclose(curve.level, [0.0] * 69 + [0.05])
+        assert (curve.tested == 70).all()
+
+    def test_many_thresholds_are_thinned(self):
+        prediction, y = classes(5000)
+        policy = TriagePolicy(0.1, random_state=0).fit(prediction, y)
+        assert 1000 <= len(policy.curve_.threshold) <= 1001
+        assert policy.threshold_ in policy.curve_.threshold
 
     def test_curve_by_brute_force(self):
         prediction, y = classes()
@@ -88,12 +203,19 @@ class TestSequence:
         np.testing.assert_allclose(curve.error, curve.errors / curve.accepted)
         np.testing.assert_array_equal(curve.to_frame()["upper"], curve.upper)
 
-    def test_a_tenth_sets_the_thresholds_and_is_not_tested(self):
+    def test_some_set_the_starts_and_are_not_tested(self):
+        prediction, y = classes(600)
+        curve = TriagePolicy(0.1, random_state=0).fit(prediction, y).curve_
+        assert (curve.tested == 600 - 49).all()  # 2 sqrt(600)
+        tenth = TriagePolicy(0.2, random_state=0).fit(prediction.take(slice(0, 200)), y[:200])
+        assert (tenth.curve_.tested == 180).all()
+
+    def test_number_of_thresholds(self):
         prediction, y = classes(600)
         curve = TriagePolicy(0.1, points=10, random_state=0).fit(prediction, y).curve_
-        assert len(curve.threshold) == 10
-        assert curve.accepted[-1] / curve.coverage[-1] == pytest.approx(540)
+        assert 10 <= len(curve.threshold) <= 10 + 3 + 1
         assert set(curve.threshold) <= set(caveat.decompose(prediction).total)
+        assert curve.reached > 0
 
     def test_constant_scores_have_one_threshold(self):
         prediction = caveat.Categorical.from_binary(np.full(200, 0.1))
@@ -105,16 +227,18 @@ class TestSequence:
         prediction = caveat.Categorical.from_binary(np.full(200, 0.1))
         policy = TriagePolicy(0.05, random_state=0).fit(prediction, np.zeros(200, dtype=int))
         worse = caveat.Categorical.from_binary([0.2, 0.05])
-        assert policy.decide(worse).actions.tolist() == ["measure again", "accept"]
+        assert policy.decide(worse).actions.tolist() == ["defer", "accept"]
 
     @pytest.mark.parametrize("points", [0, -1, 2.5, True, "many", None])
     def test_refused_points(self, points):
-        with pytest.raises(OptionError, match="points must be how many thresholds to try, 1 or"):
+        with pytest.raises(OptionError, match='points must be "all", how many thresholds to'):
             TriagePolicy(0.1, points=points).fit(*classes())
 
     def test_refused_thresholds(self):
         with pytest.raises(ShapeError, match=r"points must be thresholds along one axis; got sha"):
             TriagePolicy(0.1, points=[[0.1]]).fit(*classes())
+        with pytest.raises(ShapeError, match="points is empty"):
+            TriagePolicy(0.1, points=[]).fit(*classes())
         with pytest.raises(InvalidValueError, match="points of threshold 1 is nan"):
             TriagePolicy(0.1, points=[0.1, np.nan]).fit(*classes())
 
@@ -137,23 +261,45 @@ class TestPromise:
         triage = policy.decide(prediction)
         assert policy.threshold_ == -np.inf
         assert not triage.accepted.any()
-        assert triage.guarantee.startswith(
+        assert triage.guarantee == (
             "No threshold was shown to keep the error rate of accepted predictions at 0.1 % with "
-            "95 % confidence, so none is accepted. A prediction is"
+            "95 % confidence, so none is accepted. A prediction is wrong if its most probable "
+            "class is not the true one. Even without an error it takes at least 2995 accepted "
+            "samples to show this; at the error rates seen here, none below the risk, no number "
+            "of samples would do."
         )
-        assert "The strictest threshold accepts" in triage.guarantee
-        assert "Even without an error" not in triage.guarantee
+        assert triage.needed == policy.needed_ == np.inf
         assert "never low enough" in repr(triage)
 
-    @pytest.mark.parametrize("samples", [1, 2, 50])
+    def test_more_samples_would_do(self):
+        """One error in 50 everywhere: how many samples show that it is less than one in 20?"""
+        y = (np.arange(100) % 50 == 7).astype(int)
+        prediction = caveat.Categorical.from_binary(np.full(100, 0.1))
+        policy = TriagePolicy(0.05, random_state=0).fit(prediction, y)
+        # Half an error more is seen, and the test is that of the first start.
+        n, rate = int(policy.needed_), 2.5 / 101
+        assert binom.cdf(np.floor(rate * n), n, 0.05) <= 0.5 * 0.05
+        assert binom.cdf(np.ceil(rate * 0.9 * n), int(0.9 * n), 0.05) > 0.5 * 0.05
+        assert f"at the error rates seen here, expect to need about {-(-n // 10) * 10} in all." in (
+            policy.guarantee_
+        )
+        many = caveat.Categorical.from_binary(np.full(2 * n, 0.1))
+        enough = TriagePolicy(0.05, random_state=0).fit(many, np.tile(y, 2 * n)[: 2 * n])
+        assert enough.decide(many).accepted.all()
+        assert enough.needed_ is None
+
+    @pytest.mark.parametrize("samples", [1, 2, 50, 58])
     def test_too_few_without_an_error(self, samples):
         prediction = caveat.Categorical.from_binary(np.linspace(0.01, 0.02, samples))
         policy = TriagePolicy(0.05, random_state=0).fit(prediction, np.zeros(samples, dtype=int))
         assert policy.threshold_ == -np.inf
-        assert policy.guarantee_.endswith(
-            "Even without an error it takes at least 59 accepted samples to show this, beside "
-            "those that set the thresholds."
-        )
+        assert "Even without an error it takes at least 59 accepted samples" in policy.guarantee_
+        assert 59 <= policy.needed_ <= 150
+
+    def test_nothing_tried_nothing_known(self):
+        policy = TriagePolicy(0.1, points=[-1.0]).fit(*classes())
+        assert policy.threshold_ == -np.inf
+        assert policy.needed_ == np.inf
 
     def test_enough_without_an_error(self):
         prediction = caveat.Categorical.from_binary(np.full(59, 0.1))
@@ -168,6 +314,63 @@ class TestPromise:
         policy = TriagePolicy(0.1).set_params(**{name: value})
         with pytest.raises(OptionError, match=f"{name} must be a number strictly between 0 and 1"):
             policy.fit(*classes())
+
+    def test_refused_promise(self):
+        with pytest.raises(OptionError, match='"high-probability" or "mean"; got \'certain\''):
+            TriagePolicy(0.1, promise="certain").fit(*classes())
+
+
+class TestMeanPromise:
+    """Conformal risk control."""
+
+    def test_by_brute_force(self):
+        prediction, y = classes()
+        policy = TriagePolicy(0.1, promise="mean").fit(prediction, y)
+        score, wrong = caveat.decompose(prediction).total, prediction.labels != y
+        keeps = [
+            t for t in score if (wrong[score <= t].sum() + 1) / ((score <= t).sum() + 1) <= 0.1
+        ]
+        assert policy.threshold_ == max(keeps)
+        assert policy.curve_.tested[0] == 600  # none is left out
+        strict = TriagePolicy(0.1, random_state=0).fit(prediction, y)
+        assert policy.threshold_ > strict.threshold_
+
+    def test_in_words(self):
+        prediction, y = classes()
+        policy = TriagePolicy(0.1, promise="mean").fit(prediction, y)
+        triage = policy.decide(prediction)
+        assert policy.guarantee_.startswith(
+            "On average over calibration sets, at most 10 % of the accepted predictions are "
+            "wrong, for new samples drawn as the calibration samples were. The error rate of the "
+            "threshold that one calibration set gives may well be higher: in simulations it is in "
+            "about every second set. The promise of high probability bounds how often. A prediction"
+        )
+        assert "upper limit" not in policy.guarantee_
+        assert repr(triage).startswith("Triage of 600 samples at risk 0.1, on average\n")
+
+    def test_too_few(self):
+        prediction = caveat.Categorical.from_binary(np.full(8, 0.1))
+        policy = TriagePolicy(0.1, promise="mean").fit(prediction, np.zeros(8, int))
+        assert policy.threshold_ == -np.inf
+        assert "error rate of accepted predictions at 10 % on average, so" in policy.guarantee_
+        assert "takes at least 9 accepted samples" in policy.guarantee_
+        assert policy.needed_ == pytest.approx(0.9 / (0.1 - 0.5 / 9))
+        enough = caveat.Categorical.from_binary(np.full(9, 0.1))
+        policy.fit(enough, np.zeros(9, int))
+        assert policy.decide(enough).accepted.all()
+
+    def test_given_thresholds(self):
+        policy = TriagePolicy(0.1, promise="mean", points=[0.2, 0.1]).fit(*classes())
+        assert policy.threshold_ == 0.2
+
+    def test_one_sample_of_each_cluster(self):
+        """Clusters of ten right samples count as one: 9 are too few for a risk of 0.05."""
+        prediction = caveat.Categorical.from_binary(np.full(180, 0.1))
+        policy = TriagePolicy(0.05, promise="mean")
+        policy.fit(prediction, np.zeros(180, int), cluster=np.arange(180) // 10)
+        assert policy.threshold_ == -np.inf
+        policy.fit(prediction, np.zeros(180, int), cluster=np.arange(180) // 9)
+        assert policy.threshold_ > -np.inf
 
 
 class TestRegression:
@@ -265,14 +468,45 @@ class TestKinds:
         with pytest.raises(UnsupportedPredictionError, match=advice):
             TriagePolicy(0.1, tolerance=1).fit(prediction, [0])
 
-    def test_one_member_has_no_epistemic_part(self):
+    def test_a_single_model_is_not_told_why(self):
         prediction, y = classes(members=1)
         triage = TriagePolicy(0.05, random_state=0).fit(prediction, y).decide(prediction)
-        assert triage.counts["ask an expert"] == 0
-        assert triage.counts["measure again"] > 0
+        assert set(triage.actions) == {"accept", "defer"}
+        assert triage.counts == {
+            "accept": triage.accepted.sum(),
+            "defer": triage.deferred.sum(),
+        }
+        assert np.isnan(triage.aleatoric).all()
         assert np.isnan(triage.epistemic).all()
-        assert triage.remark.startswith("A prediction with one member has no epistemic part")
+        assert triage.remark.startswith("A single model does not tell what it does not know")
         assert triage.remark[:40] in repr(triage)
+        assert (
+            triage.reasons["defer"]
+            == "deferred: which part of the uncertainty dominates is not known"
+        )
+        for text in (repr(triage), triage._repr_html_(), triage.summary().to_string()):
+            assert "measure again" not in text
+            assert "ask an expert" not in text
+
+    def test_members_that_agree_say_nothing(self):
+        p = classes(members=1)[0].probabilities
+        prediction = caveat.Categorical(np.repeat(p, 3, axis=0))
+        y = classes(members=1)[1]
+        triage = TriagePolicy(0.05, random_state=0).fit(prediction, y).decide(prediction)
+        assert set(triage.actions) == {"accept", "defer"}
+        assert triage.remark.startswith(
+            "The epistemic part of the uncertainty is the same for every calibration sample"
+        )
+
+    def test_members_that_give_points_say_nothing_of_noise(self):
+        rng = np.random.default_rng(0)
+        center = rng.normal(size=600)
+        members = center + rng.normal(size=(5, 600)) * rng.random(600)
+        prediction = caveat.Gaussian.from_members(members)
+        policy = TriagePolicy(0.1, tolerance=0.3, random_state=0).fit(prediction, center)
+        triage = policy.decide(prediction)
+        assert set(triage.actions) == {"accept", "defer"}
+        assert triage.remark.startswith("The aleatoric part of the uncertainty is 0 for every")
 
     def test_refused_y(self):
         prediction, y = classes()
@@ -319,22 +553,70 @@ class TestReasons:
 
 
 class TestClustersAndWeights:
-    def test_one_sample_of_each_cluster(self):
+    def test_in_words(self):
         prediction, y = classes(600)
         cluster = np.repeat([f"subject {i}" for i in range(150)], 4)
         policy = TriagePolicy(0.2, random_state=0).fit(prediction, y, cluster=cluster)
-        curve = policy.curve_
-        assert curve.accepted[-1] / curve.coverage[-1] == pytest.approx(135)
         assert "wrong, each cluster counting the same, for new clusters drawn" in policy.guarantee_
-        assert "of the 135 samples (one of each cluster) it was tested on" in policy.guarantee_
+        assert "of the 540 samples it was tested on" in policy.guarantee_
 
-    def test_thresholds_come_from_other_clusters(self):
-        score = np.arange(100) // 5 / 1000  # each cluster has a score of its own
+    def test_shares_of_clusters_by_brute_force(self):
+        prediction, y = classes(600)
+        rng = np.random.default_rng(0)
+        cluster, weight = rng.integers(40, size=600), rng.integers(1, 4, 600) / 3
+        policy = TriagePolicy(0.2, points=[0.1, 0.5], random_state=0)
+        curve = policy.fit(prediction, y, cluster=cluster, sample_weight=weight).curve_
+        score, wrong = caveat.decompose(prediction).total, prediction.labels != y
+        for k, t in enumerate([0.1, 0.5]):
+            a, e, all_ = (
+                np.mean([np.sum((weight * what)[cluster == c]) / np.sum(cluster == c)
+                         for c in range(40)])
+                for what in (score <= t, (score <= t) & wrong, np.ones(600))
+            )  # fmt: skip
+            assert curve.coverage[k] == pytest.approx(a / all_)
+            assert curve.error[k] == pytest.approx(e / a)
+            assert curve.accepted[k] == (score <= t).sum()
+
+    def test_samples_of_a_cluster_are_used(self):
+        """Errors at a rate of 5 % that are spread over clusters: one of each would not do."""
+        y = (np.arange(1000) % 20 == 7).astype(int)
+        prediction = caveat.Categorical.from_binary(np.full(1000, 0.1))
+        policy = TriagePolicy(0.1, points=[1.0], random_state=0)
+        policy.fit(prediction, y, cluster=np.arange(1000) // 10)
+        assert policy.threshold_ == 1.0
+        one = TriagePolicy(0.1, points=[1.0]).fit(prediction.take(slice(0, 100)), y[:100])
+        assert one.threshold_ == -np.inf
+        assert policy.curve_.upper[0] <= 0.1
+
+    def test_two_tests_share_the_level(self):
+        rng = np.random.default_rng(0)
+        cluster = np.repeat(np.arange(50), 4)
+        calibration = Calibration(rng.random(200), rng.random(200) < 0.1, None, cluster)
+        evidence = Evidence(calibration, 0.05, np.random.default_rng(0))
+        t = np.array([-1.0, 0.5, 1.0])
+        drawn = evidence._drawn[evidence.accepted(t)]
+        assert drawn[0] == 0
+        assert drawn[-1] == 50
+        binomial = binomial_p(evidence._drawn_errors[evidence.accepted(t)], drawn, 0.2)
+        bets = evidence._bets(0.2)[evidence.accepted(t)]
+        expected = np.minimum(2 * np.minimum(binomial, bets), 1)
+        np.testing.assert_allclose(evidence.p_values(t, 0.2), expected)
+        for level in (0.001, 0.05):
+            upper = evidence.upper(t, np.full(3, level), 0.2)
+            assert (
+                upper
+                <= binomial_upper(evidence._drawn_errors[evidence.accepted(t)], drawn, level / 2)
+            ).all()
+            np.testing.assert_array_equal(upper <= 0.2, at_most(expected, level))
+
+    def test_starts_come_from_other_clusters(self):
+        score = np.repeat(np.random.default_rng(1).permutation(300), 5) / 1000
         prediction = caveat.Categorical.from_binary(score)
         policy = TriagePolicy(0.2, random_state=0)
-        curve = policy.fit(prediction, np.zeros(100, int), cluster=np.arange(100) // 5).curve_
-        assert len(curve.threshold) <= 2
-        assert curve.accepted[-1] <= 18
+        policy.fit(prediction, np.zeros(1500, int), cluster=np.arange(1500) // 5)
+        curve = policy.curve_
+        assert (curve.tested == 5 * 270).all()
+        assert policy.decide(prediction).accepted.all()
 
     def test_clusters_of_one_are_samples(self):
         prediction, y = classes()
@@ -376,14 +658,24 @@ class TestClustersAndWeights:
             assert weighted.guarantee_ == absent.guarantee_
             np.testing.assert_array_equal(weighted.center_, absent.center_)
 
-    def test_weights_thin_the_test(self):
-        prediction, y = classes(6000)
-        weight = np.where(np.arange(6000) % 2, 1.0, 0.25)
-        policy = TriagePolicy(0.1, random_state=0).fit(prediction, y, sample_weight=weight)
-        tested = policy.curve_.accepted[-1] / policy.curve_.coverage[-1]
-        low, high = binom.ppf([1e-5, 1 - 1e-5], 2700, 0.25) + 2700
-        assert low <= tested <= high
+    def test_weights_say_whom_a_sample_stands_for(self):
+        """The wrong half stands for few: it hardly counts, and the right half does."""
+        wrong = np.arange(2000) % 2 == 1
+        prediction = caveat.Categorical.from_binary(np.full(2000, 0.1))
+        weight = np.where(wrong, 0.05, 1.0)
+        policy = TriagePolicy(0.1, points=[1.0], random_state=0)
+        policy.fit(prediction, wrong.astype(int), sample_weight=weight)
+        assert policy.decide(prediction).accepted.all()
+        assert policy.curve_.error[-1] == pytest.approx(0.05 / 1.05)
         assert "each weighted by what it stands for" in policy.guarantee_
+        assert TriagePolicy(0.1).fit(prediction, wrong.astype(int)).threshold_ == -np.inf
+
+    def test_needed_units_consider_weights(self):
+        prediction = caveat.Categorical.from_binary(np.full(20, 0.1))
+        weight = np.where(np.arange(20) % 2, 0.5, 1.0)
+        policy = TriagePolicy(0.1).fit(prediction, np.zeros(20, int), sample_weight=weight)
+        plain = TriagePolicy(0.1).fit(prediction, np.zeros(20, int))
+        assert policy.needed_ > plain.needed_ / 0.75
 
 
 class TestEstimator:

@@ -74,11 +74,12 @@ def test_what_is_no_result(tmp_path):
     )
 
 
-def policy_and_result(members, risk):
+def policy_and_result(members, risk, **options):
     p, truth = probabilities(600, members)
     old, new = slice(0, 400), slice(400, 600)
     prediction = caveat.Categorical(p)
-    policy = caveat.TriagePolicy(risk=risk, random_state=0).fit(prediction.take(old), truth[old])
+    policy = caveat.TriagePolicy(risk=risk, random_state=0, **options)
+    policy.fit(prediction.take(old), truth[old])
     result = caveat.evaluate(prediction.take(new), truth[new], resamples=0)
     return policy, result
 
@@ -89,7 +90,8 @@ def test_policy_takes_the_place_of_the_slider(members, tmp_path):
     page = read(write_report(result, tmp_path / "report.html", policy=policy))
     triage = policy.decide(result.prediction)
     assert triage.guarantee in page.text
-    assert (triage.remark in page.text) == (members == 1) or triage.remark == ""
+    assert triage.remark in page.text
+    assert (triage.remark != "") == (members == 1)
     assert "The policy: at most 40 % errors among what is accepted" in page.text
     counts = triage.counts
     assert all(f"{action} {number} " in page.text for action, number in counts.items())
@@ -108,7 +110,36 @@ def test_policy_takes_the_place_of_the_slider(members, tmp_path):
     ]
     some = triage.curve.accepted > 0
     assert curves[0]["y"] == pytest.approx(triage.curve.upper[some].tolist(), rel=1e-5)
+    (taken,) = (
+        trace
+        for chart in page.data.values()
+        for trace in chart.get("data", ())
+        if trace.get("name") == "taken"
+    )
+    assert taken["x"] == pytest.approx([triage.curve.coverage[triage.curve.reached - 1]], rel=1e-5)
+    if members == 1:
+        assert "measure again" not in page.text
+        assert "ask an expert" not in page.text
     assert not page.named("input")
+
+
+def test_policy_that_keeps_the_risk_on_average(tmp_path):
+    policy, result = policy_and_result(3, 0.4, promise="mean")
+    page = read(write_report(result, tmp_path / "report.html", policy=policy))
+    assert "at most 40 % errors among what is accepted, on average" in page.text
+    assert "the solid line, with one error more, is at most at the dotted one" in page.text
+
+
+def test_policy_that_accepts_nothing(tmp_path):
+    policy, result = policy_and_result(3, 0.001)
+    page = read(write_report(result, tmp_path / "report.html", policy=policy))
+    assert "so none is accepted" in page.text
+    assert not [
+        trace
+        for chart in page.data.values()
+        for trace in chart.get("data", ())
+        if trace.get("name") == "taken"
+    ]
 
 
 def test_policy_of_a_comparison(tmp_path):

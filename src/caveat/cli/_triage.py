@@ -45,6 +45,13 @@ def triage_command(
     ] = None,
     tolerance: Tolerance = None,
     confidence: Annotated[float, typer.Option(help="Confidence of the promise.")] = 0.95,
+    promise: Annotated[
+        str,
+        typer.Option(
+            help="high-probability: the risk is kept with the confidence; mean: it is kept on "
+            "average over calibration files, which accepts more and promises less."
+        ),
+    ] = "high-probability",
     decomposition: Decomposition = "auto",
     random_state: Seed = 0,
     output: Annotated[
@@ -65,7 +72,12 @@ def triage_command(
             "triage needs samples of which the truth is known: --calibration FILE, or --split 0.5 "
             "to take half of the file"
         )
-    options = {"tolerance": tolerance, "confidence": confidence, "decomposition": decomposition}
+    options = {
+        "tolerance": tolerance,
+        "confidence": confidence,
+        "promise": promise,
+        "decomposition": decomposition,
+    }
     if calibration is not None:
         old, new = read_both(file, calibration, columns)
         names = new.ids
@@ -160,7 +172,7 @@ def show_triage(triage: Any, prediction: Any, y: Any) -> None:
     """Print how many samples get each action, why, and what is promised."""
     checked = _checked(triage, prediction, y)
     show_table(
-        f"{len(triage):,} samples at risk {triage.risk:g}, confidence {triage.confidence:g}",
+        f"{len(triage):,} samples at {triage.terms}",
         ["action", "samples", "share", "because"],
         [
             [action, f"{triage.counts[action]:,}", f"{triage.shares[action]:.1%}", reason]
@@ -179,11 +191,13 @@ def _as_json(triage: Any, checked: dict[str, int] | None) -> dict[str, Any]:
     return {
         "risk": triage.risk,
         "confidence": triage.confidence,
+        "promise": triage.promise,
         "threshold": triage.threshold,
         "counts": triage.counts,
         "shares": triage.shares,
         "guarantee": triage.guarantee,
         "remark": triage.remark,
+        "needed": triage.needed,
         "checked": checked,
         "actions": _frame(triage).to_dict(orient="records"),
     }

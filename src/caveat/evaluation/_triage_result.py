@@ -11,43 +11,51 @@ from numpy.typing import NDArray
 from .._validation import FloatArray
 from ..predictions._container import count
 
-ACCEPT, EXPERT, MEASURE = "accept", "ask an expert", "measure again"
-ACTIONS = (ACCEPT, EXPERT, MEASURE)
+ACCEPT, EXPERT, MEASURE, DEFER = "accept", "ask an expert", "measure again", "defer"
+HIGH_PROBABILITY, MEAN = "high-probability", "mean"
 
 
 @dataclass(frozen=True, eq=False)
 class OperatingCurve:
     """What each threshold would accept of the tested calibration samples, strictest first.
 
+    At most 1001 thresholds, if more were tried.
+
     Attributes
     ----------
     threshold : ndarray of shape (thresholds,)
         Samples whose score is at most this are accepted.
     coverage : ndarray of shape (thresholds,)
-        The share of the tested samples that is accepted.
-    accepted, errors : ndarrays of shape (thresholds,)
-        How many tested samples are accepted, and how many of these are wrong.
+        The share of the tested samples that is accepted; of clusters, the mean of their shares.
+    tested, accepted, errors : ndarrays of shape (thresholds,)
+        How many samples were tested, how many of these are accepted, and how many of these wrong.
     error : ndarray of shape (thresholds,)
-        The share of the accepted that is wrong; NaN where none is accepted.
+        The share of the accepted that is wrong, each cluster counting the same and weights
+        considered; NaN where none is accepted.
     upper : ndarray of shape (thresholds,)
-        The upper confidence limit of the error rate of this threshold alone.
+        The upper limit of the error rate, at the confidence 1 - ``level`` that the threshold was
+        tested at; where it was not tested, at that of the first start.
+    level : ndarray of shape (thresholds,)
+        The part of the error budget, 1 - confidence, that the threshold was tested at; 0 where it
+        was not tested.
     passed : ndarray of bool, of shape (thresholds,)
-        Whether the limit is at most the risk. The policy takes the last threshold before the first
-        that is not passed.
+        Whether the threshold was shown to keep the risk. The policy takes the last one that was.
     """
 
     threshold: FloatArray
     coverage: FloatArray
+    tested: NDArray[np.intp]
     accepted: NDArray[np.intp]
     errors: NDArray[np.intp]
     error: FloatArray
     upper: FloatArray
+    level: FloatArray
     passed: NDArray[np.bool_]
 
     @property
     def reached(self) -> int:
-        """How many thresholds are passed before the first that is not."""
-        return int(np.argmin(np.append(self.passed, False)))
+        """How many thresholds there are up to the last that passed; 0 if none did."""
+        return int(np.max(np.flatnonzero(self.passed) + 1, initial=0))
 
     def to_frame(self) -> Any:
         """Return a pandas frame with one row for each threshold."""
@@ -64,13 +72,13 @@ class Triage:
     ----------
     actions : ndarray of str, of shape (samples,)
         "accept", "ask an expert" (deferred, the epistemic part dominates) or "measure again"
-        (deferred, the aleatoric part dominates).
+        (deferred, the aleatoric part dominates); if the parts are not known, "accept" or "defer".
     scores : ndarray of shape (samples,)
         The total uncertainty, which is compared with the threshold; for regression in units of the
         squared tolerance, summed over targets.
     aleatoric, epistemic : ndarrays of shape (samples,)
         The two parts, less their mean over the calibration samples, divided by their standard
-        deviation there. The epistemic part is NaN if the prediction has one member.
+        deviation there. NaN if they are not known: a single model does not tell them apart.
     threshold : float
         Samples with a score up to this are accepted; minus infinity accepts none.
     risk, confidence : float
@@ -80,9 +88,13 @@ class Triage:
     guarantee : str
         What is promised, of whom and with what confidence, in plain words.
     remark : str
-        Why an action does not occur, where there is a reason; otherwise empty.
+        Why the parts are not known, where they are not; otherwise empty.
     ids : ndarray of shape (samples,) or None
         The names that ``decide`` was given.
+    promise : {"high-probability", "mean"}
+        Whether the risk is kept with the confidence asked for, or on average over calibration sets.
+    needed : float or None
+        If no threshold was found, about how many calibration samples (clusters) it would take.
     """
 
     actions: NDArray[np.str_]
@@ -96,6 +108,8 @@ class Triage:
     guarantee: str
     remark: str = ""
     ids: NDArray[Any] | None = None
+    promise: str = HIGH_PROBABILITY
+    needed: float | None = None
 
     def __len__(self) -> int:
         return len(self.actions)
@@ -111,9 +125,17 @@ class Triage:
         return self.actions != ACCEPT
 
     @property
+    def terms(self) -> str:
+        """What was asked for, in few words."""
+        mean = self.promise == MEAN
+        return f"risk {self.risk:g}, " + (
+            "on average" if mean else f"confidence {self.confidence:g}"
+        )
+
+    @property
     def counts(self) -> dict[str, int]:
-        """How many samples get each action."""
-        return {action: int(np.count_nonzero(self.actions == action)) for action in ACTIONS}
+        """How many samples get each action that can occur."""
+        return {action: int(np.count_nonzero(self.actions == action)) for action in self.reasons}
 
     @property
     def shares(self) -> dict[str, float]:
@@ -122,11 +144,15 @@ class Triage:
 
     @property
     def reasons(self) -> dict[str, str]:
-        """Why a sample gets each action."""
+        """Why a sample gets each action that can occur."""
         reached = self.threshold > -np.inf
         limit = f"at most {self.threshold:.4g}" if reached else "never low enough"
-        return {
-            ACCEPT: f"the total uncertainty is {limit}",
+        accept = {ACCEPT: f"the total uncertainty is {limit}"}
+        if self.remark:
+            return accept | {
+                DEFER: "deferred: which part of the uncertainty dominates is not known"
+            }
+        return accept | {
             EXPERT: "deferred: the epistemic part, what the model does not know, dominates",
             MEASURE: "deferred: the aleatoric part, what the data cannot tell, dominates",
         }
@@ -137,7 +163,7 @@ class Triage:
 
         return pd.DataFrame(
             {
-                "action": ACTIONS,
+                "action": list(self.reasons),
                 "samples": list(self.counts.values()),
                 "share": list(self.shares.values()),
                 "reason": list(self.reasons.values()),
@@ -158,10 +184,7 @@ class Triage:
         return pd.DataFrame(columns, index=index)
 
     def _title(self) -> str:
-        return (
-            f"Triage of {count(len(self), 'sample')} at risk {self.risk:g}, confidence "
-            f"{self.confidence:g}"
-        )
+        return f"Triage of {count(len(self), 'sample')} at {self.terms}"
 
     def _rows(self) -> list[tuple[str, str, str, str]]:
         return [

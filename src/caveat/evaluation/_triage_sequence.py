@@ -1,4 +1,4 @@
-"""The sequence of thresholds that a triage tries, and how each one fares."""
+"""The thresholds that a triage tries, the error budget of each, and which of them pass."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -9,14 +9,30 @@ from numpy.typing import NDArray
 from .._arrays import to_numpy
 from .._validation import FloatArray, as_floats, check_no_nan, position
 from ..exceptions import InvalidValueError, OptionError, ShapeError
-from ._risk_bounds import binomial_bound, minimum_units
+from ._risk_bounds import (
+    at_most,
+    betting_p,
+    binomial_p,
+    binomial_units,
+    binomial_upper,
+    minimum_units,
+)
 from ._triage_result import OperatingCurve
 
-# The thresholds come from one unit in ten, at most a thousand, and the test from all others.
-_ONE_IN, _MOST = 10, 1000
-# The strictest threshold is to accept so many times what a pass needs at the very least: with less
-# a single error ends the sequence at its start, with more a small accepted share is out of reach.
-_START = 2.0
+# The sequence starts several times, since the surest samples may be few, or wrong more often than
+# others: where this many times what a pass needs at the very least is accepted, at coverages in
+# equal ratios above that, and with all samples. The first start has this part of the error budget,
+# the others share the rest.
+_ENOUGH, _STARTS, _FIRST = 1.5, 4, 0.5
+# Every score is a threshold.
+ALL = "all"
+# Bets on weighted samples pay if the mean weight is below this part of the largest; above, a sample
+# that is kept by weight loses less.
+_UNEQUAL = 0.25
+# A curve shows at most so many thresholds.
+_SHOWN = 1000
+# Error rates, as multiples of the risk, at which the betting test is inverted for its upper limit.
+_RATES = np.geomspace(4, 0.25, 17)
 
 
 @dataclass(frozen=True)
@@ -37,6 +53,19 @@ class Calibration:
     def units(self) -> NDArray[np.intp]:
         """Return the number, from 0, of the independent unit of each sample."""
         return np.arange(len(self)) if self.cluster is None else self.cluster
+
+    @property
+    def plain(self) -> bool:
+        """Whether every sample stands for itself."""
+        return self.weight is None and self.cluster is None
+
+    def take(self, chosen: NDArray[np.bool_]) -> "Calibration":
+        """Return some of the samples; units are numbered anew."""
+        weight = None if self.weight is None else self.weight[chosen]
+        cluster = None if self.cluster is None else self.cluster[chosen]
+        if cluster is not None:
+            _, cluster = np.unique(cluster, return_inverse=True)
+        return Calibration(self.score[chosen], self.wrong[chosen], weight, cluster)
 
 
 def calibration_samples(
@@ -75,77 +104,287 @@ def cluster_codes(cluster: Any, samples: int) -> NDArray[np.intp]:
     return codes
 
 
-@dataclass(frozen=True)
-class Sequence:
-    """Increasing thresholds, and independent samples to test them on that had no say in them."""
+class Evidence:
+    """What some calibration samples say of any threshold.
 
-    threshold: FloatArray
-    score: FloatArray
-    wrong: NDArray[np.bool_]
+    Plain samples are tested by the binomial distribution of their errors, given how many are
+    accepted. For clusters and weights the same is done with a sample of the population: one of each
+    cluster at random, kept with a probability in proportion to its weight. With ``bet`` there is a
+    second test, a bet on the excess of whole units, and the smaller p-value counts twice.
+    """
+
+    def __init__(
+        self, calibration: Calibration, level: float, rng: np.random.Generator, bet: bool = True
+    ) -> None:
+        order = np.argsort(calibration.score, kind="stable")
+        self.score = calibration.score[order]
+        self.wrong = calibration.wrong[order]
+        self.unit = calibration.units()[order]
+        self.units = int(self.unit.max()) + 1
+        self.bet = bet and not calibration.plain
+        self.level = level
+        # What a sample adds to the mean over units of its unit's weighted share.
+        self.share = 1 / np.bincount(self.unit)[self.unit]
+        if calibration.weight is not None:
+            self.share = self.share * calibration.weight[order]
+        plain = calibration.plain
+        drawn = np.ones(len(order), dtype=bool) if plain else self._draw(calibration, rng)
+        self._drawn = _running(drawn[order])
+        self._drawn_errors = _running(drawn[order] & self.wrong)
+
+    @staticmethod
+    def _draw(calibration: Calibration, rng: np.random.Generator) -> NDArray[np.bool_]:
+        rows = rng.permutation(len(calibration))
+        _, first = np.unique(calibration.units()[rows], return_index=True)
+        rows = rows[first]
+        if calibration.weight is not None:
+            rows = rows[rng.random(len(rows)) < calibration.weight[rows]]
+        drawn = np.zeros(len(calibration), dtype=bool)
+        drawn[rows] = True
+        return drawn
+
+    @property
+    def tests(self) -> int:
+        """How many tests share the level."""
+        return 2 if self.bet else 1
+
+    def accepted(self, threshold: FloatArray) -> NDArray[np.intp]:
+        """Return how many samples each threshold accepts."""
+        return np.searchsorted(self.score, threshold, side="right")
+
+    def counts(self, threshold: FloatArray) -> dict[str, Any]:
+        """Return coverage, samples, accepted ones, errors and error rate of each threshold."""
+        place = self.accepted(threshold)
+        mass, loss = (
+            np.append(0.0, np.cumsum(part))[place] for part in (self.share, self.share * self.wrong)
+        )
+        return {
+            "coverage": mass / self.share.sum(),
+            "tested": np.full(len(place), len(self.score)),
+            "accepted": place,
+            "errors": _running(self.wrong)[place],
+            "error": np.divide(loss, mass, out=np.full(len(place), np.nan), where=place > 0),
+        }
+
+    def p_values(self, threshold: FloatArray, risk: float) -> FloatArray:
+        """Return a p-value of each threshold, for an error rate above the risk."""
+        place = self.accepted(threshold)
+        p = binomial_p(self._drawn_errors[place], self._drawn[place], risk)
+        return p if not self.bet else np.minimum(2 * np.minimum(p, self._bets(risk)[place]), 1.0)
+
+    def upper(self, threshold: FloatArray, level: FloatArray, risk: float) -> FloatArray:
+        """Return the upper limit of the error rate of each threshold, at confidence 1 - level."""
+        place = self.accepted(threshold)
+        level = level / self.tests
+        limit = binomial_upper(self._drawn_errors[place], self._drawn[place], level)
+        if not self.bet:
+            return limit
+        # From the highest rate down, as long as all above were excluded as well.
+        excluded = np.ones(len(place), dtype=bool)
+        for rate in risk * _RATES[risk * _RATES < 1]:
+            excluded &= at_most(self._bets(rate)[place], level)
+            limit = np.where(excluded, np.minimum(limit, rate), limit)
+        return limit
+
+    def one_more(self, threshold: FloatArray) -> FloatArray:
+        """Return the error rate of each threshold with one more sample that is wrong."""
+        place = self.accepted(threshold)
+        return (self._drawn_errors[place] + 1) / (self._drawn[place] + 1)
+
+    def _bets(self, risk: float) -> FloatArray:
+        excess = self.share * (self.wrong - risk)
+        return np.append(1.0, betting_p(excess, self.unit, risk, self.level, self.units))
 
 
-def fixed_sequence(
-    calibration: Calibration,
-    points: Any,
-    risk: float,
-    confidence: float,
-    rng: np.random.Generator,
-) -> Sequence:
-    """Choose the thresholds, and a sample of the population to test them on."""
+def _running(flags: NDArray[np.bool_]) -> NDArray[np.intp]:
+    return np.append(0, np.cumsum(flags))
+
+
+def walk(p: FloatArray, budget: FloatArray) -> tuple[NDArray[np.bool_], FloatArray]:
+    """Test thresholds in their order, each at the error budget that is left where it stands.
+
+    A threshold that passes hands its budget on to the next one; one that fails loses it. Where a
+    new start is, its own budget is added (the fallback procedure).
+
+    Returns
+    -------
+    passed : ndarray of bool
+    level : ndarray of float
+        The budget that each was tested at; 0 where none was left.
+    """
+    level = np.zeros(len(p))
+    starts = np.flatnonzero(budget)
+    left = 0.0
+    for start, end in zip(starts, np.append(starts[1:], len(p)), strict=True):
+        left += budget[start]
+        passes = at_most(p[start:end], left)
+        failed = int(np.argmin(np.append(passes, False)))
+        level[start : min(start + failed + 1, end)] = left
+        if start + failed < end:
+            left = 0.0
+    return at_most(p, level) & (level > 0), level
+
+
+def high_probability(
+    calibration: Calibration, points: Any, risk: float, level: float, rng: np.random.Generator
+) -> OperatingCurve:
+    """Return which thresholds are shown, all at once, to keep the error rate at the risk."""
+    whole = Evidence(calibration, level, rng)
+    thresholds = given_thresholds(points)
+    if thresholds is not None:
+        places = np.linspace(0, len(thresholds) - 1, min(_STARTS, len(thresholds)))
+        starts = thresholds[places.astype(np.intp)]
+        return _walked(whole, thresholds, starts, level * _budgets(len(starts)), risk)
+    everything = whole.score[-1:]
+    setting = _setting(calibration, rng)
+    # Nothing that is tested may say where to start: it is for the weights of the others to say how
+    # many samples of the population the tested units are worth.
+    tested_units = whole.units - len(np.unique(calibration.units()[setting]))
+    weight = 1.0 if calibration.weight is None else float(calibration.weight[setting].mean())
+    bet = calibration.cluster is not None or weight < _UNEQUAL
+    tests = 1 if calibration.plain or not bet else 2
+    coverages = _starting_coverages(tested_units * weight, tests, risk, level)
+    budgets = level * _budgets(len(coverages) + 1)
+    if not len(coverages):
+        return _walked(whole, np.unique(whole.score), everything, budgets, risk)
+    tested = Evidence(calibration.take(~setting), level, rng, bet)
+    scores = np.sort(calibration.score[setting])
+    every = points == ALL
+    tried = tested.score if every else _quantiles(scores, np.arange(1, points + 1) / points)
+    starts = _quantiles(scores, coverages)
+    thresholds = np.unique(np.concatenate([starts, tried, everything]))
+    curve = _walked(tested, thresholds, starts, budgets[:-1], risk)
+    if curve.passed[-1] or not at_most(whole.p_values(everything, risk), budgets[-1])[0]:
+        return curve
+    return _joined(curve, _walked(whole, everything, everything, budgets[-1:], risk))
+
+
+def _starting_coverages(size: float, tests: int, risk: float, level: float) -> FloatArray:
+    """Return the coverages of all starts but that with all samples; none if they are too few."""
+    least = minimum_units(risk, _FIRST * level / tests)
+    first = _ENOUGH * least / max(size, 1.0)
+    if first >= 1:
+        return np.empty(0)
+    starts = min(_STARTS, 2 + int(np.log2(1 / first)))
+    return np.geomspace(first, 1.0, starts)[:-1]
+
+
+def _budgets(starts: int) -> FloatArray:
+    """Return the part of the error budget of each start."""
+    if starts == 1:
+        return np.ones(1)
+    return np.append(_FIRST, np.full(starts - 1, (1 - _FIRST) / (starts - 1)))
+
+
+def _setting(calibration: Calibration, rng: np.random.Generator) -> NDArray[np.bool_]:
+    """Draw the samples that say where to start: one unit in ten, of many units fewer."""
+    unit = calibration.units()
+    units = int(unit.max()) + 1
+    chosen = np.zeros(units, dtype=bool)
+    chosen[rng.permutation(units)[: min(-(-units // 10), round(2 * units**0.5))]] = True
+    return chosen[unit]
+
+
+def _quantiles(scores: FloatArray, coverages: FloatArray) -> FloatArray:
+    return scores[np.ceil(coverages * len(scores) - 1e-9).astype(np.intp) - 1]
+
+
+def _walked(
+    evidence: Evidence, thresholds: FloatArray, starts: FloatArray, budgets: FloatArray, risk: float
+) -> OperatingCurve:
+    """Return the curve of increasing thresholds, tested from each start on."""
+    budget = np.zeros(len(thresholds))
+    np.add.at(budget, np.searchsorted(thresholds, starts), budgets)
+    passed, level = walk(evidence.p_values(thresholds, risk), budget)
+    rows = _shown(passed)
+    shown, tried = thresholds[rows], level[rows]
+    upper = evidence.upper(shown, np.where(tried > 0, tried, budgets[0]), risk)
+    # A limit is at most the risk where, and of those that are tested only where, it passed.
+    upper = np.where(passed[rows], np.minimum(upper, risk), upper)
+    return OperatingCurve(
+        threshold=shown, **evidence.counts(shown), upper=upper, level=tried, passed=passed[rows]
+    )
+
+
+def _shown(passed: NDArray[np.bool_]) -> NDArray[np.intp]:
+    """Return which thresholds to show: all, or many among which the last that passed is."""
+    rows = np.arange(len(passed))
+    if len(rows) <= _SHOWN:
+        return rows
+    last = rows[passed][-1:]
+    return np.union1d(np.linspace(0, len(rows) - 1, _SHOWN).astype(np.intp), last)
+
+
+def _joined(curve: OperatingCurve, last: OperatingCurve) -> OperatingCurve:
+    """Replace the last threshold of a curve."""
+    columns = {
+        name: np.append(getattr(curve, name)[:-1], getattr(last, name))
+        for name in OperatingCurve.__dataclass_fields__
+    }
+    return OperatingCurve(**columns)
+
+
+def mean_promise(
+    calibration: Calibration, points: Any, risk: float, level: float, rng: np.random.Generator
+) -> OperatingCurve:
+    """Return which thresholds keep the error rate at the risk on average over calibration sets.
+
+    Conformal risk control: one passes if the errors, and one more, are at most ``risk`` of the
+    accepted, and one more. The mean over sets of the error rate R of the loosest one that passes is
+    then at most the risk: as the threshold falls, R / (1 - R) times (accepted and right) /
+    (accepted and wrong + 1) is a supermartingale, of mean 1 at most where it starts.
+    """
+    evidence = Evidence(calibration, level, rng)
+    thresholds = given_thresholds(points)
+    thresholds = np.unique(evidence.score) if thresholds is None else thresholds
+    passed = evidence.one_more(thresholds) <= risk * (1 + 1e-9)
+    rows = _shown(passed)
+    shown = thresholds[rows]
+    upper = evidence.upper(shown, np.full(len(rows), level), risk)
+    return OperatingCurve(
+        threshold=shown,
+        **evidence.counts(shown),
+        upper=upper,
+        level=np.zeros(len(rows)),
+        passed=passed[rows],
+    )
+
+
+def given_thresholds(points: Any) -> FloatArray | None:
+    """Return thresholds that were fixed beforehand, increasing; None if they are to be chosen."""
     if np.ndim(points) > 0:
         given, _, _ = as_floats(points, "points")
         if given.ndim != 1:
             raise ShapeError(f"points must be thresholds along one axis; got shape {given.shape}")
         check_no_nan(given, "points", ("threshold",))
-        rows = _independent(calibration, np.zeros(len(calibration), dtype=bool), rng)
-        return Sequence(np.unique(given), calibration.score[rows], calibration.wrong[rows])
-    if isinstance(points, bool) or not isinstance(points, int | np.integer) or points < 1:
+        return np.unique(given)
+    whole = isinstance(points, int | np.integer) and not isinstance(points, bool)
+    if not (isinstance(points, str) and points == ALL) and not (whole and points >= 1):
         raise OptionError(
-            f"points must be how many thresholds to try, 1 or more, or an array of them; got "
-            f"{points!r}"
+            f'points must be "{ALL}", how many thresholds to try, 1 or more, or an array of them; '
+            f"got {points!r}"
         )
-    unit = calibration.units()
-    count = int(unit.max()) + 1
-    setting = np.zeros(count, dtype=bool)
-    setting[rng.permutation(count)[: min(-(-count // _ONE_IN), _MOST)]] = True
-    rows = _independent(calibration, setting[unit], rng)
-    scores = np.sort(calibration.score[setting[unit]])
-    enough = _START * minimum_units(risk, confidence) / max(len(rows), 1)
-    levels = np.linspace(np.clip(enough, 1 / points, 1.0), 1.0, int(points))
-    ranks = np.ceil(levels * len(scores) - 1e-9).astype(np.intp)
-    thresholds = np.unique(scores[ranks - 1])
-    return Sequence(thresholds, calibration.score[rows], calibration.wrong[rows])
+    return None
 
 
-def _independent(
-    calibration: Calibration, left_out: NDArray[np.bool_], rng: np.random.Generator
-) -> NDArray[np.intp]:
-    """Draw rows that are independent and count the same: one of each cluster, kept by weight.
+def units_needed(
+    calibration: Calibration, curve: OperatingCurve, risk: float, level: float
+) -> float:
+    """Return about how many units would show that some threshold keeps the risk.
 
-    A kept row is distributed as the population that the weights describe, since it is kept with a
-    probability in proportion to its weight.
+    At the error rates seen, half an error added where that leaves them below the risk, and at the
+    part of the error budget that the first start has; at a level of 0, for the promise on average.
+    Infinity if no threshold has a rate below the risk.
     """
-    rows = np.arange(len(calibration))
-    if calibration.cluster is not None:
-        rows = rng.permutation(rows)
-        _, first = np.unique(calibration.cluster[rows], return_index=True)
-        rows = rows[first]
-    if calibration.weight is not None:
-        rows = rows[rng.random(len(rows)) < calibration.weight[rows]]
-    return rows[~left_out[rows]]
-
-
-def operating_curve(sequence: Sequence, risk: float, confidence: float) -> OperatingCurve:
-    """Return what each threshold accepts, and whether its error rate is shown to be low enough."""
-    # The first threshold that accepts each sample; past the last one if none does.
-    first = np.searchsorted(sequence.threshold, sequence.score)
-    accepted = _running_counts(first, len(sequence.threshold))
-    wrong = _running_counts(first[sequence.wrong], len(sequence.threshold))
-    passed, upper = binomial_bound(wrong, accepted, risk, confidence)
-    error = np.divide(wrong, accepted, out=np.full(len(wrong), np.nan), where=accepted > 0)
-    coverage = accepted / max(len(sequence.score), 1)
-    return OperatingCurve(sequence.threshold, coverage, accepted, wrong, error, upper, passed)
-
-
-def _running_counts(first: NDArray[np.intp], length: int) -> NDArray[np.intp]:
-    return np.cumsum(np.bincount(first, minlength=length + 1)[:length])
+    some = curve.accepted > 0
+    accepted = curve.accepted[some]
+    cautious = (curve.error[some] * accepted + 0.5) / (accepted + 1)
+    rate = np.where(cautious < risk, cautious, curve.error[some])
+    tests = 1 if calibration.plain else 2
+    if level > 0:
+        units = binomial_units(rate, risk, _FIRST * level / tests)
+    else:
+        units = np.where(rate < risk, (1 - risk) / np.maximum(risk - rate, 1e-12), np.inf)
+    weight = 1.0 if calibration.weight is None else float(calibration.weight.mean())
+    needed = float(np.min(units / (curve.coverage[some] * weight), initial=np.inf))
+    return max(needed, int(calibration.units().max()) + 2.0)

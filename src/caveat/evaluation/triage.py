@@ -1,5 +1,6 @@
 """Accept, ask an expert or measure again, with a bound on the errors among the accepted."""
 
+import math
 from typing import Any, Self
 
 import numpy as np
@@ -9,10 +10,19 @@ from sklearn.exceptions import NotFittedError
 from .._arrays import to_numpy
 from .._random import RandomState, generator
 from .._validation import FloatArray, as_weights, check_fraction
-from ..exceptions import ShapeError
+from ..exceptions import OptionError, ShapeError
 from ..predictions._container import count
 from ._risk_bounds import minimum_units
-from ._triage_result import ACCEPT, EXPERT, MEASURE, OperatingCurve, Triage
+from ._triage_result import (
+    ACCEPT,
+    DEFER,
+    EXPERT,
+    HIGH_PROBABILITY,
+    MEAN,
+    MEASURE,
+    OperatingCurve,
+    Triage,
+)
 from ._triage_scores import (
     Scored,
     check_signature,
@@ -23,18 +33,27 @@ from ._triage_scores import (
     signature,
 )
 from ._triage_sequence import (
+    ALL,
     Calibration,
     calibration_samples,
     cluster_codes,
-    fixed_sequence,
-    operating_curve,
+    high_probability,
+    mean_promise,
+    units_needed,
 )
 
 __all__ = ["OperatingCurve", "Triage", "TriagePolicy"]
 
+PROMISES = {HIGH_PROBABILITY: high_probability, MEAN: mean_promise}
+
 _ONE_MEMBER = (
-    "A prediction with one member has no epistemic part: nothing says what the model does not "
-    "know, and every deferred sample is to be measured again."
+    "A single model does not tell what it does not know (epistemic) from what the data cannot tell "
+    "(aleatoric): nothing says whether an expert or a new measurement would help. Several members, "
+    "an ensemble for example, would."
+)
+_NO_SPLIT = (
+    "The {} part of the uncertainty is {} for every calibration sample: nothing says whether an "
+    "expert or a new measurement would help."
 )
 
 
@@ -50,8 +69,10 @@ class TriagePolicy(BaseEstimator):
 
     the outer probability over the draw of the calibration samples, the inner one over a new
     sample. Accepting nothing satisfies this too, and is what happens if no threshold can be shown
-    to. A deferred sample goes to an expert if its epistemic part, what the model does not know, is
-    the larger one, and is measured again if its aleatoric part, what the data cannot tell, is.
+    to; ``guarantee_`` then says how many samples it would take. A deferred sample goes to an expert
+    if its epistemic part, what the model does not know, is the larger one, and is measured again if
+    its aleatoric part, what the data cannot tell, is. A single model does not tell these apart: its
+    samples are accepted or deferred.
 
     Parameters
     ----------
@@ -65,15 +86,18 @@ class TriagePolicy(BaseEstimator):
         (the first of equals) is not the true one.
     decomposition : str, default="auto"
         How :func:`caveat.decompose` splits the uncertainty.
-    points : int or array of thresholds, default=50
-        How many thresholds to try; or the thresholds themselves, if they were fixed without the
-        calibration samples, which then all serve the test.
+    points : "all", int or array of thresholds, default="all"
+        Which thresholds to try: every score; so many quantiles of the scores; or the thresholds
+        themselves, if they were fixed without the calibration samples, which then all serve the
+        test.
+    promise : {"high-probability", "mean"}, default="high-probability"
+        "mean" keeps the error rate at the risk on average over calibration sets only, see Notes.
     draws : int, optional
         Average this many random softmaxes for each sample of a `GaussianLogits`, instead of
         integrating over its noise.
     random_state : int, Generator or None
-        For the choice of the samples that set the thresholds and of those that test them, and for
-        the draws.
+        For the choice of the samples that say where to start, for what is drawn of clusters and by
+        weights, and for the draws.
 
     Attributes
     ----------
@@ -83,6 +107,9 @@ class TriagePolicy(BaseEstimator):
         Coverage, error and its upper limit at each threshold.
     guarantee_ : str
         What is promised, in plain words.
+    needed_ : float or None
+        If nothing is accepted, about how many calibration samples (clusters) it would take at the
+        error rates seen; infinity if none of these is below the risk. Otherwise None.
     center_, spread_ : ndarrays of shape (2,)
         Mean and standard deviation of the aleatoric and of the epistemic part over the calibration
         samples, by which they are standardised before they are compared.
@@ -93,37 +120,56 @@ class TriagePolicy(BaseEstimator):
     squared tolerance of its target and summed over targets: by the inequality of Chebyshev, a
     bound on the probability of an error.
 
-    **Test.** Learn then Test with a fixed sequence. The thresholds are tried from the strictest to
-    the loosest up to the first that fails, and the last that passed is taken. One passes if the
-    number of errors among its N accepted samples would have a probability of at most 1 -
-    confidence, were their error rate ``risk``: binomial given N, so that the test is exact, ties
-    and constant scores included. The first threshold of the sequence whose error rate is above
-    ``risk`` passes with a probability of at most 1 - confidence, and no looser one is reached
-    without it; trying many therefore costs nothing. This needs a sequence that does not depend on
-    the samples it is tested on. Quantiles of the very scores that are tested would do if the error
-    rate among accepted samples never fell as the threshold rises, but not in general: which
-    threshold is the first bad one would then depend on how many samples fell below the ones
-    before. So a random tenth of the calibration samples (at most 1000) only sets the thresholds,
-    and their labels are not used. No threshold is above the largest of their scores: a sample that
-    is more uncertain than all of these is never accepted.
+    **Test.** Learn then Test [1]_. A threshold passes if the number of errors among its N accepted
+    samples would have a probability of at most its level, were their error rate ``risk``: binomial
+    given N, so that the test is exact, ties and constant scores included. All real numbers are
+    tried as thresholds, from a start on upwards, until one fails: the first one whose error rate is
+    above ``risk`` is no matter of chance and passes with a probability of at most its level, and no
+    looser one is reached without it. Trying many therefore costs nothing, as long as the start does
+    not depend on the samples that are tested.
 
-    **How many samples.** At least :math:`\log(1 - \text{confidence}) / \log(1 - \text{risk})`
-    tested ones (59 for 5 % at 95 %), even if none is wrong, and a ninth more in all.
+    **Starts.** From a single start the sequence ends early if the surest samples are few or err
+    more often than others. So there are up to four, which share the error budget, 1 - confidence:
+    one where just enough samples are accepted to pass with a margin (half of the budget), further
+    ones at higher coverages, and one where all are. A threshold that passes hands its budget on to
+    the next; one that fails loses it; at each start its own budget is added (the fallback
+    procedure [2]_). The scores of a tenth of the samples (at most :math:`2\sqrt n`), which are not
+    tested, say where the starts are. The last start needs no such samples and uses all: if the
+    error rate is above the risk at the largest score M of the calibration samples, and :math:`t_b`
+    is the supremum of such thresholds, then M :math:`\le t_b`, hence M and the fixed threshold
+    :math:`t_b` accept the same samples and have the same test. For the starts before it this would
+    not hold: which of the thresholds is the first bad one after the k-th smallest score depends on
+    the scores. No threshold is above M: a sample that is more uncertain than all calibration
+    samples is never accepted.
+
+    **How many samples.** At least :math:`\log(1 - \text{confidence}) / \log(1 - \text{risk})` (59
+    for 5 % at 95 %), even if none is wrong.
 
     **Clusters.** Several samples of one subject are not independent, and the test above would be
     wrong for them, by as much as they are alike. With ``cluster``, subjects are taken to be
     independent, and the error rate is that of a random sample of a random subject: with the shares
     a of a subject's samples that are accepted and e that are accepted and wrong, it is
     :math:`\mathrm{E}[e] / \mathrm{E}[a]`. Each subject counts the same, however many samples it
-    has; if all have equally many, it is the plain share of errors among accepted samples. The
-    thresholds come from a tenth of the subjects, and from each of the others one sample is drawn
-    at random, so that the test is exact again: it is subjects that are needed, not samples.
+    has; if all have equally many, it is the plain share of errors among accepted samples. There are
+    two tests, each at half the level. One bets on subjects [3]_: were the rate above ``risk``,
+    :math:`Z = e - \text{risk} \cdot a` would be above 0 on average, and the capital
+    :math:`\prod (1 - \lambda Z)`, averaged over some :math:`\lambda`, would reach 1 / level with a
+    probability of at most that; it gains from every sample. The other is the binomial test of one
+    sample of each subject at random, which is sharper if the samples of a subject are all right or
+    all wrong. It is subjects that are needed, not samples.
 
     **Weights** say how much of the population a sample stands for: the error rate is
-    :math:`\mathrm{E}[w\,e] / \mathrm{E}[w\,a]`. A sample takes part in the test with a probability
-    of w over the largest weight, which is taken for the largest there can be, so that those that do
-    are a sample of that population. Weights do not count repetitions: only their ratios matter, and
-    equal ones change nothing.
+    :math:`\mathrm{E}[w\,e] / \mathrm{E}[w\,a]`. The second of these tests is made with samples
+    that are kept with a probability of w over the largest weight, which is taken for the largest
+    there can be; the first, with bets on w Z, is added where few would be kept. Weights do not
+    count repetitions: only their ratios matter, and equal ones change nothing.
+
+    **On average.** ``promise="mean"`` is conformal risk control [4]_: the largest threshold at
+    which the errors, and one more, are at most ``risk`` of the accepted samples, and one more. Its
+    error rate, averaged over calibration sets (0 where nothing is accepted), is at most the risk,
+    whatever the distribution. It accepts more, since it promises less: the threshold that *this*
+    calibration set gives has an error rate above the risk in about every second set. Of clusters
+    one sample each is counted, and by weights some are left out, as in the second test above.
 
     **Requires** that new samples are drawn as the calibration samples were, and that these were
     used neither to train nor to recalibrate the model. It promises nothing for a group of samples,
@@ -133,8 +179,13 @@ class TriagePolicy(BaseEstimator):
     ----------
     .. [1] Angelopoulos, Bates, Candès, Jordan & Lei, Learn then test: calibrating predictive
        algorithms to achieve risk control, arXiv:2110.01052, 2021.
-    .. [2] Geifman & El-Yaniv, Selective classification for deep neural networks, NeurIPS 2017.
-    .. [3] de Jong, Sburlea, Sabatelli & Valdenegro-Toro, Measuring orthogonality as the blind-spot
+    .. [2] Wiens, A fixed sequence Bonferroni procedure for testing multiple endpoints,
+       Pharmaceutical Statistics 2, 2003.
+    .. [3] Waudby-Smith & Ramdas, Estimating means of bounded random variables by betting, Journal
+       of the Royal Statistical Society B 86, 2024.
+    .. [4] Angelopoulos, Bates, Fisch, Lei & Schuster, Conformal risk control, ICLR 2024.
+    .. [5] Geifman & El-Yaniv, Selective classification for deep neural networks, NeurIPS 2017.
+    .. [6] de Jong, Sburlea, Sabatelli & Valdenegro-Toro, Measuring orthogonality as the blind-spot
        of uncertainty disentanglement, 2026. Table 1.
 
     Examples
@@ -150,7 +201,7 @@ class TriagePolicy(BaseEstimator):
     >>> policy = TriagePolicy(risk=0.1, random_state=0).fit(prediction.take(old), y[old])
     >>> triage = policy.decide(prediction.take(new))
     >>> triage.counts
-    {'accept': 810, 'ask an expert': 0, 'measure again': 190}
+    {'accept': 819, 'defer': 181}
     >>> bool(np.mean(prediction.labels[new][triage.accepted] != y[new][triage.accepted]) <= 0.1)
     True
     """
@@ -162,7 +213,8 @@ class TriagePolicy(BaseEstimator):
         confidence: float = 0.95,
         tolerance: Any = None,
         decomposition: str = "auto",
-        points: Any = 50,
+        points: Any = ALL,
+        promise: str = HIGH_PROBABILITY,
         draws: int | None = None,
         random_state: RandomState = None,
     ) -> None:
@@ -171,6 +223,7 @@ class TriagePolicy(BaseEstimator):
         self.tolerance = tolerance
         self.decomposition = decomposition
         self.points = points
+        self.promise = promise
         self.draws = draws
         self.random_state = random_state
 
@@ -196,6 +249,10 @@ class TriagePolicy(BaseEstimator):
         """
         risk = check_fraction(self.risk, "risk")
         confidence = check_fraction(self.confidence, "confidence")
+        if self.promise not in PROMISES:
+            raise OptionError(
+                f'promise must be "{HIGH_PROBABILITY}" or "{MEAN}"; got {self.promise!r}'
+            )
         check_type(prediction)
         self.tolerance_ = check_tolerance(self.tolerance, prediction)
         rng = generator(self.random_state)
@@ -208,12 +265,14 @@ class TriagePolicy(BaseEstimator):
             weight,
             None if cluster is None else cluster_codes(cluster, len(prediction)),
         )
-        sequence = fixed_sequence(calibration, self.points, risk, confidence, rng)
-        self.curve_ = operating_curve(sequence, risk, confidence)
-        reached = self.curve_.reached
-        self.threshold_ = float(self.curve_.threshold[reached - 1]) if reached else -np.inf
+        curve = PROMISES[self.promise](calibration, self.points, risk, 1 - confidence, rng)
+        self.curve_ = curve
+        self.threshold_ = float(curve.threshold[curve.reached - 1]) if curve.reached else -np.inf
+        level = 0.0 if self.promise == MEAN else 1 - confidence
+        self.needed_ = None if curve.reached else units_needed(calibration, curve, risk, level)
         self.center_, self.spread_ = _scale(scored, slice(None) if weight is None else weight > 0)
-        self.guarantee_ = self._promise(calibration, len(sequence.score))
+        self.remark_ = _unknown(prediction.members, scored, self.spread_)
+        self.guarantee_ = self._promise(calibration)
         self.signature_ = signature(prediction)
         return self
 
@@ -245,11 +304,12 @@ class TriagePolicy(BaseEstimator):
                 f"{names.shape}"
             )
         scored = self._score(prediction)
-        aleatoric, epistemic = _standardised(scored, self.center_, self.spread_)
-        alone = prediction.members == 1
-        if alone:
-            epistemic = np.full(len(prediction), np.nan)
-        actions = np.where(epistemic > aleatoric, EXPERT, MEASURE)
+        if self.remark_:
+            aleatoric, epistemic = np.full((2, len(prediction)), np.nan)
+            actions = np.full(len(prediction), DEFER, dtype=f"U{len(ACCEPT)}")
+        else:
+            aleatoric, epistemic = _standardised(scored, self.center_, self.spread_)
+            actions = np.where(epistemic > aleatoric, EXPERT, MEASURE)
         actions[scored.total <= self.threshold_] = ACCEPT
         return Triage(
             actions=actions,
@@ -261,57 +321,92 @@ class TriagePolicy(BaseEstimator):
             confidence=float(self.confidence),
             curve=self.curve_,
             guarantee=self.guarantee_,
-            remark=_ONE_MEMBER if alone else "",
+            remark=self.remark_,
+            promise=self.promise,
+            needed=self.needed_,
             ids=names,
         )
 
     def _score(self, prediction: Any) -> Scored:
         return score(prediction, self.decomposition, self.tolerance_, self.draws, self.draw_seed_)
 
-    def _promise(self, calibration: Calibration, tested: int) -> str:
+    def _promise(self, calibration: Calibration) -> str:
         """Say what holds, of whom, and on what evidence."""
         risk, confidence = _percent(self.risk, 10), _percent(self.confidence, 10)
         clustered = calibration.cluster is not None
         unit = "cluster" if clustered else "sample"
+        way = ", each cluster counting the same" if clustered else ""
+        way += ", each weighted by what it stands for" if calibration.weight is not None else ""
+        mean = self.promise == MEAN
+        sure = "On average over calibration sets" if mean else f"With {confidence} confidence"
         if self.curve_.reached:
-            way = ", each cluster counting the same" if clustered else ""
-            way += ", each weighted by what it stands for" if calibration.weight is not None else ""
             promise = (
-                f"With {confidence} confidence, at most {risk} of the accepted predictions are "
-                f"wrong{way}, for new {unit}s drawn as the calibration {unit}s were."
+                f"{sure}, at most {risk} of the accepted predictions are wrong{way}, for new "
+                f"{unit}s drawn as the calibration {unit}s were."
             )
+            promise += _ON_AVERAGE if mean else ""
         else:
+            sure = "on average" if mean else f"with {confidence} confidence"
             promise = (
-                f"No threshold was shown to keep the error rate of accepted predictions at {risk} "
-                f"with {confidence} confidence, so none is accepted."
+                "No threshold was shown to keep the error rate of accepted predictions at "
+                f"{risk} {sure}, so none is accepted."
             )
-        return " ".join([promise, _WRONG[self.tolerance_ is None], self._evidence(tested, unit)])
+        evidence = self._evidence() if self.curve_.reached else self._lack(calibration, unit)
+        return " ".join([promise, _WRONG[self.tolerance_ is None], evidence])
 
-    def _evidence(self, tested: int, unit: str) -> str:
-        curve, place = self.curve_, max(self.curve_.reached - 1, 0)
-        what = "threshold" if curve.reached else "strictest threshold"
-        of = count(tested, "sample") + (" (one of each cluster)" if unit == "cluster" else "")
-        accepted, least = curve.accepted[place], minimum_units(self.risk, self.confidence)
+    def _evidence(self) -> str:
+        curve, place = self.curve_, self.curve_.reached - 1
+        tested = count(int(curve.tested[place]), "sample")
         words = (
-            f"The {what} accepts {accepted} of the {of} it was tested on, {curve.errors[place]} of "
-            f"them wrong: the upper limit of the error rate is {_percent(curve.upper[place])}."
+            f"The threshold accepts {curve.accepted[place]} of the {tested} it was tested on, "
+            f"{curve.errors[place]} of them wrong"
         )
-        if accepted < least:
-            words += (
-                f" Even without an error it takes at least {least} accepted {unit}s to show this, "
-                "beside those that set the thresholds."
-            )
-        return words
+        limit = f": the upper limit of the error rate is {_percent(curve.upper[place])}"
+        return words + ("" if self.promise == MEAN else limit) + "."
+
+    def _lack(self, calibration: Calibration, unit: str) -> str:
+        """Say how many units it would take."""
+        level = (1 - self.confidence) / (1 if calibration.plain else 2)
+        least = minimum_units(self.risk, level)
+        if self.promise == MEAN:
+            least = math.ceil((1 - self.risk) / self.risk - 1e-9)
+        words = f"Even without an error it takes at least {least} accepted {unit}s to show this"
+        seen = "at the error rates seen here"
+        if self.needed_ is not None and np.isfinite(self.needed_):
+            return f"{words}; {seen}, expect to need about {_rounded(self.needed_)} in all."
+        return f"{words}; {seen}, none below the risk, no number of {unit}s would do."
 
 
+_ON_AVERAGE = (
+    " The error rate of the threshold that one calibration set gives may well be higher: in "
+    "simulations it is in about every second set. The promise of high probability bounds how often."
+)
 _WRONG = {
     True: "A prediction is wrong if its most probable class is not the true one.",
     False: "A prediction is wrong if it is off by more than the tolerance for any target.",
 }
 
 
+def _rounded(number: float) -> str:
+    """Write an estimate with two digits, rounded up."""
+    unit = 10 ** max(math.floor(math.log10(number)) - 1, 0)
+    return f"{math.ceil(number / unit) * unit:,}"
+
+
 def _percent(share: float, digits: int = 3) -> str:
     return f"{100 * share:.{digits}g} %"
+
+
+def _unknown(members: int, scored: Scored, spread: FloatArray) -> str:
+    """Say why the parts are not known; empty if they are."""
+    if members == 1:
+        return _ONE_MEMBER
+    if not np.isfinite(scored.epistemic).all():
+        return ""
+    least = 1e-12 * scored.total.max()  # less is rounding
+    if spread[1] == 0 or scored.epistemic.max() <= least:
+        return _NO_SPLIT.format("epistemic", "the same")
+    return _NO_SPLIT.format("aleatoric", "0") if scored.aleatoric.max() <= least else ""
 
 
 def _scale(scored: Scored, rows: Any) -> tuple[FloatArray, FloatArray]:

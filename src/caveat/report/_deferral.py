@@ -7,16 +7,18 @@ import numpy as np
 
 from ..evaluation import Evaluation, TriagePolicy
 from ..evaluation._table import number
-from ..evaluation._triage_result import ACCEPT, ACTIONS, EXPERT, MEASURE, Triage
+from ..evaluation._triage_result import ACCEPT, DEFER, EXPERT, MEAN, MEASURE, Triage
 from . import _charts as draw
 from ._content import Cell, Chart, Deferral, Names, Promise, Table, Target, numbers_table
 from ._words import share
 
 _START = 20
+_ROWS = 50
 _ACTION_STYLES = {
     ACCEPT: ("@blue", "circle"),
     EXPERT: ("@purple", "diamond"),
     MEASURE: ("@yellow", "square"),
+    DEFER: ("@grey", "square"),
 }
 _HOVER = "%{text}<br>aleatoric %{x:.3~g}<br>epistemic %{y:.3~g}"
 _READ = (
@@ -123,13 +125,14 @@ def _promise(triage: Triage) -> Promise:
             Cell(action),
             Cell(f"{triage.counts[action]:,}", float(triage.counts[action])),
             Cell(share(triage.shares[action]), triage.shares[action]),
-            Cell(triage.reasons[action]),
+            Cell(reason),
         ]
-        for action in ACTIONS
+        for action, reason in triage.reasons.items()
     ]
     header = ["action", "samples", "share", "reason"]
     table = Table("What the policy decides of these samples", header, rows, heads=True)
     title = f"The policy: at most {100 * triage.risk:.3g} % errors among what is accepted"
+    title += ", on average" if triage.promise == MEAN else ""
     return Promise(title, triage.guarantee, triage.remark, table)
 
 
@@ -137,7 +140,7 @@ def _regions(figure: Any, evaluation: Evaluation, triage: Triage, names: Names) 
     place = {name: i for i, name in enumerate(evaluation.ids.astype(str).tolist())}
     action = [str(triage.actions[place[name]]) for name in figure.ids.tolist()]
     traces = []
-    for name in ACTIONS:
+    for name in triage.reasons:
         chosen = [i for i, taken in enumerate(action) if taken == name]
         colour, symbol = _ACTION_STYLES[name]
         traces.append(
@@ -153,9 +156,17 @@ def _regions(figure: Any, evaluation: Evaluation, triage: Triage, names: Names) 
         _READ + " The colour and the mark say what the policy does with it.",
         traces,
         draw.layout(figure.x_label, figure.y_label, height=460),
-        numbers_table("Marks in this chart", ("action", list(ACTIONS)), ("marks", counts)),
+        numbers_table("Marks in this chart", ("action", list(triage.reasons)), ("marks", counts)),
         wide=True,
     )
+
+
+_TAKEN = {
+    True: "The policy takes the last threshold at which the solid line, with one error more, is at "
+    "most at the dotted one.",
+    False: "The policy takes the last threshold that could be reached, from one of several starts "
+    "that share the allowed doubt, with the dashed line never above the dotted one.",
+}
 
 
 def _operating_curve(triage: Triage, names: Names) -> Chart:
@@ -173,19 +184,31 @@ def _operating_curve(triage: Triage, names: Names) -> Chart:
         ),
         draw.line([0, 1], [triage.risk] * 2, "allowed", "@ink", dash="dot"),
     ]  # fmt: skip
+    if curve.reached:
+        last = curve.reached - 1
+        data.append(
+            draw.points(
+                curve.coverage[[last]], curve.error[[last]], "taken", "@blue", "diamond", [""],
+                "%{x:.1%} accepted<br>%{y:.1%} wrong",
+            )
+        )  # fmt: skip
+    # Some rows stand for all, the one that is taken among them.
+    rows = np.flatnonzero(some)
+    rows = rows[np.linspace(0, len(rows) - 1, min(_ROWS, len(rows))).astype(np.intp)]
+    rows = np.union1d(rows, np.arange(curve.reached)[-1:])
     return Chart(
         names("chart"),
         "What each threshold would do",
-        "Further right more is accepted. The policy takes the last threshold, from the left, "
-        "before the dashed line first crosses the dotted one. Read off the calibration samples.",
+        f"Further right more is accepted. {_TAKEN[triage.promise == MEAN]} Read off the "
+        "calibration samples.",
         data,
         draw.layout("share accepted", "share wrong among the accepted", xaxis=axis, yaxis=axis),
         numbers_table(
             "Thresholds of the policy",
-            ("threshold", curve.threshold[some]),
-            ("accepted", coverage),
-            ("wrong", error),
-            ("upper limit", upper),
+            ("threshold", curve.threshold[rows]),
+            ("accepted", curve.coverage[rows]),
+            ("wrong", curve.error[rows]),
+            ("upper limit", curve.upper[rows]),
         ),
         wide=True,
     )
