@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..resampling import widening
 from ._result import Evaluation
 from ._table import Row
 from ._verdict_words import Level, Statement, centre
@@ -141,11 +142,6 @@ class Evidence:
     def all_or_none(self, row: Row) -> bool:
         """Whether a share is 0 or 1."""
         return row.value in (0.0, 1.0)
-
-
-def widening(confidence: float, looked_at: int) -> float:
-    """Return how much wider a normal interval must be to hold for several at once (Bonferroni)."""
-    return normal_limit(confidence, looked_at) / normal_limit(confidence)
 
 
 @cache
