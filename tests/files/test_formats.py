@@ -1,6 +1,7 @@
 """Every format gives the same prediction, and a broken file one line."""
 
 import gzip
+import pickle
 import random
 import zipfile
 
@@ -111,6 +112,12 @@ def test_what_an_npz_may_not_hold(tmp_path):
     np.savez(path, p=P, y=3)
     with pytest.raises(FileFormatError, match="the array 'y' is a single value, not a column"):
         read_predictions(path)
+    for stored in (b"", b"0, 1, 2", pickle.dumps(Y)):
+        np.savez(path, p=P)
+        with zipfile.ZipFile(path, "a") as archive:
+            archive.writestr("y.npy", stored)
+        with pytest.raises(FileFormatError, match=r"a\.npz: the member 'y' is not an array of num"):
+            read_predictions(path)
     np.savez(path, p=P.astype(str), y=Y)
     with pytest.raises(CaveatError, match="'p' must be numbers; got an array of <U"):
         read_predictions(path)

@@ -192,9 +192,10 @@ def _no_nan(array: NDArray[Any], name: str) -> NDArray[Any]:
 
 def _refuse_missing(bad: NDArray[np.bool_], name: str, what: str) -> None:
     row, count = int(np.argmax(bad)) + 1, int(np.count_nonzero(bad))
+    text = "; --keep-na takes NA and the like in a CSV as text" if what in ("label", "name") else ""
     raise InvalidValueError(
         f"column {name!r} has no {what} in data row {row} ({count} of {len(bad)} rows have none); "
-        "remove or fill such rows first"
+        f"remove or fill such rows first{text}"
     )
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..exceptions import FileFormatError
 from ..predictions import load
-from ..predictions._files import _HEADER, _refuse_bomb
+from ..predictions._files import _HEADER, _refuse_bomb, read_member
 from ._reading import readable
 from ._text import BLOCK, CsvSource
 
@@ -34,13 +34,16 @@ class Source(Protocol):
         ...
 
 
-def open_source(path: str | PathLike[str], delimiter: str | None, decimal: str) -> Source:
+def open_source(
+    path: str | PathLike[str], delimiter: str | None, decimal: str, keep_na: bool = False
+) -> Source:
     """Open a file by its ending."""
     path = Path(path)
     ending = "".join(path.suffixes[-2:]) if path.suffix == ".gz" else path.suffix
     kinds: dict[str, Callable[[Path], Source]] = {
         **dict.fromkeys(
-            (".csv", ".tsv", ".csv.gz", ".tsv.gz"), lambda file: CsvSource(file, delimiter, decimal)
+            (".csv", ".tsv", ".csv.gz", ".tsv.gz"),
+            lambda file: CsvSource(file, delimiter, decimal, keep_na),
         ),
         **dict.fromkeys((".parquet", ".pq"), ParquetSource),
         ".npz": NpzSource,
@@ -162,13 +165,7 @@ class NpzSource:
             found: dict[str, Any] = {}
             with np.load(self.path, allow_pickle=False) as file:
                 for name in names:
-                    try:
-                        array = file[name]
-                    except ValueError as error:
-                        raise FileFormatError(
-                            f"the array {name!r} holds Python objects, and loading a file never "
-                            f"runs code; store numbers or text instead ({error})"
-                        ) from error
+                    array = read_member(file, name)
                     if array.ndim == 0:
                         raise FileFormatError(f"the array {name!r} is a single value, not a column")
                     found[name] = pa.chunked_array([pa.array(array)]) if array.ndim == 1 else array
