@@ -189,7 +189,9 @@ def _trade_off(
     if not isinstance(answer, str) and performance:
         front = comparison.pareto(answer.primary, performance)
         for target in targets:
-            blocks.append(_pareto(comparison, answer.primary, performance, front, target, names))
+            pairs = _pairs(comparison, answer.primary, performance, target)
+            if pairs:
+                blocks.append(_pareto(pairs, front, target, names))
     return Section(
         "trade-off",
         "Reliable and good?",
@@ -207,21 +209,28 @@ def _performance(comparison: Comparison) -> str:
     return ""
 
 
+def _pairs(
+    comparison: Comparison, reliability: str, performance: str, target: Target
+) -> dict[str, tuple[Any, Any]]:
+    """Return the two rows of each technique that has both measures."""
+    found: dict[tuple[str, str], Any] = {}
+    for row in comparison.matching(group=""):
+        if target.has(row):
+            found.setdefault((row.technique, row.metric), row)
+    both = {name: ((name, reliability), (name, performance)) for name in comparison.techniques}
+    return {
+        name: (found[x], found[y]) for name, (x, y) in both.items() if x in found and y in found
+    }
+
+
 def _pareto(
-    comparison: Comparison, reliability: str, performance: str, front: list[str], target: Target,
-    names: Names,
-) -> Chart:  # fmt: skip
-    rows = {
-        technique: tuple(
-            next(row for row in comparison.select(technique=technique, metric=metric, group="")
-                 if target.has(row))
-            for metric in (reliability, performance)
-        )
-        for technique in comparison.techniques
-    }  # fmt: skip
+    pairs: dict[str, tuple[Any, Any]], front: list[str], target: Target, names: Names
+) -> Chart:
+    x, y = next(iter(pairs.values()))
+    reliability, performance = x.metric, y.metric
     data = [
         trace
-        for position, (technique, pair) in enumerate(rows.items())
+        for position, (technique, pair) in enumerate(pairs.items())
         for trace in _mark_of(position, technique, pair, technique in front)
     ]
     way = "up" if METRICS[performance].direction == "higher" else "down"
@@ -234,10 +243,10 @@ def _pareto(
         draw.layout(words(reliability), words(performance), showlegend=False),
         numbers_table(
             "Reliability and performance of each technique",
-            ("technique", comparison.techniques),
-            (words(reliability), [pair[0].value for pair in rows.values()]),
-            (words(performance), [pair[1].value for pair in rows.values()]),
-            ("beaten in both", ["no" if t in front else "yes" for t in comparison.techniques]),
+            ("technique", list(pairs)),
+            (words(reliability), [pair[0].value for pair in pairs.values()]),
+            (words(performance), [pair[1].value for pair in pairs.values()]),
+            ("beaten in both", ["no" if name in front else "yes" for name in pairs]),
         ),
         note=f"Not beaten in both by any other: {', '.join(front)}.",
         target=target.key,
