@@ -188,7 +188,7 @@ def _values(row: FairnessRow, audit: "FairnessAudit", of: str = "") -> tuple[flo
     place = {"attribute": row.attribute, "kind": "group", "measure": of or rate, "label": row.label}
     statistic = "mean" if row.measure in UNCERTAINTIES else ""
     one, other = (
-        audit.select(**place, statistic=statistic, group=group)[0].value
+        audit.matching(**place, statistic=statistic, group=group)[0].value
         for group in (row.group, row.reference)
     )
     return one, other

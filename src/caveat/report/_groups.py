@@ -124,7 +124,7 @@ def _note(
     evaluation: Evaluation, metric: str, option: str, panel: Any, target: Target, shown: int
 ) -> str:
     notes = []
-    gaps = evaluation.select(metric=metric, option=option, group=f"{panel.attribute}: gap")
+    gaps = evaluation.matching(metric=metric, option=option, group=f"{panel.attribute}: gap")
     for row in gaps:
         if target.has(row):
             between = f" ({bracket(row)})" if bracket(row) else ""
