@@ -53,8 +53,10 @@ def test_decimal_commas(tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"delimiter": ";;"}, "delimiter must be a single character; got ';;'"),
-        ({"decimal": ""}, "decimal must be a single character; got ''"),
+        ({"delimiter": ";;"}, "delimiter must be a single character of ASCII; got ';;'"),
+        ({"decimal": ""}, "decimal must be a single character of ASCII; got ''"),
+        ({"decimal": "\u00b7"}, "decimal must be a single character of ASCII; got"),
+        ({"delimiter": "\u00a7"}, "delimiter must be a single character of ASCII; got"),
         ({"decimal": ","}, "delimiter and decimal are both ','; they must differ"),
     ],
 )
@@ -96,6 +98,7 @@ def test_marks_that_cannot_be(tmp_path, options, message):
             "mean,std,y\n1,-1,1\n",
             "std of sample 0 is -1, below 0; variances and standard deviations a",
         ),
+        ("mean,std,y\ninf,1,1\n", "mean of sample 0 is inf; .*, and all numbers are finite"),
         ("mean,var,y\n1,-1,1\n", "variance of sample 0 is -1, below 0; variances and standard dev"),
         (
             "q0.1,q0.9,y\n2,1,1\n",
@@ -272,3 +275,10 @@ class TestMissing:
             read_features(path, "y")
         found = read_features(path, "y", keep_na=True)
         assert found.names == ("x", "land=AO", "land=NA")
+
+
+@pytest.mark.parametrize("options", [{"probability": "y"}, {"probability": ["p", "y"]}])
+def test_the_target_is_no_prediction(tmp_path, options):
+    path = text(tmp_path, "p,y\n0.5,1\n0.25,0\n")
+    with pytest.raises(OptionError, match="'y' is named both as the prediction and as the target"):
+        read_predictions(path, target="y", **options)

@@ -25,6 +25,7 @@ _AXES = {
 _NORMALISE = "--normalise divides each row by its sum, as rounded numbers need"
 _ROUNDING = 2.0
 """By how much rows of rounded percentages may miss 100."""
+_SPREAD = "variances and standard deviations are never negative, and all numbers are finite"
 _CROSSING = "quantiles must be finite and not cross; --sort-quantiles sorts those of each sample"
 
 
@@ -329,7 +330,7 @@ def _gaussian(made: Plan, given: Build) -> Gaussian:
         given.said.append(f"{listed(layout.names)}: {part}" + _members(arrays[part]))
     mean = arrays["mean"]
     if "std" in arrays:
-        with advice("variances and standard deviations are never negative"):
+        with advice(_SPREAD):
             return Gaussian.from_std(mean, arrays["std"], targets=_named(made))
     if "variance" not in arrays and (mean.ndim < 3 or len(mean) == 1):
         raise OptionError(
@@ -338,7 +339,7 @@ def _gaussian(made: Plan, given: Build) -> Gaussian:
         )
     if "variance" not in arrays:
         given.said.append("no variance: each member gives a point")
-    with advice("variances and standard deviations are never negative"):
+    with advice(_SPREAD):
         return Gaussian(mean, arrays.get("variance", 0.0), targets=_named(made))
 
 

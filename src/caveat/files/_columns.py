@@ -175,8 +175,12 @@ def _lists(column: Any, name: str) -> NDArray[Any]:
             f"entries, the first has {lengths[0]}"
         )
     flat = pc.list_flatten(column)
+    shape = len(column), int(lengths[0]) if len(lengths) else 0
+    missing = np.asarray(flat.is_null(nan_is_null=True)).reshape(shape).any(axis=1)
+    if missing.any():
+        _refuse_missing(missing, name, "number")
     values = numbers(flat if isinstance(flat, pa.ChunkedArray) else pa.chunked_array([flat]), name)
-    return values.reshape(len(column), -1)
+    return values.reshape(shape[0], shape[1], *values.shape[1:])
 
 
 def _no_nan(array: NDArray[Any], name: str) -> NDArray[Any]:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..exceptions import FileFormatError
 from ..predictions import load
@@ -156,8 +157,6 @@ class NpzSource:
 
     def read(self, names: Sequence[str], text: Sequence[str] = ()) -> dict[str, Any]:
         """Return these arrays."""
-        import pyarrow as pa
-
         with readable(self.path):
             _refuse_bomb(
                 sum(self.sizes.get(f"{name}.npy", 0) for name in names), self.path.stat().st_size
@@ -168,5 +167,18 @@ class NpzSource:
                     array = read_member(file, name)
                     if array.ndim == 0:
                         raise FileFormatError(f"the array {name!r} is a single value, not a column")
-                    found[name] = pa.chunked_array([pa.array(array)]) if array.ndim == 1 else array
+                    found[name] = _arrow(array, name) if array.ndim == 1 else array
         return found
+
+
+def _arrow(array: NDArray[Any], name: str) -> Any:
+    """Return an array as an Arrow column, whatever the byte order and precision of its numbers."""
+    import pyarrow as pa
+
+    known = array.astype(np.float64) if array.dtype == np.longdouble else array
+    try:
+        return pa.chunked_array([pa.array(known.astype(known.dtype.newbyteorder("="), copy=False))])
+    except pa.ArrowNotImplementedError as error:
+        raise FileFormatError(
+            f"the array {name!r} holds {array.dtype}; store numbers or text instead"
+        ) from error

@@ -44,8 +44,8 @@ class CsvSource:
         self.delimiter = delimiter if delimiter is not None else "\t" if tabs else ","
         self.decimal = decimal
         for name, mark in (("delimiter", self.delimiter), ("decimal", decimal)):
-            if len(mark) != 1 or mark in '"\r\n':
-                raise OptionError(f"{name} must be a single character; got {mark!r}")
+            if len(mark) != 1 or mark in '"\r\n' or not mark.isascii():
+                raise OptionError(f"{name} must be a single character of ASCII; got {mark!r}")
         if self.delimiter == decimal:
             raise OptionError(
                 f"delimiter and decimal are both {decimal!r}; they must differ, for example "

@@ -185,6 +185,9 @@ def _table(source: Source, about: Source, choice: Choice, given: Build) -> Predi
     wanted = find_attributes(choice, about.names, made.targets, named_id)
     text = wanted.text(made.is_classification)
     if about is source:
+        twice = [name for name in wanted.target if name in made.names]
+        if twice:
+            raise OptionError(f"{twice[0]!r} is named both as the prediction and as the target")
         columns = source.read(_once([*made.names, *wanted.names]), text)
         others = columns
     else:
