@@ -38,9 +38,9 @@ def attributes(groups: Any, length: int) -> list[Attribute]:
     """Return the attributes in ``groups``: one for an array, one for each column of a frame."""
     if isinstance(groups, Mapping) or _is_frame(groups):
         # Column by column: in one array, whole numbers beside others would read 1.0.
-        names = list(groups if isinstance(groups, Mapping) else groups.columns)
-        _check_distinct(names)
-        columns = {str(name): _column(groups[name], str(name)) for name in names}
+        given = list(groups if isinstance(groups, Mapping) else groups.columns)
+        _check_distinct(given)
+        columns = {str(name): _column(groups[name], str(name)) for name in given}
     elif type(groups).__module__.startswith("pyarrow") and hasattr(groups, "column_names"):
         _check_distinct(groups.column_names)
         found = zip(groups.column_names, groups.columns, strict=True)
