@@ -93,11 +93,14 @@ class RowTable(Generic[SomeRow]):
 
     def _meant(self, field: str, value: Any) -> tuple[Any, ...]:
         """Return the values of a field that a user asks for; text that is in no row is an error."""
-        names = [known.name for known in fields(self.row_type)]
+        if not self.rows:
+            return (value,)
+        first: Any = self.rows[0]
+        names = [known.name for known in fields(first)]
         if field not in names:
             raise UnknownNameError(f"rows have no field {field!r}; {_suggestion(field, names)}")
         known = dict.fromkeys(getattr(row, field) for row in self.rows)
-        if not isinstance(value, str) or not value or value in known or not known:
+        if not isinstance(value, str) or not value or value in known:
             return (value,)
         aliases: list[str] = []
         if field == "metric":

@@ -176,9 +176,9 @@ def _lists(column: Any, name: str) -> NDArray[Any]:
         )
     flat = pc.list_flatten(column)
     shape = len(column), int(lengths[0]) if len(lengths) else 0
-    missing = np.asarray(flat.is_null(nan_is_null=True)).reshape(shape).any(axis=1)
+    missing = np.asarray(flat.is_null(nan_is_null=True)).reshape(shape)
     if missing.any():
-        _refuse_missing(missing, name, "number")
+        _refuse_missing(np.any(missing, axis=1), name, "number")
     values = numbers(flat if isinstance(flat, pa.ChunkedArray) else pa.chunked_array([flat]), name)
     return values.reshape(shape[0], shape[1], *values.shape[1:])
 
