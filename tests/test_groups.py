@@ -161,3 +161,18 @@ def test_what_is_called_missing_is_missing():
     assert attribute.codes.tolist() == [1, 1, 0, 1, 1]
     (only,) = attributes(["(missing)", "a", "b"], 3)
     assert only.values == (MISSING, "a", "b")
+
+
+@pytest.mark.parametrize(
+    "groups",
+    [
+        pd.DataFrame(np.zeros((3, 2)), columns=["a", "a"]),
+        pd.DataFrame({1: [0, 0, 1], "1": [1, 0, 0]}),
+        {1: [0, 0, 1], "1": [1, 0, 0]},
+        pa.table([pa.array([1, 2, 3])] * 2, names=["a", "a"]),
+    ],
+    ids=["frame", "frame of numbers and text", "dict", "arrow"],
+)
+def test_a_name_that_stands_for_two_attributes(groups):
+    with pytest.raises(ShapeError, match=r"groups has more than one column '[a1]'; give each its"):
+        attributes(groups, 3)

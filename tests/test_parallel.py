@@ -12,6 +12,8 @@ import pytest
 from joblib.parallel import ThreadingBackend
 
 from caveat import _parallel
+from caveat._parallel import run_tasks
+from caveat.exceptions import OptionError
 
 
 @pytest.mark.parametrize(
@@ -169,3 +171,10 @@ def test_what_tasks_share_is_as_large_as_it_is():
     assert sys.getsizeof(_parallel._Load((lambda: 0, np.zeros(1000)))) > 8000
     # What cannot be sent is told when it is sent, not when it is weighed.
     assert sys.getsizeof(_parallel._Load((threading.Lock(), np.zeros(1000)))) < 8000
+
+
+@pytest.mark.parametrize("jobs", [0, 1.5, "two", True])
+def test_numbers_of_processes_that_cannot_be(jobs):
+    with pytest.raises(OptionError, match="n_jobs must be a number of processes, or -1 for one on"):
+        list(run_tasks(max, (), [(1, 2)], jobs))
+    assert list(run_tasks(max, (), [(1, 2)], np.int64(1))) == [(0, 2)]

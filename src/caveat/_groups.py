@@ -1,7 +1,8 @@
 """Groups of samples: an array, a Series, a dict of arrays or a frame, the same everywhere."""
 
 import re
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,9 +38,11 @@ def attributes(groups: Any, length: int) -> list[Attribute]:
     """Return the attributes in ``groups``: one for an array, one for each column of a frame."""
     if isinstance(groups, Mapping) or _is_frame(groups):
         # Column by column: in one array, whole numbers beside others would read 1.0.
-        names = groups if isinstance(groups, Mapping) else groups.columns
-        columns = {str(name): _column(groups[name], str(name)) for name in names}
+        given = list(groups if isinstance(groups, Mapping) else groups.columns)
+        _check_distinct(given)
+        columns = {str(name): _column(groups[name], str(name)) for name in given}
     elif type(groups).__module__.startswith("pyarrow") and hasattr(groups, "column_names"):
+        _check_distinct(groups.column_names)
         found = zip(groups.column_names, groups.columns, strict=True)
         columns = {str(name): _column(column, str(name)) for name, column in found}
     else:
@@ -56,6 +59,12 @@ def attributes(groups: Any, length: int) -> list[Attribute]:
     if not columns:
         raise ShapeError("groups is empty: it names no attribute")
     return [_attribute(name, column, length) for name, column in columns.items()]
+
+
+def _check_distinct(names: Iterable[Any]) -> None:
+    twice = [name for name, count in Counter(map(str, names)).items() if count > 1]
+    if twice:
+        raise ShapeError(f"groups has more than one column {twice[0]!r}; give each its own name")
 
 
 def _column(value: Any, name: str) -> NDArray[Any]:

@@ -9,6 +9,10 @@ from concurrent.futures import BrokenExecutor, CancelledError, ThreadPoolExecuto
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, TypeVar
 
+import numpy as np
+
+from .exceptions import OptionError
+
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
@@ -43,6 +47,15 @@ def map_threads(function: Callable[[Item], Result], items: Iterable[Item]) -> li
         return list(pool.map(function, items))
 
 
+def check_jobs(n_jobs: Any, name: str = "n_jobs") -> None:
+    """Raise unless this is a number of processes as joblib counts them: -1 for all cores."""
+    whole = isinstance(n_jobs, int | np.integer) and not isinstance(n_jobs, bool)
+    if n_jobs is not None and not (whole and n_jobs):
+        raise OptionError(
+            f"{name} must be a number of processes, or -1 for one on each core; got {n_jobs!r}"
+        )
+
+
 def run_tasks(
     function: Callable[..., Result],
     shared: Sequence[Any],
@@ -57,6 +70,7 @@ def run_tasks(
     """
     from joblib import Parallel, delayed
 
+    check_jobs(n_jobs)
     left = dict(enumerate(tasks))
     total, tries = len(left), _TRIES
     while left:

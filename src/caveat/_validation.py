@@ -178,6 +178,10 @@ def check_fraction(value: Any, name: str) -> float:
     return fraction
 
 
+_LARGEST_WEIGHT = 1e100
+"""Sums, squares and products of a few larger weights would overflow, those of smaller vanish."""
+
+
 def as_weights(sample_weight: Any, length: int) -> FloatArray | None:
     """Return weights that are not negative and not all 0; None where all samples count alike."""
     if sample_weight is None:
@@ -190,8 +194,14 @@ def as_weights(sample_weight: Any, length: int) -> FloatArray | None:
         )
     check_finite(weight, "sample_weight", ("sample",))
     check_not_negative(weight, "sample_weight", ("sample",), "a sample counts 0 times or more")
-    if not weight.sum() > 0:
+    largest = weight.max(initial=0.0)
+    if not largest > 0:
         raise InvalidValueError("sample_weight is 0 for every sample; at least one must count")
+    if not 1 / _LARGEST_WEIGHT <= largest <= _LARGEST_WEIGHT:
+        raise InvalidValueError(
+            f"sample_weight goes up to {largest:g}, and sums of such weights are not exact; scale "
+            "all weights by one number, so that the largest is 1"
+        )
     return weight
 
 

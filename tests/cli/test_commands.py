@@ -375,3 +375,35 @@ def test_metrics(capsys):
     out, _ = call(capsys, "metrics")
     assert "Classification" in out
     assert "Detection" in out
+
+
+def test_percentages_and_missing_names(capsys, tmp_path):
+    labels = np.array(["AO", "NA"])[Y]
+    shares = {"p": np.round(100 * HONEST, 6), "y": labels, "land": labels}
+    path = write(tmp_path, "csv", shares, "shares")
+    assert "'y' has no label in data row" in failure(capsys, "evaluate", path)
+    told = failure(capsys, "evaluate", path, "--keep-na")
+    assert told.endswith("if these are percentages, add --percent, which divides by 100")
+    options = ["--percent", "--keep-na", "--metric", "brier", "--resamples", "0", "--json"]
+    out, _ = call(capsys, "evaluate", path, "--group", "land", *options)
+    rows = {row["group"]: row["value"] for row in json.loads(out)["rows"]}
+    assert rows[""] == pytest.approx(2 * np.mean((HONEST - Y) ** 2), rel=1e-5)
+    assert {"land=AO", "land=NA"} <= set(rows)
+    whole = {"p": HONEST, "y": Y, "land": labels}
+    out, _ = call(
+        capsys, "evaluate", write(tmp_path, "csv", whole), "--group", "land", *options[2:]
+    )
+    assert {"land=AO", "land=(missing)"} <= {row["group"] for row in json.loads(out)["rows"]}
+
+
+def test_no_processes(capsys, tmp_path):
+    path = write(tmp_path, "csv", {"x": HONEST, "y": Y})
+    told = failure(capsys, "disentangle", path, "--target", "y", "--jobs", "0")
+    assert told == (
+        "caveat: --jobs must be a number of processes, or -1 for one on each core; got 0"
+    )
+
+
+def test_a_report_is_no_pdf(capsys, binary, tmp_path):
+    told = failure(capsys, "report", binary, "-o", tmp_path / "page.pdf")
+    assert told.endswith("the ending must be one of .html, .htm")

@@ -1,6 +1,8 @@
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
+from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.cluster import KMeans
 from sklearn.compose import TransformedTargetRegressor
@@ -32,23 +34,27 @@ from sklearn.linear_model import (
     QuantileRegressor,
     RidgeClassifier,
 )
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_score
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from sklearn.utils.validation import check_is_fitted
 
 import caveat
 from caveat.estimators import (
+    DeepEnsembleClassifier,
     EnsembleClassifier,
     MAPClassifier,
     MAPRegressor,
+    Problem,
+    fit_many,
     from_sklearn,
     member_predictions,
 )
-from caveat.exceptions import OptionError, UnsupportedPredictionError
+from caveat.exceptions import InvalidValueError, OptionError, UnsupportedPredictionError
 
 X, codes = load_iris(return_X_y=True)
 y = np.array(["setosa", "versicolor", "virginica"], dtype=object)[codes]
@@ -379,3 +385,121 @@ def test_scores():
     assert from_sklearn(levels).score(X_numbers, y_numbers) == pytest.approx(share)
     with pytest.raises(OptionError, match=r"none at level 0\.5"):
         from_sklearn({0.9: ridge}).score(X_numbers, y_numbers)
+
+
+class TestAsAnEstimatorOfScikitLearn:
+    """It can be cloned, fitted and searched over, as scikit-learn's own meta-estimators can."""
+
+    FOREST = RandomForestClassifier(5, random_state=0).fit(X, y)
+
+    def test_a_clone_is_not_fitted_and_can_be(self):
+        wrapped = from_sklearn(self.FOREST)
+        copy = clone(wrapped)
+        assert copy.get_params() == {**wrapped.get_params(), "model": copy.model}
+        with pytest.raises(NotFittedError):
+            copy.predict_distribution(X)
+        with pytest.raises(NotFittedError):
+            check_is_fitted(copy)
+        assert not hasattr(copy, "classes_")
+        check_is_fitted(copy.fit(X, y))
+        assert copy.predict_distribution(X) == wrapped.predict_distribution(X)
+        assert copy.classes_.tolist() == wrapped.classes_.tolist()
+        with pytest.raises(NotFittedError):  # the copy was fitted, not the setting
+            check_is_fitted(copy.model)
+        assert wrapped.predict_distribution(X) == member_predictions(self.FOREST, X)
+
+    def test_fitting_leaves_the_given_model_alone(self):
+        wrapped = from_sklearn(self.FOREST)
+        before = member_predictions(self.FOREST, X)
+        wrapped.fit(X[:75], y[:75], sample_weight=np.ones(75))
+        assert member_predictions(self.FOREST, X) == before
+        assert wrapped.predict_distribution(X) != before
+        np.testing.assert_array_equal(wrapped.predict(X), wrapped.model_.predict(X))
+        assert wrapped.score(X, y) == wrapped.model_.score(X, y)
+
+    def test_a_model_that_cannot_be_read_is_refused_by_fit_too(self):
+        wrapped = from_sklearn(self.FOREST)
+        with pytest.raises(OptionError, match="saw one class alone"):
+            wrapped.fit(X, np.zeros(len(X)))
+
+    def test_cross_validation_fits_anew(self):
+        wrapped = from_sklearn(self.FOREST)
+        folds = StratifiedKFold(3, shuffle=True, random_state=0)
+        ours = cross_val_score(wrapped, X, y, cv=folds)
+        np.testing.assert_array_equal(ours, cross_val_score(self.FOREST, X, y, cv=folds))
+        search = GridSearchCV(
+            wrapped, {"model__max_depth": [1, 3]}, cv=folds, scoring="neg_log_loss"
+        )
+        search.fit(X, y)
+        assert search.best_estimator_.model_.max_depth == search.best_params_["model__max_depth"]
+        assert np.isfinite(search.best_score_)
+
+    def test_it_is_what_its_model_is(self):
+        assert is_classifier(from_sklearn(self.FOREST))
+        ridge = BayesianRidge().fit(X_numbers, y_numbers)
+        assert is_regressor(from_sklearn(ridge))
+        assert is_regressor(from_sklearn({0.5: ridge}))
+
+    def test_levels(self):
+        models = {
+            level: QuantileRegressor(quantile=level, alpha=0.1).fit(X_numbers, y_numbers)
+            for level in (0.1, 0.5, 0.9)
+        }
+        copy = clone(from_sklearn(models))
+        with pytest.raises(NotFittedError):
+            check_is_fitted(copy)
+        copy.fit(X_numbers, y_numbers)
+        assert copy.predict_distribution(X_numbers) == member_predictions(models, X_numbers)
+        np.testing.assert_array_equal(copy.predict(X_numbers), models[0.5].predict(X_numbers))
+
+
+class TestNamesOfColumns:
+    """Numbers are names too, also beside text, where scikit-learn refuses them."""
+
+    FRAME = pd.DataFrame(X, columns=pd.Index(["a", 1, 2, 3], dtype=object))
+
+    def test_of_a_model_without_names(self):
+        forest = RandomForestClassifier(5, random_state=0).fit(X, y)
+        wrapped = from_sklearn(forest)
+        assert wrapped.predict_distribution(self.FRAME) == wrapped.predict_distribution(X)
+        np.testing.assert_array_equal(wrapped.predict(self.FRAME), forest.predict(X))
+        assert wrapped.score(self.FRAME, y) == forest.score(X, y)
+
+    def test_of_a_model_with_names(self):
+        wrapped = clone(from_sklearn(RandomForestClassifier(5, random_state=0).fit(X, y)))
+        wrapped.fit(self.FRAME, y)
+        assert wrapped.model_.feature_names_in_.tolist() == ["a", "1", "2", "3"]
+        assert wrapped.predict_distribution(self.FRAME).mean.shape == (150, 3)
+        with pytest.raises(ValueError, match="should match those that were passed during fit"):
+            wrapped.predict(self.FRAME[[1, 2, 3, "a"]])
+
+    def test_of_quantiles(self):
+        line = LinearRegression().fit(X_numbers, y_numbers)
+        names = pd.Index([*range(X_numbers.shape[1] - 1), "last"], dtype=object)
+        frame = pd.DataFrame(X_numbers, columns=names)
+        found = member_predictions({0.5: line}, frame)
+        np.testing.assert_allclose(found.values[0, :, 0, 0], line.predict(X_numbers))
+
+    @pytest.mark.parametrize(
+        "model",
+        [
+            EnsembleClassifier(RandomForestClassifier(3), members=2, random_state=0),
+            DeepEnsembleClassifier(members=2, epochs=2, random_state=0),
+        ],
+        ids=lambda model: type(model).__name__,
+    )
+    def test_of_estimators_of_our_own(self, model):
+        by_array = clone(model).fit(X, y).predict_distribution(X)
+        fitted = clone(model).fit(self.FRAME, y)
+        assert fitted.feature_names_in_.tolist() == ["a", "1", "2", "3"]
+        assert fitted.predict_distribution(self.FRAME) == by_array
+        numbers = pd.DataFrame(X)
+        assert clone(model).fit(numbers, y).predict_distribution(numbers) == by_array
+        with pytest.raises(InvalidValueError, match="X has more than one column 'b'; give each it"):
+            clone(model).fit(pd.DataFrame(X, columns=list("abbc")), y)
+
+    def test_problems_that_share_a_frame(self):
+        model = DeepEnsembleClassifier(members=2, epochs=1, random_state=0)
+        problems = [Problem(self.FRAME, y), Problem(self.FRAME, y, random_state=1)]
+        for fitted in fit_many(model, problems):
+            assert fitted.feature_names_in_.tolist() == ["a", "1", "2", "3"]

@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -10,6 +11,7 @@ from caveat.exceptions import (
     LabelError,
     OptionError,
     ShapeError,
+    UnknownNameError,
     UnsupportedPredictionError,
 )
 from caveat.metrics import METRICS
@@ -302,3 +304,73 @@ def test_a_ratio_to_nothing_is_undefined():
 def test_errors(call, error, text):
     with pytest.raises(error, match=text):
         call()
+
+
+class TestSelect:
+    RESULT = evaluate(PREDICTION, Y, groups={"sex": SEX}, metrics=["ece", "brier"])
+
+    def test_aliases_mean_the_metric(self):
+        full = self.RESULT.select(metric="expected_calibration_error")
+        assert full
+        assert self.RESULT.select(metric="ece") == full
+        assert self.RESULT.select(metric="ece", group="sex=f") == [
+            row for row in full if row.group == "sex=f"
+        ]
+
+    def test_a_shared_alias_means_all(self):
+        shared = next(
+            alias
+            for entry in METRICS.values()
+            for alias in entry.aliases
+            if len(METRICS.find(alias)) > 1
+        )
+        assert {row.metric for row in self.RESULT.select(metric=shared)} <= {
+            entry.name for entry in METRICS.find(shared)
+        }
+
+    def test_a_metric_that_was_not_measured_has_no_rows(self):
+        assert self.RESULT.select(metric="rmse") == []
+
+    @pytest.mark.parametrize(
+        ("wanted", "message"),
+        [
+            ({"metric": "ecee"}, "no row has metric='ecee'; did you mean 'ece'. there are 'expe"),
+            ({"metric": "brier_los"}, "did you mean 'brier_loss'"),
+            (
+                {"group": "sex=female"},
+                "no row has group='sex=female'; did you mean 'sex=m'",
+            ),
+            ({"metrics": "ece"}, "rows have no field 'metrics'; did you mean 'metric'"),
+            ({"scale": "zzz"}, "no row has scale='zzz'; there are "),
+        ],
+    )
+    def test_what_there_is_not(self, wanted, message):
+        with pytest.raises(UnknownNameError, match=message):
+            self.RESULT.select(**wanted)
+
+    def test_many_names_are_cut(self):
+        rows = [replace(self.RESULT.rows[0], group=f"g={i}") for i in range(40)]
+        many = replace(self.RESULT, rows=tuple(rows))
+        with pytest.raises(UnknownNameError, match=r"'g=29' and 10 more$"):
+            many.select(group="zzz")
+
+    def test_what_is_no_text_is_compared(self):
+        assert self.RESULT.select(value=-1.0) == []
+        assert self.RESULT.select(group="") == self.RESULT.matching(group="")
+        assert self.RESULT.matching(group="nobody") == []
+
+    def test_no_rows(self):
+        assert replace(self.RESULT, rows=()).select(metric="anything") == []
+
+    def test_other_tables(self):
+        audit = caveat.audit(PREDICTION, Y, groups=SEX, resamples=0)
+        with pytest.raises(
+            UnknownNameError, match="no row has measure='acuracy'; did you mean 'acc"
+        ):
+            audit.select(measure="acuracy")
+        both = caveat.compare({"a": PREDICTION, "b": PREDICTION}, Y, metrics=["ece"], resamples=0)
+        assert len(both.select(metric="ece", group="", technique="b")) == 1
+        with pytest.raises(
+            UnknownNameError, match=r"no row has technique='c'; .*there are 'a', 'b'"
+        ):
+            both.select(technique="c")

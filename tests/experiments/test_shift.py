@@ -195,7 +195,7 @@ class TestCurves:
             return caveat.Interval(X[:, 0] - 1, X[:, 0] + 1, coverage=0.9)
 
         result = shift_curves(model, y[:, None], y, strengths=[0], resamples=0)
-        assert result.select(kind="uncertainty") == []
+        assert result.matching(kind="uncertainty") == []
         assert result.curve("interval_coverage", "coverage=0.9")[0].tolist() == [1]
         with pytest.raises(UnsupportedPredictionError, match="splits a Gaussian"):
             shift_curves(model, y[:, None], y, decomposition="total_variance", strengths=[0])
@@ -211,7 +211,7 @@ class TestCurves:
             model, np.zeros((10, 1)), y, corruption=lambda X, s, rng: X + s * y[:, None],
             strengths=[0, 1], resamples=0,
         )  # fmt: skip
-        assert len(result.select(quantity="sharpness")) == 1
+        assert len(result.matching(quantity="sharpness")) == 1
         assert len(result.select(quantity="mean_absolute_error")) == 2
         assert "sharpness" in repr(result)
         np.testing.assert_array_equal(np.isnan(result.curve("sharpness")[0]), [True, False])
@@ -433,7 +433,7 @@ class TestDomain:
         points, spreads = caveat.Gaussian(y, 0.0), caveat.Gaussian(y, 1.0)
         for one, other in ((points, spreads), (spreads, points)):
             result = domain_shift(one, y, other, y, resamples=0)
-            assert result.select(quantity="sharpness") == []
+            assert result.matching(quantity="sharpness") == []
             assert len(result.select(quantity="mean_absolute_error")) == 1
 
     def test_without_resamples(self):
@@ -468,7 +468,7 @@ class TestDomain:
         one = caveat.Interval(y - 1, y + 1, coverage=0.9)
         result = domain_shift(one, y, one, y, resamples=0)
         assert result.growth == ()
-        assert result.select(kind="uncertainty") == []
+        assert result.matching(kind="uncertainty") == []
 
     def test_json_and_frame(self):
         result = domain_shift(*gaussians(50, 40), resamples=20, random_state=0)

@@ -178,7 +178,7 @@ class TestRegression:
     def test_points_have_no_calibration_error_and_no_ratio_of_uncertainty(self):
         points = caveat.Gaussian(MEAN[0, :, 0], 0.0)
         result = run(points, NUMBERS[:, 0], SEX)
-        assert not result.select(measure="expected_normalised_calibration_error")
+        assert not result.matching(measure="expected_normalised_calibration_error")
         row = one(result, kind="ratio", measure="aleatoric_uncertainty")
         assert row.verdict == "undefined (0 in group=m and group=f)" or row.verdict == (
             "undefined (0 in group=f and group=m)"

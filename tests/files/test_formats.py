@@ -1,6 +1,7 @@
 """Every format gives the same prediction, and a broken file one line."""
 
 import gzip
+import pickle
 import random
 import zipfile
 
@@ -111,6 +112,12 @@ def test_what_an_npz_may_not_hold(tmp_path):
     np.savez(path, p=P, y=3)
     with pytest.raises(FileFormatError, match="the array 'y' is a single value, not a column"):
         read_predictions(path)
+    for stored in (b"", b"0, 1, 2", pickle.dumps(Y)):
+        np.savez(path, p=P)
+        with zipfile.ZipFile(path, "a") as archive:
+            archive.writestr("y.npy", stored)
+        with pytest.raises(FileFormatError, match=r"a\.npz: the member 'y' is not an array of num"):
+            read_predictions(path)
     np.savez(path, p=P.astype(str), y=Y)
     with pytest.raises(CaveatError, match="'p' must be numbers; got an array of <U"):
         read_predictions(path)
@@ -269,3 +276,48 @@ def test_a_damaged_file_never_crashes(tmp_path, ending):
         else:
             assert np.isfinite(found.prediction.probabilities).all()
     assert outcomes == {True}
+
+
+@pytest.mark.parametrize("kind", [">f8", ">f4", "longdouble", "f2"])
+def test_numbers_of_any_precision_and_byte_order(tmp_path, kind):
+    path = tmp_path / "a.npz"
+    p = np.array([0.25, 0.5, 0.75])
+    np.savez(path, p=p.astype(kind), y=np.array([0, 1, 1], dtype=">i4"))
+    found = read_predictions(path)
+    np.testing.assert_array_equal(found.prediction.mean[:, 1], p)
+    assert found.y.tolist() == [0, 1, 1]
+
+
+def test_arrays_that_are_no_numbers(tmp_path):
+    path = tmp_path / "a.npz"
+    for array in (np.array([1j, 2]), np.zeros(2, dtype=[("a", int), ("b", float)])):
+        np.savez(path, p=array, y=[0, 1])
+        with pytest.raises(
+            FileFormatError, match=r"the array 'p' holds .*; store numbers or text i"
+        ):
+            read_predictions(path)
+
+
+@pytest.mark.parametrize("gone", [None, float("nan")])
+def test_a_list_with_a_missing_number(tmp_path, gone):
+    path = tmp_path / "a.parquet"
+    pa.parquet.write_table(
+        pa.table({"p": [[0.1, 0.9], [0.2, 0.8], [0.3, gone]], "y": [0, 1, 1]}), path
+    )
+    with pytest.raises(CaveatError, match=r"'p' has no number in data row 3 \(1 of 3 rows have n"):
+        read_predictions(path)
+
+
+def test_lists_without_entries(tmp_path):
+    path = tmp_path / "a.parquet"
+    lists = pa.array([[], []], type=pa.list_(pa.float64()))
+    pa.parquet.write_table(pa.table({"p": lists, "y": [0, 1]}), path)
+    with pytest.raises(CaveatError, match=r"there are 0 classes|shape"):
+        read_predictions(path)
+
+
+def test_values_nested_too_deeply(tmp_path):
+    depth = 5000
+    path = text(tmp_path, '{"p":' + "[" * depth + "]" * depth + ',"y":1}\n', "a.jsonl")
+    with pytest.raises(FileFormatError, match=r"nested too deeply|cannot be read"):
+        read_predictions(path)

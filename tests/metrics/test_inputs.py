@@ -3,6 +3,7 @@ import pandas as pd
 import pytest
 
 import caveat
+from caveat._validation import as_weights
 from caveat.exceptions import InvalidValueError, LabelError, OptionError, ShapeError
 from caveat.metrics import _inputs
 
@@ -123,3 +124,12 @@ def test_average_ignores_infinite_scores_that_do_not_count():
     scores = np.array([1.0, np.inf, 3.0])
     assert _inputs.average(scores, np.array([1.0, 0.0, 1.0])) == 2.0
     assert _inputs.average(scores, None) == np.inf
+
+
+@pytest.mark.parametrize("scale", [1e308, 1e101, 1e-101, 5e-324])
+def test_weights_whose_sums_overflow_or_vanish(scale):
+    with pytest.raises(
+        InvalidValueError, match=r"sample_weight goes up to .*; scale all weights by"
+    ):
+        as_weights(np.array([scale, 0.0, scale]), 3)
+    assert as_weights(np.array([1e-300, 1.0, 1e90]), 3) is not None

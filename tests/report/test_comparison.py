@@ -212,3 +212,29 @@ def test_without_headline_numbers_all_are_shown(tmp_path):
     _, page = compared(tmp_path, predictions=predictions, y=truth, metrics=["mce"])
     assert "All 1 measures" in page.text
     assert "Accuracy" not in page.text
+
+
+def test_a_target_without_the_deciding_measure_has_no_trade_off(tmp_path):
+    # Without a variance, a target has no calibration error; the page is about the others then.
+    variance = np.array([[0.0, 1.0, 1.0]] * 2)
+    mean = np.array([[0.0, 1.0, 2.0], [1.0, 0.0, 1.0]])
+    names = ["none", "some", "more"]
+    result = caveat.compare(
+        {
+            "a": caveat.Gaussian(mean, variance, targets=names),
+            "b": caveat.Gaussian(mean + 0.5, variance, targets=names),
+        },
+        mean[::-1],
+        resamples=0,
+    )
+    page = result.report(tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "Reliable and good?" in page
+    bare = caveat.compare(
+        {
+            "a": caveat.Gaussian(mean, variance[:, ::-1] * [1, 1, 0], targets=names),
+            "b": caveat.Gaussian(mean + 0.5, 0.0, targets=names),
+        },
+        mean[::-1],
+        resamples=0,
+    )
+    assert bare.report(tmp_path / "bare.html").exists()

@@ -152,3 +152,19 @@ def test_policy_of_a_comparison(tmp_path):
         "policy belongs to one technique: pass it with that technique's evaluation, "
         "comparison.evaluations[name]"
     )
+
+
+@pytest.mark.parametrize("name", ["page.pdf", "page.PDF", "page.docx", "page.tar.gz"])
+def test_a_page_under_the_name_of_another_format_is_refused(tmp_path, name):
+    with pytest.raises(
+        OptionError, match=r"a report is an HTML page, and page\..* ends in \.\w+; na"
+    ):
+        write_report(classification(), tmp_path / name)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["page.html", "page.HTM", "page"])
+def test_names_of_a_page(tmp_path, name):
+    assert (
+        write_report(classification(), tmp_path / name).read_text("utf-8").startswith("<!DOCTYPE")
+    )

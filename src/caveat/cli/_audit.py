@@ -144,7 +144,8 @@ def _features(file: Path, columns: Columns, patterns: Sequence[str], samples: in
     """Read the columns in which samples are alike, from the file of predictions or of targets."""
     from ..files import read_features
 
-    options: dict[str, Any] = {"delimiter": columns.delimiter, "decimal": columns.decimal}
+    shared_options = ("delimiter", "decimal", "keep_na")
+    options: dict[str, Any] = {name: getattr(columns, name) for name in shared_options}
     options["feature"] = patterns
     try:
         table = read_table(read_features, file, **options)

@@ -22,7 +22,7 @@ def show_audit(result: Any) -> None:
         _show_groups(result, attribute)
     if result.consistency is not None:
         _show_consistency(result.consistency)
-    found = {row.verdict for row in result.select(kind="ratio")}
+    found = {row.verdict for row in result.matching(kind="ratio")}
     for verdict in BY_WEIGHT:
         if verdict in found:
             say(f"{_short(verdict)}: {verdict}", style="dim")
@@ -48,7 +48,7 @@ def _show_ratios(result: Any, attribute: str) -> None:
     from ..fairness._panels import farthest
 
     comparison = result.comparison(attribute)
-    rows = result.select(attribute=attribute, kind="ratio", comparison=comparison)
+    rows = result.matching(attribute=attribute, kind="ratio", comparison=comparison)
     # The first of equalised odds is equal opportunity, which has a line of its own.
     rows = [row for row in rows if row.statistic != "y=1"]
     classes = _classes(rows)
@@ -103,7 +103,7 @@ def _show_groups(result: Any, attribute: str) -> None:
     groups = result.groups(attribute)
     shown = groups[:_MOST_GROUPS]
     wide = len(shown) <= _WITH_INTERVALS
-    rows = result.select(attribute=attribute, kind="group")
+    rows = result.matching(attribute=attribute, kind="group")
     classes = _classes(rows)
     lines: dict[str, dict[str, str]] = {}
     for row in rows:

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from .._parallel import check_jobs
 from ..exceptions import OptionError
 from ._console import console, print_json, say, show_table, working
 from ._options import Json, Page, Rows, Seed, Title, read_table
@@ -137,6 +138,14 @@ def disentangle_command(
         str | None, _option(_COLUMNS, "Separator of a CSV file.", metavar="MARK")
     ] = None,
     decimal: Annotated[str, _option(_COLUMNS, "Decimal mark of a CSV file.", metavar="MARK")] = ".",
+    keep_na: Annotated[
+        bool,
+        typer.Option(
+            "--keep-na",
+            help="Take NA, null and the like in a CSV as text, not as missing.",
+            rich_help_panel=_COLUMNS,
+        ),
+    ] = False,
     report: Page = None,
     title: Title = None,
     output: Rows = None,
@@ -150,6 +159,7 @@ def disentangle_command(
     """
     check_output(output)
     check_page(report)
+    check_jobs(jobs, "--jobs")
     # What can be wrong is found before a large file is read and anything is trained.
     sweeps = _protocol(protocol, sizes, noise, repeats, schedule)
     wanted = [name.replace("-", "_") for name in decomposition or ["auto"]]
@@ -161,7 +171,7 @@ def disentangle_command(
         "hidden": _whole(hidden),
     }
     _kind(method)
-    table = _read(file, target, feature or [], drop or [], task, delimiter, decimal)
+    table = _read(file, target, feature or [], drop or [], task, delimiter, decimal, keep_na)
     model = _model(method, table.task, wanted, settings)
     result = _run(
         model,
@@ -190,7 +200,7 @@ def disentangle_command(
 
 def _read(
     file: Path, target: str, feature: list[str], drop: list[str], task: str,
-    delimiter: str | None, decimal: str,
+    delimiter: str | None, decimal: str, keep_na: bool,
 ) -> Any:  # fmt: skip
     from ..files import read_features
 
@@ -203,6 +213,7 @@ def _read(
         task=task,
         delimiter=delimiter,
         decimal=decimal,
+        keep_na=keep_na,
     )
 
 

@@ -72,12 +72,18 @@ class Columns:
         str | None, _option(_COLUMNS, "LABEL", "The class that a single probability column is of.")
     ] = None
     normalise: Annotated[bool, _flag("--normalise", "Divide probabilities by their sum.")] = False
+    percent: Annotated[
+        bool, _flag("--percent", "Probabilities are in percent: divide them by 100.")
+    ] = False
     sort_quantiles: Annotated[bool, _flag("--sort-quantiles", "Sort quantiles that cross.")] = False
     target_file: Annotated[
         Path | None, _option(_FILES, "FILE", "Another file for target, groups and ids, row by row.")
     ] = None
     delimiter: Annotated[str | None, _option(_FILES, "MARK", "Separator of a CSV file.")] = None
     decimal: Annotated[str, _option(_FILES, "MARK", "Decimal mark of a CSV file.")] = "."
+    keep_na: Annotated[
+        bool, _flag("--keep-na", "Take NA, null and the like in a CSV as text, not as missing.")
+    ] = False
 
     def read(self, path: Path, **changes: Any) -> Any:
         """Read a file with these columns, and say on stderr what was taken for what."""

@@ -88,7 +88,7 @@ def save_plots(study: Any, folder: Path) -> list[Path]:
     folder.mkdir(parents=True, exist_ok=True)
     wanted: list[tuple[str, str, dict[str, Any]]] = [("ratios", "ratios", {})]
     for kind, short in (("scaled consistency", "consistency"), ("capacity", "capacity")):
-        for measure in dict.fromkeys(row.measure for row in study.select(kind=kind)):
+        for measure in dict.fromkeys(row.measure for row in study.matching(kind=kind)):
             wanted.append((f"{short}-{measure}", short, {"measure": measure}))
     paths = []
     for name, kind, options in wanted:

@@ -70,7 +70,7 @@ def show_rows(evaluation: Any, everything: bool) -> None:
     """Print the numbers over all samples."""
     from ..evaluation._table import ARROWS, WITHOUT_CHANCE, bracket, number
 
-    rows = evaluation.select(group="")
+    rows = evaluation.matching(group="")
     chosen = headline(rows, everything)
     freed = [WITHOUT_CHANCE] if any(row.estimate == row.estimate for row in chosen) else []
     targets = list(dict.fromkeys(row.target for row in rows))
@@ -144,7 +144,7 @@ def show_comparison(comparison: Any, everything: bool) -> None:
     """Print the techniques side by side over all samples."""
     from ..evaluation._table import number
 
-    rows = comparison.select(group="")
+    rows = comparison.matching(group="")
     chosen = headline(rows, everything)
     targets = list(dict.fromkeys(row.target for row in rows))
     body: dict[tuple[str, str, str], dict[str, str]] = {}

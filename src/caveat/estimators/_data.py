@@ -1,5 +1,6 @@
 """Samples, labels, rows and weights: checked once, and shared where problems share them."""
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -42,7 +43,7 @@ class Shelf:
         centred = model._standardises()
         key = id(problem.X), id(X_held), centred
         if key in self._known:
-            validate_data(model, problem.X, skip_check_array=True)
+            validate_data(model, with_text_names(problem.X), skip_check_array=True)
             return self._known[key][1]
         X = _inputs(model, problem.X, reset=True, ensure_min_samples=2)
         rounding = float(np.finfo(X.dtype).eps)
@@ -77,11 +78,10 @@ def narrow(X: np.ndarray, offset: np.ndarray | None) -> np.ndarray:
 
 
 def _inputs(model: "NetworkEstimator", X: Any, **options: Any) -> np.ndarray:
+    X = with_text_names(as_array(X), None if options.get("reset") else model)
     return np.asarray(
-        validate_data(
-            model, as_array(X), allow_nd=True, dtype=[np.float64, np.float32], **options
-        )
-    )  # fmt: skip
+        validate_data(model, X, allow_nd=True, dtype=[np.float64, np.float32], **options)
+    )
 
 
 def new_inputs(model: "NetworkEstimator", X: Any) -> np.ndarray:
@@ -202,6 +202,25 @@ def mean_and_scale(
 def as_array(value: Any) -> Any:
     """Return tensors as arrays; frames stay, for the names of their columns."""
     return to_numpy(value, "X").array if type(value).__module__.startswith("torch") else value
+
+
+def with_text_names(X: Any, fitted: Any = None) -> Any:
+    """Return a frame with names of columns that scikit-learn accepts: all text, or no text.
+
+    Names of both kinds become text; for a model that was fitted without names, there are none.
+    """
+    if not hasattr(X, "columns") or not type(X).__module__.startswith("pandas"):
+        return X
+    names = list(X.columns)
+    if len({isinstance(name, str) for name in names}) > 1:
+        if fitted is not None and not hasattr(fitted, "feature_names_in_"):
+            return X.to_numpy()
+        names = [str(name) for name in names]
+        X = X.set_axis(names, axis=1)
+    twice = [name for name, count in Counter(names).items() if count > 1]
+    if twice:
+        raise InvalidValueError(f"X has more than one column {twice[0]!r}; give each its own name")
+    return X
 
 
 def forget(model: BaseEstimator) -> None:

@@ -28,7 +28,7 @@ from sklearn.utils.validation import (
 from .._random import generator
 from .._validation import as_weights
 from ..exceptions import InvalidValueError, LabelError, OptionError, ShapeError
-from ._data import as_array, forget, target_names, whole
+from ._data import as_array, forget, target_names, whole, with_text_names
 from ._fitting import fit_many
 from ._join import as_probabilities, join_members
 from ._problem import Problem
@@ -90,7 +90,7 @@ class _Ensemble(BaseEstimator):
         """
         forget(self)
         seeds = self._check_settings(sample_weight)
-        X, y = _samples(X), y if y is None else _samples(y)
+        X, y = with_text_names(_samples(X)), y if y is None else _samples(y)
         validate_data(self, X, y, skip_check_array=True)
         check_consistent_length(X, y)
         if not len(y):
@@ -176,7 +176,7 @@ class _Ensemble(BaseEstimator):
     def _parts(self, X: Any) -> Any:
         """Return the samples, checked, as each member takes them."""
         check_is_fitted(self)
-        X = _samples(X)
+        X = with_text_names(_samples(X), self)
         if X.ndim == 1 and hasattr(self, "n_features_in_"):
             raise ShapeError(
                 f"X must have shape (samples, {self.n_features_in_}); got {X.shape}. Reshape your "

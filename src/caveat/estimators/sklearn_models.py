@@ -2,11 +2,10 @@
 
 import inspect
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
-from sklearn.base import is_classifier, is_regressor
+from sklearn.base import BaseEstimator, clone, is_classifier, is_regressor
 from sklearn.ensemble import (
     BaggingClassifier,
     BaggingRegressor,
@@ -19,12 +18,14 @@ from sklearn.ensemble import (
 )
 from sklearn.metrics import r2_score
 from sklearn.pipeline import Pipeline
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils import get_tags
+from sklearn.utils.validation import _is_fitted, check_is_fitted, validate_data
 
 from .._parallel import map_threads
 from .._validation import check_fraction
 from ..exceptions import OptionError, UnsupportedPredictionError
 from ..predictions import Categorical, Gaussian, Quantiles
+from ._data import with_text_names
 from ._join import as_member, as_probabilities, join_members, places_of
 
 _FORESTS = (
@@ -34,13 +35,20 @@ _BAGS = (BaggingClassifier, BaggingRegressor)
 _VOTES = (VotingClassifier, VotingRegressor)
 
 
-@dataclass(frozen=True)
-class Wrapped:
+class Wrapped(BaseEstimator):
     """A fitted model that says how sure it is; made by `from_sklearn`.
+
+    It is an estimator of scikit-learn: `sklearn.base.clone` gives one whose model is not fitted,
+    and `fit` fits a copy of the model, as searches and cross-validation do.
+
+    Parameters
+    ----------
+    model : estimator, or dict of level to estimator
 
     Attributes
     ----------
-    model : fitted estimator, or dict of level to fitted estimator
+    model_ : fitted estimator, or dict of level to fitted estimator
+        The copy that `fit` fitted; before, predictions are those of ``model`` itself.
 
     Examples
     --------
@@ -53,19 +61,71 @@ class Wrapped:
     Categorical: 1 member x 150 samples x 3 classes (0, 1, 2)
     """
 
-    model: Any
+    def __init__(self, model: Any) -> None:
+        self.model = model
+
+    def fit(self, X: Any, y: Any, **fit_params: Any) -> Self:
+        """Fit a copy of the model; ``model`` stays what it is.
+
+        Parameters
+        ----------
+        X : array of shape (samples, ...)
+        y : array of shape (samples,)
+        **fit_params
+            What the model's own ``fit`` takes, such as ``sample_weight``.
+
+        Returns
+        -------
+        Wrapped
+        """
+        X = with_text_names(X)
+        if isinstance(self.model, Mapping):
+            copies = {level: clone(part) for level, part in self.model.items()}
+            fitted: Any = {level: part.fit(X, y, **fit_params) for level, part in copies.items()}
+            _check_levels(fitted)
+        else:
+            fitted = clone(self.model).fit(X, y, **fit_params)
+            _check(fitted)
+        self.model_ = fitted
+        return self
+
+    @property
+    def classes_(self) -> np.ndarray:
+        """The classes that the model knows."""
+        return np.asarray(_innermost(self._fitted)[0].classes_)
+
+    @property
+    def _fitted(self) -> Any:
+        return getattr(self, "model_", self.model)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        models = self._fitted.values() if isinstance(self._fitted, Mapping) else [self._fitted]
+        return all(_is_fitted(model) for model in models)
+
+    def __sklearn_clone__(self) -> "Wrapped":
+        if isinstance(self.model, Mapping):
+            return Wrapped({level: clone(part) for level, part in self.model.items()})
+        return Wrapped(clone(self.model))
+
+    def __sklearn_tags__(self) -> Any:
+        if isinstance(self.model, Mapping):
+            return get_tags(next(iter(self.model.values())))
+        return get_tags(self.model)
 
     def predict_distribution(self, X: Any) -> Any:
         """Return what the model says of samples, member by member: see `member_predictions`."""
-        return member_predictions(self.model, X)
+        return member_predictions(self._fitted, X)
 
     def predict(self, X: Any) -> np.ndarray:
         """Return what the model itself predicts; of quantiles, the median."""
-        if not isinstance(self.model, Mapping):
-            return np.asarray(self.model.predict(X))
-        if 0.5 not in self.model:
-            raise OptionError("predict needs the model of the median; there is none at level 0.5")
-        return np.asarray(self.model[0.5].predict(X))
+        model = self._fitted
+        if isinstance(model, Mapping):
+            if 0.5 not in model:
+                raise OptionError(
+                    "predict needs the model of the median; there is none at level 0.5"
+                )
+            model = model[0.5]
+        return np.asarray(model.predict(with_text_names(X, model)))
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return probabilities of the classes, averaged over members: (samples, classes)."""
@@ -79,9 +139,9 @@ class Wrapped:
 
     def score(self, X: Any, y: Any) -> float:
         """Return the model's own score: accuracy or R², if it has no other; of quantiles R²."""
-        if isinstance(self.model, Mapping):
+        if isinstance(self._fitted, Mapping):
             return float(r2_score(y, self.predict(X)))
-        return float(self.model.score(X, y))
+        return float(self._fitted.score(with_text_names(X, self._fitted), y))
 
     def predict_interval(self, X: Any, coverage: float = 0.9) -> Any:
         """Return central prediction intervals; of members without a spread, how they differ.
@@ -185,6 +245,7 @@ def member_predictions(model: Any, X: Any) -> Any:
     if isinstance(model, Mapping):
         return _quantiles(_check_levels(model), X)
     _check(model)
+    X = with_text_names(X, model)
     model, X = _innermost(model, X)
     if isinstance(model, _FORESTS):
         return _trees(model, X)
@@ -279,7 +340,8 @@ def _encoded(model: Any, parts: list[Any]) -> Any:
 
 
 def _quantiles(models: dict[float, Any], X: Any) -> Quantiles:
-    values = np.stack([np.asarray(model.predict(X)) for model in models.values()], axis=-1)
+    found = [model.predict(with_text_names(X, model)) for model in models.values()]
+    values = np.stack([np.asarray(one) for one in found], axis=-1)
     return Quantiles(list(models), values, sort=True)
 
 

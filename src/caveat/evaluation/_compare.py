@@ -270,7 +270,9 @@ def _compared(
     ranked = sorted((name for name in have if not np.isnan(costs[name])), key=costs.__getitem__)
     rows = []
     for name, answer in have.items():
-        (row,) = evaluations[name].select(metric=metric, option=option, group=group, target=target)
+        (row,) = evaluations[name].matching(
+            metric=metric, option=option, group=group, target=target
+        )
         best = bool(ranked) and costs[name] == costs[ranked[0]]
         tied = best or (
             name in ranked

@@ -423,7 +423,7 @@ def _knows_nothing(comparison: "Comparison", name: str) -> str:
     prediction = evaluation.prediction
     if len(prediction) > 1 and prediction.take(np.zeros(len(prediction), dtype=int)) == prediction:
         return "it says the same of every sample"
-    for row in evaluation.select(metric="roc_auc_score", group=""):
+    for row in evaluation.matching(metric="roc_auc_score", group=""):
         if (row.value if np.isnan(row.low) else row.low) <= 0.5:
             between = "" if np.isnan(row.low) else f" ({_number(row.low)} to {_number(row.high)})"
             return (
@@ -482,9 +482,9 @@ def _resampled(comparison: "Comparison") -> bool:
 def _worse_for_one(comparison: "Comparison", chosen: str) -> list[str]:
     """Name classes for which another technique is better, against the rest, than the chosen one."""
     found = []
-    for row in comparison.select(technique=chosen, metric="positive_calibration_error", group=""):
+    for row in comparison.matching(technique=chosen, metric="positive_calibration_error", group=""):
         if row.option and not row.tied:
-            (best, *_) = comparison.select(
+            (best, *_) = comparison.matching(
                 metric=row.metric, option=row.option, group="", best=True
             )
             found.append(

@@ -112,7 +112,7 @@ class Evaluation(RowTable[Row]):
                 ARROWS[row.direction],
                 row.note,
             ]
-            for row in self.select(group="")
+            for row in self.matching(group="")
         ]
         return header, body
 

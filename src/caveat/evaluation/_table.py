@@ -3,10 +3,17 @@
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
+from difflib import get_close_matches
 from html import escape
 from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
+
+from ..exceptions import UnknownNameError
+from ..metrics import METRICS
+
+_MOST_NAMES = 30
+"""How many values an error message lists."""
 
 
 @dataclass(frozen=True)
@@ -65,10 +72,47 @@ class RowTable(Generic[SomeRow]):
         return len(self.rows)
 
     def select(self, **wanted: Any) -> list[SomeRow]:
-        """Return the rows whose fields have these values, as in ``select(target="price")``."""
+        """Return the rows whose fields have these values, as in ``select(target="price")``.
+
+        A metric may be named by an alias, such as ``"ece"``. A field that the rows do not have, or
+        a text that no row has in that field, is an error with suggestions; a metric that exists but
+        was not measured gives no rows.
+        """
+        meant = {field: self._meant(field, value) for field, value in wanted.items()}
+        return [
+            row
+            for row in self.rows
+            if all(getattr(row, field) in values for field, values in meant.items())
+        ]
+
+    def matching(self, **wanted: Any) -> list[SomeRow]:
+        """Return the rows whose fields have exactly these values; there may be none."""
         return [
             row for row in self.rows if all(getattr(row, k) == value for k, value in wanted.items())
         ]
+
+    def _meant(self, field: str, value: Any) -> tuple[Any, ...]:
+        """Return the values of a field that a user asks for; text that is in no row is an error."""
+        if not self.rows:
+            return (value,)
+        first: Any = self.rows[0]
+        names = [known.name for known in fields(first)]
+        if field not in names:
+            raise UnknownNameError(f"rows have no field {field!r}; {_suggestion(field, names)}")
+        known = dict.fromkeys(getattr(row, field) for row in self.rows)
+        if not isinstance(value, str) or not value or value in known:
+            return (value,)
+        aliases: list[str] = []
+        if field == "metric":
+            aliases = [
+                alias for entry in METRICS.values() for alias in (entry.name, *entry.aliases)
+            ]
+            if value in aliases:
+                return tuple(entry.name for entry in METRICS.find(value))
+        there = [str(name) for name in known if name != ""]
+        raise UnknownNameError(
+            f"no row has {field}={value!r}; {_suggestion(value, there, aliases)}"
+        )
 
     def to_frame(self) -> Any:
         """Return the rows as a pandas DataFrame."""
@@ -80,6 +124,15 @@ class RowTable(Generic[SomeRow]):
     def to_json(self) -> str:
         """Return the rows as JSON, one object a row; NaN and infinities become null and text."""
         return json.dumps([plain_row(row) for row in self.rows])
+
+
+def _suggestion(name: str, there: Sequence[str], aliases: Sequence[str] = ()) -> str:
+    """Return what may have been meant, and what there is."""
+    near = get_close_matches(name, [*there, *aliases], n=1)
+    guess = f"did you mean {near[0]!r}? " if near else ""
+    shown = [repr(word) for word in there[:_MOST_NAMES]]
+    more = f" and {len(there) - _MOST_NAMES} more" if len(there) > _MOST_NAMES else ""
+    return f"{guess}there are {', '.join(shown) or 'none'}{more}"
 
 
 def plain(value: Any) -> Any:

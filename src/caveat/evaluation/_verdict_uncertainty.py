@@ -33,7 +33,7 @@ def _class_warning(evidence: Evidence) -> list[Finding]:
     error = evidence.evaluation.error[:, 0]
     wrong = int(error.sum())
     fewer = min(wrong, len(error) - wrong)
-    asked = evidence.evaluation.select(metric="error_detection_auroc_score", group="")
+    asked = evidence.evaluation.matching(metric="error_detection_auroc_score", group="")
     if row is None:
         if not asked or len(error) < 2:
             return []

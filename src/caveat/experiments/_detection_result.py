@@ -168,11 +168,11 @@ class ClassDetection(Saved, RowTable[DetectionRow]):
         found = []
         for name in self.decompositions:
             lines: dict[str, list[str]] = {}
-            for row in self.select(decomposition=name):
+            for row in self.matching(decomposition=name):
                 if row.uncertainty != DIFFERENCE:
                     lines.setdefault(row.left_out, []).append(_cell(row))
             body = [[label or "mean over classes", *cells] for label, cells in lines.items()]
-            (gap,) = self.select(decomposition=name, uncertainty=DIFFERENCE)
+            (gap,) = self.matching(decomposition=name, uncertainty=DIFFERENCE)
             more = [[f"and {len(body) - _MOST_LINES} classes: to_frame()", "", "", ""]]
             body = body[:_MOST_LINES] + (more if len(body) > _MOST_LINES else [])
             body.insert(1, [DIFFERENCE, "", _cell(gap), ""])

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
-from .._parallel import run_tasks
+from .._parallel import check_jobs, run_tasks
 from ._checkpoint import Folder
 from ._conditions import Condition, rows_of, subset_size
 from ._models import Network, copy_of, distribution, effort_of, fit, network_of
@@ -23,6 +23,7 @@ def run(
     progress: bool,
 ) -> dict[Condition, Outcome]:
     """Return the numbers of all conditions."""
+    check_jobs(n_jobs)
     done = {} if folder is None else folder.load(conditions)
     left = [condition for condition in conditions if condition not in done]
     if not left:

@@ -191,7 +191,7 @@ class ShiftCurves(Saved, RowTable[ShiftRow]):
         return found
 
     def _curve(self, quantity: str, option: str, target: str | None) -> list[ShiftRow]:
-        rows = self.select(quantity=quantity, option=option)
+        rows = self.matching(quantity=quantity, option=option)
         if target is None and rows:
             target = rows[0].target
         rows = [row for row in rows if row.target == target]

@@ -90,7 +90,7 @@ class Findings:
         """
         wanted = {"attribute": self.rows[0].attribute, "measure": name, "statistic": "mean"}
         means: dict[str, list[float]] = {}
-        for row in self.audit.select(**wanted, kind="group"):
+        for row in self.audit.matching(**wanted, kind="group"):
             means.setdefault(row.label, []).append(row.value)
         same = all(np.ptp(some) <= 1e-9 * max(some) for some in means.values())
         return same and self.state(name) == UNDEFINED

@@ -73,7 +73,7 @@ def compared(
 
 
 def _groups(alike: Consistency, attribute: str, quantity: str) -> list[ConsistencyRow]:
-    return alike.select(quantity=quantity, attribute=attribute, outcome="")
+    return alike.matching(quantity=quantity, attribute=attribute, outcome="")
 
 
 def _ratio(row: ConsistencyRow, reference: ConsistencyRow) -> Number:
@@ -98,7 +98,7 @@ def individuals(
     quantities = tuple(alike.differences)
     sentences = list(_overall(audit, alike, quantities))
     states: list[str] = []
-    behind = [alike.select(quantity=name)[0] for name in quantities]
+    behind = [alike.matching(quantity=name)[0] for name in quantities]
     gaps_said = False
     for attribute in audit.attributes:
         found = {name: compared(audit, alike, attribute, name) for name in quantities}
@@ -149,12 +149,12 @@ def _overall(
     audit: "FairnessAudit", alike: Consistency, quantities: Sequence[str]
 ) -> Iterator[str]:
     """Say how far predictions are from those of their neighbours, over all samples."""
-    classes = not audit.select(measure="mean_absolute_error")
+    classes = not audit.matching(measure="mean_absolute_error")
     several = alike.neighbours > 1
     for name in quantities:
         if not name.startswith(_PREDICTION):
             continue
-        whole = alike.select(quantity=name)[0]
+        whole = alike.matching(quantity=name)[0]
         if classes:
             ends = _ends(audit, whole, percent(whole.low), percent(whole.high))
             share = percent(whole.consistency)

@@ -31,7 +31,7 @@ def ratio_rows(
     """Return the ratios of one attribute; of equalised odds the one that sums them up."""
     rows = [
         row
-        for row in audit.select(attribute=attribute, kind="ratio")
+        for row in audit.matching(attribute=attribute, kind="ratio")
         if row.measure != "equalised_odds" or row.statistic == "farther from 1"
     ]
     wanted = comparison or audit.comparison(attribute)
@@ -48,7 +48,7 @@ def farthest(audit: FairnessAudit, rows: Sequence[FairnessRow]) -> list[Fairness
         return list(rows)
     apart = {
         (row.attribute, *place(row))
-        for row in audit.select(kind="difference")
+        for row in audit.matching(kind="difference")
         if row.value and row.verdict in (DIFFERENT, NOT_JUDGED)
     }
     far = sorted(range(len(rows)), key=lambda i: -_distance(rows[i], apart))[:MOST]
@@ -107,7 +107,7 @@ def uncertain_groups(
     Without a label there is one target, whatever it is called.
     """
     found: dict[str, dict[str, FairnessRow]] = {}
-    for row in audit.select(attribute=attribute, kind="group", measure=f"{part}_uncertainty"):
+    for row in audit.matching(attribute=attribute, kind="group", measure=f"{part}_uncertainty"):
         if label is None or row.label == label:
             found.setdefault(row.group, {})[row.statistic] = row
     return [(group, rows) for group, rows in found.items() if np.isfinite(rows["mean"].value)]
@@ -117,7 +117,7 @@ def consistency_rows(
     alike: Consistency, quantity: str, attribute: str | None, scaled: bool
 ) -> tuple[ConsistencyRow, list[ConsistencyRow]]:
     """Return the row of all samples, and those to draw: of groups, or else of outcomes."""
-    whole, *rows = alike.select(quantity=quantity)
+    whole, *rows = alike.matching(quantity=quantity)
     if attribute is not None:
         known = sorted({row.attribute for row in rows if row.attribute})
         if attribute not in known:

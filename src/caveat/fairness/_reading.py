@@ -203,10 +203,12 @@ def _resampled(audit: "FairnessAudit") -> bool:
 
 def _paragraph(audit: "FairnessAudit", attribute: str) -> Paragraph:
     wanted = {"comparison": "reference"} if attribute in audit.privileged else {}
-    rows = audit.select(attribute=attribute, kind="ratio", **wanted)
+    rows = audit.matching(attribute=attribute, kind="ratio", **wanted)
     if not _resampled(audit):
         return Paragraph(attribute, (NOTHING,), _NO_INTERVALS, ())
-    sizes = {row.group: row.samples for row in audit.select(attribute=attribute, measure="samples")}
+    sizes = {
+        row.group: row.samples for row in audit.matching(attribute=attribute, measure="samples")
+    }
     small = [group for group, size in sizes.items() if size < LEAST]
     if len(sizes) - len(small) < 2:
         return Paragraph(attribute, (TOO_FEW,), _all_small(attribute, sizes), ())
@@ -218,7 +220,9 @@ def _paragraph(audit: "FairnessAudit", attribute: str) -> Paragraph:
             f"than {LEAST} samples ({listed(names)})."
         )
         return Paragraph(attribute, (TOO_FEW,), text, ())
-    differences = {place(row): row for row in audit.select(attribute=attribute, kind="difference")}
+    differences = {
+        place(row): row for row in audit.matching(attribute=attribute, kind="difference")
+    }
     return _said(attribute, Findings(audit, spoken, differences, names))
 
 

@@ -71,7 +71,7 @@ class FairnessAudit(RowTable[FairnessRow]):
 
     def groups(self, attribute: str) -> tuple[str, ...]:
         """Return the values of an attribute, in their order."""
-        rows = self.select(attribute=attribute, kind="group")
+        rows = self.matching(attribute=attribute, kind="group")
         return tuple(dict.fromkeys(row.group for row in rows))
 
     def comparison(self, attribute: str) -> str:
@@ -125,10 +125,10 @@ class FairnessAudit(RowTable[FairnessRow]):
         groups = self.groups(attribute)
         chosen = groups[:_MOST_GROUPS]
         lines: dict[tuple[str, str], dict[str, FairnessRow]] = {}
-        for row in self.select(attribute=attribute, kind="group"):
+        for row in self.matching(attribute=attribute, kind="group"):
             if row.measure != "samples" and not row.statistic.startswith("quantile"):
                 lines.setdefault((row.measure, row.label), {})[row.group] = row
-        sizes = {row.group: row.samples for row in self.select(measure="samples")}
+        sizes = {row.group: row.samples for row in self.matching(measure="samples")}
         body = [["samples", *(f"{sizes[group]:,}" for group in chosen)]]
         for (measure, label), found in lines.items():
             name = " ".join(filter(None, (measure.replace("_", " "), label)))
@@ -140,7 +140,7 @@ class FairnessAudit(RowTable[FairnessRow]):
         from ._panels import farthest
 
         comparison = self.comparison(attribute)
-        every = self.select(attribute=attribute, kind="ratio", comparison=comparison)
+        every = self.matching(attribute=attribute, kind="ratio", comparison=comparison)
         rows = farthest(self, every)
         header = ["measure", "", "ratio", "interval", "verdict"]
         body = [

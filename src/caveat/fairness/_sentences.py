@@ -199,7 +199,7 @@ def groups_of(
     place = {"attribute": row.attribute, "kind": "group", "measure": of or rate_of(row)}
     statistic = "mean" if row.measure in UNCERTAINTIES else ""
     one, other = (
-        audit.select(**place, label=row.label, statistic=statistic, group=group)[0]
+        audit.matching(**place, label=row.label, statistic=statistic, group=group)[0]
         for group in (row.group, row.reference)
     )
     return one, other

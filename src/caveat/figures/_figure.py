@@ -46,7 +46,7 @@ class Headline:
 
 def headline(evaluation: Evaluation, metric: str, target: str = "", option: str = "") -> Headline:
     """Return the row of all samples for a metric."""
-    for row in evaluation.select(metric=metric, group="", target=target):
+    for row in evaluation.matching(metric=metric, group="", target=target):
         if option in ("", row.option):
             return Headline(metric, row.value, (row.low, row.high), row.estimate)
     return Headline(metric, np.nan, (np.nan, np.nan))

@@ -145,7 +145,7 @@ AGAINST_REST = "class against the rest"
 
 def _against_rest(evaluation: Evaluation, rows: Sequence[Any]) -> Groups:
     """Return the calibration of each class against the rest, over all samples."""
-    classwise = evaluation.select(metric="classwise_calibration_error", group="")
+    classwise = evaluation.matching(metric="classwise_calibration_error", group="")
     overall = classwise[0].value if classwise else float(np.mean([row.value for row in rows]))
     labelled = [(row.option.removeprefix(ONE_CLASS), row) for row in rows]
     return Groups(

@@ -1,6 +1,6 @@
 """From columns to a prediction of the right type, and the words for what was done."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -22,19 +22,21 @@ _AXES = {
     "quantile": ("level", "target", "member"),
     **dict.fromkeys(("mean", "variance", "std", "lower", "upper"), ("target", "member")),
 }
-_UNLIKE_PROBABILITIES = (
-    "--normalise divides each row by its sum, as rounded numbers need; name logits with --logit"
-)
+_NORMALISE = "--normalise divides each row by its sum, as rounded numbers need"
+_ROUNDING = 2.0
+"""By how much rows of rounded percentages may miss 100."""
+_SPREAD = "variances and standard deviations are never negative, and all numbers are finite"
 _CROSSING = "quantiles must be finite and not cross; --sort-quantiles sorts those of each sample"
 
 
 @contextmanager
-def advice(words: str) -> Iterator[None]:
+def advice(words: str | Callable[[], str]) -> Iterator[None]:
     """Say what to do in the words of someone who has a file, not arrays."""
     try:
         yield
     except InvalidValueError as error:
-        raise InvalidValueError(f"{str(error).partition(';')[0]}; {words}") from error
+        told = words if isinstance(words, str) else words()
+        raise InvalidValueError(f"{str(error).partition(';')[0]}; {told}") from error
 
 
 @dataclass(frozen=True)
@@ -72,6 +74,7 @@ class Build:
     coverage: float | None = None
     normalise: bool = False
     sort: bool = False
+    percent: bool = False
     truth: Labels | None = None
     target: str = ""
     columns: dict[str, Any] = field(default_factory=dict)
@@ -120,10 +123,17 @@ def plan(choice: Choice, names: Sequence[str]) -> Plan:
 def build(made: Plan, columns: dict[str, Any], given: Build) -> tuple[Any, Any]:
     """Return the prediction, and the labels of the truth where there are classes."""
     given.columns = columns
+    refuse_percent(given, made.kind == "probability")
     if made.is_classification:
         return _classes(made, given)
     makers = {"mean": _gaussian, "quantile": _quantiles, "interval": _interval}
     return makers[made.kind](made, given), None
+
+
+def refuse_percent(given: Build, probabilities: bool) -> None:
+    """Raise if an option for probabilities comes with something else."""
+    if given.percent and not probabilities:
+        raise OptionError("--percent goes with --probability, columns of probabilities in percent")
 
 
 def _stack(layout: Layout, given: Build) -> NDArray[Any]:
@@ -158,12 +168,14 @@ def _classes(made: Plan, given: Build) -> tuple[Categorical, Any]:
     given.said.append(
         f"{listed(layout.names)}: {words} of the classes {shorten(np.array(classes))}"
         + _members(array)
+        + ", in percent" * given.percent
     )
-    with advice(_UNLIKE_PROBABILITIES):
-        if made.kind == "logit":
-            prediction = Categorical.from_logits(array, classes=classes)
-        else:
-            prediction = Categorical(array, classes=classes, normalise=given.normalise)
+    if made.kind == "logit":
+        prediction = Categorical.from_logits(array, classes=classes)
+    else:
+        with advice(lambda: _unlike_probabilities(array, given.percent)):
+            shares = array / 100 if given.percent else array
+            prediction = Categorical(shares, classes=classes, normalise=given.normalise)
     return prediction, match(given, prediction.classes)
 
 
@@ -200,10 +212,33 @@ def _binary(array: NDArray[Any], made: Plan, given: Build) -> tuple[Categorical,
     given.said.append(
         f"{listed(layout.names)}: {made.kind} of {classes[1]!r}, the other class is {classes[0]!r}"
         + _members(array[..., None])
+        + ", in percent" * given.percent
     )
-    with advice("name logits with --logit"):
-        prediction = Categorical.from_binary(array, classes=classes)
+    with advice(lambda: _unlike_probabilities(array[..., None], given.percent)):
+        shares = array / 100 if given.percent else array
+        prediction = Categorical.from_binary(shares, classes=classes)
     return prediction, match(given, prediction.classes)
+
+
+def _unlike_probabilities(array: NDArray[Any], percent: bool) -> str:
+    """Return what to do about numbers that are not probabilities; one column is of two classes."""
+    several = array.shape[-1] > 1
+    low, high = np.min(array, initial=0.0), np.max(array, initial=0.0)
+    if low < 0:
+        return "probabilities are never negative; name logits with --logit"
+    if not several:
+        if 1 < high <= 100 and not percent:
+            return "if these are percentages, add --percent, which divides by 100"
+        return f"probabilities lie between 0 and {100 if percent else 1}"
+    with np.errstate(over="ignore"):
+        sums = array.sum(axis=-1)
+    if high > 1 and np.abs(sums - 100).max() <= _ROUNDING and not percent:
+        return "these are percentages: add --percent, which divides by 100"
+    if percent and np.abs(sums - 1).max() <= _ROUNDING / 100:
+        return "the rows sum to 1 as they are: leave out --percent"
+    if high > (100 if percent else 1):
+        return "--normalise divides each row by its sum, as counts and votes need"
+    return _NORMALISE
 
 
 def _two_classes(named: str, given: Build) -> tuple[Any, Any]:
@@ -295,7 +330,7 @@ def _gaussian(made: Plan, given: Build) -> Gaussian:
         given.said.append(f"{listed(layout.names)}: {part}" + _members(arrays[part]))
     mean = arrays["mean"]
     if "std" in arrays:
-        with advice("variances and standard deviations are never negative"):
+        with advice(_SPREAD):
             return Gaussian.from_std(mean, arrays["std"], targets=_named(made))
     if "variance" not in arrays and (mean.ndim < 3 or len(mean) == 1):
         raise OptionError(
@@ -304,7 +339,7 @@ def _gaussian(made: Plan, given: Build) -> Gaussian:
         )
     if "variance" not in arrays:
         given.said.append("no variance: each member gives a point")
-    with advice("variances and standard deviations are never negative"):
+    with advice(_SPREAD):
         return Gaussian(mean, arrays.get("variance", 0.0), targets=_named(made))
 
 

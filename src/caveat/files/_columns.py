@@ -175,8 +175,12 @@ def _lists(column: Any, name: str) -> NDArray[Any]:
             f"entries, the first has {lengths[0]}"
         )
     flat = pc.list_flatten(column)
+    shape = len(column), int(lengths[0]) if len(lengths) else 0
+    missing = np.asarray(flat.is_null(nan_is_null=True)).reshape(shape)
+    if missing.any():
+        _refuse_missing(np.any(missing, axis=1), name, "number")
     values = numbers(flat if isinstance(flat, pa.ChunkedArray) else pa.chunked_array([flat]), name)
-    return values.reshape(len(column), -1)
+    return values.reshape(shape[0], shape[1], *values.shape[1:])
 
 
 def _no_nan(array: NDArray[Any], name: str) -> NDArray[Any]:
@@ -192,9 +196,10 @@ def _no_nan(array: NDArray[Any], name: str) -> NDArray[Any]:
 
 def _refuse_missing(bad: NDArray[np.bool_], name: str, what: str) -> None:
     row, count = int(np.argmax(bad)) + 1, int(np.count_nonzero(bad))
+    text = "; --keep-na takes NA and the like in a CSV as text" if what in ("label", "name") else ""
     raise InvalidValueError(
         f"column {name!r} has no {what} in data row {row} ({count} of {len(bad)} rows have none); "
-        "remove or fill such rows first"
+        f"remove or fill such rows first{text}"
     )
 
 

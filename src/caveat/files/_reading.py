@@ -18,6 +18,8 @@ def about(path: Path) -> Iterator[None]:
         if str(error).startswith(str(path)):
             raise
         raise type(error)(f"{path}: {error}") from error
+    except RecursionError as error:
+        raise FileFormatError(f"{path} cannot be read: its values are nested too deeply") from error
 
 
 @contextmanager

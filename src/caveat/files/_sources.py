@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..exceptions import FileFormatError
 from ..predictions import load
-from ..predictions._files import _HEADER, _refuse_bomb
+from ..predictions._files import _HEADER, _refuse_bomb, read_member
 from ._reading import readable
 from ._text import BLOCK, CsvSource
 
@@ -34,13 +35,16 @@ class Source(Protocol):
         ...
 
 
-def open_source(path: str | PathLike[str], delimiter: str | None, decimal: str) -> Source:
+def open_source(
+    path: str | PathLike[str], delimiter: str | None, decimal: str, keep_na: bool = False
+) -> Source:
     """Open a file by its ending."""
     path = Path(path)
     ending = "".join(path.suffixes[-2:]) if path.suffix == ".gz" else path.suffix
     kinds: dict[str, Callable[[Path], Source]] = {
         **dict.fromkeys(
-            (".csv", ".tsv", ".csv.gz", ".tsv.gz"), lambda file: CsvSource(file, delimiter, decimal)
+            (".csv", ".tsv", ".csv.gz", ".tsv.gz"),
+            lambda file: CsvSource(file, delimiter, decimal, keep_na),
         ),
         **dict.fromkeys((".parquet", ".pq"), ParquetSource),
         ".npz": NpzSource,
@@ -153,8 +157,6 @@ class NpzSource:
 
     def read(self, names: Sequence[str], text: Sequence[str] = ()) -> dict[str, Any]:
         """Return these arrays."""
-        import pyarrow as pa
-
         with readable(self.path):
             _refuse_bomb(
                 sum(self.sizes.get(f"{name}.npy", 0) for name in names), self.path.stat().st_size
@@ -162,14 +164,21 @@ class NpzSource:
             found: dict[str, Any] = {}
             with np.load(self.path, allow_pickle=False) as file:
                 for name in names:
-                    try:
-                        array = file[name]
-                    except ValueError as error:
-                        raise FileFormatError(
-                            f"the array {name!r} holds Python objects, and loading a file never "
-                            f"runs code; store numbers or text instead ({error})"
-                        ) from error
+                    array = read_member(file, name)
                     if array.ndim == 0:
                         raise FileFormatError(f"the array {name!r} is a single value, not a column")
-                    found[name] = pa.chunked_array([pa.array(array)]) if array.ndim == 1 else array
+                    found[name] = _arrow(array, name) if array.ndim == 1 else array
         return found
+
+
+def _arrow(array: NDArray[Any], name: str) -> Any:
+    """Return an array as an Arrow column, whatever the byte order and precision of its numbers."""
+    import pyarrow as pa
+
+    known = array.astype(np.float64) if array.dtype == np.longdouble else array
+    try:
+        return pa.chunked_array([pa.array(known.astype(known.dtype.newbyteorder("="), copy=False))])
+    except pa.ArrowNotImplementedError as error:
+        raise FileFormatError(
+            f"the array {name!r} holds {array.dtype}; store numbers or text instead"
+        ) from error

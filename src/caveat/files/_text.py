@@ -2,11 +2,10 @@
 
 import codecs
 import csv
-import gzip
 import io
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from ..exceptions import FileFormatError, OptionError
 from ..predictions._files import _refuse_bomb
@@ -18,20 +17,35 @@ BLOCK = 2**24
 _HEADER = 2**22
 """Bytes among which the names of the columns are."""
 
+_UNPACKED = 2**20
+"""Bytes unpacked at a time while a compressed file is measured."""
+
+_MISSING = (
+    "", "NA", "N/A", "n/a", "#N/A", "#N/A N/A", "#NA", "<NA>", "NaN", "nan", "-NaN", "-nan", "NULL",
+    "null", "1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN",
+)  # fmt: skip
+"""What R, pandas, Excel and databases write where a value is missing.
+
+"None" is not among them: it is the name of a class or group as often as not.
+"""
+
 
 class CsvSource:
     """Text with a separator and a header; also compressed by gzip."""
 
-    def __init__(self, path: Path, delimiter: str | None, decimal: str) -> None:
+    def __init__(
+        self, path: Path, delimiter: str | None, decimal: str, keep_na: bool = False
+    ) -> None:
         self.path = path
         self.saved = None
+        self.keep_na = keep_na
         self.packed = path.suffix.lower() == ".gz"
         tabs = ".tsv" in (suffix.lower() for suffix in path.suffixes[-2:])
         self.delimiter = delimiter if delimiter is not None else "\t" if tabs else ","
         self.decimal = decimal
         for name, mark in (("delimiter", self.delimiter), ("decimal", decimal)):
-            if len(mark) != 1 or mark in '"\r\n':
-                raise OptionError(f"{name} must be a single character; got {mark!r}")
+            if len(mark) != 1 or mark in '"\r\n' or not mark.isascii():
+                raise OptionError(f"{name} must be a single character of ASCII; got {mark!r}")
         if self.delimiter == decimal:
             raise OptionError(
                 f"delimiter and decimal are both {decimal!r}; they must differ, for example "
@@ -53,8 +67,12 @@ class CsvSource:
             # "True" stays text: only then is it still the label that the file shows.
             true_values=[],
             false_values=[],
+            null_values=list(_MISSING),
+            strings_can_be_null=not self.keep_na,
         )
         with readable(self.path), self._open() as file:
+            if self.packed:
+                self._refuse_bomb()
             table = pyarrow.csv.read_csv(
                 file,
                 read_options=pyarrow.csv.ReadOptions(block_size=BLOCK),
@@ -63,10 +81,28 @@ class CsvSource:
                 ),
                 convert_options=options,
             )
+        unknown = [name for name in names if pa.types.is_null(table.column(name).type)]
+        if self.keep_na and unknown:  # whether "NA" alone is text or a number, Arrow cannot know
+            return self.read(names, [*text, *unknown])
         return {name: table.column(name) for name in names}
 
-    def _open(self) -> BinaryIO:
-        return io.BufferedReader(_Unpacked(self.path)) if self.packed else self.path.open("rb")
+    def _open(self) -> Any:
+        """Open the file by Arrow itself.
+
+        Arrow's threads may drop a file after its reader has returned. To drop a file of Python they
+        need the interpreter, and a process that ends at that moment is aborted.
+        """
+        import pyarrow as pa
+
+        return pa.input_stream(str(self.path), compression="gzip" if self.packed else None)
+
+    def _refuse_bomb(self) -> None:
+        """Unpack a file once for its size alone, up to what it may honestly hold."""
+        packed, count = self.path.stat().st_size, 0
+        with self._open() as file:
+            while block := file.read_buffer(_UNPACKED):
+                count += block.size
+                _refuse_bomb(count, packed)
 
     def _header(self) -> list[str]:
         with self._open() as file:
@@ -85,26 +121,3 @@ class CsvSource:
                     f"{self.path} seems to be separated by {mark!r}, not {self.delimiter!r}: add "
                     f"--delimiter {shown}{commas if mark == ';' else ''}"
                 )
-
-
-class _Unpacked(io.RawIOBase):
-    """The contents of a gzip file, up to what a file of its size may honestly hold."""
-
-    def __init__(self, path: Path) -> None:
-        self._file = gzip.GzipFile(path)
-        self._size = path.stat().st_size
-        self._count = 0
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        block = self._file.read(len(buffer))
-        self._count += len(block)
-        _refuse_bomb(self._count, self._size)
-        buffer[: len(block)] = block
-        return len(block)
-
-    def close(self) -> None:
-        self._file.close()
-        super().close()

@@ -63,6 +63,7 @@ def read_features(
     task: str = "auto",
     delimiter: str | None = None,
     decimal: str = ".",
+    keep_na: bool = False,
 ) -> FeatureTable:
     r"""Read the features and the target of samples from a table file.
 
@@ -84,6 +85,8 @@ def read_features(
         numbers are a regression.
     delimiter, decimal : str, optional
         Of CSV files; by default a comma (a tab for .tsv) and a point.
+    keep_na : bool, default=False
+        Take ``NA``, ``null`` and the like in a text column of a CSV as text, not as missing.
 
     Returns
     -------
@@ -104,7 +107,7 @@ def read_features(
     """
     if task not in _TASKS:
         raise OptionError(f"task must be one of {', '.join(_TASKS)}; got {task!r}")
-    source = open_source(path, delimiter, decimal)
+    source = open_source(path, delimiter, decimal, keep_na)
     with naming(Path(path)):
         if source.saved is not None:
             raise FileFormatError("the file is a prediction that caveat saved, not features")

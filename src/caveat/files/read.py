@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..exceptions import FileFormatError, OptionError, ShapeError
 from ._attributes import Attributes, find_attributes
-from ._build import Build, build, match, plan
+from ._build import Build, build, match, plan, refuse_percent
 from ._columns import labels, numbers
 from ._reading import about as naming
 from ._recognise import Choice, recognise_attributes, recognise_prediction
@@ -67,9 +67,11 @@ def read_predictions(
     classes: Sequence[Any] | None = None,
     normalise: bool = False,
     sort: bool = False,
+    percent: bool = False,
     target_file: str | PathLike[str] | None = None,
     delimiter: str | None = None,
     decimal: str = ".",
+    keep_na: bool = False,
 ) -> PredictionTable:
     r"""Read predictions, and what is true, from CSV, Parquet, NPZ, Arrow or JSON lines.
 
@@ -107,11 +109,18 @@ def read_predictions(
         Divide each row of probabilities by its sum instead of refusing rows that do not sum to 1.
     sort : bool, default=False
         Sort quantiles that cross instead of refusing them.
+    percent : bool, default=False
+        Divide probabilities by 100: the file gives them in percent.
     target_file : str or path, optional
         A second file, with a row for each sample in the same order, for target, groups, ids,
         weights and clusters.
     delimiter, decimal : str, optional
         Of CSV files; by default a comma (a tab for .tsv) and a point.
+    keep_na : bool, default=False
+        Take ``NA``, ``N/A``, ``NaN``, ``null`` and the like in a text column of a CSV as text, such
+        as the code of Namibia. By default they are missing, as an empty entry always is: an error
+        in a target, the group ``(missing)`` in a group. The other formats have missing values of
+        their own, and text is what it says there.
 
     Returns
     -------
@@ -135,9 +144,9 @@ def read_predictions(
         (group,) if isinstance(group, str) else tuple(group), id, weight, cluster,
     )  # fmt: skip
     known = None if classes is None else np.asarray(classes).tolist()
-    given = Build(known, positive, coverage, normalise, sort)
-    source = open_source(path, delimiter, decimal)
-    about = source if target_file is None else open_source(target_file, delimiter, decimal)
+    given = Build(known, positive, coverage, normalise, sort, percent)
+    source = open_source(path, delimiter, decimal, keep_na)
+    about = source if target_file is None else open_source(target_file, delimiter, decimal, keep_na)
     with naming(Path(path)):
         if source.saved is not None:
             return _saved(source, about, choice, given)
@@ -176,6 +185,9 @@ def _table(source: Source, about: Source, choice: Choice, given: Build) -> Predi
     wanted = find_attributes(choice, about.names, made.targets, named_id)
     text = wanted.text(made.is_classification)
     if about is source:
+        twice = [name for name in wanted.target if name in made.names]
+        if twice:
+            raise OptionError(f"{twice[0]!r} is named both as the prediction and as the target")
         columns = source.read(_once([*made.names, *wanted.names]), text)
         others = columns
     else:
@@ -196,6 +208,7 @@ def _saved(source: Source, about: Source, choice: Choice, given: Build) -> Predi
         raise OptionError(
             f"--{choice.kinds[0]} names columns, but the file is a prediction that caveat saved"
         )
+    refuse_percent(given, probabilities=False)
     prediction = source.saved
     given.said.append(f"a prediction that caveat saved: {prediction!r}")
     if about is source:
@@ -224,7 +237,8 @@ def _finished(
     for name, values in {"the target": truth, **found}.items():
         if values is not None and len(values) != len(prediction):
             raise ShapeError(
-                f"{name} has {len(values)} rows, the prediction has {len(prediction)}; each sample "
+                f"{name} has {len(values)} row{'s' * (len(values) != 1)}, the prediction has "
+                f"{len(prediction)}; each sample "
                 "needs one row, in the same order"
             )
     return PredictionTable(prediction, truth, **found, recognised=tuple(said))

@@ -113,7 +113,7 @@ def _labels(result: ClassDetection, decomposition: str) -> list[str]:
     """Return the classes to draw, in their order."""
     rows = [
         row
-        for row in result.select(decomposition=decomposition, uncertainty="epistemic")
+        for row in result.matching(decomposition=decomposition, uncertainty="epistemic")
         if row.left_out
     ]
     least = sorted(range(len(rows)), key=lambda i: rows[i].value)[:MOST]

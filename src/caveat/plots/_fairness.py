@@ -195,7 +195,7 @@ def plot_distributions(
     if part not in _PARTS:
         raise OptionError(f"part must be one of {', '.join(_PARTS)}; got {part!r}")
     measure = f"{part}_uncertainty"
-    labels = list(dict.fromkeys(row.label for row in result.select(measure=measure)))
+    labels = list(dict.fromkeys(row.label for row in result.matching(measure=measure)))
     label = labels[0] if target is None else str(target)
     if label not in labels:
         raise OptionError(f"target must be one of {', '.join(labels)}; got {target!r}")

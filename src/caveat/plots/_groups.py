@@ -218,7 +218,7 @@ def _bars(
 
 def _compared(result: Comparison, metric: str, target: str | None, option: str | None) -> list[Any]:
     names = {entry.name for entry in METRICS.find(metric)}
-    rows = [row for row in result.select(group="") if row.metric in names]
+    rows = [row for row in result.matching(group="") if row.metric in names]
     if target is not None:
         rows = [row for row in rows if row.target == str(target)]
     if option is not None:

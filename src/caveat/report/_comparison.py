@@ -128,7 +128,7 @@ def _named(metric: str) -> str:
 def _side_by_side(comparison: Comparison, targets: list[Target], names: Names) -> Section:
     blocks: list[Any] = []
     for target in targets:
-        rows = [r for r in comparison.select(group="") if target.has(r)]
+        rows = [r for r in comparison.matching(group="") if target.has(r)]
         keys = dict.fromkeys(
             (r.metric, r.option)
             for r in rows
@@ -223,7 +223,11 @@ def _pareto(
     rows = {}
     for technique in comparison.techniques:
         measured = [
-            [r for r in comparison.select(technique=technique, metric=m, group="") if target.has(r)]
+            [
+                r
+                for r in comparison.matching(technique=technique, metric=m, group="")
+                if target.has(r)
+            ]
             for m in (reliability, performance)
         ]
         if not all(measured):
@@ -232,7 +236,7 @@ def _pareto(
     front = [t for t in comparison.techniques if t in answer.pareto]
     data = [
         trace
-        for position, (technique, pair) in enumerate(rows.items())
+        for position, (technique, pair) in enumerate(pairs.items())
         for trace in _mark_of(position, technique, pair, technique in front)
     ]
     return Chart(
@@ -244,10 +248,10 @@ def _pareto(
         draw.layout(words(reliability), words(performance), showlegend=False),
         numbers_table(
             "Reliability and performance of each technique",
-            ("technique", comparison.techniques),
-            (words(reliability), [pair[0].value for pair in rows.values()]),
-            (words(performance), [pair[1].value for pair in rows.values()]),
-            ("beaten in both", ["no" if t in front else "yes" for t in comparison.techniques]),
+            ("technique", list(pairs)),
+            (words(reliability), [pair[0].value for pair in pairs.values()]),
+            (words(performance), [pair[1].value for pair in pairs.values()]),
+            ("beaten in both", ["no" if name in front else "yes" for name in pairs]),
         ),
         note=f"Not beaten in both by any other: {', '.join(front)}.",
         target=target.key,

@@ -87,7 +87,7 @@ def _verdict(evaluation: Evaluation) -> Section:
 
 
 def _numbers(evaluation: Evaluation) -> Section:
-    every = evaluation.select(group="")
+    every = evaluation.matching(group="")
     place = {name: i for i, name in enumerate(HEADLINES)}
     headline = sorted(
         (row for row in every if row.metric in place and not row.option.startswith(ONE_CLASS)),
@@ -141,7 +141,7 @@ def _classes(evaluation: Evaluation) -> list[tuple[str, str | None]]:
     """Which probabilities to draw: of the second of two classes; of more, of the worst as well."""
     if len(evaluation.prediction.classes) == 2:
         return [("class", None), ("confidence", None)]
-    rows = evaluation.select(metric="positive_calibration_error", group="")
+    rows = evaluation.matching(metric="positive_calibration_error", group="")
     worst = max(rows, key=centre, default=None)
     found: list[tuple[str, str | None]] = [("confidence", None)]
     return found + ([("class", worst.option.removeprefix(ONE_CLASS))] if worst else [])
@@ -226,7 +226,9 @@ def _particular(evaluation: Evaluation) -> list[str]:
     """Notes that hold for this evaluation only."""
     found = [f"Evaluated: {evaluation.description}."]
     conversions = dict.fromkeys(
-        row.note for row in evaluation.select(group="") if row.note and row.note != "undefined here"
+        row.note
+        for row in evaluation.matching(group="")
+        if row.note and row.note != "undefined here"
     )
     if conversions:
         found.append("Some measures needed a conversion: " + "; ".join(conversions) + ".")

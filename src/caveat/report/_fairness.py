@@ -137,7 +137,7 @@ def _behind(paragraph: Paragraph) -> Table | None:
 def _ratios(audit: FairnessAudit, names: Names) -> list[Any]:
     blocks: list[Any] = []
     for attribute in audit.attributes:
-        rows = [row for row in audit.select(attribute=attribute) if row.kind != "group"]
+        rows = [row for row in audit.matching(attribute=attribute) if row.kind != "group"]
         caption = f"All ratios and differences by {attribute}"
         blocks.append(charts.ratios(audit, attribute, names))
         blocks.append(charts.ratio_table(rows, caption, folded=f"{caption} ({len(rows)})"))
@@ -146,7 +146,7 @@ def _ratios(audit: FairnessAudit, names: Names) -> list[Any]:
 
 def _groups(audit: FairnessAudit, attribute: str) -> Table:
     """Return a line for each rate and a column for each group."""
-    rows = audit.select(attribute=attribute, kind="group")
+    rows = audit.matching(attribute=attribute, kind="group")
     sizes = {row.group: row.samples for row in rows}
     largest = sorted(sizes, key=lambda group: -sizes[group])[:MOST_GROUPS]
     shown = [group for group in sizes if group in largest]
@@ -189,7 +189,7 @@ def _value(row: FairnessRow | None) -> Cell:
 
 def _distributions(audit: FairnessAudit, names: Names) -> list[Any]:
     labels = list(
-        dict.fromkeys(row.label for row in audit.select(measure="predictive_uncertainty"))
+        dict.fromkeys(row.label for row in audit.matching(measure="predictive_uncertainty"))
     )
     targets = [Target()]
     blocks: list[Any] = []

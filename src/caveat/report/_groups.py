@@ -68,14 +68,14 @@ def _metrics(evaluation: Evaluation) -> list[str]:
     have = dict.fromkeys(
         row.metric for row in evaluation.rows if row.group or row.option.startswith(ONE_CLASS)
     )
-    if evaluation.select(metric="positive_calibration_error", option="", group=""):
+    if evaluation.matching(metric="positive_calibration_error", option="", group=""):
         have.pop("expected_calibration_error", None)  # two classes: one reading says it all
     return [name for name in BY_GROUP if name in have] or list(have)[:2]
 
 
 def _option(evaluation: Evaluation, metric: str, target: Target) -> list[str]:
     """The option to show of a metric that has several: the last, which is the widest interval."""
-    rows = [row for row in evaluation.select(metric=metric, group="") if target.has(row)]
+    rows = [row for row in evaluation.matching(metric=metric, group="") if target.has(row)]
     return [row.option for row in rows[-1:]]
 
 
@@ -137,7 +137,7 @@ def _note(
     evaluation: Evaluation, metric: str, option: str, panel: Any, target: Target, shown: int
 ) -> str:
     notes = []
-    gaps = evaluation.select(metric=metric, option=option, group=f"{panel.attribute}: gap")
+    gaps = evaluation.matching(metric=metric, option=option, group=f"{panel.attribute}: gap")
     for row in gaps:
         if target.has(row):
             between = f" ({bracket(row)})" if bracket(row) else ""

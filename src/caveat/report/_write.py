@@ -14,6 +14,8 @@ from ._evaluation import evaluation_page
 from ._fairness import audit_page, with_audit
 from ._page import render
 
+_ENDINGS = ("", ".html", ".htm")
+
 
 def write_report(
     result: Evaluation | Comparison | FairnessAudit | Disentanglement,
@@ -35,7 +37,8 @@ def write_report(
         What `caveat.evaluate`, `caveat.compare`, `caveat.audit` or `caveat.disentanglement_error`
         returned.
     path : str or path
-        Where to write. An older file is replaced, in one step.
+        Where to write, ending in ``.html``, ``.htm`` or nothing. An older file is replaced, in one
+        step.
     title : str, optional
         The headline of the page.
     policy : TriagePolicy, optional
@@ -102,6 +105,11 @@ def _check_audit(result: object, audit: object) -> None:
 def checked_place(path: str | os.PathLike[str]) -> Path:
     """Return where a page goes; refuse what cannot be written, before any work is done."""
     place = Path(path).expanduser()
+    if place.suffix.lower() not in _ENDINGS:
+        raise OptionError(
+            f"a report is an HTML page, and {place.name} ends in {place.suffix}; name it "
+            f"{place.stem}.html, and print it from a browser for another format"
+        )
     if place.is_dir():
         raise OptionError(f"path is a folder: {place}; name a file in it, such as report.html")
     if not place.parent.is_dir():

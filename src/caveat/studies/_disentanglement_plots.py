@@ -50,7 +50,7 @@ def kinds_of(study: DisentanglementStudy) -> list[tuple[str, dict[str, Any]]]:
         (kind, {}) for kind in ("errors", "size", "noise", "terms")
     ]
     found += [("rates", {})] if study.rates else []
-    found += [("levels", {})] if study.select(source="figure 9") else []
+    found += [("levels", {})] if study.matching(source="figure 9") else []
     for figure in dict.fromkeys(space.figure for space in study.pictures):
         found.append(("plane", {"figure": figure}))
     return found
@@ -58,7 +58,7 @@ def kinds_of(study: DisentanglementStudy) -> list[tuple[str, dict[str, Any]]]:
 
 def _errors(study: DisentanglementStudy, *, ax: "Axes | None" = None) -> "Axes":
     """Draw table 2: our means with their intervals, and what is printed."""
-    rows = study.select(source="table 2")
+    rows = study.matching(source="table 2")
     ax = new_axes(ax, (6.4, 1.4 + 0.36 * len(rows)))
     places = np.arange(len(rows))
     ax.set_yticks(places, [plain(_name(row)) for row in rows])
@@ -175,7 +175,7 @@ def _terms(study: DisentanglementStudy, *, ax: "Axes | None" = None) -> "Axes":
 
 def _rates(study: DisentanglementStudy, *, ax: "Axes | None" = None) -> "Axes":
     """Draw figure 8: error, terms and accuracy of MC-Dropout by its rate."""
-    rows = study.select(source="figure 8")
+    rows = study.matching(source="figure 8")
     if not rows:
         raise OptionError("the study has no rates of dropout; pass dropout_rates=")
     return _lines(rows, "measure", "rate of dropout", new_axes(ax, (6.4, 4.2)))
@@ -183,7 +183,7 @@ def _rates(study: DisentanglementStudy, *, ax: "Axes | None" = None) -> "Axes":
 
 def _levels(study: DisentanglementStudy, *, ax: "Axes | None" = None) -> "Axes":
     """Draw figure 9: the error of the deep ensemble from fewer levels of both sweeps."""
-    rows = study.select(source="figure 9")
+    rows = study.matching(source="figure 9")
     if not rows:
         raise OptionError("the study has no deep ensemble by information, of which figure 9 is")
     return _lines(rows, "decomposition", "levels of both sweeps", new_axes(ax, (6.4, 4.2)))

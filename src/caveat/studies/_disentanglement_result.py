@@ -144,7 +144,7 @@ class DisentanglementStudy(PaperTable[DisentanglementRunRow]):
         """Return what is shown: for each source a title, a header and lines of text."""
         found: list[tuple[str, tuple[str, ...], list[list[str]]]] = []
         for source in dict.fromkeys(row.source for row in self.rows):
-            rows = self.select(source=source)
+            rows = self.matching(source=source)
             title = f"{source}: {_TITLES[source.partition(',')[0]]}"
             found.append((title, HEADER, [_line(row) for row in rows]))
         return found

@@ -36,7 +36,7 @@ def _ratios(
     study: FairnessStudy, *, source: str | None = None, ax: "Axes | None" = None
 ) -> "Axes":  # fmt: skip
     """Draw each ratio: our mean, the range of one more run, and what is printed."""
-    rows = [row for row in study.select(kind="ratio") if row.runs]
+    rows = [row for row in study.matching(kind="ratio") if row.runs]
     sources = list(dict.fromkeys(row.source for row in rows))
     if source is None:
         rows = [row for row in rows if "expectation" not in row.source]
@@ -134,7 +134,7 @@ def _capacity(
 
 
 def _some(study: FairnessStudy, kind: str, measure: str) -> list[FairnessRunRow]:
-    rows = study.select(kind=kind)
+    rows = study.matching(kind=kind)
     if not rows:
         where = "COMPAS, or with widths=" if kind == "capacity" else "COMPAS and Adult"
         raise OptionError(f"the study of {study.dataset} has no {kind}; that is of {where}")

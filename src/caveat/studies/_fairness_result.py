@@ -128,7 +128,7 @@ class FairnessStudy(PaperTable[FairnessRunRow]):
         """Return what is shown: for each source a title, a header and lines of text."""
         found: list[tuple[str, tuple[str, ...], list[list[str]]]] = []
         for source in dict.fromkeys(row.source for row in self.rows):
-            rows = self.select(source=source)
+            rows = self.matching(source=source)
             ratios = [row for row in rows if row.kind == "ratio"]
             others = [row for row in rows if row.kind in ("count", "group", "capacity")]
             others += [row for row in rows if row.kind == "scaled consistency"]

@@ -111,7 +111,7 @@ def measured(
     )
     found: dict[Key, float] = {}
     for attribute in attributes:
-        rows = result.select(attribute=attribute.name)
+        rows = result.matching(attribute=attribute.name)
         of_groups = {
             (row.group, row.measure): row.value
             for row in rows
