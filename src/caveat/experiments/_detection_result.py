@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .._validation import FloatArray
+from .._validation import FloatArray, as_floats, check_fraction
 from ..evaluation._table import RowTable, html_table, terminal_table
 from ..exceptions import ShapeError
 from ._result import Cost
@@ -94,7 +94,8 @@ class ClassDetection(Saved, RowTable[DetectionRow]):
     confidence: float = 0.95
 
     def __post_init__(self) -> None:
-        auc = np.asarray(self.auc, dtype=np.float64)
+        auc, _, _ = as_floats(self.auc, "auc")
+        check_fraction(self.confidence, "confidence")
         # The fields are frozen for users alone.
         object.__setattr__(self, "auc", auc)
         wanted = (len(self.decompositions), len(self.classes), len(PARTS))

@@ -153,7 +153,8 @@ class Categorical(WithClasses):
 
 def softmax(logits: FloatArray) -> FloatArray:
     """Softmax over the last axis, safe for logits of any size; writes one array."""
-    p = logits - logits.max(axis=-1, keepdims=True)
+    with np.errstate(over="ignore"):  # a difference too large for a float has the exponential 0
+        p = logits - logits.max(axis=-1, keepdims=True)
     np.exp(p, out=p)
     p /= p.sum(axis=-1, keepdims=True)
     return p

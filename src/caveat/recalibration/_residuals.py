@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from .._validation import FloatArray, check_finite, position
+from .._validation import FloatArray, check_size, position
 from ..exceptions import InvalidValueError
 from ..predictions import Gaussian, Quantiles
 
@@ -36,5 +36,5 @@ def standardised(residual: FloatArray, variance: FloatArray) -> FloatArray:
         )
     with np.errstate(over="ignore"):
         scaled = residual / np.sqrt(variance)
-    check_finite(scaled, "the standardised residual", _AXES)
+    check_size(scaled, "the standardised residual", _AXES)
     return scaled

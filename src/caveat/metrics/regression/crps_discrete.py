@@ -4,7 +4,7 @@ from typing import Any, Literal, overload
 
 import numpy as np
 
-from ..._validation import FloatArray, as_floats, check_finite
+from ..._validation import FloatArray, as_floats, check_size
 from ...exceptions import OptionError, ShapeError
 from ...predictions.quantiles import check_levels
 from .._entry import Metric
@@ -179,7 +179,7 @@ def quantile_crps_loss(
             f"values must have shape (samples, levels), here {(len(y), len(steps))}; got "
             f"{quantiles.shape}"
         )
-    check_finite(quantiles, "values", ("sample", "level"))
+    check_size(quantiles, "values", ("sample", "level"))
     edges = np.r_[0.0, (steps[1:] + steps[:-1]) / 2, 1.0]
     cells = 2 * np.diff(edges)
     return score(
