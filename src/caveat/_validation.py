@@ -21,9 +21,7 @@ LabelArray = NDArray[Any]
 _ROW_SUM_TOLERANCE = {"float32": 1e-5, "float16": 5e-3, "bfloat16": 2e-2}
 _DOUBLE_TOLERANCE = 1e-8
 
-_LIGHTEST = 1e-300  # of weights below, too few digits are left
-
-LARGEST = 1e75
+LARGEST, LARGEST_SQUARE = 1e75, 1e150
 """The largest number whose fourth power can be summed: variances of squared errors need it."""
 
 
@@ -223,6 +221,10 @@ def check_fraction(value: Any, name: str) -> float:
     return fraction
 
 
+_LARGEST_WEIGHT = 1e70
+"""Sums, squares and products of a few larger weights would overflow, those of smaller vanish."""
+
+
 def as_weights(sample_weight: Any, length: int) -> FloatArray | None:
     """Return weights that are not negative and not all 0; None where all samples count alike."""
     if sample_weight is None:
@@ -235,13 +237,13 @@ def as_weights(sample_weight: Any, length: int) -> FloatArray | None:
         )
     check_finite(weight, "sample_weight", ("sample",))
     check_not_negative(weight, "sample_weight", ("sample",), "a sample counts 0 times or more")
-    heaviest = float(weight.max())
-    if heaviest == 0:
+    largest = weight.max(initial=0.0)
+    if not largest > 0:
         raise InvalidValueError("sample_weight is 0 for every sample; at least one must count")
-    if not _LIGHTEST <= heaviest <= LARGEST:
+    if not 1 / _LARGEST_WEIGHT <= largest <= _LARGEST_WEIGHT:
         raise InvalidValueError(
-            f"the largest sample_weight is {heaviest:g}, which is out of range; divide all "
-            "weights by their mean"
+            f"sample_weight goes up to {largest:g}, and sums of such weights are not exact; scale "
+            "all weights by one number, so that the largest is 1"
         )
     return weight
 

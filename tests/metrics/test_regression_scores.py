@@ -131,7 +131,8 @@ class TestMixtureLikelihood:
 
     def test_so_far_out_that_no_member_has_a_density(self):
         assert (
-            mixture_negative_log_likelihood_loss([1e75], [[0.0], [1.0]], [[1e-200], [1e-200]]) == np.inf
+            mixture_negative_log_likelihood_loss([1e75], [[0.0], [1.0]], [[1e-200], [1e-200]])
+            == np.inf
         )
 
     def test_input(self):

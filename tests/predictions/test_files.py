@@ -10,6 +10,7 @@ import pytest
 
 import caveat
 from caveat.exceptions import FileFormatError
+from caveat.files import read_predictions
 from caveat.predictions import _files
 
 from .examples import every_type
@@ -48,6 +49,12 @@ def header(**change):
     return json.dumps({**good, **change})
 
 
+def npy_with_header(text):
+    """The bytes of an .npy file whose header is this text."""
+    line = text.encode() + b"\n"
+    return b"\x93NUMPY\x01\x00" + len(line).to_bytes(2, "little") + line + bytes(16)
+
+
 def write_npz(path, text, **arrays):
     two = np.ones((1, 2, 1))
     np.savez(path, caveat=text, **{"mean": two, "variance": two, **arrays})
@@ -76,7 +83,8 @@ def test_the_writers_below_write_what_is_read(write, tmp_path):
         (header(type="os.system"), "does not name a type that caveat knows"),
         (header(type=["Gaussian"]), "cannot be read"),
         ("[]", "does not name a type that caveat knows"),
-        ("{", "cannot be read"),
+        ("{", "the header is not JSON that caveat wrote"),
+        ("[" * 100_000, "the header is not JSON that caveat wrote"),
         (header(version=99), "written in version 99 of the format, and this caveat reads up to 1"),
         (header(version="1"), "install a newer one"),
         (header(shared={}), r"a Gaussian needs \['targets'\] in its header"),
@@ -113,6 +121,65 @@ def test_hostile_arrays_in_npz(tmp_path):
         caveat.load(path)
 
 
+NO_ARRAYS = [
+    pytest.param(b"", "the member 'mean' is not an array of numpy; write", id="empty"),
+    pytest.param(b"1.0, 2.0", "the member 'mean' is not an array of numpy; write", id="text"),
+    pytest.param(
+        pickle.dumps([1.0]), "the member 'mean' is not an array of numpy; write", id="pickle"
+    ),
+    pytest.param(
+        npy_with_header("(" * 5000), "the array 'mean' cannot be read: ", id="nested header"
+    ),
+    pytest.param(
+        npy_with_header("{'descr': '<f8', 'fortran_order': False, 'shape': (-1,)}"),
+        "the array 'mean' cannot be read: ",
+        id="negative shape",
+    ),
+    pytest.param(
+        npy_with_header("{'descr': '<f8', 'fortran_order': False, 'shape': (2**62, 2**62)}"),
+        "the array 'mean' cannot be read: ",
+        id="huge shape",
+    ),
+    pytest.param(
+        npy_with_header("{'descr': '<f8', 'fortran_order': False, 'shape': (9999999999999,)}"),
+        "the array 'mean' cannot be read: ",
+        id="more than there is",
+    ),
+]
+
+
+@pytest.mark.parametrize("member", ["mean", "caveat"])
+@pytest.mark.parametrize(("content", "message"), NO_ARRAYS)
+def test_members_that_are_no_arrays(tmp_path, member, content, message):
+    path = tmp_path / "file.npz"
+    write_npz(path, header())
+    with zipfile.ZipFile(path) as archive:
+        good = {name: archive.read(name) for name in archive.namelist()}
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, stored in {**good, f"{member}.npy": content}.items():
+            archive.writestr(name, stored)
+    with pytest.raises(FileFormatError, match=message.replace("mean", member)) as caught:
+        caveat.load(path)
+    assert "\n" not in str(caught.value)
+    with pytest.raises(FileFormatError, match=message.replace("mean", member)):
+        read_predictions(path)
+
+
+def test_a_member_that_is_encrypted(tmp_path):
+    path = tmp_path / "file.npz"
+    write_npz(path, header())
+    content = bytearray(path.read_bytes())
+    place = content.rindex(b"PK\x01\x02")  # of the last member, variance
+    content[place + 8] |= 1
+    start = int.from_bytes(content[place + 42 : place + 46], "little")
+    content[start + 6] |= 1
+    path.write_bytes(content)
+    with pytest.raises(
+        FileFormatError, match=r"the array 'variance' cannot be read: File .* encry"
+    ):
+        caveat.load(path)
+
+
 class Boom:
     def __reduce__(self):
         return (exec, ("raise SystemExit('code was run')",))
@@ -130,7 +197,7 @@ def test_pickles_are_refused(tmp_path):
     with zipfile.ZipFile(path, "w") as archive:
         for name, content in {**good, "mean.npy": buffer.getvalue()}.items():
             archive.writestr(name, content)
-    with pytest.raises(FileFormatError, match="cannot be read"):
+    with pytest.raises(FileFormatError, match="'mean' holds Python objects, and loading a file ne"):
         caveat.load(path)
     path.write_bytes(pickle.dumps(Boom()))
     with pytest.raises(FileFormatError, match="cannot be read"):

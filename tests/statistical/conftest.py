@@ -86,7 +86,8 @@ def _properties(terminalreporter, wanted):
         value
         for reports in terminalreporter.stats.values()
         for report in reports
-        for name, value in getattr(report, "user_properties", ())
+        if getattr(report, "when", "") == "call"
+        for name, value in report.user_properties
         if name == wanted
     ]
 

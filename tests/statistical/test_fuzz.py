@@ -39,7 +39,7 @@ def test_a_right_answer_or_an_own_error(name, fuzz_calls):
     def calls(data):
         try:
             fuzzing.one_call(name, CALLABLES[name], fuzzing.Pick(data.draw))
-        except fuzzing.Unfit:
+        except fuzzing.UnfitError:
             return
 
     with fuzz_calls():

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from .._validation import FloatArray, as_floats, check_fraction, check_size
+from .._validation import LARGEST_SQUARE, FloatArray, as_floats, check_fraction, check_size
 from ..evaluation._table import html_table, terminal_table
 from ..exceptions import InvalidValueError, OptionError, ShapeError
 from ..uncertainty.decompositions import DECOMPOSITIONS
@@ -79,7 +79,9 @@ class Curve:
                 raise InvalidValueError(
                     f"{name} of a curve is {array[refused][0]} somewhere; it must be a number"
                 )
-            check_size(array, f"{name} of a curve", ("repeat", "level"), infinite=True)
+            check_size(
+                array, f"{name} of a curve", ("repeat", "level"), LARGEST_SQUARE, infinite=True
+            )
             object.__setattr__(self, name, array)
         if self.samples is not None:
             counts, _, _ = as_floats(self.samples, "samples of a curve")

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..exceptions import FileFormatError
 from ..predictions import load
-from ..predictions._files import _HEADER, _refuse_bomb
+from ..predictions._files import _HEADER, _refuse_bomb, read_member
 from ._reading import readable
 from ._text import BLOCK, CsvSource
 
@@ -162,13 +162,7 @@ class NpzSource:
             found: dict[str, Any] = {}
             with np.load(self.path, allow_pickle=False) as file:
                 for name in names:
-                    try:
-                        array = file[name]
-                    except ValueError as error:
-                        raise FileFormatError(
-                            f"the array {name!r} holds Python objects, and loading a file never "
-                            f"runs code; store numbers or text instead ({error})"
-                        ) from error
+                    array = read_member(file, name)
                     if array.ndim == 0:
                         raise FileFormatError(f"the array {name!r} is a single value, not a column")
                     found[name] = pa.chunked_array([pa.array(array)]) if array.ndim == 1 else array

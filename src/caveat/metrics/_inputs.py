@@ -11,6 +11,7 @@ from .._arrays import to_numpy
 from .._blocks import row_blocks
 from .._validation import (
     LARGEST,
+    LARGEST_SQUARE,
     FloatArray,
     LabelArray,
     as_floats,
@@ -136,7 +137,7 @@ def column(value: Any, name: str) -> FloatArray:
 
 def scale(value: Any, name: str, length: int) -> FloatArray:
     """Return one number above 0 for each sample: a variance or standard deviation of a density."""
-    array = vector(value, name, length=length, largest=LARGEST**2)
+    array = vector(value, name, length=length, largest=LARGEST_SQUARE)
     if array.min() <= 0:
         check_not_negative(array, name, ("sample",), "spreads cannot be negative")
         raise InvalidValueError(

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..exceptions import CaveatError, FileFormatError
 from ._container import Container
@@ -103,7 +104,10 @@ def _header(prediction: Container) -> dict[str, Any]:
 
 
 def _read_header(text: str) -> tuple[type[Container], dict[str, Any]]:
-    header = json.loads(text)
+    try:
+        header = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise FileFormatError(f"the header is not JSON that caveat wrote: {error}") from error
     if not isinstance(header, dict) or header.get("type") not in _TYPES:
         raise FileFormatError("the header does not name a type that caveat knows")
     if not isinstance(header.get("version"), int) or header["version"] > VERSION:
@@ -136,6 +140,25 @@ def _refuse_bomb(unpacked: int, packed: int) -> None:
         )
 
 
+def read_member(file: Any, name: str) -> NDArray[Any]:
+    """Return one array of an opened NPZ file; nothing is unpickled."""
+    try:
+        array = file[name]
+    except Exception as error:  # numpy evaluates a header as Python, so it can fail in any way
+        if "allow_pickle" in str(error):
+            raise FileFormatError(
+                f"the array {name!r} holds Python objects, and loading a file never runs code; "
+                f"store numbers or text instead ({error})"
+            ) from error
+        words = " ".join(str(error).split()) or type(error).__name__
+        raise FileFormatError(f"the array {name!r} cannot be read: {words}") from error
+    if not isinstance(array, np.ndarray):
+        raise FileFormatError(
+            f"the member {name!r} is not an array of numpy; write the file with numpy.savez"
+        )
+    return array
+
+
 def _save_npz(prediction: Container, path: Path) -> None:
     arrays = {name: getattr(prediction, name) for name in prediction._arrays}
     with path.open("wb") as file:
@@ -148,11 +171,11 @@ def _load_npz(path: Path) -> Container:
     with np.load(path, allow_pickle=False) as file:
         if _HEADER not in file.files:
             raise FileFormatError("an .npz file without the header that caveat writes")
-        kind, header = _read_header(str(file[_HEADER][()]))
+        kind, header = _read_header(str(read_member(file, _HEADER)[()]))
         missing = set(kind._arrays) - set(file.files)
         if missing:
             raise FileFormatError(f"a {kind.__name__} needs the arrays {sorted(missing)}")
-        return _build(kind, header, {name: file[name] for name in kind._arrays})
+        return _build(kind, header, {name: read_member(file, name) for name in kind._arrays})
 
 
 def _save_parquet(prediction: Container, path: Path) -> None:

@@ -7,7 +7,7 @@ import numpy as np
 
 from .._members import mean_and_variance
 from .._validation import (
-    LARGEST,
+    LARGEST_SQUARE,
     FloatArray,
     as_floats,
     as_labels,
@@ -68,7 +68,7 @@ class Gaussian(WithTargets):
         means, variances = with_axes(mean, "mean"), with_axes(variance, "variance")
         check_same_shape(means, variances, ("mean", "variance"))
         check_size(means, "mean", _AXES)
-        check_size(variances, "variance", _AXES, LARGEST**2)
+        check_size(variances, "variance", _AXES, LARGEST_SQUARE)
         check_not_negative(variances, "variance", _AXES, _NEGATIVE)
         names = as_labels(targets, "targets", means.shape[-1], "target")
         self._store(mean=means, variance=variances, targets=names)

@@ -7,7 +7,7 @@ import numpy as np
 from .._blocks import row_blocks
 from .._random import RandomState, generator
 from .._validation import (
-    LARGEST,
+    LARGEST_SQUARE,
     FloatArray,
     as_floats,
     as_labels,
@@ -61,7 +61,7 @@ class GaussianLogits(WithClasses):
         variances = with_members(as_floats(variance, "variance")[0], "variance")
         check_same_shape(means, variances, ("mean", "variance"))
         check_size(means, "mean", _AXES)
-        check_size(variances, "variance", _AXES, LARGEST**2)
+        check_size(variances, "variance", _AXES, LARGEST_SQUARE)
         check_not_negative(variances, "variance", _AXES, _NEGATIVE)
         labels = as_labels(
             columns if classes is None else classes, "classes", means.shape[-1], "class"

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._validation import LARGEST, FloatArray, check_not_negative, position
+from ..._validation import LARGEST_SQUARE, FloatArray, check_not_negative, position
 from ...exceptions import InvalidValueError
 from .._inputs import check_length, column, vector, weights
 
@@ -26,7 +26,7 @@ def ranked(error: Any, uncertainty: Any, sample_weight: Any) -> Ranked:
 
 def errors_of(error: Any) -> FloatArray:
     """Return one error for each sample that is not negative."""
-    errors = vector(error, "error", largest=LARGEST**2)
+    errors = vector(error, "error", largest=LARGEST_SQUARE)
     check_not_negative(errors, "error", ("sample",), "pass absolute or squared errors")
     return errors
 

@@ -8,6 +8,7 @@ import numpy as np
 from ..._blocks import row_blocks
 from ..._validation import (
     LARGEST,
+    LARGEST_SQUARE,
     FloatArray,
     as_floats,
     check_not_negative,
@@ -67,7 +68,7 @@ def gaussians(
 
 def variances(variance: Any, length: int) -> FloatArray:
     """Return variances that are not negative, (samples,)."""
-    spread = vector(variance, "variance", length=length, largest=LARGEST**2)
+    spread = vector(variance, "variance", length=length, largest=LARGEST_SQUARE)
     check_not_negative(spread, "variance", ("sample",), _NEGATIVE)
     return spread
 
@@ -78,7 +79,7 @@ def mixtures(
     """Pair true values with the means and variances of members, (members, samples)."""
     y = vector(y_true, "y_true")
     mean = member_array(means, "means", len(y))
-    variance = member_array(spreads, "variances", len(y), LARGEST**2)
+    variance = member_array(spreads, "variances", len(y), LARGEST_SQUARE)
     check_same_shape(mean, variance, ("means", "variances"))
     check_not_negative(variance, "variances", _MEMBER_AXES, _NEGATIVE)
     if density and not variance.min() > 0:
