@@ -20,6 +20,7 @@ LabelArray = NDArray[Any]
 # How far a row of probabilities may be from 1, by the precision it was computed in.
 _ROW_SUM_TOLERANCE = {"float32": 1e-5, "float16": 5e-3, "bfloat16": 2e-2}
 _DOUBLE_TOLERANCE = 1e-8
+LOOSEST_TOLERANCE = max(_ROW_SUM_TOLERANCE.values())
 
 LARGEST, LARGEST_SQUARE = 1e75, 1e150
 """The largest number whose fourth power can be summed: variances of squared errors need it."""

@@ -32,6 +32,15 @@ def test_values_that_cannot_be_squared(build, message):
         build()
 
 
+@pytest.mark.parametrize("ending", ["npz", "parquet"])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16])
+def test_rows_of_every_precision_are_read_back(tmp_path, dtype, ending):
+    p = np.random.default_rng(0).dirichlet(np.ones(3), size=200).astype(dtype)
+    prediction = caveat.Categorical(p, classes=["a", "b", "c"])
+    prediction.save(tmp_path / f"file.{ending}")
+    assert caveat.load(tmp_path / f"file.{ending}") == prediction
+
+
 def test_shapes_of_standard_deviations():
     assert len(caveat.Gaussian.from_std([0.0, 1.0], 2.0)) == 2
     with pytest.raises(ShapeError, match="std must have shape"):

@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from .._validation import (
+    LOOSEST_TOLERANCE,
     FloatArray,
     LabelArray,
     as_floats,
@@ -79,6 +80,14 @@ class Categorical(WithClasses):
         )
         array = check_probabilities(array, "probabilities", tolerance, normalise)
         self._store(probabilities=array, classes=labels)
+
+    @classmethod
+    def _of_any_precision(cls, probabilities: Any, *, classes: Any) -> Self:
+        """Build from rows that were refused or accepted before, by the precision they came in."""
+        array = with_members(as_floats(probabilities, "probabilities")[0], "probabilities")
+        labels = as_labels(classes, "classes", array.shape[-1], "class")
+        check_probabilities(array, "probabilities", LOOSEST_TOLERANCE, normalise=False)
+        return cls._trusted({"probabilities": array, "classes": labels})
 
     @classmethod
     def from_binary(cls, probabilities: Any, *, classes: Any = (0, 1)) -> Self:
