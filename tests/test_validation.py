@@ -1,7 +1,15 @@
 import numpy as np
 import pytest
 
-from caveat._validation import LARGEST, as_floats, as_labels, as_weights, check_size, encode_labels
+from caveat._validation import (
+    LARGEST,
+    as_floats,
+    as_labels,
+    as_weights,
+    check_finite,
+    check_size,
+    encode_labels,
+)
 from caveat.exceptions import InvalidValueError, LabelError, OptionError, UnknownNameError
 from caveat.metrics import METRICS
 from caveat.metrics._inputs import count, option
@@ -30,6 +38,10 @@ def test_weights_of_0():
     with pytest.raises(InvalidValueError, match="is 0 for every sample"):
         as_weights([0.0, 0.0], 2)
     assert as_weights([0.0, 1e-320 + 1], 2) is not None
+
+
+def test_finite_numbers_whose_sum_is_not():
+    check_finite(np.array([1.7e308, 1.7e308]), "y", ("sample",))
 
 
 def test_whole_numbers_that_are_too_large():

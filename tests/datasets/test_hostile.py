@@ -4,7 +4,12 @@ import numpy as np
 import pytest
 
 from caveat.datasets import make_triangle
-from caveat.exceptions import ShapeError
+from caveat.exceptions import OptionError, ShapeError
+
+
+def test_more_samples_than_there_is_memory():
+    with pytest.raises(OptionError, match="samples must be at most 10,000,000; got 1000000000000"):
+        make_triangle(0, samples=10**12)
 
 
 def test_rows():

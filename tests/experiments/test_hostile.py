@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import caveat
-from caveat.exceptions import CaveatError, InvalidValueError, OptionError
+from caveat.exceptions import CaveatError, InvalidValueError, OptionError, UnknownNameError
 from caveat.experiments import ClassDetection, Curve, gaussian_noise
 from caveat.experiments._error import correlate
 
@@ -70,3 +70,23 @@ def test_very_small_uncertainties_can_be_drawn():
     both = panels(caveat.Disentanglement((other, tiny)))
     assert np.isfinite(y_range(both)).all()
     assert both[0].lines[1].mean == pytest.approx([100] * 3)
+
+
+def test_names_that_are_no_text():
+    result, odd = caveat.Disentanglement((SIZE, NOISE)), np.array([["size", "size"]])
+    with pytest.raises(OptionError, match="kind of a curve must be 'size' or 'noise'"):
+        result.curve(odd)
+    with pytest.raises(OptionError, match="kind of a curve must be 'size' or 'noise'"):
+        Curve(odd, "information", [0.5, 1], [[1, 2]], [[1, 2]], [[1, 2]])
+    with pytest.raises(UnknownNameError, match="the name of a decomposition is a str"):
+        result.curve("size", odd)
+    with pytest.raises(OptionError, match="correlation must be 'pearson' or 'spearman'"):
+        result.error(odd)
+
+
+def test_numbers_that_cannot_be():
+    with pytest.raises(InvalidValueError, match="auc must be from 0 to 1, as a ROC AUC is"):
+        ClassDetection(("a",), ("information",), [[[[0.5, 1e200, 0.5]]]])
+    for odd in (np.nan, np.inf, 1e30):
+        with pytest.raises(InvalidValueError, match="samples of a curve of level 1 is"):
+            Curve("size", "information", [0.5, 1], *[[[1, 2]]] * 3, samples=[1, odd])

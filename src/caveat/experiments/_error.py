@@ -192,7 +192,7 @@ def correlate(a: FloatArray, b: FloatArray, correlation: str) -> float:
         a, b = rankdata(a), rankdata(b)
     # Scaled first: squares of very small or large uncertainties would leave the range of floats.
     a, b = (value - value.mean() for value in (a / np.abs(a).max(), b / np.abs(b).max()))
-    squares = (a @ a, b @ b)
+    squares = (float(a @ a), float(b @ b))
     found = float(a @ b / np.sqrt(squares[0] * squares[1]))
     return float(np.copysign(1, found)) if 1 - abs(found) <= _off(len(a), *squares) else found
 
@@ -218,7 +218,7 @@ def disentanglement(
     confidence: float = 0.95,
 ) -> UDE:
     """Return the error from the curves of both sweeps."""
-    if correlation not in ("pearson", "spearman"):
+    if not isinstance(correlation, str) or correlation not in ("pearson", "spearman"):
         raise OptionError(f"correlation must be 'pearson' or 'spearman'; got {correlation!r}")
     weighted = _check_weights(weights)
     curves = {"size": size, "noise": noise}

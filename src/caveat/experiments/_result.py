@@ -59,7 +59,7 @@ class Curve:
     samples: np.ndarray | None = None
 
     def __post_init__(self) -> None:
-        if self.kind not in _KINDS:
+        if not isinstance(self.kind, str) or self.kind not in _KINDS:
             raise OptionError(f"kind of a curve must be 'size' or 'noise'; got {self.kind!r}")
         levels, _, _ = as_floats(self.levels, "levels of a curve")
         # The fields are frozen for users alone.
@@ -85,6 +85,7 @@ class Curve:
             object.__setattr__(self, name, array)
         if self.samples is not None:
             counts, _, _ = as_floats(self.samples, "samples of a curve")
+            check_size(counts, "samples of a curve", ("level",) * counts.ndim, 2.0**62)
             object.__setattr__(self, "samples", counts.astype(np.int64))
 
     @property
@@ -223,7 +224,7 @@ class Disentanglement(Saved):
 
     def curve(self, kind: str, decomposition: str | None = None) -> Curve:
         """Return the curve of a sweep, "size" or "noise"; by default of the first decomposition."""
-        if kind not in _KINDS:
+        if not isinstance(kind, str) or kind not in _KINDS:
             raise OptionError(f"kind of a curve must be 'size' or 'noise'; got {kind!r}")
         name = self._decomposition(decomposition)
         return next(c for c in self.curves if (c.kind, c.decomposition) == (kind, name))
@@ -231,7 +232,7 @@ class Disentanglement(Saved):
     def _decomposition(self, name: str | None) -> str:
         if name is None:
             return self.decompositions[0]
-        if name in self.decompositions:
+        if isinstance(name, str) and name in self.decompositions:
             return name
         full = DECOMPOSITIONS[name].name
         if full not in self.decompositions:
