@@ -44,11 +44,13 @@ class Registry(Mapping[str, Entry]):
 
     def find(self, name: str) -> list[Entry]:
         """Return all entries of this full name or alias; an unknown name is an error."""
+        if not isinstance(name, str):
+            raise UnknownNameError(f"the name of a {self.kind} is a str; got {name!r}")
         if name in self._entries:
             return [self._entries[name]]
         if name in self._aliases:
             return self._aliases[name]
-        near = difflib.get_close_matches(str(name), [*self._entries, *self._aliases], n=1)
+        near = difflib.get_close_matches(name, [*self._entries, *self._aliases], n=1)
         guess = f"did you mean {near[0]!r}? " if near else ""
         raise UnknownNameError(
             f"unknown {self.kind} {name!r}; {guess}known are {', '.join(self._entries)}"

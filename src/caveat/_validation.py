@@ -20,6 +20,10 @@ LabelArray = NDArray[Any]
 # How far a row of probabilities may be from 1, by the precision it was computed in.
 _ROW_SUM_TOLERANCE = {"float32": 1e-5, "float16": 5e-3, "bfloat16": 2e-2}
 _DOUBLE_TOLERANCE = 1e-8
+LOOSEST_TOLERANCE = max(_ROW_SUM_TOLERANCE.values())
+
+LARGEST, LARGEST_SQUARE = 1e75, 1e150
+"""The largest number whose fourth power can be summed: variances of squared errors need it."""
 
 
 def as_floats(value: Any, name: str) -> tuple[FloatArray, list[Any] | None, float]:
@@ -28,7 +32,7 @@ def as_floats(value: Any, name: str) -> tuple[FloatArray, list[Any] | None, floa
     if array.dtype.kind not in "fiub" and precision != "bfloat16":
         try:
             array = array.astype(np.float64, casting="unsafe" if array.dtype == object else "safe")
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise InvalidValueError(
                 f"{name} must be real numbers; got an array of type {array.dtype}"
             ) from None
@@ -71,6 +75,31 @@ def check_finite(array: FloatArray, name: str, axes: Sequence[str], start: int =
         )
 
 
+def check_size(
+    array: FloatArray,
+    name: str,
+    axes: Sequence[str],
+    largest: float = LARGEST,
+    *,
+    infinite: bool = False,
+) -> None:
+    """Refuse NaN, numbers beyond ``largest`` and, unless they are allowed, infinities."""
+    if array.max() <= largest and array.min() >= -largest:  # not so for NaN
+        return
+    if infinite:
+        check_no_nan(array, name, axes)
+    else:
+        check_finite(array, name, axes)
+    size = np.abs(array)
+    bad = (size > largest) & (size < np.inf)
+    if bad.any():
+        index, where = position(bad, axes)
+        raise InvalidValueError(
+            f"{name}{where} is {array[index]:g}; squares of numbers beyond {largest:g} cannot be "
+            "summed. Give them in another unit"
+        )
+
+
 def check_no_nan(array: FloatArray, name: str, axes: Sequence[str]) -> None:
     """Refuse NaN, and let infinities pass."""
     bad = np.isnan(array)
@@ -86,6 +115,21 @@ def check_not_negative(
     if array.min() < 0:
         index, where = position(array < 0, axes, start)
         raise InvalidValueError(f"{name}{where} is {array[index]:g}, below 0; {advice}")
+
+
+def squared(deviations: FloatArray, name: str, axes: Sequence[str]) -> FloatArray:
+    """Return the variances of standard deviations; refuse one whose square is lost."""
+    check_not_negative(deviations, name, axes, "standard deviations cannot be negative")
+    check_size(deviations, name, axes)
+    variances = deviations**2
+    lost = (variances == 0) & (deviations > 0)
+    if lost.any():
+        index, where = position(lost, axes)
+        raise InvalidValueError(
+            f"{name}{where} is {deviations[index]:g}, whose square is 0 in double precision. Give "
+            "it in another unit"
+        )
+    return variances
 
 
 def check_unit(array: FloatArray, name: str, axes: Sequence[str], advice: str) -> None:
@@ -178,7 +222,7 @@ def check_fraction(value: Any, name: str) -> float:
     return fraction
 
 
-_LARGEST_WEIGHT = 1e100
+_LARGEST_WEIGHT = 1e70
 """Sums, squares and products of a few larger weights would overflow, those of smaller vanish."""
 
 
@@ -210,7 +254,7 @@ def as_labels(labels: Any, name: str, count: int, axis: str) -> LabelArray:
     if labels is None:
         return np.arange(count)
     values = to_numpy(labels, name).array
-    if values.dtype == object or values.dtype.kind in "US":
+    if values.ndim == 1 and (values.dtype == object or values.dtype.kind in "US"):
         values = _uniform(list(labels), name)
     if values.ndim != 1 or len(values) != count:
         raise LabelError(
@@ -237,7 +281,10 @@ def _uniform(labels: list[Any], name: str) -> LabelArray:
     if len(kinds) != 1 or not kinds <= {str, int, float, bool}:
         found = ", ".join(sorted(kind.__name__ for kind in kinds))
         raise LabelError(f"{name} must all be str, int, float or bool, of one type; got {found}")
-    return np.asarray(labels, dtype=kinds.pop())
+    try:
+        return np.asarray(labels, dtype=kinds.pop())
+    except OverflowError:
+        raise LabelError(f"{name} has whole numbers beyond 64 bits; pass them as text") from None
 
 
 def encode_labels(y: Any, classes: LabelArray, name: str = "y") -> NDArray[np.intp]:
@@ -254,7 +301,9 @@ def encode_labels(y: Any, classes: LabelArray, name: str = "y") -> NDArray[np.in
     if _are_positions(labels, classes):
         return labels.astype(np.intp, copy=False)
     known = f"the classes are {shorten(classes)}"
-    if (labels.dtype.kind == "U") != (classes.dtype.kind == "U"):
+    if labels.dtype.kind not in "Uiufb" or (labels.dtype.kind == "U") != (
+        classes.dtype.kind == "U"
+    ):
         raise LabelError(f"{name} has labels of type {labels.dtype}, but {known}")
     order = np.argsort(classes)
     places = np.searchsorted(classes, labels, sorter=order)

@@ -5,7 +5,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from caveat import estimators
 
-pytest.importorskip("torch")
+torch = pytest.importorskip("torch")
 
 NETWORKS = [
     value
@@ -20,13 +20,20 @@ FEW = {"members": 2, "passes": 2}
 MINIBATCHES = "samples are seen in minibatches, so a weight of two is not two samples"
 
 
+# The check compares to 1e-7, which is one digit more than single precision has.
+ROUNDING = "without vector instructions, the rounding of a product depends on its number of rows"
+
+
 def small(kind):
     known = kind().get_params()
     return kind(**SMALL, **{name: value for name, value in FEW.items() if name in known})
 
 
 def failures(estimator):
-    return {"check_sample_weight_equivalence_on_dense_data": MINIBATCHES}
+    expected = {"check_sample_weight_equivalence_on_dense_data": MINIBATCHES}
+    if torch.backends.cpu.get_cpu_capability() == "DEFAULT":
+        expected["check_methods_subset_invariance"] = ROUNDING
+    return expected
 
 
 @parametrize_with_checks([small(kind) for kind in NETWORKS], expected_failed_checks=failures)

@@ -97,7 +97,7 @@ def random_curves(seed, repeats=4, levels=6, scale=1.0):
 @pytest.mark.parametrize(
     ("name", "oracle"), [("pearson", stats.pearsonr), ("spearman", stats.spearmanr)]
 )
-@pytest.mark.parametrize("scale", [1.0, 1e-200, 1e200])
+@pytest.mark.parametrize("scale", [1.0, 1e-200, 1e74])
 def test_against_scipy(name, oracle, scale):
     size, noise = random_curves(0)
     ude = result_of(*random_curves(0, scale=scale)).error(name, weights=(1, 2, 0, 5))

@@ -243,7 +243,7 @@ def test_what_only_shows_later(answer, y, options, error, message):
         )
 
 
-@pytest.mark.parametrize("unit", [1e-138, 1e138])
+@pytest.mark.parametrize("unit", [1e-73, 1e73])
 def test_very_large_and_small_numbers(unit):
     """What is not refused gives the same correlations in every unit."""
     model = BaggingRegressor(LinearRegression(), n_estimators=3)

@@ -146,7 +146,7 @@ class TestMostProbable:
         exact = (tp * tn - fp * fn) / math.sqrt((tp + fp) * (tp + fn) * (tn + fp) * (tn + fn))
         assert matthews_correlation_score(y, p) == pytest.approx(exact, rel=1e-15)
 
-    @pytest.mark.parametrize("scale", [1e-200, 1e200])
+    @pytest.mark.parametrize("scale", [1e-60, 1e60])
     def test_scale_of_weights(self, scale):
         y, p, w = generic(samples=100)
         for metric in ANY_CLASSES[:4]:
@@ -376,7 +376,7 @@ class TestOperatingPoint:
         assert operating_point(y, p, sensitivity=0.8).threshold == 0.6
         assert operating_point(y, p, specificity=0.8).threshold == 0.6
         # Weights of 0.1 sum to 0.30000000000000004 and the like.
-        for weight in (0.1, 0.7, 1e-200):
+        for weight in (0.1, 0.7, 1e-60):
             point = operating_point(y, p, sensitivity=0.8, sample_weight=np.full(10, weight))
             assert point.threshold == 0.6
             point = operating_point(y, p, specificity=0.8, sample_weight=np.full(10, weight))

@@ -96,7 +96,7 @@ def test_weights():
 
 def test_vectors():
     np.testing.assert_array_equal(_inputs.vector([[1.0], [2.0]], "mean"), [1.0, 2.0])
-    assert np.isinf(_inputs.vector([np.inf], "lower", finite=False)).all()
+    assert np.isinf(_inputs.vector([np.inf], "lower", infinite=True)).all()
     with pytest.raises(ShapeError, match="call the metric for each of them"):
         _inputs.vector([[1.0, 2.0]], "mean")
     with pytest.raises(InvalidValueError, match="mean of sample 1 is inf"):

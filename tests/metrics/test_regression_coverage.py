@@ -187,9 +187,9 @@ def test_a_variance_of_zero_is_the_limit_of_small_ones():
 
 
 def test_what_overflows_is_far_outside():
-    observed = coverage_curve([1.5e308], [-1.5e308], [1e-300], levels=[0.99]).observed
+    observed = coverage_curve([1e75], [-1e75], [5e-324], levels=[0.99]).observed
     assert observed == [0.0]
-    below = coverage_curve([-1e200], [0.0], [1e-250], levels=[0.01], kind="one-sided").observed
+    below = coverage_curve([-1e75], [0.0], [1e-320], levels=[0.01], kind="one-sided").observed
     assert below == [1.0]
 
 

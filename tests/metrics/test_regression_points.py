@@ -92,9 +92,15 @@ def test_root_mean_square_is_never_below_the_mean(pairs):
     assert root <= np.abs(y - mean).max() * (1 + 1e-12)
 
 
-def test_what_overflows_is_infinite_without_a_warning():
-    assert root_mean_squared_error([1e200], [-1e200]) == np.inf
-    assert mean_absolute_error([1.5e308], [-1.5e308]) == np.inf
+def test_what_overflows_when_it_is_squared_is_refused():
+    for metric in (root_mean_squared_error, mean_absolute_error):
+        assert metric([1e75], [-1e75]) == pytest.approx(2e75)
+        with pytest.raises(
+            InvalidValueError,
+            match=r"^y_true of sample 1 is 1e\+200; squares of numbers beyond 1e\+75 cannot be "
+            r"summed. Give them in another unit$",
+        ):
+            metric([0.0, 1e200], [0.0, -1e200])
 
 
 def test_one_target_for_each_call():

@@ -202,14 +202,14 @@ def test_weights_mean_repetition():
     )
 
 
-@pytest.mark.parametrize("size", [1e-300, 1e-9, 1e9, 1e17, 1e200])
+@pytest.mark.parametrize("size", [1e-69, 1e-9, 1e9, 1e17, 1e69])
 @pytest.mark.parametrize("folds", [None, 2])
 def test_weights_of_any_size(size, folds):
     score, label = binary(40, 1)
     weight = size * RNG.random(40)
     new = np.linspace(0, 1, 21)
     found = intervals(score, label, new, weight, folds=folds)
-    if size < 1e-200:  # nothing is known but the sample itself
+    if size < 1e-60:  # nothing is known but the sample itself
         np.testing.assert_allclose(found, np.broadcast_to([0.0, 1.0], (21, 2)), atol=1e-12)
     if size > 1e10 and folds is None:  # one sample more plays no part
         fit = IsotonicRegression().fit(score, label, weight).predict(score)

@@ -262,7 +262,7 @@ def test_few_samples_of_many_classes():
     assert len(result.rows) > 10
 
 
-@pytest.mark.parametrize("scale", [1 / 400, 7.0, 1e200])
+@pytest.mark.parametrize("scale", [1 / 400, 7.0, 1e60])
 def test_only_ratios_of_weights_matter(scale):
     rng = np.random.default_rng(0)
     p, weight = rng.random(400), rng.gamma(2.0, size=400)

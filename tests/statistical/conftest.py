@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -50,22 +51,57 @@ def promise(record_property) -> Callable[..., None]:
     return record
 
 
+@pytest.fixture
+def fuzz_calls(record_property):
+    """Count the hostile calls that a test makes; the sums are printed at the end."""
+    from . import fuzzing
+
+    @contextmanager
+    def counted():
+        before = dict(fuzzing.CALLS)
+        try:
+            yield
+        finally:
+            made = {key: fuzzing.CALLS[key] - before[key] for key in before}
+            record_property("fuzz calls", made)
+
+    return counted
+
+
 def pytest_terminal_summary(terminalreporter, config):
+    _print_calls(terminalreporter)
     page = config.getoption("--promises")
     if page is None:
         return
-    rows = {
-        tuple(value): None
-        for reports in terminalreporter.stats.values()
-        for report in reports
-        for name, value in getattr(report, "user_properties", ())
-        if name == "promise"
-    }
+    rows = {tuple(value): None for value in _properties(terminalreporter, "promise")}
     text = "\n".join(_tables(sorted(rows)))
     terminalreporter.write_line(text)
     old = Path(page).read_text(encoding="utf-8")
     between = re.compile(f"(?<={_BEGIN}\n).*?(?={_END})", re.DOTALL)
     Path(page).write_text(between.sub(lambda _: f"\n{text}\n", old), encoding="utf-8")
+
+
+def _properties(terminalreporter, wanted):
+    return [
+        value
+        for reports in terminalreporter.stats.values()
+        for report in reports
+        if getattr(report, "when", "") == "call"
+        for name, value in report.user_properties
+        if name == wanted
+    ]
+
+
+def _print_calls(terminalreporter):
+    found = _properties(terminalreporter, "fuzz calls")
+    if found:
+        made, answered, refused = (
+            sum(one[key] for one in found) for key in ("made", "answered", "refused")
+        )
+        terminalreporter.write_line(
+            f"fuzzing: {made:,} hostile calls in {len(found)} tests, {answered:,} answered and "
+            f"{refused:,} refused"
+        )
 
 
 def _tables(rows):

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._arrays import to_numpy
 from .._validation import FloatArray
-from ..exceptions import OptionError
+from ..exceptions import OptionError, ShapeError
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -69,7 +70,14 @@ class Dataset:
 
     def take(self, rows: Any) -> "Dataset":
         """Return the rows that a mask or an array of positions names."""
-        rows = np.asarray(rows)
+        rows = to_numpy(rows, "rows").array
+        mask = rows.dtype == bool and rows.shape == (len(self),)
+        inside = rows.dtype.kind in "iu" and bool(((-len(self) <= rows) & (rows < len(self))).all())
+        if rows.ndim != 1 or not (mask or inside):
+            raise ShapeError(
+                f"rows must be positions, or true or false for each of {len(self)} rows; got type "
+                f"{rows.dtype} of shape {rows.shape}"
+            )
         groups = {name: values[rows] for name, values in self.groups.items()}
         return replace(self, X=self.X[rows], y=self.y[rows], groups=groups, test=self.test[rows])
 

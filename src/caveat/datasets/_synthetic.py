@@ -146,11 +146,16 @@ def make_sd3(random_state: RandomState = None, *, samples: int = 100) -> Dataset
     )
 
 
+_MOST = 10_000_000
+
+
 def check_samples(samples: Any) -> int:
     """Return how many samples to draw of each kind."""
     whole = isinstance(samples, int | np.integer) and not isinstance(samples, bool)
     if not whole or samples < 1:
         raise OptionError(f"samples must be a whole number of at least 1; got {samples!r}")
+    if samples > _MOST:
+        raise OptionError(f"samples must be at most {_MOST:,}; got {samples!r}")
     return int(samples)
 
 

@@ -97,7 +97,7 @@ def preset(
     ((32, 32, 16), 500, (0.5, 5.0, 2.0))
     >>> model = FlipoutClassifier(**settings, random_state=0)
     """
-    if name not in PRESETS:
+    if not isinstance(name, str) or name not in PRESETS:
         raise UnknownNameError(
             f"preset must be one of {', '.join(map(repr, PRESETS))}; got {name!r}"
         )

@@ -1,6 +1,6 @@
 """What can be asked of a prediction: each metric with the arrays it takes, ready to be called."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -170,8 +170,8 @@ def questions(
 def _wanted(metrics: Sequence[str] | None) -> list[str]:
     if metrics is None:
         return list(METRICS)
-    if isinstance(metrics, str):
-        raise OptionError(f"metrics must be a list of names; got the text {metrics!r}")
+    if isinstance(metrics, str) or not isinstance(metrics, Iterable):
+        raise OptionError(f"metrics must be a list of names; got {metrics!r}")
     return [entry.name for name in metrics for entry in METRICS.find(name)]
 
 

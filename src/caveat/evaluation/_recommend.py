@@ -148,6 +148,11 @@ def recommend(
 
 def _excluded(comparison: "Comparison", minimum: Mapping[str, float]) -> dict[str, str]:
     found: dict[str, str] = {}
+    numbers = isinstance(minimum, Mapping) and not [
+        bound for bound in minimum.values() if not isinstance(bound, int | float)
+    ]
+    if not numbers:
+        raise OptionError(f"minimum must be a dict of metric to number; got {minimum!r}")
     for alias, bound in minimum.items():
         for name in comparison.techniques:
             for key, answer in comparison._entries(name, alias).items():

@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .._validation import FloatArray
+from .._validation import FloatArray, as_floats, check_fraction
 from ..evaluation._table import RowTable, html_table, terminal_table
-from ..exceptions import ShapeError
+from ..exceptions import InvalidValueError, ShapeError
 from ._result import Cost
 from ._saved import Saved
 from ._spread import student
@@ -94,7 +94,10 @@ class ClassDetection(Saved, RowTable[DetectionRow]):
     confidence: float = 0.95
 
     def __post_init__(self) -> None:
-        auc = np.asarray(self.auc, dtype=np.float64)
+        auc, _, _ = as_floats(self.auc, "auc")
+        check_fraction(self.confidence, "confidence")
+        if (auc < 0).any() or (auc > 1).any():
+            raise InvalidValueError("auc must be from 0 to 1, as a ROC AUC is")
         # The fields are frozen for users alone.
         object.__setattr__(self, "auc", auc)
         wanted = (len(self.decompositions), len(self.classes), len(PARTS))

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._validation import FloatArray
+from .._validation import LARGEST, FloatArray
 from ..evaluation._table import html_table, number, terminal_table
 from ..exceptions import OptionError
 from ._spread import NAN, bootstrapped
@@ -192,7 +192,21 @@ def correlate(a: FloatArray, b: FloatArray, correlation: str) -> float:
         a, b = rankdata(a), rankdata(b)
     # Scaled first: squares of very small or large uncertainties would leave the range of floats.
     a, b = (value - value.mean() for value in (a / np.abs(a).max(), b / np.abs(b).max()))
-    return float(np.clip(a @ b / np.sqrt((a @ a) * (b @ b)), -1, 1))
+    squares = (float(a @ a), float(b @ b))
+    found = float(a @ b / np.sqrt(squares[0] * squares[1]))
+    return float(np.copysign(1, found)) if 1 - abs(found) <= _off(len(a), *squares) else found
+
+
+def _off(number: int, *squares: float) -> float:
+    """Return how far rounding may take the correlation of two straight lines from 1.
+
+    Each of three dot products of n terms is off by up to n eps of itself. An entry, which is at
+    most 1, is rounded, scaled and centred by a mean of n, and off by up to (n / 2 + 2) eps; that
+    turns a curve by sqrt(n) times this over its length, and the cosine sees the angle squared.
+    """
+    eps = float(np.finfo(np.float64).eps)
+    turned = number * ((number / 2 + 2) * eps) ** 2
+    return 3 * number * eps + turned * sum(1 / square for square in squares)
 
 
 def disentanglement(
@@ -204,7 +218,7 @@ def disentanglement(
     confidence: float = 0.95,
 ) -> UDE:
     """Return the error from the curves of both sweeps."""
-    if correlation not in ("pearson", "spearman"):
+    if not isinstance(correlation, str) or correlation not in ("pearson", "spearman"):
         raise OptionError(f"correlation must be 'pearson' or 'spearman'; got {correlation!r}")
     weighted = _check_weights(weights)
     curves = {"size": size, "noise": noise}
@@ -259,7 +273,7 @@ def _check_weights(weights: Any) -> FloatArray:
         found = np.asarray(weights, dtype=np.float64)
     except (TypeError, ValueError):
         found = np.array(NAN)
-    if found.shape != (len(TERMS),) or not (np.isfinite(found) & (found >= 0)).all():
+    if found.shape != (len(TERMS),) or not ((found >= 0) & (found <= LARGEST)).all():
         raise OptionError(
             f"weights must be four numbers of at least 0, for {', '.join(TERMS)}; got {weights!r}"
         )

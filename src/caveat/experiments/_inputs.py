@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import to_numpy
+from .._validation import LARGEST
 from ..exceptions import InvalidValueError, LabelError, OptionError, ShapeError
 from ..predictions import Gaussian
 from ..uncertainty.decompositions import DECOMPOSITIONS
@@ -15,9 +16,6 @@ from ._protocol import Protocol
 
 _HELD_OUT = 0.2
 """The share of the samples to test on where none are given."""
-
-_LARGEST = 1e140
-"""A number whose square can be summed over many samples; the smallest range is one over it."""
 
 NUMBERS = "if the model predicts numbers, pass decomposition='total_variance'"
 """For a model that does not say so itself, and whole numbers, which look like classes."""
@@ -175,7 +173,7 @@ def checked_labels(y: Any, task: str, name: str) -> np.ndarray:
 def _check_range(labels: np.ndarray, name: str) -> None:
     """Refuse numbers whose squares, which variances are made of, are no floats."""
     largest = float(np.abs(labels).max())
-    if largest > _LARGEST or float(np.ptp(labels)) < 1 / _LARGEST:
+    if largest > LARGEST or float(np.ptp(labels)) < 1 / LARGEST:
         raise InvalidValueError(
             f"{name} goes from {labels.min():g} to {labels.max():g}; variances of such numbers are "
             "beyond what a float can hold; give them in another unit"

@@ -134,14 +134,14 @@ def _panel(curve: "Curve", result: "Disentanglement", whole: dict[str, float]) -
 
 def _line(name: str, label: str, values: NDArray[np.float64], whole: float, kind: str) -> Line:
     raw, spread = _mean(values), _spread(values)
-    scale = 100 / whole if whole > 0 else 0.0
+    scale = whole if whole > 0 else np.inf
     ends = (raw - _WIDTH * spread, raw + _WIDTH * spread)
-    low, high = (scale * end for end in ends)
+    low, high = (100 * (end / scale) for end in ends)
     if name != "score":
         low = np.maximum(low, 0.0)  # no uncertainty is below none
     elif np.max(values) <= 1:
         high = np.minimum(high, 100.0)  # nor is more than all right
-    return Line(name, label, scale * raw, low, high, raw, whole, _EXPECTED[kind][name])
+    return Line(name, label, 100 * (raw / scale), low, high, raw, whole, _EXPECTED[kind][name])
 
 
 def _largest(size: "Curve", noise: "Curve", part: str) -> float:

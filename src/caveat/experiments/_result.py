@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from .._validation import FloatArray
+from .._validation import LARGEST_SQUARE, FloatArray, as_floats, check_fraction, check_size
 from ..evaluation._table import html_table, terminal_table
 from ..exceptions import InvalidValueError, OptionError, ShapeError
 from ..uncertainty.decompositions import DECOMPOSITIONS
@@ -59,16 +59,16 @@ class Curve:
     samples: np.ndarray | None = None
 
     def __post_init__(self) -> None:
-        if self.kind not in _KINDS:
+        if not isinstance(self.kind, str) or self.kind not in _KINDS:
             raise OptionError(f"kind of a curve must be 'size' or 'noise'; got {self.kind!r}")
-        levels = np.asarray(self.levels, dtype=np.float64)
+        levels, _, _ = as_floats(self.levels, "levels of a curve")
         # The fields are frozen for users alone.
         object.__setattr__(self, "levels", levels)
         for name in ("score", "aleatoric", "epistemic", "train_score"):
             value = getattr(self, name)
             if value is None:
                 continue
-            array = np.asarray(value, dtype=np.float64)
+            array, _, _ = as_floats(value, f"{name} of a curve")
             if array.ndim != 2 or array.shape[1:] != levels.shape or not len(array):
                 raise ShapeError(
                     f"{name} of a curve must have shape (repeats, {levels.size}); got {array.shape}"
@@ -79,9 +79,14 @@ class Curve:
                 raise InvalidValueError(
                     f"{name} of a curve is {array[refused][0]} somewhere; it must be a number"
                 )
+            check_size(
+                array, f"{name} of a curve", ("repeat", "level"), LARGEST_SQUARE, infinite=True
+            )
             object.__setattr__(self, name, array)
         if self.samples is not None:
-            object.__setattr__(self, "samples", np.asarray(self.samples, dtype=np.int64))
+            counts, _, _ = as_floats(self.samples, "samples of a curve")
+            check_size(counts, "samples of a curve", ("level",) * counts.ndim, 2.0**62)
+            object.__setattr__(self, "samples", counts.astype(np.int64))
 
     @property
     def repeats(self) -> int:
@@ -187,7 +192,12 @@ class Disentanglement(Saved):
     confidence: float = 0.95
 
     def __post_init__(self) -> None:
+        if not isinstance(self.curves, Iterable):
+            raise OptionError(f"curves must be a sequence of Curve; got {self.curves!r}")
         object.__setattr__(self, "curves", tuple(self.curves))
+        if not all(isinstance(curve, Curve) for curve in self.curves):
+            raise OptionError(f"curves must be a sequence of Curve; got {self.curves!r}")
+        check_fraction(self.confidence, "confidence")
         found = [(curve.decomposition, curve.kind) for curve in self.curves]
         wanted = [(name, kind) for name in self.decompositions for kind in _KINDS]
         if not found or sorted(found) != sorted(wanted):
@@ -214,7 +224,7 @@ class Disentanglement(Saved):
 
     def curve(self, kind: str, decomposition: str | None = None) -> Curve:
         """Return the curve of a sweep, "size" or "noise"; by default of the first decomposition."""
-        if kind not in _KINDS:
+        if not isinstance(kind, str) or kind not in _KINDS:
             raise OptionError(f"kind of a curve must be 'size' or 'noise'; got {kind!r}")
         name = self._decomposition(decomposition)
         return next(c for c in self.curves if (c.kind, c.decomposition) == (kind, name))
@@ -222,7 +232,7 @@ class Disentanglement(Saved):
     def _decomposition(self, name: str | None) -> str:
         if name is None:
             return self.decompositions[0]
-        if name in self.decompositions:
+        if isinstance(name, str) and name in self.decompositions:
             return name
         full = DECOMPOSITIONS[name].name
         if full not in self.decompositions:

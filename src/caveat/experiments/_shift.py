@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from .._random import RandomState, generator
-from .._validation import check_fraction
+from .._validation import LARGEST, check_fraction, check_size
 from ..evaluation._evaluate import plan_for
 from ..exceptions import InvalidValueError, OptionError, ShapeError, UnsupportedPredictionError
 from ._shift_domain import between, growths
@@ -44,8 +44,11 @@ def gaussian_noise(X: Any, strength: float, rng: np.random.Generator) -> Any:
     from .._arrays import to_numpy
 
     values = np.asarray(to_numpy(X, "X").array)
-    if values.dtype.kind not in "fiub":
+    if values.dtype.kind not in "fiub" or not values.ndim or not values.size:
         raise InvalidValueError("X must hold numbers alone to get noise; pass corruption=")
+    check_size(values.astype(np.float64), "X", ("sample", *("feature" for _ in values.shape[1:])))
+    if not isinstance(strength, int | float | np.number) or not 0 <= strength <= LARGEST:
+        raise OptionError(f"strength must be a number of at least 0; got {strength!r}")
     precision = values.dtype if values.dtype.kind == "f" else np.float64
     scale = values.std(axis=0, dtype=np.float64)
     noisy = (values + strength * scale * rng.standard_normal(values.shape)).astype(precision)

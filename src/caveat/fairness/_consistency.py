@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from .._arrays import to_numpy
 from .._groups import Attribute, attributes
 from .._random import RandomState, generator
-from .._validation import FloatArray, as_floats, check_finite, check_fraction
+from .._validation import FloatArray, as_floats, check_fraction, check_size
 from ..exceptions import InvalidValueError, OptionError, ShapeError
 from ..resampling import Plan, Replicates, interval_of, make_plan
 from ._consistency_result import Consistency, ConsistencyRow
@@ -192,7 +192,7 @@ def _column(value: Any, name: str, samples: int) -> _Column:
         known, codes = np.unique(array.astype(str), return_inverse=True)
         return _Column((codes.reshape(-1, 1) == np.arange(len(known))).astype(np.float64), True)
     numbers, _, _ = as_floats(array, name)
-    check_finite(numbers, name, ("sample",))
+    check_size(numbers, name, ("sample",))
     return _Column(numbers[:, None], False)
 
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from .._validation import FloatArray
 from ..evaluation._table import RowTable, html_table, interval_words, number, terminal_table
+from ..exceptions import UnknownNameError
 from ._rows import group_name
 
 _HEADER = ("of", "group", "raw", "interval", "scaled", "interval", "samples", "note")
@@ -109,7 +110,13 @@ class Consistency(RowTable[ConsistencyRow]):
         return {name: 1 - value for name, value in self.differences.items()}
 
     def scaled_per_sample(self, quantity: str) -> FloatArray:
-        """Return the consistency of each query with differences divided by the spread."""
+        """Return the consistency of each query with differences divided by the spread.
+
+        NaN if the quantity is the same for all samples.
+        """
+        if not isinstance(quantity, str) or quantity not in self.differences:
+            known = ", ".join(map(repr, self.differences))
+            raise UnknownNameError(f"quantity must be one of {known}; got {quantity!r}")
         return 1 - self.differences[quantity] / (self.spread[quantity] or np.nan)
 
     @property

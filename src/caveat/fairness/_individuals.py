@@ -65,6 +65,8 @@ def compared(
     for row in judgeable:
         if row is not reference:
             ratio = _ratio(row, reference)
+            if np.isnan(ratio.value):  # neither group has any difference
+                continue
             low, high = ratio.at(level, audit.confidence, ratio=True)
             verdict = judged(ratio, (low, high), audit.threshold, ratio=True)[0]
             decides = replace(ratio, low=low, high=high)
@@ -78,12 +80,18 @@ def _groups(alike: Consistency, attribute: str, quantity: str) -> list[Consisten
 
 def _ratio(row: ConsistencyRow, reference: ConsistencyRow) -> Number:
     """Return the ratio of two mean differences, with the interval of independent groups."""
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore"):
         # Where a consistency lies between low and high, its difference from 1 does the other way.
         a, a_low, a_high = np.log(_differences(row))
         b, b_low, b_high = np.log(_differences(reference))
         below, above = np.hypot(a - a_low, b_high - b), np.hypot(a_high - a, b - b_low)
         low, value, high = np.exp([a - b - below, a - b, a - b + above])
+        if np.isinf(a) or np.isinf(b):  # a group without any difference: its ends tell what is left
+            low, high = np.exp([a_low - b_high, a_high - b_low])
+            low, high = (
+                np.nan_to_num(low, nan=0.0, posinf=np.inf),
+                np.nan_to_num(high, nan=np.inf, posinf=np.inf),
+            )
     return Number(float(value), float(low), float(high), min(row.units, reference.units))
 
 
@@ -273,6 +281,8 @@ def _why(alike: Consistency, attribute: str, quantity: str) -> str:
         for row in rows
         if row.units >= LEAST and np.isnan(row.low)
     ]  # fmt: skip
+    if not names:
+        return "no sample of any group differs from its neighbours"
     return f"no interval for {listed(names)}, whose samples are all as far from their neighbours"
 
 

@@ -80,7 +80,7 @@ class FairnessAudit(RowTable[FairnessRow]):
         That with the privileged group if there is one; otherwise, of more than two groups, the
         worst pair.
         """
-        asked = attribute in self.privileged or len(self.groups(attribute)) == 2
+        asked = str(attribute) in self.privileged or len(self.groups(attribute)) == 2
         return "reference" if asked else "worst pair"
 
     def reading(self) -> Reading:

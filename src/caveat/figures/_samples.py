@@ -107,6 +107,8 @@ def samples(evaluation: Evaluation, target: Any = None) -> Samples:
 
 
 def _target(evaluation: Evaluation, target: Any) -> tuple[int, str]:
+    if not isinstance(evaluation, Evaluation):
+        raise OptionError(f"figures are of an Evaluation; got a {type(evaluation).__name__}")
     if not hasattr(evaluation.prediction, "targets"):
         if target is not None:
             raise OptionError(f"target is for regression; classes were predicted, got {target!r}")

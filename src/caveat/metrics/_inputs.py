@@ -1,6 +1,6 @@
 """What metrics take, checked while it is read: no pass over the data for the checks alone."""
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,18 +10,23 @@ from numpy.typing import NDArray
 from .._arrays import to_numpy
 from .._blocks import row_blocks
 from .._validation import (
+    LARGEST,
+    LARGEST_SQUARE,
     FloatArray,
     LabelArray,
     as_floats,
     as_labels,
     as_weights,
-    check_finite,
     check_not_negative,
     check_probabilities,
+    check_size,
     encode_labels,
 )
 from ..exceptions import InvalidValueError, LabelError, OptionError, ShapeError
 from ..predictions import Categorical
+
+MOST = 10_000_000
+"""More bins or points than this are a slip of the pen that would take all of the memory."""
 
 weights = as_weights
 
@@ -101,8 +106,24 @@ def codes_of(y_true: Any, classes: LabelArray, *, named: bool) -> NDArray[np.int
     return encode_labels(y_true, classes, "y_true")
 
 
-def vector(value: Any, name: str, *, length: int | None = None, finite: bool = True) -> FloatArray:
-    """Return one finite number for each sample, from (samples,) or (samples, 1)."""
+def vector(
+    value: Any,
+    name: str,
+    *,
+    length: int | None = None,
+    largest: float = LARGEST,
+    infinite: bool = False,
+) -> FloatArray:
+    """Return one number for each sample, none of them NaN or beyond ``largest``."""
+    array = column(value, name)
+    if length is not None:
+        check_length(array, length, name, "y_true")
+    check_size(array, name, ("sample",), largest, infinite=infinite)
+    return array
+
+
+def column(value: Any, name: str) -> FloatArray:
+    """Return one number for each sample, from (samples,) or (samples, 1)."""
     array, _, _ = as_floats(value, name)
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
@@ -111,16 +132,12 @@ def vector(value: Any, name: str, *, length: int | None = None, finite: bool = T
             f"{name} must be one number for each sample; got shape {array.shape}. With several "
             "targets, call the metric for each of them"
         )
-    if length is not None:
-        check_length(array, length, name, "y_true")
-    if finite:
-        check_finite(array, name, ("sample",))
     return array
 
 
 def scale(value: Any, name: str, length: int) -> FloatArray:
     """Return one number above 0 for each sample: a variance or standard deviation of a density."""
-    array = vector(value, name, length=length)
+    array = vector(value, name, length=length, largest=LARGEST_SQUARE)
     if array.min() <= 0:
         check_not_negative(array, name, ("sample",), "spreads cannot be negative")
         raise InvalidValueError(
@@ -140,12 +157,14 @@ def count(value: Any, name: str, least: int = 1) -> int:
     """Return a whole number that is at least ``least``."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
         raise OptionError(f"{name} must be a whole number of at least {least}; got {value!r}")
+    if value > MOST:
+        raise OptionError(f"{name} must be at most {MOST:,}; got {value!r}")
     return int(value)
 
 
 def option(value: Any, name: str, allowed: tuple[Any, ...]) -> Any:
     """Return ``value`` if it is one of the allowed ones."""
-    if value not in allowed:
+    if not isinstance(value, Hashable) or value not in allowed:
         raise OptionError(f"{name} must be one of {', '.join(map(repr, allowed))}; got {value!r}")
     return value
 
@@ -157,4 +176,5 @@ def average(per_sample: FloatArray, weight: FloatArray | None) -> float:
     if not weight.min() > 0:
         counted = weight > 0
         per_sample, weight = per_sample[counted], weight[counted]
-    return float(np.dot(per_sample, weight) / weight.sum())
+    # Both sums in one order: a mean of ones is 1, and no mean is beyond its largest entry.
+    return float((per_sample * weight).sum() / weight.sum())

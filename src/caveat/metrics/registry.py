@@ -23,7 +23,7 @@ class MetricRegistry(Registry[Metric]):
             Only metrics of this task: "classification", "regression", "ranking" or "detection".
         """
         try:
-            found = [entry for entry in self.find(name) if task in (None, entry.task)]
+            found = [entry for entry in self.find(name) if task is None or entry.task == str(task)]
         except UnknownNameError:
             return default
         if len(found) > 1:

@@ -8,7 +8,7 @@ from ..exceptions import OptionError
 from ..fairness import Consistency, ConsistencyRow
 from ..fairness._panels import consistency_numbers, consistency_rows, row_places, sized_lines
 from ._fairness import WIDTH, size_of, text_of
-from ._style import GREY, PALETTE, grid, legend_above, legend_label, new_axes, plain
+from ._style import GREY, PALETTE, expect, grid, legend_above, legend_label, new_axes, plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -62,6 +62,7 @@ def plot_consistency(
     >>> [label.get_text() for label in ax.get_yticklabels()]
     ['group=a (3)', 'group=b (3)']
     """
+    expect(result, "Consistency")
     name = _quantity(result, quantity)
     whole, rows = consistency_rows(result, name, attribute, scaled)
     labels = [_label(row) for row in rows]

@@ -13,6 +13,7 @@ from ._style import (
     GREY,
     PALETTE,
     band,
+    expect,
     grid,
     legend_label,
     line_options,
@@ -78,6 +79,7 @@ def plot_disentanglement(
     >>> left.get_xlabel(), right.get_xlabel()
     ('training data used, %', 'labels permuted, %')
     """
+    expect(result, "Disentanglement")
     both = panels(result, decomposition)
     axes = _pair(ax)
     for place, panel in zip(axes, both, strict=True):
@@ -139,6 +141,7 @@ def plot_disentanglement_terms(
     >>> ax.get_yticklabels()[-1].get_text()
     'UDE, the mean of the four'
     """
+    expect(result, "Disentanglement")
     names = result.decompositions if decomposition is None else (decomposition,)
     errors = [result.error(correlation, weights, decomposition=name) for name in names]
     labels = [f"{text} ({TERMS[name].symbol})" for name, text in _TERMS.items()]

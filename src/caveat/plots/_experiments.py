@@ -12,6 +12,7 @@ from ._style import (
     GREY,
     PALETTE,
     band,
+    expect,
     grid,
     interval,
     legend,
@@ -74,6 +75,7 @@ def plot_detection(
     >>> [label.get_text() for label in ax.get_yticklabels()]
     ['mean', 'a', 'b']
     """
+    expect(result, "ClassDetection")
     known = result.decompositions
     if decomposition is not None and decomposition not in known:
         raise OptionError(f"decomposition must be one of {', '.join(known)}; got {decomposition!r}")
@@ -162,8 +164,12 @@ def plot_shift(
     >>> plot_shift(result, "mean_absolute_error").get_ylabel()
     'mean absolute error'
     """
-    names = list(_PARTS) if quantity == _UNCERTAINTY else quantity
-    names = [names] if isinstance(names, str) else list(names)
+    expect(result, "ShiftCurves")
+    names = [quantity] if isinstance(quantity, str) else quantity
+    if not isinstance(names, Sequence):
+        raise OptionError(f"quantity must be a name or a list of names; got {quantity!r}")
+    if quantity == _UNCERTAINTY:
+        names = list(_PARTS)
     ax = new_axes(ax)
     for one in names:
         value, low, high = result.curve(one, target=target)
@@ -216,6 +222,7 @@ def plot_domain_shift(
     >>> [label.get_text() for label in ax.get_yticklabels()]
     ['mean absolute error 0', 'aleatoric 0', 'total 0']
     """
+    expect(result, "DomainShift")
     rows = [row for row in result.rows if np.isfinite(row.ratio) and row.ratio > 0]
     if not rows:
         raise OptionError("result has no quantity with a ratio; its gaps are in to_frame()")

@@ -22,6 +22,7 @@ from ..fairness._rows import BEYOND, GAP, NOT_JUDGED, SHORT, SMALL, UNCLEAR, WIT
 from ._style import (
     GREY,
     PALETTE,
+    expect,
     grid,
     interval,
     legend_above,
@@ -105,6 +106,7 @@ def plot_ratios(
     >>> ax.get_xscale(), ax.get_yticklabels()[0].get_text()
     ('log', 'accuracy: m / f')
     """
+    expect(result, "FairnessAudit")
     rows = [
         row
         for name in _attributes(result, attribute)
@@ -192,6 +194,7 @@ def plot_distributions(
     >>> [label.get_text() for label in ax.get_yticklabels()]
     ['sex f (2)', 'sex m (2)']
     """
+    expect(result, "FairnessAudit")
     if part not in _PARTS:
         raise OptionError(f"part must be one of {', '.join(_PARTS)}; got {part!r}")
     measure = f"{part}_uncertainty"

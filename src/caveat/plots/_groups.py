@@ -11,6 +11,7 @@ from ..metrics import METRICS
 from ._style import (
     GREY,
     PALETTE,
+    expect,
     grid,
     legend_above,
     legend_label,
@@ -83,7 +84,9 @@ def plot_groups(
     """
     figure = result
     if not isinstance(result, Groups):
-        figure = by_group(result, metric or _first_metric(result), target, option)
+        figure = by_group(
+            result, _first_metric(result) if metric is None else metric, target, option
+        )
     rows = [row for panel in figure.panels for row in _worst(panel, figure.direction)]
     if not rows:
         raise OptionError(f"{figure.metric!r} is not defined in any group of this evaluation")
@@ -152,6 +155,7 @@ def plot_comparison(
     >>> [label.get_text() for label in ax.get_yticklabels()]
     ['sure', 'unsure']
     """
+    expect(result, "Comparison")
     rows = _compared(result, metric, target, option)
     ax = new_axes(ax, (5.4, 1.4 + 0.36 * len(rows)))
     ax.set_yticks(range(len(rows)), [wrapped(row.technique) for row in rows])
@@ -180,6 +184,7 @@ def plot_comparison(
 
 
 def _first_metric(evaluation: Evaluation) -> str:
+    expect(evaluation, "Evaluation")
     grouped = [row.metric for row in evaluation.rows if row.group]
     if not grouped:
         raise OptionError("this evaluation has no groups; pass groups= to evaluate")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from ..exceptions import OptionError
 from ..metrics import METRICS
 
 if TYPE_CHECKING:
@@ -48,10 +49,17 @@ class Look:
         return _MARKERS[self.number % len(_MARKERS)]
 
 
+def expect(value: Any, kind: str, name: str = "result") -> Any:
+    """Return an argument if it is of the class of this name, or of one that is made from it."""
+    if kind not in [base.__name__ for base in type(value).__mro__]:
+        raise OptionError(f"{name} must be of type {kind}; got a {type(value).__name__}")
+    return value
+
+
 def new_axes(ax: "Axes | None", size: tuple[float, float] = (5.0, 4.0)) -> "Axes":
     """Return the axes given, or those of a new figure."""
     if ax is not None:
-        return ax
+        return expect(ax, "Axes", "ax")
     from matplotlib import pyplot
 
     figure, made = pyplot.subplots(figsize=size, layout="constrained")

@@ -112,10 +112,16 @@ def concat(predictions: Sequence[Container]) -> Any:
     >>> caveat.concat([first, first])
     Categorical: 1 member x 2 samples x 2 classes (0, 1)
     """
-    predictions = list(predictions)
+    try:
+        predictions = list(predictions)
+    except TypeError:
+        kind = type(predictions).__name__
+        raise ShapeError(f"concat takes a list of predictions; got a {kind}") from None
     if not predictions:
         raise ShapeError("concat needs at least one prediction; got none")
     first = predictions[0]
+    if not isinstance(first, Container):
+        raise ShapeError(f"concat joins predictions; number 0 is a {type(first).__name__}")
     for i, other in enumerate(predictions):
         if type(other) is not type(first):
             raise ShapeError(

@@ -130,7 +130,8 @@ def _build(kind: type[Container], header: dict[str, Any], arrays: dict[str, Any]
             raise FileFormatError(
                 f"{name} should have shape {shape} and has {list(arrays[name].shape)}"
             )
-    return kind(**arrays, **header["shared"])
+    make = Categorical._of_any_precision if kind is Categorical else kind
+    return make(**arrays, **header["shared"])
 
 
 def _refuse_bomb(unpacked: int, packed: int) -> None:

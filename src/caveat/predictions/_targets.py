@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from .._validation import FloatArray, LabelArray, as_floats, check_finite, shorten
+from .._validation import FloatArray, LabelArray, as_floats, check_size, shorten
 from ..exceptions import ShapeError
 from ._container import Container, count
 
@@ -23,7 +23,7 @@ class WithTargets(Container):
                 f"y must have shape (samples, targets) with {len(self.targets)} targets; got "
                 f"{truth.shape}"
             )
-        check_finite(truth, "y", ("sample", "target"))
+        check_size(truth, "y", ("sample", "target"))
         return truth
 
     def _targets_words(self) -> str:

@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from .._validation import (
+    LOOSEST_TOLERANCE,
     FloatArray,
     LabelArray,
     as_floats,
@@ -81,6 +82,14 @@ class Categorical(WithClasses):
         self._store(probabilities=array, classes=labels)
 
     @classmethod
+    def _of_any_precision(cls, probabilities: Any, *, classes: Any) -> Self:
+        """Build from rows that were refused or accepted before, by the precision they came in."""
+        array = with_members(as_floats(probabilities, "probabilities")[0], "probabilities")
+        labels = as_labels(classes, "classes", array.shape[-1], "class")
+        check_probabilities(array, "probabilities", LOOSEST_TOLERANCE, normalise=False)
+        return cls._trusted({"probabilities": array, "classes": labels})
+
+    @classmethod
     def from_binary(cls, probabilities: Any, *, classes: Any = (0, 1)) -> Self:
         """Build from the probability of the second of two classes.
 
@@ -153,7 +162,8 @@ class Categorical(WithClasses):
 
 def softmax(logits: FloatArray) -> FloatArray:
     """Softmax over the last axis, safe for logits of any size; writes one array."""
-    p = logits - logits.max(axis=-1, keepdims=True)
+    with np.errstate(over="ignore"):  # a difference too large for a float has the exponential 0
+        p = logits - logits.max(axis=-1, keepdims=True)
     np.exp(p, out=p)
     p /= p.sum(axis=-1, keepdims=True)
     return p

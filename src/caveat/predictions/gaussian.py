@@ -7,13 +7,15 @@ import numpy as np
 
 from .._members import mean_and_variance
 from .._validation import (
+    LARGEST_SQUARE,
     FloatArray,
     as_floats,
     as_labels,
-    check_finite,
     check_fraction,
     check_not_negative,
     check_same_shape,
+    check_size,
+    squared,
 )
 from ..exceptions import ShapeError
 from ._container import count
@@ -65,8 +67,8 @@ class Gaussian(WithTargets):
             variance = np.full(mean.shape, variance)
         means, variances = with_axes(mean, "mean"), with_axes(variance, "variance")
         check_same_shape(means, variances, ("mean", "variance"))
-        check_finite(means, "mean", _AXES)
-        check_finite(variances, "variance", _AXES)
+        check_size(means, "mean", _AXES)
+        check_size(variances, "variance", _AXES, LARGEST_SQUARE)
         check_not_negative(variances, "variance", _AXES, _NEGATIVE)
         names = as_labels(targets, "targets", means.shape[-1], "target")
         self._store(mean=means, variance=variances, targets=names)
@@ -75,9 +77,9 @@ class Gaussian(WithTargets):
     def from_std(cls, mean: Any, std: Any, *, targets: Any = None) -> Self:
         """Build from means and standard deviations."""
         deviations, _, _ = as_floats(std, "std")
-        axes = _AXES[1 : 1 + deviations.ndim] if deviations.ndim < 3 else _AXES
-        check_not_negative(deviations, "std", axes, "standard deviations cannot be negative")
-        return cls(mean, deviations**2, targets=targets)
+        if deviations.ndim:
+            deviations = with_axes(deviations, "std")
+        return cls(mean, squared(deviations, "std", _AXES[: deviations.ndim]), targets=targets)
 
     @classmethod
     def from_members(cls, mean: Any, variance: Any = 0.0, *, targets: Any = None) -> Self:

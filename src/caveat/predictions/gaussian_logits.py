@@ -7,12 +7,14 @@ import numpy as np
 from .._blocks import row_blocks
 from .._random import RandomState, generator
 from .._validation import (
+    LARGEST_SQUARE,
     FloatArray,
     as_floats,
     as_labels,
-    check_finite,
     check_not_negative,
     check_same_shape,
+    check_size,
+    squared,
 )
 from ..exceptions import OptionError
 from ._container import count
@@ -20,6 +22,7 @@ from ._expected_softmax import expected_softmax
 from .categorical import Categorical, WithClasses, softmax, with_members
 
 _AXES = ("member", "sample", "class")
+_MOST_DRAWS = 10_000_000
 _NEGATIVE = "variances cannot be negative; standard deviations go to GaussianLogits.from_std"
 
 
@@ -58,8 +61,8 @@ class GaussianLogits(WithClasses):
         means = with_members(means, "mean")
         variances = with_members(as_floats(variance, "variance")[0], "variance")
         check_same_shape(means, variances, ("mean", "variance"))
-        check_finite(means, "mean", _AXES)
-        check_finite(variances, "variance", _AXES)
+        check_size(means, "mean", _AXES)
+        check_size(variances, "variance", _AXES, LARGEST_SQUARE)
         check_not_negative(variances, "variance", _AXES, _NEGATIVE)
         labels = as_labels(
             columns if classes is None else classes, "classes", means.shape[-1], "class"
@@ -70,8 +73,7 @@ class GaussianLogits(WithClasses):
     def from_std(cls, mean: Any, std: Any, *, classes: Any = None) -> Self:
         """Build from means and standard deviations of the logits."""
         deviations = with_members(as_floats(std, "std")[0], "std")
-        check_not_negative(deviations, "std", _AXES, "standard deviations cannot be negative")
-        return cls(mean, deviations**2, classes=classes)
+        return cls(mean, squared(deviations, "std", _AXES), classes=classes)
 
     @property
     def members(self) -> int:
@@ -153,4 +155,6 @@ def check_draws(draws: int) -> int:
     """Return a positive whole number of draws."""
     if isinstance(draws, bool) or not isinstance(draws, int | np.integer) or draws < 1:
         raise OptionError(f"draws must be a positive whole number; got {draws!r}")
+    if draws > _MOST_DRAWS:
+        raise OptionError(f"draws must be at most {_MOST_DRAWS:,}; got {draws!r}")
     return int(draws)

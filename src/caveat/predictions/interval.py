@@ -10,9 +10,9 @@ from .._validation import (
     as_floats,
     as_labels,
     check_fraction,
-    check_no_nan,
     check_ordered,
     check_same_shape,
+    check_size,
 )
 from ..exceptions import InvalidValueError, ShapeError
 from ._container import count
@@ -68,7 +68,7 @@ class Interval(WithTargets):
                 f"lower must have shape (samples,) or (samples, targets); got {low.shape}"
             )
         for ends, name in ((low, "lower"), (high, "upper")):
-            check_no_nan(ends, name, _AXES)
+            check_size(ends, name, _AXES, infinite=True)
         check_ordered(low, high, ("lower", "upper"), _AXES, "swap the two where they are mixed up")
         names = as_labels(
             columns if targets is None else targets, "targets", low.shape[1], "target"

@@ -50,6 +50,8 @@ class PredictionSet(WithClasses):
                 "membership must have shape (samples, classes) with two classes at least; got "
                 f"{array.shape}"
             )
+        if array.dtype.kind not in "biufO":
+            raise InvalidValueError(f"membership must be true or false; got type {array.dtype}")
         if array.dtype != bool:
             bad = (array != 0) & (array != 1)
             if bad.any():

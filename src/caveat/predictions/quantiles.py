@@ -9,9 +9,9 @@ from .._validation import (
     FloatArray,
     as_floats,
     as_labels,
-    check_finite,
     check_fraction,
     check_ordered,
+    check_size,
 )
 from ..exceptions import OptionError, ShapeError
 from ._container import count
@@ -80,7 +80,7 @@ class Quantiles(WithTargets):
                 f"samples, targets, levels) with as many levels as levels has; got {array.shape} "
                 f"for levels of shape {steps.shape}"
             )
-        check_finite(array, "values", _AXES)
+        check_size(array, "values", _AXES)
         if sort:
             order = np.argsort(steps)
             steps, array = steps[order], np.sort(array[..., order], axis=-1)
@@ -159,6 +159,11 @@ class Quantiles(WithTargets):
                     f"levels are {', '.join(f'{step:g}' for step in self.levels)}"
                 )
             found.append(near)
+        if found[0] == found[1]:
+            raise OptionError(
+                f"a central interval of {coverage:g} is as good as empty: both of its ends are "
+                f"the quantile at {self.levels[found[0]]:g}"
+            )
         return found[0], found[1]
 
     def __repr__(self) -> str:

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from .._validation import FloatArray, check_finite, position
+from .._validation import LARGEST, FloatArray, position
 from ..exceptions import InvalidValueError
 from ..predictions import Gaussian, Quantiles
 
@@ -36,5 +36,11 @@ def standardised(residual: FloatArray, variance: FloatArray) -> FloatArray:
         )
     with np.errstate(over="ignore"):
         scaled = residual / np.sqrt(variance)
-    check_finite(scaled, "the standardised residual", _AXES)
+    far = ~(np.abs(scaled) <= LARGEST)
+    if far.any():
+        index, where = position(far, _AXES)
+        raise InvalidValueError(
+            f"the standardised residual{where} is {scaled[index]:g}: the predicted variance is "
+            "next to 0; add a floor to the variances"
+        )
     return scaled

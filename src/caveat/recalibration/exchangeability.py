@@ -117,7 +117,7 @@ def exchangeability_test(
     permutation test, p = 0.001): what was learned from calibration need not hold for them, so
     calibrate on samples like them
     """
-    if method not in _METHODS:
+    if not isinstance(method, str) or method not in _METHODS:
         raise OptionError(f"method must be 'permutation' or 'martingale'; got {method!r}")
     first, second = _read(calibration, test)
     rng = generator(random_state)

@@ -220,7 +220,7 @@ def _pareto(
 ) -> Chart | None:
     """Return the chart of reliability against the proper score, if all have both."""
     reliability, performance = answer.primary, answer.skill
-    rows = {}
+    pairs = {}
     for technique in comparison.techniques:
         measured = [
             [
@@ -232,7 +232,7 @@ def _pareto(
         ]
         if not all(measured):
             return None  # a target without a spread has no reliability
-        rows[technique] = tuple(found[0] for found in measured)
+        pairs[technique] = tuple(found[0] for found in measured)
     front = [t for t in comparison.techniques if t in answer.pareto]
     data = [
         trace

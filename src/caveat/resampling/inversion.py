@@ -13,6 +13,7 @@ _SMALL_GAPS = (1.5, 2.5)
 
 _COMPATIBLE = 0.99
 _ITERATIONS = 20
+_FAR = 1e290
 _TINY = float(np.finfo(np.float64).tiny)
 
 
@@ -76,7 +77,7 @@ def _crossing(share_below: Callable[[float], float], share: float, start: float)
     if share_below(0.0) < share:
         return 0.0
     low, high = 0.0, start
-    while share_below(high) >= share:
+    while high < _FAR and share_below(high) >= share:
         low, high = high, 2 * high
     for _ in range(_STEPS):
         middle = (low + high) / 2
@@ -114,10 +115,11 @@ def _levelled(gaps: FloatArray, noise: FloatArray) -> FloatArray:
 
 def _largest_mode(deviations: FloatArray) -> FloatArray:
     """Return the direction in which the noise is largest, by power iteration."""
+    deviations = deviations / (np.abs(deviations).max() or 1.0)  # products stay in range
     mode = deviations[int(np.argmax(np.square(deviations).sum(axis=1)))]
     for _ in range(_ITERATIONS):
         mode = (deviations @ mode) @ deviations
-        mode = mode / np.abs(mode).max()
+        mode = mode / (np.abs(mode).max() or 1.0)  # products of tiny numbers may all be 0
     return mode
 
 

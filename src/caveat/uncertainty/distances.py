@@ -13,7 +13,7 @@ from .._validation import (
     LabelArray,
     as_floats,
     as_labels,
-    check_finite,
+    check_size,
     encode_labels,
     shorten,
 )
@@ -87,11 +87,11 @@ def class_distances(
     array([[0.   , 1.732],
            [1.732, 0.   ]])
     """
-    if not callable(distance) and distance not in ("energy", "wasserstein"):
+    if not callable(distance) and not _one_of(distance, "energy", "wasserstein"):
         raise OptionError(
             f"distance must be 'energy', 'wasserstein' or a callable; got {distance!r}"
         )
-    if combine not in ("mean+std", "rms"):
+    if not _one_of(combine, "mean+std", "rms"):
         raise OptionError(f"combine must be 'mean+std' or 'rms'; got {combine!r}")
     channels = _as_channels(X)
     codes, labels = _encode(y, classes, len(channels))
@@ -101,6 +101,10 @@ def class_distances(
         matrices = _by_distribution(channels, codes, len(labels), distance)
     mean, deviation = _mean_and_deviation(matrices, len(labels))
     return mean + deviation if combine == "mean+std" else np.hypot(mean, deviation)
+
+
+def _one_of(value: Any, *names: str) -> bool:
+    return isinstance(value, str) and value in names
 
 
 def _mean_and_deviation(
@@ -208,7 +212,7 @@ def _as_channels(X: Any) -> FloatArray:
     if array.ndim == 0:
         raise ShapeError(f"X must have shape (samples, channels) or (samples,); got {array.shape}")
     array = array.reshape(len(array), -1)
-    check_finite(array, "X", ("sample", "channel"))
+    check_size(array, "X", ("sample", "channel"))
     return array
 
 
@@ -224,7 +228,8 @@ def _encode(y: Any, classes: Any, samples: int) -> tuple[Codes, LabelArray]:
         known = list(dict.fromkeys(values.ravel().tolist())) if mixed else np.unique(values)
         labels = np.sort(as_labels(known, "labels of y", len(known), "class"))
     else:
-        labels = as_labels(classes, "classes", len(classes), "class")
+        number = to_numpy(classes, "classes").array.size
+        labels = as_labels(classes, "classes", number, "class")
     if len(labels) < 2:
         raise LabelError(
             f"distances need two classes at least; got {shorten(labels) or 'no class'}"

@@ -51,10 +51,12 @@ def weighted_area(mass: FloatArray, loss: FloatArray) -> float:
     count, slope = _lines(mass, loss)
     intercept = loss - slope * mass
     harmonic = np.diff(digamma(mass + 1), prepend=digamma(1.0))
-    return float(np.sum(slope * count + intercept * harmonic) / mass[-1])
+    total = float(np.sum(slope * count + intercept * harmonic))
+    return max(total, 0.0) / float(mass[-1])  # less than 0 is rounding: no error is negative
 
 
 def _lines(mass: FloatArray, loss: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the length and the slope of the straight line that each group of ties makes."""
     count = np.diff(mass, prepend=0.0)
-    return count, np.diff(loss, prepend=0.0) / count
+    slope = np.zeros(len(count))  # a weight so small that it is lost in the sum adds no length
+    return count, np.divide(np.diff(loss, prepend=0.0), count, out=slope, where=count > 0)

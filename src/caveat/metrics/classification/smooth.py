@@ -217,6 +217,7 @@ def _on_nodes(total: FloatArray, moment: FloatArray) -> FloatArray:
 
 def _damped(transform: FloatArray, sigma: float) -> FloatArray:
     """Return the frequencies that a Gaussian of width ``sigma`` leaves."""
+    sigma = min(sigma, _VANISHED)  # wider ones leave the mean alone, too
     last = min(_CELLS, math.ceil(_VANISHED / (math.pi * sigma)))
     frequencies = np.arange(last + 1)
     return transform[..., : last + 1] * np.exp(-0.5 * (math.pi * sigma * frequencies) ** 2)

@@ -305,10 +305,10 @@ def _measure(variation: Any) -> tuple[Variation, Variation]:
     if callable(variation):
         checked = _checked(variation)
         return lambda block: checked(np.sort(block, axis=1)[:, ::-1]), checked
-    if variation == "confidence":
+    if isinstance(variation, str) and variation == "confidence":
         return lambda block: block.max(axis=1), lambda ranked: ranked[:, 0]
     known = {"entropy": _entropy, "gini": _gini}
-    if variation not in known:
+    if not isinstance(variation, str) or variation not in known:
         raise OptionError(
             "variation must be 'entropy', 'confidence', 'gini' or a callable on (rows, classes); "
             f"got {variation!r}"

@@ -5,9 +5,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._validation import FloatArray, check_not_negative, position
+from ..._validation import LARGEST_SQUARE, FloatArray, check_not_negative, position
 from ...exceptions import InvalidValueError
-from .._inputs import check_length, vector, weights
+from .._inputs import check_length, column, vector, weights
+
+_ANY = float(np.finfo(np.float64).max)
+"""What is only ranked may be as large as it likes."""
 
 Ranked = tuple[FloatArray, FloatArray, FloatArray | None]
 Detected = tuple[NDArray[np.bool_], FloatArray, FloatArray | None]
@@ -16,14 +19,14 @@ Detected = tuple[NDArray[np.bool_], FloatArray, FloatArray | None]
 def ranked(error: Any, uncertainty: Any, sample_weight: Any) -> Ranked:
     """Return an error that is not negative and an uncertainty for each sample, and weights."""
     errors = errors_of(error)
-    spread = vector(uncertainty, "uncertainty")
+    spread = vector(uncertainty, "uncertainty", largest=_ANY)
     check_length(spread, len(errors), "uncertainty", "error")
     return errors, spread, weights_beside(sample_weight, len(errors), "error")
 
 
 def errors_of(error: Any) -> FloatArray:
     """Return one error for each sample that is not negative."""
-    errors = vector(error, "error")
+    errors = vector(error, "error", largest=LARGEST_SQUARE)
     check_not_negative(errors, "error", ("sample",), "pass absolute or squared errors")
     return errors
 
@@ -32,7 +35,7 @@ def detected(
     flag: Any, score: Any, sample_weight: Any, *, flag_name: str, score_name: str
 ) -> Detected:
     """Return for each sample whether it should be found and the score that should find it."""
-    flags = vector(flag, flag_name, finite=False)
+    flags = column(flag, flag_name)
     found = flags == 1
     known = found | (flags == 0)
     if not known.all():
@@ -40,7 +43,7 @@ def detected(
         raise InvalidValueError(
             f"{flag_name}{where} is {flags[index]:g}; pass booleans, or 0 and 1"
         )
-    scores = vector(score, score_name)
+    scores = vector(score, score_name, largest=_ANY)
     check_length(scores, len(flags), score_name, flag_name)
     return found, scores, weights_beside(sample_weight, len(flags), flag_name)
 
@@ -49,6 +52,6 @@ def weights_beside(sample_weight: Any, length: int, other: str) -> FloatArray | 
     """Return the weights, or None; a wrong length names the argument it was compared with."""
     if sample_weight is None:
         return None
-    weight = vector(sample_weight, "sample_weight")
+    weight = vector(sample_weight, "sample_weight", largest=_ANY)
     check_length(weight, length, "sample_weight", other)
     return weights(weight, length)

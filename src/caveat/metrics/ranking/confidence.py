@@ -228,8 +228,10 @@ def _remaining(
     weight: FloatArray | None,
 ) -> FloatArray:
     """Return the error of those with the lowest keys, all of them first, the fewest last."""
-    values = error if aggregate == "mean" else error**2
+    unit = error.max() if aggregate == "root_mean_square" else 1.0
+    unit = unit if unit > 0 else 1.0  # squares of very small or large errors are lost
+    values = error if aggregate == "mean" else (error / unit) ** 2
     shares = np.arange(points, 0, -1) / points
     total = len(error) if weight is None else weight.sum()
     means = cumulative_sums(key, [values], shares, weight)[0] / (shares * total)
-    return means if aggregate == "mean" else np.sqrt(means)
+    return means if aggregate == "mean" else unit * np.sqrt(means)

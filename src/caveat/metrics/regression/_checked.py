@@ -7,13 +7,14 @@ import numpy as np
 
 from ..._blocks import row_blocks
 from ..._validation import (
+    LARGEST,
+    LARGEST_SQUARE,
     FloatArray,
     as_floats,
-    check_finite,
-    check_no_nan,
     check_not_negative,
     check_ordered,
     check_same_shape,
+    check_size,
 )
 from ...exceptions import InvalidValueError, ShapeError
 from ...predictions.quantiles import check_levels
@@ -77,7 +78,7 @@ def gaussians(
 
 def variances(variance: Any, length: int) -> FloatArray:
     """Return variances that are not negative, (samples,)."""
-    spread = vector(variance, "variance", length=length)
+    spread = vector(variance, "variance", length=length, largest=LARGEST_SQUARE)
     check_not_negative(spread, "variance", ("sample",), _NEGATIVE)
     return spread
 
@@ -88,7 +89,7 @@ def mixtures(
     """Pair true values with the means and variances of members, (members, samples)."""
     y = vector(y_true, "y_true")
     mean = member_array(means, "means", len(y))
-    variance = member_array(spreads, "variances", len(y))
+    variance = member_array(spreads, "variances", len(y), LARGEST_SQUARE)
     check_same_shape(mean, variance, ("means", "variances"))
     check_not_negative(variance, "variances", _MEMBER_AXES, _NEGATIVE)
     if density and not variance.min() > 0:
@@ -100,7 +101,7 @@ def mixtures(
     return Gaussians(y, mean, variance, weights(sample_weight, len(y)))
 
 
-def member_array(value: Any, name: str, length: int) -> FloatArray:
+def member_array(value: Any, name: str, length: int, largest: float = LARGEST) -> FloatArray:
     """Return finite numbers of shape (members, samples)."""
     array, _, _ = as_floats(value, name)
     if array.ndim != 2:
@@ -110,17 +111,15 @@ def member_array(value: Any, name: str, length: int) -> FloatArray:
             f"{name} has {array.shape[1]} samples, y_true has {length}; the axis of members is "
             "the first"
         )
-    check_finite(array, name, _MEMBER_AXES)
+    check_size(array, name, _MEMBER_AXES, largest)
     return array
 
 
 def intervals(y_true: Any, lower: Any, upper: Any, sample_weight: Any) -> Intervals:
     """Pair true values with the ends of intervals, the lower not above the upper."""
     y = vector(y_true, "y_true")
-    low = vector(lower, "lower", length=len(y), finite=False)
-    high = vector(upper, "upper", length=len(y), finite=False)
-    for ends, name in ((low, "lower"), (high, "upper")):
-        check_no_nan(ends, name, ("sample",))
+    low = vector(lower, "lower", length=len(y), infinite=True)
+    high = vector(upper, "upper", length=len(y), infinite=True)
     check_ordered(
         low, high, ("lower", "upper"), ("sample",), "swap the two where they are mixed up"
     )
@@ -137,7 +136,7 @@ def quantile_arrays(y_true: Any, levels: Any, values: Any, sample_weight: Any) -
             f"values must have shape (samples, levels), here {(len(y), len(steps))}; got "
             f"{quantiles.shape}"
         )
-    check_finite(quantiles, "values", ("sample", "level"))
+    check_size(quantiles, "values", ("sample", "level"))
     return QuantileArrays(y, steps, quantiles, weights(sample_weight, len(y)))
 
 
@@ -176,5 +175,5 @@ def mean_score(
                 total += float(block.sum())
             else:
                 share = weight[rows]
-                total += float(np.where(share > 0, block, 0.0) @ share)
+                total += float((np.where(share > 0, block, 0.0) * share).sum())
     return total / float(samples if weight is None else weight.sum())

@@ -12,6 +12,8 @@ from ._checked import mean_score, points, score
 
 __all__ = ["mean_absolute_error", "mean_absolute_scaled_error", "root_mean_squared_error"]
 
+_LOST = 1e-290
+
 
 @overload
 def mean_absolute_error(
@@ -89,7 +91,11 @@ def root_mean_squared_error(y_true: Any, mean: Any, *, sample_weight: Any = None
     """
     y, point, weight = points(y_true, mean, sample_weight)
     square = mean_score(lambda rows: (y[rows] - point[rows]) ** 2, len(y), weight)
-    return float(np.sqrt(square))
+    if square > _LOST:
+        return float(np.sqrt(square))
+    unit = float(np.abs(y - point).max()) or 1.0  # squares of very small errors are lost
+    square = mean_score(lambda rows: ((y[rows] - point[rows]) / unit) ** 2, len(y), weight)
+    return unit * float(np.sqrt(square))
 
 
 def mean_absolute_scaled_error(

@@ -63,6 +63,7 @@ def gaussian_negative_log_likelihood_loss(
     float, or ndarray of shape (samples,)
         Lower is better, without bound on either side: a density has a unit, so the value moves by
         a constant with the unit of the target. The constant :math:`\frac12 \log 2\pi` is included.
+        Infinite where the density is too small for a float.
 
     References
     ----------

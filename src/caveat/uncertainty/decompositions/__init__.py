@@ -124,10 +124,10 @@ def decompose(
     >>> split.epistemic.round(3)
     array([0.205, 0.   ])
     """
-    if method == "auto" and type(prediction) in _AUTO:
+    if isinstance(method, str) and method == "auto":
+        if type(prediction) not in _AUTO:
+            raise UnsupportedPredictionError(_advice(prediction))
         method = _AUTO[type(prediction)]
-    elif method == "auto":
-        raise UnsupportedPredictionError(_advice(prediction))
     entry = DECOMPOSITIONS[method]
     sampled = isinstance(prediction, GaussianLogits)
     if set(options) - ({"draws"} if sampled else set()):

@@ -1,0 +1,30 @@
+"""What hostile calls found."""
+
+import pytest
+
+import caveat
+from caveat.estimators import preset
+from caveat.exceptions import OptionError, UnknownNameError
+
+PREDICTION, Y = caveat.Categorical.from_binary([0.1, 0.9, 0.2, 0.8]), [0, 1, 0, 1]
+
+
+@pytest.mark.parametrize("metrics", ["ece", 1.5])
+def test_metrics_that_are_no_list(metrics):
+    with pytest.raises(OptionError, match=r"^metrics must be a list of names; got"):
+        caveat.evaluate(PREDICTION, Y, metrics=metrics, resamples=0)
+
+
+@pytest.mark.parametrize("minimum", [0.5, [1], {"accuracy": "x"}])
+def test_a_minimum_that_is_no_dict(minimum):
+    result = caveat.compare({"a": PREDICTION, "b": PREDICTION}, Y, resamples=0)
+    with pytest.raises(OptionError, match=r"^minimum must be a dict of metric to number; got"):
+        result.recommend(minimum=minimum)
+
+
+def test_names_that_are_no_text():
+    for odd in ([], {}, 3):
+        with pytest.raises(UnknownNameError, match="preset must be one of"):
+            preset(odd)
+    with pytest.raises(OptionError, match="method must be 'permutation' or 'martingale'"):
+        caveat.exchangeability_test([1.0, 2.0], [1.0, 2.0], method={})
