@@ -232,6 +232,7 @@ def _numbers(prediction: Container) -> FloatArray:
         array = np.asarray(getattr(prediction, name), dtype=np.float64)
         array = array.mean(axis=0) if axis == 1 else array
         columns.append(array.reshape(len(array), -1))
+        check_finite(columns[-1], name, ("sample", "column"))
     return np.concatenate(columns, axis=1)
 
 
