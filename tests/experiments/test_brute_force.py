@@ -152,9 +152,9 @@ def test_classification(model):
         assert ude.of_mean_curves == pytest.approx(of_mean, abs=1e-9)
         found = [term.correlation for term in ude.terms.values()]
         np.testing.assert_allclose(found, rho.mean(axis=1), atol=1e-9)
-        # Widened as Student's t with two degrees of freedom, 4.3 sqrt(3 / 2) deviations: both ends
-        # are the last that three values have, one of them drawn three times.
-        assert (ude.low, ude.high) == pytest.approx((errors.min(), errors.max()), abs=1e-9)
+        half = 4.302652729749464 * errors.std(ddof=1) / np.sqrt(3)  # t with two degrees of freedom
+        ends = max(errors.mean() - half, 0.0), errors.mean() + half
+        assert (ude.low, ude.high) == pytest.approx(ends, abs=1e-9)
 
 
 def check_sizes(repeat, train, held, y):

@@ -126,10 +126,10 @@ def test_average_ignores_infinite_scores_that_do_not_count():
     assert _inputs.average(scores, None) == np.inf
 
 
-@pytest.mark.parametrize("scale", [1e308, 1e101, 1e-101, 5e-324])
+@pytest.mark.parametrize("scale", [1e308, 1e71, 1e-71, 5e-324])
 def test_weights_whose_sums_overflow_or_vanish(scale):
     with pytest.raises(
         InvalidValueError, match=r"sample_weight goes up to .*; scale all weights by"
     ):
         as_weights(np.array([scale, 0.0, scale]), 3)
-    assert as_weights(np.array([1e-300, 1.0, 1e90]), 3) is not None
+    assert as_weights(np.array([1e-300, 1.0, 1e60]), 3) is not None

@@ -705,7 +705,7 @@ def test_logits_and_probabilities():
     x = rows(6, 3)
     raw = monte_carlo(Returns(lambda x: x), x, 4, random_state=0)
     by_logits = predict(
-        Returns(lambda x: x), x, passes=4, head="logits", classes="abc", random_state=0
+        Returns(lambda x: x), x, passes=4, head="logits", classes=list("abc"), random_state=0
     )
     assert list(by_logits.classes) == ["a", "b", "c"]
     np.testing.assert_allclose(by_logits.probabilities, raw.double().softmax(-1).numpy(), rtol=1e-6)
@@ -734,14 +734,14 @@ def test_means_with_spreads(head, power):
     x = rows(6, 3)
     raw = monte_carlo(Returns(lambda x: x), x, 4, random_state=0).double().numpy()
     as_tuple = predict(
-        Returns(lambda x: (x, x.abs())), x, passes=4, head=head, targets="abc", random_state=0
+        Returns(lambda x: (x, x.abs())), x, passes=4, head=head, targets=list("abc"), random_state=0
     )
     stacked = predict(
         Returns(lambda x: torch.stack([x, x.abs()], 1)),
         x,
         passes=4,
         head=head,
-        targets="abc",
+        targets=list("abc"),
         random_state=0,
     )
     assert as_tuple == stacked

@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+from caveat.exceptions import OptionError
+from caveat.resampling import make_plan
 from caveat.resampling.inversion import _largest_mode, invert
 from caveat.resampling.summaries._parts import absolute_sum
 
@@ -35,3 +37,8 @@ def test_a_length_that_no_noise_rejects():
 
     low, _, high = invert(np.array([2.0]), np.zeros((50, 1)), bounded, 0.9)
     assert 0 <= low <= high <= 1
+
+
+def test_more_resamples_than_there_is_memory():
+    with pytest.raises(OptionError, match="resamples must be at most 1,000,000,000; got 10000000"):
+        make_plan(5, resamples=10**30)

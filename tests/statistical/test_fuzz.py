@@ -9,6 +9,7 @@ import matplotlib
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
+from matplotlib import pyplot
 
 from . import fuzzing
 
@@ -17,7 +18,7 @@ matplotlib.use("Agg")
 CALLABLES = fuzzing.discover()
 # How many examples each of them gets, by how long one takes: some three minutes in all.
 EXAMPLES = {"evaluation": 8, "fairness": 8, "figures": 8, "plots": 8, "experiments": 15}
-_QUICK, _SLOW = 40, {"evaluation.compare": 3, "recalibration.DirichletCalibration": 3}
+_QUICK, _SLOW = 60, {"evaluation.compare": 3, "recalibration.DirichletCalibration": 3}
 
 
 def examples(name):
@@ -43,6 +44,8 @@ def test_a_right_answer_or_an_own_error(name, fuzz_calls):
             fuzzing.one_call(name, CALLABLES[name], fuzzing.Pick(data.draw))
         except fuzzing.UnfitError:
             return
+        finally:
+            pyplot.close("all")
 
     with fuzz_calls():
         calls()

@@ -91,9 +91,7 @@ def listed(names: Iterable[str], word: str = "and") -> str:
 
 
 def share_with_interval(row: Row, confidence: float, of: str = "", *, short: bool = False) -> str:
-    """Return "7.3 % of cases (95 % interval 6.1 to 8.6 %)"; of all and none, how many those are."""
-    if row.value in (0.0, 1.0) and row.low == row.high:
-        return f"{percent(row.value)}{of} ({'all' if row.value else 'none'} of {row.samples})"
+    """Return "7.3 % of cases (95 % interval 6.1 to 8.6 %)"."""
     ends = _percent_digits(row.low), percent(row.high)
     return f"{percent(row.value)}{of}{_bracket(row, confidence, short, ends)}"
 

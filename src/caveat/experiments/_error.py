@@ -10,7 +10,7 @@ import numpy as np
 from .._validation import LARGEST, FloatArray
 from ..evaluation._table import html_table, number, terminal_table
 from ..exceptions import OptionError
-from ._spread import NAN, bootstrapped
+from ._spread import NAN, student
 
 ROUNDING = 1e-12
 """Beside the largest part of a split, a smaller difference is a rounding error."""
@@ -100,8 +100,7 @@ class UDE:
     std : float
         Standard deviation over repeats; NaN with one repeat.
     low, high : float
-        Bootstrap interval over repeats; NaN with one repeat. It lies within what the repeats
-        gave, so that of three it holds the true mean 75 times in 100 at best, of five 94 times.
+        Student's interval of the mean over repeats; NaN with one repeat.
     of_mean_curves : float
         The error of the curves that are averaged over repeats first.
     terms : mapping of str to Term
@@ -245,12 +244,12 @@ def disentanglement(
     per_repeat = weighted @ distance
     terms = {}
     for place, name in enumerate(TERMS):
-        std, low, high = bootstrapped(distance[place], confidence, (0.0, 1 + ideal[place]))
+        std, low, high = student(distance[place], confidence, (0.0, 1 + ideal[place]))
         terms[name] = Term(
             float(distance[place].mean()), std, low, high, float(rho[place].mean()),
             float(of_mean[place]),
         )  # fmt: skip
-    std, low, high = bootstrapped(per_repeat, confidence, (0.0, 2.0))
+    std, low, high = student(per_repeat, confidence, (0.0, 2.0))
     return UDE(
         decomposition=size.decomposition,
         correlation=correlation,

@@ -3,25 +3,8 @@
 import numpy as np
 
 from .._validation import FloatArray
-from ..resampling import Replicates, interval_of
 
 NAN = float("nan")
-_RESAMPLES = 2000
-
-
-def bootstrapped(
-    values: FloatArray, confidence: float, bounds: tuple[float, float]
-) -> tuple[float, float, float]:
-    """Return standard deviation and bootstrap interval of a mean; NaN with one value."""
-    repeats = len(values)
-    if repeats < 2:
-        return NAN, NAN, NAN
-    # A fixed seed: the same values always have the same interval.
-    draws = np.random.default_rng(0).integers(repeats, size=(_RESAMPLES, repeats))
-    mean = float(values.mean())
-    replicates = Replicates(values[draws].mean(axis=1), mean, units=repeats)
-    interval = interval_of(mean, replicates, confidence, range=bounds)
-    return float(values.std(ddof=1)), interval.low, interval.high
 
 
 def student(

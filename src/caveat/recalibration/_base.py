@@ -63,9 +63,8 @@ class Recalibrator(BaseEstimator):
             part = clone(self)
             part.signature_, part.groups_ = self.signature_, None
             try:
-                part._fit(
-                    prediction.take(rows), truth[rows], None if weight is None else weight[rows]
-                )
+                counted = None if weight is None else as_weights(weight[rows], len(rows))
+                part._fit(prediction.take(rows), truth[rows], counted)
             except (InvalidValueError, OptionError, ShapeError) as error:
                 raise type(error)(f"group {attribute.values[code]!r}: {error}") from error
             self.groups_[attribute.values[code]] = part

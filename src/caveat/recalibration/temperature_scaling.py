@@ -172,7 +172,7 @@ class TemperatureScaling(Recalibrator):
         mean = prediction.mean if self.members == "each" else prediction.mean.mean(axis=0)
         beta = self._inverse(mean)
         fields = {"mean": prediction.mean * beta, "variance": prediction.variance * beta**2}
-        return GaussianLogits._trusted({**fields, "classes": prediction.classes})
+        return GaussianLogits(**fields, classes=prediction.classes)
 
     def _powers(self, p: FloatArray) -> FloatArray:
         return softmax(_logarithm(p) * self._inverse(p))

@@ -140,9 +140,14 @@ def make_plan(
     return Plan(unit_of[element], counts, len(sizes), clusters, int(rng.integers(2**63)))
 
 
+_MOST = 10**9
+
+
 def _whole(value: Any, name: str) -> int:
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
         raise OptionError(f"{name} must be a whole number of at least 1; got {value!r}")
+    if value > _MOST:
+        raise OptionError(f"{name} must be at most {_MOST:,}; got {value!r}")
     return int(value)
 
 
