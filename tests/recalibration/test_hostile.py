@@ -28,7 +28,7 @@ def test_a_group_of_which_no_sample_counts(recalibrator):
 
 def test_infinite_intervals_cannot_be_compared():
     first = caveat.Interval([-np.inf, 0.0], [np.inf, 1.0], coverage=0.9)
-    with pytest.raises(InvalidValueError, match="lower of sample 0 is -inf"):
+    with pytest.raises(InvalidValueError, match="of sample 0, number 0 is -inf"):
         caveat.exchangeability_test(first, first, random_state=0)
 
 

@@ -333,7 +333,7 @@ _MEANING = (
     "uncertainty is what the model does not know, and could learn from more data. Neither can be "
     "seen directly. So the causes are changed by hand, and what they cost is read off the score.",
     "Correlations are of each repeat, then averaged; those of mean curves average the curves "
-    "first, which takes out noise and is closer to the ends. Intervals are student over "
+    "first, which takes out noise and is closer to the ends. Intervals are Student's over "
     "repeats, which are few: take them as rough.",
     "The result is about this model, this way to split and these data. Another model on the same "
     "data, or a fine-tuned one, has to be tested by itself.",
