@@ -23,6 +23,12 @@ def test_a_minimum_that_is_no_dict(minimum):
 
 
 def test_names_that_are_no_text():
+    result = caveat.compare({"a": PREDICTION, "b": PREDICTION}, Y, resamples=0)
+    for odd in ([], {}, 3):
+        with pytest.raises(OptionError, match="expression must be one of"):
+            result.recommend(odd)
+        with pytest.raises(OptionError, match="scale must be one of"):
+            result.recommend(scale=odd)
     for odd in ([], {}, 3):
         with pytest.raises(UnknownNameError, match="preset must be one of"):
             preset(odd)

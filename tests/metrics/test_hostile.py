@@ -8,6 +8,7 @@ from caveat.metrics import (
     accuracy_score,
     area_under_risk_coverage_error,
     confidence_curve,
+    error_calibration_curve,
     interval_coverage,
     root_mean_squared_error,
     smooth_calibration_error,
@@ -60,3 +61,14 @@ def test_a_bandwidth_that_smooths_everything():
 def test_variations_that_cannot_be_looked_up(variation):
     with pytest.raises(OptionError, match="variation must be 'entropy', 'confidence', 'gini' or"):
         variation_calibration_error([0, 1], [0.2, 0.8], variation=variation)
+
+
+def test_bins_end_with_the_last_sample():
+    """The sum of weights times the bins, over the bins, may be more than the sum."""
+    y = np.arange(8.0)
+    for seed in range(300):
+        rng = np.random.default_rng(seed)
+        variance, weight = rng.gamma(2.0, size=8), rng.gamma(2.0, size=8)
+        for bins in (3, 7, 15):
+            curve = error_calibration_curve(y, y, variance, bins=bins, sample_weight=weight)
+            assert curve.high[-1] == np.sqrt(variance.max())

@@ -112,9 +112,9 @@ def recommend(
     minimum: Mapping[str, float],
 ) -> Recommendation:
     """Choose a technique; the arguments are those of `Comparison.recommend`."""
-    if expression not in _PRIMARY:
+    if not isinstance(expression, str) or expression not in _PRIMARY:
         raise OptionError(f"expression must be one of {list(_PRIMARY)}; got {expression!r}")
-    if scale not in _SCALES:
+    if not isinstance(scale, str) or scale not in _SCALES:
         raise OptionError(f"scale must be one of {list(_SCALES)}; got {scale!r}")
     excluded = _excluded(comparison, minimum)
     names = [name for name in comparison.techniques if name not in excluded]

@@ -153,7 +153,7 @@ def _bin_ends(
     """Return the smallest and the largest key in each of the bins of equal weight."""
     order = np.argsort(key)
     running = np.arange(1.0, len(key) + 1) if weight is None else np.cumsum(weight[order])
-    cuts = np.arange(bins + 1) * running[-1] / bins
+    cuts = np.minimum(np.arange(bins + 1) * running[-1] / bins, running[-1])  # but for rounding
     first = np.searchsorted(running, cuts[:-1], side="right")
     last = np.searchsorted(running, cuts[1:], side="left")
     return key[order[first]], key[order[last]]
