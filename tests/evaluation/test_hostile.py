@@ -1,5 +1,6 @@
 """What hostile calls found."""
 
+import numpy as np
 import pytest
 
 import caveat
@@ -34,3 +35,14 @@ def test_names_that_are_no_text():
             preset(odd)
     with pytest.raises(OptionError, match="method must be 'permutation' or 'martingale'"):
         caveat.exchangeability_test([1.0, 2.0], [1.0, 2.0], method={})
+
+
+def test_rows_that_match_an_array():
+    result = caveat.evaluate(caveat.Categorical([[0.2, 0.8]] * 4), [0, 1, 1, 1], resamples=0)
+    assert result.matching(metric=np.array(["accuracy_score", "brier_loss"])) == []
+
+
+def test_subnormal_probabilities():
+    p = np.array([[1.0, 5e-324, 0.0], [1.0, 0.0, 5e-324]] * 20)
+    result = caveat.evaluate(caveat.Categorical(p), [0] * 40, resamples=50, random_state=0)
+    assert all(not row.low > row.high for row in result)

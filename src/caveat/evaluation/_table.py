@@ -87,6 +87,8 @@ class RowTable(Generic[SomeRow]):
 
     def matching(self, **wanted: Any) -> list[SomeRow]:
         """Return the rows whose fields have exactly these values; there may be none."""
+        if any(np.ndim(value) for value in wanted.values()):
+            return []  # fields are single values
         return [
             row for row in self.rows if all(getattr(row, k) == value for k, value in wanted.items())
         ]

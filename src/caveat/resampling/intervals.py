@@ -247,7 +247,7 @@ def interval_of(
     ends = _quantiles(ordered, _levels(ordered, centre, level, replicates))
     ends = np.array([min(ends[0] - centre, 0.0), max(ends[1] - centre, 0.0)])
     if isinstance(replicates, Replicates) and 0 < replicates.units < _FEW_UNITS:
-        with np.errstate(invalid="ignore"):  # some may be infinite
+        with np.errstate(invalid="ignore", over="ignore"):  # some may be infinite
             least = _expanded(level, replicates) * float(np.nan_to_num(ordered.std()))
         ends = np.array([min(ends[0], -least), max(ends[1], least)])
     low, high = np.clip(value + ends, *range)

@@ -81,7 +81,8 @@ def _drawing(
 
         def of_classes(rng: np.random.Generator, number: int) -> np.ndarray:
             place = rng.random((number, len(data), 1)) * running[:, -1:]
-            return np.asarray(labels[(running <= place).sum(axis=2)])
+            # A chance next to nothing is lost in rounding.
+            return np.asarray(labels[np.minimum((running <= place).sum(axis=2), len(labels) - 1)])
 
         return of_classes
     if names == {"mean", "variance"}:

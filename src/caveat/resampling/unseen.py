@@ -48,6 +48,7 @@ def _of_classes(prepared: Prepared, classes: Any) -> Prepared | None:
         others[np.arange(resamples), top[drawn]] = 0.0
         running = np.cumsum(others, axis=1)
         label = (running <= rng.random((resamples, 1)) * running[:, -1:]).sum(axis=1)
+        label = np.minimum(label, others.shape[1] - 1)  # next to no chance is lost in rounding
         rows.append(drawn)
         truths.append(label)
     if _few(prepared, ~wrong):
