@@ -46,7 +46,7 @@ def test_confidence(clustered, weighted):
         weight = rng.gamma(1.0, size=samples) if weighted else None
         prediction = caveat.Categorical.from_binary(np.full(samples, 0.2))
         result = evaluate(prediction, (~right).astype(int), cluster=cluster, sample_weight=weight)
-        return held(figures.reliability(result), 0.7)
+        return held(figures.reliability(result, "confidence"), 0.7)
 
     assert share_held(draw).sum() >= fewest(0.94)
 

@@ -14,7 +14,6 @@ from caveat.resampling import (
     replicates,
 )
 from caveat.resampling import plan as plans
-from caveat.resampling.summaries import areas, ranking
 from tests.contracts.metric_cases import make
 
 SETS, RESAMPLES, MANY = 160, 300, 400_000
@@ -277,7 +276,7 @@ def test_blocks_and_cells_vary_as_rows_do(name, monkeypatch):
         return replicates(case.metric, case.truth, case.inputs, plan, options=case.options).values
 
     blocks = values(1)
-    for module in (plans, prepared, areas, ranking):
+    for module in (plans, prepared):
         monkeypatch.setattr(module, "EXACT", samples)
     rows = values(2)
     # The variance of the logarithm of a standard deviation is (kurtosis - 1) / (4 resamples); that

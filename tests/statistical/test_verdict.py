@@ -79,12 +79,15 @@ def test_intervals_of_equal_groups_are_not_told_apart(scale):
     assert said(found, "Its errors are larger for") <= most(0.05)
 
 
-def test_few_samples_without_an_error_prove_nothing():
+@pytest.mark.parametrize(("off", "never"), [(0.0, "bad"), (0.08, "good")])
+def test_few_samples_with_hardly_an_error(off, never):
+    """Sure predictions that are right as often as they say, or too rarely by eight points."""
+
     def make(rng):
         p = rng.beta(20, 0.5, size=60)
         p = np.maximum(p, 1 - p)
-        return caveat.Categorical.from_binary(p), (rng.random(60) < p).astype(int), None
+        y = rng.random(60) < p - off
+        return caveat.Categorical.from_binary(p), y.astype(int), None
 
     levels = [v.statements[0].level for v in verdicts(make, ["positive_ece", "accuracy"])]
-    assert levels.count("bad") <= most(0.025)
-    assert levels.count("good") == 0
+    assert levels.count(never) <= most(0.025)

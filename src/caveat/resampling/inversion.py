@@ -31,22 +31,22 @@ def invert(
     confidence : float
     """
     observed = float(norm(gaps))
-    if not observed > 0:
+    if not observed > _TINY:
         return 0.0, 0.0, float(np.quantile(norm(deviations), confidence))
     tail = (1 - confidence) / 2
     estimate, lows, highs = 0.0, [], []
     for i, direction in enumerate(_directions(gaps, deviations)):
         size = float(norm(direction))
-        if not size > 0:
+        if not size > _TINY:
             continue
+        direction = direction / size
         share_below = _test(direction, deviations, norm, observed)
-        start = observed / size
-        low = _crossing(share_below, 1 - tail, start)
-        high = _high_end(share_below, tail, start)
+        low = _crossing(share_below, 1 - tail, observed)
+        high = _high_end(share_below, tail, observed)
         lows.append(float(norm(low * direction)))
         highs.append(float(norm(high * direction)))
         if i == 0:
-            estimate = float(norm(_crossing(share_below, 0.5, start) * direction))
+            estimate = float(norm(_crossing(share_below, 0.5, observed) * direction))
     return min(lows), estimate, max(highs)
 
 

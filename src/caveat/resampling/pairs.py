@@ -105,8 +105,8 @@ def _gap(
     one: FloatArray, other: FloatArray, wider: float, method: str, biased: bool
 ) -> ConfidenceInterval:
     """Combine two intervals, each low, centre and high."""
-    gap = float(one[1] - other[1])
     with np.errstate(invalid="ignore"):  # ends may be infinite
+        gap = float(one[1] - other[1])
         below = wider * float(np.hypot(one[1] - one[0], other[2] - other[1]))
         above = wider * float(np.hypot(one[2] - one[1], other[1] - other[0]))
     return ConfidenceInterval(gap - below, gap + above, method, gap if biased else None)
@@ -126,7 +126,7 @@ def _ratio(
         above = wider * np.hypot(logs[0, 2] - centres[0], centres[1] - logs[1, 0])
         middle = centres[0] - centres[1]
         low, high = np.exp([middle - below, middle + above])
-    estimate = float(one[1] / other[1]) if biased and other[1] > 0 else None
+        estimate = float(one[1] / other[1]) if biased and other[1] > 0 else None
     return ConfidenceInterval(float(low), float(high), method, estimate)
 
 
