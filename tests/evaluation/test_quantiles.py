@@ -337,12 +337,27 @@ class TestCompare:
         right, y, _ = lognormal()
         narrow, _, _ = lognormal(scale=0.4)
         intervals = {"right": right.interval(0.9), "narrow": narrow.interval(0.9)}
-        answer = compare(intervals, y, resamples=100, random_state=0).recommend("interval")
-        assert (answer.technique, answer.primary) == ("right", "interval_loss")
+        found = compare(intervals, y, resamples=100, random_state=0)
+        answer = found.recommend("interval")
+        assert (answer.technique, answer.skill) == ("right", "interval_loss")
+        assert answer.primary == "coverage_ratio"
+        ratios = {r.technique: r.value for r in found.select(metric="coverage_ratio", group="")}
+        assert answer.values == pytest.approx({n: abs(v - 1) for n, v in ratios.items()})
+        other = {**intervals, "other": right.interval(0.5)}
+        mixed = compare(other, y, metrics=["interval_loss", "coverage_ratio"], resamples=20)
+        with pytest.raises(OptionError, match="proper score was not measured"):
+            mixed.recommend("interval")
 
     def test_different_levels_are_not_compared(self):
         right, y, _ = lognormal()
         few, _, _ = lognormal((0.2, 0.5, 0.7))
         found = compare({"right": right, "few": few}, y, resamples=20, random_state=0)
+        with pytest.raises(OptionError, match="was not measured"):
+            found.recommend("interval")
+
+    def test_a_gaussian_and_quantiles_have_nothing_in_common(self):
+        right, y, _ = lognormal((0.05, 0.5, 0.95))
+        mixed = {"quantiles": right, "gaussian": right.to_gaussian(0.9)}
+        found = compare(mixed, y, metrics=["cce", "quantile_crps_loss"], resamples=20)
         with pytest.raises(OptionError, match="was not measured"):
             found.recommend("interval")

@@ -66,7 +66,8 @@ class Recommendation:
     supporting : tuple of str
         Metrics to look at beside it; the first is ``skill``.
     values : dict of str to float
-        The primary value of each technique that met the minimum.
+        The primary value of each technique that met the minimum; of a coverage ratio, its distance
+        from 1.
     excluded : dict of str to str
         Techniques that did not meet the minimum, and why.
     cautions : tuple of str
@@ -205,20 +206,22 @@ def _primary(
 
 
 def _reliability(comparison: "Comparison", metric: str) -> str:
-    """Return the metric, that of quantiles in its place, or nothing for what has neither.
+    """Return the metric, that of quantiles or intervals in its place, or nothing for others.
 
     Quantiles and intervals are no Gaussians: the first are judged at the levels that they share,
-    the second by their loss, a proper score, alone.
+    the second by how near their coverage is to what they promise.
     """
-    for name in (metric, "quantile_coverage_error"):
-        if all(any(key[0] == name for key in found) for found in comparison._answers.values()):
+    if metric not in (_PRIMARY["variance"], _PRIMARY["interval"]):
+        return metric
+    for name in (metric, "quantile_coverage_error", "coverage_ratio"):
+        asked = [
+            {key for key in found if key[0] == name and not key[2]}
+            for found in comparison._answers.values()
+        ]
+        if all(asked):
             same = name == metric or _same_levels(comparison, comparison.techniques)
-            return name if same else ""
-    of_numbers = metric in (_PRIMARY["variance"], _PRIMARY["interval"])
-    intervals = of_numbers and not any(
-        key[0] == metric for found in comparison._answers.values() for key in found
-    )
-    return "" if intervals else metric
+            return name if same and all(keys == asked[0] for keys in asked) else ""
+    return metric
 
 
 def _measured(
@@ -292,7 +295,7 @@ class _Case:
         self.comparison = comparison
         self.primary, self.skill = primary, skill
         self.reliable = reliable
-        self.values, self.skills = _means(reliable), _means(skilled)
+        self.values, self.skills = _means(primary, reliable), _means(skill, skilled)
         # Two questions are asked, so that each may be wrong half as often.
         alone = primary == skill
         self.confidence = comparison.confidence if alone else (1 + comparison.confidence) / 2
@@ -307,6 +310,8 @@ class _Case:
         self.front = _front(self.values, self.skills)
         of = f" of {option.removeprefix(ONE_CLASS)} against the rest" if option else ""
         self.what = f"{_words(primary)}{of}"
+        if METRICS[primary].direction == "target":
+            self.what = f"distance of the {_words(primary)} from {METRICS[primary].optimum:g}"
 
     def chosen(self) -> _Choice:
         """Return the one that stands out, or those between which nothing decides."""
@@ -346,7 +351,7 @@ class _Case:
         """Return the best by a metric, then those that cannot be told from it."""
         from ._compare import indistinguishable
 
-        values = _means({name: answers[name] for name in names})
+        values = _means(metric, {name: answers[name] for name in names})
         best, *others = sorted(names, key=values.__getitem__)
         return [best] + [
             name
@@ -408,8 +413,14 @@ def _lowest(values: dict[str, float], others: list[str]) -> str:
     return f", the lowest of {len(others) + 1} (others {shown})"
 
 
-def _means(answers: Answers) -> dict[str, float]:
-    return {name: float(np.mean([a.value for a in found])) for name, found in answers.items()}
+def _means(metric: str, answers: Answers) -> dict[str, float]:
+    """Return the mean of each technique's answers, as distances from the best where that is one."""
+    from ._compare import cost
+
+    return {
+        name: float(np.mean([cost(metric, answer.value) for answer in found]))
+        for name, found in answers.items()
+    }
 
 
 def _front(values: dict[str, float], skills: dict[str, float]) -> tuple[str, ...]:
