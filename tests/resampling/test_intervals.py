@@ -18,6 +18,7 @@ from caveat.resampling import (
     make_plan,
     pair_interval,
     replicates,
+    widening,
 )
 from caveat.resampling.inversion import invert
 from tests.contracts.metric_cases import make
@@ -327,3 +328,9 @@ def test_equal_errors_by_hand():
     assert not equal_errors([same, certain], [same, binned([0.5], 0.0)])
     with pytest.raises(OptionError, match="compares binned errors"):
         equal_errors([Replicates(np.zeros(3), 0.0)], [same])
+
+
+def test_widening_of_next_to_no_confidence():
+    assert widening(0.95, 1) == 1
+    assert widening(0.95, 10) == pytest.approx(norm.isf(0.0025) / norm.isf(0.025))
+    assert widening(5e-324, 1) == 0

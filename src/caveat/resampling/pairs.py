@@ -93,7 +93,9 @@ def widening(confidence: float, among: int) -> float:
     """Return how much wider a normal interval must be to hold for several at once (Bonferroni)."""
     from scipy.special import ndtri
 
-    return float(ndtri((1 - confidence) / (2 * max(among, 1))) / ndtri((1 - confidence) / 2))
+    # A confidence next to 0 has a limit of 0, by which nothing can be divided.
+    limit = min(float(ndtri((1 - confidence) / 2)), -np.finfo(np.float64).tiny)
+    return float(ndtri((1 - confidence) / (2 * max(among, 1)))) / limit
 
 
 def _centre(interval: ConfidenceInterval, value: float) -> float:
