@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..resampling import widening
+from ..resampling.pairs import combined
 from ._result import Evaluation
 from ._table import Row
 from ._verdict_words import Level, Statement, centre
@@ -133,11 +134,12 @@ class Evidence:
 
     def difference(self, row: Row, other: Row, looked_at: int = 1) -> Bounds:
         """Return that of the first row less the second, which are of different samples."""
-        one, two = self.bounds(row, looked_at), self.bounds(other, looked_at)
-        gap = one.centre - two.centre
-        below = float(np.hypot(one.centre - one.low, two.high - two.centre))
-        above = float(np.hypot(one.high - one.centre, two.centre - two.low))
-        return Bounds(gap, gap - below, gap + above)
+        ends = [
+            (bounds.low, bounds.centre, bounds.high)
+            for bounds in (self.bounds(row, looked_at), self.bounds(other, looked_at))
+        ]
+        low, gap, high = combined(ends[0], ends[1])
+        return Bounds(gap, low, high)
 
     def all_or_none(self, row: Row) -> bool:
         """Whether a share is 0 or 1."""

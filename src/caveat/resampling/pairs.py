@@ -1,7 +1,7 @@
 """Gaps and ratios of one metric between two groups, or two predictions."""
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -103,15 +103,23 @@ def _centre(interval: ConfidenceInterval, value: float) -> float:
     return min(max(centre, interval.low), interval.high)
 
 
-def _gap(
-    one: FloatArray, other: FloatArray, wider: float, method: str, biased: bool
-) -> ConfidenceInterval:
-    """Combine two intervals, each low, centre and high."""
+def combined(one: Any, other: Any, wider: float = 1.0) -> tuple[float, float, float]:
+    """Return low end, centre and high end of a difference, from those of two independent numbers.
+
+    The distances of the ends from the centre are made ``wider`` by a factor.
+    """
     with np.errstate(invalid="ignore"):  # ends may be infinite
         gap = float(one[1] - other[1])
         below = wider * float(np.hypot(one[1] - one[0], other[2] - other[1]))
         above = wider * float(np.hypot(one[2] - one[1], other[1] - other[0]))
-    return ConfidenceInterval(gap - below, gap + above, method, gap if biased else None)
+    return gap - below, gap, gap + above
+
+
+def _gap(
+    one: FloatArray, other: FloatArray, wider: float, method: str, biased: bool
+) -> ConfidenceInterval:
+    low, gap, high = combined(one, other, wider)
+    return ConfidenceInterval(low, high, method, gap if biased else None)
 
 
 def _ratio(
@@ -123,11 +131,8 @@ def _ratio(
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         logs = np.log(np.maximum(np.array([one, other]), 0.0))
         # A centre at 0 leaves the whole of what lies below it open.
-        centres = np.where(np.isinf(logs[:, 1]), logs[:, 2], logs[:, 1])
-        below = wider * np.hypot(centres[0] - logs[0, 0], logs[1, 2] - centres[1])
-        above = wider * np.hypot(logs[0, 2] - centres[0], centres[1] - logs[1, 0])
-        middle = centres[0] - centres[1]
-        low, high = np.exp([middle - below, middle + above])
+        logs[:, 1] = np.where(np.isinf(logs[:, 1]), logs[:, 2], logs[:, 1])
+        low, _, high = np.exp(combined(logs[0], logs[1], wider))
         estimate = float(one[1] / other[1]) if biased and other[1] > 0 else None
     return ConfidenceInterval(float(low), float(high), method, estimate)
 
