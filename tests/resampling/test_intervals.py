@@ -18,9 +18,9 @@ from caveat.resampling import (
     make_plan,
     pair_interval,
     replicates,
-    widening,
 )
 from caveat.resampling.inversion import invert
+from caveat.resampling.pairs import widening
 from tests.contracts.metric_cases import make
 
 NORMAL = norm.ppf((np.arange(100_000) + 0.5) / 100_000)
@@ -294,6 +294,8 @@ def test_ratios_of_what_may_be_zero_or_negative():
     assert pair_interval(metric, (np.nan, values[1]), (a, b)).method == "undefined"
     with pytest.raises(OptionError, match="kind must be 'gap' or 'ratio'; got 'odds'"):
         pair_interval(metric, values, (a, b), kind="odds")
+    with pytest.raises(OptionError, match="among must be a whole number of at least 1; got 0"):
+        pair_interval(metric, values, (a, b), among=0)
 
 
 def test_gaps_with_next_to_no_noise_do_not_overflow():

@@ -10,7 +10,8 @@ from .._random import RandomState, generator
 from .._validation import check_fraction
 from ..exceptions import OptionError, ShapeError
 from ..metrics import METRICS
-from ..resampling import Replicates, equal_errors, interval_of, widening
+from ..resampling import Replicates, equal_errors, interval_of
+from ..resampling.pairs import widening
 from ._evaluate import Answer, Run, plan_for, relative_weights, run_evaluation
 from ._result import Evaluation
 from ._table import ARROWS, RowTable, html_table, number, terminal_table

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..resampling import widening
-from ..resampling.pairs import combined
+from ..resampling.pairs import combined, widening
 from ._result import Evaluation
 from ._table import Row
 from ._verdict_words import Level, Statement, centre

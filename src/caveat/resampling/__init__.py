@@ -37,7 +37,7 @@ Several metrics of one truth share their work through `Prepared`:
 """
 
 from .intervals import ConfidenceInterval, confidence_interval, interval_of
-from .pairs import equal_errors, pair_interval, widening
+from .pairs import equal_errors, pair_interval
 from .plan import Plan, make_plan
 from .prepared import Prepared
 from .replication import Replicates, replicates
@@ -55,5 +55,4 @@ __all__ = [
     "make_plan",
     "pair_interval",
     "replicates",
-    "widening",
 ]

@@ -8,6 +8,7 @@ import numpy as np
 from .._validation import FloatArray, check_fraction
 from ..exceptions import OptionError
 from ..metrics._entry import Metric
+from ..metrics._inputs import count
 from .intervals import ConfidenceInterval, confidence_interval, widened
 from .replication import Replicates
 
@@ -74,6 +75,7 @@ def pair_interval(
     check_fraction(confidence, "confidence")
     if kind not in ("gap", "ratio"):
         raise OptionError(f"kind must be 'gap' or 'ratio'; got {kind!r}")
+    pairs = count(among, "among")
     one, other = (
         confidence_interval(metric, value, found, confidence)
         for value, found in zip(values, replicates, strict=True)
@@ -86,7 +88,7 @@ def pair_interval(
     ]
     biased = one.estimate is not None or other.estimate is not None
     made = _gap if kind == "gap" else _ratio
-    return made(ends[0], ends[1], widening(confidence, among), one.method, biased)
+    return made(ends[0], ends[1], widening(confidence, pairs), one.method, biased)
 
 
 def widening(confidence: float, among: int) -> float:
