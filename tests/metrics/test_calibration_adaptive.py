@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from caveat.metrics.classification import (
+from caveat.metrics import (
     adaptive_calibration_error,
     adaptive_reliability_curve,
     expected_calibration_error,

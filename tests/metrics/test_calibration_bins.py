@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import caveat
-from caveat.metrics.classification import (
+from caveat.metrics import (
     classwise_calibration_error,
     expected_calibration_error,
     maximum_calibration_error,

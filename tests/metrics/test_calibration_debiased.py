@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from caveat.metrics.classification import debiased_calibration_error, expected_calibration_error
+from caveat.metrics import debiased_calibration_error, expected_calibration_error
 
 
 def draw(samples: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from caveat.metrics.classification import (
+from caveat.metrics import (
     debiased_calibration_error,
     expected_calibration_error,
     reliability_curve,

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.optimize import brentq
 
 import caveat.metrics.classification.smooth as module
-from caveat.metrics.classification import smooth_calibration_error, smooth_reliability_curve
+from caveat.metrics import smooth_calibration_error, smooth_reliability_curve
 
 NARROWEST = 2.0**-10
 
@@ -125,7 +125,14 @@ def test_a_level_that_vanishes_on_the_way_is_no_obstacle() -> None:
     found = smooth_calibration_error(y, p, kind="positive")
     expected = brentq(lambda s: direct(y, p, s, points=50_001) - s, 2e-3, 0.5, xtol=1e-12)
     assert found == pytest.approx(expected, abs=bound(y, p, found) + bound(y, p, found, 50_000))
-    assert module._fixed_point(lambda sigma: 0.5 if sigma < 0.01 else 0.0) == pytest.approx(0.01)
+
+
+def test_fixed_points_where_the_level_jumps() -> None:
+    def level(_: np.ndarray, sigma: np.ndarray) -> np.ndarray:
+        return np.where(np.asarray(sigma) < 0.01, 0.5, 0.0) * np.ones(2)
+
+    found = module._fixed_points(np.zeros((2, 1)), level, 200)
+    np.testing.assert_allclose(found, 0.01, rtol=1e-9)
 
 
 @pytest.mark.parametrize("bandwidth", [None, 0.05])

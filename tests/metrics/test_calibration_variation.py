@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from caveat.exceptions import InvalidValueError, OptionError, ShapeError
-from caveat.metrics.classification import (
+from caveat.metrics import (
     expected_calibration_error,
     uncertainty_calibration_error,
     uncertainty_reliability_curve,

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from caveat.exceptions import InvalidValueError, OptionError, ShapeError
-from caveat.metrics.ranking import (
+from caveat.metrics import (
     confidence_curve,
     confidence_oracle_area_error,
     confidence_oracle_curve,

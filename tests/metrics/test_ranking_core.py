@@ -8,7 +8,16 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn import metrics as sk
 
 from caveat.metrics._core.order import SMALL, increasing_order
-from caveat.metrics._core.roc import area_under_roc, average_precision, roc_points
+from caveat.metrics._core.roc import area_of, precision_of, roc_points
+
+
+def area_under_roc(positive, score, weight):
+    return float(area_of(*roc_points(positive, score, weight)[1:]))
+
+
+def average_precision(positive, score, weight):
+    return float(precision_of(*roc_points(positive, score, weight)[1:]))
+
 
 RNG = np.random.default_rng(20)
 MANY = 5 * SMALL

@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose
 from scipy.stats import spearmanr
 
 from caveat.exceptions import InvalidValueError, ShapeError
-from caveat.metrics.ranking import (
+from caveat.metrics import (
     area_under_risk_coverage_error,
     error_uncertainty_correlation,
     excess_area_under_risk_coverage_error,

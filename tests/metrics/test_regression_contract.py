@@ -8,7 +8,8 @@ import pandas as pd
 import pytest
 
 from caveat.exceptions import InvalidValueError, ShapeError
-from caveat.metrics import regression
+from caveat.metrics import METRICS
+from caveat.metrics.regression import MODULES
 
 SAMPLES = 200
 LEVELS = np.array([0.05, 0.25, 0.5, 0.75, 0.95])
@@ -20,7 +21,7 @@ OPTIONS = {
     "interval_loss": {"coverage": 0.9},
     "coverage_ratio": {"coverage": 0.9},
 }
-ENTRIES = {entry.name: entry for entry in regression.ENTRIES}
+ENTRIES = {entry.name: entry for entry in METRICS.values() if entry.task == "regression"}
 NAMES = sorted(ENTRIES)
 
 
@@ -68,13 +69,11 @@ def call(name, data, **more):
 
 
 def test_everything_public_is_exported():
-    public = {name for name in vars(regression) if not name.startswith("_") and name.islower()}
-    modules = {name for name in public if inspect.ismodule(getattr(regression, name))}
-    functions = public - modules
-    assert functions | {"CoverageCurve"} == set(regression.__all__)
+    exported = {name for module in MODULES for name in module.__all__}
     curves = {"coverage_curve", "error_calibration_curve", "quantile_coverage_curve"}
-    assert set(NAMES) == functions - curves
-    assert sorted(regression.__all__) == regression.__all__
+    assert exported == {*NAMES, *curves, "CoverageCurve"}
+    for module in MODULES:
+        assert sorted(module.__all__) == module.__all__
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -97,14 +96,14 @@ def test_entry(name):
 
 
 def test_aliases():
-    aliases = {alias: entry.name for entry in regression.ENTRIES for alias in entry.aliases}
+    aliases = {alias: entry.name for entry in ENTRIES.values() for alias in entry.aliases}
     wanted = {
         *("mae", "rmse", "mase", "nll", "crps", "pinball", "winkler", "picp", "mpiw"),
         *("cce", "auce", "mce", "ence", "cv"),
     }
     assert wanted <= set(aliases)
     assert aliases["crps"] == "gaussian_crps_loss"
-    assert len(aliases) == sum(len(entry.aliases) for entry in regression.ENTRIES)
+    assert len(aliases) == sum(len(entry.aliases) for entry in ENTRIES.values())
     assert not set(aliases) & set(NAMES)
 
 

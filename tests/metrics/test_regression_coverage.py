@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from caveat.exceptions import InvalidValueError, OptionError
-from caveat.metrics.regression import (
+from caveat.metrics import (
     CoverageCurve,
     central_coverage_error,
     coverage_calibration_error,

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from caveat.exceptions import InvalidValueError, OptionError, ShapeError
-from caveat.metrics.regression import (
+from caveat.metrics import (
     ensemble_crps_loss,
     gaussian_crps_loss,
     mixture_crps_loss,

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from sklearn import metrics as sklearn_metrics
 
 from caveat.exceptions import InvalidValueError, OptionError, ShapeError
-from caveat.metrics.regression import (
+from caveat.metrics import (
     mean_absolute_error,
     mean_absolute_scaled_error,
     root_mean_squared_error,

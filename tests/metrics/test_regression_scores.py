@@ -10,7 +10,7 @@ from scipy.special import logsumexp
 from sklearn.metrics import mean_pinball_loss
 
 from caveat.exceptions import InvalidValueError, OptionError, ShapeError
-from caveat.metrics.regression import (
+from caveat.metrics import (
     coverage_ratio,
     gaussian_negative_log_likelihood_loss,
     interval_coverage,

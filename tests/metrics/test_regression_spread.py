@@ -7,14 +7,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from caveat.exceptions import InvalidValueError, OptionError, ShapeError
-from caveat.metrics._curves import ReliabilityCurve
-from caveat.metrics.regression import (
+from caveat.metrics import (
     dispersion,
     error_calibration_curve,
     expected_normalised_calibration_error,
     root_mean_squared_error,
     sharpness,
 )
+from caveat.metrics._curves import ReliabilityCurve
 
 
 def generic(samples=30_000, seed=0):

@@ -11,6 +11,7 @@ from sklearn.metrics import brier_score_loss, log_loss
 
 import caveat
 from caveat.exceptions import InvalidValueError, LabelError, OptionError, ShapeError
+from caveat.metrics import METRICS
 from caveat.metrics.classification.brier_split import (
     BrierDecomposition,
     brier_calibration_error,
@@ -18,7 +19,6 @@ from caveat.metrics.classification.brier_split import (
     brier_refinement_loss,
 )
 from caveat.metrics.classification.scores import (
-    ENTRIES,
     brier_loss,
     negative_log_likelihood_loss,
 )
@@ -353,6 +353,6 @@ def test_single_precision_is_summed_in_double():
 
 
 def test_entries():
-    assert [entry.name for entry in ENTRIES] == [metric.__name__ for metric in SCALARS]
-    assert [entry.function for entry in ENTRIES] == SCALARS
-    assert [entry.proper for entry in ENTRIES] == [True, True, False, False]
+    entries = [METRICS[metric.__name__] for metric in SCALARS]
+    assert [entry.function for entry in entries] == SCALARS
+    assert [entry.proper for entry in entries] == [True, True, False, False]

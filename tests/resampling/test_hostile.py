@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from caveat.exceptions import OptionError
+from caveat.metrics.sums import absolute_sum
 from caveat.resampling import make_plan
 from caveat.resampling.inversion import _largest_mode, invert
-from caveat.resampling.summaries._parts import absolute_sum
 
 
 @pytest.mark.parametrize("unit", [1e-200, 1.0, 1e140])

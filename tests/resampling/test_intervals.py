@@ -8,7 +8,7 @@ from scipy.stats import norm, t
 
 from caveat.exceptions import InvalidValueError, OptionError, ShapeError
 from caveat.metrics import METRICS
-from caveat.metrics._entry import Metric
+from caveat.metrics.entry import Metric
 from caveat.resampling import (
     Prepared,
     Replicates,
@@ -190,6 +190,7 @@ def test_a_metric_of_ones_own_is_called_for_each_resample():
             **{field.name: getattr(known, field.name) for field in dataclasses.fields(Metric)},
             "name": "median_error",
             "function": median_error,
+            "sums": None,
         }
     )
     rng = np.random.default_rng(0)
@@ -211,8 +212,8 @@ def test_a_metric_of_ones_own_is_called_for_each_resample():
 def test_units_are_those_that_count():
     plan = make_plan(6, resamples=2, cluster=[0, 0, 1, 1, 2, 2], random_state=0)
     weight = [1, 0, 0, 0, 2, 1]
-    assert Prepared(np.zeros(6), {}, plan, sample_weight=weight).units == 2
-    assert Prepared(np.zeros(6), {}, plan, rows=[0, 1]).units == 1
+    assert Prepared(np.zeros(6), {}, plan, sample_weight=weight).counted_units == 2
+    assert Prepared(np.zeros(6), {}, plan, rows=[0, 1]).counted_units == 1
 
 
 def test_what_does_not_fit_is_refused():

@@ -18,7 +18,6 @@ from caveat.resampling import (
 )
 from caveat.resampling.inversion import invert
 from caveat.resampling.null import null_draws
-from caveat.resampling.summaries import SUMMARIES
 from caveat.resampling.unseen import with_unseen
 
 
@@ -149,7 +148,7 @@ def test_draws_are_as_the_prediction_says():
     y = (rng.random(300) < p).astype(int)
     plan = make_plan(300, resamples=10, random_state=0)
     prepared = Prepared(y, {"probabilities": np.c_[1 - p, p]}, plan)
-    values, gaps = null_draws(SUMMARIES["positive_calibration_error"], prepared, {"bins": 1})
+    values, gaps = null_draws(METRICS["positive_calibration_error"].sums, prepared, {"bins": 1})
     assert gaps.shape == (199, 1)
     np.testing.assert_allclose(np.abs(gaps[:, 0]), values)
     deviation = np.sqrt((p * (1 - p)).sum()) / 300
@@ -157,7 +156,7 @@ def test_draws_are_as_the_prediction_says():
     assert abs(gaps.mean()) < 4 * deviation / np.sqrt(199)
     named = Prepared(np.array(["b", "a"])[y], {"probabilities": np.c_[p, 1 - p]}, plan)
     again, _ = null_draws(
-        SUMMARIES["expected_calibration_error"],
+        METRICS["expected_calibration_error"].sums,
         named,
         {"classes": ["a", "b"], "kind": "positive", "bins": 1},
     )
@@ -168,19 +167,19 @@ def test_draws_from_quantiles_and_gaussians():
     levels, values = np.array([0.1, 0.5, 0.9]), np.tile([1.0, 2.0, 4.0], (50, 1))
     plan = make_plan(50, resamples=10, random_state=0)
     prepared = Prepared(np.zeros(50), {"levels": levels, "values": values}, plan)
-    _, gaps = null_draws(SUMMARIES["quantile_coverage_error"], prepared, {})
+    _, gaps = null_draws(METRICS["quantile_coverage_error"].sums, prepared, {})
     deviation = np.sqrt(levels * (1 - levels) / 50)
     np.testing.assert_allclose(gaps.std(axis=0), deviation, rtol=4 / np.sqrt(2 * 199))
     assert (np.abs(gaps.mean(axis=0)) < 4 * deviation / np.sqrt(199)).all()
     normal = Prepared(np.zeros(50), {"mean": np.zeros(50), "variance": np.full(50, 4.0)}, plan)
-    _, gaps = null_draws(SUMMARIES["coverage_calibration_error"], normal, {"levels": [0.25]})
+    _, gaps = null_draws(METRICS["coverage_calibration_error"].sums, normal, {"levels": [0.25]})
     assert gaps.std() == pytest.approx(np.sqrt(0.25 * 0.75 / 50), rel=4 / np.sqrt(2 * 199))
 
 
 def test_nothing_is_drawn_from_what_is_no_distribution():
     plan = make_plan(20, resamples=5, random_state=0)
     sets = Prepared(np.zeros(20), {"means": np.zeros((2, 20)), "variances": np.ones((2, 20))}, plan)
-    values, gaps = null_draws(SUMMARIES["expected_calibration_error"], sets, {})
+    values, gaps = null_draws(METRICS["expected_calibration_error"].sums, sets, {})
     assert len(values) == len(gaps) == 0
 
 

@@ -10,7 +10,7 @@ from .._random import RandomState
 from .._validation import FloatArray
 from ..exceptions import OptionError, UnsupportedPredictionError
 from ..metrics import METRICS, Metric
-from ..metrics._entry import take_input
+from ..metrics.entry import take_input
 from ..predictions import (
     Categorical,
     Decomposition,

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..metrics.classification import reliability_curve
+from ..metrics import reliability_curve
 from ._table import Row
 from ._verdict_direction import Event, class_event, top_event
 from ._verdict_evidence import (

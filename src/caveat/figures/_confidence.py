@@ -7,7 +7,7 @@ import numpy as np
 
 from .._validation import FloatArray
 from ..evaluation import Evaluation
-from ..metrics.ranking import confidence_curve as metric_curve
+from ..metrics import confidence_curve as metric_curve
 from ._available import checked
 from ._bands import mean_limits, share_limits
 from ._figure import Figure, headline

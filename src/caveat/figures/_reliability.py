@@ -13,7 +13,7 @@ from ..evaluation._result import class_probabilities
 from ..exceptions import OptionError
 from ..metrics._core.equal_width import bin_of
 from ..metrics._inputs import option
-from ..metrics.classification.variation import _entropy, _places
+from ..metrics.classification.variation import entropy_of, places
 from ._available import checked
 from ._bands import Limits, Spread, effective_size, share_limits, spread_of, stacked
 from ._figure import Figure, headline
@@ -207,7 +207,7 @@ def _confidence(p: FloatArray, truth: np.ndarray) -> tuple[FloatArray, FloatArra
 
 
 def _entropies(p: FloatArray) -> FloatArray:
-    return np.concatenate([_entropy(p[rows]) for rows in row_blocks(len(p), p.shape[1])])
+    return np.concatenate([entropy_of(p[rows]) for rows in row_blocks(len(p), p.shape[1])])
 
 
 def _rows_of_bins(position: FloatArray, found: Samples) -> list[np.ndarray]:
@@ -257,7 +257,7 @@ def _variation(
 def _ranks(p: FloatArray, truth: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     better, equal = np.empty((2, len(rows)), dtype=np.intp)
     for block in row_blocks(len(rows), p.shape[1]):
-        better[block], equal[block] = _places(p[rows[block]], truth[rows[block]])
+        better[block], equal[block] = places(p[rows[block]], truth[rows[block]])
     return better, equal
 
 
@@ -286,12 +286,12 @@ def _variance_of_one(frequencies: FloatArray) -> FloatArray:
 def _drawn_limits(frequencies: FloatArray, size: FloatArray, confidence: float) -> Limits:
     rng = np.random.default_rng(0)
     ends = [(1 - confidence) / 2, (1 + confidence) / 2]
-    observed = _entropy(frequencies)
+    observed = entropy_of(frequencies)
     low, high = np.empty((2, len(size)))
     for i, counts in enumerate(frequencies * size[:, None] + 1 / frequencies.shape[1]):
         drawn = rng.standard_gamma(counts, (_DRAWS, len(counts)))
         drawn /= drawn.sum(axis=1, keepdims=True)
-        lower, upper = np.quantile(_entropy(drawn), ends)
+        lower, upper = np.quantile(entropy_of(drawn), ends)
         low[i] = min(lower, 2 * observed[i] - upper, observed[i])
         # What ranks that were not seen may add: Paninski's bound of the bias.
         unseen = np.log1p((len(counts) - 1) / size[i]) / log(len(counts))

@@ -1,21 +1,32 @@
 """Is the number right? Arrays in, a float or a curve out; METRICS is the table of them all."""
 
 from ._curves import ReliabilityCurve
-from ._entry import Metric
-from .classification import *  # noqa: F403
-from .classification import __all__ as _classification
-from .ranking import *  # noqa: F403
-from .ranking import __all__ as _ranking
-from .registry import METRICS, MetricRegistry
-from .regression import *  # noqa: F403
-from .regression import __all__ as _regression
+from .classification.adaptive import *  # noqa: F403
+from .classification.areas import *  # noqa: F403
+from .classification.brier_split import *  # noqa: F403
+from .classification.calibration import *  # noqa: F403
+from .classification.debiased import *  # noqa: F403
+from .classification.discrimination import *  # noqa: F403
+from .classification.operating_points import *  # noqa: F403
+from .classification.readings import *  # noqa: F403
+from .classification.scores import *  # noqa: F403
+from .classification.sets import *  # noqa: F403
+from .classification.smooth import *  # noqa: F403
+from .classification.variation import *  # noqa: F403
+from .entry import Metric
+from .ranking.confidence import *  # noqa: F403
+from .ranking.confidence_scores import *  # noqa: F403
+from .ranking.detection import *  # noqa: F403
+from .ranking.selective import *  # noqa: F403
+from .registry import METRICS, MODULES, MetricRegistry
+from .regression.coverage import *  # noqa: F403
+from .regression.crps import *  # noqa: F403
+from .regression.crps_discrete import *  # noqa: F403
+from .regression.intervals import *  # noqa: F403
+from .regression.points import *  # noqa: F403
+from .regression.quantile_levels import *  # noqa: F403
+from .regression.scores import *  # noqa: F403
+from .regression.spread import *  # noqa: F403
 
-__all__ = [
-    "METRICS",
-    "Metric",
-    "MetricRegistry",
-    "ReliabilityCurve",
-    *_classification,
-    *_ranking,
-    *_regression,
-]
+__all__ = ["METRICS", "Metric", "MetricRegistry", "ReliabilityCurve"]
+__all__ += [name for module in MODULES for name in module.__all__]

@@ -45,9 +45,10 @@ class Labelled:
     def __len__(self) -> int:
         return len(self.codes)
 
-    def blocks(self) -> Iterator[tuple[slice, FloatArray]]:
+    def blocks(self, entries: int | None = None) -> Iterator[tuple[slice, FloatArray]]:
         """Yield slices of rows and their probabilities, (rows, classes), checked."""
-        for rows in row_blocks(len(self), len(self.classes)):
+        size = () if entries is None else (entries,)
+        for rows in row_blocks(len(self), len(self.classes), *size):
             block = self.probabilities[rows]
             if self.tolerance is not None:
                 check_rows(block, rows.start, self.tolerance)

@@ -5,7 +5,7 @@ from typing import Any
 from .._registry import Registry
 from ..exceptions import UnknownNameError
 from . import classification, ranking, regression
-from ._entry import Metric
+from .entry import Metric
 
 
 class MetricRegistry(Registry[Metric]):
@@ -43,4 +43,9 @@ def _ambiguous(name: str, found: list[Metric]) -> UnknownNameError:
     return UnknownNameError(f"{name!r} is short for {meanings}; say which: {example}")
 
 
-METRICS = MetricRegistry("metric", [*classification.ENTRIES, *regression.ENTRIES, *ranking.ENTRIES])
+MODULES = (*classification.MODULES, *regression.MODULES, *ranking.MODULES)
+"""A metric is declared in one of these: its function, its curve, and its line in ENTRIES."""
+
+METRICS = MetricRegistry(
+    "metric", [entry for module in MODULES for entry in getattr(module, "ENTRIES", ())]
+)

@@ -41,10 +41,8 @@ from .pairs import equal_errors, pair_interval
 from .plan import Plan, make_plan
 from .prepared import Prepared
 from .replication import Replicates, replicates
-from .summaries import SUMMARIES
 
 __all__ = [
-    "SUMMARIES",
     "ConfidenceInterval",
     "Plan",
     "Prepared",

@@ -7,7 +7,7 @@ import numpy as np
 
 from .._validation import FloatArray, check_fraction
 from ..exceptions import ShapeError
-from ..metrics._entry import Metric
+from ..metrics.entry import Metric
 from .inversion import invert
 from .replication import Replicates
 

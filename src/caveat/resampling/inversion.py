@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from .._validation import FloatArray
-from .summaries._parts import Norm
+from ..metrics.sums import Norm
 
 _STEPS = 18
 _SMALL_GAPS = (1.5, 2.5)

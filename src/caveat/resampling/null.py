@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 
 from .._validation import FloatArray
+from ..metrics.sums import UNBIASED, Sums, dense
 from .prepared import Prepared
-from .summaries import Summary
-from .summaries._parts import dense
 
 __all__ = ["as_noisy", "null_draws"]
 
@@ -19,7 +18,7 @@ _ENTRIES = 2**22
 
 
 def null_draws(
-    summary: Callable[..., Summary], prepared: Prepared, options: dict[str, Any]
+    sums: Callable[..., Sums], prepared: Prepared, options: dict[str, Any]
 ) -> tuple[FloatArray, FloatArray]:
     """Return values, (draws,), and gaps, (draws, gaps), where the truth is as the prediction says.
 
@@ -42,8 +41,8 @@ def null_draws(
         rows = np.tile(np.arange(samples), number)
         drawn = prepared.extended(draw(rng, number).ravel(), rows, plan, weight)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            made = summary(drawn, **options)
-            assert made.norm is not None
+            made = sums(drawn, **options)
+            assert made.norm != UNBIASED
             read = [part.reduce(dense(part.matrix())) for part in made.parts]
             gaps.append(made.finish(*read))
             values.append(made.norm(gaps[-1]) if made.value is None else made.value(*read))

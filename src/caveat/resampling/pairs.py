@@ -7,8 +7,8 @@ import numpy as np
 
 from .._validation import FloatArray, check_fraction
 from ..exceptions import OptionError
-from ..metrics._entry import Metric
 from ..metrics._inputs import count
+from ..metrics.entry import Metric
 from .intervals import ConfidenceInterval, confidence_interval, widened
 from .replication import Replicates
 

@@ -10,14 +10,12 @@ from .._arrays import to_numpy
 from .._random import RandomState, generator
 from .._validation import FloatArray
 from ..exceptions import InvalidValueError, OptionError, ShapeError
+from ..metrics.batch import EXACT
 
-__all__ = ["EXACT", "Plan", "make_plan"]
-
-EXACT = 4096
-"""Up to so many rows (or clusters) each is drawn by itself."""
+__all__ = ["Plan", "make_plan"]
 
 UNITS = 2000
-"""Beyond, this many random blocks of them are drawn."""
+"""Of more than `EXACT` rows, or clusters, this many random blocks of them are drawn."""
 
 _LEAST_PER_STRATUM = 50
 

@@ -9,12 +9,12 @@ import numpy as np
 
 from .._validation import FloatArray
 from ..exceptions import ShapeError
-from ..metrics._entry import Metric
+from ..metrics.entry import Metric
+from ..metrics.sums import UNBIASED, Norm, Sums, dense
 from .null import as_noisy, null_draws
 from .plan import Plan
 from .prepared import Prepared
-from .summaries import SUMMARIES, Summary
-from .summaries._parts import Norm
+from .student import STUDENT, products, standard_errors
 from .unseen import with_unseen
 
 __all__ = ["Replicates", "replicates"]
@@ -173,12 +173,11 @@ def replicates(
             raise ShapeError("replicates needs truth, inputs and plan, or prepared")
         prepared = Prepared(truth, inputs, plan, sample_weight=sample_weight, rows=rows)
     chosen = dict(options or {})
-    summary = SUMMARIES.get(metric.name)
-    if summary is None:
+    if metric.sums is None:
         return _called(metric, prepared, chosen)
     needed = prepared.narrowed(metric.inputs)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        made = summary(needed, **chosen)
+        made = metric.sums(needed, **chosen)
         found = _summed(made, needed)
         if made.rests_on < LEAST:
             return replace(found, values=np.full(len(found), np.nan))
@@ -188,11 +187,11 @@ def replicates(
             found = replace(found, units=min(found.units, int(made.rests_on)))
         more = with_unseen(needed, chosen.get("classes"))
         if more is not None:
-            other = _summed(summary(more, **chosen), more)
+            other = _summed(metric.sums(more, **chosen), more)
             found = replace(found, unseen=other.values, deviations=other.deviations)
     if found.norm is None or not made.zero_if_calibrated:
         return found
-    draws = partial(null_draws, summary, needed, chosen)
+    draws = partial(null_draws, metric.sums, needed, chosen)
     if made.value is not None:
         return replace(found, null=lambda: draws()[0])
     values, gaps = draws()
@@ -211,37 +210,36 @@ def _trials(found: Replicates, hit: float, prepared: Prepared) -> float:
     return share * (1 - share) / variance if variance > 0 else prepared.independent
 
 
-def _summed(summary: Summary, prepared: Prepared) -> Replicates:
-    plan = prepared.plan
-    read = []
+def _summed(sums: Sums, prepared: Prepared) -> Replicates:
+    units, strata = prepared.counted_units, prepared.plan.strata
+    read = [_reweighted(part.matrix(), part.reduce, prepared.plan) for part in sums.parts]
+    found = sums.finish(*read)
+    if sums.norm == UNBIASED:
+        made = Replicates(found[1:], float(found[0]), units, strata)
+        if sums.means is None or strata > 1 or units > STUDENT:
+            return made
+        matrix = dense(sums.parts[0].matrix())
+        weight_and_scores = (matrix.shape[1] + 1) // 2
+        if matrix[:, weight_and_scores:].any():  # an infinite score has no standard error
+            return made
+        squares = _reweighted(products(matrix[:, :weight_and_scores]), np.asarray, prepared.plan)
+        errors = standard_errors(read[0][:, :weight_and_scores], squares, sums.means, units)
+        return replace(made, error=float(errors[0]), errors=errors[1:])
+    values = sums.norm(found) if sums.value is None else sums.value(*read)
+    gaps, deviations = found[0], found[1:] - found[0]
+    return Replicates(values[1:], float(values[0]), units, strata, gaps, deviations, sums.norm)
+
+
+def _reweighted(matrix: Any, reduce: Callable[[FloatArray], FloatArray], plan: Plan) -> FloatArray:
+    """Return what is made of the sums of units, of the samples themselves and of each resample."""
     # Once each, but for units that only some resamples hold.
     once = (np.arange(plan.units) < plan.units - plan.extra).astype(np.float64)
-    for part in summary.parts:
-        matrix = part.matrix()
-        step = max(16, _CHUNK // matrix.shape[1])
-        # The samples themselves come first.
-        reduced = [part.reduce(once[None] @ matrix)]
-        for start in range(0, plan.resamples, step):
-            counts = plan.counts[start : start + step].astype(np.float64)
-            reduced.append(part.reduce(counts @ matrix))
-        read.append(np.concatenate(reduced))
-    found = summary.finish(*read)
-    if summary.norm is None:
-        made = Replicates(found[1:], float(found[0]), prepared.units, plan.strata)
-        if summary.spread is None:
-            return made
-        errors = summary.spread(*read)
-        return replace(made, error=float(errors[0]), errors=errors[1:])
-    values = summary.norm(found) if summary.value is None else summary.value(*read)
-    return Replicates(
-        values[1:],
-        float(values[0]),
-        prepared.units,
-        plan.strata,
-        found[0],
-        found[1:] - found[0],
-        summary.norm,
-    )
+    step = max(16, _CHUNK // matrix.shape[1])
+    reduced = [reduce(once[None] @ matrix)]
+    for start in range(0, plan.resamples, step):
+        counts = plan.counts[start : start + step].astype(np.float64)
+        reduced.append(reduce(counts @ matrix))
+    return np.concatenate(reduced)
 
 
 def _called(metric: Metric, prepared: Prepared, options: dict[str, Any]) -> Replicates:
@@ -257,4 +255,4 @@ def _called(metric: Metric, prepared: Prepared, options: dict[str, Any]) -> Repl
 
     values = np.array([value(chosen[unit] * base) for chosen in plan.halves()])
     half = (plan.units // 2) / plan.units
-    return Replicates(values, value(base), prepared.units, plan.strata, half=half)
+    return Replicates(values, value(base), prepared.counted_units, plan.strata, half=half)

@@ -1,6 +1,7 @@
 """How often each class was right, true and predicted: what scores of decisions are made of."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,6 +9,8 @@ from numpy.typing import NDArray
 from ..._blocks import row_blocks
 from ..._validation import FloatArray
 from .._inputs import Labelled
+from ..batch import Batch
+from ..sums import UNBIASED, Part, Sums, split
 from .sharing import is_sharing, shared
 
 
@@ -52,16 +55,41 @@ def class_counts(data: Labelled) -> tuple[FloatArray, FloatArray, FloatArray]:
     return right, true, found
 
 
-def matthews(right: FloatArray, true: FloatArray, found: FloatArray) -> float:
-    """Return the correlation from how often each class was right, true, predicted."""
-    if np.count_nonzero(true) < 2:
-        return float("nan")
-    if np.count_nonzero(found) < 2:
-        return 0.0
+def counts_of(batch: Batch, classes: Any) -> list[Part]:
+    """The same as sums over units: right and true, (..., 2, classes), then predicted."""
+    data = batch.labelled(classes)
+    number = len(data.classes)
+
+    def predicted() -> NDArray[np.intp]:
+        return np.concatenate([block for _, block in most_probable(data)])
+
+    def of_true() -> Any:
+        return batch.matrix(data.codes, number, [predicted() == data.codes, None])
+
+    def of_predicted() -> Any:
+        return batch.matrix(predicted(), number, [None])
+
+    return [Part(matrix, lambda sums: split(sums, number)) for matrix in (of_true, of_predicted)]
+
+
+def of_counts(finish: Callable[..., FloatArray], batch: Batch, classes: Any) -> Sums:
+    """Return the sums of a function of how often each class was right, true, predicted."""
+
+    def values(of_true: FloatArray, of_predicted: FloatArray) -> FloatArray:
+        return finish(of_true[:, 0], of_true[:, 1], of_predicted[:, 0])
+
+    return Sums(counts_of(batch, classes), values, UNBIASED)
+
+
+def matthews(right: FloatArray, true: FloatArray, found: FloatArray) -> FloatArray:
+    """Return the correlation from how often each class (the last axis) was right, true, found."""
     # By a power of two, so that whole counts stay whole and no weights overflow.
-    exponent = -np.frexp(true.sum())[1]
+    exponent = -np.frexp(true.sum(axis=-1, keepdims=True))[1]
     right, true, found = (np.ldexp(counts, exponent) for counts in (right, true, found))
-    total = true.sum()
-    covariance = right.sum() * total - true @ found
-    spread = np.sqrt((found @ (total - found)) * (true @ (total - true)))
-    return float(np.clip(covariance / spread, -1.0, 1.0))  # weights can round to just outside
+    total = true.sum(axis=-1, keepdims=True)
+    covariance = right.sum(axis=-1) * total[..., 0] - (true * found).sum(axis=-1)
+    spread = np.sqrt((found * (total - found)).sum(-1) * (true * (total - true)).sum(-1))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        value = np.clip(covariance / spread, -1.0, 1.0)  # weights can round to just outside
+    value = np.where(np.count_nonzero(found > 0, axis=-1) < 2, 0.0, value)
+    return np.where(np.count_nonzero(true > 0, axis=-1) < 2, np.nan, value)

@@ -3,6 +3,7 @@
 import numpy as np
 
 from ..._validation import FloatArray
+from ..sums import over
 from .order import shared_order
 
 
@@ -40,23 +41,24 @@ def area(mass: FloatArray, loss: FloatArray) -> float:
     return float(np.mean(loss / np.arange(1, steps + 1)))
 
 
-def weighted_area(mass: FloatArray, loss: FloatArray) -> float:
+def weighted_area(mass: FloatArray, loss: FloatArray) -> FloatArray:
     """Return what `area` is for repeated samples, for weights that need not be whole numbers.
 
     On a line G(k) = i + s k from a to b, the sum of G(k) / k over k = a + 1, ..., b is
-    s (b - a) + i (H(b) - H(a)) with the harmonic numbers H(k) = digamma(k + 1) + constant.
+    s (b - a) + i (H(b) - H(a)) with the harmonic numbers H(k) = digamma(k + 1) + constant. The last
+    axis is the groups of ties.
     """
     from scipy.special import digamma
 
     count, slope = _lines(mass, loss)
     intercept = loss - slope * mass
-    harmonic = np.diff(digamma(mass + 1), prepend=digamma(1.0))
-    total = float(np.sum(slope * count + intercept * harmonic))
-    return max(total, 0.0) / float(mass[-1])  # less than 0 is rounding: no error is negative
+    harmonic = np.diff(digamma(mass + 1), prepend=digamma(1.0), axis=-1)
+    total = (slope * count + intercept * harmonic).sum(axis=-1)
+    return np.maximum(total, 0.0) / mass[..., -1]  # less than 0 is rounding: no error is negative
 
 
 def _lines(mass: FloatArray, loss: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the length and the slope of the straight line that each group of ties makes."""
-    count = np.diff(mass, prepend=0.0)
-    slope = np.zeros(len(count))  # a weight so small that it is lost in the sum adds no length
-    return count, np.divide(np.diff(loss, prepend=0.0), count, out=slope, where=count > 0)
+    count = np.diff(mass, prepend=0.0, axis=-1)
+    # A weight so small that it is lost in the sum adds no length.
+    return count, over(np.diff(loss, prepend=0.0, axis=-1), count)

@@ -1,14 +1,22 @@
 """The receiver operating characteristic and what is read off it."""
 
 from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..._validation import FloatArray
+from ..batch import Batch
+from ..sums import Part, over, split
 from .order import increasing_order
 
-Points = tuple[FloatArray, FloatArray, FloatArray]
+Reading = Callable[[FloatArray, FloatArray], FloatArray]
+"""From the negatives and positives at or above each score, highest first, (..., scores)."""
+
+# A rate that is reached on paper may miss it by the rounding of a sum of weights.
+_ROUNDING = 1e-12
 
 
 def roc_points(
@@ -16,7 +24,7 @@ def roc_points(
     score: FloatArray,
     weight: FloatArray | None = None,
     order_of: Callable[[FloatArray], NDArray[np.intp]] = increasing_order,
-) -> Points:
+) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return the distinct scores in decreasing order, and the negatives and positives at or above.
 
     These are counts, or sums of weights; a sample of weight 0 is as good as absent.
@@ -40,42 +48,98 @@ def roc_points(
     return threshold, false, true
 
 
-def area_under_roc(
-    positive: NDArray[np.bool_], score: FloatArray, weight: FloatArray | None = None
-) -> float:
-    """Return how often a positive scores above a negative; ties count half.
+def roc_part(
+    batch: Batch,
+    positive: NDArray[np.bool_],
+    key: Callable[[], FloatArray],
+    name: Any,
+    reading: Reading,
+) -> Part:
+    """Sums of negatives and positives over cells that are fine among both.
 
-    NaN where there are only positives or only negatives.
+    They are reduced to what is read, and to the weight of the positives: (..., 2). The key is made
+    when it is needed, not while the part waits.
     """
-    return area_of(roc_points(positive, score, weight))
+
+    def matrix() -> Any:
+        cells = batch.cells(key(), name, dense=positive)
+        index = cells.index + np.where(positive, cells.number, 0)
+        return batch.matrix(index, 2 * cells.number, [None])
+
+    def reduce(sums: FloatArray) -> FloatArray:
+        counts = split(sums, sums.shape[1] // 2)[:, :, ::-1]
+        false, true = np.moveaxis(np.cumsum(counts, axis=2), 1, 0)
+        return np.stack([reading(false, true), true[:, -1]], axis=1)
+
+    return Part(matrix, reduce)
 
 
-def average_precision(
-    positive: NDArray[np.bool_], score: FloatArray, weight: FloatArray | None = None
-) -> float:
-    """Return the precision at each threshold, averaged over the positives that it adds.
-
-    NaN where there are no positives.
-    """
-    return precision_of(roc_points(positive, score, weight))
-
-
-def area_of(points: Points) -> float:
-    """Return the area under the curve through these points."""
-    _, false, true = points
-    if not (false[-1] > 0 and true[-1] > 0):
-        return float("nan")
+def area_of(false: FloatArray, true: FloatArray) -> FloatArray:
+    """How often a positive scores above a negative; ties count half. NaN if one is missing."""
     # By powers of two, so that counts stay exact and products of huge or tiny weights fit.
-    false, true = (np.ldexp(sums, -np.frexp(sums[-1])[1]) for sums in (false, true))
+    false, true = (np.ldexp(s, -np.frexp(s[..., -1:])[1]) for s in (false, true))
     # Each step to the right adds the positives above it, and half of those it ties with.
-    doubled = false[0] * true[0] + np.dot(np.diff(false), true[1:] + true[:-1])
-    return float(doubled / (2 * false[-1] * true[-1]))
+    steps = np.einsum("...k,...k->...", np.diff(false, axis=-1), true[..., 1:] + true[..., :-1])
+    doubled = false[..., 0] * true[..., 0] + steps
+    with np.errstate(invalid="ignore"):
+        return np.asarray(doubled / (2 * false[..., -1] * true[..., -1]))
 
 
-def precision_of(points: Points) -> float:
-    """Return the average precision at these points."""
-    _, false, true = points
-    if not true[-1] > 0:
-        return float("nan")
-    added = np.diff(true, prepend=0.0)
-    return float(np.dot(added, true / (false + true)) / true[-1])
+def precision_of(false: FloatArray, true: FloatArray) -> FloatArray:
+    """The precision at each score, averaged over the positives that it adds; NaN without any."""
+    precision = over(true, false + true)
+    added = np.einsum("...k,...k->...", np.diff(true, axis=-1, prepend=0.0), precision)
+    with np.errstate(invalid="ignore"):
+        return np.asarray(added / true[..., -1])
+
+
+def false_where_true(rate: float, within: bool = False) -> Reading:
+    """Return what reads the rate of negatives where that of positives reaches ``rate``.
+
+    At the score that does, or, ``within`` a coarse cell, on the line that ends there: steps as
+    large as a cell could be larger than what resamples differ by.
+    """
+    return partial(_false_where_true, rate, within)
+
+
+def true_where_false(rate: float, within: bool = False) -> Reading:
+    """Return what reads the rate of positives where that of negatives does not exceed ``rate``."""
+    return partial(_true_where_false, rate, within)
+
+
+def _false_where_true(rate: float, within: bool, false: FloatArray, true: FloatArray) -> FloatArray:
+    false, true = _rates(false, true)
+    reached = np.argmax(true >= rate - _ROUNDING, axis=-1)
+    return _between(false, true, reached, rate) if within else _at(false, reached)
+
+
+def _true_where_false(rate: float, within: bool, false: FloatArray, true: FloatArray) -> FloatArray:
+    false, true = _rates(false, true)
+    last = np.count_nonzero(1 - false >= 1 - rate - _ROUNDING, axis=-1) - 1
+    if not within:
+        return _at(true, last)
+    return _between(true, false, np.minimum(last + 1, false.shape[-1] - 1), rate)
+
+
+def _rates(false: FloatArray, true: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Rates above each score, none at first; all NaN if negatives or positives are missing."""
+    totals = false[..., -1:], true[..., -1:]
+    either = np.where((totals[0] > 0) & (totals[1] > 0), 1.0, np.nan)
+    start = [(0, 0)] * (false.ndim - 1) + [(1, 0)]
+    return np.pad(over(false, totals[0]), start) * either, np.pad(
+        over(true, totals[1]), start
+    ) * either
+
+
+def _between(
+    values: FloatArray, along: FloatArray, place: NDArray[np.intp], rate: float
+) -> FloatArray:
+    """Return the values where ``along`` passes a rate, on the line that ends at a place."""
+    before = np.maximum(place - 1, 0)
+    start, end = _at(along, before), _at(along, place)
+    share = np.clip(over(rate - start, end - start), 0.0, 1.0)
+    return _at(values, before) + share * (_at(values, place) - _at(values, before))
+
+
+def _at(curve: FloatArray, place: NDArray[np.intp]) -> FloatArray:
+    return np.take_along_axis(curve, np.asarray(place)[..., None], axis=-1)[..., 0]

@@ -17,6 +17,9 @@ KINDS = ("top-label", "positive", "classwise")
 BINNINGS = ("equal-width", "equal-count")
 PARTS = ("predicted", "happened", "mass")
 
+_ENTRIES = 2**20
+"""Probabilities in a block where many units are summed apart: each block adds to all of them."""
+
 
 def binned(source: Source, kind: str, bins: int, binning: str, parts: Sequence[str]) -> FloatArray:
     """Return sums over the bins, of shape (parts, readings, bins); one reading unless classwise.
@@ -26,14 +29,14 @@ def binned(source: Source, kind: str, bins: int, binning: str, parts: Sequence[s
     """
     if isinstance(source, Labelled) and kind == "classwise":
         if binning == "equal-width":
-            return _classwise_width(source, bins, parts)
+            return classwise_width(source, bins, parts)
         return np.stack(
             [_count(p, hit, source.weight, bins, parts) for _, p, hit in columns(source)], axis=1
         )
     if binning == "equal-width":
         sums = np.zeros((len(parts), bins))
         for rows, p, hit in events(source, kind):
-            add_sums(sums, p, _values(p, hit, parts), source.weights(rows))
+            add_sums(sums, p, values_of(p, hit, parts), source.weights(rows))
     else:
         sums = _count(*whole(source, kind), source.weight, bins, parts)
     return sums[:, None]
@@ -50,7 +53,8 @@ def check_options(kind: Any, binning: Any, kinds: tuple[str, ...] = KINDS) -> No
     option(binning, "binning", BINNINGS)
 
 
-def _values(p: FloatArray, hit: NDArray[Any], parts: Sequence[str]) -> list[Any]:
+def values_of(p: FloatArray, hit: NDArray[Any], parts: Sequence[str]) -> list[Any]:
+    """Return what is summed for each part; None for the weight."""
     values = {"gap": lambda: p - hit, "predicted": lambda: p, "happened": lambda: hit}
     return [None if part == "mass" else values[part]() for part in parts]
 
@@ -61,7 +65,7 @@ def _count(
     mass = (len(p) if weight is None else weight.sum()) / bins
     sums = np.full((len(parts), bins), mass)
     summed = [i for i, part in enumerate(parts) if part != "mass"]
-    values = [value for value in _values(p, hit, parts) if value is not None]
+    values = [value for value in values_of(p, hit, parts) if value is not None]
     sums[summed] = bin_sums(p, values, bins, weight)
     return sums
 
@@ -84,24 +88,44 @@ def whole_ties(source: Source, kind: str, bins: int) -> FloatArray:
     return np.stack(sums, axis=1)[[1, 2, 0]]
 
 
-def _classwise_width(source: Labelled, bins: int, parts: Sequence[str]) -> FloatArray:
-    """Sums of all classes in one pass: the bins of one class after those of another."""
+def classwise_width(
+    source: Labelled,
+    bins: int,
+    parts: Sequence[str],
+    unit: NDArray[np.int32] | None = None,
+    units: int = 1,
+) -> FloatArray:
+    """Return sums over the equal-width bins of every class, (parts, units x classes, bins).
+
+    Every row is in one bin of each class. With one unit for all samples there are so many readings
+    as classes.
+    """
     number = len(source.classes)
+    width = number * bins
     first = np.arange(number) * bins
-    predicted, happened, mass = np.zeros((3, number * bins))
-    for rows, block in source.blocks():
+    sums = {name: np.zeros(units * width) for name in ("predicted", "happened", *parts)}
+    for rows, block in source.blocks(None if unit is None else _ENTRIES):
+        weight = source.weights(rows)
         index = bin_of(block, bins)
         index += first
-        weight = source.weights(rows)
+        if unit is not None:
+            index += unit[rows, None].astype(np.int64) * width
+        size, flat = units * width, index.ravel()
         weighted = block if weight is None else block * weight[:, None]
-        predicted += np.bincount(index.ravel(), weighted.ravel(), minlength=len(predicted))
+        sums["predicted"] += np.bincount(flat, weighted.ravel(), size)
         true = np.take_along_axis(index, source.codes[rows, None], axis=1)[:, 0]
-        happened += np.bincount(true, weight, minlength=len(predicted))
+        sums["happened"] += np.bincount(true, weight, size)
+        if "square" in parts:
+            sums["square"] += np.bincount(flat, (weighted * block).ravel(), size)
+            # The squared residual of a true class is 1 - 2 p larger than its squared probability.
+            more = 1 - 2 * np.take_along_axis(block, source.codes[rows, None], axis=1)[:, 0]
+            sums["square"] += np.bincount(true, more if weight is None else more * weight, size)
         if "mass" in parts:
             each = None if weight is None else np.repeat(weight, number)
-            mass += np.bincount(index.ravel(), each, minlength=len(predicted))
-    sums = {"gap": predicted - happened, "predicted": predicted, "happened": happened, "mass": mass}
-    return np.stack([sums[part].reshape(number, bins) for part in parts])
+            sums["mass"] += np.bincount(flat, each, size)
+    if "gap" in parts:
+        sums["gap"] = sums["predicted"] - sums["happened"]
+    return np.stack([sums[part].reshape(-1, bins) for part in parts])
 
 
 def curves(source: Source, kind: str, bins: int, binning: str) -> list[ReliabilityCurve]:

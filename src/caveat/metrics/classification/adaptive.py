@@ -13,8 +13,11 @@ from ...exceptions import OptionError
 from .._core.equal_count import bin_sums
 from .._core.sharing import is_sharing, shared
 from .._curves import ReliabilityCurve
-from .._entry import Metric
 from .._inputs import Labelled, count, labelled
+from ..batch import Batch, names_of
+from ..entry import Metric
+from ..sums import Sums, absolute_sum, over
+from ._bin_sums import column, count_part
 from ._binned import count_curve
 from ._events import columns
 
@@ -237,6 +240,28 @@ def _mean_gap(p: FloatArray, hit: NDArray[np.bool_], weight: FloatArray | None, 
     return float(np.abs(sums).sum() / (len(p) if weight is None else weight.sum()))
 
 
+def _sums(batch: Batch, *, threshold: float = 0.01, bins: int = 15, classes: Any = None) -> Sums:
+    names = names_of(classes)
+    parts = [
+        count_part(batch, partial(column, batch, k, classes, threshold), bins, ("class", k, names))
+        for k in range(len(batch.labelled(classes).classes))
+    ]
+
+    def gaps(read: tuple[FloatArray, ...], first: int) -> FloatArray:
+        found, mass = np.moveaxis(np.stack(read, axis=2), 1, 0)[first : first + 2]
+        total = mass.sum(axis=2, keepdims=True)
+        occurs = np.count_nonzero(total > 0, axis=1, keepdims=True)
+        shaped = over(found, total) / np.where(occurs > 0, occurs, np.nan)
+        return shaped.reshape(len(found), -1)
+
+    return Sums(
+        parts,
+        lambda *read: gaps(read, 2),
+        absolute_sum,
+        value=lambda *read: absolute_sum(gaps(read, 0)),
+    )
+
+
 def _check_threshold(threshold: Any) -> None:
     if not isinstance(threshold, int | float) or not 0 <= threshold <= 1:
         raise OptionError(f"threshold must be a number from 0 to 1; got {threshold!r}")
@@ -249,7 +274,6 @@ _SAYS = (
 
 ENTRIES = [
     Metric(
-        name="adaptive_calibration_error",
         function=adaptive_calibration_error,
         task="classification",
         inputs=("probabilities",),
@@ -257,15 +281,18 @@ ENTRIES = [
         range=(0.0, 1.0),
         optimum=0.0,
         locality="local",
-        proper=False,
         says=f"{_SAYS}.",
         cannot_see="How wide a range is: where samples are sparse it mixes very different "
         "probabilities, and with many classes most ranges hold probabilities near 0.",
         aliases=("ace",),
         curve=adaptive_reliability_curve,
+        sums=partial(_sums, threshold=0.0),
+        short="ACE",
+        unit="share",
+        shown=("shift",),
+        within_class=False,
     ),
     Metric(
-        name="thresholded_adaptive_calibration_error",
         function=thresholded_adaptive_calibration_error,
         task="classification",
         inputs=("probabilities",),
@@ -273,11 +300,14 @@ ENTRIES = [
         range=(0.0, 1.0),
         optimum=0.0,
         locality="local",
-        proper=False,
         says=f"{_SAYS}, among the probabilities that reach a threshold.",
         cannot_see="Whatever lies below the threshold, such as a class that happens although its "
         "probability is next to 0.",
         aliases=("tace",),
         curve=partial(adaptive_reliability_curve, threshold=0.01),
+        sums=_sums,
+        short="TACE",
+        unit="share",
+        within_class=False,
     ),
 ]

@@ -1,6 +1,5 @@
 """How well the probabilities order the samples, over all thresholds."""
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any, Literal
 
@@ -8,15 +7,15 @@ import numpy as np
 
 from ..._parallel import map_threads
 from ..._validation import FloatArray
-from .._core.roc import Points, area_of, precision_of, roc_points
+from .._core.roc import Reading, area_of, precision_of, roc_part, roc_points
 from .._core.sharing import is_sharing, shared
 from .._core.two_classes import second_class
-from .._entry import Metric
 from .._inputs import Labelled, labelled, option
+from ..batch import Batch, names_of
+from ..entry import Metric
+from ..sums import UNBIASED, Sums
 
 __all__ = ["average_precision_score", "roc_auc_score"]
-
-Area = Callable[[Points], float]
 
 
 def roc_auc_score(
@@ -126,64 +125,98 @@ def average_precision_score(
     return _one_against_rest(precision_of, data, average)
 
 
-def _one_against_rest(area: Area, data: Labelled, average: str) -> float:
+def _one_against_rest(area: Reading, data: Labelled, average: str) -> float:
     if len(data.classes) == 2:
-        return area(_points(data, 1, second_class(data)))
+        return float(area(*_points(data, 1, second_class(data))))
     for _ in data.blocks():  # for the checks alone: the classes follow one by one
         pass
-    mass = np.bincount(data.codes, data.weight, len(data.classes))
+    mass = np.bincount(data.codes, data.weight, len(data.classes)).astype(np.float64)
     occur = np.flatnonzero(mass > 0)
-    if len(occur) < 2:
-        return float("nan")
     # Ordering the samples is the work: where areas are shared, both are read off the same points.
     wanted = (area_of, precision_of) if is_sharing() else (area,)
     arrays = (data.codes, data.probabilities, data.weight)
     found = shared(
         "areas", arrays, lambda: map_threads(partial(_areas, data, wanted), occur.tolist())
     )
-    areas = [by_class[area] for by_class in found]
-    return float(np.average(areas, weights=mass[occur] if average == "weighted" else None))
+    areas = np.array([by_class[area] for by_class in found])
+    return float(_mean_of_classes(areas, mass[occur], average))
 
 
-def _areas(data: Labelled, wanted: tuple[Area, ...], k: int) -> dict[Area, float]:
+def _areas(data: Labelled, wanted: tuple[Reading, ...], k: int) -> dict[Reading, float]:
     points = _points(data, k, np.ascontiguousarray(data.probabilities[:, k]))
-    return {area: area(points) for area in wanted}
+    return {area: float(area(*points)) for area in wanted}
 
 
-def _points(data: Labelled, k: int, score: FloatArray) -> Points:
-    return roc_points(data.codes == k, score, data.weight)
+def _points(data: Labelled, k: int, score: FloatArray) -> tuple[FloatArray, FloatArray]:
+    return roc_points(data.codes == k, score, data.weight)[1:]
+
+
+def _mean_of_classes(areas: FloatArray, mass: FloatArray, average: str) -> FloatArray:
+    """The mean over the classes that occur, the last axis; NaN unless there are two."""
+    occurs = mass > 0
+    weight = mass if average == "weighted" else occurs
+    mean = (np.where(occurs, areas, 0.0) * weight).sum(axis=-1) / weight.sum(axis=-1)
+    return np.where(np.count_nonzero(occurs, axis=-1) < 2, np.nan, mean)
+
+
+def _sums(reading: Reading, batch: Batch, *, average: str = "macro", classes: Any = None) -> Sums:
+    data = batch.labelled(classes)
+    number = len(data.classes)
+    if number == 2:
+        return second_class_sums(batch, reading, classes)
+
+    def column(k: int) -> FloatArray:
+        return np.ascontiguousarray(data.probabilities[:, k])
+
+    def finish(*read: FloatArray) -> FloatArray:
+        areas, mass = np.moveaxis(np.stack(read, axis=1), 2, 0)
+        return _mean_of_classes(areas, mass, average)
+
+    parts = [
+        roc_part(batch, data.codes == k, partial(column, k), ("roc", k, names_of(classes)), reading)
+        for k in range(number)
+    ]
+    return Sums(parts, finish, UNBIASED)
+
+
+def second_class_sums(batch: Batch, reading: Reading, classes: Any) -> Sums:
+    """Return the sums of what is read off the curve of the second of two classes."""
+    data = batch.labelled(classes)
+    name = ("roc", 1, names_of(classes))
+    part = roc_part(batch, data.codes == 1, lambda: second_class(data), name, reading)
+    return Sums([part], lambda read: read[:, 0], UNBIASED)
 
 
 ENTRIES = [
     Metric(
-        name="roc_auc_score",
         function=roc_auc_score,
         task="classification",
         inputs=("probabilities",),
         direction="higher",
         range=(0.0, 1.0),
         optimum=1.0,
-        locality="global",
-        proper=False,
         says="How often a sample of a class ranks above one of another; 0.5 is chance.",
         cannot_see="Calibration: any increasing transformation of the scores gives the same value; "
         "precision where the class is rare.",
         aliases=("auc", "roc_auc", "auroc"),
+        sums=partial(_sums, area_of),
+        shown=("headline", "compared"),
+        within_class=False,
     ),
     Metric(
-        name="average_precision_score",
         function=average_precision_score,
         task="classification",
         inputs=("probabilities",),
         direction="higher",
         range=(0.0, 1.0),
         optimum=1.0,
-        locality="global",
-        proper=False,
         says="How pure the samples ranked highest are, over all depths; the share of positives is "
         "chance.",
         cannot_see="Calibration: any increasing transformation of the scores gives the same value; "
         "it cannot be compared between data with different shares of positives.",
         aliases=("pr_auc", "average_precision", "auprc"),
+        sums=partial(_sums, precision_of),
+        short="AUPRC",
+        within_class=False,
     ),
 ]

@@ -6,11 +6,13 @@ from typing import Any
 import numpy as np
 
 from ..._validation import FloatArray
-from .._core.equal_width import bin_of
-from .._core.residuals import residuals, true_entries
 from .._core.sharing import shared
-from .._entry import Metric
 from .._inputs import Labelled, count, labelled
+from ..batch import Batch
+from ..entry import Metric
+from ..sums import UNBIASED, Sums, over, square_sum
+from ._bin_sums import shaped_gaps, width_part
+from ._binned import classwise_width
 
 __all__ = [
     "BrierDecomposition",
@@ -116,35 +118,11 @@ def brier_decomposition(
     return _decompose(*_bin_sums(data, number))
 
 
-def _bin_sums(data: Labelled, bins: int) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+def _bin_sums(data: Labelled, bins: int) -> FloatArray:
     """Sums over the bins of each class, (classes, bins): weight, p, y and (p - y)^2."""
     arrays = (data.codes, data.probabilities, data.weight)
-    return shared(("brier", bins), arrays, lambda: _all_bin_sums(data, bins))
-
-
-def _all_bin_sums(
-    data: Labelled, bins: int
-) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    classes = len(data.classes)
-    sums = np.zeros((4, classes * bins))
-    offsets = np.arange(classes) * bins
-    for rows, residual in residuals(data):
-        block = data.probabilities[rows]
-        place = (bin_of(block, bins) + offsets).reshape(-1)
-        weight = data.weights(rows)
-        each = None if weight is None else np.repeat(weight, classes)
-        forecast, square = block.reshape(-1), np.square(residual, out=residual).reshape(-1)
-        happened = place[true_entries(data, rows)]
-        sums[0] += np.bincount(place, each, sums.shape[1])
-        sums[1] += np.bincount(place, _times(forecast, each), sums.shape[1])
-        sums[2] += np.bincount(happened, weight, sums.shape[1])
-        sums[3] += np.bincount(place, _times(square, each), sums.shape[1])
-    weights, forecasts, happens, squares = sums.reshape(4, classes, bins)
-    return weights, forecasts, happens, squares
-
-
-def _times(value: FloatArray, weight: FloatArray | None) -> FloatArray:
-    return value if weight is None else value * weight
+    parts = ("mass", "predicted", "happened", "square")
+    return shared(("brier", bins), arrays, lambda: classwise_width(data, bins, parts))
 
 
 def _decompose(
@@ -154,9 +132,9 @@ def _decompose(
     frequency = happened.sum(axis=1, keepdims=True) / total
     used = weight > 0
     n = np.where(used, weight, 1.0)
-    calibration = float(np.sum((forecast - happened) ** 2 / n)) / total
-    # Variances within bins; rounding can put one of equal residuals just below 0.
-    refinement = float(np.maximum(square - (forecast - happened) ** 2 / n, 0.0).sum()) / total
+    gap = forecast - happened
+    calibration = float(square_sum(shaped_gaps(gap, weight, 2)))
+    refinement = float(_refinement(gap, square, weight))
     resolution = float(np.sum(weight * (happened / n - frequency) ** 2)) / total
     uncertainty = float(np.sum(frequency * (1 - frequency)))
     return BrierDecomposition(
@@ -166,6 +144,23 @@ def _decompose(
         resolution=resolution,
         within_bins=refinement - uncertainty + resolution,
     )
+
+
+def _refinement(gap: FloatArray, square: FloatArray, weight: FloatArray) -> FloatArray:
+    """Variances of the residuals within the bins, (..., classes, bins)."""
+    # Rounding can put that of equal residuals just below 0.
+    within = np.maximum(square - over(gap**2, weight), 0.0)
+    return within.sum(axis=(-2, -1)) / weight[..., 0, :].sum(axis=-1)
+
+
+def _calibration_sums(batch: Batch, *, classes: Any = None, bins: int = 15) -> Sums:
+    part, _ = width_part(batch, bins, "classwise", classes, ("gap", "mass"))
+    return Sums([part], lambda sums: shaped_gaps(sums[:, 0], sums[:, 1], 2), square_sum)
+
+
+def _refinement_sums(batch: Batch, *, classes: Any = None, bins: int = 15) -> Sums:
+    part, _ = width_part(batch, bins, "classwise", classes, ("gap", "square", "mass"))
+    return Sums([part], lambda sums: _refinement(*np.moveaxis(sums, 1, 0)), UNBIASED)
 
 
 def brier_calibration_error(
@@ -268,7 +263,6 @@ def brier_refinement_loss(
 
 ENTRIES = [
     Metric(
-        name="brier_calibration_error",
         function=brier_calibration_error,
         task="classification",
         inputs=("probabilities",),
@@ -276,15 +270,15 @@ ENTRIES = [
         range=(0.0, 2.0),
         optimum=0.0,
         locality="local",
-        proper=False,
         says="How far, squared, forecasts of about the same probability are from how often the "
         "class then occurred.",
         cannot_see="Whether the forecasts tell samples apart: the base rate for everyone gets 0. "
         "Errors within a bin that cancel.",
         aliases=("brier_calibration",),
+        sums=_calibration_sums,
+        within_class=False,
     ),
     Metric(
-        name="brier_refinement_loss",
         function=brier_refinement_loss,
         task="classification",
         inputs=("probabilities",),
@@ -292,10 +286,11 @@ ENTRIES = [
         range=(0.0, 2.0),
         optimum=0.0,
         locality="local",
-        proper=False,
         says="How much of the Brier score is left once each bin of forecasts is right on average.",
         cannot_see="Whether the probabilities mean what they say; and how much of it is noise in "
         "the data that no model could remove.",
         aliases=("brier_refinement",),
+        sums=_refinement_sums,
+        within_class=False,
     ),
 ]

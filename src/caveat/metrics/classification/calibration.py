@@ -1,13 +1,17 @@
 """Calibration in bins of predicted probability: ECE, its maximum, and the curve behind them."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ..._validation import FloatArray
 from .._curves import ReliabilityCurve
-from .._entry import Metric
 from .._inputs import count, option
+from ..batch import Batch
+from ..entry import Metric
+from ..sums import Sums
+from ._bin_sums import count_parts, norm_of, shaped_gaps, width_part
 from ._binned import binned, check_options, curves, total_weight
 from ._events import read
 
@@ -94,24 +98,38 @@ def expected_calibration_error(
     check_options(kind, binning)
     option(norm, "norm", (1, 2, "max"))
     source = read(y_true, probabilities, kind, classes=classes, sample_weight=sample_weight)
-    if norm == 1:
+    if norm == 1:  # the weight in each bin is not needed, and costs a pass
         (gaps,) = binned(source, kind, bins, binning, ("gap",))
         return float(np.abs(gaps).sum() / (len(gaps) * total_weight(source)))
     gaps, mass = binned(source, kind, bins, binning, ("gap", "mass"))
-    return float((_root_mean_square if norm == 2 else _largest)(gaps, mass).mean())
+    return float(norm_of(norm, len(gaps))(shaped_gaps(gaps, mass, norm)))
 
 
-def _root_mean_square(gaps: FloatArray, mass: FloatArray) -> FloatArray:
-    return np.sqrt((_per_mass(gaps, mass) * gaps).sum(axis=1) / mass.sum(axis=1))
+def calibration_sums(
+    batch: Batch,
+    *,
+    bins: int = 15,
+    kind: str = "top-label",
+    norm: Any = 1,
+    binning: str = "equal-width",
+    classes: Any = None,
+) -> Sums:
+    """Return the gaps of a reading in bins; of equal-count bins, in those of the samples."""
+    if binning == "equal-width":
+        part, readings = width_part(batch, bins, kind, classes, ("gap", "mass"))
 
+        def finish(sums: FloatArray) -> FloatArray:
+            return shaped_gaps(sums[:, 0], sums[:, 1], norm)
 
-def _largest(gaps: FloatArray, mass: FloatArray) -> FloatArray:
-    return np.abs(_per_mass(gaps, mass)).max(axis=1)
+        return Sums([part], finish, norm_of(norm, readings))
+    parts = count_parts(batch, bins, kind, classes)
+    size = norm_of(norm, len(parts))
 
+    def gaps(read: tuple[FloatArray, ...], first: int) -> FloatArray:
+        found = np.moveaxis(np.stack(read, axis=2), 1, 0)
+        return shaped_gaps(found[first], found[first + 1], norm)
 
-def _per_mass(sums: FloatArray, mass: FloatArray) -> FloatArray:
-    """Means over the bins; 0 for a bin without samples."""
-    return np.divide(sums, mass, out=np.zeros_like(sums), where=mass > 0)
+    return Sums(parts, lambda *read: gaps(read, 2), size, value=lambda *read: size(gaps(read, 0)))
 
 
 def maximum_calibration_error(
@@ -223,7 +241,6 @@ def reliability_curve(
 
 ENTRIES = [
     Metric(
-        name="expected_calibration_error",
         function=expected_calibration_error,
         task="classification",
         inputs=("probabilities",),
@@ -231,16 +248,20 @@ ENTRIES = [
         range=(0.0, 1.0),
         optimum=0.0,
         locality="local",
-        proper=False,
         says="How far the probability of the predicted class is from its accuracy, on average over "
         "bins of equal width of that probability.",
         cannot_see="The probabilities of the other classes, and subsets whose errors cancel within "
         "a bin: always predicting the base rate gives 0.",
         aliases=("ece",),
         curve=reliability_curve,
+        sums=calibration_sums,
+        short="ECE",
+        unit="share",
+        shown=("headline", "compared", "groups", "shift"),
+        within_class=False,
+        serves={"probability": "calibration"},
     ),
     Metric(
-        name="maximum_calibration_error",
         function=maximum_calibration_error,
         task="classification",
         inputs=("probabilities",),
@@ -248,11 +269,14 @@ ENTRIES = [
         range=(0.0, 1.0),
         optimum=0.0,
         locality="local",
-        proper=False,
         says="How far the probability of the predicted class is from its accuracy in the worst of "
         "the bins.",
         cannot_see="How many samples that bin holds: a bin with a single sample may decide.",
         aliases=("mce",),
         curve=reliability_curve,
+        sums=partial(calibration_sums, norm="max"),
+        short="MCE",
+        unit="share",
+        within_class=False,
     ),
 ]

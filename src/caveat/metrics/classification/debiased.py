@@ -1,14 +1,16 @@
 """The squared calibration error without the bias of small bins."""
 
-import math
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ..._validation import FloatArray
-from .._entry import Metric
 from .._inputs import count
+from ..batch import Batch
+from ..entry import Metric
+from ..sums import Sums, length, over
+from ._bin_sums import count_parts, shaped_gaps, width_part
 from ._binned import binned, check_options, whole_ties
 from ._events import read
 from .calibration import reliability_curve
@@ -87,23 +89,52 @@ def debiased_calibration_error(
         parts = binned(source, kind, bins, binning, ("gap", "happened", "mass"))
     else:
         parts = whole_ties(source, kind, bins)
-    squares = [_debiased_square(*sums) for sums in np.moveaxis(parts, 1, 0)]
-    return float(np.sqrt(np.maximum(np.mean(squares), 0.0)))
+    return float(_debiased(*parts))
 
 
-def _debiased_square(gap: FloatArray, happened: FloatArray, mass: FloatArray) -> float:
-    """Return the estimate of the squared error; NaN if no bin has two samples."""
+def _debiased(gap: FloatArray, happened: FloatArray, mass: FloatArray) -> FloatArray:
+    """The root mean square over (..., readings, bins) without what chance adds.
+
+    NaN if no bin has two samples.
+    """
     usable = mass >= 2
-    if not usable.any():
-        return math.nan
-    gap, happened, mass = gap[usable], happened[usable], mass[usable]
-    variance = happened * (mass - happened) / mass / (mass - 1)
-    return float((gap**2 / mass - variance).sum() / mass.sum())
+    variance = over(happened * (mass - happened), np.where(usable, mass * (mass - 1), 0.0))
+    squares = np.where(usable, over(gap**2, mass) - variance, 0.0).sum(axis=-1)
+    with np.errstate(invalid="ignore"):
+        squares = squares / np.where(usable, mass, 0.0).sum(axis=-1)
+    return np.sqrt(np.maximum(squares.mean(axis=-1), 0.0))
+
+
+def _sums(
+    batch: Batch,
+    *,
+    bins: int = 15,
+    kind: str = "top-label",
+    binning: str = "equal-count",
+    classes: Any = None,
+) -> Sums:
+    """The interval is that of the plain root mean square, whose target it shares."""
+    if binning == "equal-width":
+        part, _ = width_part(batch, bins, kind, classes, ("gap", "happened", "mass"))
+        parts = [part]
+    else:
+        parts = count_parts(batch, bins, kind, classes, happened=True)
+
+    def bin_sums(read: tuple[FloatArray, ...]) -> FloatArray:
+        sums = read[0] if binning == "equal-width" else np.stack(read, axis=2)
+        return np.moveaxis(sums, 1, 0)
+
+    def finish(*read: FloatArray) -> FloatArray:
+        gaps, _, mass = bin_sums(read)
+        mass = np.where(mass >= 2, mass, 0.0)
+        shaped = shaped_gaps(np.where(mass > 0, gaps, 0.0), mass, 2)
+        return np.asarray(shaped / np.sqrt(gaps.shape[1]))
+
+    return Sums(parts, finish, length, value=lambda *read: _debiased(*bin_sums(read)))
 
 
 ENTRIES = [
     Metric(
-        name="debiased_calibration_error",
         function=debiased_calibration_error,
         task="classification",
         inputs=("probabilities",),
@@ -111,12 +142,15 @@ ENTRIES = [
         range=(0.0, 1.0),
         optimum=0.0,
         locality="local",
-        proper=False,
         says="How far the probability of the predicted class is from its accuracy, as a root mean "
         "square over bins, without the part that chance alone would give.",
         cannot_see="The probabilities of the other classes, and subsets whose errors cancel within "
         "a bin.",
         aliases=("debiased_ece", "dece"),
         curve=partial(reliability_curve, binning="equal-count"),
+        sums=_sums,
+        short="DECE",
+        unit="share",
+        within_class=False,
     ),
 ]

@@ -1,35 +1,25 @@
 """How well the classes are told apart, by the most probable class or by the order of scores."""
 
+from functools import partial
 from typing import Any, Literal, overload
 
 import numpy as np
 
 from ..._validation import FloatArray
-from .._core.confusion import class_counts, matthews, most_probable
+from .._core.confusion import class_counts, matthews, most_probable, of_counts
+from .._core.means import share_of
 from .._core.two_classes import require_two_classes
-from .._entry import Metric
 from .._inputs import average as mean
 from .._inputs import labelled, option
-from . import areas, operating_points
-from .areas import average_precision_score, roc_auc_score
-from .operating_points import (
-    OperatingPoint,
-    operating_point,
-    sensitivity_at_specificity_score,
-    specificity_at_sensitivity_score,
-)
+from ..batch import Batch
+from ..entry import Metric
+from ..sums import Sums, over
 
 __all__ = [
-    "OperatingPoint",
     "accuracy_score",
-    "average_precision_score",
     "balanced_accuracy_score",
     "f1_score",
     "matthews_correlation_score",
-    "operating_point",
-    "roc_auc_score",
-    "sensitivity_at_specificity_score",
-    "specificity_at_sensitivity_score",
 ]
 
 
@@ -140,9 +130,15 @@ def balanced_accuracy_score(
     0.5
     """
     data = labelled(y_true, probabilities, classes=classes, sample_weight=sample_weight)
-    right, true, _ = class_counts(data)
-    occurs = true > 0
-    return float(np.mean(right[occurs] / true[occurs]))
+    return float(_mean_recall(*class_counts(data)))
+
+
+def _mean_recall(right: FloatArray, true: FloatArray, _: FloatArray) -> FloatArray:
+    return over(right, true).sum(axis=-1) / np.count_nonzero(true > 0, axis=-1)
+
+
+def _balanced_accuracy_sums(batch: Batch, *, classes: Any = None) -> Sums:
+    return of_counts(_mean_recall, batch, classes)
 
 
 def f1_score(
@@ -194,19 +190,22 @@ def f1_score(
     data = labelled(y_true, probabilities, classes=classes, sample_weight=sample_weight)
     if average == "binary":
         require_two_classes(data, 'f1_score with average="binary"')
-    return _f1(*class_counts(data), average)
+    return float(_f1(average, *class_counts(data)))
 
 
-def _f1(right: FloatArray, true: FloatArray, found: FloatArray, average: str) -> float:
+def _f1(average: str, right: FloatArray, true: FloatArray, found: FloatArray) -> FloatArray:
     if average == "micro":
-        return float(right.sum() / true.sum())
+        return right.sum(axis=-1) / true.sum(axis=-1)
     if average == "binary":
-        right, true, found = right[1:], true[1:], found[1:]
-    defined = true + found > 0
-    if not defined.any():
-        return float("nan")
-    each = 2 * right[defined] / (true + found)[defined]
-    return float(np.average(each, weights=true[defined] if average == "weighted" else None))
+        right, true, found = right[..., 1:], true[..., 1:], found[..., 1:]
+    each = over(2 * right, true + found)
+    share = true if average == "weighted" else true + found > 0
+    with np.errstate(invalid="ignore"):  # no class may be defined
+        return np.asarray((each * share).sum(axis=-1) / share.sum(axis=-1))
+
+
+def _f1_sums(batch: Batch, *, average: str = "macro", classes: Any = None) -> Sums:
+    return of_counts(partial(_f1, average), batch, classes)
 
 
 def matthews_correlation_score(
@@ -256,66 +255,68 @@ def matthews_correlation_score(
     0.5774
     """
     data = labelled(y_true, probabilities, classes=classes, sample_weight=sample_weight)
-    return matthews(*class_counts(data))
+    return float(matthews(*class_counts(data)))
+
+
+def _matthews_sums(batch: Batch, *, classes: Any = None) -> Sums:
+    return of_counts(matthews, batch, classes)
 
 
 ENTRIES = [
     Metric(
-        name="accuracy_score",
         function=accuracy_score,
         task="classification",
         inputs=("probabilities",),
         direction="higher",
         range=(0.0, 1.0),
         optimum=1.0,
-        locality="global",
-        proper=False,
         says="The share of samples whose most probable class is the true one.",
         cannot_see="How sure the model was; and with rare classes, whether it knows them at all.",
         aliases=("accuracy",),
+        sums=share_of(accuracy_score),
+        unit="share",
+        shown=("headline", "compared", "groups", "shift"),
     ),
     Metric(
-        name="balanced_accuracy_score",
         function=balanced_accuracy_score,
         task="classification",
         inputs=("probabilities",),
         direction="higher",
         range=(0.0, 1.0),
         optimum=1.0,
-        locality="global",
-        proper=False,
         says="The share of its samples that a class has recognised, averaged over the classes.",
         cannot_see="How sure the model was; how many false alarms a rare class gets.",
         aliases=("balanced_accuracy",),
+        sums=_balanced_accuracy_sums,
+        unit="share",
+        shown=("headline",),
+        within_class=False,
     ),
     Metric(
-        name="f1_score",
         function=f1_score,
         task="classification",
         inputs=("probabilities",),
         direction="higher",
         range=(0.0, 1.0),
         optimum=1.0,
-        locality="global",
-        proper=False,
         says="Whether a class is found where it is, and only there: precision and recall in one.",
         cannot_see="How sure the model was; samples that rightly were not taken for the class.",
         aliases=("f1",),
+        sums=_f1_sums,
+        within_class=False,
     ),
     Metric(
-        name="matthews_correlation_score",
         function=matthews_correlation_score,
         task="classification",
         inputs=("probabilities",),
         direction="higher",
         range=(-1.0, 1.0),
         optimum=1.0,
-        locality="global",
-        proper=False,
         says="How strongly true and predicted classes go together; 0 is chance.",
         cannot_see="How sure the model was; which kind of error it makes.",
         aliases=("mcc",),
+        sums=_matthews_sums,
+        short="MCC",
+        within_class=False,
     ),
-    *areas.ENTRIES,
-    *operating_points.ENTRIES,
 ]

@@ -9,10 +9,13 @@ import numpy as np
 from ..._validation import FloatArray
 from ...exceptions import OptionError
 from .._core.confusion import matthews
-from .._core.roc import roc_points
+from .._core.roc import false_where_true, roc_points, true_where_false
 from .._core.two_classes import require_two_classes, second_class
-from .._entry import Metric
 from .._inputs import labelled
+from ..batch import Batch
+from ..entry import Metric
+from ..sums import Sums
+from .areas import second_class_sums
 
 __all__ = [
     "OperatingPoint",
@@ -150,7 +153,7 @@ def _point(
         threshold=float(threshold),
         sensitivity=float(true / positives),
         specificity=float(right[0] / negatives),
-        mcc=matthews(right, np.array([negatives, positives]), found),
+        mcc=float(matthews(right, np.array([negatives, positives]), found)),
     )
 
 
@@ -272,35 +275,46 @@ def sensitivity_at_specificity_score(
     ).sensitivity
 
 
+def _specificity_sums(batch: Batch, *, sensitivity: float = 0.8, classes: Any = None) -> Sums:
+    false = false_where_true(sensitivity, not batch.exact)
+    return second_class_sums(batch, lambda *counts: 1 - false(*counts), classes)
+
+
+def _sensitivity_sums(batch: Batch, *, specificity: float = 0.8, classes: Any = None) -> Sums:
+    return second_class_sums(batch, true_where_false(1 - specificity, not batch.exact), classes)
+
+
 ENTRIES = [
     Metric(
-        name="specificity_at_sensitivity_score",
         function=specificity_at_sensitivity_score,
         task="classification",
         inputs=("probabilities",),
         direction="higher",
         range=(0.0, 1.0),
         optimum=1.0,
-        locality="global",
-        proper=False,
         says="How many of the first class are left in "
         "peace by a threshold that finds enough of the second.",
         cannot_see="Calibration, and every other threshold; how the threshold does on new data.",
         aliases=("specificity_at_sensitivity",),
+        sums=_specificity_sums,
+        unit="share",
+        within_class=False,
+        two_classes=True,
     ),
     Metric(
-        name="sensitivity_at_specificity_score",
         function=sensitivity_at_specificity_score,
         task="classification",
         inputs=("probabilities",),
         direction="higher",
         range=(0.0, 1.0),
         optimum=1.0,
-        locality="global",
-        proper=False,
         says="How many of the second class are found by a "
         "threshold that leaves enough of the first in peace.",
         cannot_see="Calibration, and every other threshold; how the threshold does on new data.",
         aliases=("sensitivity_at_specificity",),
+        sums=_sensitivity_sums,
+        unit="share",
+        within_class=False,
+        two_classes=True,
     ),
 ]

@@ -3,8 +3,8 @@
 from functools import partial
 from typing import Any
 
-from .._entry import Metric
-from .calibration import expected_calibration_error, reliability_curve
+from ..entry import Metric
+from .calibration import calibration_sums, expected_calibration_error, reliability_curve
 
 __all__ = ["classwise_calibration_error", "positive_calibration_error"]
 
@@ -131,7 +131,6 @@ def positive_calibration_error(
 
 ENTRIES = [
     Metric(
-        name="classwise_calibration_error",
         function=classwise_calibration_error,
         task="classification",
         inputs=("probabilities",),
@@ -139,16 +138,18 @@ ENTRIES = [
         range=(0.0, 1.0),
         optimum=0.0,
         locality="local",
-        proper=False,
         says="How far the probability of each class is from its frequency, on average over classes "
         "and over bins of equal width of that probability.",
         cannot_see="Subsets whose errors cancel within a bin; and with many classes, most "
         "probabilities near 0 hide what happens to the others.",
         aliases=("classwise_ece",),
         curve=partial(reliability_curve, kind="classwise"),
+        sums=partial(calibration_sums, kind="classwise"),
+        unit="share",
+        shown=("headline", "compared"),
+        within_class=False,
     ),
     Metric(
-        name="positive_calibration_error",
         function=positive_calibration_error,
         task="classification",
         inputs=("probabilities",),
@@ -156,12 +157,16 @@ ENTRIES = [
         range=(0.0, 1.0),
         optimum=0.0,
         locality="local",
-        proper=False,
         says="How far the probability of the second of two classes is from its frequency, on "
         "average over bins of equal width of that probability.",
         cannot_see="Subsets whose errors cancel within a bin: always predicting the base rate "
         "gives 0.",
         aliases=("binary_ece", "positive_ece"),
         curve=partial(reliability_curve, kind="positive"),
+        sums=partial(calibration_sums, kind="positive"),
+        unit="share",
+        shown=("headline", "compared", "groups"),
+        within_class=False,
+        two_classes=True,
     ),
 ]

@@ -7,25 +7,12 @@ import numpy as np
 
 from ..._validation import FloatArray
 from ...exceptions import OptionError
+from .._core.means import mean_of
 from .._core.residuals import mean_of_squares, squares, true_probabilities
-from .._entry import Metric
 from .._inputs import average, labelled
-from . import brier_split
-from .brier_split import (
-    BrierDecomposition,
-    brier_calibration_error,
-    brier_decomposition,
-    brier_refinement_loss,
-)
+from ..entry import Metric
 
-__all__ = [
-    "BrierDecomposition",
-    "brier_calibration_error",
-    "brier_decomposition",
-    "brier_loss",
-    "brier_refinement_loss",
-    "negative_log_likelihood_loss",
-]
+__all__ = ["brier_loss", "negative_log_likelihood_loss"]
 
 
 @overload
@@ -196,34 +183,37 @@ def brier_loss(
 
 ENTRIES = [
     Metric(
-        name="negative_log_likelihood_loss",
         function=negative_log_likelihood_loss,
         task="classification",
         inputs=("probabilities",),
         direction="lower",
         range=(0.0, np.inf),
         optimum=0.0,
-        locality="global",
         proper=True,
         says="How surprising the true classes were under the predicted probabilities, in nats.",
         cannot_see="Whether a bad value comes from poor calibration or poor discrimination; one "
         "true class of tiny probability can outweigh all other samples.",
         aliases=("nll", "log_loss", "cross_entropy"),
+        sums=mean_of(negative_log_likelihood_loss),
+        short="NLL",
+        unit="nats",
+        shown=("headline", "compared", "groups", "shift"),
+        serves={"probability": "skill", "entropy": "skill"},
     ),
     Metric(
-        name="brier_loss",
         function=brier_loss,
         task="classification",
         inputs=("probabilities",),
         direction="lower",
         range=(0.0, 2.0),
         optimum=0.0,
-        locality="global",
         proper=True,
         says="How far, squared, the predicted probabilities are from what happened.",
         cannot_see="Whether a bad value comes from poor calibration or poor discrimination; with "
         "rare classes a forecast that ignores them scores well.",
         aliases=("brier",),
+        sums=mean_of(brier_loss),
+        shown=("headline", "shift"),
+        serves={"probability": "skill", "entropy": "skill"},
     ),
-    *brier_split.ENTRIES,
 ]

@@ -6,8 +6,9 @@ import numpy as np
 
 from ..._validation import FloatArray
 from ...predictions import PredictionSet
-from .._entry import Metric
+from .._core.means import mean_of, share_of
 from .._inputs import average, check_length, codes_of, weights
+from ..entry import Metric
 
 __all__ = ["mean_set_size", "set_coverage"]
 
@@ -161,32 +162,31 @@ def _read(
 
 ENTRIES = [
     Metric(
-        name="set_coverage",
         function=set_coverage,
         task="classification",
         inputs=("membership",),
         direction="target",
         range=(0.0, 1.0),
         optimum=None,
-        locality="global",
-        proper=False,
         says="How often the set of classes holds the true one; it should be as often as promised.",
         cannot_see="How large the sets are: all classes for everyone always cover; and whether "
         "some classes or groups are covered less than others.",
+        sums=share_of(set_coverage),
+        unit="share",
+        shown=("headline", "compared", "groups", "shift"),
     ),
     Metric(
-        name="mean_set_size",
         function=mean_set_size,
         task="classification",
         inputs=("membership",),
         direction="lower",
         range=(0.0, np.inf),
         optimum=None,
-        locality="global",
-        proper=False,
         says="How many classes a set leaves open on average; fewer are more useful at the same "
         "coverage.",
         cannot_see="Whether the true class is in the set: empty sets are the smallest.",
         aliases=("set_size",),
+        sums=mean_of(mean_set_size),
+        shown=("headline", "compared", "groups", "shift"),
     ),
 ]

@@ -8,10 +8,13 @@ import numpy as np
 
 from ..._validation import FloatArray
 from ...exceptions import OptionError
-from .._core.equal_width import add_sums
+from .._core.equal_width import add_sums, bin_of
 from .._curves import ReliabilityCurve
-from .._entry import Metric
 from .._inputs import count, option
+from ..batch import Batch
+from ..entry import Metric
+from ..sums import Part, Sums, absolute_mean, split
+from ._bin_sums import event
 from ._binned import total_weight, width_edges
 from ._events import Source, events, read
 
@@ -25,6 +28,17 @@ _TOLERANCE = 1e-13
 """Relative error of the fixed point, far below that of the grid."""
 _VANISHED = 8.7
 """exp(-x^2 / 2) is below the precision of 1 beyond this x."""
+_MOST_STEPS = 200
+"""Each step at least halves where the fixed point may be, and secants do far better."""
+_TINY = 1e-300
+
+_COARSE = 2**10
+"""Cells of the grid of resamples."""
+_NODES = 2**8
+"""Points at which smoothed resamples are looked at..."""
+_WIDE = 2.0**-6
+"""...where the bandwidth is at least four times their distance."""
+_STEPS = 8
 
 
 def smooth_calibration_error(
@@ -98,8 +112,13 @@ def smooth_calibration_error(
     option(kind, "kind", ("top-label", "positive"))
     source = read(y_true, probabilities, kind, classes=classes, sample_weight=sample_weight)
     (residuals,) = _transforms(source, kind, ("residual",))
-    level = _level(residuals)
-    return _fixed_point(level) if bandwidth is None else level(_check_bandwidth(bandwidth))
+    return _error(residuals, None if bandwidth is None else _check_bandwidth(bandwidth))
+
+
+def _error(residuals: FloatArray, bandwidth: float | None) -> float:
+    if bandwidth is not None:
+        return float(_fine_level(residuals, bandwidth))
+    return float(_fixed_points(residuals[None], _fine_level, _MOST_STEPS)[0])
 
 
 def smooth_reliability_curve(
@@ -155,7 +174,7 @@ def smooth_reliability_curve(
     source = read(y_true, probabilities, kind, classes=classes, sample_weight=sample_weight)
     mass, predicted, observed = _transforms(source, kind, ("mass", "predicted", "observed"))
     if bandwidth is None:
-        sigma = max(_fixed_point(_level(predicted - observed)), _NARROWEST)
+        sigma = max(_error(predicted - observed, None), _NARROWEST)
     else:
         sigma = _check_bandwidth(bandwidth)
     density, *sums = _in_cells(np.stack([mass, predicted, observed]), sigma, points)
@@ -198,73 +217,128 @@ def _transforms(source: Source, kind: str, what: Iterable[str]) -> list[FloatArr
         measures = [part for moments in chosen for part in moments(p, hit)]
         add_sums(sums, p, measures, source.weights(rows))
     sums /= total_weight(source)
-    return [dct(_on_nodes(*pair), type=1) for pair in sums.reshape(-1, 2, _CELLS)]
+    total, moment = np.moveaxis(sums.reshape(-1, 2, _CELLS), 1, 0)
+    return list(dct(_on_nodes(total, moment * _CELLS - np.arange(_CELLS) * total), type=1))
 
 
 def _moments(value: Any, p: FloatArray) -> list[Any]:
     return [value, value * p]
 
 
-def _on_nodes(total: FloatArray, moment: FloatArray) -> FloatArray:
-    """Share each cell between its ends, and halve what the transform counts twice."""
-    upper = moment * _CELLS - np.arange(_CELLS) * total
-    nodes = np.zeros(_CELLS + 1)
-    nodes[:-1] = total - upper
-    nodes[1:] += upper
-    nodes[1:-1] /= 2
+def _on_nodes(total: FloatArray, upper: FloatArray) -> FloatArray:
+    """Share each cell, (..., cells), between its ends, and halve what the transform counts twice.
+
+    ``upper`` is the part that belongs to the upper end.
+    """
+    nodes = np.zeros((*total.shape[:-1], total.shape[-1] + 1))
+    nodes[..., :-1] = total - upper
+    nodes[..., 1:] += upper
+    nodes[..., 1:-1] /= 2
     return nodes
 
 
-def _damped(transform: FloatArray, sigma: float) -> FloatArray:
-    """Return the frequencies that a Gaussian of width ``sigma`` leaves."""
-    sigma = min(sigma, _VANISHED)  # wider ones leave the mean alone, too
-    last = min(_CELLS, math.ceil(_VANISHED / (math.pi * sigma)))
-    frequencies = np.arange(last + 1)
-    return transform[..., : last + 1] * np.exp(-0.5 * (math.pi * sigma * frequencies) ** 2)
+def _damped(transform: FloatArray, sigma: Any, nodes: int = _CELLS) -> FloatArray:
+    """Return the frequencies, (..., frequencies), that Gaussians of width ``sigma`` leave."""
+    width = np.minimum(sigma, _VANISHED)  # wider ones leave the mean alone, too
+    narrowest = float(np.nanmin(width, initial=_VANISHED))
+    last = min(nodes, math.ceil(_VANISHED / (math.pi * narrowest)))
+    place = np.reshape(width, (-1, 1) if np.ndim(width) else ()) * np.arange(last + 1)
+    return np.asarray(transform[..., : last + 1] * np.exp(-0.5 * (math.pi * place) ** 2))
 
 
-def _level(residuals: FloatArray) -> Callable[[float], float]:
-    """Return smECE at a bandwidth, as a function of the bandwidth."""
+def _smoothed(transform: FloatArray, sigma: Any, nodes: int) -> FloatArray:
+    """Return the smoothed residuals at equally spaced points of [0, 1]."""
     from scipy.fft import dct
 
-    def level(sigma: float) -> float:
-        smoothed = dct(_damped(residuals, sigma), type=1, n=_CELLS + 1)
-        return _absolute_integral(smoothed)
-
-    return level
+    return np.asarray(dct(_damped(transform, sigma, nodes), type=1, n=nodes + 1, axis=-1))
 
 
-def _absolute_integral(values: FloatArray) -> float:
-    """Integrate the absolute value of straight lines between equally spaced points of [0, 1]."""
+def _level(transform: FloatArray, sigma: Any, nodes: int) -> FloatArray:
+    """Return smECE at bandwidths: the absolute integral, straight lines between the points."""
+    values = _smoothed(transform, sigma, nodes)
     size = np.abs(values)
-    trapezia = size.sum() - (size[0] + size[-1]) / 2
-    (crossed,) = np.nonzero(values[:-1] * values[1:] < 0)
-    left, right = size[crossed], size[crossed + 1]
-    return float(trapezia - (left * right / (left + right)).sum()) / (len(values) - 1)
+    left, right = size[..., :-1], size[..., 1:]
+    crossed = values[..., :-1] * values[..., 1:] < 0
+    lost = np.divide(left * right, left + right, out=np.zeros_like(left), where=crossed)
+    trapezia = size.sum(axis=-1) - (size[..., 0] + size[..., -1]) / 2
+    return (trapezia - lost.sum(axis=-1)) / nodes
 
 
-def _fixed_point(level: Callable[[float], float]) -> float:
-    """Return the bandwidth that equals its level; if it is too narrow, the level there.
+def _fixed_points(
+    transform: FloatArray, level: Callable[..., FloatArray], steps: int
+) -> FloatArray:
+    """Return the bandwidths that equal their level; if one is too narrow, the level there.
 
     The level falls with the bandwidth, so the fixed point lies between any bandwidth and its
-    level, and in logarithms their difference falls at least as fast as the bandwidth grows.
+    level, and in logarithms their difference falls at least as fast as the bandwidth grows: secants
+    find it.
     """
-    low = math.log(_NARROWEST)
-    value = level(_NARROWEST)
-    if value <= _NARROWEST:
-        return value
-    high = math.log(value)
+    narrow = level(transform, _NARROWEST)
+    low = np.full(len(transform), math.log(_NARROWEST))
+    high = np.maximum(np.log(np.maximum(narrow, _TINY)), low)
     last, last_excess = low, high - low
     place = (low + 2 * high) / 3  # noise alone has the level sigma^(-1/2)
-    while high - low > _TOLERANCE:
-        excess = math.log(max(level(math.exp(place)), 1e-300)) - place
-        low, high = max(low, min(place, place + excess)), min(high, max(place, place + excess))
-        slope = min((excess - last_excess) / (place - last), -1.0)
+    for _ in range(steps):
+        if not (high - low > _TOLERANCE).any():
+            break
+        excess = np.log(np.maximum(level(transform, np.exp(place)), _TINY)) - place
+        low = np.maximum(low, np.minimum(place, place + excess))
+        high = np.minimum(high, np.maximum(place, place + excess))
+        rise, run = excess - last_excess, place - last
+        slope = np.divide(rise, run, out=np.full_like(rise, -1.0), where=run != 0)
         last, last_excess = place, excess
-        place -= excess / slope
-        if not low <= place <= high:
-            place = (low + high) / 2
-    return math.exp(place)
+        place = place - excess / np.minimum(slope, -1.0)
+        place = np.where((place >= low) & (place <= high), place, (low + high) / 2)
+    return np.where(narrow > _NARROWEST, np.exp(place), narrow)
+
+
+def _fine_level(transform: FloatArray, sigma: Any) -> FloatArray:
+    return _level(transform, sigma, _CELLS)
+
+
+def _coarse_level(transform: FloatArray, sigma: Any) -> FloatArray:
+    wide = np.nanmin(sigma, initial=np.inf) >= _WIDE
+    return _level(transform, sigma, _NODES if wide else _COARSE)
+
+
+def _sums(
+    batch: Batch, *, kind: str = "top-label", bandwidth: float | None = None, classes: Any = None
+) -> Sums:
+    """Smooth a thousand resamples together, on a coarser grid.
+
+    Its error is about (width of a cell / bandwidth)^2 / 12 of the value and the same in every
+    resample. The interval's gaps are the residuals smoothed at the bandwidth of the sample: since
+    the error falls with the bandwidth, a resample exceeds the observed error just where its
+    residuals at that bandwidth do.
+    """
+    p, hit = event(batch, kind, classes)
+    found: list[float] = []  # the bandwidth of the sample itself, which comes first
+
+    def make() -> Any:
+        residual, index = p - hit, bin_of(p, _COARSE)
+        return batch.matrix(index, _COARSE, [None, residual, residual * (p * _COARSE - index)])
+
+    def reduce(sums: FloatArray) -> FloatArray:
+        from scipy.fft import dct
+
+        mass, total, upper = np.moveaxis(split(sums, _COARSE), 1, 0)
+        nodes = _on_nodes(total, upper) / mass.sum(axis=1, keepdims=True)
+        transform = dct(nodes, type=1, axis=1)
+        if bandwidth:
+            values = _coarse_level(transform, bandwidth)
+        else:
+            values = _fixed_points(transform, _coarse_level, _STEPS)
+        if not found:
+            found.append(bandwidth or max(float(np.nan_to_num(values[0])), _NARROWEST))
+        return np.column_stack([values, _smoothed(transform, found[0], _NODES)])
+
+    def finish(read: FloatArray) -> FloatArray:
+        # Ends of the interval hold half a cell.
+        gaps = read[:, 1:].copy()
+        gaps[:, [0, -1]] /= 2
+        return gaps * ((_NODES + 1) / _NODES)
+
+    return Sums([Part(make, reduce)], finish, absolute_mean, value=lambda read: read[:, 0])
 
 
 def _in_cells(transforms: FloatArray, sigma: float, cells: int) -> FloatArray:
@@ -280,7 +354,6 @@ def _in_cells(transforms: FloatArray, sigma: float, cells: int) -> FloatArray:
 
 ENTRIES = [
     Metric(
-        name="smooth_calibration_error",
         function=smooth_calibration_error,
         task="classification",
         inputs=("probabilities",),
@@ -288,12 +361,17 @@ ENTRIES = [
         range=(0.0, 1.0),
         optimum=0.0,
         locality="local",
-        proper=False,
         says="How far the probability of the predicted class is from its accuracy, smoothed over "
         "similar probabilities instead of cut into bins.",
         cannot_see="The probabilities of the other classes: always predicting the base rate of the "
         "most probable class gives 0.",
         aliases=("smece", "smooth_ece"),
         curve=smooth_reliability_curve,
+        sums=_sums,
+        short="smECE",
+        unit="share",
+        shown=("headline", "compared"),
+        within_class=False,
+        serves={"probability": "beside", "entropy": "beside"},
     ),
 ]

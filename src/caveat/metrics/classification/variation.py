@@ -13,8 +13,10 @@ from .._core.confusion import most_probable
 from .._core.equal_width import add_sums, bin_of
 from .._core.sharing import is_sharing, shared
 from .._curves import ReliabilityCurve
-from .._entry import Metric
 from .._inputs import Labelled, count, labelled
+from ..batch import Batch
+from ..entry import Metric
+from ..sums import Part, Sums, absolute_sum, split
 from ._binned import curve, width_edges
 
 __all__ = [
@@ -245,6 +247,62 @@ def variation_reliability_curve(
     return curve(np.stack([sums[0], observed, mass]), width_edges(bins))
 
 
+def _uncertainty_sums(batch: Batch, *, bins: int = 15, classes: Any = None) -> Sums:
+    data = batch.labelled(classes)
+    entropy, wrong = np.empty((2, len(data)))
+    for rows, block_wrong, block in _errors_and_entropies(data):
+        entropy[rows], wrong[rows] = block, block_wrong
+    index = bin_of(entropy, bins)
+    gap = (entropy / 2 if len(data.classes) == 2 else entropy) - wrong
+
+    def finish(sums: FloatArray) -> FloatArray:
+        gaps, mass = np.moveaxis(split(sums, bins), 1, 0)
+        return gaps / mass.sum(axis=1, keepdims=True)
+
+    part = Part(lambda: batch.matrix(index, bins, [gap, None]))
+    # Entropy is not the rate of errors, however right the probabilities are.
+    return Sums([part], finish, absolute_sum, zero_if_calibrated=False)
+
+
+def _variation_sums(
+    batch: Batch, *, bins: int = 15, variation: Any = "entropy", classes: Any = None
+) -> Sums:
+    measure, of_ranked = _measure(variation)
+    data = batch.labelled(classes)
+    number = len(data.classes)
+    varied = np.concatenate([measure(block) for _, block in data.blocks()])
+    index = bin_of(varied, bins)
+
+    def gaps(sums: FloatArray, ranks: FloatArray, corrected: bool) -> FloatArray:
+        predicted, mass = np.moveaxis(split(sums, bins), 1, 0)
+        observed = np.zeros_like(mass)
+        held = mass > 0
+        shares = ranks.reshape(len(ranks), bins, number)[held] / mass[held, None]
+        found = of_ranked(shares)
+        if corrected and variation == "entropy":
+            # The entropy of few samples is too small (Miller and Madow).
+            seen = np.count_nonzero(shares > 0, axis=1)
+            found = np.minimum(found + (seen - 1) / (2 * mass[held] * np.log(number)), 1.0)
+        observed[held] = found * mass[held]
+        return (predicted - observed) / mass.sum(axis=1, keepdims=True)
+
+    def rank_matrix() -> Any:
+        ranked = [
+            _rank_cells(index[rows], block, data.codes[rows]) for rows, block in data.blocks()
+        ]
+        cells, equal = (np.concatenate(parts) for parts in zip(*ranked, strict=True))
+        rows = np.repeat(np.arange(len(data)), equal)
+        return batch.matrix(cells, bins * number, [1.0 / equal[rows]], rows)
+
+    parts = [Part(lambda: batch.matrix(index, bins, [varied, None])), Part(rank_matrix)]
+    return Sums(
+        parts,
+        lambda sums, ranks: gaps(sums, ranks, True),
+        absolute_sum,
+        value=lambda sums, ranks: absolute_sum(gaps(sums, ranks, False)),
+    )
+
+
 def _errors_and_entropies(
     source: Labelled,
 ) -> Iterator[tuple[slice, NDArray[Any], FloatArray]]:
@@ -255,14 +313,14 @@ def _errors_and_entropies(
             yield rows, labels != source.codes[rows], entropies[rows]
     else:
         for rows, block in source.blocks():
-            yield rows, block.argmax(axis=1) != source.codes[rows], _entropy(block)
+            yield rows, block.argmax(axis=1) != source.codes[rows], entropy_of(block)
 
 
 def _all_entropies(source: Labelled) -> FloatArray:
     """Return the entropies of all rows, kept for other metrics."""
 
     def compute() -> FloatArray:
-        return np.concatenate([_entropy(block) for _, block in source.blocks()])
+        return np.concatenate([entropy_of(block) for _, block in source.blocks()])
 
     return shared("entropies", (source.probabilities,), compute)
 
@@ -275,29 +333,37 @@ def _rank_sums(source: Labelled, bins: int, measure: Variation) -> tuple[FloatAr
     """Return sums of the variation and of weights over bins, and the weight of each rank there."""
     number = len(source.classes)
     sums, ranks = np.zeros((2, bins)), np.zeros(bins * number)
-    known = _all_entropies(source) if measure is _entropy and is_sharing() else None
+    known = _all_entropies(source) if measure is entropy_of and is_sharing() else None
     for rows, block in source.blocks():
         weight = source.weights(rows)
         varied = measure(block) if known is None else known[rows]
         add_sums(sums, varied, [varied, None], weight)
-        better, equal = _places(block, source.codes[rows])
-        cells = bin_of(varied, bins) * number + better
-        if equal.max() > 1:  # a tie counts in equal parts on each of the ranks it covers
-            share = (1.0 if weight is None else weight) / equal
-            first = np.cumsum(equal) - equal
-            cells = np.repeat(cells - first, equal) + np.arange(equal.sum())
-            weight = np.repeat(share, equal)
+        cells, equal = _rank_cells(bin_of(varied, bins), block, source.codes[rows])
+        if len(cells) > len(equal):
+            weight = np.repeat((1.0 if weight is None else weight) / equal, equal)
         ranks += np.bincount(cells, weight, minlength=len(ranks))
     return sums, ranks.reshape(bins, number)
 
 
-def _places(
-    block: FloatArray, codes: NDArray[np.intp]
-) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Return how many classes are more probable than the true one, and how many are as probable."""
+def places(block: FloatArray, codes: NDArray[np.intp]) -> tuple[np.ndarray, np.ndarray]:
+    """Return how many classes are more probable than the true one of each row, and equally so."""
     true = np.take_along_axis(block, codes[:, None], axis=1)
-    better, equal = np.count_nonzero(block > true, axis=1), np.count_nonzero(block == true, axis=1)
-    return better, equal
+    return np.count_nonzero(block > true, axis=1), np.count_nonzero(block == true, axis=1)
+
+
+def _rank_cells(
+    index: NDArray[np.int64], block: FloatArray, codes: NDArray[np.intp]
+) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
+    """Return the cells, bin by rank of the true class, of each row, and how many ranks it covers.
+
+    A tie counts in equal parts on each of the ranks that it covers: so many cells in a row.
+    """
+    better, equal = places(block, codes)
+    cells = index * block.shape[1] + better
+    if equal.max() > 1:
+        first = np.cumsum(equal) - equal
+        cells = np.repeat(cells - first, equal) + np.arange(equal.sum())
+    return cells, equal
 
 
 def _measure(variation: Any) -> tuple[Variation, Variation]:
@@ -307,7 +373,7 @@ def _measure(variation: Any) -> tuple[Variation, Variation]:
         return lambda block: checked(np.sort(block, axis=1)[:, ::-1]), checked
     if isinstance(variation, str) and variation == "confidence":
         return lambda block: block.max(axis=1), lambda ranked: ranked[:, 0]
-    known = {"entropy": _entropy, "gini": _gini}
+    known = {"entropy": entropy_of, "gini": _gini}
     if not isinstance(variation, str) or variation not in known:
         raise OptionError(
             "variation must be 'entropy', 'confidence', 'gini' or a callable on (rows, classes); "
@@ -334,7 +400,7 @@ def _checked(variation: Variation) -> Variation:
     return checked
 
 
-def _entropy(block: FloatArray) -> FloatArray:
+def entropy_of(block: FloatArray) -> FloatArray:
     """Return the entropy of each row divided by its maximum, log K."""
     # A tiny number in place of 0 leaves 0 log 0 = 0, without a warning.
     logarithms = np.log(np.maximum(block, np.finfo(np.float64).tiny))
@@ -351,7 +417,6 @@ def _gini(block: FloatArray) -> FloatArray:
 
 ENTRIES = [
     Metric(
-        name="uncertainty_calibration_error",
         function=uncertainty_calibration_error,
         task="classification",
         inputs=("probabilities",),
@@ -359,7 +424,6 @@ ENTRIES = [
         range=(0.0, 1.0),
         optimum=0.0,
         locality="local",
-        proper=False,
         says="How far the entropy of the predicted distribution is from the rate of errors, on "
         "average over bins of entropy.",
         cannot_see="Perfect calibration: entropy and the rate of errors are different quantities, "
@@ -367,9 +431,11 @@ ENTRIES = [
         "nearly always has a lower value than a calibrated one: do not choose by it.",
         aliases=("uce",),
         curve=uncertainty_reliability_curve,
+        sums=_uncertainty_sums,
+        short="UCE",
+        within_class=False,
     ),
     Metric(
-        name="variation_calibration_error",
         function=variation_calibration_error,
         task="classification",
         inputs=("probabilities",),
@@ -377,12 +443,16 @@ ENTRIES = [
         range=(0.0, 1.0),
         optimum=0.0,
         locality="local",
-        proper=False,
         says="How far the predicted entropy is from that of the observed outcomes, ranked by "
         "predicted probability, on average over bins of entropy.",
         cannot_see="Which rank is the frequent one, so that certain predictions that are always "
         "wrong have none, and different distributions of the same entropy.",
         aliases=("vce",),
         curve=variation_reliability_curve,
+        sums=_variation_sums,
+        short="VCE",
+        shown=("headline",),
+        within_class=False,
+        serves={"entropy": "calibration"},
     ),
 ]

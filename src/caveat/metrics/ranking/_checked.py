@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from ..._validation import LARGEST_SQUARE, FloatArray, check_not_negative, position
 from ...exceptions import InvalidValueError
 from .._inputs import check_length, column, vector, weights
+from ..batch import Batch
 
 _ANY = float(np.finfo(np.float64).max)
 """What is only ranked may be as large as it likes."""
@@ -22,6 +23,22 @@ def ranked(error: Any, uncertainty: Any, sample_weight: Any) -> Ranked:
     spread = vector(uncertainty, "uncertainty", largest=_ANY)
     check_length(spread, len(errors), "uncertainty", "error")
     return errors, spread, weights_beside(sample_weight, len(errors), "error")
+
+
+def ranked_of(batch: Batch) -> dict[str, FloatArray]:
+    """Return the errors and the uncertainties of a batch, checked once."""
+
+    def make() -> dict[str, FloatArray]:
+        error, uncertainty, _ = ranked(batch.truth, batch.inputs["uncertainty"], None)
+        return {"error": error, "uncertainty": uncertainty}
+
+    return batch.kept("ranked", make)
+
+
+def key_sums(batch: Batch, key: str, value: FloatArray) -> Any:
+    """Return the weight, and the sum of a value, in cells of the error or of the uncertainty."""
+    cells = batch.cells(ranked_of(batch)[key], key)
+    return batch.matrix(cells.index, cells.number, [None, value])
 
 
 def errors_of(error: Any) -> FloatArray:

@@ -6,9 +6,12 @@ from typing import Any, Literal
 import numpy as np
 
 from ..._validation import FloatArray
+from .._core.cells import sums_below
 from .._core.equal_count import cumulative_sums
 from .._inputs import count, option
-from ._checked import errors_of, ranked, weights_beside
+from ..batch import Batch
+from ..sums import Part
+from ._checked import errors_of, key_sums, ranked, ranked_of, weights_beside
 
 __all__ = [
     "ConfidenceCurve",
@@ -235,3 +238,20 @@ def _remaining(
     total = len(error) if weight is None else weight.sum()
     means = cumulative_sums(key, [values], shares, weight)[0] / (shares * total)
     return means if aggregate == "mean" else unit * np.sqrt(means)
+
+
+def remaining_part(batch: Batch, key: str, points: int, aggregate: Aggregate) -> Part:
+    """The same as sums over cells of the errors or the uncertainties: (resamples, points)."""
+    shares = np.arange(points, 0, -1) / points
+
+    def make() -> Any:
+        error = ranked_of(batch)["error"]
+        return key_sums(batch, key, error if aggregate == "mean" else error**2)
+
+    def reduce(sums: FloatArray) -> FloatArray:
+        cells = sums.shape[1] // 2
+        below = sums_below(sums, cells, shares)[:, 0]
+        means = below / (shares * sums[:, :cells].sum(axis=1, keepdims=True))
+        return means if aggregate == "mean" else np.sqrt(means)
+
+    return Part(make, reduce)

@@ -4,8 +4,17 @@ from typing import Any
 
 import numpy as np
 
-from .._entry import Metric
-from .confidence import Aggregate, confidence_curve, confidence_oracle_curve, remaining_error
+from ..._validation import FloatArray
+from ..batch import Batch
+from ..entry import Metric
+from ..sums import UNBIASED, Sums
+from .confidence import (
+    Aggregate,
+    confidence_curve,
+    confidence_oracle_curve,
+    remaining_error,
+    remaining_part,
+)
 
 __all__ = ["confidence_oracle_area_error", "decrease_ratio_score", "error_drop_score"]
 
@@ -69,6 +78,15 @@ def confidence_oracle_area_error(
     return float(curve.error.sum())
 
 
+def _oracle_area_sums(batch: Batch, *, points: int = 100, aggregate: Aggregate = "mean") -> Sums:
+    parts = [remaining_part(batch, key, points, aggregate) for key in ("uncertainty", "error")]
+
+    def finish(curve: FloatArray, oracle: FloatArray) -> FloatArray:
+        return np.maximum(curve - oracle, 0.0).sum(axis=1) + 0 * curve[:, 0]
+
+    return Sums(parts, finish, UNBIASED)
+
+
 def error_drop_score(
     error: Any,
     uncertainty: Any,
@@ -114,10 +132,17 @@ def error_drop_score(
     >>> error_drop_score([1.0, 2.0, 3.0, 6.0], [0.1, 0.3, 0.2, 0.4], points=4)
     3.0
     """
-    first, *_, last = remaining_error(error, uncertainty, points, aggregate, sample_weight)
-    if last > 0:
-        return float(first / last)
-    return float("inf" if first > 0 else "nan")
+    return float(_drop(remaining_error(error, uncertainty, points, aggregate, sample_weight)))
+
+
+def _drop(curve: FloatArray) -> FloatArray:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(curve[..., 0] / curve[..., -1])  # x / 0 is infinity and 0 / 0 is NaN
+
+
+def _drop_sums(batch: Batch, *, points: int = 100, aggregate: Aggregate = "mean") -> Sums:
+    part = remaining_part(batch, "uncertainty", points, aggregate)
+    return Sums([part], _drop, UNBIASED, rests_on=batch.independent / points)
 
 
 def decrease_ratio_score(
@@ -172,12 +197,20 @@ def decrease_ratio_score(
     0.6666666666666666
     """
     curve = remaining_error(error, uncertainty, points, aggregate, sample_weight)
-    return float(np.mean(curve[1:] <= curve[:-1] * (1 + _ROUNDING)))
+    return float(_falls(curve))
+
+
+def _falls(curve: FloatArray) -> FloatArray:
+    falls = curve[..., 1:] <= curve[..., :-1] * (1 + _ROUNDING)
+    return np.asarray(falls.mean(axis=-1) + 0 * curve[..., 0])
+
+
+def _falls_sums(batch: Batch, *, points: int = 100, aggregate: Aggregate = "mean") -> Sums:
+    return Sums([remaining_part(batch, "uncertainty", points, aggregate)], _falls, UNBIASED)
 
 
 ENTRIES = [
     Metric(
-        name="confidence_oracle_area_error",
         function=confidence_oracle_area_error,
         task="ranking",
         inputs=("uncertainty",),
@@ -185,16 +218,17 @@ ENTRIES = [
         range=(0.0, float("inf")),
         optimum=0.0,
         locality="local",
-        proper=False,
         says="How much error is kept because the most uncertain samples are not those with the "
         "largest errors.",
         cannot_see="Calibration: any increasing transformation of the uncertainty gives the same "
         "value. It has the unit of the error, so models with larger errors tend to larger values.",
         aliases=("auco",),
         curve=confidence_oracle_curve,
+        sums=_oracle_area_sums,
+        short="AUCO",
+        shown=("shift",),
     ),
     Metric(
-        name="error_drop_score",
         function=error_drop_score,
         task="ranking",
         inputs=("uncertainty",),
@@ -202,16 +236,16 @@ ENTRIES = [
         range=(0.0, float("inf")),
         optimum=None,
         locality="local",
-        proper=False,
         says="How many times lower the error is for the most certain percent of the samples than "
         "for all of them.",
         cannot_see="Everything between the two ends of the confidence curve; calibration; and with "
         "few samples its last percent is hardly more than one of them.",
         aliases=("error_drop",),
         curve=confidence_curve,
+        sums=_drop_sums,
+        shown=("shift",),
     ),
     Metric(
-        name="decrease_ratio_score",
         function=decrease_ratio_score,
         task="ranking",
         inputs=("uncertainty",),
@@ -219,11 +253,12 @@ ENTRIES = [
         range=(0.0, 1.0),
         optimum=1.0,
         locality="local",
-        proper=False,
         says="How steadily the error falls as more of the most uncertain samples are removed.",
         cannot_see="How far the error falls: a constant uncertainty, whose curve is flat, gets the "
         "best value.",
         aliases=("decrease_ratio",),
         curve=confidence_curve,
+        sums=_falls_sums,
+        shown=("shift",),
     ),
 ]

@@ -1,14 +1,14 @@
 """How well a score finds what it should: wrong predictions, or samples from elsewhere."""
 
+from functools import partial
 from typing import Any
 
-import numpy as np
-
-from ..._validation import FloatArray
 from ...exceptions import OptionError
 from .._core.order import shared_order
-from .._core.roc import area_of, area_under_roc, average_precision, roc_points
-from .._entry import Metric
+from .._core.roc import Reading, area_of, false_where_true, precision_of, roc_part, roc_points
+from ..batch import Batch
+from ..entry import Metric
+from ..sums import UNBIASED, Sums
 from ._checked import detected
 
 __all__ = [
@@ -17,9 +17,6 @@ __all__ = [
     "error_detection_auroc_score",
     "false_positive_rate_at_true_positive_rate_error",
 ]
-
-# A rate that is reached on paper may miss it by the rounding of a sum of weights.
-_ROUNDING = 1e-12
 
 
 def error_detection_auroc_score(
@@ -60,7 +57,7 @@ def error_detection_auroc_score(
     0.75
     """
     found = detected(wrong, uncertainty, sample_weight, flag_name="wrong", score_name="uncertainty")
-    return area_of(roc_points(*found, order_of=shared_order))
+    return float(area_of(*roc_points(*found, order_of=shared_order)[1:]))
 
 
 def detection_roc_auc_score(is_out: Any, score: Any, *, sample_weight: Any = None) -> float:
@@ -97,7 +94,7 @@ def detection_roc_auc_score(is_out: Any, score: Any, *, sample_weight: Any = Non
     >>> detection_roc_auc_score([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
     0.75
     """
-    return area_under_roc(*_out(is_out, score, sample_weight))
+    return _read(area_of, is_out, score, sample_weight)
 
 
 def detection_average_precision_score(
@@ -142,7 +139,7 @@ def detection_average_precision_score(
     >>> round(detection_average_precision_score([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]), 4)
     0.8333
     """
-    return average_precision(*_out(is_out, score, sample_weight))
+    return _read(precision_of, is_out, score, sample_weight)
 
 
 def false_positive_rate_at_true_positive_rate_error(
@@ -189,16 +186,7 @@ def false_positive_rate_at_true_positive_rate_error(
     >>> false_positive_rate_at_true_positive_rate_error([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
     0.5
     """
-    rate = _rate(true_positive_rate)
-    _, false, true = roc_points(*_out(is_out, score, sample_weight))
-    return _false_at_true(false, true, rate)
-
-
-def _false_at_true(false: FloatArray, true: FloatArray, rate: float) -> float:
-    if not false[-1] * true[-1] > 0:
-        return float("nan")
-    reached = np.argmax(true / true[-1] >= rate - _ROUNDING)
-    return float(false[reached] / false[-1])
+    return _read(false_where_true(_rate(true_positive_rate)), is_out, score, sample_weight)
 
 
 def _rate(value: Any) -> float:
@@ -213,72 +201,80 @@ def _rate(value: Any) -> float:
     return rate
 
 
-def _out(is_out: Any, score: Any, sample_weight: Any) -> Any:
-    return detected(is_out, score, sample_weight, flag_name="is_out", score_name="score")
+def _read(reading: Reading, is_out: Any, score: Any, sample_weight: Any) -> float:
+    found = detected(is_out, score, sample_weight, flag_name="is_out", score_name="score")
+    return float(reading(*roc_points(*found)[1:]))
+
+
+def _sums(reading: Reading, score: str, batch: Batch) -> Sums:
+    positive, key, _ = detected(
+        batch.truth, batch.inputs[score], None, flag_name="truth", score_name=score
+    )
+    part = roc_part(batch, positive, lambda: key, score, reading)
+    return Sums([part], lambda read: read[:, 0], UNBIASED)
+
+
+def _false_positive_sums(batch: Batch, *, true_positive_rate: float = 0.95) -> Sums:
+    return _sums(false_where_true(true_positive_rate, not batch.exact), "score", batch)
 
 
 _ORDER_ONLY = "Calibration: any increasing transformation of the score gives the same value"
 
 ENTRIES = [
     Metric(
-        name="error_detection_auroc_score",
         function=error_detection_auroc_score,
         task="ranking",
         inputs=("uncertainty",),
         direction="higher",
         range=(0.0, 1.0),
         optimum=1.0,
-        locality="global",
-        proper=False,
         says="How often a wrong prediction is more uncertain than a right one; 0.5 is chance.",
         cannot_see=f"{_ORDER_ONLY}; how many predictions are wrong: a model with few errors, all "
         "of them hard to tell, scores low.",
         aliases=("auroc_error",),
+        sums=partial(_sums, area_of, "uncertainty"),
+        shown=("headline", "compared", "shift"),
     ),
     Metric(
-        name="detection_roc_auc_score",
         function=detection_roc_auc_score,
         task="detection",
         inputs=("score",),
         direction="higher",
         range=(0.0, 1.0),
         optimum=1.0,
-        locality="global",
-        proper=False,
         says="How often a sample from outside scores higher than one from inside; 0.5 is chance.",
         cannot_see=f"{_ORDER_ONLY}; how many false alarms there are when samples from outside are "
         "rare.",
         aliases=("ood_auc",),
+        sums=partial(_sums, area_of, "score"),
     ),
     Metric(
-        name="detection_average_precision_score",
         function=detection_average_precision_score,
         task="detection",
         inputs=("score",),
         direction="higher",
         range=(0.0, 1.0),
         optimum=1.0,
-        locality="global",
-        proper=False,
         says="How many of the samples with the highest scores are from outside, over all depths; "
         "their share is chance.",
         cannot_see=f"{_ORDER_ONLY}. It cannot be compared between data with different shares of "
         "samples from outside.",
         aliases=("ood_ap",),
+        sums=partial(_sums, precision_of, "score"),
     ),
     Metric(
-        name="false_positive_rate_at_true_positive_rate_error",
         function=false_positive_rate_at_true_positive_rate_error,
         task="detection",
         inputs=("score",),
         direction="lower",
         range=(0.0, 1.0),
         optimum=0.0,
-        locality="global",
-        proper=False,
         says="How many samples from inside are flagged by mistake when 95 % of those from outside "
         "are found.",
         cannot_see="Every threshold but one; calibration of the score.",
         aliases=("fpr95",),
+        sums=_false_positive_sums,
+        short="FPR95",
+        unit="share",
     ),
 ]

@@ -1,9 +1,10 @@
 """Coverage of predicted Gaussians and quantiles at several levels: nominal against observed."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from math import sqrt
-from typing import Any, Literal, overload
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -11,9 +12,11 @@ from ..._blocks import row_blocks
 from ..._validation import FloatArray, as_floats
 from ...exceptions import OptionError
 from .._core.levels import shares_at_or_below
-from .._entry import Metric
 from .._inputs import option
-from ._checked import Gaussians, gaussians, points, quantile_arrays, score
+from ..batch import Batch
+from ..entry import Metric
+from ..sums import Norm, Part, Sums, absolute_sum, largest, square_sum
+from ._checked import Gaussians, gaussians
 
 __all__ = [
     "CoverageCurve",
@@ -21,9 +24,6 @@ __all__ = [
     "coverage_calibration_error",
     "coverage_curve",
     "maximum_coverage_error",
-    "quantile_coverage",
-    "quantile_coverage_curve",
-    "quantile_coverage_error",
 ]
 
 TWENTIETHS = np.arange(1, 20) / 20
@@ -95,9 +95,7 @@ def coverage_calibration_error(
     >>> round(coverage_calibration_error(y, mean, variance), 4)
     0.1861
     """
-    given = gaussians(y_true, mean, variance, sample_weight)
-    steps = _levels(levels, TWENTIETHS)
-    return float(np.square(steps - _observed(given, steps, "one-sided")).sum())
+    return _error(_ONE_SIDED, y_true, mean, variance, levels, sample_weight)
 
 
 def central_coverage_error(
@@ -142,9 +140,7 @@ def central_coverage_error(
     >>> round(central_coverage_error(y, mean, variance), 4)
     16.5333
     """
-    steps, gaps = _central_gaps(y_true, mean, variance, levels, sample_weight)
-    order = np.argsort(steps)
-    return float(100 * np.trapezoid(np.r_[0.0, gaps[order], 0.0], np.r_[0.0, steps[order], 1.0]))
+    return _error(_CENTRAL, y_true, mean, variance, levels, sample_weight)
 
 
 def maximum_coverage_error(
@@ -184,8 +180,7 @@ def maximum_coverage_error(
     >>> round(maximum_coverage_error(y, mean, variance), 4)
     0.3467
     """
-    _, gaps = _central_gaps(y_true, mean, variance, levels, sample_weight)
-    return float(gaps.max())
+    return _error(_LARGEST, y_true, mean, variance, levels, sample_weight)
 
 
 def coverage_curve(
@@ -238,136 +233,7 @@ def coverage_curve(
     steps = _levels(levels, HUNDREDTHS)
     kind = option(kind, "kind", ("central", "one-sided"))
     total = len(given.y) if given.weight is None else given.weight.sum()
-    return CoverageCurve(steps, _observed(given, steps, kind), float(total))
-
-
-@overload
-def quantile_coverage(
-    y_true: Any,
-    value: Any,
-    *,
-    sample_weight: Any = None,
-    per_sample: Literal[False] = False,
-) -> float: ...
-@overload
-def quantile_coverage(
-    y_true: Any,
-    value: Any,
-    *,
-    sample_weight: Any = None,
-    per_sample: Literal[True],
-) -> FloatArray: ...
-def quantile_coverage(
-    y_true: Any, value: Any, *, sample_weight: Any = None, per_sample: bool = False
-) -> float | FloatArray:
-    r"""Share of true values at or below a predicted quantile.
-
-    .. math:: \frac{1}{N} \sum_n 1(y_n \le q_n)
-
-    It should be the level of the quantile: less means that the quantile is too low, more that it
-    is too high.
-
-    Parameters
-    ----------
-    y_true : array of shape (samples,)
-    value : array of shape (samples,)
-        The predicted quantile :math:`q`.
-    sample_weight : array of shape (samples,), optional
-    per_sample : bool, default=False
-        Return 1 for each true value at or below and 0 for others, instead of their mean.
-
-    Returns
-    -------
-    float, or ndarray of shape (samples,)
-        From 0 to 1.
-
-    Examples
-    --------
-    >>> from caveat.metrics import quantile_coverage
-    >>> quantile_coverage([1.0, 2.0, 3.0, 4.0], [2.0, 2.0, 2.0, 5.0])
-    0.75
-    """
-    y, quantile, weight = points(y_true, value, sample_weight, "value")
-    return score(lambda rows: _below(y[rows], quantile[rows]), len(y), weight, per_sample)
-
-
-def _below(y: FloatArray, quantile: FloatArray) -> FloatArray:
-    return (y <= quantile).astype(np.float64)
-
-
-def quantile_coverage_error(
-    y_true: Any, levels: Any, values: Any, *, sample_weight: Any = None
-) -> float:
-    r"""Mean gap between the levels of quantiles and the share of true values at or below them.
-
-    .. math:: \frac{1}{K} \sum_k |\tau_k - \hat p_k|, \quad
-        \hat p_k = \frac{1}{N} \sum_n 1(y_n \le q_{nk}),
-
-    at the levels :math:`\tau_k` that were predicted: nothing is assumed of the distribution between
-    them. The gaps are those of `coverage_calibration_error`, which sums their squares.
-
-    Parameters
-    ----------
-    y_true : array of shape (samples,)
-    levels : array of shape (levels,)
-        Strictly between 0 and 1, increasing.
-    values : array of shape (samples, levels)
-        The predicted quantiles, counted as they are also where they cross.
-    sample_weight : array of shape (samples,), optional
-
-    Returns
-    -------
-    float
-        From 0 (best) to less than 1. Compare values at the same levels only: gaps in the tails are
-        smaller than gaps in the middle.
-
-    References
-    ----------
-    .. [1] V. Kuleshov, N. Fenner, S. Ermon. Accurate Uncertainties for Deep Learning Using
-       Calibrated Regression. ICML 2018, PMLR 80, 2796-2804.
-
-    Examples
-    --------
-    >>> from caveat.metrics import quantile_coverage_error
-    >>> y, values = [0.0, 1.0, 3.0, 9.0], [[1.0, 4.0]] * 4
-    >>> quantile_coverage_error(y, [0.25, 0.75], values)
-    0.125
-    """
-    curve = quantile_coverage_curve(y_true, levels, values, sample_weight=sample_weight)
-    return float(np.abs(curve.predicted - curve.observed).mean())
-
-
-def quantile_coverage_curve(
-    y_true: Any, levels: Any, values: Any, *, sample_weight: Any = None
-) -> CoverageCurve:
-    """Share of true values at or below the quantile of each level.
-
-    Parameters
-    ----------
-    y_true : array of shape (samples,)
-    levels : array of shape (levels,)
-        Strictly between 0 and 1, increasing.
-    values : array of shape (samples, levels)
-        The predicted quantiles.
-    sample_weight : array of shape (samples,), optional
-
-    Returns
-    -------
-    CoverageCurve
-        ``predicted`` (the levels) and ``observed``, both (levels,), and ``weight``. Calibrated
-        quantiles lie on the diagonal; above it they are too high, below it too low.
-
-    Examples
-    --------
-    >>> from caveat.metrics import quantile_coverage_curve
-    >>> y, values = [0.0, 1.0, 3.0, 9.0], [[1.0, 4.0]] * 4
-    >>> quantile_coverage_curve(y, [0.25, 0.75], values).observed
-    array([0.5 , 0.75])
-    """
-    y, steps, quantiles, weight = quantile_arrays(y_true, levels, values, sample_weight)
-    observed = np.array([quantile_coverage(y, q, sample_weight=weight) for q in quantiles.T])
-    total = len(y) if weight is None else weight.sum()
-    return CoverageCurve(steps, observed, float(total))
+    return CoverageCurve(steps, _observed(given, steps, kind == "central"), float(total))
 
 
 def _levels(levels: Any, default: FloatArray) -> FloatArray:
@@ -377,24 +243,70 @@ def _levels(levels: Any, default: FloatArray) -> FloatArray:
     return steps
 
 
-def _central_gaps(
-    y_true: Any, mean: Any, variance: Any, levels: Any, sample_weight: Any
-) -> tuple[FloatArray, FloatArray]:
+def _trapezoids(levels: FloatArray) -> FloatArray:
+    """Return the trapezoidal rule between 0 and 1, in percent, as weights of the levels."""
+    order = np.argsort(levels)
+    ends = np.r_[0.0, levels[order], 1.0]
+    share = np.empty(len(levels))
+    share[order] = 50 * (ends[2:] - ends[:-2])
+    return share
+
+
+class _Error(NamedTuple):
+    """An error of coverage: a norm of the gaps at some levels, each of which counts as a share."""
+
+    central: bool
+    levels: FloatArray
+    shares: Callable[[FloatArray], FloatArray]
+    norm: Norm
+
+
+_ONE_SIDED = _Error(False, TWENTIETHS, np.ones_like, square_sum)
+_CENTRAL = _Error(True, HUNDREDTHS, _trapezoids, absolute_sum)
+_LARGEST = _Error(True, HUNDREDTHS, np.ones_like, largest)
+
+
+def _error(
+    which: _Error, y_true: Any, mean: Any, variance: Any, levels: Any, sample_weight: Any
+) -> float:
     given = gaussians(y_true, mean, variance, sample_weight)
-    steps = _levels(levels, HUNDREDTHS)
-    return steps, np.abs(steps - _observed(given, steps, "central"))
+    steps = _levels(levels, which.levels)
+    gaps = steps - _observed(given, steps, which.central)
+    return float(which.norm(gaps * which.shares(steps)))
 
 
-def _observed(given: Gaussians, levels: FloatArray, kind: str) -> FloatArray:
-    """Return the share of samples at or below each level.
+def _sums(which: _Error, batch: Batch, *, levels: Any = None) -> Sums:
+    """Counts between the levels: those below are sums of them."""
+    steps = _levels(levels, which.levels)
+    shares = which.shares(steps)
+    given = gaussians(batch.truth, batch.inputs["mean"], batch.inputs["variance"], None)
+    score = _standard_scores(given, slice(None))
+    ordered, place = np.unique(_cuts(steps, which.central), return_inverse=True)
+    index = np.searchsorted(ordered, np.abs(score) if which.central else score)
+
+    def finish(counts: FloatArray) -> FloatArray:
+        below = np.cumsum(counts, axis=1)
+        return (steps - below[:, place] / below[:, -1:]) * shares
+
+    part = Part(lambda: batch.matrix(index, len(ordered) + 1, [None]))
+    return Sums([part], finish, which.norm)
+
+
+def _cuts(levels: FloatArray, central: bool) -> FloatArray:
+    """Return the standard scores, or distances from 0, up to which the levels reach.
 
     F(y) <= p is the same as z <= z_p: the levels become Gaussian quantiles, once, instead of every
     sample a probability. That is quicker, and as exact in the tails as in the middle.
     """
     from scipy.special import erfinv, ndtri
 
-    place = _place_central if kind == "central" else _place_one_sided
-    cuts = place(sqrt(2) * erfinv(levels) if kind == "central" else ndtri(levels))
+    return np.asarray(sqrt(2) * erfinv(levels) if central else ndtri(levels))
+
+
+def _observed(given: Gaussians, levels: FloatArray, central: bool) -> FloatArray:
+    """Return the share of samples at or below each level."""
+    place = _place_central if central else _place_one_sided
+    cuts = place(_cuts(levels, central))
     inside, total = np.zeros(len(levels)), 0.0
     for rows in row_blocks(len(given.y), 1):
         weight = None if given.weight is None else given.weight[rows]
@@ -439,80 +351,51 @@ _BLIND = (
 
 ENTRIES = [
     Metric(
-        name="coverage_calibration_error",
         function=coverage_calibration_error,
         task="regression",
         inputs=("mean", "variance"),
         direction="lower",
         range=(0.0, np.inf),
         optimum=0.0,
-        locality="global",
-        proper=False,
         says="Whether as many true values lie below each predicted quantile as should.",
         cannot_see=_BLIND,
         aliases=("cce",),
         curve=partial(coverage_curve, levels=TWENTIETHS, kind="one-sided"),
+        sums=partial(_sums, _ONE_SIDED),
+        short="CCE",
+        shown=("headline", "compared"),
+        serves={"interval": "calibration"},
     ),
     Metric(
-        name="central_coverage_error",
         function=central_coverage_error,
         task="regression",
         inputs=("mean", "variance"),
         direction="lower",
         range=(0.0, 50.0),
         optimum=0.0,
-        locality="global",
-        proper=False,
         says="Whether intervals around the prediction hold as many true values as they should, on "
         "average over all sizes of interval, in percent.",
         cannot_see=_BLIND + " Errors to one side, which widen an interval like errors to both.",
         aliases=("auce",),
         curve=coverage_curve,
+        sums=partial(_sums, _CENTRAL),
+        short="AUCE",
+        unit="percent",
+        shown=("shift",),
     ),
     Metric(
-        name="maximum_coverage_error",
         function=maximum_coverage_error,
         task="regression",
         inputs=("mean", "variance"),
         direction="lower",
         range=(0.0, 1.0),
         optimum=0.0,
-        locality="global",
-        proper=False,
         says="How wrong the coverage of intervals around the prediction is at its worst.",
         cannot_see=_BLIND + " Whether the worst level is the exception or the rule.",
         aliases=("mce",),
         curve=coverage_curve,
-    ),
-    Metric(
-        name="quantile_coverage",
-        function=quantile_coverage,
-        task="regression",
-        inputs=("value",),
-        direction="target",
-        range=(0.0, 1.0),
-        optimum=None,
-        locality="global",
-        proper=False,
-        says="How often the true value is at or below a predicted quantile; it should be as often "
-        "as its level says.",
-        cannot_see="How far the true values are from the quantile; whether it is too high for some "
-        "samples or groups and too low for others.",
-    ),
-    Metric(
-        name="quantile_coverage_error",
-        function=quantile_coverage_error,
-        task="regression",
-        inputs=("levels", "values"),
-        direction="lower",
-        range=(0.0, 1.0),
-        optimum=0.0,
-        locality="global",
-        proper=False,
-        says="Whether as many true values lie at or below each predicted quantile as its level "
-        "says, on average over the levels that were predicted.",
-        cannot_see="Whether single quantiles are right: too high for some and too low for others "
-        "can cancel. Which way they are off; and the distribution between the levels.",
-        curve=quantile_coverage_curve,
+        sums=partial(_sums, _LARGEST),
+        short="MCE",
+        unit="share",
     ),
 ]

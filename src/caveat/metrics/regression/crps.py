@@ -14,7 +14,8 @@ from typing import Any, Literal, overload
 import numpy as np
 
 from ..._validation import FloatArray
-from .._entry import Metric
+from .._core.means import mean_of
+from ..entry import Metric
 from ._checked import gaussians, mixtures, score
 
 __all__ = ["gaussian_crps_loss", "mixture_crps_loss"]
@@ -201,33 +202,35 @@ _CANNOT_SEE = (
 
 ENTRIES = [
     Metric(
-        name="gaussian_crps_loss",
         function=gaussian_crps_loss,
         task="regression",
         inputs=("mean", "variance"),
         direction="lower",
         range=(0.0, np.inf),
         optimum=0.0,
-        locality="global",
         proper=True,
         says="How far the predicted Gaussian is from what happened, over the whole distribution: "
         "an absolute error that credits an honest spread.",
         cannot_see=_CANNOT_SEE,
         aliases=("crps",),
+        sums=mean_of(gaussian_crps_loss),
+        unit="target",
+        shown=("headline", "compared", "shift"),
+        serves={"variance": "skill", "interval": "skill"},
     ),
     Metric(
-        name="mixture_crps_loss",
         function=mixture_crps_loss,
         task="regression",
         inputs=("means", "variances"),
         direction="lower",
         range=(0.0, np.inf),
         optimum=0.0,
-        locality="global",
         proper=True,
         says="How far the mixture of the members' Gaussians is from what happened, over the whole "
         "distribution.",
         cannot_see=_CANNOT_SEE,
         aliases=("mixture_crps",),
+        sums=mean_of(mixture_crps_loss),
+        unit="target",
     ),
 ]

@@ -6,8 +6,9 @@ import numpy as np
 
 from ..._validation import FloatArray
 from ...exceptions import OptionError
-from .._entry import Metric
+from .._core.means import mean_of
 from .._inputs import vector, weights
+from ..entry import Metric
 from ._checked import member_array, quantile_arrays, score
 from .scores import pinball
 
@@ -184,32 +185,33 @@ def quantile_crps_loss(
 
 ENTRIES = [
     Metric(
-        name="ensemble_crps_loss",
         function=ensemble_crps_loss,
         task="regression",
         inputs=("members",),
         direction="lower",
         range=(0.0, np.inf),
         optimum=0.0,
-        locality="global",
         proper=True,
         says="How far the members, taken as a distribution, are from what happened.",
         cannot_see="Whether a bad value comes from the middle or the spread of the members; that "
         "few members cannot make a smooth distribution, unless fair=True.",
         aliases=("ensemble_crps",),
+        sums=mean_of(ensemble_crps_loss),
+        unit="target",
     ),
     Metric(
-        name="quantile_crps_loss",
         function=quantile_crps_loss,
         task="regression",
         inputs=("levels", "values"),
         direction="lower",
         range=(0.0, np.inf),
         optimum=0.0,
-        locality="global",
-        proper=False,
         says="How good the predicted quantiles are, taken together as a distribution.",
         cannot_see="The distribution between the levels and in the tails beyond the outer ones.",
         aliases=("quantile_crps",),
+        sums=mean_of(quantile_crps_loss),
+        unit="target",
+        shown=("headline", "compared", "shift"),
+        serves={"variance": "skill", "interval": "skill"},
     ),
 ]

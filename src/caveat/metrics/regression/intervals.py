@@ -5,7 +5,10 @@ from typing import Any, Literal, overload
 import numpy as np
 
 from ..._validation import FloatArray, check_fraction
-from .._entry import Metric
+from .._core.means import mean_of, of_hits, share_of
+from ..batch import Batch
+from ..entry import Metric
+from ..sums import Sums
 from ._checked import intervals, score
 
 __all__ = ["coverage_ratio", "interval_coverage", "interval_loss", "mean_interval_width"]
@@ -255,65 +258,73 @@ def _interval_loss(
     return _width(lower, upper) + penalty * np.maximum(outside, 0.0)
 
 
+def _ratio_sums(batch: Batch, *, coverage: float) -> Sums:
+    inside = interval_coverage(batch.truth, **batch.inputs, per_sample=True)
+    return of_hits(batch, inside / coverage, 1 / coverage)
+
+
 ENTRIES = [
     Metric(
-        name="interval_coverage",
         function=interval_coverage,
         task="regression",
         inputs=("lower", "upper"),
         direction="target",
         range=(0.0, 1.0),
         optimum=None,
-        locality="global",
-        proper=False,
         says="How often the interval holds the true value; it should be as often as promised.",
         cannot_see="How wide the intervals are: infinite ones always cover; and whether some "
         "samples or groups are covered less than others.",
+        sums=share_of(interval_coverage),
+        unit="share",
+        shown=("headline", "groups", "shift"),
     ),
     Metric(
-        name="coverage_ratio",
         function=coverage_ratio,
         task="regression",
         inputs=("lower", "upper"),
         direction="target",
         range=(0.0, np.inf),
         optimum=1.0,
-        locality="global",
-        proper=False,
         says="How often the interval holds the true value, over how often it was promised to: "
         "below 1 the intervals are too narrow, above it too wide.",
         cannot_see="How wide the intervals are; whether some samples or groups are covered less "
         "than others.",
         aliases=("picp",),
+        sums=_ratio_sums,
+        short="PICP",
+        shown=("compared",),
+        serves={"interval": "beside"},
     ),
     Metric(
-        name="mean_interval_width",
         function=mean_interval_width,
         task="regression",
         inputs=("lower", "upper"),
         direction="lower",
         range=(0.0, np.inf),
         optimum=None,
-        locality="global",
-        proper=False,
         says="How wide the intervals are on average; narrower is more useful at the same coverage.",
         cannot_see="Whether the true value is inside: empty intervals are the narrowest.",
         aliases=("mpiw",),
+        sums=mean_of(mean_interval_width),
+        short="MPIW",
+        unit="target",
+        shown=("headline", "shift"),
     ),
     Metric(
-        name="interval_loss",
         function=interval_loss,
         task="regression",
         inputs=("lower", "upper"),
         direction="lower",
         range=(0.0, np.inf),
         optimum=0.0,
-        locality="global",
-        proper=False,
         says="Width and coverage of intervals in one number: narrow is good, and every miss costs "
         "by how far off it is.",
         cannot_see="Everything of the distribution but the two ends; whether a bad value comes "
         "from width or from misses.",
         aliases=("winkler", "interval_score"),
+        sums=mean_of(interval_loss),
+        unit="target",
+        shown=("headline", "compared"),
+        serves={"variance": "skill", "interval": "skill"},
     ),
 ]

@@ -6,8 +6,11 @@ import numpy as np
 
 from ..._validation import FloatArray, as_floats
 from ...exceptions import OptionError
-from .._entry import Metric
+from .._core.means import mean_of, of_scores, ratio_of_means, root_mean
 from .._inputs import vector
+from ..batch import Batch
+from ..entry import Metric
+from ..sums import Sums
 from ._checked import mean_score, points, score
 
 __all__ = ["mean_absolute_error", "mean_absolute_scaled_error", "root_mean_squared_error"]
@@ -98,6 +101,11 @@ def root_mean_squared_error(y_true: Any, mean: Any, *, sample_weight: Any = None
     return unit * float(np.sqrt(square))
 
 
+def _root_sums(batch: Batch) -> Sums:
+    y, point, _ = points(batch.truth, batch.inputs["mean"], None)
+    return of_scores(batch, [(y - point) ** 2], root_mean)
+
+
 def mean_absolute_scaled_error(
     y_true: Any,
     mean: Any,
@@ -152,6 +160,12 @@ def mean_absolute_scaled_error(
     return float(error / reference) if reference > 0 else float("nan")
 
 
+def _scaled_sums(batch: Batch, *, y_train: Any = None, reference_median: Any = None) -> Sums:
+    y, point, _ = points(batch.truth, batch.inputs["mean"], None)
+    reference = np.abs(y - _median(y_train, reference_median))
+    return of_scores(batch, [np.abs(y - point), reference], ratio_of_means)
+
+
 def _median(y_train: Any, reference_median: Any) -> float:
     if (y_train is None) == (reference_median is None):
         raise OptionError(
@@ -168,47 +182,49 @@ def _median(y_train: Any, reference_median: Any) -> float:
 
 ENTRIES = [
     Metric(
-        name="mean_absolute_error",
         function=mean_absolute_error,
         task="regression",
         inputs=("mean",),
         direction="lower",
         range=(0.0, np.inf),
         optimum=0.0,
-        locality="global",
-        proper=False,
         says="How far predictions are from the true values on average, in the unit of the target.",
         cannot_see="The predicted uncertainty; whether the average hides a few large errors.",
         aliases=("mae",),
+        sums=mean_of(mean_absolute_error),
+        short="MAE",
+        unit="target",
+        shown=("headline", "compared", "groups", "shift"),
+        serves={"variance": "beside"},
     ),
     Metric(
-        name="root_mean_squared_error",
         function=root_mean_squared_error,
         task="regression",
         inputs=("mean",),
         direction="lower",
         range=(0.0, np.inf),
         optimum=0.0,
-        locality="global",
-        proper=False,
         says="How far predictions are from the true values, large errors counting most.",
         cannot_see="The predicted uncertainty; whether many errors are middling or a few are huge.",
         aliases=("rmse",),
+        sums=_root_sums,
+        short="RMSE",
+        unit="target",
+        shown=("headline", "shift"),
     ),
     Metric(
-        name="mean_absolute_scaled_error",
         function=mean_absolute_scaled_error,
         task="regression",
         inputs=("mean",),
         direction="lower",
         range=(0.0, np.inf),
         optimum=0.0,
-        locality="global",
-        proper=False,
         says="The mean absolute error as a share of what always predicting the training median "
         "would make; below 1 the model has learnt something.",
         cannot_see="The predicted uncertainty; whether a bad ratio is a bad model, or targets that "
         "vary little.",
         aliases=("mase",),
+        sums=_scaled_sums,
+        short="MASE",
     ),
 ]

@@ -6,7 +6,8 @@ from typing import Any, Literal, overload
 import numpy as np
 
 from ..._validation import FloatArray, check_fraction
-from .._entry import Metric
+from .._core.means import mean_of
+from ..entry import Metric
 from ._checked import gaussians, mixtures, points, score
 
 __all__ = [
@@ -244,48 +245,49 @@ def pinball(above: FloatArray, level: float | FloatArray) -> FloatArray:
 
 ENTRIES = [
     Metric(
-        name="gaussian_negative_log_likelihood_loss",
         function=gaussian_negative_log_likelihood_loss,
         task="regression",
         inputs=("mean", "variance"),
         direction="lower",
         range=(-np.inf, np.inf),
         optimum=None,
-        locality="global",
         proper=True,
         says="How surprising the true values were under the predicted Gaussians, in nats.",
         cannot_see="Whether a bad value comes from the means or from the variances; one value far "
         "out in the tail of a narrow Gaussian can outweigh all other samples.",
         aliases=("nll",),
+        sums=mean_of(gaussian_negative_log_likelihood_loss),
+        short="NLL",
+        unit="nats",
+        shown=("headline",),
     ),
     Metric(
-        name="mixture_negative_log_likelihood_loss",
         function=mixture_negative_log_likelihood_loss,
         task="regression",
         inputs=("means", "variances"),
         direction="lower",
         range=(-np.inf, np.inf),
         optimum=None,
-        locality="global",
         proper=True,
         says="How surprising the true values were under the mixture of the members' Gaussians, in "
         "nats.",
         cannot_see="Whether a bad value comes from the means, the variances or the disagreement of "
         "members; single samples far out can outweigh all others.",
         aliases=("mixture_nll",),
+        sums=mean_of(mixture_negative_log_likelihood_loss),
+        unit="nats",
     ),
     Metric(
-        name="pinball_loss",
         function=pinball_loss,
         task="regression",
         inputs=("value",),
         direction="lower",
         range=(0.0, np.inf),
         optimum=0.0,
-        locality="global",
-        proper=False,
         says="How good a predicted quantile is: misses on the side that should be rare cost more.",
         cannot_see="Everything of the distribution but this one quantile.",
         aliases=("pinball", "quantile_loss"),
+        sums=mean_of(pinball_loss),
+        unit="target",
     ),
 ]

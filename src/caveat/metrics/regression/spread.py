@@ -5,10 +5,14 @@ from typing import Any
 import numpy as np
 
 from ..._validation import FloatArray
+from .._core.cells import sums_below
 from .._core.equal_count import bin_sums
+from .._core.means import of_scores, root_mean
 from .._curves import ReliabilityCurve
-from .._entry import Metric
 from .._inputs import count, option, vector, weights
+from ..batch import Batch
+from ..entry import Metric
+from ..sums import Part, Sums, absolute_mean, over
 from ._checked import Gaussians, gaussians, mean_score, variances
 
 __all__ = [
@@ -65,14 +69,13 @@ def expected_normalised_calibration_error(
     """
     given = gaussians(y_true, mean, variance, sample_weight)
     predicted, observed, _ = _bin_means(given, count(bins, "bins"))
-    return _normalised_gap(np.sqrt(predicted), np.sqrt(observed))
+    return float(absolute_mean(_normalised_gaps(np.sqrt(predicted), np.sqrt(observed))))
 
 
-def _normalised_gap(predicted: FloatArray, observed: FloatArray) -> float:
-    gaps = np.abs(predicted - observed)
-    if (gaps[predicted == 0] > 0).any():
-        return float("inf")
-    return float(np.divide(gaps, predicted, out=gaps, where=predicted > 0).mean())
+def _normalised_gaps(predicted: FloatArray, observed: FloatArray) -> FloatArray:
+    """Gaps relative to what was predicted; NaN where nothing was drawn."""
+    gaps = over(observed - predicted, predicted) + 0 * predicted
+    return np.where((predicted == 0) & (observed > 0), np.inf, gaps)
 
 
 def error_calibration_curve(
@@ -257,6 +260,51 @@ def sharpness(y_true: Any, variance: Any, *, sample_weight: Any = None) -> float
     return float(np.sqrt(mean_score(lambda rows: spread[rows], len(spread), weight)))
 
 
+def _sharpness_sums(batch: Batch) -> Sums:
+    return of_scores(batch, [variances(batch.inputs["variance"], len(batch))], root_mean)
+
+
+def _dispersion_sums(batch: Batch, *, ddof: int = 1) -> Sums:
+    deviation = np.sqrt(variances(batch.inputs["variance"], len(batch)))
+    center = float(deviation.mean())
+    # About their mean the moments do not cancel; equal deviations have exactly the variation 0.
+    off = deviation - (deviation[0] if np.all(deviation == deviation[0]) else center)
+    base = float(deviation[0] - off[0])
+
+    def finish(means: FloatArray, mass: FloatArray) -> FloatArray:
+        first, second = means.T
+        spread = np.maximum(second - first**2, 0.0) * mass
+        defined = (base + first > 0) & (mass > ddof)
+        return np.where(defined, np.sqrt(spread / (mass - ddof)) / (base + first), np.nan)
+
+    return of_scores(batch, [off, off**2], finish)
+
+
+def _normalised_sums(batch: Batch, *, bins: int = 15) -> Sums:
+    y, mean, variance, _ = gaussians(
+        batch.truth, batch.inputs["mean"], batch.inputs["variance"], None
+    )
+    with np.errstate(over="ignore"):
+        error = (y - mean) ** 2
+
+    def make() -> Any:
+        cells = batch.cells(variance, "variance")
+        return batch.matrix(cells.index, cells.number, [None, variance, error])
+
+    def reduce(sums: FloatArray) -> FloatArray:
+        # Bins move with the resamples: what that adds stands for the tails that a bin of few
+        # samples does not show.
+        cells = sums.shape[1] // 3
+        below = sums_below(sums, cells, np.linspace(0, 1, bins + 1))
+        mass = sums[:, :cells].sum(axis=1) / bins
+        return np.maximum(np.diff(below, axis=2), 0.0) / mass[:, None, None]
+
+    def finish(means: FloatArray) -> FloatArray:
+        return _normalised_gaps(*np.moveaxis(np.sqrt(means), 1, 0))
+
+    return Sums([Part(make, reduce)], finish, absolute_mean)
+
+
 def _spreads(
     y_true: Any, variance: Any, sample_weight: Any
 ) -> tuple[FloatArray, FloatArray | None]:
@@ -266,7 +314,6 @@ def _spreads(
 
 ENTRIES = [
     Metric(
-        name="expected_normalised_calibration_error",
         function=expected_normalised_calibration_error,
         task="regression",
         inputs=("mean", "variance"),
@@ -274,39 +321,42 @@ ENTRIES = [
         range=(0.0, np.inf),
         optimum=0.0,
         locality="local",
-        proper=False,
         says="Whether samples with about the same predicted spread have errors of that size.",
         cannot_see="The shape of the errors: only their mean square counts, so a few outliers "
         "decide; whether the spread tells samples apart; its value grows with the number of bins.",
         aliases=("ence",),
         curve=error_calibration_curve,
+        sums=_normalised_sums,
+        short="ENCE",
+        shown=("headline", "compared", "groups", "shift"),
+        serves={"variance": "calibration", "interval": "beside"},
     ),
     Metric(
-        name="dispersion",
         function=dispersion,
         task="regression",
         inputs=("variance",),
         direction="target",
         range=(0.0, np.inf),
         optimum=None,
-        locality="global",
-        proper=False,
         says="How much the predicted uncertainty differs between samples; 0 is one for all.",
         cannot_see="Whether the differences have anything to do with the errors; how large the "
         "uncertainty is.",
         aliases=("cv",),
+        sums=_dispersion_sums,
+        short="CV",
+        shown=("shift",),
     ),
     Metric(
-        name="sharpness",
         function=sharpness,
         task="regression",
         inputs=("variance",),
         direction="lower",
         range=(0.0, np.inf),
         optimum=None,
-        locality="global",
-        proper=False,
         says="How large the predicted uncertainty is; smaller is more useful if it is honest.",
         cannot_see="Whether the predictions are as good as they claim to be.",
+        sums=_sharpness_sums,
+        unit="target",
+        shown=("shift",),
     ),
 ]

@@ -1,50 +1,55 @@
-"""What a summary of a metric is made of."""
+"""What a metric is made of: sums over cells of the samples, and what turns them into its value."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
-from ..._validation import FloatArray
+from .._validation import FloatArray
 
 Norm = Callable[[FloatArray], FloatArray]
+"""Gaps, (..., gaps), to the size of them, (...,)."""
+
+UNBIASED: Literal["unbiased"] = "unbiased"
+"""In place of a norm: the value is no norm of gaps, and chance does not only make it larger."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """Sums over units that are made, resampled, reduced and forgotten before the next part.
+    """Sums over units that are made, reweighted, reduced and forgotten before the next part.
 
     Attributes
     ----------
     matrix : callable
         Makes the (units, width) sums, dense or sparse.
     reduce : callable
-        Turns their resampled form, (resamples, width), into something small.
+        Turns sums of units, (..., width), into something small; as they are by default.
     """
 
     matrix: Callable[[], Any]
-    reduce: Callable[[FloatArray], FloatArray]
+    reduce: Callable[[FloatArray], FloatArray] = lambda sums: sums
 
 
 @dataclass(frozen=True)
-class Summary:
-    """A metric as a function of sums.
+class Sums:
+    """A metric of some samples as a function of sums.
 
     Attributes
     ----------
     parts : sequence of Part
     finish : callable
-        Turns what the parts were reduced to into values, (resamples,); or, where there is a
-        ``norm``, into signed gaps, (resamples, gaps).
-    norm : callable, optional
-        Turns gaps (..., gaps) into values (...,): the metric is biased away from 0 and its interval
-        needs the gaps.
+        Turns what the parts were reduced to, the first axis being resamples, into values,
+        (resamples,); or, where there is a norm, into signed gaps, (resamples, gaps).
+    norm : callable or "unbiased"
+        Turns gaps (..., gaps) into values (...,): noise in the gaps can only make the metric
+        larger, and its interval needs the gaps. "unbiased" for all other metrics.
     value : callable, optional
         Turns what the parts were reduced to into values where these are not the norm of the gaps.
-    spread : callable, optional
-        Turns what the parts were reduced to into the standard error of each value: of a smooth
-        function of means.
+    means : callable, optional
+        The value as a smooth function of means, (resamples, scores), and of the weight behind them,
+        (resamples,); the one part then holds the weight, the scores, and the infinite ones among
+        them.
     hit : float, optional
         What a sample adds to a mean of hits and misses if it is a hit: the metric is a share.
     rests_on : float, optional
@@ -56,28 +61,23 @@ class Summary:
 
     parts: Sequence[Part]
     finish: Callable[..., FloatArray]
-    norm: Norm | None = None
+    norm: Norm | Literal["unbiased"]
     value: Callable[..., FloatArray] | None = None
-    spread: Callable[..., FloatArray] | None = None
+    means: Callable[[FloatArray, FloatArray], FloatArray] | None = None
     hit: float | None = None
     rests_on: float = float("inf")
     zero_if_calibrated: bool = True
 
 
-def split(sums: FloatArray, number: int) -> FloatArray:
+def split(sums: FloatArray, cells: int) -> FloatArray:
     """Return (resamples, values, cells) from (resamples, values x cells)."""
-    return sums.reshape(len(sums), -1, number)
+    return sums.reshape(len(sums), -1, cells)
 
 
 def dense(sums: Any) -> FloatArray:
     """Return sums that may be sparse as a plain array."""
     array: FloatArray = sums.toarray() if hasattr(sums, "toarray") else sums
     return array
-
-
-def as_is(sums: FloatArray) -> FloatArray:
-    """Return the sums themselves: they are small already."""
-    return sums
 
 
 def absolute_sum(gaps: FloatArray) -> FloatArray:
@@ -98,6 +98,11 @@ def largest(gaps: FloatArray) -> FloatArray:
 def square_sum(gaps: FloatArray) -> FloatArray:
     """The sum of squared gaps."""
     return np.square(gaps).sum(axis=-1)
+
+
+def length(gaps: FloatArray) -> FloatArray:
+    """The root of the sum of squared gaps."""
+    return np.sqrt(square_sum(gaps))
 
 
 def over(numerator: FloatArray, denominator: FloatArray) -> FloatArray:

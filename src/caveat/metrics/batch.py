@@ -1,0 +1,178 @@
+"""Samples whose sums are taken: their truth and inputs, in units that are summed apart."""
+
+from collections.abc import Callable, Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._blocks import row_blocks
+from .._validation import FloatArray
+from ._inputs import Labelled, labelled
+
+EXACT = 4096
+"""Up to so many rows every distinct key has a cell of its own."""
+
+CELLS = 1000
+"""Cells of a key with more rows."""
+
+# Ten times finer in the first and the last percent, where curves of ranked samples end.
+_FINE = np.arange(1, 100) / (10 * CELLS)
+_SHARES = np.unique(np.r_[_FINE, np.arange(10, CELLS - 9) / CELLS, 1 - _FINE])
+_SAMPLE = 100_000
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True)
+class Cells:
+    """The cell of each row, in increasing order of a key."""
+
+    index: NDArray[np.uint16]
+    number: int
+
+
+class Batch:
+    """One truth and its inputs; keeps what several metrics need of them.
+
+    Attributes
+    ----------
+    truth : ndarray of shape (samples,)
+    inputs : dict of str to array
+        As the metrics take them.
+    weight : ndarray of shape (samples,) or None
+    unit : ndarray of shape (samples,)
+        The unit that each row is summed in.
+    units : int
+        The number of units, of which some may be empty.
+    independent : float
+        How many independent samples of equal weight would say as much.
+    exact : bool
+        Whether every distinct key has a cell of its own.
+    """
+
+    def __init__(
+        self,
+        truth: np.ndarray,
+        inputs: Mapping[str, Any],
+        weight: FloatArray | None,
+        unit: NDArray[np.int32],
+        units: int,
+    ) -> None:
+        self.truth, self.inputs, self.weight = truth, dict(inputs), weight
+        self.unit, self.units = unit, units
+        self.independent = float(len(truth))
+        self.exact = len(truth) <= EXACT
+        self._kept: dict[Any, Any] = {}
+
+    def __len__(self) -> int:
+        return len(self.truth)
+
+    def narrowed(self: Result, names: Sequence[str]) -> Result:
+        """Return the same with some of the inputs; what is kept is shared."""
+        narrow: Any = copy(self)
+        narrow.inputs = {name: narrow.inputs[name] for name in names}
+        result: Result = narrow
+        return result
+
+    def kept(self, name: Any, make: Callable[[], Result]) -> Result:
+        """Return what ``make`` gives, made once under this name."""
+        if name not in self._kept:
+            self._kept[name] = make()
+        result: Result = self._kept[name]
+        return result
+
+    def labelled(self, classes: Any = None) -> Labelled:
+        """Return the true classes beside the probabilities, checked once."""
+
+        def make() -> Labelled:
+            data = labelled(self.truth, self.inputs["probabilities"], classes=classes)
+            for _ in data.blocks():
+                pass  # the check is in the reading
+            return replace(data, tolerance=None)
+
+        return self.kept(("labelled", names_of(classes)), make)
+
+    def cells(self, key: FloatArray, name: Any = None, dense: Any = None) -> Cells:
+        """Cut a key into cells: one for each distinct value, or many of equal count.
+
+        ``dense`` marks rows among which there should be as many cells again, such as rare
+        positives. ``name`` keeps the cells for the next metric that asks.
+        """
+
+        def make() -> Cells:
+            if self.exact or len(key) <= EXACT:
+                distinct, index = np.unique(key, return_inverse=True)
+                return Cells(index.reshape(-1).astype(np.uint16), len(distinct))
+            edges = _quantiles(key)
+            if dense is not None and dense.any():
+                edges = np.union1d(edges, _quantiles(key[dense]))
+            return Cells(_placed(key, edges), len(edges) + 1)
+
+        return make() if name is None else self.kept(("cells", name), make)
+
+    def matrix(
+        self,
+        index: NDArray[Any] | None,
+        number: int,
+        values: Sequence[NDArray[Any] | None],
+        rows: NDArray[np.intp] | None = None,
+    ) -> Any:
+        """Sum values over the cells of each unit, (units, values x cells); None counts.
+
+        Dense, or sparse where most entries would be 0. ``index`` is the cell of each row, None
+        where there is one only; ``rows`` says which row each entry of it belongs to, where they are
+        not all rows once.
+        """
+        unit = self.unit if rows is None else self.unit[rows]
+        weight = self.weight if rows is None or self.weight is None else self.weight[rows]
+        parts = [_weighted(value, weight, len(unit)) for value in values]
+        if index is not None and len(index) * 8 < self.units * number:
+            return self._sparse(unit, index, number, parts)
+        place: NDArray[Any] = unit
+        if index is not None:
+            place = unit.astype(np.int64) * number
+            place += index
+        sums = np.empty((self.units, len(parts), number))
+        for i, part in enumerate(parts):
+            sums[:, i] = np.bincount(place, part, self.units * number).reshape(-1, number)
+        return sums.reshape(len(sums), -1)
+
+    def _sparse(
+        self, unit: NDArray[Any], index: NDArray[Any], number: int, parts: list[Any]
+    ) -> Any:
+        from scipy.sparse import csr_array
+
+        ones = np.ones(len(index))
+        data = np.concatenate([ones if part is None else part for part in parts])
+        columns = np.concatenate([index.astype(np.int64) + i * number for i in range(len(parts))])
+        shape = (self.units, len(parts) * number)
+        return csr_array((data, (np.tile(unit, len(parts)), columns)), shape=shape)
+
+
+def names_of(classes: Any) -> tuple[Any, ...] | None:
+    """Return class labels in a form that can be looked up."""
+    return None if classes is None else tuple(np.asarray(classes).tolist())
+
+
+def _weighted(value: Any, weight: FloatArray | None, length: int) -> FloatArray | None:
+    if value is None:
+        return weight
+    floats = np.broadcast_to(np.asarray(value, dtype=np.float64), (length,))
+    return floats if weight is None else floats * weight
+
+
+def _placed(key: FloatArray, edges: FloatArray) -> NDArray[np.uint16]:
+    """Return the cell of each key, block by block: whole positions of all would be large."""
+    index = np.empty(len(key), dtype=np.uint16)
+    for rows in row_blocks(len(key), 1):
+        index[rows] = np.searchsorted(edges, key[rows], side="right")
+    return index
+
+
+def _quantiles(key: FloatArray) -> FloatArray:
+    """Return keys that cut the rows into some `CELLS` of about equal count."""
+    sample = np.sort(key[:: max(1, len(key) // _SAMPLE)])
+    return np.unique(sample[(_SHARES * len(sample)).astype(np.intp)])

@@ -1,0 +1,134 @@
+"""Calibration errors as norms of the gaps in bins: the sums over bins of every unit of samples."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..._validation import FloatArray
+from .._core.cells import Cuts, sums_below
+from .._core.equal_width import bin_of
+from ..batch import Batch, names_of
+from ..sums import Norm, Part, absolute_sum, largest, length, over
+from ._binned import classwise_width, values_of
+from ._events import read, whole
+
+Kept = tuple[FloatArray, NDArray[Any], NDArray[np.intp] | None]
+"""The probability of an event, whether it happened, and the rows that are kept; None for all."""
+
+
+def shaped_gaps(gaps: FloatArray, mass: FloatArray, norm: Any) -> FloatArray:
+    """Return gaps, (..., readings x bins), of which the metric is a plain norm."""
+    total = mass.sum(axis=-1, keepdims=True)
+    if norm == 1:
+        shaped = gaps / (total * gaps.shape[-2])
+    elif norm == 2:
+        shaped = over(gaps, np.sqrt(mass)) / np.sqrt(total)
+    else:
+        shaped = over(gaps, mass) + 0 * total / total  # NaN where nothing was drawn
+    return shaped.reshape(*gaps.shape[:-2], -1)
+
+
+def norm_of(norm: Any, readings: int) -> Norm:
+    """Return the norm of shaped gaps, averaged over readings."""
+    if norm == 1:
+        return absolute_sum
+
+    def each(gaps: FloatArray) -> FloatArray:
+        apart = gaps.reshape(*gaps.shape[:-1], readings, -1)
+        return (length if norm == 2 else largest)(apart).mean(axis=-1)
+
+    return each
+
+
+def width_part(
+    batch: Batch, bins: int, kind: str, classes: Any, parts: Sequence[str]
+) -> tuple[Part, int]:
+    """Return sums over equal-width bins, (resamples, parts, readings, bins), and the readings."""
+    number = 1
+    if kind == "classwise":
+        data = replace(batch.labelled(classes), weight=batch.weight)
+        number = len(data.classes)
+
+        def matrix() -> Any:
+            sums = classwise_width(data, bins, parts, batch.unit, batch.units)
+            apart = sums.reshape(len(parts), batch.units, -1)
+            return np.moveaxis(apart, 0, 1).reshape(batch.units, -1)
+    else:
+        p, hit = event(batch, kind, classes)
+        index = bin_of(p, bins)
+
+        def matrix() -> Any:
+            return batch.matrix(index, bins, values_of(p, hit, parts))
+
+    return Part(matrix, lambda sums: sums.reshape(len(sums), len(parts), number, bins)), number
+
+
+def event(batch: Batch, kind: str, classes: Any) -> tuple[FloatArray, NDArray[Any]]:
+    """Return the probability of the event of a reading, and whether it happened."""
+
+    def make() -> tuple[FloatArray, NDArray[Any]]:
+        source = read(batch.truth, batch.inputs["probabilities"], kind, classes=classes)
+        return whole(source, kind)
+
+    return batch.kept(("event", kind, names_of(classes)), make)
+
+
+def count_parts(
+    batch: Batch, bins: int, kind: str, classes: Any, *, happened: bool = False
+) -> list[Part]:
+    """One part for each reading, see `count_part`."""
+    names = names_of(classes)
+    if kind != "classwise":
+        p, hit = event(batch, kind, classes)
+        return [count_part(batch, lambda: (p, hit, None), bins, ("event", kind, names), happened)]
+    return [
+        count_part(batch, partial(column, batch, k, classes), bins, ("class", k, names), happened)
+        for k in range(len(batch.labelled(classes).classes))
+    ]
+
+
+def column(batch: Batch, k: int, classes: Any, threshold: float = 0.0) -> Kept:
+    """Return the probabilities of a class from a threshold on, and whether it was the true one."""
+    data = batch.labelled(classes)
+    p = np.ascontiguousarray(data.probabilities[:, k])
+    hit = data.codes == k
+    if not p.min() < threshold:
+        return p, hit, None
+    rows = np.flatnonzero(p >= threshold)
+    return p[rows], hit[rows], rows
+
+
+def count_part(
+    batch: Batch, kept: Callable[[], Kept], bins: int, name: Any, happened: bool = False
+) -> Part:
+    """Gap and weight in bins of each resample, then in those of the samples: (resamples, 4, bins).
+
+    If asked, gap, how often it ``happened`` and weight in bins that hold whole ties, (resamples, 3,
+    bins).
+    """
+    values = 3 if happened else 2
+    shares = np.linspace(0, 1, bins + 1)
+    fixed = Cuts(shares)
+
+    def make() -> Any:
+        p, hit, rows = kept()
+        summed = [None, p - hit, hit][:values]
+        if not len(p):
+            return batch.matrix(np.zeros(0, dtype=np.intp), 1, summed, rows)
+        cells = batch.cells(p, None if rows is not None else name)
+        return batch.matrix(cells.index, cells.number, summed, rows)
+
+    def reduce(sums: FloatArray) -> FloatArray:
+        cells = sums.shape[1] // values
+        if happened:
+            found = np.diff(sums_below(sums, cells, shares, whole=True), axis=2)
+            return found[:, [1, 2, 0]]
+        gaps = np.diff(sums_below(sums, cells, shares), axis=2)
+        mass = np.tile(sums[:, :cells].sum(axis=1)[:, None, None] / bins, (1, 1, bins))
+        return np.concatenate([gaps, mass, fixed.sums(sums, cells)[:, ::-1]], axis=1)
+
+    return Part(make, reduce)

@@ -1,0 +1,122 @@
+"""What the registry knows of a metric: all of it, declared in one place beside the function."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from .sums import Sums
+
+Task = Literal["classification", "regression", "ranking", "detection"]
+Place = Literal["headline", "compared", "groups", "shift"]
+Role = Literal["skill", "calibration", "beside"]
+
+_MEMBERS_FIRST = frozenset({"means", "variances", "members"})
+_SAME_FOR_ALL = frozenset({"levels"})
+
+_CAPITALS = {
+    "auc": "AUC", "auroc": "AUROC", "brier": "Brier", "crps": "CRPS", "f1": "F1",
+    "gaussian": "Gaussian", "matthews": "Matthews", "roc": "ROC",
+}  # fmt: skip
+
+
+def take_input(name: str, array: Any, rows: Any) -> Any:
+    """Return the input of this name for some of the samples.
+
+    The first axis is the samples, except where members come first, or all samples share it.
+    """
+    if name in _SAME_FOR_ALL:
+        return array
+    return array[:, rows] if name in _MEMBERS_FIRST else array[rows]
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One line of the table of all metrics.
+
+    Attributes
+    ----------
+    function : callable
+        ``function(y_true, *inputs, sample_weight=None, **options) -> float``.
+    task : {"classification", "regression", "ranking", "detection"}
+    inputs : tuple of str
+        What the function takes, in its order and under these names.
+    direction : {"lower", "higher", "target"}
+        Whether less or more is better, or the optimum is a value in between.
+    range : pair of float
+        The values that valid input can give.
+    optimum : float or None
+        The best value; None where the best is not one number (a width, a dispersion).
+    says : str
+        What it tells, in one plain sentence.
+    cannot_see : str
+        What it is blind to, in one plain sentence.
+    sums : callable or None
+        ``sums(batch, **options) -> Sums``: the metric as a function of sums over cells, from which
+        its intervals, and those of differences, follow. None for a metric that is known by its
+        function alone: it is then called once for each resample.
+    locality : {"global", "local"}
+        Whether it compares averages over everything, or within bins of predicted uncertainty.
+    proper : bool
+        Whether the true distribution, and no other, has the best expected value.
+    aliases : tuple of str
+        The papers' abbreviations; two tasks may share one.
+    curve : callable or None
+        The curve behind the number.
+    name : str
+        The full name; that of the function by default.
+    short : str
+        The abbreviation for tables; empty where there is none that people know.
+    unit : {"", "share", "percent", "nats", "target"}
+        What it is measured in; "target" for the unit of the predicted number.
+    shown : tuple of {"headline", "compared", "groups", "shift"}
+        Which short tables it is in: of an evaluation, a comparison, groups, shifts of the inputs.
+    within_class : bool
+        Whether it means something among the samples of one true class. Calibration does not: even
+        perfect probabilities are off among samples that were chosen by what was true.
+    two_classes : bool
+        Whether it is defined for two classes only.
+    serves : mapping of str to str
+        What it does where uncertainty is expressed as "probability", "entropy", "variance" or
+        "interval": the "skill" that decides first, the "calibration" that decides then, or
+        something to look at "beside".
+    """
+
+    function: Callable[..., Any]
+    task: Task
+    inputs: tuple[str, ...]
+    direction: Literal["lower", "higher", "target"]
+    range: tuple[float, float]
+    optimum: float | None
+    says: str
+    cannot_see: str
+    sums: "Callable[..., Sums] | None" = None
+    locality: Literal["global", "local"] = "global"
+    proper: bool = False
+    aliases: tuple[str, ...] = ()
+    curve: Callable[..., Any] | None = None
+    name: str = ""
+    short: str = ""
+    unit: Literal["", "share", "percent", "nats", "target"] = ""
+    shown: tuple[Place, ...] = ()
+    within_class: bool = True
+    two_classes: bool = False
+    serves: Mapping[str, Role] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not self.name:
+            object.__setattr__(self, "name", self.function.__name__)
+
+    @property
+    def title(self) -> str:
+        """The name for a reader.
+
+        Examples
+        --------
+        >>> from caveat.metrics import METRICS
+        >>> METRICS["ece"].title, METRICS["roc_auc"].title
+        ('Expected calibration error', 'ROC AUC')
+        """
+        words = self.name.removesuffix("_score").split("_")
+        text = " ".join(_CAPITALS.get(word, word) for word in words)
+        return text[0].upper() + text[1:]

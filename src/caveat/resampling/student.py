@@ -1,0 +1,52 @@
+"""The standard error of a smooth function of means, in the samples and in every resample."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from .._validation import FloatArray
+
+__all__ = ["STUDENT", "products", "standard_errors"]
+
+STUDENT = 1000
+"""With up to so many units, each resample of a mean has a standard error of its own."""
+
+_STEP = 1e-5
+
+
+def products(sums: FloatArray) -> FloatArray:
+    """Return the products of two sums of each unit, (units, sums x sums)."""
+    return (sums[:, :, None] * sums[:, None, :]).reshape(len(sums), -1)
+
+
+def standard_errors(
+    sums: FloatArray,
+    squares: FloatArray,
+    finish: Callable[[FloatArray, FloatArray], FloatArray],
+    units: int,
+) -> FloatArray:
+    """Return the standard error of a function of means, linear around them.
+
+    ``sums`` is (resamples, 1 + scores), the weight first; ``squares`` are the sums over units of
+    the products of two of them.
+    """
+    mass, means = sums[:, 0], sums[:, 1:] / sums[:, :1]
+    second = squares.reshape(len(sums), sums.shape[1], sums.shape[1])
+    mixed = second[:, :1, 1:]  # (resamples, 1, scores)
+    column = means[:, :, None]
+    covariance = (
+        second[:, 1:, 1:]
+        - column * mixed
+        - np.swapaxes(mixed, 1, 2) * means[:, None, :]
+        + column * means[:, None, :] * second[:, :1, :1]
+    ) / np.square(mass)[:, None, None]
+    slopes = np.empty_like(means)
+    # Steps in proportion to what the means vary by: the function is close to straight there.
+    steps = _STEP * np.sqrt(np.maximum(np.einsum("rii->ri", covariance), 0.0))
+    for i, step in enumerate(steps.T):
+        aside = np.zeros_like(means)
+        aside[:, i] = step
+        rise = finish(means + aside, mass) - finish(means - aside, mass)
+        slopes[:, i] = np.divide(rise, 2 * step, out=np.zeros(len(rise)), where=step > 0)
+    variance = np.einsum("ri,rij,rj->r", slopes, covariance, slopes)
+    return np.sqrt(np.maximum(variance, 0.0) * units / max(units - 1, 1))
