@@ -151,7 +151,9 @@ def test_rate_has_to_be_one(rate):
 
 
 def test_entries_name_their_functions():
-    entries = [entry for entry in metrics.METRICS.values() if entry.task in ("ranking", "detection")]
+    entries = [
+        entry for entry in metrics.METRICS.values() if entry.task in ("ranking", "detection")
+    ]
     for entry in entries:
         assert getattr(metrics, entry.name) is entry.function
         assert entry.inputs == (entry.function.__code__.co_varnames[1],)

@@ -8,24 +8,6 @@ from ._console import clean, console, say, show_table
 if TYPE_CHECKING:
     from ..evaluation._table import Row
 
-HEADLINE = (
-    "accuracy_score", "roc_auc_score", "negative_log_likelihood_loss", "brier_loss",
-    "positive_calibration_error", "expected_calibration_error", "classwise_calibration_error",
-    "smooth_calibration_error", "variation_calibration_error",
-    "mean_absolute_error", "root_mean_squared_error", "gaussian_negative_log_likelihood_loss",
-    "gaussian_crps_loss", "quantile_crps_loss", "interval_coverage", "mean_interval_width",
-    "interval_loss", "coverage_calibration_error", "quantile_coverage_error",
-    "expected_normalised_calibration_error", "set_coverage", "mean_set_size",
-    "error_detection_auroc_score", "error_uncertainty_correlation",
-    "excess_area_under_risk_coverage_error",
-)  # fmt: skip
-"""What a first look needs; the others are in the table that ``--all`` shows."""
-
-_BY_GROUP = (
-    "accuracy_score", "positive_calibration_error", "negative_log_likelihood_loss",
-    "expected_calibration_error", "root_mean_squared_error", "gaussian_crps_loss",
-    "quantile_crps_loss", "interval_coverage", "expected_normalised_calibration_error",
-)  # fmt: skip
 _MOST_GROUPS = 12
 MARKS = {"good": ("+", "green"), "bad": ("!", "red"), "unsure": ("?", "yellow"), "info": ("·", "")}
 
@@ -57,12 +39,15 @@ def title(row: Any, targets: Sequence[str]) -> str:
     return " ".join(part for part in (row.metric.replace("_", " "), option, target) if part)
 
 
-def headline(rows: Iterable[Any], everything: bool) -> list[Any]:
+def headline(rows: Iterable[Any], everything: bool, place: Any = "headline") -> list[Any]:
     """Return the rows for a first look, or all where none is among them."""
+    from ..metrics import METRICS
+
     found = list(rows)
     if everything:
         return found
-    first = [r for r in found if r.metric in HEADLINE and not r.option.startswith("class=")]
+    shown = METRICS.shown(place)
+    first = [r for r in found if r.metric in shown and not r.option.startswith("class=")]
     return first or found
 
 
@@ -113,9 +98,11 @@ def show_groups(evaluation: Any) -> None:
 
 
 def _show_attribute(name: str, groups: dict[str, list["Row"]]) -> None:
+    from ..metrics import METRICS
+
     rows = [row for found in groups.values() for row in found]
     names = list(dict.fromkeys(row.metric for row in rows))
-    usual = [metric for metric in _BY_GROUP if metric in names]
+    usual = [metric for metric in METRICS.shown("groups") if metric in names]
     if "positive_calibration_error" in usual and "expected_calibration_error" in usual:
         usual.remove("expected_calibration_error")
     metrics = usual[:3] or names[:3]
@@ -145,7 +132,7 @@ def show_comparison(comparison: Any, everything: bool) -> None:
     from ..evaluation._table import number
 
     rows = comparison.matching(group="")
-    chosen = headline(rows, everything)
+    chosen = headline(rows, everything, "compared")
     targets = list(dict.fromkeys(row.target for row in rows))
     body: dict[tuple[str, str, str], dict[str, str]] = {}
     for row in chosen:

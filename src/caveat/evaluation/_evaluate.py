@@ -28,7 +28,7 @@ from ..resampling import (
     pair_interval,
     replicates,
 )
-from ._questions import BETWEEN_CLASSES, Block, Question, questions, take
+from ._questions import Block, Question, questions, take
 from ._result import Curves, Evaluation
 from ._table import Row
 
@@ -232,9 +232,7 @@ def run_evaluation(
     for attribute in known:
         of_class = attribute.name == TRUE_CLASS
         some = [
-            q
-            for q in asked
-            if not (q.against_rest or (of_class and q.metric.name in BETWEEN_CLASSES))
+            q for q in asked if not (q.against_rest or (of_class and not q.metric.within_class))
         ]
         rows += _by_group(run, some, attribute)
     return Evaluation(

@@ -27,44 +27,10 @@ from ..uncertainty import decompose
 COVERAGES = (0.6827, 0.9545)
 """One and two standard deviations of a Gaussian: where intervals are asked of distributions."""
 
-BETWEEN_CLASSES = {
-    "adaptive_calibration_error",
-    "average_precision_score",
-    "balanced_accuracy_score",
-    "brier_calibration_error",
-    "brier_refinement_loss",
-    "classwise_calibration_error",
-    "debiased_calibration_error",
-    "expected_calibration_error",
-    "f1_score",
-    "matthews_correlation_score",
-    "maximum_calibration_error",
-    "positive_calibration_error",
-    "roc_auc_score",
-    "sensitivity_at_specificity_score",
-    "smooth_calibration_error",
-    "specificity_at_sensitivity_score",
-    "thresholded_adaptive_calibration_error",
-    "uncertainty_calibration_error",
-    "variation_calibration_error",
-}
-"""What is not asked within a true class: comparisons of classes, and calibration.
-
-Even perfect probabilities are off among samples that were chosen by what was true: the sick among
-those with a risk of 10 % are all sick. What can be asked of a class is its calibration against the
-rest, over all samples.
-"""
-
 MOST_CLASSES = 20
 """With more classes, calibration of each one against the rest is left out of the table."""
 
 ONE_CLASS = "class="
-
-_TWO_CLASSES = {
-    "positive_calibration_error",
-    "sensitivity_at_specificity_score",
-    "specificity_at_sensitivity_score",
-}
 
 
 @dataclass(frozen=True)
@@ -213,8 +179,8 @@ def _asked_of(metric: Metric, block: Block) -> list[Question]:
         ]  # fmt: skip
     if not set(metric.inputs) <= set(block.arrays) or metric.name in block.unclaimed:
         return []
-    if metric.name in _TWO_CLASSES and block.arrays["probabilities"].shape[1] > 2:
-        return _against_rest(metric, block) if metric.name == "positive_calibration_error" else []
+    if metric.two_classes and block.arrays["probabilities"].shape[1] > 2:
+        return _against_rest(metric, block) if metric.locality == "local" else []
     inputs = {name: block.arrays[name] for name in metric.inputs}
     note = "; ".join(dict.fromkeys(block.notes[n] for n in metric.inputs if n in block.notes))
     return [Question(metric, block.truth, inputs, {}, block.target, note)]

@@ -21,30 +21,13 @@ from ._table import number
 if TYPE_CHECKING:
     from ._compare import Comparison
 
-# For each expression of uncertainty: the metric at the local scale, the proper scores of which the
-# first that was measured for all decides, and what to look at besides. At the global scale the
-# proper score decides alone, except for intervals. Of probabilities the calibration error depends
-# on how many classes there are.
-_PRIMARY = {
-    "probability": "expected_calibration_error",
-    "entropy": "variation_calibration_error",
-    "variance": "expected_normalised_calibration_error",
-    "interval": "coverage_calibration_error",
-}
-_OF_CLASSES = ("negative_log_likelihood_loss", "brier_loss")
-_OF_NUMBERS = ("quantile_crps_loss", "gaussian_crps_loss", "interval_loss")
-_SKILL = {
-    "probability": _OF_CLASSES,
-    "entropy": _OF_CLASSES,
-    "variance": _OF_NUMBERS,
-    "interval": _OF_NUMBERS,
-}
-_SUPPORT = {
-    "probability": ("smooth_calibration_error",),
-    "entropy": ("smooth_calibration_error",),
-    "variance": ("mean_absolute_error",),
-    "interval": ("coverage_ratio", "expected_normalised_calibration_error"),
-}
+_EXPRESSIONS = ("probability", "entropy", "variance", "interval")
+"""How uncertainty can be expressed; which metrics serve each is said where they are declared.
+
+A "skill" is a proper score: the first that was measured for all decides. At the local scale the
+"calibration" decides then; at the global scale the proper score decides alone, except for
+intervals. Of probabilities the calibration error depends on how many classes there are.
+"""
 _SCALES = ("global", "local", "adaptive")
 
 Answers = dict[str, list[Answer]]
@@ -113,8 +96,8 @@ def recommend(
     minimum: Mapping[str, float],
 ) -> Recommendation:
     """Choose a technique; the arguments are those of `Comparison.recommend`."""
-    if not isinstance(expression, str) or expression not in _PRIMARY:
-        raise OptionError(f"expression must be one of {list(_PRIMARY)}; got {expression!r}")
+    if not isinstance(expression, str) or expression not in _EXPRESSIONS:
+        raise OptionError(f"expression must be one of {list(_EXPRESSIONS)}; got {expression!r}")
     if not isinstance(scale, str) or scale not in _SCALES:
         raise OptionError(f"scale must be one of {list(_SCALES)}; got {scale!r}")
     excluded = _excluded(comparison, minimum)
@@ -135,7 +118,7 @@ def recommend(
         technique=chosen.technique,
         tied=chosen.tied,
         primary=primary,
-        supporting=tuple(dict.fromkeys((skill, *_SUPPORT[expression]))),
+        supporting=tuple(dict.fromkeys((skill, *METRICS.serving(expression, "beside")))),
         values=case.values,
         excluded=excluded,
         cautions=_cautions(comparison, chosen.tied[0], expression, scale),
@@ -168,8 +151,10 @@ def _nobody(expression: str, primary: str, excluded: dict[str, str]) -> Recommen
     verdict = "No technique meets the minimum: " + "; ".join(
         f"{name} has {why}" for name, why in excluded.items()
     )
-    primary = primary or _SKILL[expression][0]
-    return Recommendation(None, (), primary, _SUPPORT[expression], {}, excluded, (), f"{verdict}.")
+    primary = primary or METRICS.serving(expression, "skill")[0]
+    return Recommendation(
+        None, (), primary, METRICS.serving(expression, "beside"), {}, excluded, (), f"{verdict}."
+    )
 
 
 def _labels(comparison: "Comparison") -> list[str]:
@@ -202,7 +187,7 @@ def _primary(
             return "positive_calibration_error", ""
         if scale == "adaptive":
             return "classwise_calibration_error", ""
-    return _reliability(comparison, _PRIMARY[expression]), ""
+    return _reliability(comparison, METRICS.serving(expression, "calibration")[0]), ""
 
 
 def _reliability(comparison: "Comparison", metric: str) -> str:
@@ -211,7 +196,7 @@ def _reliability(comparison: "Comparison", metric: str) -> str:
     Quantiles and intervals are no Gaussians: the first are judged at the levels that they share,
     the second by how near their coverage is to what they promise.
     """
-    if metric not in (_PRIMARY["variance"], _PRIMARY["interval"]):
+    if METRICS[metric].task == "classification":
         return metric
     for name in (metric, "quantile_coverage_error", "coverage_ratio"):
         asked = [
@@ -244,7 +229,7 @@ def _skill(
     comparison: "Comparison", names: Sequence[str], expression: str, target: Any
 ) -> tuple[str, Answers]:
     """Return the proper score that decides, and its answers: the first that all have."""
-    for metric in _SKILL[expression]:
+    for metric in METRICS.serving(expression, "skill"):
         if metric == "quantile_crps_loss" and not _same_levels(comparison, names):
             continue  # means over different quantiles cannot be compared
         found = {
@@ -262,9 +247,10 @@ def _skill(
         # A probability of 0 for what happened makes the log score infinite, and hides the rest.
         if shared and all(np.isfinite(a.value) for found in answers.values() for a in found):
             return metric, answers
+    proper = list(METRICS.serving(expression, "skill"))
     raise OptionError(
         "a proper score was not measured for all techniques, and calibration alone does not tell a "
-        f"good one from one that knows nothing; measure one of {list(_SKILL[expression])} as well"
+        f"good one from one that knows nothing; measure one of {proper} as well"
     )
 
 

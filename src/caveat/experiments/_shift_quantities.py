@@ -11,39 +11,13 @@ from .._validation import FloatArray
 from ..evaluation._evaluate import Answer, Run
 from ..evaluation._questions import Question, questions
 from ..exceptions import OptionError
-from ..metrics import Metric
+from ..metrics import METRICS, Metric
 from ..predictions import Categorical, Gaussian, GaussianLogits
 from ..resampling import ConfidenceInterval, Plan, Replicates, confidence_interval, interval_of
 from ..uncertainty import decompose
 from ._models import distribution
 
 UNCERTAINTIES = ("aleatoric", "epistemic", "total")
-METRIC_NAMES = (
-    "accuracy_score",
-    "negative_log_likelihood_loss",
-    "brier_loss",
-    "expected_calibration_error",
-    "adaptive_calibration_error",
-    "mean_absolute_error",
-    "root_mean_squared_error",
-    "gaussian_crps_loss",
-    "quantile_crps_loss",
-    "central_coverage_error",
-    "quantile_coverage_error",
-    "expected_normalised_calibration_error",
-    "sharpness",
-    "dispersion",
-    "confidence_oracle_area_error",
-    "error_drop_score",
-    "decrease_ratio_score",
-    "error_detection_auroc_score",
-    "set_coverage",
-    "mean_set_size",
-    "interval_coverage",
-    "mean_interval_width",
-)
-"""By default; a prediction is asked those that it supports."""
-
 Key = tuple[str, str, str]
 """Of a quantity: its name, options and target."""
 
@@ -94,7 +68,7 @@ def ask(
     seed: int,
 ) -> Asked:
     """Return every quantity of a prediction with its replicates under a plan."""
-    chosen = METRIC_NAMES if metrics is None else metrics
+    chosen = METRICS.shown("shift") if metrics is None else metrics
     asked, blocks = questions(prediction, y, chosen, seed)
     answers = Run(None, plan, 0.95).ask(asked, None)
     found = [_answered(*pair) for pair in zip(asked, answers, strict=True)]

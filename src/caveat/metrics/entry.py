@@ -120,3 +120,8 @@ class Metric:
         words = self.name.removesuffix("_score").split("_")
         text = " ".join(_CAPITALS.get(word, word) for word in words)
         return text[0].upper() + text[1:]
+
+    @property
+    def label(self) -> str:
+        """The name for a reader and its abbreviation: Expected calibration error (ECE)."""
+        return self.title + (f" ({self.short})" if self.short else "")

@@ -5,7 +5,7 @@ from typing import Any
 from .._registry import Registry
 from ..exceptions import UnknownNameError
 from . import classification, ranking, regression
-from .entry import Metric
+from .entry import Metric, Place, Role
 
 
 class MetricRegistry(Registry[Metric]):
@@ -29,6 +29,28 @@ class MetricRegistry(Registry[Metric]):
         if len(found) > 1:
             raise _ambiguous(name, found)
         return found[0] if found else default
+
+    def shown(self, place: Place) -> tuple[str, ...]:
+        """Return the names of the metrics that a short table has, in their order.
+
+        Examples
+        --------
+        >>> from caveat.metrics import METRICS
+        >>> METRICS.shown("groups")[:2]
+        ('accuracy_score', 'negative_log_likelihood_loss')
+        """
+        return tuple(name for name, metric in self.items() if place in metric.shown)
+
+    def serving(self, expression: str, role: Role) -> tuple[str, ...]:
+        """Return the names of the metrics with a role where uncertainty is expressed in a way.
+
+        Examples
+        --------
+        >>> from caveat.metrics import METRICS
+        >>> METRICS.serving("probability", "calibration")
+        ('expected_calibration_error',)
+        """
+        return tuple(name for name, m in self.items() if m.serves.get(expression) == role)
 
     def __getitem__(self, name: str) -> Metric:
         found = self.find(name)

@@ -25,15 +25,6 @@ from ._style import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_FIRST = (
-    "positive_calibration_error",
-    "expected_calibration_error",
-    "expected_normalised_calibration_error",
-    "interval_coverage",
-    "set_coverage",
-)
-"""What groups are compared by unless the caller says otherwise."""
-
 MOST = 30
 
 
@@ -188,7 +179,14 @@ def _first_metric(evaluation: Evaluation) -> str:
     grouped = [row.metric for row in evaluation.rows if row.group]
     if not grouped:
         raise OptionError("this evaluation has no groups; pass groups= to evaluate")
-    return next((name for name in _FIRST if name in grouped), grouped[0])
+    # Calibration first, of two classes by the second; then coverage.
+    usual = [name for name in METRICS.shown("groups") if name in grouped]
+    return min(usual, key=_by_use, default=grouped[0])
+
+
+def _by_use(name: str) -> tuple[bool, ...]:
+    metric = METRICS[name]
+    return metric.locality != "local", metric.direction != "target", not metric.two_classes
 
 
 def _worst(panel: Any, direction: str) -> list[tuple[float, str, float, float, float]]:

@@ -28,7 +28,7 @@ from ._content import (
 )
 from ._escape import for_chart
 from ._evaluation import evaluation_sections, targets_of, with_chooser
-from ._words import COMPARED, label, short, words
+from ._words import label
 
 _TITLE = "Which of these predictions to trust?"
 
@@ -98,7 +98,7 @@ def _decided(answer: Recommendation) -> Table:
         ]
         for name in answer.values
     ]
-    header = ["technique", *(words(metric) for metric in metrics), "standing"]
+    header = ["technique", *(METRICS[metric].title for metric in metrics), "standing"]
     return Table("The numbers that decided: less is better", header, rows, heads=True)
 
 
@@ -120,21 +120,22 @@ def _looked_at(answer: Recommendation) -> str:
 
 
 def _named(metric: str) -> str:
-    name = words(metric)
+    name = METRICS[metric].title
     lower = name if name[:2].isupper() or " " not in name else name[0].lower() + name[1:]
-    return lower + (f" ({short(metric)})" if short(metric) else "")
+    return lower + (f" ({METRICS[metric].short})" if METRICS[metric].short else "")
 
 
 def _side_by_side(comparison: Comparison, targets: list[Target], names: Names) -> Section:
     blocks: list[Any] = []
+    shown = METRICS.shown("compared")
     for target in targets:
         rows = [r for r in comparison.matching(group="") if target.has(r)]
         keys = dict.fromkeys(
             (r.metric, r.option)
             for r in rows
-            if r.metric in COMPARED and not r.option.startswith(ONE_CLASS)
+            if r.metric in shown and not r.option.startswith(ONE_CLASS)
         )
-        ordered = sorted(keys, key=lambda key: COMPARED.index(key[0]))
+        ordered = sorted(keys, key=lambda key: shown.index(key[0]))
         if ordered:
             blocks.append(_wide_table(comparison, rows, ordered, target))
         blocks.append(_long_table(comparison, rows, target))
@@ -166,7 +167,7 @@ def _wide_table(
 
 def _heading(metric: str, option: str) -> str:
     arrow = {"lower": "↓", "higher": "↑"}.get(METRICS[metric].direction, "")
-    parts = [short(metric) or words(metric), option.replace("coverage=", ""), arrow]
+    parts = [METRICS[metric].short or METRICS[metric].title, option.replace("coverage=", ""), arrow]
     return " ".join(part for part in parts if part)
 
 
@@ -177,7 +178,7 @@ def _long_table(comparison: Comparison, rows: list[Any], target: Target) -> Tabl
     for metric, option, of in dict.fromkeys((r.metric, r.option, r.target) for r in rows):
         name = label(metric, option)
         values = [_value(found.get((t, metric, option, of))) for t in comparison.techniques]
-        body.append([Cell(name, short=short(metric), says=METRICS[metric].says), *values])
+        body.append([Cell(name, short=METRICS[metric].short, says=METRICS[metric].says), *values])
     return Table(
         "All numbers of each technique" + (f", target {target.name}" if target.key else ""),
         ["measure", *comparison.techniques],
@@ -241,16 +242,16 @@ def _pareto(
     ]
     return Chart(
         names("chart"),
-        f"{words(reliability)} against {words(performance)}",
+        f"{METRICS[reliability].title} against {METRICS[performance].title}",
         "Further left is more reliable, further down is better. Pale marks are beaten in both by "
         "another technique; thin lines are intervals.",
         data,
-        draw.layout(words(reliability), words(performance), showlegend=False),
+        draw.layout(METRICS[reliability].title, METRICS[performance].title, showlegend=False),
         numbers_table(
             "Reliability and performance of each technique",
             ("technique", list(pairs)),
-            (words(reliability), [pair[0].value for pair in pairs.values()]),
-            (words(performance), [pair[1].value for pair in pairs.values()]),
+            (METRICS[reliability].title, [pair[0].value for pair in pairs.values()]),
+            (METRICS[performance].title, [pair[1].value for pair in pairs.values()]),
             ("beaten in both", ["no" if name in front else "yes" for name in pairs]),
         ),
         note=f"Not beaten in both by any other: {', '.join(front)}.",
@@ -269,7 +270,8 @@ def _mark_of(
         draw.line([x.low, x.high], [y.value] * 2, "", colour),
         draw.line([x.value] * 2, [y.low, y.high], "", colour),
     ]
-    hover = f"%{{text}}<br>{words(x.metric)} %{{x:.4~g}}<br>{words(y.metric)} %{{y:.4~g}}"
+    names = METRICS[x.metric].title, METRICS[y.metric].title
+    hover = f"%{{text}}<br>{names[0]} %{{x:.4~g}}<br>{names[1]} %{{y:.4~g}}"
     name = for_chart(technique)
     mark = draw.points([x.value], [y.value], name, colour, symbol, [technique], hover)
     mark |= {"mode": "markers+text", "text": [name], "textposition": "top right"}

@@ -6,12 +6,13 @@ from .. import figures
 from ..evaluation import Evaluation, TriagePolicy
 from ..evaluation._questions import ONE_CLASS
 from ..evaluation._verdict_words import centre
+from ..metrics import METRICS
 from . import _figure_charts as charts
 from ._content import Chooser, Definitions, Names, Page, Said, Section, Sentences, Target
 from ._deferral import curve_deferral, policy_blocks, split_deferral
 from ._groups import group_sections
 from ._samples import samples_tables
-from ._words import HEADLINES, definition, rows_table
+from ._words import definition, rows_table
 
 MOST_TARGETS = 12
 """Charts of more targets would make the page heavy; the tables have all of them."""
@@ -88,7 +89,7 @@ def _verdict(evaluation: Evaluation) -> Section:
 
 def _numbers(evaluation: Evaluation) -> Section:
     every = evaluation.matching(group="")
-    place = {name: i for i, name in enumerate(HEADLINES)}
+    place = {name: i for i, name in enumerate(METRICS.shown("headline"))}
     headline = sorted(
         (row for row in every if row.metric in place and not row.option.startswith(ONE_CLASS)),
         key=lambda row: place[row.metric],

@@ -5,7 +5,6 @@ from ..fairness._rows import MEASURES
 from ..metrics import METRICS
 from ._content import Definition
 from ._words import definition
-from ._words import words as metric_words
 
 _MEANINGS = {
     "samples": ("Samples", "How many there are of the group.", "How alike they are."),
@@ -106,7 +105,7 @@ def measure_words(measure: str) -> str:
     >>> measure_words("equalised_odds"), measure_words("expected_calibration_error")
     ('Equalised odds', 'Expected calibration error')
     """
-    return _MEANINGS[measure][0] if measure in _MEANINGS else metric_words(measure)
+    return _MEANINGS[measure][0] if measure in _MEANINGS else METRICS[measure].title
 
 
 def measure_says(measure: str) -> str:

@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 
 from ..evaluation._table import WITHOUT_CHANCE, number
+from ..metrics import METRICS
 from . import _charts as draw
 from ._content import Chart, Names, Target, numbers_table
-from ._words import short, words
 
 _LOWER = {"yaxis": {"domain": [0.27, 1]}, "yaxis2": {"domain": [0, 0.17]}}
 """A chart over a histogram that shares its x axis."""
@@ -216,7 +216,7 @@ def _value(figure: Any) -> str:
         return ""
     low, high = figure.interval
     between = "" if np.isnan(low) else f" ({number(low)} to {number(high)})"
-    name = words(figure.metric) + (f" ({short(figure.metric)})" if short(figure.metric) else "")
+    name = METRICS[figure.metric].label
     estimate = getattr(figure, "estimate", np.nan)
     freed = "" if np.isnan(estimate) else f"; {number(estimate)} {WITHOUT_CHANCE}"
     return f"{name}: {number(figure.value)}{between}{freed}"

@@ -13,7 +13,6 @@ from ..metrics import METRICS
 from . import _charts as draw
 from ._content import Chart, Names, Section, Target, numbers_table
 from ._escape import for_chart
-from ._words import BY_GROUP, short, words
 
 MOST_VALUES = 30
 """A chart of more groups cannot be read; the largest are shown, the others counted."""
@@ -70,7 +69,7 @@ def _metrics(evaluation: Evaluation) -> list[str]:
     )
     if evaluation.matching(metric="positive_calibration_error", option="", group=""):
         have.pop("expected_calibration_error", None)  # two classes: one reading says it all
-    return [name for name in BY_GROUP if name in have] or list(have)[:2]
+    return [name for name in METRICS.shown("groups") if name in have] or list(have)[:2]
 
 
 def _option(evaluation: Evaluation, metric: str, target: Target) -> list[str]:
@@ -91,7 +90,7 @@ def _chart(
     if np.isfinite(panel.overall):
         data.insert(0, draw.line(shared, edges, "all samples", "@ink", dash="dot"))
     of = f" of {target.name}" if target.name is not None else ""
-    title = f"{words(metric)}{of} by {panel.attribute}" + (f" ({option})" if option else "")
+    title = f"{METRICS[metric].title}{of} by {panel.attribute}" + (f" ({option})" if option else "")
     says = METRICS[metric].says
     if panel.attribute == AGAINST_REST:
         title, says = "Calibration error of each class against the rest", _AGAINST_REST
@@ -101,7 +100,7 @@ def _chart(
         f"{says} {_better(metric)}",
         data,
         draw.layout(
-            words(metric) + (f" ({short(metric)})" if short(metric) else ""),
+            METRICS[metric].label,
             "",
             height=110 + 26 * len(labels),
             showlegend=False,

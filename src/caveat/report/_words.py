@@ -5,70 +5,6 @@ from ..evaluation._table import ARROWS, WITHOUT_CHANCE, Row, bracket, number
 from ..metrics import METRICS
 from ._content import Cell, Definition, Table
 
-_CAPITALS = {
-    "auc": "AUC", "auroc": "AUROC", "brier": "Brier", "crps": "CRPS", "f1": "F1",
-    "gaussian": "Gaussian", "matthews": "Matthews", "roc": "ROC",
-}  # fmt: skip
-
-_MIXED = {"smece": "smECE"}
-
-HEADLINES = (
-    "accuracy_score", "balanced_accuracy_score", "roc_auc_score", "negative_log_likelihood_loss",
-    "brier_loss", "positive_calibration_error", "expected_calibration_error",
-    "classwise_calibration_error", "smooth_calibration_error",
-    "variation_calibration_error", "error_detection_auroc_score", "set_coverage", "mean_set_size",
-    "mean_absolute_error", "root_mean_squared_error", "gaussian_crps_loss", "quantile_crps_loss",
-    "gaussian_negative_log_likelihood_loss", "expected_normalised_calibration_error",
-    "coverage_calibration_error", "quantile_coverage_error", "coverage_ratio",
-    "mean_interval_width", "interval_loss", "error_uncertainty_correlation",
-    "confidence_oracle_area_error",
-)  # fmt: skip
-"""What the first table shows, in this order; all other numbers are folded away below it."""
-
-COMPARED = (
-    "accuracy_score", "roc_auc_score", "negative_log_likelihood_loss",
-    "positive_calibration_error", "expected_calibration_error", "classwise_calibration_error",
-    "smooth_calibration_error", "error_detection_auroc_score",
-    "set_coverage", "mean_set_size", "mean_absolute_error", "gaussian_crps_loss",
-    "quantile_crps_loss", "expected_normalised_calibration_error", "coverage_calibration_error",
-    "quantile_coverage_error", "coverage_ratio", "interval_loss", "error_uncertainty_correlation",
-)  # fmt: skip
-"""What the table of techniques shows, in this order."""
-
-BY_GROUP = (
-    "accuracy_score", "positive_calibration_error", "expected_calibration_error",
-    "negative_log_likelihood_loss", "set_coverage", "mean_set_size", "mean_absolute_error",
-    "expected_normalised_calibration_error", "coverage_ratio",
-)  # fmt: skip
-"""What is shown for each class and each group."""
-
-
-def words(metric: str) -> str:
-    """Return a metric's name for a reader.
-
-    Examples
-    --------
-    >>> words("expected_calibration_error"), words("roc_auc_score")
-    ('Expected calibration error', 'ROC AUC')
-    """
-    parts = [_CAPITALS.get(part, part) for part in metric.removesuffix("_score").split("_")]
-    text = " ".join(parts)
-    return text[0].upper() + text[1:]
-
-
-def short(metric: str) -> str:
-    """Return the abbreviation of a metric that papers use, or nothing.
-
-    Examples
-    --------
-    >>> short("expected_calibration_error"), short("sharpness")
-    ('ECE', '')
-    """
-    aliases = [alias for alias in METRICS[metric].aliases if len(alias) <= 6 and "_" not in alias]
-    if not aliases or aliases[0].upper() in words(metric).upper().split():
-        return ""
-    return _MIXED.get(aliases[0], aliases[0].upper())
-
 
 def share(value: float) -> str:
     """Return a share in percent.
@@ -94,14 +30,13 @@ def label(metric: str, option: str) -> str:
     """
     if option.startswith(ONE_CLASS):
         return f"Calibration error of {option} against the rest"
-    return words(metric) + (f", {option.replace('=', ' ')}" if option else "")
+    return METRICS[metric].title + (f", {option.replace('=', ' ')}" if option else "")
 
 
 def metric_cell(row: Row) -> Cell:
     """Return the cell that names a row's metric and says what it tells."""
-    return Cell(
-        label(row.metric, row.option), short=short(row.metric), says=METRICS[row.metric].says
-    )
+    metric = METRICS[row.metric]
+    return Cell(label(row.metric, row.option), short=metric.short, says=metric.says)
 
 
 def rows_table(rows: list[Row], caption: str, **options: str) -> Table:
@@ -130,4 +65,4 @@ def rows_table(rows: list[Row], caption: str, **options: str) -> Table:
 def definition(metric: str) -> Definition:
     """Return what a metric says and what it cannot see."""
     entry = METRICS[metric]
-    return Definition(words(metric), ", ".join(entry.aliases), entry.says, entry.cannot_see)
+    return Definition(METRICS[metric].title, ", ".join(entry.aliases), entry.says, entry.cannot_see)
