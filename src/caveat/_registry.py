@@ -33,14 +33,21 @@ class Registry(Mapping[str, Entry]):
 
     def __init__(self, kind: str, entries: Sequence[Entry]) -> None:
         self.kind = kind
-        self._entries = {entry.name: entry for entry in entries}
-        self._aliases: dict[str, list[Entry]] = {}
+        self._replace(entries)
+
+    def _replace(self, entries: Sequence[Entry]) -> None:
+        """Make the table one of these entries."""
+        named = {entry.name: entry for entry in entries}
+        aliases: dict[str, list[Entry]] = {}
         for entry in entries:
             for alias in entry.aliases:
-                self._aliases.setdefault(alias, []).append(entry)
-        if len(self._entries) < len(entries) or self._entries.keys() & self._aliases.keys():
-            names = sorted([entry.name for entry in entries] + list(self._aliases))
-            raise UnknownNameError(f"a full name of the {kind} registry stands for two: {names}")
+                aliases.setdefault(alias, []).append(entry)
+        if len(named) < len(entries) or named.keys() & aliases.keys():
+            names = sorted([entry.name for entry in entries] + list(aliases))
+            raise UnknownNameError(
+                f"a full name of the {self.kind} registry stands for two: {names}"
+            )
+        self._entries, self._aliases = named, aliases
 
     def find(self, name: str) -> list[Entry]:
         """Return all entries of this full name or alias; an unknown name is an error."""

@@ -16,6 +16,7 @@ from ..exceptions import (
     ShapeError,
     UnsupportedPredictionError,
 )
+from ..metrics import Metric
 from ..metrics._core.sharing import sharing
 from ..predictions import Container
 from ..resampling import (
@@ -76,6 +77,8 @@ class Run:
                     options=question.options,
                     prepared=prepared[question.target, question.share],
                 )
+                if prepared[question.target, question.share].exact:
+                    _check_sums(question.metric, value, found.centre)
             answers.append(Answer(value, found))
         return answers
 
@@ -97,7 +100,27 @@ class Run:
             )
             if interval.method == "undefined":
                 notes.append("too few samples for an interval")
+            elif answer.replicates.biased:
+                notes.append(_BIASED)
         return _row(question, scale, group, answer.value, interval, count, "; ".join(notes))
+
+
+_BIASED = (
+    "chance alone shifts the value, which the interval allows for; it is narrower if the metric "
+    "declares its sums"
+)
+
+
+def _check_sums(metric: Metric, value: float, by_sums: float) -> None:
+    """Refuse a metric whose declared sums do not give what its function gives."""
+    width = np.diff(metric.range).item()
+    # Some sums are on a grid, so that a small value is not the same to many digits.
+    close = np.isclose(value, by_sums, rtol=0.1, atol=1e-3 * width if np.isfinite(width) else 0.0)
+    if not (close or np.isnan(by_sums)):
+        raise InvalidValueError(
+            f"the metric {metric.name!r} is {value:g} by its function, but {by_sums:g} by its "
+            "sums; declare sums= that give the same, or None"
+        )
 
 
 def _shared(asked: list[Question]) -> dict[tuple[str, str], tuple[np.ndarray, dict[str, Any]]]:

@@ -1,6 +1,7 @@
 """Is the number right? Arrays in, a float or a curve out; METRICS is the table of them all."""
 
 from ._curves import ReliabilityCurve
+from .batch import Batch
 from .classification.adaptive import *  # noqa: F403
 from .classification.areas import *  # noqa: F403
 from .classification.brier_split import *  # noqa: F403
@@ -14,6 +15,7 @@ from .classification.sets import *  # noqa: F403
 from .classification.smooth import *  # noqa: F403
 from .classification.variation import *  # noqa: F403
 from .entry import Metric
+from .means import mean_of, share_of
 from .ranking.confidence import *  # noqa: F403
 from .ranking.confidence_scores import *  # noqa: F403
 from .ranking.detection import *  # noqa: F403
@@ -27,6 +29,18 @@ from .regression.points import *  # noqa: F403
 from .regression.quantile_levels import *  # noqa: F403
 from .regression.scores import *  # noqa: F403
 from .regression.spread import *  # noqa: F403
+from .sums import UNBIASED, Part, Sums
 
-__all__ = ["METRICS", "Metric", "MetricRegistry", "ReliabilityCurve"]
+__all__ = [
+    "METRICS",
+    "UNBIASED",
+    "Batch",
+    "Metric",
+    "MetricRegistry",
+    "Part",
+    "ReliabilityCurve",
+    "Sums",
+    "mean_of",
+    "share_of",
+]
 __all__ += [name for module in MODULES for name in module.__all__]

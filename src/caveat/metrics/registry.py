@@ -30,6 +30,47 @@ class MetricRegistry(Registry[Metric]):
             raise _ambiguous(name, found)
         return found[0] if found else default
 
+    def register(self, metric: Metric) -> None:
+        """Add a metric of your own: evaluations, reports and the command line then have it, too.
+
+        Parameters
+        ----------
+        metric : Metric
+            With ``sums`` where the value is a function of sums: its intervals are then as sure and
+            as quick as those of all others.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from caveat import Gaussian, evaluate
+        >>> from caveat.metrics import METRICS, Metric
+        >>> def largest_error(y_true, mean, *, sample_weight=None):
+        ...     return float(np.abs(y_true - mean).max())
+        >>> METRICS.register(
+        ...     Metric(
+        ...         function=largest_error,
+        ...         task="regression",
+        ...         inputs=("mean",),
+        ...         direction="lower",
+        ...         range=(0.0, np.inf),
+        ...         optimum=0.0,
+        ...         says="How far off the worst prediction is.",
+        ...         cannot_see="All other predictions.",
+        ...     )
+        ... )
+        >>> prediction = Gaussian([1.0, 2.0, 3.0], [1.0, 1.0, 1.0])
+        >>> rows = evaluate(prediction, [1.5, 2.0, 2.8], resamples=0)
+        >>> rows.select(metric="largest_error")[0].value
+        0.5
+        >>> METRICS.unregister("largest_error")
+        """
+        self._replace([*self.values(), metric])
+
+    def unregister(self, name: str) -> None:
+        """Take a metric out of the table again."""
+        gone = self[name]
+        self._replace([metric for metric in self.values() if metric is not gone])
+
     def shown(self, place: Place) -> tuple[str, ...]:
         """Return the names of the metrics that a short table has, in their order.
 

@@ -78,6 +78,14 @@ class Replicates:
     half: float = 0.0
     null: Callable[[], FloatArray] | None = field(default=None, repr=False, compare=False)
 
+    @property
+    def biased(self) -> bool:
+        """Whether halves of the samples show a bias: a shift of more than half their spread."""
+        if not self.half:
+            return False
+        with np.errstate(invalid="ignore"):
+            return bool(abs(np.nanmean(self.values) - self.centre) > np.nanstd(self.values) / 2)
+
     def __len__(self) -> int:
         return len(self.values)
 

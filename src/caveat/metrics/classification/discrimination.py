@@ -7,12 +7,12 @@ import numpy as np
 
 from ..._validation import FloatArray
 from .._core.confusion import class_counts, matthews, most_probable, of_counts
-from .._core.means import share_of
 from .._core.two_classes import require_two_classes
 from .._inputs import average as mean
 from .._inputs import labelled, option
 from ..batch import Batch
 from ..entry import Metric
+from ..means import share_of
 from ..sums import Sums, over
 
 __all__ = [

@@ -7,10 +7,10 @@ import numpy as np
 
 from ..._validation import FloatArray
 from ...exceptions import OptionError
-from .._core.means import mean_of
 from .._core.residuals import mean_of_squares, squares, true_probabilities
 from .._inputs import average, labelled
 from ..entry import Metric
+from ..means import mean_of
 
 __all__ = ["brier_loss", "negative_log_likelihood_loss"]
 

@@ -6,9 +6,9 @@ import numpy as np
 
 from ..._validation import FloatArray
 from ...predictions import PredictionSet
-from .._core.means import mean_of, share_of
 from .._inputs import average, check_length, codes_of, weights
 from ..entry import Metric
+from ..means import mean_of, share_of
 
 __all__ = ["mean_set_size", "set_coverage"]
 

@@ -14,8 +14,8 @@ from typing import Any, Literal, overload
 import numpy as np
 
 from ..._validation import FloatArray
-from .._core.means import mean_of
 from ..entry import Metric
+from ..means import mean_of
 from ._checked import gaussians, mixtures, score
 
 __all__ = ["gaussian_crps_loss", "mixture_crps_loss"]

@@ -6,9 +6,9 @@ import numpy as np
 
 from ..._validation import FloatArray
 from ...exceptions import OptionError
-from .._core.means import mean_of
 from .._inputs import vector, weights
 from ..entry import Metric
+from ..means import mean_of
 from ._checked import member_array, quantile_arrays, score
 from .scores import pinball
 

@@ -5,9 +5,9 @@ from typing import Any, Literal, overload
 import numpy as np
 
 from ..._validation import FloatArray, check_fraction
-from .._core.means import mean_of, of_hits, share_of
 from ..batch import Batch
 from ..entry import Metric
+from ..means import mean_of, of_hits, share_of
 from ..sums import Sums
 from ._checked import intervals, score
 

@@ -6,10 +6,10 @@ import numpy as np
 
 from ..._validation import FloatArray, as_floats
 from ...exceptions import OptionError
-from .._core.means import mean_of, of_scores, ratio_of_means, root_mean
 from .._inputs import vector
 from ..batch import Batch
 from ..entry import Metric
+from ..means import mean_of, of_scores, ratio_of_means, root_mean
 from ..sums import Sums
 from ._checked import mean_score, points, score
 

@@ -6,9 +6,9 @@ from typing import Any, Literal, overload
 import numpy as np
 
 from ..._validation import FloatArray
-from .._core.means import share_of
 from ..batch import Batch
 from ..entry import Metric
+from ..means import share_of
 from ..sums import Part, Sums, absolute_mean
 from ._checked import points, quantile_arrays, score
 from .coverage import CoverageCurve

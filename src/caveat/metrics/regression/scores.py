@@ -6,8 +6,8 @@ from typing import Any, Literal, overload
 import numpy as np
 
 from ..._validation import FloatArray, check_fraction
-from .._core.means import mean_of
 from ..entry import Metric
+from ..means import mean_of
 from ._checked import gaussians, mixtures, points, score
 
 __all__ = [

@@ -7,11 +7,11 @@ import numpy as np
 from ..._validation import FloatArray
 from .._core.cells import sums_below
 from .._core.equal_count import bin_sums
-from .._core.means import of_scores, root_mean
 from .._curves import ReliabilityCurve
 from .._inputs import count, option, vector, weights
 from ..batch import Batch
 from ..entry import Metric
+from ..means import of_scores, root_mean
 from ..sums import Part, Sums, absolute_mean, over
 from ._checked import Gaussians, gaussians, mean_score, variances
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ..._validation import FloatArray
-from ..batch import Batch
-from ..sums import UNBIASED, Part, Sums
+from .._validation import FloatArray
+from .batch import Batch
+from .sums import UNBIASED, Part, Sums
 
 Finish = Callable[[FloatArray, FloatArray], FloatArray]
 
