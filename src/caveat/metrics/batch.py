@@ -15,7 +15,7 @@ from ._inputs import Labelled, labelled
 EXACT = 4096
 """Up to so many rows every distinct key has a cell of its own."""
 
-CELLS = 1000
+CELLS = 200
 """Cells of a key with more rows."""
 
 # Ten times finer in the first and the last percent, where curves of ranked samples end.

@@ -14,7 +14,7 @@ from ..metrics.batch import EXACT
 
 __all__ = ["Plan", "make_plan"]
 
-UNITS = 2000
+UNITS = 1000
 """Of more than `EXACT` rows, or clusters, this many random blocks of them are drawn."""
 
 _LEAST_PER_STRATUM = 50
@@ -94,7 +94,7 @@ def make_plan(
 ) -> Plan:
     """Draw which samples each bootstrap resample holds.
 
-    Up to 4,096 rows are drawn one by one; of more, 2,000 random blocks of equal size (give or take
+    Up to 4,096 rows are drawn one by one; of more, 1,000 random blocks of equal size (give or take
     one row) are drawn, which keeps the variance (see `Plan`).
 
     Parameters

@@ -139,7 +139,7 @@ def replicates(
     the sums of units, all resamples in one matrix product. With up to 4,096 rows that is exact: the
     value in a resample is that of the metric with the drawn counts as ``sample_weight`` (for
     `smooth_calibration_error`, on a coarser grid). With more, ranks and equal-count bins are those
-    of a thousand cells of the key. Any other metric is called once for each of as many random
+    of some hundred cells of the key. Any other metric is called once for each of as many random
     halves of the units, drawn without replacement, which show its bias as well as its spread.
 
     Parameters
