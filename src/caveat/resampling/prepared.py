@@ -85,9 +85,17 @@ class Prepared:
 
     @property
     def units(self) -> int:
-        """The number of units that hold a row which counts."""
-        counted = self.unit if self.weight is None else self.unit[self.weight > 0]
-        return len(np.unique(counted))
+        """The number of units that hold a row which counts.
+
+        With weights of rows: how many of equal weight would say as much (Kish), if these are fewer.
+        """
+        if self.weight is None:
+            return len(np.unique(self.unit))
+        number = len(np.unique(self.unit[self.weight > 0]))
+        if number == 0 or self.cluster is not None:
+            return number
+        mass = np.bincount(self.unit, self.weight)
+        return min(number, max(1, round(_kish(mass))))
 
     @property
     def independent(self) -> float:
@@ -95,7 +103,7 @@ class Prepared:
         weight = self.weight if self.cluster is None else np.bincount(self.cluster, self.weight)
         if weight is None:
             return float(len(self))
-        return float(weight.sum() ** 2 / np.square(weight).sum())
+        return _kish(weight)
 
     def extended(self, truth: Any, rows: NDArray[np.intp], plan: Plan, weight: Any) -> "Prepared":
         """Return some of the rows, any number of times, under other truths, weights and a plan.
@@ -193,6 +201,10 @@ class Prepared:
 def names_of(classes: Any) -> tuple[Any, ...] | None:
     """Return class labels in a form that can be looked up."""
     return None if classes is None else tuple(np.asarray(classes).tolist())
+
+
+def _kish(weight: NDArray[Any]) -> float:
+    return float(weight.sum() ** 2 / np.square(weight).sum())
 
 
 def _weighted(value: Any, weight: FloatArray | None, length: int) -> FloatArray | None:
