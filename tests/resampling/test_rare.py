@@ -174,9 +174,6 @@ def test_no_true_values_are_unseen_beyond_what_has_no_size_or_many_misses():
         ends = {"lower": np.full(100, low), "upper": np.full(100, high)}
         _, found = interval("interval_loss", y, ends, options=options)
         assert found.unseen is None
-    wide = {"lower": np.full(2, -8e307), "upper": np.full(2, 8e307)}
-    _, found = interval("interval_loss", np.zeros(2), wide, options=options)
-    assert found.unseen is None  # they would lie beyond the largest number
     # Misses of no weight are none.
     ends = {"lower": np.full(100, -1.0), "upper": np.full(100, 1.0)}
     y = np.where(np.arange(100) < 50, 3.0, 0.0)
@@ -184,6 +181,15 @@ def test_no_true_values_are_unseen_beyond_what_has_no_size_or_many_misses():
     assert with_unseen(Prepared(y, ends, plan), options) is None
     more = with_unseen(Prepared(y, ends, plan, sample_weight=weight), options)
     assert np.all(more.truth[100:] > 1)
+
+
+def test_unseen_true_values_stay_among_the_numbers_that_can_be_summed():
+    for half in (9e74, 1e-322):
+        ends = {"lower": np.full(50, -half), "upper": np.full(50, half)}
+        y = np.where(np.arange(50) < 3, 1e75, 0.0)
+        found, values = interval("interval_loss", y, ends, options={"coverage": 0.9})
+        assert values.unseen is not None
+        assert np.isfinite([found.low, found.high]).all()
 
 
 def test_the_low_end_of_a_mean_is_not_raised_by_unseen_samples():

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._validation import FloatArray
+from .._validation import LARGEST, FloatArray
 from .prepared import Prepared
 
 __all__ = ["FEW", "with_unseen"]
@@ -111,10 +111,10 @@ def _of_misses(
         return None
     rng, resamples = np.random.default_rng(prepared.plan.seed), prepared.plan.resamples
     mass = missed * (1.0 if prepared.weight is None else prepared.weight / prepared.weight.mean())
-    scale = (mass @ beyond + _BEYOND * mean) / (mass @ size + mean)
+    scale = min((mass @ beyond + _BEYOND * mean) / (mass @ size + mean), LARGEST)
     drawn = rng.integers(0, len(size), resamples)
     truth = end[drawn] + side * scale * rng.gamma(2.0, size=resamples) * size[drawn]
-    return _extended(prepared, [drawn], [truth], rng) if np.isfinite(truth).all() else None
+    return _extended(prepared, [drawn], [np.clip(truth, -LARGEST, LARGEST)], rng)
 
 
 def _few(prepared: Prepared, rows: NDArray[np.bool_]) -> bool:
