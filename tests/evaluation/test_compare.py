@@ -9,6 +9,7 @@ from scipy.special import softmax
 import caveat
 from caveat.evaluation._recommend import _Case, _Choice
 from caveat.exceptions import OptionError, ShapeError
+from caveat.metrics import METRICS
 from caveat.metrics import negative_log_likelihood_loss as nll
 
 N = 2000
@@ -257,6 +258,22 @@ class TestRecommend:
                 answer = result.recommend(expression, **options)
                 assert answer.technique == "right"
         assert result.recommend(prioritise=1).primary == "positive_calibration_error"
+
+    def test_the_calibration_of_entropy_never_decides(self):
+        # By it the over-confident model is clearly better than the calibrated one.
+        result = compare({"right": HONEST, "too sure": binary(1.5 * Z)})
+        rows = result.select(metric="uncertainty_calibration_error", group="")
+        assert {row.technique: row.rank for row in rows} == {"too sure": 1, "right": 2}
+        assert not any(row.tied for row in rows if row.technique == "right")
+        assert "over-confident model" in METRICS["uce"].cannot_see
+        for expression in ("probability", "entropy"):
+            for options in ({}, {"scale": "global"}, {"scale": "adaptive"}, {"prioritise": 1}):
+                answer = result.recommend(expression, **options)
+                assert answer.technique == "right"
+                used = {answer.primary, answer.skill, *answer.supporting}
+                assert "uncertainty_calibration_error" not in used
+        with pytest.raises(OptionError, match="not measured"):
+            compare({"right": HONEST, "too sure": SURE}, metrics=["uce"]).recommend()
 
     def test_classes_against_the_rest(self):
         rng = np.random.default_rng(0)

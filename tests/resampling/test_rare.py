@@ -99,6 +99,126 @@ def test_unseen_hits_where_nearly_all_is_wrong():
     assert found.method == "percentile with unseen samples"
 
 
+def test_unseen_errors_of_calibration_errors_reach_the_exact_limit():
+    """All right, said with 0.999: the error may be as large as the share of errors may be."""
+    samples = 60
+    y, inputs = hits(samples, samples, p=0.999)
+    exact = beta.ppf(0.975, 1, samples)
+    for name in ("ece", "ace", "classwise_calibration_error"):
+        found, _ = interval(name, y, inputs, resamples=4000)
+        assert found.low == 0
+        assert 0.9 * (exact - 0.001) < found.high < 1.4 * exact
+    # The entropy that such a share of errors has, which is far more than that of the prediction.
+    found, _ = interval("vce", y, inputs, resamples=4000)
+    assert found.high == pytest.approx(
+        -exact * np.log2(exact) - (1 - exact) * np.log2(1 - exact), rel=0.1
+    )
+
+
+def test_half_of_the_unseen_errors_are_anywhere_if_the_prediction_is_in_doubt():
+    p = np.r_[np.full(90, 1.0), np.full(10, 0.6)]
+    plan = make_plan(100, resamples=2000, random_state=0)
+    given = Prepared(np.ones(100, dtype=int), {"probabilities": np.c_[1 - p, p]}, plan)
+    for doubted, share in ((False, 0.0), (True, 0.45)):
+        more = with_unseen(given, {}, doubted)
+        surely = more.inputs["probabilities"][100:, 1] == 1
+        assert surely.mean() == pytest.approx(share, abs=0.04)  # 3.6 standard errors
+
+
+@pytest.mark.parametrize("missed", [0, 3])
+def test_unseen_true_values_beyond_an_interval(missed):
+    """Against the same mixture by hand: an exponential weight, a gamma distance."""
+    samples, resamples, size = 200, 4000, 2.0
+    y = np.zeros(samples)
+    y[:missed] = size + 1.0
+    rng = np.random.default_rng(5)
+    weight, far = rng.exponential(size=resamples), rng.gamma(2.0, size=resamples)
+    seen = rng.binomial(samples, missed / samples, resamples)
+    beyond = (missed * 1.0 + 0.2 * size) / (missed * size + size) * far * size
+    ends = {"lower": np.full(samples, -size), "upper": np.full(samples, size)}
+    found, values = interval("interval_loss", y, ends, resamples, options={"coverage": 0.9})
+    by_hand = 2 * size + 20 * (seen + weight * beyond) / (samples + weight)
+    for level in (0.5, 0.975):
+        assert np.quantile(values.unseen, level) - 2 * size == pytest.approx(
+            np.quantile(by_hand, level) - 2 * size, rel=0.12
+        )
+    assert found.method == "percentile with unseen samples"
+    assert found.low <= values.centre < found.high
+    width, _ = interval("mean_interval_width", y, ends)
+    assert width.method == "constant"
+
+
+@pytest.mark.parametrize("level", [0.9, 0.1])
+def test_unseen_true_values_beyond_a_quantile(level):
+    """All lie 1 on the side where they should: unseen ones lie beyond, at 0.2 times that."""
+    samples, resamples, side = 100, 4000, 1 if level > 0.5 else -1
+    y = np.full(samples, -1.0 * side)
+    found, values = interval(
+        "pinball_loss", y, {"value": np.zeros(samples)}, resamples, options={"level": level}
+    )
+    rng = np.random.default_rng(5)
+    weight, beyond = rng.exponential(size=resamples), 0.2 * rng.gamma(2.0, size=resamples)
+    by_hand = (samples * 0.1 + weight * 0.9 * beyond) / (samples + weight)
+    for share in (0.5, 0.975):
+        assert np.quantile(values.unseen, share) == pytest.approx(
+            np.quantile(by_hand, share), rel=0.01
+        )
+    assert found.high > values.centre == pytest.approx(0.1)
+
+
+def test_no_true_values_are_unseen_beyond_what_has_no_size_or_many_misses():
+    plan = make_plan(100, resamples=10, random_state=0)
+    y, options = np.zeros(100), {"coverage": 0.9}
+    for low, high in ((0.0, 0.0), (0.0, np.inf), (1.0, 2.0)):
+        ends = {"lower": np.full(100, low), "upper": np.full(100, high)}
+        _, found = interval("interval_loss", y, ends, options=options)
+        assert found.unseen is None
+    # Misses of no weight are none.
+    ends = {"lower": np.full(100, -1.0), "upper": np.full(100, 1.0)}
+    y = np.where(np.arange(100) < 50, 3.0, 0.0)
+    weight = np.where(np.arange(100) < 50, 0.0, 1.0)
+    assert with_unseen(Prepared(y, ends, plan), options) is None
+    more = with_unseen(Prepared(y, ends, plan, sample_weight=weight), options)
+    assert np.all(more.truth[100:] > 1)
+
+
+def test_unseen_true_values_stay_among_the_numbers_that_can_be_summed():
+    for half in (9e74, 1e-322):
+        ends = {"lower": np.full(50, -half), "upper": np.full(50, half)}
+        y = np.where(np.arange(50) < 3, 1e75, 0.0)
+        found, values = interval("interval_loss", y, ends, options={"coverage": 0.9})
+        assert values.unseen is not None
+        assert np.isfinite([found.low, found.high]).all()
+
+
+def test_the_low_end_of_a_mean_is_not_raised_by_unseen_samples():
+    """Intervals that hold every true value: their widths alone say how low the loss can be."""
+    half = np.random.default_rng(0).gamma(3.0, size=100)
+    ends = {"lower": -half, "upper": half}
+    loss, _ = interval("interval_loss", np.zeros(100), ends, options={"coverage": 0.95})
+    width, _ = interval("mean_interval_width", np.zeros(100), ends)
+    assert loss.low <= width.low * (1 + 1e-9)
+    assert loss.high > width.high
+
+
+def test_unequal_weights_count_as_fewer_units():
+    plan = make_plan(100, resamples=10, random_state=0)
+    weight = np.random.default_rng(0).lognormal(size=100)
+
+    def units(weight, cluster=None, rows=None):
+        chosen = plan if cluster is None else make_plan(100, cluster=cluster, random_state=0)
+        given = Prepared(np.zeros(100), {}, chosen, sample_weight=weight, rows=rows)
+        return given.counted_units
+
+    kish = round(weight.sum() ** 2 / np.square(weight).sum())
+    assert units(weight) == units(7 * weight) == kish < 60
+    assert units(np.ones(100)) == units(None) == 100
+    assert units(weight, cluster=np.arange(100) // 10) == 10
+    none = np.where(np.arange(100) < 10, 0.0, 1.0)
+    assert units(none) == 90
+    assert units(none, rows=np.arange(10)) == 0
+
+
 def test_nothing_is_unseen_where_enough_is_seen():
     rng = np.random.default_rng(0)
     p = rng.random(400)
@@ -107,8 +227,8 @@ def test_nothing_is_unseen_where_enough_is_seen():
     assert found.unseen is None
     plan = make_plan(400, resamples=10, random_state=0)
     errors = Prepared(np.abs(rng.normal(size=400)), {"uncertainty": p}, plan)
-    assert with_unseen(errors, None) is None
-    assert with_unseen(Prepared(p, {"mean": p}, plan), None) is None
+    assert with_unseen(errors, {}) is None
+    assert with_unseen(Prepared(p, {"mean": p}, plan), {}) is None
 
 
 def test_unseen_errors_of_ranked_samples():
@@ -206,7 +326,8 @@ def test_means_have_the_bootstrap_t_interval():
     np.testing.assert_allclose(found.errors, errors, rtol=1e-6)
     assert found.error == pytest.approx(y.std() / 7, rel=1e-9)
     away = np.sort((means - y.mean()) / errors)
-    low, high = (y.mean() - away[round(q * 501) - 1] * found.error for q in (0.975, 0.025))
+    wider = np.sqrt(1 + 1 / 49) * t.ppf(0.975, 49) / norm.ppf(0.975) * found.error
+    low, high = (y.mean() - away[round(q * 501) - 1] * wider for q in (0.975, 0.025))
     ends = confidence_interval(metric, found.centre, found)
     assert (ends.low, ends.high, ends.method) == (
         pytest.approx(low, rel=1e-6), pytest.approx(high, rel=1e-6), "bootstrap-t",

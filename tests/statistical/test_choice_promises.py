@@ -13,6 +13,7 @@ METRICS = [
     "negative_log_likelihood_loss",
     "roc_auc_score",
     "expected_calibration_error",
+    "uncertainty_calibration_error",
 ]
 
 
@@ -59,6 +60,32 @@ def test_equal_techniques_are_not_told_apart(promise, number, samples, clusters,
             "Comparisons", "no difference is declared", design, SETS, count / SETS, "at most 0.05"
         )
     assert max(told.values()) <= most(SETS, allowed)
+
+
+@pytest.mark.parametrize("sharper", [1.0, 1.5])
+def test_equal_techniques_by_the_calibration_of_entropy(promise, sharper):
+    """At most 5 % and 3 standard errors; two calibrated or two over-confident techniques."""
+    sets, told = 500, 0
+    for seed in range(sets):
+        rng = np.random.default_rng([47, seed])
+        z = 1.5 * rng.normal(size=300)
+        y = (rng.random(300) < expit(z)).astype(int)
+        made = {
+            name: caveat.Categorical.from_binary(expit(sharper * (z + 0.5 * rng.normal(size=300))))
+            for name in ("one", "other")
+        }
+        result = caveat.compare(made, y, metrics=["uce"], resamples=RESAMPLES, random_state=seed)
+        told += any(not row.tied for row in result.select(group=""))
+    kind = "noisy" if sharper == 1 else "over-confident"
+    promise(
+        "Comparisons",
+        "no difference is declared",
+        f"2 equal {kind} techniques, n = 300, by uncertainty calibration error",
+        sets,
+        told / sets,
+        "at most 0.05",
+    )
+    assert told / sets <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / sets)
 
 
 @pytest.mark.parametrize("groups", [2, 6])

@@ -18,9 +18,6 @@ EXACT = 4096
 CELLS = 200
 """Cells of a key with more rows."""
 
-# Ten times finer in the first and the last percent, where curves of ranked samples end.
-_FINE = np.arange(1, 100) / (10 * CELLS)
-_SHARES = np.unique(np.r_[_FINE, np.arange(10, CELLS - 9) / CELLS, 1 - _FINE])
 _SAMPLE = 100_000
 
 Result = TypeVar("Result")
@@ -95,8 +92,10 @@ class Batch:
 
         return self.kept(("labelled", names_of(classes)), make)
 
-    def cells(self, key: FloatArray, name: Any = None, dense: Any = None) -> Cells:
-        """Cut a key into cells: one for each distinct value, or many of equal count.
+    def cells(
+        self, key: FloatArray, name: Any = None, dense: Any = None, number: int = CELLS
+    ) -> Cells:
+        """Cut a key into cells: one for each distinct value, or some ``number`` of equal count.
 
         ``dense`` marks rows among which there should be as many cells again, such as rare
         positives. ``name`` keeps the cells for the next metric that asks.
@@ -106,12 +105,12 @@ class Batch:
             if self.exact or len(key) <= EXACT:
                 distinct, index = np.unique(key, return_inverse=True)
                 return Cells(index.reshape(-1).astype(np.uint16), len(distinct))
-            edges = _quantiles(key)
+            edges = _quantiles(key, number)
             if dense is not None and dense.any():
-                edges = np.union1d(edges, _quantiles(key[dense]))
+                edges = np.union1d(edges, _quantiles(key[dense], number))
             return Cells(_placed(key, edges), len(edges) + 1)
 
-        return make() if name is None else self.kept(("cells", name), make)
+        return make() if name is None else self.kept(("cells", name, number), make)
 
     def matrix(
         self,
@@ -172,7 +171,10 @@ def _placed(key: FloatArray, edges: FloatArray) -> NDArray[np.uint16]:
     return index
 
 
-def _quantiles(key: FloatArray) -> FloatArray:
-    """Return keys that cut the rows into some `CELLS` of about equal count."""
+def _quantiles(key: FloatArray, number: int) -> FloatArray:
+    """Return keys that cut the rows into so many cells of about equal count, or some more."""
+    # Ten times finer in the first and the last cells, where curves of ranked samples end.
+    fine = np.arange(1, 100) / (10 * number)
+    shares = np.unique(np.r_[fine, np.arange(10, number - 9) / number, 1 - fine])
     sample = np.sort(key[:: max(1, len(key) // _SAMPLE)])
-    return np.unique(sample[(_SHARES * len(sample)).astype(np.intp)])
+    return np.unique(sample[(shares * len(sample)).astype(np.intp)])

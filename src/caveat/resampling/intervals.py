@@ -28,9 +28,10 @@ class ConfidenceInterval:
     method : str
         "score" (Wilson's) for shares; "bootstrap-t" for means and smooth functions of them; "test
         inversion" for binned errors; "percentile with unseen samples" where nearly all predictions
-        are right, or wrong; "half-samples" for metrics without sums; otherwise "bias-corrected
-        percentile". "constant" if every resample gives the same value: the samples hold no sign of
-        the spread, which need not mean that there is none. "undefined" without an interval.
+        are right, or wrong, or hold the true value; "half-samples" for metrics without sums;
+        otherwise "bias-corrected percentile". "constant" if every resample gives the same value:
+        the samples hold no sign of the spread, which need not mean that there is none. "undefined"
+        without an interval.
     estimate : float or None
         Where the value is biased (by test inversion and from half-samples): an estimate that is
         free of the bias.
@@ -53,9 +54,11 @@ def confidence_interval(
 
     **Means of scores** and smooth functions of them get the bootstrap-t interval of `interval_of`.
 
-    **Where fewer than 20 predictions are wrong, or right,** resamples show too little of what can
-    happen: each gets one more sample of the rare kind, with a random weight (see
-    `caveat.resampling.unseen`), and the interval is the percentiles of these, and the value.
+    **Where fewer than 20 predictions are wrong, or right,** or fewer than 20 true values lie beyond
+    an interval or a quantile whose loss is asked, resamples show too little of what can happen:
+    each gets one more sample of the rare kind, with a random weight (see
+    `caveat.resampling.unseen`). The interval is the percentiles of these; it holds the value and,
+    of means, reaches as low as the bootstrap-t interval.
 
     **Others**, such as areas and ranks, get the bias-corrected percentile interval of
     `interval_of`.
@@ -73,7 +76,8 @@ def confidence_interval(
     samples do not contradict: d itself; d with the small gaps set to 0; gaps in proportion to their
     noise; d with the largest gaps made equal. It begins at 0 unless perfect calibration is
     rejected: by these deviations, and by the errors of data sets whose truth is drawn from the
-    prediction itself.
+    prediction itself. With fewer than 20 wrong or right predictions it reaches at least as high as
+    the percentiles with unseen samples.
 
     Parameters
     ----------
@@ -117,6 +121,8 @@ def confidence_interval(
     low, estimate, high = invert(replicates.gaps, deviations, replicates.norm, level)
     if low > 0 and _by_chance(replicates, level):
         low = 0.0
+    if replicates.unseen is not None:
+        high = max(high, _with_unseen(value, replicates, level, metric.range).high)
     bottom, top = metric.range
     low, estimate, high = (float(np.clip(end, bottom, top)) for end in (low, estimate, high))
     return ConfidenceInterval(low, high, "test inversion", estimate)
@@ -151,6 +157,9 @@ def _with_unseen(
         return _UNDEFINED
     spread = np.array([-1.0, 1.0]) * _expanded(level, replicates)
     low, high = np.clip(_quantiles(np.sort(replicates.unseen[defined]), ndtr(spread)), *range)
+    if replicates.error > 0:
+        # An unseen sample raises all of these: it does not say how low a mean can be.
+        low = min(low, float(_student(value, replicates, ~np.isnan(replicates.values), level)[0]))
     name = "percentile with unseen samples"
     return ConfidenceInterval(float(min(low, value)), float(max(high, value)), name)
 
@@ -177,7 +186,8 @@ def interval_of(
     **Replicates with standard errors** (of means) give the bootstrap-t interval: with t* the
     quantiles of (replicate - centre) / (its standard error), the ends are value - t* times the
     standard error of the samples. It follows the skewness of a mean, for which percentiles are too
-    narrow. Standard errors below a tenth of that of the samples count as a tenth.
+    narrow. Standard errors below a tenth of that of the samples count as a tenth, and t* is widened
+    as the quantiles of others are.
 
     **Replicates of halves** (of metrics without sums) show the bias b of half the samples beside
     all: the mean of the halves less the centre. A bias that falls as 1 / n is as large once more in
@@ -194,8 +204,9 @@ def interval_of(
 
     where the first term removes the median bias and the second stands for the normal quantile: it
     widens the interval as Student's t does with G units, for whose lost degree of freedom the
-    plain bootstrap does not account. Replicates are shifted by the difference between the value and
-    their centre, which is that of an approximation by cells.
+    plain bootstrap does not account (unequal weights count as fewer units). Replicates are shifted
+    by the difference between the value and their centre, which is that of an approximation by
+    cells.
 
     Replicates that are NaN (a group without positives in a resample) are left out: the interval is
     conditional on the statistic being defined. If it is undefined in more than half of the
@@ -265,7 +276,7 @@ def _student(value: float, replicates: Replicates, defined: np.ndarray, level: f
     assert replicates.errors is not None
     error = np.maximum(replicates.errors[defined], _LEAST_ERROR * replicates.error)
     away = np.sort((replicates.values[defined] - replicates.centre) / error)
-    ends = -_quantiles(away, np.array([1 + level, 1 - level]) / 2)
+    ends = -widened(_quantiles(away, np.array([1 + level, 1 - level]) / 2), level, replicates)
     ends = np.array([min(ends[0], 0.0), max(ends[1], 0.0)])
     if replicates.units < _FEW_UNITS:
         least = _expanded(level, replicates)

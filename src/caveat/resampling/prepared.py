@@ -63,13 +63,22 @@ class Prepared(Batch):
         # Kish's number; of clusters, that of the weights of clusters.
         each = self.weight if self.cluster is None else np.bincount(self.cluster, self.weight)
         if each is not None:
-            self.independent = float(each.sum() ** 2 / np.square(each).sum())
+            self.independent = _kish(each)
 
     @property
     def counted_units(self) -> int:
-        """The number of units that hold a row which counts."""
-        counted = self.unit if self.weight is None else self.unit[self.weight > 0]
-        return len(np.unique(counted))
+        """The number of units that hold a row which counts.
+
+        With weights of rows: how many of equal weight would say as much (Kish), if these are fewer.
+        """
+        return self.kept("units", self._counted)
+
+    def _counted(self) -> int:
+        mass = np.bincount(self.unit, self.weight)
+        number = int(np.count_nonzero(mass))
+        if number == 0 or self.weight is None or self.cluster is not None:
+            return number
+        return min(number, max(1, round(_kish(mass))))
 
     def extended(self, truth: Any, rows: NDArray[np.intp], plan: Plan, weight: Any) -> "Prepared":
         """Return some of the rows, any number of times, under other truths, weights and a plan.
@@ -83,6 +92,11 @@ class Prepared(Batch):
         other.cluster = None
         other._kept = {}
         return other
+
+
+def _kish(weight: NDArray[Any]) -> float:
+    square = np.square(weight).sum()
+    return float(weight.sum() ** 2 / square) if square > 0 else 0.0
 
 
 def _positions(rows: Any, samples: int) -> NDArray[np.intp]:

@@ -40,7 +40,7 @@ class Replicates:
         The same computation on the samples themselves, each once; the metric's value, up to the
         approximation by cells with many samples.
     units : int
-        The number of units that were resampled; 0 if unknown.
+        The number of units that were resampled, fewer if weights are unequal; 0 if unknown.
     strata : int
         How many of these are degrees of freedom lost to strata.
     gaps : ndarray of shape (gaps,), optional
@@ -55,8 +55,8 @@ class Replicates:
         For shares: the value if all samples are hits, and how many independent samples of equal
         weight would say as much.
     unseen : ndarray of shape (resamples,), optional
-        Where nearly all predictions are right, or wrong: the values with one more sample of the
-        other kind in each resample, see `caveat.resampling.unseen`.
+        Where nearly all predictions are right, or wrong, or hold the true value: the values with
+        one more sample of the other kind in each resample, see `caveat.resampling.unseen`.
     half : float
         The share of the units in each resample, if they were drawn without replacement; else 0.
     null : callable, optional
@@ -193,7 +193,7 @@ def replicates(
             return replace(found, hit=made.hit, trials=_trials(found, made.hit, needed))
         if np.isfinite(made.rests_on):
             found = replace(found, units=min(found.units, int(made.rests_on)))
-        more = with_unseen(needed, chosen.get("classes"))
+        more = with_unseen(needed, chosen, doubted=found.norm is not None)
         if more is not None:
             other = _summed(metric.sums(more, **chosen), more)
             found = replace(found, unseen=other.values, deviations=other.deviations)

@@ -4,17 +4,23 @@ If all of 60 predictions are right, so are those of every resample, and all woul
 never wrong. Therefore each resample gets one more sample, of the kind that is missing, whose weight
 is drawn from the exponential distribution. The share of wrong ones then reaches up to the exact
 (Clopper-Pearson) limit: with none seen, 3.7 / n at 97.5 %, and close to it with a few. Which sample
-it is and which label it gets is drawn by what the prediction itself says of its errors (of
-uncertainties alone, for one half; the other half is drawn from all samples alike).
+it is and which label it gets is drawn by what the prediction itself says of its errors. Where that
+is in doubt (in calibration errors, and of uncertainties alone) so is one half; the other half is
+drawn from all samples alike.
+
+The loss of an interval, or of a quantile, rests on the few true values beyond it in the same way.
+An unseen one lies beyond by a multiple of the size of the interval, drawn from the gamma
+distribution of shape 2: what a sum of exponential distances rests on is twice their mean.
 """
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._validation import FloatArray
+from .._validation import LARGEST, FloatArray
 from .prepared import Prepared
 
 __all__ = ["FEW", "with_unseen"]
@@ -22,17 +28,37 @@ __all__ = ["FEW", "with_unseen"]
 FEW = 20
 """Fewer independent samples than this, wrong or right, are complemented by unseen ones."""
 
+_BEYOND = 0.2
+"""Where none was seen beyond: the mean distance in half widths, as of Gaussian 95 % intervals."""
 
-def with_unseen(prepared: Prepared, classes: Any) -> Prepared | None:
-    """Return the samples with unseen ones beside them, or None where none are needed."""
-    if set(prepared.inputs) == {"probabilities"}:
-        return prepared.kept(("unseen", str(classes)), lambda: _of_classes(prepared, classes))
-    if set(prepared.inputs) == {"uncertainty"}:
+
+def with_unseen(
+    prepared: Prepared, options: Mapping[str, Any], doubted: bool = False
+) -> Prepared | None:
+    """Return the samples with unseen ones beside them, or None where none are needed.
+
+    Half of the unseen errors of classes are anywhere if what the prediction says is ``doubted``.
+    """
+    names, classes = set(prepared.inputs), options.get("classes")
+    if names == {"probabilities"}:
+        key = "unseen", str(classes), doubted
+        return prepared.kept(key, lambda: _of_classes(prepared, classes, doubted))
+    if names == {"uncertainty"}:
         return prepared.kept("unseen", lambda: _of_errors(prepared))
+    if names == {"lower", "upper"} and "coverage" in options:
+        lower, upper = (np.asarray(prepared.inputs[name], dtype=float) for name in sorted(names))
+        beyond = np.maximum(lower - prepared.truth, prepared.truth - upper)
+        return _of_misses(prepared, beyond, (upper - lower) / 2, upper, 1.0)
+    if names == {"value"} and "level" in options:
+        side = 1.0 if options["level"] > 0.5 else -1.0
+        value = np.asarray(prepared.inputs["value"], dtype=float)
+        away = prepared.truth - value
+        size = np.full(len(away), np.abs(away).mean())
+        return _of_misses(prepared, side * away, size, value, side)
     return None
 
 
-def _of_classes(prepared: Prepared, classes: Any) -> Prepared | None:
+def _of_classes(prepared: Prepared, classes: Any, doubted: bool) -> Prepared | None:
     data = prepared.labelled(classes)
     top = data.probabilities.argmax(axis=1)
     wrong = top != data.codes
@@ -41,7 +67,7 @@ def _of_classes(prepared: Prepared, classes: Any) -> Prepared | None:
     rows, truths = [], []
     if _few(prepared, wrong):
         chance = 1 - data.probabilities[np.arange(len(data)), top]
-        drawn = _draw(chance, resamples, rng)
+        drawn = _draw(_half_anywhere(chance) if doubted else chance, resamples, rng)
         others = data.probabilities[drawn]
         others[np.arange(resamples), top[drawn]] = 0.0
         others[others.sum(axis=1) <= 0] = 1.0
@@ -70,20 +96,39 @@ def _of_errors(prepared: Prepared) -> Prepared | None:
     rows, truths = [], []
     for kind in (True, False):
         if _few(prepared, wrong if kind else ~wrong):
-            # Half of the unseen errors are where the prediction expects them, half anywhere.
-            chance = np.ones(len(truth))
-            if kind and 0 < uncertainty.mean() < np.inf:
-                chance += np.maximum(uncertainty, 0.0) / uncertainty.mean()
+            chance = _half_anywhere(uncertainty if kind else np.zeros(len(truth)))
             rows.append(_draw(chance, resamples, rng))
             truths.append(np.full(resamples, kind).astype(truth.dtype))
     return _extended(prepared, rows, truths, rng)
 
 
+def _of_misses(
+    prepared: Prepared, beyond: FloatArray, size: FloatArray, end: FloatArray, side: float
+) -> Prepared | None:
+    """Of true values beyond an end, on the upper side (1) or the lower one (-1)."""
+    missed, mean = beyond > 0, size.mean()
+    if not (0 < mean < np.inf and _few(prepared, missed)):
+        return None
+    rng, resamples = np.random.default_rng(prepared.plan.seed), prepared.plan.resamples
+    mass = missed * (1.0 if prepared.weight is None else prepared.weight / prepared.weight.mean())
+    scale = min((mass @ beyond + _BEYOND * mean) / (mass @ size + mean), LARGEST)
+    drawn = rng.integers(0, len(size), resamples)
+    truth = end[drawn] + side * scale * rng.gamma(2.0, size=resamples) * size[drawn]
+    return _extended(prepared, [drawn], [np.clip(truth, -LARGEST, LARGEST)], rng)
+
+
 def _few(prepared: Prepared, rows: NDArray[np.bool_]) -> bool:
     """Whether there are few independent samples of a kind, but some of the other."""
     rows = rows if prepared.weight is None else rows & (prepared.weight > 0)
-    unit = np.arange(len(rows)) if prepared.cluster is None else prepared.cluster
-    return len(np.unique(unit[rows])) < FEW
+    if prepared.cluster is None or np.count_nonzero(rows) < FEW:
+        return bool(np.count_nonzero(rows) < FEW)
+    return len(np.unique(prepared.cluster[rows])) < FEW
+
+
+def _half_anywhere(chance: FloatArray) -> FloatArray:
+    """Return chances of which one half is as given, the other the same for all."""
+    mean = chance.mean()
+    return 1 + np.maximum(chance, 0.0) / mean if 0 < mean < np.inf else np.ones(len(chance))
 
 
 def _draw(chance: FloatArray, number: int, rng: np.random.Generator) -> NDArray[np.intp]:

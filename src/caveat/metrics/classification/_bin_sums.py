@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ..._validation import FloatArray
 from .._core.cells import Cuts, sums_below
 from .._core.equal_width import bin_of
-from ..batch import Batch, names_of
+from ..batch import CELLS, Batch, names_of
 from ..sums import Norm, Part, absolute_sum, largest, length, over
 from ._binned import classwise_width, values_of
 from ._events import read, whole
@@ -119,7 +119,9 @@ def count_part(
         summed = [None, p - hit, hit][:values]
         if not len(p):
             return batch.matrix(np.zeros(0, dtype=np.intp), 1, summed, rows)
-        cells = batch.cells(p, None if rows is not None else name)
+        # Bins of whole cells need cells that are far smaller than they are.
+        number = 5 * CELLS if happened else CELLS
+        cells = batch.cells(p, None if rows is not None else name, number=number)
         return batch.matrix(cells.index, cells.number, summed, rows)
 
     def reduce(sums: FloatArray) -> FloatArray:
