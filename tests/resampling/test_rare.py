@@ -39,7 +39,7 @@ def hits(right, samples, p=0.97):
 @pytest.mark.parametrize(("right", "samples"), [(60, 60), (57, 60), (0, 12), (299, 300)])
 def test_shares_have_wilsons_interval(right, samples):
     found, _ = interval("accuracy", *hits(right, samples))
-    z, share = t.ppf(0.975, samples - 1), right / samples
+    z, share = norm.ppf(0.975), right / samples
     middle = (share + z**2 / (2 * samples)) / (1 + z**2 / samples)
     spread = z * np.sqrt(share * (1 - share) / samples + z**2 / (4 * samples**2))
     spread /= 1 + z**2 / samples
@@ -55,23 +55,31 @@ def test_the_ratio_of_coverage_is_that_share():
     assert (ratio.low, ratio.high) == pytest.approx((share.low / 0.8, share.high / 0.8))
 
 
+def size(found, share):
+    """How many independent samples Wilson's interval says there are, at two-sided 95 %."""
+    z = norm.ppf(0.975)
+    end = found.low
+    return z**2 * end * (1 - end) / (share - end) ** 2
+
+
 def test_clusters_and_weights_count_as_fewer_trials():
     y, inputs = hits(70, 100)
-    _, rows = interval("accuracy", y, inputs)
-    assert rows.trials == 100
-    # Each pair of rows is one row twice: as good as 50 rows.
+    rows, _ = interval("accuracy", y, inputs)
+    assert size(rows, 0.7) == pytest.approx(100)
+    # Each pair of rows is one row twice: as good as 50 rows, with Student's quantile.
     both = np.repeat(y[::2], 2), {"probabilities": np.full(100, 0.97)}
-    _, pairs = interval("accuracy", *both, cluster=np.arange(100) // 2, resamples=4000)
-    assert pairs.trials == pytest.approx(50, rel=0.1)
-    _, sure = interval("accuracy", *hits(100, 100), cluster=np.arange(100) // 2)
-    assert sure.trials == pytest.approx(50)
+    pairs, _ = interval("accuracy", *both, cluster=np.arange(100) // 2)
+    wider = (t.ppf(0.975, 49) / norm.ppf(0.975)) ** 2 * 50 / 49
+    assert size(pairs, 0.7) == pytest.approx(50 / wider)
+    sure, _ = interval("accuracy", *hits(100, 100), cluster=np.arange(100) // 2)
+    assert size(sure, 1.0) == pytest.approx(50)
     weight = np.where(np.arange(100) % 2, 3.0, 1.0)
-    _, weighted = interval("accuracy", *hits(100, 100), sample_weight=weight)
-    assert weighted.trials == pytest.approx(weight.sum() ** 2 / np.square(weight).sum())
-    # All hits in clusters of which none varies: nothing but their number is known.
+    weighted, _ = interval("accuracy", *hits(100, 100), sample_weight=weight)
+    assert size(weighted, 1.0) == pytest.approx(weight.sum() ** 2 / np.square(weight).sum())
+    # All hits in one of two clusters: nothing but their number is known.
     apart = np.repeat([0, 1], 50)
-    _, two = interval("accuracy", apart, {"probabilities": np.full(100, 0.9)}, cluster=apart)
-    assert two.trials <= 2 + 1e-9 or two.trials == pytest.approx(2, rel=0.2)
+    two, _ = interval("accuracy", apart, {"probabilities": np.full(100, 0.9)}, cluster=apart)
+    assert (two.low, two.high) == pytest.approx((0.0, 1.0), abs=0.05)
 
 
 def test_unseen_errors_reach_the_exact_limit():

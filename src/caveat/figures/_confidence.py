@@ -8,8 +8,8 @@ import numpy as np
 from .._validation import FloatArray
 from ..evaluation import Evaluation
 from ..metrics import confidence_curve as metric_curve
+from ..resampling.spread import mean_limits, share_limits
 from ._available import checked
-from ._bands import mean_limits, share_limits
 from ._figure import Figure, headline
 from ._nested import kept_means
 from ._ordered import Ordered

@@ -11,8 +11,8 @@ from ..evaluation import Evaluation
 from ..metrics.regression.coverage import HUNDREDTHS
 from ..predictions import Gaussian, Interval, PredictionSet, Quantiles
 from ..predictions.quantiles import central_coverages
+from ..resampling.spread import Spread, share_limits, spread_of, stacked
 from ._available import checked
-from ._bands import Spread, share_limits, spread_of, stacked
 from ._figure import Figure, Headline, headline
 from ._nested import shares_inside
 from ._samples import Samples, of_target

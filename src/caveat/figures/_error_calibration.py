@@ -8,8 +8,8 @@ import numpy as np
 
 from .._validation import FloatArray
 from ..evaluation import Evaluation
+from ..resampling.spread import root_limits, spread_of, stacked
 from ._available import checked
-from ._bands import root_limits, spread_of, stacked
 from ._figure import Figure, headline
 from ._ordered import Ordered
 from ._samples import of_target

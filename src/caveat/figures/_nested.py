@@ -3,7 +3,7 @@
 import numpy as np
 
 from .._validation import FloatArray
-from ._bands import Spread, sums_by
+from ..resampling.spread import Spread, sums_by
 from ._ordered import Ordered
 from ._samples import Codes
 

@@ -14,8 +14,8 @@ from ..exceptions import OptionError
 from ..metrics._core.equal_width import bin_of
 from ..metrics._inputs import option
 from ..metrics.classification.variation import entropy_of, places
+from ..resampling.spread import Limits, Spread, effective_size, share_limits, spread_of, stacked
 from ._available import checked
-from ._bands import Limits, Spread, effective_size, share_limits, spread_of, stacked
 from ._figure import Figure, headline
 from ._samples import Samples
 

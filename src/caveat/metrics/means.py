@@ -36,10 +36,10 @@ def _scores(function: Callable[..., Any], batch: Batch, options: dict[str, Any])
     return np.asarray(function(batch.truth, **batch.inputs, **chosen))
 
 
-def of_hits(batch: Batch, scores: FloatArray, hit: float = 1.0) -> Sums:
-    """Return the sums of a mean of scores that are 0 or ``hit``."""
-    part = Part(lambda: batch.matrix(None, 1, [None, scores]))
-    return Sums([part], lambda sums: sums[:, 1] / sums[:, 0], UNBIASED, hit=hit)
+def of_hits(batch: Batch, hits: FloatArray, hit: float = 1.0) -> Sums:
+    """Return the sums of a share of hits, times what the metric is if all are hits."""
+    part = Part(lambda: batch.matrix(None, 1, [None, hits]))
+    return Sums([part], lambda s: hit * (s[:, 1] / s[:, 0]), UNBIASED, hits=hits, hit=hit)
 
 
 def first_mean(means: FloatArray, _: FloatArray) -> FloatArray:

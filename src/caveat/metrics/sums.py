@@ -50,8 +50,9 @@ class Sums:
         The value as a smooth function of means, (resamples, scores), and of the weight behind them,
         (resamples,); the one part then holds the weight, the scores, and the infinite ones among
         them.
-    hit : float, optional
-        What a sample adds to a mean of hits and misses if it is a hit: the metric is a share.
+    hits, hit : ndarray of shape (samples,) and float, optional
+        Where the metric is a share: which samples are hits (1) and misses (0), and its value if all
+        are hits.
     rests_on : float, optional
         How many samples there are behind its weakest part; with fewer than five there is no
         interval.
@@ -64,7 +65,8 @@ class Sums:
     norm: Norm | Literal["unbiased"]
     value: Callable[..., FloatArray] | None = None
     means: Callable[[FloatArray, FloatArray], FloatArray] | None = None
-    hit: float | None = None
+    hits: FloatArray | None = None
+    hit: float = 1.0
     rests_on: float = float("inf")
     zero_if_calibrated: bool = True
 

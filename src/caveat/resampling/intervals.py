@@ -10,6 +10,7 @@ from ..exceptions import ShapeError
 from ..metrics.entry import Metric
 from .inversion import invert
 from .replication import Replicates
+from .spread import Spread, share_limits
 
 __all__ = ["ConfidenceInterval", "confidence_interval", "interval_of"]
 
@@ -106,8 +107,8 @@ def confidence_interval(
     level = check_fraction(confidence, "confidence")
     if not isinstance(replicates, Replicates):
         return interval_of(value, replicates, level, range=metric.range)
-    if replicates.trials is not None and np.isfinite(value):
-        return _score(value, replicates, level)
+    if replicates.share is not None and np.isfinite(value):
+        return _score(replicates.share, replicates.hit, level)
     if replicates.norm is None:
         if replicates.unseen is not None:
             return _with_unseen(value, replicates, level, metric.range)
@@ -128,21 +129,10 @@ def confidence_interval(
     return ConfidenceInterval(low, high, "test inversion", estimate)
 
 
-def _score(value: float, replicates: Replicates, level: float) -> ConfidenceInterval:
-    """Return the interval of a share by Wilson; Student's quantile stands for the normal one."""
-    from scipy.special import stdtrit
-
-    assert replicates.trials is not None
-    assert replicates.hit is not None
-    share = value / replicates.hit
-    freedom = max(1, replicates.units - replicates.strata)
-    squared = float(stdtrit(freedom, (1 + level) / 2)) ** 2 / replicates.trials
-    middle = (share + squared / 2) / (1 + squared)
-    spread = float(np.sqrt(squared * share * (1 - share) + squared**2 / 4)) / (1 + squared)
-    low, high = max(middle - spread, 0.0), min(middle + spread, 1.0)
-    # Rounding must not leave the value outside.
-    low, high = min(low, share), max(high, share)
-    return ConfidenceInterval(low * replicates.hit, high * replicates.hit, "score")
+def _score(share: Spread, hit: float, level: float) -> ConfidenceInterval:
+    """Return the interval of a share by Wilson."""
+    low, high = share_limits(share, level)
+    return ConfidenceInterval(float(low[0]) * hit, float(high[0]) * hit, "score")
 
 
 def _with_unseen(

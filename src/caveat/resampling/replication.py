@@ -14,6 +14,7 @@ from ..metrics.sums import UNBIASED, Norm, Sums, dense
 from .null import as_noisy, null_draws
 from .plan import Plan
 from .prepared import Prepared
+from .spread import Spread, spread_of, stacked
 from .student import STUDENT, products, standard_errors
 from .unseen import with_unseen
 
@@ -51,9 +52,10 @@ class Replicates:
     norm : callable, optional
     error, errors : float and ndarray of shape (resamples,), optional
         For smooth functions of means: the standard error of the centre and of each value.
-    hit, trials : float, optional
-        For shares: the value if all samples are hits, and how many independent samples of equal
-        weight would say as much.
+    share : Spread, optional
+        For shares: that of hits and misses, from which the interval follows without resamples.
+    hit : float
+        The value if all samples are hits.
     unseen : ndarray of shape (resamples,), optional
         Where nearly all predictions are right, or wrong, or hold the true value: the values with
         one more sample of the other kind in each resample, see `caveat.resampling.unseen`.
@@ -72,8 +74,8 @@ class Replicates:
     norm: Norm | None = field(default=None, repr=False)
     error: float = float("nan")
     errors: FloatArray | None = field(default=None, repr=False)
-    hit: float | None = None
-    trials: float | None = None
+    share: Spread | None = field(default=None, repr=False)
+    hit: float = 1.0
     unseen: FloatArray | None = field(default=None, repr=False)
     half: float = 0.0
     null: Callable[[], FloatArray] | None = field(default=None, repr=False, compare=False)
@@ -189,8 +191,10 @@ def replicates(
         found = _summed(made, needed)
         if made.rests_on < LEAST:
             return replace(found, values=np.full(len(found), np.nan))
-        if made.hit is not None:
-            return replace(found, hit=made.hit, trials=_trials(found, made.hit, needed))
+        if made.hits is not None:
+            share = spread_of(made.hits, needed.weight, needed.cluster)
+            clustered = needed.cluster is not None
+            return replace(found, share=stacked([share], clustered), hit=made.hit)
         if np.isfinite(made.rests_on):
             found = replace(found, units=min(found.units, int(made.rests_on)))
         more = with_unseen(needed, chosen, doubted=found.norm is not None)
@@ -206,16 +210,6 @@ def replicates(
     if len(gaps) and found.deviations is not None:
         found = replace(found, deviations=as_noisy(found.deviations, gaps))
     return replace(found, null=lambda: values)
-
-
-def _trials(found: Replicates, hit: float, prepared: Prepared) -> float:
-    """Return how many independent samples of equal weight vary as a share does."""
-    share = found.centre / hit
-    if (prepared.weight is None and prepared.cluster is None) or not 0 < share < 1:
-        return prepared.independent
-    freedom = max(1, found.units - found.strata)
-    variance = float(np.nanvar(found.values / hit)) * (1 + found.strata / freedom)
-    return share * (1 - share) / variance if variance > 0 else prepared.independent
 
 
 def _summed(sums: Sums, prepared: Prepared) -> Replicates:

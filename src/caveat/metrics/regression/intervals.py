@@ -260,7 +260,7 @@ def _interval_loss(
 
 def _ratio_sums(batch: Batch, *, coverage: float) -> Sums:
     inside = interval_coverage(batch.truth, **batch.inputs, per_sample=True)
-    return of_hits(batch, inside / coverage, 1 / coverage)
+    return of_hits(batch, inside, 1 / coverage)
 
 
 ENTRIES = [

@@ -2,7 +2,9 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest, norm, t
 
-from caveat.figures._bands import (
+from caveat.figures._nested import kept_means, shares_inside
+from caveat.figures._ordered import Ordered
+from caveat.resampling.spread import (
     effective_size,
     mean_limits,
     root_limits,
@@ -10,8 +12,6 @@ from caveat.figures._bands import (
     spread_of,
     stacked,
 )
-from caveat.figures._nested import kept_means, shares_inside
-from caveat.figures._ordered import Ordered
 
 RNG = np.random.default_rng(0)
 N = 60

@@ -17,10 +17,11 @@ from dataclasses import dataclass
 from statistics import NormalDist
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .._validation import FloatArray
-from ._samples import Codes
 
+Codes = NDArray[np.intp]
 Limits = tuple[FloatArray, FloatArray]
 
 
