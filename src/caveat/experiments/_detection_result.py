@@ -10,9 +10,9 @@ import numpy as np
 from .._validation import FloatArray, as_floats, check_fraction
 from ..evaluation._table import RowTable, html_table, terminal_table
 from ..exceptions import InvalidValueError, ShapeError
+from ..resampling.student import student_interval
 from ._result import Cost
 from ._saved import Saved
-from ._spread import student
 
 PARTS = ("aleatoric", "epistemic", "total")
 DIFFERENCE = "epistemic - aleatoric"
@@ -136,7 +136,7 @@ class ClassDetection(Saved, RowTable[DetectionRow]):
         values: FloatArray,
         bounds: tuple[float, float] = (0.0, 1.0),
     ) -> DetectionRow:
-        spread = student(values, self.confidence, bounds)
+        spread = student_interval(values, self.confidence, bounds)
         return DetectionRow(name, part, label, float(values.mean()), *spread)
 
     @classmethod

@@ -10,7 +10,7 @@ import numpy as np
 from .._validation import LARGEST, FloatArray
 from ..evaluation._table import html_table, number, terminal_table
 from ..exceptions import OptionError
-from ._spread import NAN, student
+from ..resampling.student import student_interval
 
 ROUNDING = 1e-12
 """Beside the largest part of a split, a smaller difference is a rounding error."""
@@ -244,12 +244,12 @@ def disentanglement(
     per_repeat = weighted @ distance
     terms = {}
     for place, name in enumerate(TERMS):
-        std, low, high = student(distance[place], confidence, (0.0, 1 + ideal[place]))
+        std, low, high = student_interval(distance[place], confidence, (0.0, 1 + ideal[place]))
         terms[name] = Term(
             float(distance[place].mean()), std, low, high, float(rho[place].mean()),
             float(of_mean[place]),
         )  # fmt: skip
-    std, low, high = student(per_repeat, confidence, (0.0, 2.0))
+    std, low, high = student_interval(per_repeat, confidence, (0.0, 2.0))
     return UDE(
         decomposition=size.decomposition,
         correlation=correlation,
@@ -271,7 +271,7 @@ def _check_weights(weights: Any) -> FloatArray:
     try:
         found = np.asarray(weights, dtype=np.float64)
     except (TypeError, ValueError):
-        found = np.array(NAN)
+        found = np.array(np.nan)
     if found.shape != (len(TERMS),) or not ((found >= 0) & (found <= LARGEST)).all():
         raise OptionError(
             f"weights must be four numbers of at least 0, for {', '.join(TERMS)}; got {weights!r}"

@@ -1,4 +1,4 @@
-"""The standard error of a smooth function of means, in the samples and in every resample."""
+"""Student's interval, and the standard error of a smooth function of means in every resample."""
 
 from collections.abc import Callable
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from .._validation import FloatArray
 
-__all__ = ["STUDENT", "products", "standard_errors"]
+__all__ = ["STUDENT", "products", "standard_errors", "student_interval"]
 
 STUDENT = 1000
 """With up to so many units, each resample of a mean has a standard error of its own."""
@@ -50,3 +50,27 @@ def standard_errors(
         slopes[:, i] = np.divide(rise, 2 * step, out=np.zeros(len(rise)), where=step > 0)
     variance = np.einsum("ri,rij,rj->r", slopes, covariance, slopes)
     return np.sqrt(np.maximum(variance, 0.0) * units / max(units - 1, 1))
+
+
+def student_interval(
+    values: FloatArray, confidence: float, bounds: tuple[float, float] = (-np.inf, np.inf)
+) -> tuple[float, float, float]:
+    """Return the standard deviation of a few values and Student's interval of their mean.
+
+    NaN with one value.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> [round(number, 3) for number in student_interval(np.array([1.0, 2.0, 3.0]), 0.95)]
+    [1.0, -0.484, 4.484]
+    """
+    from scipy.special import stdtrit
+
+    repeats = len(values)
+    if repeats < 2:
+        return (float("nan"),) * 3
+    std = float(values.std(ddof=1))
+    half = float(stdtrit(repeats - 1, (1 + confidence) / 2)) * std / np.sqrt(repeats)
+    low, high = np.clip([values.mean() - half, values.mean() + half], *bounds)
+    return std, float(low), float(high)

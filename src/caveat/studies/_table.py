@@ -8,7 +8,7 @@ import numpy as np
 
 from .._validation import FloatArray
 from ..evaluation._table import RowTable, number
-from ..experiments._spread import student
+from ..resampling.student import student_interval
 
 NAN = float("nan")
 SURVIVES, FAILS, OPEN = "survives", "does not survive", "open"
@@ -71,7 +71,7 @@ def spread_of(values: FloatArray, confidence: float) -> Spread:
     mean = float(known.mean())
     if runs == 1:
         return Spread(mean, NAN, NAN, NAN, NAN, 1)
-    _, low, high = student(known, confidence)
+    _, low, high = student_interval(known, confidence)
     rank = range_rank(runs, confidence)
     return Spread(mean, low, high, float(known[rank - 1]), float(known[-rank]), runs)
 

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from ..._validation import FloatArray
 from .._core.equal_count import bin_sums, cumulative_sums
 from .._core.equal_width import add_sums, bin_of
+from .._core.sharing import is_sharing, shared
 from .._curves import ReliabilityCurve
 from .._inputs import Labelled, option
 from ._events import Source, columns, events, whole
@@ -29,7 +30,7 @@ def binned(source: Source, kind: str, bins: int, binning: str, parts: Sequence[s
     """
     if isinstance(source, Labelled) and kind == "classwise":
         if binning == "equal-width":
-            return classwise_width(source, bins, parts)
+            return shared_width(source, bins, parts)
         return np.stack(
             [_count(p, hit, source.weight, bins, parts) for _, p, hit in columns(source)], axis=1
         )
@@ -86,6 +87,16 @@ def whole_ties(source: Source, kind: str, bins: int) -> FloatArray:
         for p, hit in each
     ]
     return np.stack(sums, axis=1)[[1, 2, 0]]
+
+
+def shared_width(source: Labelled, bins: int, parts: Sequence[str]) -> FloatArray:
+    """Return sums over the equal-width bins of every class, taken once for several metrics."""
+    if not is_sharing():
+        return classwise_width(source, bins, parts)
+    arrays = (source.codes, source.probabilities, source.weight)
+    every = ("gap", "predicted", "happened", "mass", "square")
+    sums = shared(("classwise", bins), arrays, lambda: classwise_width(source, bins, every))
+    return sums[[every.index(part) for part in parts]]
 
 
 def classwise_width(

@@ -6,13 +6,12 @@ from typing import Any
 import numpy as np
 
 from ..._validation import FloatArray
-from .._core.sharing import shared
-from .._inputs import Labelled, count, labelled
+from .._inputs import count, labelled
 from ..batch import Batch
 from ..entry import Metric
 from ..sums import UNBIASED, Sums, over, square_sum
 from ._bin_sums import shaped_gaps, width_part
-from ._binned import classwise_width
+from ._binned import shared_width
 
 __all__ = [
     "BrierDecomposition",
@@ -115,14 +114,8 @@ def brier_decomposition(
     """
     number = count(bins, "bins")
     data = labelled(y_true, probabilities, classes=classes, sample_weight=sample_weight)
-    return _decompose(*_bin_sums(data, number))
-
-
-def _bin_sums(data: Labelled, bins: int) -> FloatArray:
-    """Sums over the bins of each class, (classes, bins): weight, p, y and (p - y)^2."""
-    arrays = (data.codes, data.probabilities, data.weight)
     parts = ("mass", "predicted", "happened", "square")
-    return shared(("brier", bins), arrays, lambda: classwise_width(data, bins, parts))
+    return _decompose(*shared_width(data, number, parts))
 
 
 def _decompose(
