@@ -12,8 +12,8 @@ from caveat.exceptions import ShapeError
 from caveat.fairness import Consistency, ConsistencyRow, audit, consistency
 from caveat.fairness._family import bonferroni, stretch
 from caveat.fairness._individuals import compared
-from caveat.fairness._rows import BEYOND, GAP, SMALL, UNCLEAR, WITHIN
 from caveat.resampling import Replicates, interval_of, make_plan
+from caveat.results.judgements import BEYOND, GAP, SMALL, UNCLEAR, WITHIN
 
 
 def data(n, *, jitter=(0.1, 0.1), seed=0):
@@ -337,7 +337,14 @@ class TestWording:
             for name in ("prediction sbp", "prediction dbp")
             for entry in (row("f", 0.3, 0.01, quantity=name), row("m", 0.1, 0.01, quantity=name))
         ]
-        text = paragraph(*rows, of=NUMBERS).text
+        two = audit(
+            caveat.Gaussian(np.zeros((40, 2)), np.ones((40, 2)), targets=["sbp", "dbp"]),
+            np.tile(np.arange(40.0)[:, None], 2),
+            {"sex": ["f", "m"] * 20},
+            resamples=40,
+            random_state=0,
+        )
+        text = paragraph(*rows, of=two).text
         assert text.startswith(
             "The prediction of sbp is on average 0.400 standard deviations from the mean of the 5 "
             "nearest neighbours"

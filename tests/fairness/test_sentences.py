@@ -7,7 +7,7 @@ import pytest
 
 import caveat
 from caveat.fairness import audit
-from caveat.fairness._rows import BEYOND, DIFFERENT, GAP
+from caveat.results.judgements import BEYOND, DIFFERENT, GAP
 
 TIMES = r"(?P<value>[\d.]+) times"
 PAIR_FOR = r"for g=(?P<group>\w+) as for g=(?P<reference>\w+)"
@@ -224,9 +224,9 @@ def assert_complete(result, said, counted, privileged):
             continue
         twin = places.get(place(row))
         zero = row.verdict.startswith("undefined") and twin is not None
-        if row.verdict in sizes or (zero and twin.verdict == DIFFERENT):
+        if row.judgement in sizes or (zero and twin.judgement == DIFFERENT):
             # Of a rate of 0 the other group has at least five times the threshold.
-            size = BEYOND if zero and far(result, twin) else GAP if zero else row.verdict
+            size = BEYOND if zero and far(result, twin) else GAP if zero else row.judgement
             sizes[size].add((row.measure, row.label, frozenset({row.group, row.reference})))
     known = {gap[0] for gap in sizes[BEYOND]}
     gaps = sizes[BEYOND] | {gap for gap in sizes[GAP] if gap[0] not in known}
@@ -388,7 +388,7 @@ class TestNoRatio:
         )
         assert not any("no ratio of statistical parity" in sentence for sentence in rest)
         assert {row.kind for row in paragraph.rows} <= {"ratio", "difference"}
-        assert all(row.verdict in (BEYOND, DIFFERENT) for row in paragraph.rows)
+        assert all(row.judgement in (BEYOND, DIFFERENT) for row in paragraph.rows)
 
     def test_a_gap_to_the_privileged_group(self):
         sizes, chosen = [300, 300, 300, 80], [36, 36, 36, 0]

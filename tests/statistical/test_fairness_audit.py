@@ -8,7 +8,7 @@ import pytest
 
 import caveat
 from caveat.fairness import _audit, audit
-from caveat.fairness._rows import BEYOND, DIFFERENT, GAP, SMALL
+from caveat.results.judgements import BEYOND, DIFFERENT, GAP, SMALL
 
 SETS = 300
 SELECTED, WRONG = {"f": 0.3, "m": 0.5}, {"f": 0.2, "m": 0.1}
@@ -106,7 +106,7 @@ def equal_groups(name, size):
             key = row.kind, row.measure, row.statistic, row.comparison
             seen[key] += 1
             held[key] += row.low <= (row.kind == "ratio") <= row.high
-        verdicts = {row.verdict for row in known}
+        verdicts = {row.judgement for row in known}
         claimed["different"] += DIFFERENT in verdicts
         claimed["gap"] += bool(verdicts & {BEYOND, GAP, SMALL, DIFFERENT})
         claimed["beyond"] += BEYOND in verdicts
@@ -152,7 +152,7 @@ def test_a_ratio_of_one_and_a_half_is_found(name, size, least, kind, promise):
         result = audited(seed, name, size, gap=1.5, kind=kind)
         last = str(len(SHARES[name]) - 1)
         rows = result.select(measure=MEASURES[kind], kind="ratio", comparison="reference")
-        verdicts = {row.verdict for row in rows if last in (row.group, row.reference)}
+        verdicts = {row.judgement for row in rows if last in (row.group, row.reference)}
         shown += bool(verdicts & {BEYOND, GAP, SMALL})
         beyond += BEYOND in verdicts
     design = f"{name}, {size:,} samples, {MEASURES[kind].replace('_', ' ')}"

@@ -11,20 +11,24 @@ import numpy as np
 from .._groups import Attribute
 from .._validation import FloatArray
 from ..predictions import Decomposition, GaussianLogits, ProbabilityInterval
-from ._questions import Question
-from ._table import (
+from ..results.rows import Row
+from ..results.tables import (
     ARROWS,
     WITHOUT_CHANCE,
-    Row,
     RowTable,
     bracket,
     html_table,
     number,
     terminal_table,
 )
+from ._questions import Question
 
 if TYPE_CHECKING:
     from .verdict import Verdict
+
+
+TRUE_CLASS = "class"
+"""The attribute that every prediction of classes has."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -75,6 +79,11 @@ class Evaluation(RowTable[Row]):
     cluster: np.ndarray | None
     attributes: tuple[Attribute, ...] = ()
 
+    @property
+    def true_class(self) -> str | None:
+        """The attribute in the rows that is the true class, if classes were predicted."""
+        return TRUE_CLASS if hasattr(self.prediction, "classes") else None
+
     def verdict(self) -> "Verdict":
         """Say in plain words what the table shows; see `caveat.evaluation.verdict`."""
         from .verdict import verdict
@@ -117,10 +126,10 @@ class Evaluation(RowTable[Row]):
         return header, body
 
     def _rest(self) -> str:
-        by_group = [row for row in self.rows if row.group]
-        names = sorted({row.group.replace(":", "=").split("=")[0] for row in by_group})
-        if not names:
+        by_group = [row for row in self.rows if not row.overall]
+        if not by_group:
             return ""
+        names = sorted({row.attribute for row in by_group})
         return f"and {len(by_group)} rows by {', '.join(names)}: to_frame() has all of them\n"
 
 

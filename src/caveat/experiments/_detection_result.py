@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .._validation import FloatArray, as_floats, check_fraction
-from ..evaluation._table import RowTable, html_table, terminal_table
 from ..exceptions import InvalidValueError, ShapeError
+from ..results.tables import RowTable, html_table, terminal_table
 from ._result import Cost
 from ._saved import Saved
 from ._spread import student

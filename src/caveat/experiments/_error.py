@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from .._validation import LARGEST, FloatArray
-from ..evaluation._table import html_table, number, terminal_table
 from ..exceptions import OptionError
+from ..results.tables import html_table, number, terminal_table
 from ._spread import NAN, student
 
 ROUNDING = 1e-12

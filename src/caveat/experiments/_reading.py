@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..evaluation._verdict_words import Level, Statement, counted, joined, nominal
 from ..evaluation.verdict import Verdict
+from ..results.words import Level, Statement, counted, joined, nominal
 from ._error import TERMS
 from ._evidence import (
     CONSISTENCY,

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from .._validation import LARGEST_SQUARE, FloatArray, as_floats, check_fraction, check_size
-from ..evaluation._table import html_table, terminal_table
 from ..exceptions import InvalidValueError, OptionError, ShapeError
+from ..results.tables import html_table, terminal_table
 from ..uncertainty.decompositions import DECOMPOSITIONS
 from ._error import UDE, disentanglement
 from ._protocol import Protocol

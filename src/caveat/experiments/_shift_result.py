@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..evaluation._table import RowTable, html_table, interval_words, number, terminal_table
 from ..exceptions import OptionError
+from ..results.tables import RowTable, html_table, interval_words, number, terminal_table
 from ._saved import Saved, parts_of
 
 

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._validation import FloatArray
-from ..evaluation._table import RowTable, html_table, interval_words, number, terminal_table
 from ..exceptions import UnknownNameError
-from ._rows import group_name
+from ..results.rows import called
+from ..results.tables import RowTable, html_table, interval_words, number, terminal_table
 
 _HEADER = ("of", "group", "raw", "interval", "scaled", "interval", "samples", "note")
 
@@ -40,6 +40,11 @@ class ConsistencyRow:
         What is undefined, and why.
     """
 
+    columns: ClassVar[tuple[str, ...]] = (
+        "quantity", "attribute", "group", "outcome", "consistency", "low", "high", "scaled",
+        "scaled_low", "scaled_high", "samples", "units", "note",
+    )  # fmt: skip
+
     quantity: str
     attribute: str
     group: str
@@ -53,11 +58,18 @@ class ConsistencyRow:
     samples: int
     units: int
     note: str
+    combined: bool = False
+    """Whether the attribute is a combination of others, whose names are in its values."""
+
+    @property
+    def group_name(self) -> str:
+        """How the group is called in a sentence."""
+        return called(self.attribute, self.group, self.combined)
 
     @property
     def label(self) -> str:
         """Which samples: ``race=a, outcome 1``."""
-        parts = [group_name(self.attribute, self.group)] if self.attribute else []
+        parts = [self.group_name] if self.attribute else []
         parts += [f"outcome {self.outcome}"] if self.outcome else []
         return ", ".join(parts) or "all samples"
 

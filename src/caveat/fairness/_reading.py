@@ -8,27 +8,30 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..evaluation._table import plain_row
-from ..evaluation._verdict_words import Level, amount, joined, listed
-from ._consistency_result import ConsistencyRow
-from ._findings import Findings, place
-from ._individuals import INDIVIDUAL_GAP, NO_INDIVIDUAL_GAP, individuals
-from ._rows import (
+from ..results.judgements import (
     BEYOND,
     FINE,
     GAP,
-    LEAST,
     NOT_JUDGED,
     SMALL,
-    UNCERTAINTIES,
     UNCLEAR,
-    FairnessRow,
-    group_name,
+    Judgement,
+    Pairing,
 )
+from ..results.rows import FairnessRow
+from ..results.tables import plain_row
+from ..results.words import Level, amount, joined, listed
+from ._consistency_result import ConsistencyRow
+from ._findings import Findings, place
+from ._individuals import INDIVIDUAL_GAP, NO_INDIVIDUAL_GAP, individuals
 from ._sentences import POINT_NAMES, gap_sentences, interval_name, measure_name, names_of
+from .measures import LEAST, UNCERTAINTIES
 
 if TYPE_CHECKING:
     from ._result import FairnessAudit
+
+States = dict[str, Judgement]
+"""What is known of each measure."""
 
 EPISTEMIC_GAP = "epistemic gap"
 ALEATORIC_GAP = "aleatoric gap"
@@ -198,22 +201,22 @@ def _summary(paragraphs: Sequence[Paragraph]) -> str:
 
 def _resampled(audit: "FairnessAudit") -> bool:
     """Whether there are resamples: where a single number has no interval, a note says why."""
-    return not any(row.verdict == NOT_JUDGED and not row.note for row in audit.rows)
+    return not any(row.judgement is NOT_JUDGED and not row.note for row in audit.rows)
 
 
 def _paragraph(audit: "FairnessAudit", attribute: str) -> Paragraph:
-    wanted = {"comparison": "reference"} if attribute in audit.privileged else {}
+    wanted = {"comparison": Pairing.REFERENCE} if attribute in audit.privileged else {}
     rows = audit.matching(attribute=attribute, kind="ratio", **wanted)
     if not _resampled(audit):
         return Paragraph(attribute, (NOTHING,), _NO_INTERVALS, ())
     sizes = {
-        row.group: row.samples for row in audit.matching(attribute=attribute, measure="samples")
+        row.group_name: row.samples
+        for row in audit.matching(attribute=attribute, measure="samples")
     }
-    small = [group for group, size in sizes.items() if size < LEAST]
-    if len(sizes) - len(small) < 2:
-        return Paragraph(attribute, (TOO_FEW,), _all_small(attribute, sizes), ())
+    names = [group for group, size in sizes.items() if size < LEAST]
+    if len(sizes) - len(names) < 2:
+        return Paragraph(attribute, (TOO_FEW,), _all_small(sizes), ())
     spoken = [row for row in rows if row.samples >= LEAST]
-    names = [group_name(attribute, group) for group in small]
     if not spoken:
         text = (
             "There are too few samples to say anything: all comparisons are with groups of fewer "
@@ -226,8 +229,8 @@ def _paragraph(audit: "FairnessAudit", attribute: str) -> Paragraph:
     return _said(attribute, Findings(audit, spoken, differences, names))
 
 
-def _all_small(attribute: str, sizes: dict[str, int]) -> str:
-    counts = listed(f"{size} of {group_name(attribute, group)}" for group, size in sizes.items())
+def _all_small(sizes: dict[str, int]) -> str:
+    counts = listed(f"{size} of {group}" for group, size in sizes.items())
     return (
         f"There are too few samples to say anything: {counts}; at least two groups must have "
         f"{LEAST} samples or more."
@@ -263,7 +266,10 @@ def _said(attribute: str, findings: Findings) -> Paragraph:
 
 
 def _beside(
-    findings: Findings, point: dict[str, str], uncertain: dict[str, str], patterns: list[str]
+    findings: Findings,
+    point: States,
+    uncertain: States,
+    patterns: list[str],
 ) -> list[str]:
     """Return what the gaps found, and those shown not to be there, make together."""
     no_point, no_uncertainty = findings.none_beyond(point), findings.none_beyond(uncertain)
@@ -283,7 +289,10 @@ def _beside(
 
 
 def _rest(
-    findings: Findings, point: dict[str, str], uncertain: dict[str, str], patterns: list[str]
+    findings: Findings,
+    point: States,
+    uncertain: States,
+    patterns: list[str],
 ) -> Iterator[str]:
     """Yield what stands beside the gaps: what is within, what is unclear, what is undefined."""
     no_point_gap, no_gap = _named(point, *FINE), _named(uncertain, *FINE)
@@ -319,7 +328,7 @@ def _sentence(words: str) -> str:
     return words[0].upper() + words[1:]
 
 
-def _small(findings: Findings, states: dict[str, str]) -> Iterator[str]:
+def _small(findings: Findings, states: States) -> Iterator[str]:
     """Yield the gaps that are within the threshold, the farthest of each measure."""
     parts = []
     for name, state in states.items():
@@ -338,7 +347,7 @@ def _unclear(findings: Findings, names: list[str]) -> str:
         for name in (*POINT_NAMES, *UNCERTAINTIES)
         if measure_name(name) in names
         for row in findings.of(name)
-        if row.verdict == UNCLEAR
+        if row.judgement is UNCLEAR
     ]
     words = (
         f"The data cannot show whether there is a gap beyond the threshold in {joined(names, 'or')}"
@@ -369,8 +378,8 @@ def _gaps_in_the_data(findings: Findings) -> Iterator[str]:
     reasons: dict[tuple[str, tuple[str, ...]], list[str]] = {}
     for name in (*POINT_NAMES, *UNCERTAINTIES):
         rows = [row for row in findings.of(name) if not findings.gap(row)]
-        undefined = sorted({_why(row) for row in rows if np.isnan(row.value)})
-        still = sorted({row.note for row in rows if row.verdict == NOT_JUDGED})
+        undefined = sorted({row.why for row in rows if np.isnan(row.value)})
+        still = sorted({row.note for row in rows if row.judgement is NOT_JUDGED})
         for what, whys in (("ratio", undefined), ("interval", still)):
             if whys:
                 reasons.setdefault((what, tuple(whys)), []).append(measure_name(name))
@@ -380,11 +389,7 @@ def _gaps_in_the_data(findings: Findings) -> Iterator[str]:
         yield f"Nothing is said of {listed(findings.small)}: fewer than {LEAST} samples."
 
 
-def _why(row: FairnessRow) -> str:
-    return row.verdict.removeprefix("undefined (").removesuffix(")")
-
-
-def _named(states: dict[str, str], *wanted: str) -> list[str]:
+def _named(states: States, *wanted: Judgement) -> list[str]:
     return [measure_name(name) for name, state in states.items() if state in wanted]
 
 

@@ -7,10 +7,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..evaluation._table import RowTable, html_table, interval_words, number, terminal_table
+from ..results.judgements import Pairing
+from ..results.rows import FairnessRow
+from ..results.tables import RowTable, html_table, interval_words, number, terminal_table
 from ._consistency_result import Consistency
 from ._reading import Reading, read
-from ._rows import MEASURES, FairnessRow
+from .measures import MEASURES
 
 _MOST_LINES = 40
 _MOST_GROUPS = 6
@@ -74,14 +76,14 @@ class FairnessAudit(RowTable[FairnessRow]):
         rows = self.matching(attribute=attribute, kind="group")
         return tuple(dict.fromkeys(row.group for row in rows))
 
-    def comparison(self, attribute: str) -> str:
+    def comparison(self, attribute: str) -> Pairing:
         """Return which comparison of an attribute to look at first.
 
         That with the privileged group if there is one; otherwise, of more than two groups, the
         worst pair.
         """
         asked = str(attribute) in self.privileged or len(self.groups(attribute)) == 2
-        return "reference" if asked else "worst pair"
+        return Pairing.REFERENCE if asked else Pairing.WORST
 
     def reading(self) -> Reading:
         """Say in plain words what was found: of each attribute, and of individuals."""
@@ -126,7 +128,7 @@ class FairnessAudit(RowTable[FairnessRow]):
         chosen = groups[:_MOST_GROUPS]
         lines: dict[tuple[str, str], dict[str, FairnessRow]] = {}
         for row in self.matching(attribute=attribute, kind="group"):
-            if row.measure != "samples" and not row.statistic.startswith("quantile"):
+            if row.measure != "samples" and row.quantile is None:
                 lines.setdefault((row.measure, row.label), {})[row.group] = row
         sizes = {row.group: row.samples for row in self.matching(measure="samples")}
         body = [["samples", *(f"{sizes[group]:,}" for group in chosen)]]
@@ -137,7 +139,7 @@ class FairnessAudit(RowTable[FairnessRow]):
         return f"{self.description}{more}", [attribute, *chosen], body[:_MOST_LINES]
 
     def _table_of_ratios(self, attribute: str) -> tuple[str, list[str], list[list[str]]]:
-        from ._panels import farthest
+        from .panels import farthest
 
         comparison = self.comparison(attribute)
         every = self.matching(attribute=attribute, kind="ratio", comparison=comparison)
@@ -153,7 +155,7 @@ class FairnessAudit(RowTable[FairnessRow]):
             ]
             for row in rows
         ]
-        pairs = "worst pairs of " if comparison == "worst pair" else ""
+        pairs = "worst pairs of " if comparison is Pairing.WORST else ""
         sure = f"{self.confidence:.0%} intervals for all comparisons, threshold {self.threshold:g}"
         less = f"the {len(rows)} of {len(every)} ratios farthest from 1"
         more = (

@@ -7,7 +7,7 @@ import numpy as np
 
 from ..exceptions import OptionError
 from ..experiments import ClassDetection, DomainRow, DomainShift, ShiftCurves
-from ..fairness._panels import ratio_range
+from ..fairness.panels import ratio_range
 from ._style import (
     GREY,
     PALETTE,

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from ..evaluation._table import WITHOUT_CHANCE, number
+from ..results.tables import WITHOUT_CHANCE, number
 from . import _charts as draw
 from ._content import Chart, Names, Target, numbers_table
 from ._words import short, words

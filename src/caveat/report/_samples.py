@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from ..evaluation._table import number
+from ..results.tables import number
 from ._content import Cell, Table, Target
 
 _LISTS = {

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from ..evaluation._table import html_table, number, plain, terminal_table
 from ..exceptions import OptionError
 from ..experiments import ClassDetection, Disentanglement
 from ..experiments._error import TERMS
+from ..results.tables import html_table, number, plain, terminal_table
 from ._disentanglement_conclusions import words_of
 from ._disentanglement_paper import METHODS
 from ._disentanglement_pictures import FeatureSpace

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from html import escape
 from typing import Any
 
-from ..evaluation._table import html_table, plain, terminal_table
+from ..results.tables import html_table, plain, terminal_table
 from ._fairness_conclusions import WORDS
 from ._table import Conclusion, PaperRow, PaperTable, cells
 

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from .._validation import FloatArray
-from ..evaluation._table import RowTable, number
 from ..experiments._spread import student
+from ..results.tables import RowTable, number
 
 NAN = float("nan")
 SURVIVES, FAILS, OPEN = "survives", "does not survive", "open"
