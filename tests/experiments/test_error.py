@@ -133,7 +133,7 @@ def test_runs_first_or_curves_first_are_different_numbers():
 
 
 def test_intervals_hold_the_truth_as_often_as_they_say():
-    from caveat.experiments._spread import student
+    from caveat.experiments.spread import student
 
     draw = np.random.default_rng(1)
     for repeats in (3, 10):

@@ -16,10 +16,10 @@ from ..results.judgements import Contrast
 from ..results.rows import ComparedRow, Key, Row
 from ..results.tables import ARROWS, RowTable, html_table, number, terminal_table
 from ._evaluate import Answer, Run, plan_for, relative_weights, run_evaluation
-from ._result import Evaluation
+from .result import Evaluation
 
 if TYPE_CHECKING:
-    from ._recommend import Recommendation
+    from .recommend import Recommendation
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -97,7 +97,7 @@ class Comparison(RowTable[ComparedRow]):
             Without a technique if several cannot be told apart, if the best says the same of every
             sample or cannot be told from guessing, or if two readings of calibration disagree.
         """
-        from ._recommend import recommend
+        from .recommend import recommend
 
         return recommend(
             self, expression, scale=scale, prioritise=prioritise, minimum=minimum or {}

@@ -30,8 +30,8 @@ from ..resampling import (
 )
 from ..results.judgements import Contrast
 from ..results.rows import GROUPED, Key, Row
-from ._questions import BETWEEN_CLASSES, Block, Question, questions, take
-from ._result import TRUE_CLASS, Curves, Evaluation
+from .questions import BETWEEN_CLASSES, Block, Question, questions, take
+from .result import TRUE_CLASS, Curves, Evaluation
 
 _CONTRASTS: dict[Literal["gap", "ratio"], Contrast] = {
     "gap": Contrast.DIFFERENCE,

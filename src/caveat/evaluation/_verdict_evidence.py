@@ -12,7 +12,7 @@ from ..resampling.pairs import combined, widening
 from ..results.judgements import State
 from ..results.rows import Row
 from ..results.words import Level, Statement, centre
-from ._result import Evaluation
+from .result import Evaluation
 
 # Probabilities off by 2 percentage points are read the same by people; 5 points, 80 % for 85 %,
 # begin to matter. Between them a verdict says "nearly".

@@ -12,7 +12,7 @@ from ..exceptions import InvalidValueError, ShapeError
 from ..results.tables import RowTable, html_table, terminal_table
 from ._result import Cost
 from ._saved import Saved
-from ._spread import student
+from .spread import student
 
 PARTS = ("aleatoric", "epistemic", "total")
 DIFFERENCE = "epistemic - aleatoric"

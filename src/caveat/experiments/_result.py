@@ -11,12 +11,12 @@ from .._validation import LARGEST_SQUARE, FloatArray, as_floats, check_fraction,
 from ..exceptions import InvalidValueError, OptionError, ShapeError
 from ..results.tables import html_table, terminal_table
 from ..uncertainty.decompositions import DECOMPOSITIONS
-from ._error import UDE, disentanglement
-from ._protocol import Protocol
 from ._saved import Saved
+from .error import UDE, disentanglement
+from .protocol import Protocol
 
 if TYPE_CHECKING:
-    from ._reading import Reading
+    from .reading import Reading
 
 _KINDS = ("size", "noise")
 _OF_CURVES = Protocol()
@@ -273,7 +273,7 @@ class Disentanglement(Saved):
 
     def reading(self, decomposition: str | None = None, correlation: str = "pearson") -> "Reading":
         """Say in plain words what was found, by default of the first decomposition."""
-        from ._reading import read
+        from .reading import read
 
         return read(self, self._decomposition(decomposition), correlation)
 

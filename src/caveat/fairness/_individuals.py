@@ -14,6 +14,7 @@ from ..results.judgements import (
     SMALL,
     UNCLEAR,
     UNDEFINED,
+    GapPattern,
     Judgement,
 )
 from ..results.words import amount, joined, listed, nominal, percent
@@ -25,9 +26,6 @@ from .measures import LEAST
 
 if TYPE_CHECKING:
     from ._result import FairnessAudit
-
-INDIVIDUAL_GAP = "individual gap"
-NO_INDIVIDUAL_GAP = "no individual gap"
 
 
 @dataclass(frozen=True)
@@ -109,7 +107,7 @@ def _differences(row: ConsistencyRow) -> tuple[float, float, float]:
 
 def individuals(
     audit: "FairnessAudit", alike: Consistency
-) -> tuple[tuple[str, ...], str, tuple[ConsistencyRow, ...]]:
+) -> tuple[tuple[GapPattern, ...], str, tuple[ConsistencyRow, ...]]:
     """Return the patterns, the text and the rows behind it."""
     quantities = tuple(alike.differences)
     predictions = _predictions(audit)
@@ -143,12 +141,12 @@ def individuals(
     return _patterns(states), " ".join(sentences), tuple(dict.fromkeys(behind))
 
 
-def _patterns(states: Sequence[Judgement]) -> tuple[str, ...]:
+def _patterns(states: Sequence[Judgement]) -> tuple[GapPattern, ...]:
     if BEYOND in states:
-        return (INDIVIDUAL_GAP,)
+        return (GapPattern.INDIVIDUAL_GAP,)
     if GAP in states:
-        return ("gap of unclear size",)
-    return (NO_INDIVIDUAL_GAP,) if set(states) <= {*FINE} else ("unclear",)
+        return (GapPattern.UNCLEAR_SIZE,)
+    return (GapPattern.NO_INDIVIDUAL_GAP,) if set(states) <= {*FINE} else (GapPattern.UNKNOWN,)
 
 
 def _state(gaps: Sequence[Gap]) -> Judgement:

@@ -9,7 +9,7 @@ import numpy as np
 from .._blocks import row_blocks
 from .._validation import FloatArray
 from ..evaluation import Evaluation
-from ..evaluation._result import class_probabilities
+from ..evaluation.result import class_probabilities
 from ..exceptions import OptionError
 from ..metrics._core.equal_width import bin_of
 from ..metrics._inputs import option

@@ -20,7 +20,7 @@ from ..fairness.panels import (
 )
 from ..results.judgements import BEYOND, GAP, NOT_JUDGED, SMALL, UNCLEAR, WITHIN
 from ..results.words import SHORT
-from ._style import (
+from .style import (
     GREY,
     PALETTE,
     expect,

@@ -6,13 +6,16 @@ import numpy as np
 
 from .. import figures
 from ..evaluation import Comparison, Evaluation
-from ..evaluation._recommend import Recommendation
+from ..evaluation.recommend import Recommendation
 from ..exceptions import CaveatError
 from ..predictions import Gaussian, Interval, Quantiles
 from ..results.rows import ComparedRow, Key
 from ..results.tables import number
 from . import _charts as draw
-from ._content import (
+from ._escape import for_chart
+from ._evaluation import evaluation_sections, targets_of, with_chooser
+from ._words import COMPARED, metric_cell, short, words
+from .content import (
     Cell,
     Chart,
     Names,
@@ -25,9 +28,6 @@ from ._content import (
     Technique,
     numbers_table,
 )
-from ._escape import for_chart
-from ._evaluation import evaluation_sections, targets_of, with_chooser
-from ._words import COMPARED, metric_cell, short, words
 
 Found = dict[tuple[str, Key], ComparedRow]
 """The rows of techniques, by name and by what they are of."""

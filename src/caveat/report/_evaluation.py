@@ -6,11 +6,11 @@ from .. import figures
 from ..evaluation import Evaluation, TriagePolicy
 from ..results.words import centre
 from . import _figure_charts as charts
-from ._content import Chooser, Definitions, Names, Page, Said, Section, Sentences, Target
 from ._deferral import curve_deferral, policy_blocks, split_deferral
 from ._groups import group_sections
 from ._samples import samples_tables
 from ._words import HEADLINES, definition, rows_table
+from .content import Chooser, Definitions, Names, Page, Said, Section, Sentences, Target
 
 MOST_TARGETS = 12
 """Charts of more targets would make the page heavy; the tables have all of them."""

@@ -10,7 +10,9 @@ from ..fairness import ConsistencyRow, FairnessAudit, FairnessRow, Paragraph
 from ..results.tables import interval_words, number
 from . import _fairness_charts as charts
 from ._consistency_charts import consistency_chart, consistency_table
-from ._content import (
+from ._evaluation import MOST_TARGETS
+from ._fairness_words import definitions_of, measure_says, method_notes
+from .content import (
     Cell,
     Chooser,
     Definitions,
@@ -23,8 +25,6 @@ from ._content import (
     Target,
     Text,
 )
-from ._evaluation import MOST_TARGETS
-from ._fairness_words import definitions_of, measure_says, method_notes
 
 MOST_GROUPS = 10
 """A table of more columns cannot be read; the largest groups are shown, the others counted."""

@@ -22,9 +22,9 @@ from ..results.judgements import BEYOND, GAP, NOT_JUDGED, SMALL, UNCLEAR, WITHIN
 from ..results.tables import interval_words, number
 from ..results.words import SHORT
 from . import _charts as draw
-from ._content import Cell, Chart, Names, Table, Target, numbers_table
 from ._escape import for_chart
 from ._fairness_words import measure_words
+from .content import Cell, Chart, Names, Table, Target, numbers_table
 
 MOST_ROWS = 300
 LONGEST = 24

@@ -3,9 +3,9 @@
 from ..fairness import FairnessAudit
 from ..fairness.measures import MEASURES
 from ..metrics import METRICS
-from ._content import Definition
 from ._words import definition
 from ._words import words as metric_words
+from .content import Definition
 
 _MEANINGS = {
     "samples": ("Samples", "How many there are of the group.", "How alike they are."),

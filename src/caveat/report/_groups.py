@@ -10,9 +10,9 @@ from ..metrics import METRICS
 from ..results.judgements import Contrast
 from ..results.tables import bracket, number
 from . import _charts as draw
-from ._content import Chart, Names, Section, Target, numbers_table
 from ._escape import for_chart
 from ._words import BY_GROUP, short, words
+from .content import Chart, Names, Section, Target, numbers_table
 
 MOST_VALUES = 30
 """A chart of more groups cannot be read; the largest are shown, the others counted."""

@@ -3,7 +3,7 @@
 from typing import Any
 
 from ..results.tables import number
-from ._content import Cell, Table, Target
+from .content import Cell, Table, Target
 
 _LISTS = {
     "most_uncertain": ("Most uncertain", "Where the model says itself that it does not know."),

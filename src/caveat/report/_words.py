@@ -5,7 +5,7 @@ import numpy as np
 from ..metrics import METRICS
 from ..results.rows import Row
 from ..results.tables import ARROWS, WITHOUT_CHANCE, bracket, number
-from ._content import Cell, Definition, Table
+from .content import Cell, Definition, Table
 
 _CAPITALS = {
     "auc": "AUC", "auroc": "AUROC", "brier": "Brier", "crps": "CRPS", "f1": "F1",

@@ -3,7 +3,14 @@
 from enum import StrEnum
 
 
-class Contrast(StrEnum):
+class Word(StrEnum):
+    """A state that reads as its text everywhere, also in tuples and lists."""
+
+    def __repr__(self) -> str:
+        return repr(self.value)
+
+
+class Contrast(Word):
     """What a number is of two groups, if it is of two."""
 
     NONE = "none"
@@ -11,7 +18,7 @@ class Contrast(StrEnum):
     RATIO = "ratio"
 
 
-class Judgement(StrEnum):
+class Judgement(Word):
     """What an interval lets one say of a gap between two groups."""
 
     NONE = ""
@@ -39,7 +46,27 @@ FINE = (SMALL, WITHIN)
 """What shows that there is no gap beyond the threshold."""
 
 
-class Pairing(StrEnum):
+class GapPattern(Word):
+    """What a paragraph of an audit says, as programs take it."""
+
+    EPISTEMIC_GAP = "epistemic gap"
+    ALEATORIC_GAP = "aleatoric gap"
+    PREDICTIVE_GAP = "predictive gap"
+    POINT_GAP = "point gap"
+    POINT_ONLY = "point gap without uncertainty gap"
+    UNCERTAINTY_ONLY = "uncertainty gap without point gap"
+    UNCLEAR_SIZE = "gap of unclear size"
+    SMALL_GAP = "gap within the threshold"
+    NO_GAP = "no gap beyond the threshold"
+    UNKNOWN = "unclear"
+    TOO_FEW = "too few samples"
+    NOT_ALL = "not all compared"
+    NOTHING = "not judged"
+    INDIVIDUAL_GAP = "individual gap"
+    NO_INDIVIDUAL_GAP = "no individual gap"
+
+
+class Pairing(Word):
     """Which two groups of an audit are compared."""
 
     NONE = ""
@@ -47,7 +74,7 @@ class Pairing(StrEnum):
     WORST = "worst pair"
 
 
-class Part(StrEnum):
+class Part(Word):
     """Which part of a measure a row of an audit is."""
 
     WHOLE = ""
@@ -58,7 +85,7 @@ class Part(StrEnum):
     FARTHER = "farther"
 
 
-class State(StrEnum):
+class State(Word):
     """What a verdict knows of an error, a coverage or a quantile, and which way it is off."""
 
     RIGHT = "right"
@@ -86,3 +113,33 @@ class State(StrEnum):
 
 GOOD = (State.RIGHT, State.NEARLY)
 """What shows that something can be relied on."""
+
+
+class Condition(Word):
+    """Whether one of the conditions of a split into aleatoric and epistemic parts is met."""
+
+    HOLDS = "holds"
+    FAILS = "fails"
+    UNCLEAR = "unclear"
+    NOT_JUDGED = "not judged"
+
+
+class Pattern(Word):
+    """What the four conditions of a split make together."""
+
+    SEPARATED = "separated"
+    TRAP = "total uncertainty twice"
+    LEAK = "leak"
+    SWAPPED = "swapped"
+    CONSTANT = "constant"
+    INCONSISTENT = "inconsistent"
+    UNCLEAR = "unclear"
+    NOT_JUDGED = "not judged"
+
+
+class Support(Word):
+    """Whether a published statement holds in most runs."""
+
+    SURVIVES = "survives"
+    FAILS = "does not survive"
+    OPEN = "open"

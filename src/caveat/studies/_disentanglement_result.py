@@ -10,12 +10,12 @@ import numpy as np
 
 from ..exceptions import OptionError
 from ..experiments import ClassDetection, Disentanglement
-from ..experiments._error import TERMS
+from ..experiments.error import TERMS
 from ..results.tables import html_table, number, plain, terminal_table
 from ._disentanglement_conclusions import words_of
 from ._disentanglement_paper import METHODS
 from ._disentanglement_pictures import FeatureSpace
-from ._disentanglement_rows import ERROR, DisentanglementRunRow
+from ._disentanglement_rows import ERROR, SCALINGS, DisentanglementRunRow, table_4
 from ._table import Conclusion, PaperTable
 
 HEADER = ("method", "split", "of", "paper", "ours", "interval", "differs")
@@ -28,7 +28,7 @@ _SYMBOLS = {
 _TITLES = {
     "table 2": "the error (UDE) by method and split",
     "table 3": "three splits of the same deep ensemble; the paper's is of ImageNet-1k",
-    "table 4": "ROC AUC of finding a class that was left out",
+    **{table_4(name): "ROC AUC of finding a class that was left out" for name in SCALINGS},
     "table 5": "correlations of mean curves as samples get fewer",
     "table 6": "correlations of mean curves as labels get noisier",
     "figure 6": "terms of the error",
@@ -140,12 +140,17 @@ class DisentanglementStudy(PaperTable[DisentanglementRunRow]):
             }
         )
 
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """Where the numbers are printed, in the order of the tables."""
+        return tuple(dict.fromkeys(row.source for row in self.rows))
+
     def tables(self) -> list[tuple[str, tuple[str, ...], list[list[str]]]]:
         """Return what is shown: for each source a title, a header and lines of text."""
         found: list[tuple[str, tuple[str, ...], list[list[str]]]] = []
-        for source in dict.fromkeys(row.source for row in self.rows):
+        for source in self.sources:
             rows = self.matching(source=source)
-            title = f"{source}: {_TITLES[source.partition(',')[0]]}"
+            title = f"{source}: {_TITLES[source]}"
             found.append((title, HEADER, [_line(row) for row in rows]))
         return found
 

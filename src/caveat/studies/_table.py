@@ -7,11 +7,11 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from .._validation import FloatArray
-from ..experiments._spread import student
+from ..experiments.spread import student
+from ..results.judgements import Support
 from ..results.tables import RowTable, number
 
 NAN = float("nan")
-SURVIVES, FAILS, OPEN = "survives", "does not survive", "open"
 
 
 class Printed(NamedTuple):
@@ -111,7 +111,7 @@ class Conclusion:
     text: str
     holds: int
     runs: int
-    verdict: str
+    verdict: Support
 
     @classmethod
     def of(
@@ -126,16 +126,16 @@ class Conclusion:
         return f"{self.source}: {self.text}: {self.verdict} ({self.holds} of {self.runs} runs)"
 
 
-def most(holds: int, runs: int, confidence: float) -> str:
+def most(holds: int, runs: int, confidence: float) -> Support:
     """Return whether something is so in most runs, by the exact interval of Clopper and Pearson."""
     from scipy.special import betaincinv
 
     tail = (1 - confidence) / 2
     if holds and betaincinv(holds, runs - holds + 1, tail) > 0.5:
-        return SURVIVES
+        return Support.SURVIVES
     if holds < runs and betaincinv(holds + 1, runs - holds, 1 - tail) < 0.5:
-        return FAILS
-    return OPEN
+        return Support.FAILS
+    return Support.OPEN
 
 
 @dataclass(frozen=True)

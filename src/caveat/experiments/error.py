@@ -10,7 +10,7 @@ import numpy as np
 from .._validation import LARGEST, FloatArray
 from ..exceptions import OptionError
 from ..results.tables import html_table, number, terminal_table
-from ._spread import NAN, student
+from .spread import NAN, student
 
 ROUNDING = 1e-12
 """Beside the largest part of a split, a smaller difference is a rounding error."""

@@ -21,7 +21,7 @@ from ..results.tables import (
     number,
     terminal_table,
 )
-from ._questions import Question
+from .questions import Question
 
 if TYPE_CHECKING:
     from .verdict import Verdict
