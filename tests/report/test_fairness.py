@@ -12,7 +12,7 @@ from caveat.exceptions import OptionError
 from caveat.fairness import audit
 from caveat.fairness.panels import ratio_rows
 from caveat.report import write_report
-from caveat.results.judgements import BEYOND, BY_WEIGHT, FINE, GAP, SMALL, UNCLEAR, UNDEFINED
+from caveat.results.judgements import BY_WEIGHT, FINE, Judgement
 from caveat.results.words import SHORT
 
 from .pages import read
@@ -159,9 +159,9 @@ def test_bars_lie_where_the_verdicts_say(privileged, tmp_path):
         if row.measure != "equalised_odds":
             outside, inside = low > 1.25 or high < 0.8, low >= 0.8 and high <= 1.25
             gap = not low <= 1 <= high
-            expected = (row.judgement == BEYOND, row.judgement in FINE)
+            expected = (row.judgement == Judgement.BEYOND, row.judgement in FINE)
             assert (outside, inside) == expected, row
-            assert gap == (row.judgement in (BEYOND, GAP, SMALL)), row
+            assert gap == (row.judgement in (Judgement.BEYOND, Judgement.GAP, Judgement.SMALL)), row
     assert len(seen) > 1
     assert (
         "Bars are intervals, wide enough to hold for all comparisons at once: a bar that does not "
@@ -347,8 +347,12 @@ def test_without_intervals(tmp_path):
 
 def test_intervals_without_an_end_and_undefined_ratios(tmp_path):
     changes = {
-        "equal_accuracy": {"verdict_low": 0.0, "verdict_high": 0.9, "judgement": UNCLEAR},
-        "statistical_parity": {"high": np.inf, "verdict_high": np.inf, "judgement": UNCLEAR},
+        "equal_accuracy": {"verdict_low": 0.0, "verdict_high": 0.9, "judgement": Judgement.UNCLEAR},
+        "statistical_parity": {
+            "high": np.inf,
+            "verdict_high": np.inf,
+            "judgement": Judgement.UNCLEAR,
+        },
         "equal_opportunity": {
             "value": np.nan,
             "low": np.nan,
@@ -357,7 +361,7 @@ def test_intervals_without_an_end_and_undefined_ratios(tmp_path):
             "verdict_high": np.nan,
             "flag": None,
             "symmetric_flag": None,
-            "judgement": UNDEFINED,
+            "judgement": Judgement.UNDEFINED,
             "why": "no positives in sex=f",
         },
         "aleatoric_uncertainty": {"flag": True, "symmetric_flag": False},

@@ -6,7 +6,7 @@ import pytest
 import caveat
 from caveat.evaluation import ComparedRow
 from caveat.fairness import FairnessRow
-from caveat.results.judgements import BEYOND, UNDEFINED, Contrast, Pairing, Part
+from caveat.results.judgements import Contrast, Judgement, Pairing, Part
 from caveat.results.rows import Row
 from caveat.results.tables import plain_row
 from caveat.results.words import VERDICTS
@@ -50,7 +50,7 @@ class TestAudit:
     ROW = FairnessRow(
         metric="equalised_odds", value=2.0, samples=10, attribute="sex", category="f",
         reference="m", contrast=Contrast.RATIO, part=Part.FARTHER, one_class="1",
-        comparison=Pairing.REFERENCE, judgement=BEYOND,
+        comparison=Pairing.REFERENCE, judgement=Judgement.BEYOND,
     )  # fmt: skip
 
     def test_the_old_columns_are_made_from_fields(self):
@@ -58,21 +58,25 @@ class TestAudit:
         assert found["kind"] == "ratio"
         assert found["statistic"] == "farther from 1"
         assert (found["group"], found["reference"], found["label"]) == ("f", "m", "1")
-        assert found["verdict"] == VERDICTS[BEYOND] == "a gap beyond the threshold"
+        assert found["verdict"] == VERDICTS[Judgement.BEYOND] == "a gap beyond the threshold"
         assert type(found["judgement"]) is type(found["comparison"]) is str
         assert json.loads(json.dumps(found))["judgement"] == "beyond"
 
     def test_why_it_is_undefined_is_in_the_verdict(self):
         found = FairnessRow(
-            metric="accuracy", value=np.nan, samples=0, judgement=UNDEFINED, why="0 in sex=f (1)"
+            metric="accuracy",
+            value=np.nan,
+            samples=0,
+            judgement=Judgement.UNDEFINED,
+            why="0 in sex=f (1)",
         )
         assert found.verdict == "undefined (0 in sex=f (1))"
         assert found.why == "0 in sex=f (1)"
 
 
 def test_states_read_as_their_text():
-    assert repr((BEYOND, Pairing.WORST)) == "('beyond', 'worst pair')"
-    assert f"{BEYOND}" == str(BEYOND) == "beyond"
+    assert repr((Judgement.BEYOND, Pairing.WORST)) == "('beyond', 'worst pair')"
+    assert f"{Judgement.BEYOND}" == str(Judgement.BEYOND) == "beyond"
 
 
 def test_rows_of_techniques_have_all_of_those_of_one():

@@ -3,23 +3,20 @@
 from collections.abc import Sequence
 from typing import Any
 
-from ..results.judgements import (
-    BEYOND,
-    BY_WEIGHT,
-    SMALL,
-    WITHIN,
-    Pairing,
-    Part,
-)
-from ..results.words import SHORT, VERDICTS
-from ._console import clean, console, say, show_table
-from ._tables import MARKS
+from ..results.judgements import BY_WEIGHT, Judgement, Pairing, Part
+from ..results.words import SHORT, VERDICTS, Statement
+from ._console import say, show_table
+from ._tables import show_statements
 
 _MOST_GROUPS, _MOST_LINES = 6, 40
 _WITH_INTERVALS = 2
 """More groups than these leave no room for intervals in 80 columns."""
 
-_SHORTER = SHORT | {BEYOND: "gap beyond", SMALL: "gap within", WITHIN: "within"}
+_SHORTER = SHORT | {
+    Judgement.BEYOND: "gap beyond",
+    Judgement.SMALL: "gap within",
+    Judgement.WITHIN: "within",
+}
 """The few words of a verdict that the narrow table has room for."""
 
 
@@ -40,16 +37,8 @@ def show_audit(result: Any) -> None:
 
 def show_reading(reading: Any) -> None:
     """Print the paragraphs, the summary first, each with a mark for its level."""
-    from rich.table import Table
-    from rich.text import Text
-
-    grid = Table.grid(padding=(0, 1))
-    said = [(reading.level, reading.summary, "bold")]
-    said += [(part.level, f"{part.name}: {part.text}", "") for part in reading]
-    for level, text, style in said:
-        mark, colour = MARKS[level]
-        grid.add_row(Text(f" {mark}", style=f"bold {colour}"), Text(clean(text), style=style))
-    console().print(grid)
+    said = [Statement(part.level, f"{part.name}: {part.text}") for part in reading]
+    show_statements([Statement(reading.level, reading.summary), *said])
 
 
 def _show_ratios(result: Any, attribute: str) -> None:
@@ -105,12 +94,10 @@ def _show_groups(result: Any, attribute: str) -> None:
     groups = result.groups(attribute)
     shown = groups[:_MOST_GROUPS]
     wide = len(shown) <= _WITH_INTERVALS
-    rows = result.matching(attribute=attribute, kind="group")
+    rows = [r for r in result.matching(attribute=attribute, kind="group") if r.quantile is None]
     classes = _classes(rows)
     lines: dict[str, dict[str, str]] = {}
     for row in rows:
-        if row.quantile is not None:
-            continue
         text = f"{row.samples:,}" if row.measure == "samples" else number(row.value) or "-"
         ends = interval_words(row.low, row.high) if wide else ""
         lines.setdefault(_words(row, classes), {})[row.group] = f"{text} ({ends})" if ends else text

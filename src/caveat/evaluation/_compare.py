@@ -14,7 +14,7 @@ from ..resampling import Replicates, equal_errors, interval_of
 from ..resampling.pairs import widening
 from ..results.judgements import Contrast
 from ..results.rows import ComparedRow, Key, Row
-from ..results.tables import ARROWS, RowTable, html_table, number, terminal_table
+from ..results.tables import ARROWS, Drawable, RowTable, html_table, number, terminal_table
 from ._evaluate import Answer, Run, plan_for, relative_weights, run_evaluation
 from .result import Evaluation
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Comparison(RowTable[ComparedRow]):
+class Comparison(Drawable, RowTable[ComparedRow]):
     """What `compare` returns.
 
     Attributes
@@ -102,18 +102,6 @@ class Comparison(RowTable[ComparedRow]):
         return recommend(
             self, expression, scale=scale, prioritise=prioritise, minimum=minimum or {}
         )
-
-    def plot(self, kind: str | None = None, /, **options: Any) -> Any:
-        """Draw the techniques in matplotlib Axes; see `caveat.plots.plot`."""
-        from ..plots import plot
-
-        return plot(self, kind, **options)
-
-    def report(self, path: Any, **options: Any) -> Any:
-        """Write one HTML page; see `caveat.report.write_report`."""
-        from ..report import write_report
-
-        return write_report(self, path, **options)
 
     def _cost(self, technique: str, name: str) -> float:
         """The mean over targets of a metric, turned so that less is better."""

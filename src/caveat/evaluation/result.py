@@ -15,6 +15,7 @@ from ..results.rows import Row
 from ..results.tables import (
     ARROWS,
     WITHOUT_CHANCE,
+    Drawable,
     RowTable,
     bracket,
     html_table,
@@ -32,7 +33,7 @@ TRUE_CLASS = "class"
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Evaluation(RowTable[Row]):
+class Evaluation(Drawable, RowTable[Row]):
     """What `evaluate` returns: a tidy table, the curves behind it, and the samples.
 
     Attributes
@@ -89,18 +90,6 @@ class Evaluation(RowTable[Row]):
         from .verdict import verdict
 
         return verdict(self)
-
-    def plot(self, kind: str | None = None, /, **options: Any) -> Any:
-        """Draw a figure in matplotlib Axes; see `caveat.plots.plot`."""
-        from ..plots import plot
-
-        return plot(self, kind, **options)
-
-    def report(self, path: Any, **options: Any) -> Any:
-        """Write one HTML page; see `caveat.report.write_report`."""
-        from ..report import write_report
-
-        return write_report(self, path, **options)
 
     def __repr__(self) -> str:
         title = f"{self.description}, {self.confidence:.0%} intervals"

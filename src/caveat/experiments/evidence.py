@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..results.judgements import Condition, Pattern
+from ..results.judgements import ConditionState, Pattern
 from .error import TERMS, is_constant, scale_of
 from .panels import noise_words
 
@@ -51,7 +51,7 @@ class Evidence:
         return f"noise in the {noise_words(self.result.task)}"
 
     @property
-    def states(self) -> dict[str, Condition]:
+    def states(self) -> dict[str, ConditionState]:
         """What is known of each condition."""
         return {name: self.state(name) for name in TERMS}
 
@@ -59,16 +59,16 @@ class Evidence:
         """The error of one condition."""
         return self.error.terms[name]
 
-    def state(self, name: str) -> Condition:
+    def state(self, name: str) -> ConditionState:
         """Whether a condition holds or fails over the whole interval of its error."""
         term = self.term(name)
         if self.repeats < LEAST or not np.isfinite([term.low, term.high]).all():
-            return Condition.NOT_JUDGED
+            return ConditionState.NOT_JUDGED
         if self.unmoved(name) or self.infinite(name):
-            return Condition.UNCLEAR
+            return ConditionState.UNCLEAR
         if self.by_chance(name) or term.low <= TOLERANCE < term.high:
-            return Condition.UNCLEAR
-        return Condition.HOLDS if term.high <= TOLERANCE else Condition.FAILS
+            return ConditionState.UNCLEAR
+        return ConditionState.HOLDS if term.high <= TOLERANCE else ConditionState.FAILS
 
     def scattered(self, name: str) -> bool:
         """Whether the correlations with the other's cause are large, but cancel over repeats."""
@@ -117,19 +117,19 @@ class Evidence:
         own = [states[CONSISTENCY[part]] for part in PARTS]
         other = [states[ORTHOGONALITY[part]] for part in PARTS]
         with_other = all(self.term(ORTHOGONALITY[part]).correlation > 0 for part in PARTS)
-        if Condition.NOT_JUDGED in own + other:
+        if ConditionState.NOT_JUDGED in own + other:
             return Pattern.NOT_JUDGED
         if self.constant():
             return Pattern.CONSTANT
-        if {*own, *other} == {Condition.HOLDS}:
+        if {*own, *other} == {ConditionState.HOLDS}:
             return Pattern.SEPARATED
-        if {*own} == {Condition.HOLDS} and {*other} == {Condition.FAILS} and with_other:
+        if {*own} == {ConditionState.HOLDS} and {*other} == {ConditionState.FAILS} and with_other:
             return Pattern.TRAP
-        if {*own} == {Condition.FAILS} and {*other} == {Condition.FAILS} and with_other:
+        if {*own} == {ConditionState.FAILS} and {*other} == {ConditionState.FAILS} and with_other:
             return Pattern.SWAPPED
-        if Condition.FAILS in own:
+        if ConditionState.FAILS in own:
             return Pattern.INCONSISTENT
-        return Pattern.LEAK if Condition.FAILS in other else Pattern.UNCLEAR
+        return Pattern.LEAK if ConditionState.FAILS in other else Pattern.UNCLEAR
 
 
 def _flat(curve: "Curve", part: str) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..evaluation.verdict import Verdict
-from ..results.judgements import Condition, Pattern
+from ..results.judgements import ConditionState, Pattern
 from ..results.words import Level, Statement, counted, joined, nominal
 from .error import TERMS
 from .evidence import CONSISTENCY, LEAST, ORTHOGONALITY, PARTS, Evidence
@@ -46,7 +46,7 @@ class Reading(Verdict):
 
     decomposition: str
     pattern: Pattern
-    states: Mapping[str, Condition]
+    states: Mapping[str, ConditionState]
 
     def to_json(self) -> str:
         """Return decomposition, pattern, the states of the conditions and the statements."""
@@ -119,9 +119,11 @@ def _trap(evidence: Evidence) -> str:
 
 def _leak(evidence: Evidence) -> str:
     states = evidence.states
-    leaks = [_leaking(evidence, p) for p in PARTS if states[ORTHOGONALITY[p]] == Condition.FAILS]
+    leaks = [
+        _leaking(evidence, p) for p in PARTS if states[ORTHOGONALITY[p]] == ConditionState.FAILS
+    ]
     text = f"The split is not clean: {joined(leaks)}."
-    passed = all(states[CONSISTENCY[part]] == Condition.HOLDS for part in PARTS)
+    passed = all(states[CONSISTENCY[part]] == ConditionState.HOLDS for part in PARTS)
     return f"{text} {_PASSED}" if passed else text
 
 
@@ -144,7 +146,7 @@ def _inconsistent(evidence: Evidence) -> str:
     wrong = [
         f"the {part} part does not follow {_cause(evidence, part)}"
         for part in PARTS
-        if states[CONSISTENCY[part]] == Condition.FAILS
+        if states[CONSISTENCY[part]] == ConditionState.FAILS
     ]
     return f"The split is not what it says: {joined(wrong)}."
 
@@ -161,8 +163,10 @@ def _constant_part(evidence: Evidence) -> str:
 
 def _unclear(evidence: Evidence) -> str:
     states = evidence.states
-    open_ones = [TERMS[name].symbol for name, state in states.items() if state == Condition.UNCLEAR]
-    met = [TERMS[name].symbol for name, state in states.items() if state == Condition.HOLDS]
+    open_ones = [
+        TERMS[name].symbol for name, state in states.items() if state == ConditionState.UNCLEAR
+    ]
+    met = [TERMS[name].symbol for name, state in states.items() if state == ConditionState.HOLDS]
     text = f"Whether the split is real cannot be told: {joined(open_ones)} may hold or fail"
     return f"{text}, {joined(met)} {'holds' if len(met) == 1 else 'hold'}." if met else f"{text}."
 
@@ -192,10 +196,10 @@ _LEVELS: dict[Pattern, Level] = {
     Pattern.CONSTANT: "bad",
     Pattern.INCONSISTENT: "bad",
 }
-_STATE_LEVELS: dict[Condition, Level] = {
-    Condition.HOLDS: "good",
-    Condition.FAILS: "bad",
-    Condition.UNCLEAR: "unsure",
+_STATE_LEVELS: dict[ConditionState, Level] = {
+    ConditionState.HOLDS: "good",
+    ConditionState.FAILS: "bad",
+    ConditionState.UNCLEAR: "unsure",
 }
 
 
@@ -209,7 +213,7 @@ def _by_itself(evidence: Evidence) -> Iterator[Statement]:
     if evidence.pattern == Pattern.SEPARATED:
         return
     for part in PARTS:
-        if states[CONSISTENCY[part]] == states[ORTHOGONALITY[part]] == Condition.HOLDS:
+        if states[CONSISTENCY[part]] == states[ORTHOGONALITY[part]] == ConditionState.HOLDS:
             other = _cause(evidence, PARTS[part == "aleatoric"])
             yield Statement(
                 "good",
@@ -227,24 +231,24 @@ def _condition(evidence: Evidence, name: str) -> Statement:
         text += f"; the {evidence.result.score_name} hardly changes, so nothing was put to the test"
     elif evidence.infinite(name):
         text += "; it is infinite somewhere, which no correlation but that of ranks can take"
-    elif state == Condition.UNCLEAR and evidence.scattered(name):
+    elif state == ConditionState.UNCLEAR and evidence.scattered(name):
         text += "; the repeats point in different directions, as chance alone would"
-    elif state == Condition.UNCLEAR and evidence.by_chance(name):
+    elif state == ConditionState.UNCLEAR and evidence.by_chance(name):
         text += "; with so few levels and repeats chance alone could do this"
     # A part that never moves is not praised for keeping still.
-    empty = state == Condition.HOLDS and part in evidence.constant()
+    empty = state == ConditionState.HOLDS and part in evidence.constant()
     return Statement("info" if empty else _STATE_LEVELS.get(state, "info"), f"{text}.")
 
 
-def _own(evidence: Evidence, part: str, state: Condition) -> str:
+def _own(evidence: Evidence, part: str, state: ConditionState) -> str:
     cause = _cause(evidence, part)
-    if state == Condition.FAILS:
+    if state == ConditionState.FAILS:
         loosely = evidence.term(CONSISTENCY[part]).correlation > 0.5
         how = "follows {} only loosely" if loosely else "does not follow {}"
         return f"the {part} part {how.format(cause)}"
     return {
-        Condition.HOLDS: f"the {part} part follows {cause}",
-        Condition.UNCLEAR: f"whether the {part} part follows {cause} cannot be told",
+        ConditionState.HOLDS: f"the {part} part follows {cause}",
+        ConditionState.UNCLEAR: f"whether the {part} part follows {cause} cannot be told",
     }.get(state, f"the {part} part beside {cause}")
 
 
@@ -254,14 +258,14 @@ def _other(evidence: Evidence, part: str) -> str:
     state, up = evidence.state(name), evidence.term(name).correlation > 0
     aleatoric = part == "aleatoric"
     kept = "the amount of training data" if aleatoric else evidence.noise
-    if state == Condition.FAILS:
+    if state == ConditionState.FAILS:
         way = ("rises with less" if up else "grows with more") if aleatoric else ""
         moved = f"{way} training data" if aleatoric else f"{'rises' if up else 'falls'} with {kept}"
         return f"the {part} part {moved}, and should not"
     never = ", nor by anything else" if part in evidence.constant() else ""
     return {
-        Condition.HOLDS: f"the {part} part is not moved by {kept}{never}",
-        Condition.UNCLEAR: f"whether the {part} part is moved by {kept} cannot be told",
+        ConditionState.HOLDS: f"the {part} part is not moved by {kept}{never}",
+        ConditionState.UNCLEAR: f"whether the {part} part is moved by {kept} cannot be told",
     }.get(state, f"the {part} part beside {kept}, which should not move it")
 
 

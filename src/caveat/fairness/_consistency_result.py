@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from html import escape
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,7 +10,7 @@ from numpy.typing import NDArray
 from .._validation import FloatArray
 from ..exceptions import UnknownNameError
 from ..results.rows import called
-from ..results.tables import RowTable, html_table, interval_words, number, terminal_table
+from ..results.tables import RowTable, html_tables, interval_words, number, terminal_table
 
 _HEADER = ("of", "group", "raw", "interval", "scaled", "interval", "samples", "note")
 
@@ -144,7 +143,7 @@ class Consistency(RowTable[ConsistencyRow]):
         return terminal_table(self.description, _HEADER, self._readable())
 
     def _repr_html_(self) -> str:
-        return f"<p>{escape(self.description)}</p>{html_table(_HEADER, self._readable())}"
+        return html_tables([(self.description, _HEADER, self._readable())])
 
     def _readable(self) -> list[list[str]]:
         return [

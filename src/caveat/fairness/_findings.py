@@ -6,19 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..results.judgements import (
-    BEYOND,
-    BY_WEIGHT,
-    DIFFERENT,
-    FINE,
-    GAP,
-    SMALL,
-    UNCLEAR,
-    UNDEFINED,
-    Judgement,
-    Pairing,
-    Part,
-)
+from ..results.judgements import BY_WEIGHT, FINE, Judgement, Pairing, Part
 from ..results.rows import FairnessRow
 from ._sentences import Shown, groups_of
 from .measures import UNCERTAINTIES
@@ -43,10 +31,10 @@ class Findings:
 
     def gap(self, row: FairnessRow) -> Shown | None:
         """The gap that a ratio shows, or the difference where the ratio is undefined."""
-        if row.judgement in (BEYOND, GAP, SMALL):
+        if row.judgement in (Judgement.BEYOND, Judgement.GAP, Judgement.SMALL):
             return Shown(row, row.judgement)
         difference = self.differences.get(place(row)) if np.isnan(row.value) else None
-        if difference is None or difference.judgement is not DIFFERENT:
+        if difference is None or difference.judgement is not Judgement.DIFFERENT:
             return None
         return Shown(row, self._size(row, difference), difference)
 
@@ -54,7 +42,7 @@ class Findings:
         """Whether a difference to a rate of 0 is surely so large a part of the other rate."""
         largest = max(found.high for found in groups_of(row, self.audit))
         least = min(abs(difference.verdict_low), abs(difference.verdict_high))
-        return BEYOND if least > self.audit.threshold * largest else GAP
+        return Judgement.BEYOND if least > self.audit.threshold * largest else Judgement.GAP
 
     def state(self, name: str) -> Judgement:
         """What is known of a measure: the weightiest of its verdicts, or that it is undefined.
@@ -63,12 +51,16 @@ class Findings:
         """
         shown = [(self.gap(row), row) for row in self.of(name)]
         verdicts = {row.judgement if gap is None else gap.verdict for gap, row in shown}
-        for state in (BEYOND, GAP, UNCLEAR):
+        for state in (Judgement.BEYOND, Judgement.GAP, Judgement.UNCLEAR):
             if state in verdicts:
                 return state
         if not verdicts & {*FINE}:
-            return UNDEFINED
-        return next(s for s in BY_WEIGHT if s in verdicts) if verdicts <= {*FINE} else UNCLEAR
+            return Judgement.UNDEFINED
+        return (
+            next(s for s in BY_WEIGHT if s in verdicts)
+            if verdicts <= {*FINE}
+            else Judgement.UNCLEAR
+        )
 
     def states(self, names: Sequence[str]) -> dict[str, Judgement]:
         """The state of each measure that the audit has."""
@@ -95,20 +87,20 @@ class Findings:
         for row in self.audit.matching(**wanted, kind="group"):
             means.setdefault(row.label, []).append(row.value)
         same = all(np.ptp(some) <= 1e-9 * max(some) for some in means.values())
-        return same and self.state(name) == UNDEFINED
+        return same and self.state(name) == Judgement.UNDEFINED
 
     def unmeasured(self, states: Mapping[str, Judgement]) -> list[str]:
         """The measures of which nothing is known, other than uncertainties that are one number."""
         return [
             name
             for name, state in states.items()
-            if state == UNDEFINED and not (name in UNCERTAINTIES and self.uniform(name))
+            if state == Judgement.UNDEFINED and not (name in UNCERTAINTIES and self.uniform(name))
         ]
 
     def none_beyond(self, states: Mapping[str, Judgement]) -> bool:
         """Whether all measures that there are show no gap beyond the threshold."""
         known = {*states.values()}
-        shown = bool(known & {*FINE}) and known <= {*FINE, UNDEFINED}
+        shown = bool(known & {*FINE}) and known <= {*FINE, Judgement.UNDEFINED}
         return shown and not self.unmeasured(states)
 
 

@@ -6,17 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..results.judgements import (
-    BEYOND,
-    BY_WEIGHT,
-    FINE,
-    GAP,
-    SMALL,
-    UNCLEAR,
-    UNDEFINED,
-    GapPattern,
-    Judgement,
-)
+from ..results.judgements import BY_WEIGHT, FINE, GapPattern, Judgement
 from ..results.words import amount, joined, listed, nominal, percent
 from ._consistency_result import Consistency, ConsistencyRow
 from ._family import bonferroni
@@ -121,7 +111,7 @@ def individuals(
         of_attribute = {name: _state(gaps) for name, gaps in found.items()}
         shown = [
             gaps
-            for size in (BEYOND, GAP)
+            for size in (Judgement.BEYOND, Judgement.GAP)
             for name in quantities
             if of_attribute[name] == size
             for gaps in _sides(found[name], size)
@@ -142,16 +132,16 @@ def individuals(
 
 
 def _patterns(states: Sequence[Judgement]) -> tuple[GapPattern, ...]:
-    if BEYOND in states:
+    if Judgement.BEYOND in states:
         return (GapPattern.INDIVIDUAL_GAP,)
-    if GAP in states:
+    if Judgement.GAP in states:
         return (GapPattern.UNCLEAR_SIZE,)
     return (GapPattern.NO_INDIVIDUAL_GAP,) if set(states) <= {*FINE} else (GapPattern.UNKNOWN,)
 
 
 def _state(gaps: Sequence[Gap]) -> Judgement:
     verdicts = [gap.verdict for gap in gaps]
-    return next((state for state in BY_WEIGHT if state in verdicts), UNDEFINED)
+    return next((state for state in BY_WEIGHT if state in verdicts), Judgement.UNDEFINED)
 
 
 def _sides(gaps: Sequence[Gap], verdict: Judgement) -> list[list[Gap]]:
@@ -263,9 +253,9 @@ def _rest(
 ) -> Iterator[str]:
     """Yield what else there is: no gap, no telling, nothing to compare, too small a group."""
     fine = [words[name] for name, state in states.items() if state in FINE]
-    small = [words[name] for name, state in states.items() if state == SMALL]
-    unclear = [words[name] for name, state in states.items() if state == UNCLEAR]
-    nothing = [name for name, state in states.items() if state == UNDEFINED]
+    small = [words[name] for name, state in states.items() if state == Judgement.SMALL]
+    unclear = [words[name] for name, state in states.items() if state == Judgement.UNCLEAR]
+    nothing = [name for name, state in states.items() if state == Judgement.UNDEFINED]
     if fine:
         yield (
             f"Between groups of {attribute} there is no gap beyond the threshold in the "

@@ -9,22 +9,7 @@ import numpy as np
 from .._groups import Attribute
 from .._validation import FloatArray
 from ..resampling import interval_of
-from ..results.judgements import (
-    BEYOND,
-    BY_WEIGHT,
-    DIFFERENT,
-    EQUAL,
-    GAP,
-    NOT_JUDGED,
-    SMALL,
-    UNCLEAR,
-    UNDEFINED,
-    WITHIN,
-    Contrast,
-    Judgement,
-    Pairing,
-    Part,
-)
+from ..results.judgements import BY_WEIGHT, Contrast, Judgement, Pairing, Part
 from ..results.rows import FairnessRow, called
 from ._family import Family, stretch
 from ._rates import Key, Rate
@@ -32,8 +17,17 @@ from .measures import LEAST, MEASURES, ODDS, SAME, Measure, whose
 
 KINDS = (Contrast.RATIO, Contrast.DIFFERENCE)
 FEW = f"fewer than {LEAST} independent samples"
-_JUDGED = (*BY_WEIGHT, DIFFERENT, EQUAL)
-_FARTHER = (BEYOND, GAP, DIFFERENT, NOT_JUDGED, UNCLEAR, EQUAL, SMALL, WITHIN)
+_JUDGED = (*BY_WEIGHT, Judgement.DIFFERENT, Judgement.EQUAL)
+_FARTHER = (
+    Judgement.BEYOND,
+    Judgement.GAP,
+    Judgement.DIFFERENT,
+    Judgement.NOT_JUDGED,
+    Judgement.UNCLEAR,
+    Judgement.EQUAL,
+    Judgement.SMALL,
+    Judgement.WITHIN,
+)
 """Which verdict of two ratios is that of both."""
 
 
@@ -186,7 +180,7 @@ class Comparer:
         row = self._row(kind, "equalised_odds", Part.FARTHER, keys, pairs[place], numbers[place])
         verdicts = [part.judgement for part in parts]
         verdict = next(verdict for verdict in _FARTHER if verdict in verdicts)
-        if verdict not in (BEYOND, GAP, DIFFERENT):
+        if verdict not in (Judgement.BEYOND, Judgement.GAP, Judgement.DIFFERENT):
             return replace(row, judgement=verdict)
         which = ODDS[place if verdicts[place] == verdict else 1 - place][0]
         notes = f"by {which}", row.note
@@ -347,21 +341,21 @@ def judged(
     beyond the threshold (nothing of the band is), is it within (all of the interval is in it)?
     """
     if number.why:
-        return UNDEFINED, ""
+        return Judgement.UNDEFINED, ""
     if np.isnan(number.low):
-        return NOT_JUDGED, number.note
+        return Judgement.NOT_JUDGED, number.note
     if number.units < LEAST:
-        return (UNCLEAR if ratio else EQUAL), FEW
+        return (Judgement.UNCLEAR if ratio else Judgement.EQUAL), FEW
     low, high = ends
     if not ratio:
-        return (DIFFERENT if low > 0 or high < 0 else EQUAL), ""
+        return (Judgement.DIFFERENT if low > 0 or high < 0 else Judgement.EQUAL), ""
     bottom, top = 1 - threshold, 1 / (1 - threshold)
     if low > top or high < bottom:
-        return BEYOND, ""
+        return Judgement.BEYOND, ""
     gap, within = low > 1 or high < 1, low >= bottom and high <= top
     if within:
-        return (SMALL if gap else WITHIN), ""
-    return (GAP if gap else UNCLEAR), ""
+        return (Judgement.SMALL if gap else Judgement.WITHIN), ""
+    return (Judgement.GAP if gap else Judgement.UNCLEAR), ""
 
 
 def _stretched(number: tuple[float, float, float], factor: float, log: bool) -> tuple[float, float]:

@@ -8,17 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..results.judgements import (
-    BEYOND,
-    FINE,
-    GAP,
-    NOT_JUDGED,
-    SMALL,
-    UNCLEAR,
-    GapPattern,
-    Judgement,
-    Pairing,
-)
+from ..results.judgements import FINE, GapPattern, Judgement, Pairing
 from ..results.rows import FairnessRow
 from ..results.tables import plain_row
 from ..results.words import Level, amount, joined, listed
@@ -202,7 +192,7 @@ def _summary(paragraphs: Sequence[Paragraph]) -> str:
 
 def _resampled(audit: "FairnessAudit") -> bool:
     """Whether there are resamples: where a single number has no interval, a note says why."""
-    return not any(row.judgement is NOT_JUDGED and not row.note for row in audit.rows)
+    return not any(row.judgement is Judgement.NOT_JUDGED and not row.note for row in audit.rows)
 
 
 def _paragraph(audit: "FairnessAudit", attribute: str) -> Paragraph:
@@ -247,7 +237,7 @@ def _said(attribute: str, findings: Findings) -> Paragraph:
     behind: list[FairnessRow] = []
     explained: set[str] = set()
     # What can be acted on comes first: more data, then better measurement.
-    for size in (BEYOND, GAP):
+    for size in (Judgement.BEYOND, Judgement.GAP):
         for name in _IN_ORDER:
             found = findings.shown(name, size) if states.get(name) == size else []
             if name == "predictive_uncertainty":  # the sum of the others
@@ -257,7 +247,9 @@ def _said(attribute: str, findings: Findings) -> Paragraph:
             if name in UNCERTAINTIES:
                 explained |= {gap.ratio.label for gap in found}
             pattern = (
-                _GAPS.get(name, GapPattern.POINT_GAP) if size == BEYOND else GapPattern.UNCLEAR_SIZE
+                _GAPS.get(name, GapPattern.POINT_GAP)
+                if size == Judgement.BEYOND
+                else GapPattern.UNCLEAR_SIZE
             )
             patterns += [pattern] if pattern not in patterns else []
             behind += [gap.row for gap in found]
@@ -285,8 +277,12 @@ def _beside(
         return []
     states = {*point.values(), *uncertain.values()}
     if no_point and no_uncertainty:
-        return [GapPattern.NO_GAP, GapPattern.SMALL_GAP] if SMALL in states else [GapPattern.NO_GAP]
-    if UNCLEAR in states:
+        return (
+            [GapPattern.NO_GAP, GapPattern.SMALL_GAP]
+            if Judgement.SMALL in states
+            else [GapPattern.NO_GAP]
+        )
+    if Judgement.UNCLEAR in states:
         return [GapPattern.UNKNOWN]
     return [GapPattern.NOT_ALL if states & {*FINE} else GapPattern.NOTHING]
 
@@ -300,7 +296,7 @@ def _rest(
     """Yield what stands beside the gaps: what is within, what is unclear, what is undefined."""
     no_point_gap, no_gap = _named(point, *FINE), _named(uncertain, *FINE)
     band, beyond = _band(findings.audit.threshold), Paragraph("", tuple(patterns), "", ())
-    unclear = [name for name, state in (point | uncertain).items() if state is UNCLEAR]
+    unclear = [name for name, state in (point | uncertain).items() if state is Judgement.UNCLEAR]
     if GapPattern.NO_GAP in patterns:
         yield f"No gap beyond the threshold: {joined(no_point_gap + no_gap)} are {band}."
     elif GapPattern.NOTHING in patterns:
@@ -335,8 +331,8 @@ def _small(findings: Findings, states: States) -> Iterator[str]:
     """Yield the gaps that are within the threshold, the farthest of each measure."""
     parts = []
     for name, state in states.items():
-        if state == SMALL:
-            row = findings.shown(name, SMALL)[0].ratio
+        if state == Judgement.SMALL:
+            row = findings.shown(name, Judgement.SMALL)[0].ratio
             group, reference = names_of(row)
             parts.append(f"{measure_name(name)} ({group} {amount(row.value)} times {reference})")
     if parts:
@@ -346,7 +342,12 @@ def _small(findings: Findings, states: States) -> Iterator[str]:
 def _unclear(findings: Findings, names: list[str]) -> str:
     """Say which measures are unclear, and of the least known how far its interval reaches."""
     said = [measure_name(name) for name in names]
-    rows = [(row, name) for name in names for row in findings.of(name) if row.judgement is UNCLEAR]
+    rows = [
+        (row, name)
+        for name in names
+        for row in findings.of(name)
+        if row.judgement is Judgement.UNCLEAR
+    ]
     words = (
         f"The data cannot show whether there is a gap beyond the threshold in {joined(said, 'or')}"
     )
@@ -377,7 +378,7 @@ def _gaps_in_the_data(findings: Findings) -> Iterator[str]:
     for name in (*POINT_NAMES, *UNCERTAINTIES):
         rows = [row for row in findings.of(name) if not findings.gap(row)]
         undefined = sorted({row.why for row in rows if np.isnan(row.value)})
-        still = sorted({row.note for row in rows if row.judgement is NOT_JUDGED})
+        still = sorted({row.note for row in rows if row.judgement is Judgement.NOT_JUDGED})
         for what, whys in (("ratio", undefined), ("interval", still)):
             if whys:
                 reasons.setdefault((what, tuple(whys)), []).append(measure_name(name))

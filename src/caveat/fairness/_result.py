@@ -9,7 +9,15 @@ import numpy as np
 
 from ..results.judgements import Pairing
 from ..results.rows import FairnessRow
-from ..results.tables import RowTable, html_table, interval_words, number, terminal_table
+from ..results.tables import (
+    Drawable,
+    RowTable,
+    ShownTable,
+    html_tables,
+    interval_words,
+    number,
+    terminal_table,
+)
 from ._consistency_result import Consistency
 from ._reading import Reading, read
 from .measures import MEASURES
@@ -19,7 +27,7 @@ _MOST_GROUPS = 6
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class FairnessAudit(RowTable[FairnessRow]):
+class FairnessAudit(Drawable, RowTable[FairnessRow]):
     """What `caveat.audit` returns: a tidy table of groups and of what lies between them.
 
     Attributes
@@ -89,40 +97,25 @@ class FairnessAudit(RowTable[FairnessRow]):
         """Say in plain words what was found: of each attribute, and of individuals."""
         return read(self)
 
-    def plot(self, kind: str | None = None, /, **options: Any) -> Any:
-        """Draw a figure in matplotlib Axes; see `caveat.plots.plot`."""
-        from ..plots import plot
-
-        return plot(self, kind, **options)
-
-    def report(self, path: Any, **options: Any) -> Any:
-        """Write one HTML page; see `caveat.report.write_report`."""
-        from ..report import write_report
-
-        return write_report(self, path, **options)
-
     def __repr__(self) -> str:
         parts = [terminal_table(*table) for table in self._tables()]
         return "\n".join([*parts, str(self.reading()), self._rest()])
 
     def _repr_html_(self) -> str:
-        parts = [
-            f"<p>{escape(title)}</p>{html_table(header, body)}"
-            for title, header, body in self._tables()
-        ]
-        return "".join([*parts, self.reading()._repr_html_(), f"<p>{escape(self._rest())}</p>"])
+        parts = [html_tables(self._tables()), self.reading()._repr_html_()]
+        return "".join([*parts, f"<p>{escape(self._rest())}</p>"])
 
     def _rest(self) -> str:
         return f"{len(self)} rows: to_frame() has all of them\n"
 
-    def _tables(self) -> list[tuple[str, list[str], list[list[str]]]]:
+    def _tables(self) -> list[ShownTable]:
         tables = []
         for attribute in self.attributes:
             tables.append(self._table_of_groups(attribute))
             tables.append(self._table_of_ratios(attribute))
         return tables
 
-    def _table_of_groups(self, attribute: str) -> tuple[str, list[str], list[list[str]]]:
+    def _table_of_groups(self, attribute: str) -> ShownTable:
         """A line for each rate and a column for each group; all groups are in the frame."""
         groups = self.groups(attribute)
         chosen = groups[:_MOST_GROUPS]
@@ -138,7 +131,7 @@ class FairnessAudit(RowTable[FairnessRow]):
         more = f" (the first {len(chosen)} of {len(groups)} groups)" if chosen != groups else ""
         return f"{self.description}{more}", [attribute, *chosen], body[:_MOST_LINES]
 
-    def _table_of_ratios(self, attribute: str) -> tuple[str, list[str], list[list[str]]]:
+    def _table_of_ratios(self, attribute: str) -> ShownTable:
         from .panels import farthest
 
         comparison = self.comparison(attribute)

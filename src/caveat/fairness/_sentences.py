@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..results.judgements import BEYOND, GAP, Judgement, Part
+from ..results.judgements import Judgement, Part
 from ..results.rows import FairnessRow
 from ..results.words import amount, counted, listed, nominal, percent, points
 from .measures import MEASURES, ODDS, UNCERTAINTIES
@@ -46,8 +46,14 @@ _ADVICE = {
 }
 
 
-_SIZES = {BEYOND: "beyond the threshold", GAP: "which may or may not exceed the threshold"}
-SIZES = {BEYOND: f", {_SIZES[BEYOND]}", GAP: f", a gap {_SIZES[GAP]}"}
+_SIZES = {
+    Judgement.BEYOND: "beyond the threshold",
+    Judgement.GAP: "which may or may not exceed the threshold",
+}
+SIZES = {
+    Judgement.BEYOND: f", {_SIZES[Judgement.BEYOND]}",
+    Judgement.GAP: f", a gap {_SIZES[Judgement.GAP]}",
+}
 """How a sentence about a gap ends."""
 
 

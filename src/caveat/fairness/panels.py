@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..exceptions import OptionError
-from ..results.judgements import DIFFERENT, NOT_JUDGED, Part
+from ..results.judgements import Judgement, Part
 from ..results.rows import FairnessRow
 from ._consistency_result import Consistency, ConsistencyRow
 from ._findings import place
@@ -49,7 +49,7 @@ def farthest(audit: FairnessAudit, rows: Sequence[FairnessRow]) -> list[Fairness
     apart = {
         (row.attribute, *place(row))
         for row in audit.matching(kind="difference")
-        if row.value and row.judgement in (DIFFERENT, NOT_JUDGED)
+        if row.value and row.judgement in (Judgement.DIFFERENT, Judgement.NOT_JUDGED)
     }
     far = sorted(range(len(rows)), key=lambda i: -_distance(rows[i], apart))[:MOST]
     return [rows[i] for i in sorted(far)]

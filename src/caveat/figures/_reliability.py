@@ -14,6 +14,7 @@ from ..exceptions import OptionError
 from ..metrics._core.equal_width import bin_of
 from ..metrics._inputs import option
 from ..metrics.classification.variation import _entropy, _places
+from ..results.rows import option_words
 from ._available import checked
 from ._bands import Limits, Spread, effective_size, share_limits, spread_of, stacked
 from ._figure import Figure, headline
@@ -159,7 +160,9 @@ def reliability(
     name = f"class={evaluation.prediction.classes[code]}"
     metric, *words = _WORDS[kind]
     title, x_label, y_label = (text.format(name) for text in words)
-    number = headline(evaluation, metric, option=name if kind == "class" and p.shape[1] > 2 else "")
+    label = str(evaluation.prediction.classes[code])
+    of_one = option_words(label, None, None) if kind == "class" and p.shape[1] > 2 else ""
+    number = headline(evaluation, metric, option=of_one)
     return Reliability(
         title=title,
         x_label=x_label if scale == 1 else "half of the predicted entropy",

@@ -18,7 +18,7 @@ from ..fairness.panels import (
     sized_lines,
     uncertain_groups,
 )
-from ..results.judgements import BEYOND, GAP, NOT_JUDGED, SMALL, UNCLEAR, WITHIN
+from ..results.judgements import Judgement
 from ..results.words import SHORT
 from .style import (
     GREY,
@@ -37,12 +37,12 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _KINDS = (
-    (WITHIN, PALETTE[2], "D"),
-    (SMALL, PALETTE[4], "d"),
-    (GAP, PALETTE[5], "^"),
-    (BEYOND, PALETTE[1], "X"),
-    (UNCLEAR, PALETTE[0], "o"),
-    (NOT_JUDGED, GREY, "s"),
+    (Judgement.WITHIN, PALETTE[2], "D"),
+    (Judgement.SMALL, PALETTE[4], "d"),
+    (Judgement.GAP, PALETTE[5], "^"),
+    (Judgement.BEYOND, PALETTE[1], "X"),
+    (Judgement.UNCLEAR, PALETTE[0], "o"),
+    (Judgement.NOT_JUDGED, GREY, "s"),
 )
 _INCHES = 0.17
 """The height of a line of text in a label."""

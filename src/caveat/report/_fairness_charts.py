@@ -18,7 +18,7 @@ from ..fairness.panels import (
     sized_lines,
     uncertain_groups,
 )
-from ..results.judgements import BEYOND, GAP, NOT_JUDGED, SMALL, UNCLEAR, WITHIN, Pairing
+from ..results.judgements import Judgement, Pairing
 from ..results.tables import interval_words, number
 from ..results.words import SHORT
 from . import _charts as draw
@@ -34,12 +34,12 @@ PIXELS = 17
 """The height of such a line."""
 
 _VERDICTS = (
-    (WITHIN, "@green", "diamond"),
-    (SMALL, "@sky", "diamond-tall"),
-    (GAP, "@yellow", "triangle-up"),
-    (BEYOND, "@orange", "x"),
-    (UNCLEAR, "@blue", "circle"),
-    (NOT_JUDGED, "@grey", "square"),
+    (Judgement.WITHIN, "@green", "diamond"),
+    (Judgement.SMALL, "@sky", "diamond-tall"),
+    (Judgement.GAP, "@yellow", "triangle-up"),
+    (Judgement.BEYOND, "@orange", "x"),
+    (Judgement.UNCLEAR, "@blue", "circle"),
+    (Judgement.NOT_JUDGED, "@grey", "square"),
 )
 
 

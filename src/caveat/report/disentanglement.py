@@ -9,7 +9,7 @@ from ..experiments.error import TERMS, interval_words
 from ..experiments.evidence import LEAST, TOLERANCE
 from ..experiments.panels import Line, Panel, noise_words, panels, y_range
 from ..experiments.reading import read, remarks, sentence
-from ..results.judgements import Condition
+from ..results.judgements import ConditionState
 from . import _charts as draw
 from ._escape import for_chart
 from .content import (
@@ -40,10 +40,10 @@ _SHOULD = {
     "epistemic_orthogonality": "Epistemic uncertainty is not moved by noise",
 }
 _STATES = {
-    Condition.HOLDS: "holds",
-    Condition.FAILS: "fails",
-    Condition.UNCLEAR: "cannot be told",
-    Condition.NOT_JUDGED: "not judged",
+    ConditionState.HOLDS: "holds",
+    ConditionState.FAILS: "fails",
+    ConditionState.UNCLEAR: "cannot be told",
+    ConditionState.NOT_JUDGED: "not judged",
 }
 
 

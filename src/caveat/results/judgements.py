@@ -33,17 +33,11 @@ class Judgement(Word):
     UNDEFINED = "undefined"
 
 
-BEYOND, GAP, SMALL, WITHIN, UNCLEAR = (
-    Judgement.BEYOND, Judgement.GAP, Judgement.SMALL, Judgement.WITHIN, Judgement.UNCLEAR
-)  # fmt: skip
-DIFFERENT, EQUAL = Judgement.DIFFERENT, Judgement.EQUAL
-NOT_JUDGED, UNDEFINED = Judgement.NOT_JUDGED, Judgement.UNDEFINED
-
-BY_WEIGHT = (BEYOND, GAP, UNCLEAR, SMALL, WITHIN)
-"""What can be said of a ratio; of several ratios the first of these that holds is said."""
-
-FINE = (SMALL, WITHIN)
+FINE = (Judgement.SMALL, Judgement.WITHIN)
 """What shows that there is no gap beyond the threshold."""
+
+BY_WEIGHT = (Judgement.BEYOND, Judgement.GAP, Judgement.UNCLEAR, *FINE)
+"""What can be said of a ratio; of several ratios the first of these that holds is said."""
 
 
 class GapPattern(Word):
@@ -115,7 +109,7 @@ GOOD = (State.RIGHT, State.NEARLY)
 """What shows that something can be relied on."""
 
 
-class Condition(Word):
+class ConditionState(Word):
     """Whether one of the conditions of a split into aleatoric and epistemic parts is met."""
 
     HOLDS = "holds"

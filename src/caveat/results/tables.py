@@ -19,6 +19,8 @@ _MOST_NAMES = 30
 
 
 SomeRow = TypeVar("SomeRow")
+ShownTable = tuple[str, Sequence[str], Sequence[Sequence[str]]]
+"""A title, a header, and lines of text."""
 
 
 class RowTable(Generic[SomeRow]):
@@ -87,6 +89,23 @@ class RowTable(Generic[SomeRow]):
     def to_json(self) -> str:
         """Return the rows as JSON, one object a row; NaN and infinities become null and text."""
         return json.dumps([plain_row(row) for row in self.rows])
+
+
+class Drawable:
+    """Results that can be drawn in many ways, and written as a page."""
+
+    def plot(self, kind: str | None = None, /, **options: Any) -> Any:
+        """Draw a figure in matplotlib Axes; see `caveat.plots.plot`."""
+        from ..plots import plot
+
+        return plot(self, kind, **options)
+
+    def report(self, path: Any, **options: Any) -> Any:
+        """Write one HTML page; see `caveat.report.write_report`."""
+        from ..report import write_report
+
+        result: Any = self
+        return write_report(result, path, **options)
 
 
 def _suggestion(name: str, there: Sequence[str], aliases: Sequence[str] = ()) -> str:
@@ -160,6 +179,12 @@ def html_table(header: Sequence[str], body: Iterable[Sequence[str]]) -> str:
         for cells in body
     ]
     return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(lines)}</tbody></table>"
+
+
+def html_tables(tables: Iterable[ShownTable], lines: Iterable[str] = ()) -> str:
+    """Return tables under their titles, and paragraphs below them."""
+    found = [f"<p>{escape(title)}</p>{html_table(head, body)}" for title, head, body in tables]
+    return "".join([*found, *(f"<p>{escape(line)}</p>" for line in lines)])
 
 
 def terminal_table(title: str, header: Sequence[str], body: Iterable[Sequence[str]]) -> str:

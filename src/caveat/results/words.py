@@ -6,17 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from .judgements import (
-    BEYOND,
-    DIFFERENT,
-    EQUAL,
-    GAP,
-    NOT_JUDGED,
-    SMALL,
-    UNCLEAR,
-    WITHIN,
-    Judgement,
-)
+from .judgements import Judgement
 
 if TYPE_CHECKING:
     from .rows import Row
@@ -25,24 +15,24 @@ Level = Literal["good", "bad", "unsure", "info"]
 
 VERDICTS = {
     Judgement.NONE: "",
-    BEYOND: "a gap beyond the threshold",
-    GAP: "a gap, which may or may not exceed the threshold",
-    SMALL: "a gap, but within the threshold",
-    WITHIN: "within the threshold",
-    UNCLEAR: "the data cannot show whether there is a gap beyond the threshold",
-    DIFFERENT: "different",
-    EQUAL: "the data cannot show whether there is a difference",
-    NOT_JUDGED: "not judged without intervals",
+    Judgement.BEYOND: "a gap beyond the threshold",
+    Judgement.GAP: "a gap, which may or may not exceed the threshold",
+    Judgement.SMALL: "a gap, but within the threshold",
+    Judgement.WITHIN: "within the threshold",
+    Judgement.UNCLEAR: "the data cannot show whether there is a gap beyond the threshold",
+    Judgement.DIFFERENT: "different",
+    Judgement.EQUAL: "the data cannot show whether there is a difference",
+    Judgement.NOT_JUDGED: "not judged without intervals",
 }
 """Judgements of two groups as tables have them."""
 
 SHORT = {
-    BEYOND: "gap beyond threshold",
-    GAP: "gap, size unclear",
-    SMALL: "gap within threshold",
-    WITHIN: "within threshold",
-    UNCLEAR: "unclear",
-    NOT_JUDGED: "not judged",
+    Judgement.BEYOND: "gap beyond threshold",
+    Judgement.GAP: "gap, size unclear",
+    Judgement.SMALL: "gap within threshold",
+    Judgement.WITHIN: "within threshold",
+    Judgement.UNCLEAR: "unclear",
+    Judgement.NOT_JUDGED: "not judged",
 }
 """The same in legends and narrow tables."""
 

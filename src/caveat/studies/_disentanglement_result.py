@@ -3,15 +3,14 @@
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from html import escape
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from ..exceptions import OptionError
 from ..experiments import ClassDetection, Disentanglement
 from ..experiments.error import TERMS
-from ..results.tables import html_table, number, plain, terminal_table
+from ..results.tables import ShownTable, number, plain
 from ._disentanglement_conclusions import words_of
 from ._disentanglement_paper import METHODS
 from ._disentanglement_pictures import FeatureSpace
@@ -76,6 +75,7 @@ class DisentanglementStudy(PaperTable[DisentanglementRunRow]):
     ('0.373', 0.07)
     """
 
+    row_type: ClassVar[Any] = DisentanglementRunRow
     dataset: str
     title: str
     scale: str
@@ -145,9 +145,9 @@ class DisentanglementStudy(PaperTable[DisentanglementRunRow]):
         """Where the numbers are printed, in the order of the tables."""
         return tuple(dict.fromkeys(row.source for row in self.rows))
 
-    def tables(self) -> list[tuple[str, tuple[str, ...], list[list[str]]]]:
+    def tables(self) -> list[ShownTable]:
         """Return what is shown: for each source a title, a header and lines of text."""
-        found: list[tuple[str, tuple[str, ...], list[list[str]]]] = []
+        found: list[ShownTable] = []
         for source in self.sources:
             rows = self.matching(source=source)
             title = f"{source}: {_TITLES[source]}"
@@ -198,21 +198,6 @@ class DisentanglementStudy(PaperTable[DisentanglementRunRow]):
         from ._disentanglement_page import write_page
 
         return write_page(self, path, title)
-
-    def __repr__(self) -> str:
-        parts = [terminal_table(*table) for table in self.tables()]
-        lines = [*map(str, self.conclusions), "", *(f"note: {note}" for note in self.notes)]
-        return "\n".join([self.description, *parts, self.explanation(), "", *lines, ""])
-
-    def _repr_html_(self) -> str:
-        parts = [
-            f"<p>{escape(title)}</p>{html_table(header, body)}"
-            for title, header, body in self.tables()
-        ]
-        said = [*map(str, self.conclusions), *(f"note: {note}" for note in self.notes)]
-        items = "".join(f"<li>{escape(line)}</li>" for line in said)
-        head = f"<p>{escape(self.description)}</p>"
-        return "".join([head, *parts, f"<p>{escape(self.explanation())}</p><ul>{items}</ul>"])
 
 
 def _line(row: DisentanglementRunRow) -> list[str]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from html import escape
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from .._validation import FloatArray
 from ..experiments.spread import student
 from ..results.judgements import Support
-from ..results.tables import RowTable, number
+from ..results.tables import RowTable, html_tables, number, terminal_table
 
 NAN = float("nan")
 
@@ -208,13 +209,20 @@ SomeRow = TypeVar("SomeRow", bound=PaperRow)
 
 
 class PaperTable(RowTable[SomeRow]):
-    """Rows of a study that can be filtered and written."""
+    """Rows of a study that can be filtered, shown and written, with what the paper concludes."""
 
-    def to_frame(self) -> Any:
-        """Return the rows as a pandas DataFrame."""
-        import pandas as pd
+    def __repr__(self) -> str:
+        study: Any = self
+        parts = [terminal_table(*table) for table in study.tables()]
+        lines = [*map(str, study.conclusions), "", *(f"note: {note}" for note in study.notes)]
+        return "\n".join([study.description, *parts, study.explanation(), "", *lines, ""])
 
-        return pd.DataFrame([vars(row) for row in self.rows])
+    def _repr_html_(self) -> str:
+        study: Any = self
+        said = [*map(str, study.conclusions), *(f"note: {note}" for note in study.notes)]
+        items = "".join(f"<li>{escape(line)}</li>" for line in said)
+        tables = html_tables(study.tables(), [study.explanation()])
+        return f"<p>{escape(study.description)}</p>{tables}<ul>{items}</ul>"
 
 
 def cells(row: PaperRow) -> list[str]:
