@@ -27,15 +27,20 @@ class Attribute:
         The distinct values as text, in their own order; a missing value comes last.
     codes : ndarray of shape (samples,)
         The position in ``values`` of each sample's value.
+    parts : tuple of str
+        The names of the attributes that it combines, which are in its values; empty for one.
     """
 
     name: str
     values: tuple[str, ...]
     codes: NDArray[np.intp]
+    parts: tuple[str, ...] = ()
 
 
 def attributes(groups: Any, length: int) -> list[Attribute]:
     """Return the attributes in ``groups``: one for an array, one for each column of a frame."""
+    if isinstance(groups, list) and groups and isinstance(groups[0], Attribute):
+        return groups
     if isinstance(groups, Mapping) or _is_frame(groups):
         # Column by column: in one array, whole numbers beside others would read 1.0.
         given = list(groups if isinstance(groups, Mapping) else groups.columns)
@@ -96,11 +101,17 @@ def combined(groups: Any, length: int) -> Attribute:
         return parts[0]
     rows = np.stack([part.codes for part in parts], axis=1)
     distinct, codes = np.unique(rows, axis=0, return_inverse=True)
+    names = tuple(part.name for part in parts)
     values = tuple(
-        ", ".join(f"{part.name}={part.values[i]}" for part, i in zip(parts, row, strict=True))
+        combination(names, [part.values[i] for part, i in zip(parts, row, strict=True)])
         for row in distinct
     )
-    return Attribute(" x ".join(part.name for part in parts), values, codes.reshape(-1))
+    return Attribute(" x ".join(names), values, codes.reshape(-1), names)
+
+
+def combination(names: Iterable[str], values: Iterable[Any]) -> str:
+    """Return how a combination of groups is called."""
+    return ", ".join(f"{name}={value}" for name, value in zip(names, values, strict=True))
 
 
 def _attribute(name: str, column: NDArray[Any], length: int) -> Attribute:

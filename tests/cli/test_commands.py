@@ -130,7 +130,8 @@ def test_many_groups_are_cut_short(tmp_path, capsys):
     out, _ = call(
         capsys, "evaluate", path, "--group", "s: t=e", "--resamples", "0", "--metric", "auc"
     )
-    assert " e=b 1 -" in out
+    assert "By s: t=e" in out
+    assert " b 1 -" in out
     assert "gap" not in out
 
 

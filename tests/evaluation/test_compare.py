@@ -7,7 +7,7 @@ from scipy.optimize import brentq
 from scipy.special import softmax
 
 import caveat
-from caveat.evaluation._recommend import _Case, _Choice
+from caveat.evaluation.recommend import _Case, _Choice
 from caveat.exceptions import OptionError, ShapeError
 from caveat.metrics import METRICS
 from caveat.metrics import negative_log_likelihood_loss as nll

@@ -7,7 +7,6 @@ from scipy.stats import t
 
 import caveat
 from caveat.evaluation import Evaluation
-from caveat.evaluation._table import Row
 from caveat.evaluation._verdict_direction import Event
 from caveat.evaluation._verdict_evidence import (
     Bounds,
@@ -16,8 +15,11 @@ from caveat.evaluation._verdict_evidence import (
     size_state,
     widening,
 )
-from caveat.evaluation._verdict_groups import is_between
-from caveat.evaluation._verdict_words import (
+from caveat.evaluation.verdict import Statement, verdict
+from caveat.metrics._curves import ReliabilityCurve
+from caveat.results.judgements import Contrast
+from caveat.results.rows import Row
+from caveat.results.words import (
     amount,
     listed,
     nominal,
@@ -25,8 +27,6 @@ from caveat.evaluation._verdict_words import (
     points,
     whole,
 )
-from caveat.evaluation.verdict import Statement, verdict
-from caveat.metrics._curves import ReliabilityCurve
 
 NAN = float("nan")
 PROBABILITY = [
@@ -76,9 +76,8 @@ def drawn(n, sharpen=1.0, seed=0):
 def row(metric, value, low=NAN, high=NAN, **fields):
     return Row(
         **{
-            "metric": metric, "option": "", "scale": "global", "group": "", "target": "",
-            "value": value, "low": low, "high": high, "estimate": NAN, "direction": "lower",
-            "samples": 1000, "note": "", **fields,
+            "metric": metric, "value": value, "low": low, "high": high, "samples": 1000,
+            "scale": "adaptive" if "attribute" in fields else "global", **fields,
         }
     )  # fmt: skip
 
@@ -711,8 +710,8 @@ class TestNumbers:
         rows = [
             row("mean_absolute_error", 1.234, 1.2, 1.27, target="0"),
             row("root_mean_squared_error", 1.5, 1.4, 1.6, target="0"),
-            row("interval_coverage", 0.55, 0.52, 0.58, option="coverage=0.6827", target="0"),
-            row("interval_coverage", 0.822, 0.805, 0.839, option="coverage=0.9545", target="0"),
+            row("interval_coverage", 0.55, 0.52, 0.58, coverage=0.6827, target="0"),
+            row("interval_coverage", 0.822, 0.805, 0.839, coverage=0.9545, target="0"),
             row(
                 "expected_normalised_calibration_error", 0.5, 0.44, 0.53, target="0", estimate=0.49
             ),
@@ -800,7 +799,7 @@ class TestNumbers:
 
     def test_many_targets_are_cut_short(self):
         rows = [
-            row("interval_coverage", 0.9, 0.88, 0.92, option="coverage=0.9", target=f"t{i}")
+            row("interval_coverage", 0.9, 0.88, 0.92, coverage=0.9, target=f"t{i}")
             for i in range(8)
         ]
         prediction = caveat.Gaussian(
@@ -813,7 +812,7 @@ class TestNumbers:
 
     @pytest.mark.parametrize("low", [0.87, 0.89])
     def test_right_and_nearly_right_are_one(self, low):
-        options = {"option": "coverage=0.9", "samples": 9000}
+        options = {"coverage": 0.9, "samples": 9000}
         rows = [
             row("interval_coverage", 0.9, 0.89, 0.91, target="a", **options),
             row("interval_coverage", 0.9, low, 0.91, target="b", **options),
@@ -1216,18 +1215,26 @@ class TestGroups:
     def test_too_narrow_and_too_wide_are_both_named(self):
         prediction = caveat.Gaussian(np.zeros(1000), np.ones(1000))
         rows = [
-            row("interval_coverage", 0.9, 0.88, 0.92, option="coverage=0.9", target="0"),
+            row("interval_coverage", 0.9, 0.88, 0.92, coverage=0.9, target="0"),
             row(
-                "interval_coverage", 0.83, 0.8, 0.85, option="coverage=0.9", target="0", group="w=A"
+                "interval_coverage",
+                0.83,
+                0.8,
+                0.85,
+                coverage=0.9,
+                target="0",
+                attribute="w",
+                category="A",
             ),
             row(
                 "interval_coverage",
                 0.96,
                 0.95,
                 0.97,
-                option="coverage=0.9",
+                coverage=0.9,
                 target="0",
-                group="w=B",
+                attribute="w",
+                category="B",
             ),
         ]
         found = verdict(made(rows, prediction))
@@ -1247,7 +1254,13 @@ class TestGroups:
             value = 0.8 - (3.1 * np.sqrt(2) * error if i == 0 else 0.0)
             rows.append(
                 row(
-                    "accuracy_score", value, value - 0.03, value + 0.03, group=f"w={i}", samples=900
+                    "accuracy_score",
+                    value,
+                    value - 0.03,
+                    value + 0.03,
+                    attribute="w",
+                    category=str(i),
+                    samples=900,
                 )
             )
         found = verdict(made(rows))
@@ -1257,8 +1270,8 @@ class TestGroups:
     def test_small_differences_do_not_matter(self):
         rows = [
             row("accuracy_score", 0.8, 0.79, 0.81),
-            row("accuracy_score", 0.81, 0.809, 0.811, group="w=a"),
-            row("accuracy_score", 0.79, 0.789, 0.791, group="w=b"),
+            row("accuracy_score", 0.81, 0.809, 0.811, attribute="w", category="a"),
+            row("accuracy_score", 0.79, 0.789, 0.791, attribute="w", category="b"),
         ]
         assert "No difference that matters can be told between the groups of w in how often" in str(
             verdict(made(rows))
@@ -1268,8 +1281,26 @@ class TestGroups:
         # Two sites of 20 patients each: 0.169 (0.099 to 0.218) against 0.061 (0 to 0.098).
         rows = [
             row(POSITIVE, 0.11, 0.07, 0.15, samples=800),
-            row(POSITIVE, 0.169, 0.099, 0.218, group="site=a", samples=400, estimate=0.169),
-            row(POSITIVE, 0.061, 0.0, 0.098, group="site=b", samples=400, estimate=0.061),
+            row(
+                POSITIVE,
+                0.169,
+                0.099,
+                0.218,
+                attribute="site",
+                category="a",
+                samples=400,
+                estimate=0.169,
+            ),
+            row(
+                POSITIVE,
+                0.061,
+                0.0,
+                0.098,
+                attribute="site",
+                category="b",
+                samples=400,
+                estimate=0.061,
+            ),
         ]
         found = str(verdict(made(rows, cluster=np.arange(800) // 25)))
         assert "Its probabilities cannot be taken at face value for site=a" in found
@@ -1283,9 +1314,9 @@ class TestGroups:
         # "c" looks best, but little is known of it: "b" is still told from "a".
         rows = [
             row("accuracy_score", 0.8, 0.79, 0.81),
-            row("accuracy_score", 0.85, 0.83, 0.87, group="w=a"),
-            row("accuracy_score", 0.75, 0.73, 0.77, group="w=b"),
-            row("accuracy_score", 0.9, 0.6, 1.0, group="w=c", samples=55),
+            row("accuracy_score", 0.85, 0.83, 0.87, attribute="w", category="a"),
+            row("accuracy_score", 0.75, 0.73, 0.77, attribute="w", category="b"),
+            row("accuracy_score", 0.9, 0.6, 1.0, attribute="w", category="c", samples=55),
         ]
         assert (
             "It is right less often for w=b: in 75.0 % (95 % interval 73.0 to 77.0 %), against "
@@ -1296,8 +1327,8 @@ class TestGroups:
     def test_bad_overall_and_worse_for_one(self):
         rows = [
             row(POSITIVE, 0.09, 0.07, 0.11),
-            row(POSITIVE, 0.05, 0.04, 0.06, group="w=a"),
-            row(POSITIVE, 0.15, 0.13, 0.17, group="w=b"),
+            row(POSITIVE, 0.05, 0.04, 0.06, attribute="w", category="a"),
+            row(POSITIVE, 0.15, 0.13, 0.17, attribute="w", category="b"),
         ]
         assert verdict(made(rows)).statements[0].text == (
             "Its probabilities cannot be taken at face value; they are furthest off for w=b."
@@ -1306,8 +1337,8 @@ class TestGroups:
     def test_unknown_overall_and_bad_for_one(self):
         rows = [
             row(POSITIVE, 0.03, 0.0, 0.06),
-            row(POSITIVE, 0.0, 0.0, 0.03, group="w=a"),
-            row(POSITIVE, 0.15, 0.11, 0.19, group="w=b"),
+            row(POSITIVE, 0.0, 0.0, 0.03, attribute="w", category="a"),
+            row(POSITIVE, 0.15, 0.11, 0.19, attribute="w", category="b"),
         ]
         assert verdict(made(rows)).statements[0].text == (
             "There are too few samples to say whether its probabilities can be taken at face value; "
@@ -1317,8 +1348,8 @@ class TestGroups:
     def test_many_groups_are_cut_short(self):
         rows = [
             row(POSITIVE, 0.03, 0.02, 0.04),
-            row(POSITIVE, 0.0, 0.0, 0.01, group="w=good"),
-            *(row(POSITIVE, 0.2, 0.19, 0.21, group=f"w={i}") for i in range(9)),
+            row(POSITIVE, 0.0, 0.0, 0.01, attribute="w", category="good"),
+            *(row(POSITIVE, 0.2, 0.19, 0.21, attribute="w", category=str(i)) for i in range(9)),
         ]
         found = verdict(made(rows))
         assert found.statements[0].text == (
@@ -1329,8 +1360,8 @@ class TestGroups:
     def test_wide_intervals_say_little(self):
         rows = [
             row("accuracy_score", 0.8, 0.79, 0.81),
-            row("accuracy_score", 0.8, 0.79, 0.81, group="w=a"),
-            row("accuracy_score", 0.75, 0.6, 0.9, group="w=b", samples=60),
+            row("accuracy_score", 0.8, 0.79, 0.81, attribute="w", category="a"),
+            row("accuracy_score", 0.75, 0.6, 0.9, attribute="w", category="b", samples=60),
         ]
         assert "Too few samples to say how it does for w=b (60 samples)." in texts(
             verdict(made(rows))
@@ -1338,18 +1369,25 @@ class TestGroups:
 
     def test_names_of_attributes_and_values_may_be_odd(self):
         # "a=b" has the values c and d; "x" has a value that reads like a gap.
-        gap = row("accuracy_score", -0.2, -0.3, -0.1, group="a=b: gap", note="a=b=c against d")
-        odd = row("accuracy_score", 0.8, 0.75, 0.85, group="x=y: gap")
+        gap = row(
+            "accuracy_score",
+            -0.2,
+            -0.3,
+            -0.1,
+            attribute="a=b",
+            category="c",
+            reference="d",
+            contrast=Contrast.DIFFERENCE,
+        )
+        odd = row("accuracy_score", 0.8, 0.75, 0.85, attribute="x", category="y: gap")
         rows = [
             row("accuracy_score", 0.8, 0.79, 0.81),
-            row("accuracy_score", 0.7, 0.68, 0.72, group="a=b=c"),
-            row("accuracy_score", 0.9, 0.88, 0.92, group="a=b=d"),
+            row("accuracy_score", 0.7, 0.68, 0.72, attribute="a=b", category="c"),
+            row("accuracy_score", 0.9, 0.88, 0.92, attribute="a=b", category="d"),
             gap,
             odd,
-            row("accuracy_score", 0.8, 0.75, 0.85, group="x=z"),
+            row("accuracy_score", 0.8, 0.75, 0.85, attribute="x", category="z"),
         ]
-        assert is_between(gap)
-        assert not is_between(odd)
         found = verdict(made(rows))
         assert "It is right less often for a=b=c: in 70.0 %" in str(found)
         assert "between the groups of x in how often it is right" in str(found)
@@ -1357,8 +1395,8 @@ class TestGroups:
     def test_an_attribute_called_class_of_numbers_is_one_like_others(self):
         rows = [
             row("mean_absolute_error", 1.0, 0.9, 1.1, target="0"),
-            row("mean_absolute_error", 1.0, 0.9, 1.1, target="0", group="class=a"),
-            row("mean_absolute_error", 1.0, 0.9, 1.1, target="0", group="class=b"),
+            row("mean_absolute_error", 1.0, 0.9, 1.1, target="0", attribute="class", category="a"),
+            row("mean_absolute_error", 1.0, 0.9, 1.1, target="0", attribute="class", category="b"),
         ]
         prediction = caveat.Gaussian(np.zeros(1000), np.ones(1000))
         assert "between the groups of class in the size of its errors" in str(

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from caveat.experiments import Protocol
-from caveat.experiments._conditions import (
+from caveat.experiments.conditions import (
     Condition,
     Draws,
     conditions_of,

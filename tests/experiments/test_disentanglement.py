@@ -17,8 +17,8 @@ from sklearn.tree import DecisionTreeClassifier
 import caveat
 from caveat.exceptions import FileFormatError, OptionError
 from caveat.experiments import Protocol, _engine, _scoring
-from caveat.experiments._conditions import Condition, Draws, conditions_of, rows_of
 from caveat.experiments._inputs import Samples
+from caveat.experiments.conditions import Condition, Draws, conditions_of, rows_of
 
 from .oracles import Oracle, mean_prediction, oracle_data
 

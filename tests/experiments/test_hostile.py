@@ -6,7 +6,7 @@ import pytest
 import caveat
 from caveat.exceptions import CaveatError, InvalidValueError, OptionError, UnknownNameError
 from caveat.experiments import ClassDetection, Curve, gaussian_noise
-from caveat.experiments._error import correlate
+from caveat.experiments.error import correlate
 
 SIZE = Curve("size", "information", [0.1, 0.5, 1], [[1, 2, 3]], [[1, 2, 4]], [[1, 2, 4]])
 NOISE = Curve("noise", "information", [0, 0.5, 1], [[1, 2, 3]], [[1, 2, 4]], [[1, 2, 4]])
@@ -65,7 +65,7 @@ def test_noise_that_overflows():
 def test_very_small_uncertainties_can_be_drawn():
     tiny = Curve("noise", "information", [0, 0.5, 1], [[1, 2, 3]], [[1e-320] * 3], [[0] * 3])
     other = Curve("size", "information", [0.1, 0.5, 1], [[1, 2, 3]], [[1e-320] * 3], [[0] * 3])
-    from caveat.experiments._panels import panels, y_range
+    from caveat.experiments.panels import panels, y_range
 
     both = panels(caveat.Disentanglement((other, tiny)))
     assert np.isfinite(y_range(both)).all()

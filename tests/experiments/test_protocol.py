@@ -3,7 +3,7 @@ import pytest
 
 from caveat.exceptions import OptionError
 from caveat.experiments import Protocol
-from caveat.experiments._protocol import as_protocol
+from caveat.experiments.protocol import as_protocol
 
 
 def test_paper_and_cheap():

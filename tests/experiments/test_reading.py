@@ -10,8 +10,8 @@ from caveat.evaluation.verdict import Verdict
 from caveat.exceptions import OptionError
 from caveat.experiments import Check, Curve, Disentanglement, Protocol
 from caveat.experiments._checks import checks_of
-from caveat.experiments._evidence import TOLERANCE
-from caveat.experiments._reading import read, sentence
+from caveat.experiments.evidence import TOLERANCE
+from caveat.experiments.reading import read, sentence
 
 LOST = {"size": np.array([0.6, 0.4, 0.3, 0.2, 0.1]), "noise": np.array([0.1, 0.3, 0.4, 0.7])}
 LEVELS = {"size": [0.05, 0.1, 0.25, 0.5, 1.0], "noise": [0.0, 0.3, 0.6, 1.0]}

@@ -15,18 +15,9 @@ from caveat.exceptions import (
 )
 from caveat.fairness import audit
 from caveat.fairness._ratios import Number, judged
-from caveat.fairness._rows import (
-    BEYOND,
-    DIFFERENT,
-    EQUAL,
-    GAP,
-    NOT_JUDGED,
-    SMALL,
-    UNCLEAR,
-    WITHIN,
-)
 from caveat.metrics import expected_calibration_error, expected_normalised_calibration_error
 from caveat.resampling import interval_of, make_plan
+from caveat.results.judgements import Judgement
 
 RNG = np.random.default_rng(0)
 N = 400
@@ -274,7 +265,7 @@ class TestIntervals:
         gap = one(result, measure="false_negative_rate", kind="difference")
         assert gap.low < -0.08
         assert gap.high > 0.08
-        assert gap.verdict == EQUAL
+        assert gap.judgement == Judgement.EQUAL
         undefined = one(result, measure="false_negative_rate", kind="ratio")
         assert undefined.verdict.startswith("undefined (0 in group=")
 
@@ -288,7 +279,7 @@ class TestIntervals:
         result = run(caveat.Categorical.from_binary(p), y, [0] * 20 + [1] * 20, cluster=cluster)
         row = one(result, measure="equal_opportunity", kind="difference")
         assert row.low <= row.value <= row.high
-        assert row.verdict == EQUAL
+        assert row.judgement == Judgement.EQUAL
 
 
 def simulated(n, rates, seed=0):
@@ -303,18 +294,18 @@ class TestVerdicts:
     @pytest.mark.parametrize(
         ("n", "rates", "verdict"),
         [
-            (4000, (0.5, 0.5), WITHIN),
-            (4000, (0.46, 0.52), SMALL),
-            (4000, (0.3, 0.5), BEYOND),
-            (4000, (0.4, 0.5), GAP),
-            (40, (0.5, 0.5), UNCLEAR),
-            (9, (0.1, 0.9), UNCLEAR),
+            (4000, (0.5, 0.5), Judgement.WITHIN),
+            (4000, (0.46, 0.52), Judgement.SMALL),
+            (4000, (0.3, 0.5), Judgement.BEYOND),
+            (4000, (0.4, 0.5), Judgement.GAP),
+            (40, (0.5, 0.5), Judgement.UNCLEAR),
+            (9, (0.1, 0.9), Judgement.UNCLEAR),
         ],
     )
     def test_follow_from_where_the_interval_lies(self, n, rates, verdict):
         result = run(*simulated(n, rates), resamples=300)
         row = one(result, measure="statistical_parity", kind="ratio")
-        assert row.verdict == verdict
+        assert row.judgement == verdict
         if n == 9:
             assert row.note == "fewer than 10 independent samples"
         else:
@@ -339,23 +330,23 @@ class TestVerdicts:
     def test_without_intervals_nothing_is_judged(self):
         result = run(TWO, Y2, SEX, resamples=0)
         row = one(result, measure="equal_accuracy", kind="ratio")
-        assert row.verdict == NOT_JUDGED
+        assert row.judgement == Judgement.NOT_JUDGED
         assert np.isnan(row.low)
         assert row.flag is False
 
     @pytest.mark.parametrize(
         ("low", "high", "verdict"),
         [
-            (1.3, 1.6, BEYOND),
-            (1.18, 1.6, GAP),
-            (1.01, 1.2, SMALL),
-            (0.9, 1.2, WITHIN),
-            (0.9, 1.3, UNCLEAR),
-            (0.5, 0.7, BEYOND),
-            (0.7, 0.9, GAP),
-            (0.85, 0.99, SMALL),
-            (0.7, 1.1, UNCLEAR),
-            (0.5, 2.0, UNCLEAR),
+            (1.3, 1.6, Judgement.BEYOND),
+            (1.18, 1.6, Judgement.GAP),
+            (1.01, 1.2, Judgement.SMALL),
+            (0.9, 1.2, Judgement.WITHIN),
+            (0.9, 1.3, Judgement.UNCLEAR),
+            (0.5, 0.7, Judgement.BEYOND),
+            (0.7, 0.9, Judgement.GAP),
+            (0.85, 0.99, Judgement.SMALL),
+            (0.7, 1.1, Judgement.UNCLEAR),
+            (0.5, 2.0, Judgement.UNCLEAR),
         ],
     )
     def test_each_place_of_the_interval_has_its_words(self, low, high, verdict):
@@ -364,7 +355,10 @@ class TestVerdicts:
 
     def test_differences_have_no_threshold(self):
         result = run(*simulated(4000, (0.45, 0.5)), resamples=300)
-        assert one(result, measure="statistical_parity", kind="difference").verdict == DIFFERENT
+        assert (
+            one(result, measure="statistical_parity", kind="difference").judgement
+            == Judgement.DIFFERENT
+        )
 
     def test_rarely_call_equal_groups_unfair(self):
         named = 0
@@ -378,7 +372,7 @@ class TestVerdicts:
             rows = result.select(
                 kind="ratio", comparison="worst pair", measure="statistical_parity"
             )
-            named += rows[0].verdict == BEYOND
+            named += rows[0].judgement == Judgement.BEYOND
         assert named <= 3  # a 5 % test, and the band of 20 % besides
 
 
@@ -411,32 +405,32 @@ class TestEqualisedOdds:
     @pytest.mark.parametrize(
         ("tpr", "fpr", "n", "verdict", "note"),
         [
-            ((0.8, 0.8), (0.4, 0.4), 3000, WITHIN, ""),
-            ((0.8, 0.8), (0.2, 0.5), 3000, BEYOND, "by y=0; "),
-            ((0.5, 0.9), (0.4, 0.4), 3000, BEYOND, "by y=1; "),
-            ((0.5, 0.9), (0.01, 0.04), 150, BEYOND, "by y=1; "),
-            ((0.8, 0.8), (0.30, 0.38), 2000, GAP, "by y=0; "),
-            ((0.8, 0.8), (0.40, 0.41), 350, UNCLEAR, ""),
+            ((0.8, 0.8), (0.4, 0.4), 3000, Judgement.WITHIN, ""),
+            ((0.8, 0.8), (0.2, 0.5), 3000, Judgement.BEYOND, "by y=0; "),
+            ((0.5, 0.9), (0.4, 0.4), 3000, Judgement.BEYOND, "by y=1; "),
+            ((0.5, 0.9), (0.01, 0.04), 150, Judgement.BEYOND, "by y=1; "),
+            ((0.8, 0.8), (0.30, 0.38), 2000, Judgement.GAP, "by y=0; "),
+            ((0.8, 0.8), (0.40, 0.41), 350, Judgement.UNCLEAR, ""),
         ],
     )
     def test_verdict(self, tpr, fpr, n, verdict, note):
         result = run(*self.made(tpr, fpr, n), resamples=400)
         row = one(result, measure="equalised_odds", kind="ratio", statistic="farther from 1")
-        assert (row.verdict, row.note) == (verdict, f"{note}the verdict allows for 8 comparisons")
+        assert (row.judgement, row.note) == (verdict, f"{note}the verdict allows for 8 comparisons")
 
     def test_equal_bias_in_both_rates_is_not_fair(self):
         # (FPR0 / FPR1) / (TPR0 / TPR1) is 1 here.
         result = run(*self.made((0.4, 0.8), (0.2, 0.4), 2000), resamples=200)
         row = one(result, measure="equalised_odds", kind="ratio", statistic="farther from 1")
         assert row.value == pytest.approx(0.5)
-        assert row.verdict == BEYOND
+        assert row.judgement == Judgement.BEYOND
 
     def test_fair_only_if_both_are(self):
         result = run(*self.made((0.8, 0.85), (0.3, 0.3), 330), resamples=400)
         rows = {row.statistic: row for row in result.select(measure="equalised_odds", kind="ratio")}
         assert rows["farther from 1"].value == rows["y=1"].value
-        assert rows["y=0"].verdict == UNCLEAR
-        assert rows["farther from 1"].verdict == UNCLEAR
+        assert rows["y=0"].judgement == Judgement.UNCLEAR
+        assert rows["farther from 1"].judgement == Judgement.UNCLEAR
 
     def test_undefined_if_one_is(self):
         prediction = caveat.Categorical.from_binary([0.9] * 20 + [0.1] * 20)
@@ -500,7 +494,7 @@ class TestSeveralGroups:
         worst = one(result, measure="equal_accuracy", kind="ratio", comparison="worst pair")
         assert "(missing)" not in (worst.group, worst.reference)
         rows = result.select(group="(missing)", measure="equal_accuracy", kind="ratio")
-        assert [row.verdict for row in rows] == [UNCLEAR]
+        assert [row.judgement for row in rows] == [Judgement.UNCLEAR]
 
     def test_intersections(self):
         result = run(TWO, Y2, pd.DataFrame({"sex": SEX, "race": RACE}), intersections=True)
@@ -535,12 +529,14 @@ class TestSeveralGroups:
                 outside = row.verdict_high < 0.8 or row.verdict_low > 1.25
                 gap = not row.verdict_low <= 1 <= row.verdict_high
                 if "fewer than" not in row.note:
-                    assert (row.verdict in (WITHIN, SMALL)) == inside
-                    assert (row.verdict == BEYOND) == outside
-                    assert (row.verdict in (BEYOND, GAP, SMALL)) == gap
+                    assert (row.judgement in (Judgement.WITHIN, Judgement.SMALL)) == inside
+                    assert (row.judgement == Judgement.BEYOND) == outside
+                    assert (
+                        row.judgement in (Judgement.BEYOND, Judgement.GAP, Judgement.SMALL)
+                    ) == gap
                     assert row.verdict_low < row.low < row.value < row.high < row.verdict_high
-                    seen.add(row.verdict)
-        assert seen >= {WITHIN, UNCLEAR, GAP}
+                    seen.add(row.judgement)
+        assert seen >= {Judgement.WITHIN, Judgement.UNCLEAR, Judgement.GAP}
 
     def test_differences_of_shares_end_at_1(self):
         p = np.repeat([0.9, 0.1, 0.2, 0.2], 12)
@@ -577,7 +573,7 @@ class TestRatesOfZero:
             ("a", "b", "worst pair"),
         ]
         assert rows[0].value == pytest.approx(5)
-        assert rows[0].verdict == rows[2].verdict == BEYOND
+        assert rows[0].judgement == rows[2].judgement == Judgement.BEYOND
         assert rows[1].verdict == "undefined (0 in group=c)"
         worst = one(
             result, measure="false_negative_rate", kind="difference", comparison="worst pair"
@@ -607,7 +603,7 @@ class TestNoSpread:
         result = run(TWO, Y2, SEX, cluster=np.zeros(N))
         for row in result.select(kind="ratio"):
             assert np.isnan([row.low, row.high, row.verdict_low, row.verdict_high]).all()
-            assert row.verdict == NOT_JUDGED
+            assert row.judgement == Judgement.NOT_JUDGED
             assert row.note == "one independent sample or cluster only in group=f and group=m"
         for row in result.select(kind="group"):
             assert np.isnan([row.low, row.high]).all()
@@ -618,8 +614,8 @@ class TestNoSpread:
         cluster = np.where(SEX == "f", 0, np.arange(N) + 1)
         result = run(TWO, Y2, SEX, cluster=cluster)
         row = one(result, measure="equal_accuracy", kind="ratio")
-        assert (row.verdict, row.note) == (
-            NOT_JUDGED,
+        assert (row.judgement, row.note) == (
+            Judgement.NOT_JUDGED,
             "one independent sample or cluster only in group=f",
         )
         assert np.isfinite(group(result, "accuracy", "m").low)
@@ -629,18 +625,18 @@ class TestNoSpread:
         result = run(caveat.Categorical.from_binary([p, p], classes=["no", "yes"]), Y2, SEX)
         for kind in ("ratio", "difference"):
             row = one(result, measure="aleatoric_uncertainty", kind=kind)
-            assert row.verdict == NOT_JUDGED
+            assert row.judgement == Judgement.NOT_JUDGED
             assert row.note == "the same in every resample, so that its spread does not show"
             assert np.isnan(row.low)
         ratio = one(result, measure="aleatoric_uncertainty", kind="ratio")
         assert max(ratio.value, 1 / ratio.value) == pytest.approx(0.24 / 0.09)
-        assert one(result, measure="equal_accuracy", kind="ratio").verdict != NOT_JUDGED
+        assert one(result, measure="equal_accuracy", kind="ratio").judgement != Judgement.NOT_JUDGED
 
     def test_one_value_in_one_group(self):
         p = np.where(SEX == "f", 0.6, 0.7 + 0.2 * RNG.random(N))
         result = run(caveat.Categorical.from_binary([p, p], classes=["no", "yes"]), Y2, SEX)
         row = one(result, measure="aleatoric_uncertainty", kind="ratio")
-        assert row.verdict != NOT_JUDGED
+        assert row.judgement != Judgement.NOT_JUDGED
         assert row.low < row.value < row.high
 
 

@@ -8,6 +8,7 @@ import pytest
 from sklearn.neighbors import NearestNeighbors
 from sklearn.preprocessing import StandardScaler
 
+from caveat._groups import combined
 from caveat.exceptions import InvalidValueError, OptionError, ShapeError
 from caveat.fairness._consistency import consistency
 from caveat.fairness._consistency_result import Consistency
@@ -389,9 +390,12 @@ class TestShown:
 
     def test_combinations_are_named_once(self):
         X, values = example()
-        groups = {"sex x race": np.where(X[:, 0] > 0, "sex=f, race=a", "sex=m, race=a")}
-        rows = consistency(values, X, groups=groups, resamples=0).rows
+        groups = {"sex": np.where(X[:, 0] > 0, "f", "m"), "race": np.full(len(X), "a")}
+        rows = consistency(values, X, groups=[combined(groups, len(X))], resamples=0).rows
         assert [row.label for row in rows] == ["all samples", "sex=f, race=a", "sex=m, race=a"]
+        own = {"sex x race": np.where(X[:, 0] > 0, "sex=f, race=a", "sex=m, race=a")}
+        rows = consistency(values, X, groups=own, resamples=0).rows
+        assert rows[1].label == "sex x race=sex=f, race=a"
 
     def test_texts(self):
         result = self.result(random_state=0)

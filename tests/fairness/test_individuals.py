@@ -12,8 +12,8 @@ from caveat.exceptions import ShapeError
 from caveat.fairness import Consistency, ConsistencyRow, audit, consistency
 from caveat.fairness._family import bonferroni, stretch
 from caveat.fairness._individuals import compared
-from caveat.fairness._rows import BEYOND, GAP, SMALL, UNCLEAR, WITHIN
 from caveat.resampling import Replicates, interval_of, make_plan
+from caveat.results.judgements import Judgement
 
 
 def data(n, *, jitter=(0.1, 0.1), seed=0):
@@ -174,7 +174,7 @@ class TestRatios:
         assert gap.ratio.value == pytest.approx(3)
         assert gap.ratio.low == pytest.approx(3 * exp(-below))
         assert gap.ratio.high == pytest.approx(3 * exp(above))
-        assert gap.verdict == BEYOND
+        assert gap.verdict == Judgement.BEYOND
         text = paragraph(*rows).text
         ends = f"{3 * exp(-below):.2f} to {3 * exp(above):.2f}"
         assert (
@@ -186,12 +186,12 @@ class TestRatios:
     @pytest.mark.parametrize(
         ("difference", "half", "verdict"),
         [
-            (0.1, 0.005, WITHIN),
-            (0.115, 0.001, SMALL),
-            (0.1, 0.05, UNCLEAR),
-            (0.12, 0.02, UNCLEAR),
-            (0.13, 0.01, GAP),
-            (0.2, 0.005, BEYOND),
+            (0.1, 0.005, Judgement.WITHIN),
+            (0.115, 0.001, Judgement.SMALL),
+            (0.1, 0.05, Judgement.UNCLEAR),
+            (0.12, 0.02, Judgement.UNCLEAR),
+            (0.13, 0.01, Judgement.GAP),
+            (0.2, 0.005, Judgement.BEYOND),
         ],
     )
     def test_verdict_is_where_the_interval_lies(self, difference, half, verdict):
@@ -337,7 +337,14 @@ class TestWording:
             for name in ("prediction sbp", "prediction dbp")
             for entry in (row("f", 0.3, 0.01, quantity=name), row("m", 0.1, 0.01, quantity=name))
         ]
-        text = paragraph(*rows, of=NUMBERS).text
+        two = audit(
+            caveat.Gaussian(np.zeros((40, 2)), np.ones((40, 2)), targets=["sbp", "dbp"]),
+            np.tile(np.arange(40.0)[:, None], 2),
+            {"sex": ["f", "m"] * 20},
+            resamples=40,
+            random_state=0,
+        )
+        text = paragraph(*rows, of=two).text
         assert text.startswith(
             "The prediction of sbp is on average 0.400 standard deviations from the mean of the 5 "
             "nearest neighbours"

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import caveat
-from caveat.fairness._rows import MEASURES
+from caveat.fairness.measures import MEASURES
 
 
 def test_a_long_table_of_ratios_has_those_farthest_from_1():

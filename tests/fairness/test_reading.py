@@ -7,7 +7,7 @@ import pytest
 
 import caveat
 from caveat.fairness import audit
-from caveat.fairness._rows import BEYOND, GAP, SMALL, UNCLEAR, WITHIN
+from caveat.results.judgements import Judgement
 
 
 def made(n, *, p=(0.8, 0.8), spread=(0.05, 0.05), wrong=(0.3, 0.3), positive=(0.5, 0.5), seed=0):
@@ -52,7 +52,7 @@ class TestPatterns:
             "There is a gap, but within the threshold, in aleatoric uncertainty (sex=m 1.05 times "
             "sex=f)."
         )
-        assert {row.verdict for row in found.rows} == {BEYOND}
+        assert {row.judgement for row in found.rows} == {Judgement.BEYOND}
 
     def test_aleatoric_gap_without_point_gap(self):
         found = read(*made(self.N, p=(0.8, 0.6)))
@@ -117,8 +117,8 @@ class TestPatterns:
     def test_a_gap_that_may_or_may_not_exceed_the_threshold(self):
         # The case that was called indistinguishable from fair: 1.38 (1.18 to 1.60).
         result = audit(*made(6000), resamples=100, random_state=0)
-        gap = {"value": 1.38, "verdict_low": 1.18, "verdict_high": 1.60, "verdict": GAP}
-        turned = {"group": "m", "reference": "f", **gap}
+        gap = {"value": 1.38, "verdict_low": 1.18, "verdict_high": 1.60, "judgement": Judgement.GAP}
+        turned = {"category": "m", "reference": "f", **gap}
         rows = tuple(
             replace(row, **turned)
             if (row.measure, row.kind) == ("false_negative_rate", "ratio")
@@ -144,7 +144,7 @@ class TestPatterns:
     def test_gaps_of_both_sizes(self):
         """A point gap of unclear size beside one of uncertainty that is beyond the threshold."""
         result = audit(*made(6000, spread=(0.12, 0.05)), resamples=100, random_state=0)
-        gap = {"value": 0.8, "verdict_low": 0.7, "verdict_high": 0.9, "verdict": GAP}
+        gap = {"value": 0.8, "verdict_low": 0.7, "verdict_high": 0.9, "judgement": Judgement.GAP}
         rows = tuple(
             replace(row, **gap) if (row.measure, row.kind) == ("equal_accuracy", "ratio") else row
             for row in result
@@ -194,7 +194,9 @@ class TestPatterns:
     def test_a_point_gap_beside_unclear_uncertainties(self):
         result = audit(*made(2000, wrong=(0.1, 0.35)), resamples=100, random_state=0)
         rows = tuple(
-            replace(row, verdict=UNCLEAR) if row.measure == "epistemic_uncertainty" else row
+            replace(row, judgement=Judgement.UNCLEAR)
+            if row.measure == "epistemic_uncertainty"
+            else row
             for row in result
         )
         (found,) = replace(result, rows=rows).reading()
@@ -206,8 +208,13 @@ class TestPatterns:
 
     def test_a_gap_that_neither_part_shows(self):
         result = audit(*made(2000, spread=(0.12, 0.05)), resamples=100, random_state=0)
-        words = {"predictive_uncertainty": BEYOND, "epistemic_uncertainty": UNCLEAR}
-        rows = tuple(replace(row, verdict=words.get(row.measure, row.verdict)) for row in result)
+        words = {
+            "predictive_uncertainty": Judgement.BEYOND,
+            "epistemic_uncertainty": Judgement.UNCLEAR,
+        }
+        rows = tuple(
+            replace(row, judgement=words.get(row.measure, row.judgement)) for row in result
+        )
         (found,) = replace(result, rows=rows).reading()
         assert found.patterns[0] == "predictive gap"
         assert "are less certain: its predictive uncertainty is" in found.text
@@ -320,7 +327,7 @@ class TestWording:
         result = audit(*made(40), resamples=100, random_state=0)
         rows = tuple(
             replace(row, verdict_low=low, verdict_high=high)
-            if row.kind == "ratio" and row.verdict == UNCLEAR
+            if row.kind == "ratio" and row.judgement == Judgement.UNCLEAR
             else row
             for row in result
         )
@@ -348,7 +355,11 @@ class TestWording:
         result = audit(prediction, y, {"ward": ward}, resamples=100, random_state=0)
         assert result.reading().paragraphs[0].patterns[0] == "no gap beyond the threshold"
         first = result.select(measure="equal_opportunity", kind="ratio")[0]
-        undefined = {"value": np.nan, "verdict": "undefined (no positives in ward=0)"}
+        undefined = {
+            "value": np.nan,
+            "judgement": Judgement.UNDEFINED,
+            "why": "no positives in ward=0",
+        }
         rows = tuple(replace(row, **undefined) if row is first else row for row in result)
         (found,) = replace(result, rows=rows).reading()
         assert found.patterns == ("unclear",)
@@ -381,8 +392,16 @@ class TestWording:
     def test_everything_undefined_is_not_judged(self):
         result = audit(*made(40), resamples=100, random_state=0)
         rows = tuple(
-            replace(row, verdict="undefined (no positives in sex=f)", value=np.nan)
-            if row.kind == "ratio" and row.verdict in (UNCLEAR, GAP, SMALL, WITHIN, BEYOND)
+            replace(row, judgement=Judgement.UNDEFINED, why="no positives in sex=f", value=np.nan)
+            if row.kind == "ratio"
+            and row.judgement
+            in (
+                Judgement.UNCLEAR,
+                Judgement.GAP,
+                Judgement.SMALL,
+                Judgement.WITHIN,
+                Judgement.BEYOND,
+            )
             else row
             for row in result
         )

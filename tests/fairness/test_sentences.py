@@ -7,7 +7,7 @@ import pytest
 
 import caveat
 from caveat.fairness import audit
-from caveat.fairness._rows import BEYOND, DIFFERENT, GAP
+from caveat.results.judgements import Judgement
 
 TIMES = r"(?P<value>[\d.]+) times"
 PAIR_FOR = r"for g=(?P<group>\w+) as for g=(?P<reference>\w+)"
@@ -56,8 +56,8 @@ OTHERS = (
     r"(?P<size>beyond the threshold|which may or may not exceed the threshold)\."
 )
 SIZES = {
-    BEYOND: "), beyond the threshold",
-    GAP: "), a gap which may or may not exceed the threshold",
+    Judgement.BEYOND: "), beyond the threshold",
+    Judgement.GAP: "), a gap which may or may not exceed the threshold",
 }
 FIXED = (
     r"It is what more or better data of this group would reduce\.",
@@ -152,7 +152,7 @@ def check(prediction, y, groups, **options):
             counted[name] = int(others["number"])
             beyond = others["size"].startswith("beyond")
             assert any(
-                measure == name and (SIZES[BEYOND] in before) == beyond
+                measure == name and (SIZES[Judgement.BEYOND] in before) == beyond
                 for before in re.split(r"(?<=\.) (?=[A-Z0-9])", paragraph.text)
                 if (measure := (parsed(before) or [None])[0])
             )
@@ -163,8 +163,8 @@ def check(prediction, y, groups, **options):
             measure, label, group, reference, value, both = claim
             key = (measure, label)
             one, other = truth[group][key], truth[reference][key]
-            beyond = SIZES[BEYOND] in sentence
-            assert beyond or SIZES[GAP] in sentence, sentence
+            beyond = SIZES[Judgement.BEYOND] in sentence
+            assert beyond or SIZES[Judgement.GAP] in sentence, sentence
             if both is None:
                 assert value == pytest.approx(one / other, rel=0.006), sentence
                 if beyond:
@@ -218,24 +218,30 @@ def assert_complete(result, said, counted, privileged):
     places = {}
     for row in result.select(kind="difference"):
         places[place(row)] = row
-    sizes = {BEYOND: set(), GAP: set()}
+    sizes = {Judgement.BEYOND: set(), Judgement.GAP: set()}
     for row in result.select(kind="ratio"):
         if row.statistic not in ("", "y=0") or (privileged and row.comparison != "reference"):
             continue
         twin = places.get(place(row))
         zero = row.verdict.startswith("undefined") and twin is not None
-        if row.verdict in sizes or (zero and twin.verdict == DIFFERENT):
+        if row.judgement in sizes or (zero and twin.judgement == Judgement.DIFFERENT):
             # Of a rate of 0 the other group has at least five times the threshold.
-            size = BEYOND if zero and far(result, twin) else GAP if zero else row.verdict
+            size = (
+                Judgement.BEYOND
+                if zero and far(result, twin)
+                else Judgement.GAP
+                if zero
+                else row.judgement
+            )
             sizes[size].add((row.measure, row.label, frozenset({row.group, row.reference})))
-    known = {gap[0] for gap in sizes[BEYOND]}
-    gaps = sizes[BEYOND] | {gap for gap in sizes[GAP] if gap[0] not in known}
+    known = {gap[0] for gap in sizes[Judgement.BEYOND]}
+    gaps = sizes[Judgement.BEYOND] | {gap for gap in sizes[Judgement.GAP] if gap[0] not in known}
     assert set(said) <= gaps
     for measure in {gap[0] for gap in gaps}:
         number = sum(gap[0] == measure for gap in said) + counted.get(measure, 0)
         expected = [gap for gap in gaps if gap[0] == measure]
         if measure == "predictive_uncertainty":  # only where neither part shows it
-            larger = sizes[BEYOND] if measure in known else gaps
+            larger = sizes[Judgement.BEYOND] if measure in known else gaps
             parts = {
                 gap[1]
                 for gap in larger
@@ -388,7 +394,9 @@ class TestNoRatio:
         )
         assert not any("no ratio of statistical parity" in sentence for sentence in rest)
         assert {row.kind for row in paragraph.rows} <= {"ratio", "difference"}
-        assert all(row.verdict in (BEYOND, DIFFERENT) for row in paragraph.rows)
+        assert all(
+            row.judgement in (Judgement.BEYOND, Judgement.DIFFERENT) for row in paragraph.rows
+        )
 
     def test_a_gap_to_the_privileged_group(self):
         sizes, chosen = [300, 300, 300, 80], [36, 36, 36, 0]

@@ -4,7 +4,7 @@ import pytest
 
 from caveat.exceptions import OptionError, UnknownNameError
 from caveat.experiments import Curve, Disentanglement
-from caveat.experiments._panels import panels
+from caveat.experiments.panels import panels
 from caveat.plots import plot, plot_disentanglement, plot_disentanglement_terms
 
 from ..report.disentanglements import NOISE, SIZES, constant, result, two_decompositions

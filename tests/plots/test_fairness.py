@@ -12,8 +12,9 @@ from matplotlib import pyplot
 import caveat
 from caveat.exceptions import OptionError
 from caveat.fairness import audit
-from caveat.fairness._panels import ratio_rows
+from caveat.fairness.panels import ratio_rows
 from caveat.plots._fairness import plot_distributions, plot_ratios
+from caveat.results.judgements import Judgement
 
 RNG = np.random.default_rng(0)
 N = 600
@@ -114,7 +115,9 @@ class TestRatios:
             assert any(label.endswith(words) for label in labels), words
 
     def test_undefined_and_unbounded_are_marked(self):
-        edits = {"equal_accuracy": {"value": np.nan, "verdict": "undefined (why)"}}
+        edits = {
+            "equal_accuracy": {"value": np.nan, "judgement": Judgement.UNDEFINED, "why": "why"}
+        }
         edits["statistical_parity"] = {"verdict_low": 0.0, "verdict_high": np.inf}
         rows = tuple(
             replace(row, **edits.get(row.measure, {})) if row.kind == "ratio" else row

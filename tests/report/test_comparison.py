@@ -83,7 +83,7 @@ def test_the_table_says_where_each_technique_stands(tmp_path):
 
 
 def test_the_less_reliable_of_two_of_like_skill(tmp_path):
-    answer = caveat.evaluation._recommend.Recommendation(
+    answer = caveat.evaluation.recommend.Recommendation(
         "a", ("a",), "expected_calibration_error", ("brier_loss",), {"a": 0.1, "b": 0.3}, {}, (),
         "Use a.", "brier_loss", {"a": 0.2, "b": 0.2},
     )  # fmt: skip

@@ -3,7 +3,7 @@ import pytest
 
 from caveat.exceptions import OptionError
 from caveat.experiments import Check, Cost, Curve
-from caveat.experiments._panels import panels
+from caveat.experiments.panels import panels
 from caveat.report import write_report
 
 from .disentanglements import constant, made, result, two_decompositions

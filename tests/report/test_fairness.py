@@ -10,9 +10,10 @@ import pytest
 import caveat
 from caveat.exceptions import OptionError
 from caveat.fairness import audit
-from caveat.fairness._panels import ratio_rows
-from caveat.fairness._rows import BEYOND, BY_WEIGHT, FINE, GAP, SHORT, SMALL, UNCLEAR
+from caveat.fairness.panels import ratio_rows
 from caveat.report import write_report
+from caveat.results.judgements import BY_WEIGHT, FINE, Judgement
+from caveat.results.words import SHORT
 
 from .pages import read
 from .results import HOSTILE, classification, comparison, probabilities
@@ -153,14 +154,14 @@ def test_bars_lie_where_the_verdicts_say(privileged, tmp_path):
     seen = set()
     for place, row in zip(places, rows, strict=True):
         name, low, high = spans[place]
-        assert SHORT[row.verdict] == name
+        assert SHORT[row.judgement] == name
         seen.add(name)
         if row.measure != "equalised_odds":
             outside, inside = low > 1.25 or high < 0.8, low >= 0.8 and high <= 1.25
             gap = not low <= 1 <= high
-            expected = (row.verdict == BEYOND, row.verdict in FINE)
+            expected = (row.judgement == Judgement.BEYOND, row.judgement in FINE)
             assert (outside, inside) == expected, row
-            assert gap == (row.verdict in (BEYOND, GAP, SMALL)), row
+            assert gap == (row.judgement in (Judgement.BEYOND, Judgement.GAP, Judgement.SMALL)), row
     assert len(seen) > 1
     assert (
         "Bars are intervals, wide enough to hold for all comparisons at once: a bar that does not "
@@ -180,7 +181,9 @@ def test_every_verdict_has_a_mark_of_its_own(tmp_path):
         )
     )  # fmt: skip
     rows = tuple(
-        replace(row, verdict=verdicts.get(row.measure, row.verdict)) if row.kind == "ratio" else row
+        replace(row, judgement=verdicts.get(row.measure, row.judgement))
+        if row.kind == "ratio"
+        else row
         for row in plain()
     )
     page = written(replace(plain(), rows=rows), tmp_path)
@@ -344,8 +347,12 @@ def test_without_intervals(tmp_path):
 
 def test_intervals_without_an_end_and_undefined_ratios(tmp_path):
     changes = {
-        "equal_accuracy": {"verdict_low": 0.0, "verdict_high": 0.9, "verdict": UNCLEAR},
-        "statistical_parity": {"high": np.inf, "verdict_high": np.inf, "verdict": UNCLEAR},
+        "equal_accuracy": {"verdict_low": 0.0, "verdict_high": 0.9, "judgement": Judgement.UNCLEAR},
+        "statistical_parity": {
+            "high": np.inf,
+            "verdict_high": np.inf,
+            "judgement": Judgement.UNCLEAR,
+        },
         "equal_opportunity": {
             "value": np.nan,
             "low": np.nan,
@@ -354,7 +361,8 @@ def test_intervals_without_an_end_and_undefined_ratios(tmp_path):
             "verdict_high": np.nan,
             "flag": None,
             "symmetric_flag": None,
-            "verdict": "undefined (no positives in sex=f)",
+            "judgement": Judgement.UNDEFINED,
+            "why": "no positives in sex=f",
         },
         "aleatoric_uncertainty": {"flag": True, "symmetric_flag": False},
         "predictive_uncertainty": {"flag": False, "symmetric_flag": True},

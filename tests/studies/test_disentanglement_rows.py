@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from caveat.experiments import ClassDetection, Curve, Disentanglement
-from caveat.experiments._error import TERMS
+from caveat.experiments.error import TERMS
 from caveat.studies import _disentanglement_paper as paper
 from caveat.studies import _disentanglement_rows as rows
 from caveat.studies._disentanglement_conclusions import conclusions, words_of

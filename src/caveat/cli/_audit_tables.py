@@ -3,18 +3,25 @@
 from collections.abc import Sequence
 from typing import Any
 
-from ._console import clean, console, say, show_table
-from ._tables import MARKS
+from ..results.judgements import BY_WEIGHT, Judgement, Pairing, Part
+from ..results.words import SHORT, VERDICTS, Statement
+from ._console import say, show_table
+from ._tables import show_statements
 
 _MOST_GROUPS, _MOST_LINES = 6, 40
 _WITH_INTERVALS = 2
 """More groups than these leave no room for intervals in 80 columns."""
 
+_SHORTER = SHORT | {
+    Judgement.BEYOND: "gap beyond",
+    Judgement.SMALL: "gap within",
+    Judgement.WITHIN: "within",
+}
+"""The few words of a verdict that the narrow table has room for."""
+
 
 def show_audit(result: Any) -> None:
     """Print what was audited, what it says in plain words, and the numbers of each attribute."""
-    from ..fairness._rows import BY_WEIGHT
-
     say(result.description, style="bold")
     show_reading(result.reading())
     for attribute in result.attributes:
@@ -22,35 +29,27 @@ def show_audit(result: Any) -> None:
         _show_groups(result, attribute)
     if result.consistency is not None:
         _show_consistency(result.consistency)
-    found = {row.verdict for row in result.matching(kind="ratio")}
-    for verdict in BY_WEIGHT:
-        if verdict in found:
-            say(f"{_short(verdict)}: {verdict}", style="dim")
+    found = {row.judgement for row in result.matching(kind="ratio")}
+    for judgement in BY_WEIGHT:
+        if judgement in found:
+            say(f"{_SHORTER[judgement]}: {VERDICTS[judgement]}", style="dim")
 
 
 def show_reading(reading: Any) -> None:
     """Print the paragraphs, the summary first, each with a mark for its level."""
-    from rich.table import Table
-    from rich.text import Text
-
-    grid = Table.grid(padding=(0, 1))
-    said = [(reading.level, reading.summary, "bold")]
-    said += [(part.level, f"{part.name}: {part.text}", "") for part in reading]
-    for level, text, style in said:
-        mark, colour = MARKS[level]
-        grid.add_row(Text(f" {mark}", style=f"bold {colour}"), Text(clean(text), style=style))
-    console().print(grid)
+    said = [Statement(part.level, f"{part.name}: {part.text}") for part in reading]
+    show_statements([Statement(reading.level, reading.summary), *said])
 
 
 def _show_ratios(result: Any, attribute: str) -> None:
     """Print the ratios: to the privileged group, or else of more than two the worst pairs."""
-    from ..evaluation._table import interval_words, number
-    from ..fairness._panels import farthest
+    from ..fairness.panels import farthest
+    from ..results.tables import interval_words, number
 
     comparison = result.comparison(attribute)
     rows = result.matching(attribute=attribute, kind="ratio", comparison=comparison)
     # The first of equalised odds is equal opportunity, which has a line of its own.
-    rows = [row for row in rows if row.statistic != "y=1"]
+    rows = [row for row in rows if row.part is not Part.Y1]
     classes = _classes(rows)
     low, high = result.fair_band
     body = [
@@ -59,11 +58,11 @@ def _show_ratios(result: Any, attribute: str) -> None:
             f"{row.group} / {row.reference}",
             number(row.value) or "-",
             interval_words(row.verdict_low, row.verdict_high),
-            _short(row.verdict),
+            _SHORTER.get(row.judgement, row.verdict),
         ]
         for row in farthest(result, rows)
     ]
-    pairs = "worst pairs, " if comparison == "worst pair" else ""
+    pairs = "worst pairs, " if comparison is Pairing.WORST else ""
     of = f", class {classes[0]}" if len(classes) == 1 else ""
     several = f"{result.confidence:.0%} intervals for all comparisons"
     sure = f"{several}, threshold from {low:.3g} to {high:.3g}"
@@ -78,37 +77,27 @@ def _show_ratios(result: Any, attribute: str) -> None:
 
 def _classes(rows: Sequence[Any]) -> list[str]:
     """The classes that some rows are of; targets of numbers are always named."""
-    some = [row for row in rows if not row.measure.endswith(("error", "uncertainty"))]
-    return list(dict.fromkeys(row.label for row in some if row.label))
+    return list(dict.fromkeys(row.one_class for row in rows if row.one_class))
 
 
 def _words(row: Any, classes: Sequence[str]) -> str:
     """What a row is of; the class is named if there are several."""
     label = "" if [row.label] == classes else row.label
     words = " ".join(filter(None, (row.measure.replace("_", " "), label)))
-    return f"{words} ({row.statistic})" if row.statistic == "y=0" else words
-
-
-def _short(verdict: str) -> str:
-    """The few words of a verdict that the narrow table has room for."""
-    from ..fairness._rows import SHORT
-
-    return SHORT.get(verdict, verdict).removesuffix(" threshold")
+    return f"{words} ({row.statistic})" if row.part is Part.Y0 else words
 
 
 def _show_groups(result: Any, attribute: str) -> None:
     """Print the rates of each group, with intervals if there is room."""
-    from ..evaluation._table import interval_words, number
+    from ..results.tables import interval_words, number
 
     groups = result.groups(attribute)
     shown = groups[:_MOST_GROUPS]
     wide = len(shown) <= _WITH_INTERVALS
-    rows = result.matching(attribute=attribute, kind="group")
+    rows = [r for r in result.matching(attribute=attribute, kind="group") if r.quantile is None]
     classes = _classes(rows)
     lines: dict[str, dict[str, str]] = {}
     for row in rows:
-        if row.statistic.startswith("quantile"):
-            continue
         text = f"{row.samples:,}" if row.measure == "samples" else number(row.value) or "-"
         ends = interval_words(row.low, row.high) if wide else ""
         lines.setdefault(_words(row, classes), {})[row.group] = f"{text} ({ends})" if ends else text
@@ -121,7 +110,7 @@ def _show_groups(result: Any, attribute: str) -> None:
 
 def _show_consistency(alike: Any) -> None:
     """Print how consistent each group is: scaled, as the raw values are all close to 1."""
-    from ..evaluation._table import number
+    from ..results.tables import number
 
     names = list(alike.differences)
     lines: dict[str, dict[str, Any]] = {}

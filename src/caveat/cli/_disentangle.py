@@ -222,7 +222,7 @@ def _protocol(
 ) -> Any:
     from dataclasses import replace
 
-    from ..experiments._protocol import as_protocol
+    from ..experiments.protocol import as_protocol
 
     changes: dict[str, Any] = {
         "sizes": _shares(sizes, "--sizes"),
@@ -304,8 +304,8 @@ def _run(model: Any, table: Any, **options: Any) -> Any:
 
 def _show(result: Any) -> None:
     """Print the verdict on each split, then its numbers."""
-    from ..experiments._error import TERMS, interval_words
-    from ..experiments._reading import read, remarks
+    from ..experiments.error import TERMS, interval_words
+    from ..experiments.reading import read, remarks
 
     say(result.description, style="bold")
     several = len(result.decompositions) > 1
@@ -331,7 +331,7 @@ def _show(result: Any) -> None:
 
 
 def _cells(term: Any, ideal: float) -> list[str]:
-    from ..experiments._error import interval_words
+    from ..experiments.error import interval_words
 
     return [f"{term.correlation:z.3f}", f"{ideal:g}", f"{term.value:.3f}", interval_words(term)]
 
@@ -339,7 +339,7 @@ def _cells(term: Any, ideal: float) -> list[str]:
 def _as_json(result: Any, table: Any, report: Path | None) -> dict[str, Any]:
     from dataclasses import asdict
 
-    from ..experiments._reading import read
+    from ..experiments.reading import read
 
     return {
         "recognised": list(table.recognised),

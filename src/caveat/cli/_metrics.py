@@ -21,8 +21,8 @@ def metrics_command(
     json: Json = False,
 ) -> None:
     """Show every metric: its short names, what it says and what it cannot see."""
-    from ..evaluation._table import ARROWS
     from ..metrics import METRICS
+    from ..results.tables import ARROWS
 
     tasks = list(dict.fromkeys(entry.task for entry in METRICS.values()))
     if task is not None and task not in tasks:

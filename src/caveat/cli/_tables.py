@@ -3,10 +3,11 @@
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ..results.judgements import Contrast
 from ._console import clean, console, say, show_table
 
 if TYPE_CHECKING:
-    from ..evaluation._table import Row
+    from ..results.rows import Row
 
 _MOST_GROUPS = 12
 MARKS = {"good": ("+", "green"), "bad": ("!", "red"), "unsure": ("?", "yellow"), "info": ("·", "")}
@@ -47,13 +48,13 @@ def headline(rows: Iterable[Any], everything: bool, place: Any = "headline") -> 
     if everything:
         return found
     shown = METRICS.shown(place)
-    first = [r for r in found if r.metric in shown and not r.option.startswith("class=")]
+    first = [r for r in found if r.metric in shown and r.one_class is None]
     return first or found
 
 
 def show_rows(evaluation: Any, everything: bool) -> None:
     """Print the numbers over all samples."""
-    from ..evaluation._table import ARROWS, WITHOUT_CHANCE, bracket, number
+    from ..results.tables import ARROWS, WITHOUT_CHANCE, bracket, number
 
     rows = evaluation.matching(group="")
     chosen = headline(rows, everything)
@@ -90,14 +91,14 @@ def show_groups(evaluation: Any) -> None:
     """Print a table for each attribute: how its groups fare in a few metrics."""
     attributes: dict[str, dict[str, list[Row]]] = {}
     for row in evaluation.rows:
-        name, mark, value = row.group.partition("=")
-        if mark and not row.group.endswith((": gap", ": ratio")):
-            attributes.setdefault(name, {}).setdefault(value, []).append(row)
+        if not row.overall and row.contrast is Contrast.NONE:
+            attributes.setdefault(row.attribute, {}).setdefault(row.category, []).append(row)
     for name, groups in attributes.items():
-        _show_attribute(name, groups)
+        words = "By true class" if name == evaluation.true_class else f"By {name}"
+        _show_attribute(words, name, groups)
 
 
-def _show_attribute(name: str, groups: dict[str, list["Row"]]) -> None:
+def _show_attribute(title: str, name: str, groups: dict[str, list["Row"]]) -> None:
     from ..metrics import METRICS
 
     rows = [row for found in groups.values() for row in found]
@@ -110,8 +111,7 @@ def _show_attribute(name: str, groups: dict[str, list["Row"]]) -> None:
     for value, found in list(groups.items())[:_MOST_GROUPS]:
         cells = [next((row for row in found if row.metric == m), None) for m in metrics]
         body.append([value, f"{found[0].samples:,}", *map(_cell, cells)])
-    words = "By true class" if name == "class" else f"By {name}"
-    show_table(words, [name, "samples", *(m.replace("_", " ") for m in metrics)], body)
+    show_table(title, [name, "samples", *(m.replace("_", " ") for m in metrics)], body)
     if len(groups) > _MOST_GROUPS:
         say(
             f"{len(groups) - _MOST_GROUPS} more groups in the file that --output writes",
@@ -120,7 +120,7 @@ def _show_attribute(name: str, groups: dict[str, list["Row"]]) -> None:
 
 
 def _cell(row: "Row | None") -> str:
-    from ..evaluation._table import bracket, number
+    from ..results.tables import bracket, number
 
     if row is None or not number(row.value):
         return "-"
@@ -129,7 +129,7 @@ def _cell(row: "Row | None") -> str:
 
 def show_comparison(comparison: Any, everything: bool) -> None:
     """Print the techniques side by side over all samples."""
-    from ..evaluation._table import number
+    from ..results.tables import number
 
     rows = comparison.matching(group="")
     chosen = headline(rows, everything, "compared")

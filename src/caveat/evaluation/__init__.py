@@ -2,8 +2,8 @@
 
 from ._compare import ComparedRow, Comparison, compare
 from ._evaluate import evaluate
-from ._recommend import Recommendation
-from ._result import Evaluation
+from .recommend import Recommendation
+from .result import Evaluation
 from .triage import OperatingCurve, Triage, TriagePolicy
 from .verdict import Statement, Verdict
 

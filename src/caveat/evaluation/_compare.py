@@ -12,47 +12,18 @@ from ..exceptions import OptionError, ShapeError
 from ..metrics import METRICS
 from ..resampling import Replicates, equal_errors, interval_of
 from ..resampling.pairs import widening
+from ..results.judgements import Contrast
+from ..results.rows import ComparedRow, Key, Row
+from ..results.tables import ARROWS, Drawable, RowTable, html_table, number, terminal_table
 from ._evaluate import Answer, Run, plan_for, relative_weights, run_evaluation
-from ._result import Evaluation
-from ._table import ARROWS, RowTable, html_table, number, terminal_table
+from .result import Evaluation
 
 if TYPE_CHECKING:
-    from ._recommend import Recommendation
-
-Key = tuple[str, str, str, str]
-"""Metric, option, group, target."""
-
-
-@dataclass(frozen=True)
-class ComparedRow:
-    """One technique by one metric.
-
-    Attributes
-    ----------
-    technique, metric, option, group, target : str
-    value, low, high : float
-    rank : int
-        1 is best; 0 where the metric has no better or worse.
-    best : bool
-    tied : bool
-        Whether the paired difference to the best may be 0, allowing for the number of techniques.
-    """
-
-    technique: str
-    metric: str
-    option: str
-    group: str
-    target: str
-    value: float
-    low: float
-    high: float
-    rank: int
-    best: bool
-    tied: bool
+    from .recommend import Recommendation
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Comparison(RowTable[ComparedRow]):
+class Comparison(Drawable, RowTable[ComparedRow]):
     """What `compare` returns.
 
     Attributes
@@ -126,38 +97,23 @@ class Comparison(RowTable[ComparedRow]):
             Without a technique if several cannot be told apart, if the best says the same of every
             sample or cannot be told from guessing, or if two readings of calibration disagree.
         """
-        from ._recommend import recommend
+        from .recommend import recommend
 
         return recommend(
             self, expression, scale=scale, prioritise=prioritise, minimum=minimum or {}
         )
 
-    def plot(self, kind: str | None = None, /, **options: Any) -> Any:
-        """Draw the techniques in matplotlib Axes; see `caveat.plots.plot`."""
-        from ..plots import plot
-
-        return plot(self, kind, **options)
-
-    def report(self, path: Any, **options: Any) -> Any:
-        """Write one HTML page; see `caveat.report.write_report`."""
-        from ..report import write_report
-
-        return write_report(self, path, **options)
-
     def _cost(self, technique: str, name: str) -> float:
         """The mean over targets of a metric, turned so that less is better."""
         found = self._entries(technique, name)
-        return float(np.mean([cost(key[0], answer.value) for key, answer in found.items()]))
+        return float(np.mean([cost(key.metric, answer.value) for key, answer in found.items()]))
 
-    def _entries(self, technique: str, name: str, group: str = "") -> dict[Key, Answer]:
+    def _entries(self, technique: str, name: str) -> dict[Key, Answer]:
         names = {entry.name for entry in METRICS.find(name)}
         answers = self._answers[technique]
-        found = {k: a for k, a in answers.items() if k[0] in names and k[2] == group}
+        found = {k: a for k, a in answers.items() if k.metric in names and k.overall}
         if not found:
-            raise OptionError(
-                f"{name!r} was not measured for {technique!r}"
-                + (f" in group {group!r}" if group else "")
-            )
+            raise OptionError(f"{name!r} was not measured for {technique!r}")
         return found
 
     def __repr__(self) -> str:
@@ -171,9 +127,8 @@ class Comparison(RowTable[ComparedRow]):
     def _readable(self) -> tuple[list[str], list[list[str]]]:
         body: dict[Key, list[str]] = {}
         for row in self.rows:
-            key = (row.metric, row.option, row.group, row.target)
             name = " ".join(part for part in (row.metric, row.option, row.target) if part)
-            cells = body.setdefault(key, [name, row.group, ARROWS[METRICS[row.metric].direction]])
+            cells = body.setdefault(row.key, [name, row.group, ARROWS[row.direction]])
             mark = "*" if row.best else "~" if row.tied else ""
             cells.append(f"{number(row.value)}{mark}")
         return ["metric", "group", "better", *self.techniques], list(body.values())
@@ -247,7 +202,11 @@ def compare(
         evaluations[str(name)] = run_evaluation(run, prediction, y, groups, None, metrics, seed)
         answers[str(name)] = run.answers or {}
     keys = dict.fromkeys(key for found in answers.values() for key in found)
-    rows = [row for key in keys for row in _compared(key, evaluations, answers, confidence)]
+    rows_of = {
+        name: {row.key: row for row in result.rows if row.contrast is Contrast.NONE}
+        for name, result in evaluations.items()
+    }
+    rows = [row for key in keys for row in _compared(key, rows_of, answers, confidence)]
     return Comparison(tuple(rows), evaluations, confidence, answers)
 
 
@@ -261,31 +220,24 @@ def cost(metric: str, value: Any) -> Any:
 
 def _compared(
     key: Key,
-    evaluations: dict[str, Evaluation],
+    rows_of: dict[str, dict[Key, Row]],
     answers: dict[str, dict[Key, Answer]],
     confidence: float,
 ) -> list[ComparedRow]:
-    metric, option, group, target = key
+    metric = key.metric
     have = {name: found[key] for name, found in answers.items() if key in found}
     costs = {name: cost(metric, answer.value) for name, answer in have.items()}
     ranked = sorted((name for name in have if not np.isnan(costs[name])), key=costs.__getitem__)
     rows = []
     for name, answer in have.items():
-        (row,) = evaluations[name].matching(
-            metric=metric, option=option, group=group, target=target
-        )
+        row = rows_of[name][key]
         best = bool(ranked) and costs[name] == costs[ranked[0]]
         tied = best or (
             name in ranked
             and indistinguishable(metric, [have[ranked[0]]], [answer], len(have), confidence)
         )
         rank = 1 + sum(costs[other] < costs[name] for other in ranked) if name in ranked else 0
-        rows.append(
-            ComparedRow(
-                name, metric, option, group, target, answer.value, row.low, row.high, rank, best,
-                tied,
-            )
-        )  # fmt: skip
+        rows.append(ComparedRow(**vars(row), technique=name, rank=rank, best=best, tied=tied))
     return rows
 
 

@@ -29,12 +29,15 @@ from ..resampling import (
     pair_interval,
     replicates,
 )
-from ._questions import Block, Question, questions, take
-from ._result import Curves, Evaluation
-from ._table import Row
+from ..results.judgements import Contrast
+from ..results.rows import GROUPED, Key, Row
+from .questions import Block, Question, questions, take
+from .result import TRUE_CLASS, Curves, Evaluation
 
-TRUE_CLASS = "class"
-"""The attribute that every prediction of classes has."""
+_CONTRASTS: dict[Literal["gap", "ratio"], Contrast] = {
+    "gap": Contrast.DIFFERENCE,
+    "ratio": Contrast.RATIO,
+}
 
 
 @dataclass(frozen=True)
@@ -53,8 +56,8 @@ class Run:
     plan: Plan | None
     confidence: float
     cluster: Any = None
-    answers: dict[tuple[str, str, str, str], Answer] | None = None
-    """By metric, option, group and target: what a comparison pairs; None keeps nothing."""
+    answers: dict[Key, Answer] | None = None
+    """What a comparison pairs; None keeps nothing."""
 
     def ask(self, asked: list[Question], rows: np.ndarray | None) -> list[Answer]:
         """Answer all questions for all samples, or for some rows of them."""
@@ -82,14 +85,8 @@ class Run:
             answers.append(Answer(value, found))
         return answers
 
-    def row(self, question: Question, answer: Answer, scale: str, group: str, count: int) -> Row:
+    def row(self, question: Question, answer: Answer, count: int, **place: Any) -> Row:
         """Return the row of an answer, with its interval; keep the answer if it will be paired."""
-        if self.answers is not None:
-            key = question.metric.name, question.option, group, question.target
-            kept = answer.replicates
-            # What draws from the prediction would keep the samples of every group alive.
-            kept = None if kept is None else replace(kept, null=None)
-            self.answers[key] = replace(answer, replicates=kept)
         notes = [question.note] if question.note else []
         interval = None
         if np.isnan(answer.value):
@@ -102,7 +99,13 @@ class Run:
                 notes.append("too few samples for an interval")
             elif answer.replicates.biased:
                 notes.append(_BIASED)
-        return _row(question, scale, group, answer.value, interval, count, "; ".join(notes))
+        row = _row(question, answer.value, interval, count, "; ".join(notes), **place)
+        if self.answers is not None:
+            kept = answer.replicates
+            # What draws from the prediction would keep the samples of every group alive.
+            kept = None if kept is None else replace(kept, null=None)
+            self.answers[row.key] = replace(answer, replicates=kept)
+        return row
 
 
 _BIASED = (
@@ -134,20 +137,20 @@ def _shared(asked: list[Question]) -> dict[tuple[str, str], tuple[np.ndarray, di
 
 def _row(
     question: Question,
-    scale: str,
-    group: str,
     value: float,
     interval: ConfidenceInterval | None,
     count: int,
     note: str,
+    **place: Any,
 ) -> Row:
     estimate = None if interval is None else interval.estimate
     return Row(
         metric=question.metric.name,
-        option=question.option,
-        scale=scale,
-        group=group,
         target=question.target,
+        one_class=question.one_class,
+        coverage=question.coverage,
+        quantile=question.quantile,
+        conversion=question.note,
         value=value,
         low=np.nan if interval is None else interval.low,
         high=np.nan if interval is None else interval.high,
@@ -155,6 +158,7 @@ def _row(
         direction=question.metric.direction,
         samples=count,
         note=note,
+        **place,
     )
 
 
@@ -248,12 +252,12 @@ def run_evaluation(
     asked, blocks = questions(prediction, y, metrics, random_state)
     samples = len(blocks[0].truth)
     rows = [
-        run.row(question, answer, question.metric.locality, "", samples)
+        run.row(question, answer, samples, scale=question.metric.locality)
         for question, answer in zip(asked, run.ask(asked, None), strict=True)
     ]
     known = _attributes(prediction, blocks[0], groups)
     for attribute in known:
-        of_class = attribute.name == TRUE_CLASS
+        of_class = hasattr(prediction, "classes") and attribute is known[0]
         some = [
             q for q in asked if not (q.against_rest or (of_class and not q.metric.within_class))
         ]
@@ -294,13 +298,15 @@ def plan_for(
 
 def _attributes(prediction: Any, block: Block, groups: Any) -> list[Attribute]:
     """The true class, where there are classes, and what the user gave."""
-    found = []
-    if hasattr(prediction, "classes"):
-        labels = tuple(str(label) for label in prediction.classes.tolist())
-        found.append(Attribute(TRUE_CLASS, labels, block.truth))
-    taken = {attribute.name: f"{attribute.name} (group)" for attribute in found}
     given = [] if groups is None else attributes(groups, len(block.truth))
-    return found + [replace(one, name=taken.get(one.name, one.name)) for one in given]
+    if not hasattr(prediction, "classes"):
+        return given
+    labels = tuple(str(label) for label in prediction.classes.tolist())
+    taken, name = {TRUE_CLASS, *(attribute.name for attribute in given)}, TRUE_CLASS
+    while name in taken:
+        name += " (group)"
+    own = [replace(one, name=name) if one.name == TRUE_CLASS else one for one in given]
+    return [Attribute(TRUE_CLASS, labels, block.truth), *own]
 
 
 def _by_group(run: Run, asked: list[Question], attribute: Attribute) -> list[Row]:
@@ -312,8 +318,8 @@ def _by_group(run: Run, asked: list[Question], attribute: Attribute) -> list[Row
         if not len(members):
             continue
         for i, answer in enumerate(run.ask(asked, members)):
-            group = f"{attribute.name}={value}"
-            rows[i].append(run.row(asked[i], answer, "adaptive", group, len(members)))
+            place = {"scale": GROUPED, "attribute": attribute.name, "category": value}
+            rows[i].append(run.row(asked[i], answer, len(members), **place))
             if np.isfinite(answer.value):
                 answers[i][value] = answer
     for i, question in enumerate(asked):
@@ -331,8 +337,7 @@ def _between(run: Run, question: Question, name: str, answers: dict[str, Answer]
     pair = f"{name}={ordered[-1]} against {ordered[0]}"
     pairs = len(ordered) * (len(ordered) - 1) // 2
     rows = []
-    kinds: tuple[Literal["gap", "ratio"], ...] = ("gap", "ratio")
-    for kind in kinds:
+    for kind in _CONTRASTS:
         defined = kind == "gap" or best.value != 0
         value = np.nan
         if defined:
@@ -349,7 +354,12 @@ def _between(run: Run, question: Question, name: str, answers: dict[str, Answer]
             )
         note = pair if defined else f"{pair}; undefined, as the best is 0"
         samples = len(question.truth)
-        rows.append(_row(question, "adaptive", f"{name}: {kind}", value, interval, samples, note))
+        rows.append(
+            _row(
+                question, value, interval, samples, note, scale=GROUPED, attribute=name,
+                category=ordered[-1], reference=ordered[0], contrast=_CONTRASTS[kind],
+            )
+        )  # fmt: skip
     return rows
 
 

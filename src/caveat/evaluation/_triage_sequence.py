@@ -17,7 +17,7 @@ from ._risk_bounds import (
     binomial_upper,
     minimum_units,
 )
-from ._triage_result import OperatingCurve
+from .triage_result import OperatingCurve
 
 # The sequence starts several times, since the surest samples may be few, or wrong more often than
 # others: where this many times what a pass needs at the very least is accepted, at coverages in

@@ -11,7 +11,19 @@ from typing import Any
 import numpy as np
 
 from ..metrics import reliability_curve
-from ._table import Row
+from ..results.judgements import GOOD, State
+from ..results.rows import Row
+from ..results.words import (
+    Statement,
+    counted,
+    listed,
+    nominal,
+    percent,
+    points,
+    points_with_interval,
+    share_with_interval,
+    whole,
+)
 from ._verdict_direction import Event, class_event, top_event
 from ._verdict_evidence import (
     LEVELS,
@@ -24,17 +36,6 @@ from ._verdict_evidence import (
     normal_limit,
     size_state,
     unique_rows,
-)
-from ._verdict_words import (
-    Statement,
-    counted,
-    listed,
-    nominal,
-    percent,
-    points,
-    points_with_interval,
-    share_with_interval,
-    whole,
 )
 
 _NOT_MEASURED = "how sure that is was not measured"
@@ -127,7 +128,7 @@ def group_direction(evidence: Evidence, row: Row, looked_at: int) -> str:
         attribute.codes == code
         for attribute in evaluation.attributes
         for code, value in enumerate(attribute.values)
-        if f"{attribute.name}={value}" == row.group
+        if (attribute.name, value) == row.place
     ] or [None]
     if rows is None:
         return ""
@@ -157,20 +158,22 @@ def _judged(evidence: Evidence, reading: Reading) -> Finding:
             f"{points(row.value)} percentage points on average; {_NOT_MEASURED}. "
             f"{reading.average[0].upper()}{reading.average[1:]}."
         )
-        return Finding(topic, "unmeasured", Statement("info", text, rows))
+        return Finding(topic, State.UNMEASURED, Statement("info", text, rows))
     off = f"by {points_with_interval(row, evidence.confidence, ' on average')}"
     bounds = evidence.bounds(row)
     enough = evidence.enough(row)
-    state = size_state(bounds, SMALL, TOLERABLE) if enough else "unsure"
+    state = size_state(bounds, SMALL, TOLERABLE) if enough else State.UNSURE
     also = f" {reading.average[0].upper()}{reading.average[1:]}."
-    rare = enough and state != "off" and _much_for_a_rare_class(evidence, reading)
+    rare = enough and state is not State.OFF and _much_for_a_rare_class(evidence, reading)
     direction = _direction(evidence, reading, rare)
-    if state == "off" or rare:
+    if state is State.OFF or rare:
         state = direction.state
         much = ", which is much where one class is so rare" if rare else ""
         text = f"{direction.claim} {subject} {reading.verb} off {off}{much}."
-    elif state in ("right", "nearly"):
-        how = "can be taken at face value" if state == "right" else f"{reading.verb} nearly right"
+    elif state in GOOD:
+        how = (
+            "can be taken at face value" if state is State.RIGHT else f"{reading.verb} nearly right"
+        )
         what = (
             f"predicted and observed frequencies of {reading.name} differ"
             if reading.name
@@ -178,7 +181,7 @@ def _judged(evidence: Evidence, reading: Reading) -> Finding:
         )
         text = f"{subject} {how}: {what} {off}.{also}{direction.lean}"
     elif enough and bounds.low > 0:
-        state = "somewhat"
+        state = State.SOMEWHAT
         text = (
             f"{subject} {reading.verb} not quite right, but may be nearly so: {reading.they} off "
             f"{off}.{also}{direction.lean}"
@@ -191,22 +194,24 @@ def _judged(evidence: Evidence, reading: Reading) -> Finding:
         verb=reading.verb,
     )  # fmt: skip
     level = LEVELS.get(state, "bad")
-    return Finding(topic, state, Statement(level, text, rows), summary=summary)
+    return Finding(topic, state, Statement(level, text, rows), (), summary, subject == CONFIDENCE)
 
 
 _SUMMARIES = {
-    "right": "{subject} can be taken at face value",
-    "nearly": "{subject} can nearly be taken at face value",
-    "often": "{subject} cannot be taken at face value: it predicts {name} too often",
-    "rarely": "{subject} cannot be taken at face value: it predicts {name} too rarely",
-    "over": "{subject} cannot be taken at face value: it is over-confident",
-    "under": "{subject} cannot be taken at face value: it is under-confident",
-    "extreme": "{subject} cannot be taken at face value: high ones are too high, low ones too low",
-    "timid": "{subject} cannot be taken at face value: high ones are too low, low ones too high",
-    "both": "{subject} cannot be taken at face value: too high in places, too low in others",
-    "off": "{subject} cannot be taken at face value",
-    "somewhat": "{subject} {verb} not quite right, but may be nearly so",
-    "unsure": "There are too few samples to say whether {small} can be taken at face value",
+    State.RIGHT: "{subject} can be taken at face value",
+    State.NEARLY: "{subject} can nearly be taken at face value",
+    State.OFTEN: "{subject} cannot be taken at face value: it predicts {name} too often",
+    State.RARELY: "{subject} cannot be taken at face value: it predicts {name} too rarely",
+    State.OVER: "{subject} cannot be taken at face value: it is over-confident",
+    State.UNDER: "{subject} cannot be taken at face value: it is under-confident",
+    State.EXTREME: "{subject} cannot be taken at face value: high ones are too high, "
+    "low ones too low",
+    State.TIMID: "{subject} cannot be taken at face value: high ones are too low, "
+    "low ones too high",
+    State.BOTH: "{subject} cannot be taken at face value: too high in places, too low in others",
+    State.OFF: "{subject} cannot be taken at face value",
+    State.SOMEWHAT: "{subject} {verb} not quite right, but may be nearly so",
+    State.UNSURE: "There are too few samples to say whether {small} can be taken at face value",
 }
 
 
@@ -233,7 +238,7 @@ def _unsure(evidence: Evidence, reading: Reading, accuracy: Row | None, off: str
 
 @dataclass(frozen=True)
 class _Direction:
-    state: str
+    state: State
     claim: str
     lean: str = ""
 
@@ -250,7 +255,7 @@ def _direction(evidence: Evidence, reading: Reading, rare: bool) -> _Direction:
     high, low = reading.example(1.0), reading.example(-1.0)
     top = top_event(evidence.evaluation)
     if reading.name and top.level(limit) and abs(top.says - top.was) >= half:
-        state = "over" if top.says > top.was else "under"
+        state = State.OVER if top.says > top.was else State.UNDER
         claim = (
             f"It is {state}-confident: on average it says {percent(top.says)} of the class that it "
             f"names and is right in {percent(top.was)} of cases. For example, {high}, and {low}."
@@ -259,7 +264,7 @@ def _direction(evidence: Evidence, reading: Reading, rare: bool) -> _Direction:
     if level and not both:
         return _one_way(reading, level)
     if reading.name and abs(event.slope) > limit:
-        state, how = ("extreme", "much") if event.slope > 0 else ("timid", "little")
+        state, how = (State.EXTREME, "much") if event.slope > 0 else (State.TIMID, "little")
         claim = f"Its probabilities vary too {how}: {high}, and {low}."
         return _Direction(state, claim, f" They vary a little too {how}.")
     if both:
@@ -267,9 +272,9 @@ def _direction(evidence: Evidence, reading: Reading, rare: bool) -> _Direction:
             f"{reading.subject} {reading.verb} wrong in both directions: {high} (too high), and "
             f"{low} (too low)."
         )
-        return _Direction("both", claim)
+        return _Direction(State.BOTH, claim)
     return _Direction(
-        "off",
+        State.OFF,
         f"{reading.subject} cannot be taken at face value; in which direction {reading.they} off "
         f"cannot be told: {reading.average}.",
     )
@@ -278,10 +283,10 @@ def _direction(evidence: Evidence, reading: Reading, rare: bool) -> _Direction:
 def _one_way(reading: Reading, level: int) -> _Direction:
     example = reading.example(float(level))
     if not reading.name:
-        state = "over" if level > 0 else "under"
+        state = State.OVER if level > 0 else State.UNDER
         claim = f"It is {state}-confident: {reading.average}. For example, {example}."
         return _Direction(state, claim, f" It leans to {state}-confidence.")
-    state = "often" if level > 0 else "rarely"
+    state = State.OFTEN if level > 0 else State.RARELY
     claim = f"It predicts {reading.name} too {state}: {reading.means}. For example, {example}."
     return _Direction(state, claim, f" It predicts {reading.name} a little too {state}.")
 
@@ -316,19 +321,19 @@ def _all_classes(evidence: Evidence, row: Row, names: list[str]) -> Finding:
             f"In these samples, {percent(min(half * row.value, 1.0))} of the probability is with "
             f"the wrong class on average ({value}); {_NOT_MEASURED}."
         )
-        return Finding("classes", "unmeasured", Statement("info", text, rows))
+        return Finding("classes", State.UNMEASURED, Statement("info", text, rows))
     found = evidence.bounds(row)
     bounds = Bounds(half * found.centre, half * found.low, half * found.high)
     enough = evidence.enough(row)
-    state = size_state(bounds, SMALL, TOLERABLE) if enough else "unsure"
+    state = size_state(bounds, SMALL, TOLERABLE) if enough else State.UNSURE
     wrong = _wrong_classes(evidence, names) if enough else []
     share = (
         f"{percent(min(half * found.centre, 1.0))} of the probability is with the wrong class on "
         f"average ({nominal(evidence.confidence)} interval {points(min(half * row.low, 1.0))} to "
         f"{percent(min(half * row.high, 1.0))}; {value})"
     )
-    if state == "off" or wrong:
-        state = "off"
+    if state is State.OFF or wrong:
+        state = State.OFF
         text = f"The probabilities of single classes cannot be taken at face value: {share}."
         if wrong:
             text += f" On average it predicts {'; '.join(wrong[:_MOST_CLASSES])}"
@@ -336,8 +341,8 @@ def _all_classes(evidence: Evidence, row: Row, names: list[str]) -> Finding:
             text += f"; and so on for {counted(others, 'other')}." if others > 0 else "."
         summary = "the probabilities of single classes cannot be taken at face value"
         summary += f": it predicts {wrong[0]}" if wrong else ""
-    elif state in ("right", "nearly"):
-        how = "can be taken at face value" if state == "right" else "are nearly right"
+    elif state in GOOD:
+        how = "can be taken at face value" if state is State.RIGHT else "are nearly right"
         text = f"The probabilities of all classes {how}: {share}."
         summary = ""
     else:
@@ -370,21 +375,19 @@ def _wrong_classes(evidence: Evidence, names: list[str]) -> list[str]:
 
 def _together(top: list[Finding], classes: Finding) -> list[Finding]:
     """Let the summary say once what holds of the class that is named and of all classes."""
-    good = ("right", "nearly")
     if not top:
         return [_alone(classes)]
     (first,) = top
-    text = first.summary
-    if first.state in good and classes.state in good:
-        state = "nearly" if "nearly" in (first.state, classes.state) else "right"
+    if first.state in GOOD and classes.state in GOOD:
+        state = State.NEARLY if State.NEARLY in (first.state, classes.state) else State.RIGHT
         text = _SUMMARIES[state].format(subject=PROBABILITIES)
         first = Finding(first.topic, state, first.statement, summary=text)
         return [first, Finding("also", classes.state, classes.statement)]
     if LEVELS.get(first.state, "bad") == "bad":
-        text = text.replace(CONFIDENCE, PROBABILITIES)
+        text = _SUMMARIES[first.state].format(subject=PROBABILITIES)
         first = Finding(first.topic, first.state, first.statement, summary=text)
         return [first, Finding("also", classes.state, classes.statement)]
-    if classes.state == first.state or classes.state in good:
+    if classes.state == first.state or classes.state in GOOD:
         return [first, Finding("also", classes.state, classes.statement)]
     return [first, classes]
 
@@ -393,7 +396,7 @@ def _alone(classes: Finding) -> Finding:
     """Let the summary speak of the classes where nothing was measured of the one that is named."""
     subject = "The probabilities of all classes"
     text = classes.summary or _SUMMARIES.get(classes.state, "").format(subject=subject)
-    if classes.state == "unsure":
+    if classes.state is State.UNSURE:
         text = f"There are too few samples to say whether {subject.lower()} are right"
     return Finding("classes", classes.state, classes.statement, summary=text[:1].upper() + text[1:])
 
@@ -418,7 +421,7 @@ def _accuracy(evidence: Evidence) -> Finding | None:
             f"It is right in {share_with_interval(row, evidence.confidence, ' of cases')}{sure}. "
             f"Always naming the most frequent class would be right in {naive}."
         )
-    return Finding("accuracy", "", Statement("info", text, (row,)))
+    return Finding("accuracy", State.NONE, Statement("info", text, (row,)))
 
 
 def _absent_classes(evidence: Evidence) -> Finding | None:
@@ -429,4 +432,4 @@ def _absent_classes(evidence: Evidence) -> Finding | None:
     if not absent:
         return None
     text = f"No sample is truly {listed(absent, 'or')}: nothing here says how it does for them."
-    return Finding("absent", "", Statement("unsure", text))
+    return Finding("absent", State.NONE, Statement("unsure", text))

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from .._validation import FloatArray
-from ._result import Evaluation, class_probabilities
 from ._verdict_evidence import weighted_mean
+from .result import Evaluation, class_probabilities
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from ..resampling.pairs import combined, widening
-from ._result import Evaluation
-from ._table import Row
-from ._verdict_words import Level, Statement, centre
+from ..results.judgements import State
+from ..results.rows import Row
+from ..results.words import Level, Statement, centre
+from .result import Evaluation
 
 # Probabilities off by 2 percentage points are read the same by people; 5 points, 80 % for 85 %,
 # begin to matter. Between them a verdict says "nearly".
@@ -37,11 +38,13 @@ class Finding:
     """A statement, and what the summary needs of it."""
 
     topic: str
-    state: str
+    state: State
     statement: Statement
     names: tuple[str, ...] = ()
     summary: str = ""
     """What the summary says of it, where the state alone does not tell."""
+    singular: bool = False
+    """Whether that is of its confidence in the class that it names."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +103,7 @@ class Evidence:
 
     def overall(self, metric: str) -> list[Row]:
         """Return the defined rows of a metric over all samples: one for each option and target."""
-        return [row for row in self.of(metric) if not row.group]
+        return [row for row in self.of(metric) if row.overall]
 
     def one(self, metric: str) -> Row | None:
         """Return the only row of a metric over all samples, or None."""
@@ -151,17 +154,17 @@ def normal_limit(confidence: float, looked_at: int = 1) -> float:
     return NormalDist().inv_cdf(1 - (1 - confidence) / (2 * max(looked_at, 1)))
 
 
-def size_state(bounds: Bounds, small: float, tolerable: float) -> str:
-    """Return what is known of an error: "right", "nearly", "off" or "unsure"."""
+def size_state(bounds: Bounds, small: float, tolerable: float) -> State:
+    """Return what is known of an error: right, nearly, off or unsure."""
     if bounds.high <= small:
-        return "right"
+        return State.RIGHT
     if bounds.high <= tolerable:
-        return "nearly"
-    return "off" if bounds.low > small else "unsure"
+        return State.NEARLY
+    return State.OFF if bounds.low > small else State.UNSURE
 
 
-def coverage_state(bounds: Bounds, promised: float) -> str:
-    """Return what is known of a coverage: "right", "nearly", "narrow", "wide" or "unsure".
+def coverage_state(bounds: Bounds, promised: float) -> State:
+    """Return what is known of a coverage: right, nearly, narrow, wide or unsure.
 
     Misses count, not hits: at 95 % promised, 5 points more would be no miss at all. So it is
     tolerable to have up to twice, and down to half, the misses, and never more than 5 points off.
@@ -170,16 +173,16 @@ def coverage_state(bounds: Bounds, promised: float) -> str:
     inner = promised - min(SMALL, missed / 2), promised + min(SMALL, missed / 4)
     outer = promised - min(TOLERABLE, missed), promised + min(TOLERABLE, missed / 2)
     if inner[0] <= bounds.low and bounds.high <= inner[1]:
-        return "right"
+        return State.RIGHT
     if outer[0] <= bounds.low and bounds.high <= outer[1]:
-        return "nearly"
+        return State.NEARLY
     if bounds.high < inner[0]:
-        return "narrow"
-    return "wide" if bounds.low > inner[1] else "unsure"
+        return State.NARROW
+    return State.WIDE if bounds.low > inner[1] else State.UNSURE
 
 
-def quantile_state(bounds: Bounds, level: float) -> str:
-    """Return what is known of a quantile: "right", "nearly", "low", "high" or "unsure".
+def quantile_state(bounds: Bounds, level: float) -> State:
+    """Return what is known of a quantile: right, nearly, low, high or unsure.
 
     The rarer side counts as the misses: values above a quantile at 0.95, below one at 0.05.
     """
@@ -188,33 +191,24 @@ def quantile_state(bounds: Bounds, level: float) -> str:
         bounds, level = Bounds(1 - bounds.centre, 1 - bounds.high, 1 - bounds.low), 1 - level
     state = coverage_state(bounds, level)
     # Too few true values below an upper quantile: it is too low; above a lower one: too high.
-    sides = {"narrow": "low", "wide": "high"} if upper else {"narrow": "high", "wide": "low"}
-    return sides.get(state, state)
+    sides = State.LOW, State.HIGH
+    found = dict(zip((State.NARROW, State.WIDE), sides if upper else sides[::-1], strict=True))
+    return found.get(state, state)
 
 
-LEVELS: dict[str, Level] = {
-    "right": "good",
-    "nearly": "good",
-    "off": "bad",
-    "narrow": "bad",
-    "wide": "bad",
-    "low": "bad",
-    "high": "bad",
-    "mixed": "bad",
-    "somewhat": "unsure",
-    "unsure": "unsure",
-    "unmeasured": "info",
+LEVELS: dict[State, Level] = {
+    State.RIGHT: "good",
+    State.NEARLY: "good",
+    State.OFF: "bad",
+    State.NARROW: "bad",
+    State.WIDE: "bad",
+    State.LOW: "bad",
+    State.HIGH: "bad",
+    State.MIXED: "bad",
+    State.SOMEWHAT: "unsure",
+    State.UNSURE: "unsure",
+    State.UNMEASURED: "info",
 }
-
-
-def promised_coverage(row: Row) -> float:
-    """Return the coverage that the option of a row names."""
-    return float(row.option.removeprefix("coverage="))
-
-
-def promised_level(row: Row) -> float:
-    """Return the level of a quantile that the option of a row names."""
-    return float(row.option.removeprefix("level="))
 
 
 def weighted_mean(values: Any, weight: Any) -> float:

@@ -5,21 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ._table import Row
-from ._verdict_classes import CONFIDENCE, PROBABILITIES, group_direction
-from ._verdict_evidence import (
-    SMALL,
-    TOLERABLE,
-    TOLERABLE_RATIO,
-    WIDE,
-    Bounds,
-    Evidence,
-    Finding,
-    coverage_state,
-    promised_coverage,
-    unique_rows,
-)
-from ._verdict_words import (
+from ..results.judgements import Contrast, State
+from ..results.rows import Row
+from ..results.words import (
     MOST_NAMES,
     Statement,
     amount,
@@ -34,9 +22,18 @@ from ._verdict_words import (
     points_with_interval,
     share_with_interval,
 )
-
-_CLASS = "class"
-_BETWEEN = (": gap", ": ratio")
+from ._verdict_classes import CONFIDENCE, PROBABILITIES, group_direction
+from ._verdict_evidence import (
+    SMALL,
+    TOLERABLE,
+    TOLERABLE_RATIO,
+    WIDE,
+    Bounds,
+    Evidence,
+    Finding,
+    coverage_state,
+    unique_rows,
+)
 
 
 @dataclass(frozen=True)
@@ -44,9 +41,8 @@ class _Question:
     """What is compared between groups: the rows, what is worse, and how it is said."""
 
     topic: str
-    metric: str
-    option: str
-    target: str
+    row: Row
+    """Its row over all samples."""
     cost: Callable[[float], float]
     """Less is better."""
     bad: Callable[[Bounds, Bounds], bool]
@@ -70,23 +66,24 @@ def group_findings(evidence: Evidence) -> list[Finding]:
     ]
     named: list[Finding] = []
     level: list[tuple[_Question, str, list[Row]]] = []
+    said: set[tuple[str, str]] = set()
     for question, name, rows in fit:
         sizes = [len(other) for asked, _, other in fit if asked.topic == question.topic]
         looked_at = sum(k * (k - 1) // 2 for k in sizes), sum(sizes)
         worse = _worse(evidence, question, rows, looked_at)
         if worse:
             named.append(_named(evidence, question, name, worse, looked_at[1]))
+            said |= {row.place for row in worse}
         else:
             level.append((question, name, rows))
-    said = {name for finding in named for name in finding.names}
     groups = [row for _, by_name in found for rows in by_name.values() for row in rows]
     small = [row for row in groups if not evidence.enough(row)]
     for question, _, rows in level:
         if question.share:
-            small += [r for r in rows if r.high - r.low > WIDE and r.group not in said]
+            small += [r for r in rows if r.high - r.low > WIDE and r.place not in said]
     findings = named + _no_difference(evidence, level)
-    if small and evidence.measured and len({row.group for row in groups}) > 1:
-        findings.append(_too_small(list({row.group: row for row in small}.values())))
+    if small and evidence.measured and len({row.place for row in groups}) > 1:
+        findings.append(_too_small(list({row.place: row for row in small}.values())))
     return findings
 
 
@@ -98,7 +95,7 @@ def _questions(evidence: Evidence) -> list[_Question]:
         subject, they = (PROBABILITIES, "they are") if of_class else (CONFIDENCE, "it is")
         found.append(
             _Question(
-                "calibration", row.metric, row.option, row.target, float,
+                "calibration", row, float,
                 lambda one, _: one.low > SMALL,
                 (f"{subject} cannot be taken at face value for", f"{they} off by"),
                 points_with_interval, points, share=True,
@@ -107,21 +104,21 @@ def _questions(evidence: Evidence) -> list[_Question]:
     for row in evidence.overall("accuracy_score"):
         found.append(
             _Question(
-                "accuracy", row.metric, row.option, row.target, lambda share: -share,
+                "accuracy", row, lambda share: -share,
                 lambda one, best: best.centre - one.centre >= TOLERABLE,
                 ("It is right less often for", "in"),
                 share_with_interval, percent, share=True,
             )
         )  # fmt: skip
     for row in _widest(evidence):
-        found.append(_coverage_question(evidence, row, promised_coverage(row)))
+        found.append(_coverage_question(evidence, row, row.promised))
     for row in evidence.overall("set_coverage"):
         promised = float(evidence.evaluation.prediction.coverage)
         found.append(_coverage_question(evidence, row, promised))
     for row in evidence.overall("mean_absolute_error"):
         found.append(
             _Question(
-                "errors", row.metric, row.option, row.target, float,
+                "errors", row, float,
                 lambda one, best: one.centre >= (1 + TOLERABLE_RATIO) * best.centre,
                 (f"Its errors{_of_target(evidence, row)} are larger for", "on average"),
                 amount_with_interval, amount, share=False,
@@ -132,7 +129,7 @@ def _questions(evidence: Evidence) -> list[_Question]:
 
 def _calibration_rows(evidence: Evidence) -> list[Row]:
     """Return the row that judges probabilities: of the second of two classes if there are two."""
-    if _has_classes(evidence) and len(evidence.evaluation.prediction.classes) == 2:
+    if len(getattr(evidence.evaluation.prediction, "classes", ())) == 2:
         found = evidence.overall("positive_calibration_error")
         if found:
             return found
@@ -142,7 +139,7 @@ def _calibration_rows(evidence: Evidence) -> list[Row]:
 def _widest(evidence: Evidence) -> list[Row]:
     """Return for each target the row of the widest intervals."""
     found: dict[str, Row] = {}
-    for row in sorted(evidence.overall("interval_coverage"), key=promised_coverage):
+    for row in sorted(evidence.overall("interval_coverage"), key=lambda row: row.promised):
         found[row.target] = row
     return list(found.values())
 
@@ -159,8 +156,8 @@ def _coverage_question(evidence: Evidence, row: Row, promised: float) -> _Questi
         else f"Its {nominal(promised)} intervals{_of_target(evidence, row)}"
     )
     return _Question(
-        "coverage", row.metric, row.option, row.target, lambda share: abs(share - promised),
-        lambda one, _: coverage_state(one, promised) in ("narrow", "wide"),
+        "coverage", row, lambda share: abs(share - promised),
+        lambda one, _: coverage_state(one, promised) in (State.NARROW, State.WIDE),
         (f"{what} do not hold what they promise for", "they hold the truth in"),
         share_with_interval, percent, share=True,
     )  # fmt: skip
@@ -168,32 +165,12 @@ def _coverage_question(evidence: Evidence, row: Row, promised: float) -> _Questi
 
 def _rows(evidence: Evidence, question: _Question) -> dict[str, list[Row]]:
     """Return the rows of the groups by attribute."""
-    names = {
-        row.group.removesuffix(": gap")
-        for row in evidence.evaluation.rows
-        if row.group.endswith(": gap") and is_between(row)
-    }
-    found: dict[str, dict[str, Row]] = {}
-    for row in evidence.of(question.metric):
-        same = (row.option, row.target) == (question.option, question.target)
-        if not row.group or not same or is_between(row):
-            continue
-        known = [name for name in names if row.group.startswith(f"{name}=")]
-        name = max(known, key=len, default=row.group.split("=")[0])
-        found.setdefault(name, {}).setdefault(row.group, row)
-    return {name: list(rows.values()) for name, rows in found.items()}
-
-
-def _has_classes(evidence: Evidence) -> bool:
-    return hasattr(evidence.evaluation.prediction, "classes")
-
-
-def is_between(row: Row) -> bool:
-    """Whether a row is of a gap or ratio, and not of a group that is called so."""
-    return any(
-        row.group.endswith(end) and row.note.startswith(f"{row.group.removesuffix(end)}=")
-        for end in _BETWEEN
-    )
+    found: dict[str, list[Row]] = {}
+    for row in evidence.of(question.row.metric):
+        same = (row.option, row.target) == (question.row.option, question.row.target)
+        if same and not row.overall and row.contrast is Contrast.NONE:
+            found.setdefault(row.attribute, []).append(row)
+    return found
 
 
 def _worse(
@@ -231,12 +208,7 @@ def _worse(
 def _named(
     evidence: Evidence, question: _Question, name: str, worse: dict[Row, Row], looked_at: int
 ) -> Finding:
-    best = next(iter(worse.values()))
-    (overall,) = [
-        row
-        for row in evidence.overall(question.metric)
-        if (row.option, row.target) == (question.option, question.target)
-    ]
+    best, overall = next(iter(worse.values())), question.row
     said = [question.say(row, evidence.confidence, short=i > 0) for i, row in enumerate(worse)]
     if len(worse) > 1:
         said = [f"{text} for {row.group}" for text, row in zip(said, worse, strict=True)]
@@ -251,12 +223,12 @@ def _named(
         text += _difference(evidence, question, next(iter(worse)), best)
     used = unique_rows([*worse, best, overall])
     names = tuple(row.group for row in worse)
-    if question.topic == "accuracy" and name == _CLASS and _has_classes(evidence):
+    if question.topic == "accuracy" and name == evidence.evaluation.true_class:
         text += " A rarer class is usually recognized less often, by perfect probabilities as well."
-        return Finding("class accuracy", "", Statement("info", text, used), names)
+        return Finding("class accuracy", State.NONE, Statement("info", text, used), names)
     if question.topic == "calibration":
         text += group_direction(evidence, next(iter(worse)), looked_at)
-    return Finding(f"group {question.topic}", "off", Statement("bad", text, used), names)
+    return Finding(f"group {question.topic}", State.OFF, Statement("bad", text, used), names)
 
 
 def _difference(evidence: Evidence, question: _Question, row: Row, best: Row) -> str:
@@ -290,7 +262,7 @@ def _no_difference(
     ]
     text = f"No difference that matters can be told {', nor '.join(said)}."
     used = unique_rows([row for *_, rows in level for row in rows])
-    return [Finding("groups", "same", Statement("info", text, used))]
+    return [Finding("groups", State.NONE, Statement("info", text, used))]
 
 
 def _things(evidence: Evidence) -> dict[str, str]:
@@ -305,9 +277,8 @@ def _things(evidence: Evidence) -> dict[str, str]:
 
 def _of_attributes(evidence: Evidence, names: Sequence[str]) -> str:
     """Say the true classes by this name, and the groups of the user by theirs."""
-    true = _has_classes(evidence) and _CLASS in names
-    others = [name for name in names if not (true and name == _CLASS)]
-    parts = ["the true classes"] if true else []
+    others = [name for name in names if name != evidence.evaluation.true_class]
+    parts = ["the true classes"] if len(others) < len(names) else []
     parts += [f"the groups of {listed(others)}"] if others else []
     return " or ".join(parts)
 
@@ -315,4 +286,4 @@ def _of_attributes(evidence: Evidence, names: Sequence[str]) -> str:
 def _too_small(rows: Sequence[Row]) -> Finding:
     names = [f"{row.group} ({counted(row.samples, 'sample')})" for row in rows]
     text = f"Too few samples to say how it does for {listed(names)}."
-    return Finding("small", "unsure", Statement("unsure", text, unique_rows(rows)))
+    return Finding("small", State.UNSURE, Statement("unsure", text, unique_rows(rows)))

@@ -1,27 +1,14 @@
 """Statements on predictions of numbers, and on sets of classes: do they hold what they promise."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from ..predictions import Interval
-from ._table import Row
-from ._verdict_evidence import (
-    LEVELS,
-    SMALL_RATIO,
-    TOLERABLE_RATIO,
-    Evidence,
-    Finding,
-    coverage_state,
-    promised_coverage,
-    promised_level,
-    quantile_state,
-    size_state,
-    unique_rows,
-    weighted_mean,
-)
-from ._verdict_words import (
+from ..results.judgements import State
+from ..results.rows import Row
+from ..results.words import (
     Statement,
     amount,
     amount_with_interval,
@@ -32,25 +19,37 @@ from ._verdict_words import (
     percent_with_interval,
     share_with_interval,
 )
+from ._verdict_evidence import (
+    LEVELS,
+    SMALL_RATIO,
+    TOLERABLE_RATIO,
+    Evidence,
+    Finding,
+    coverage_state,
+    quantile_state,
+    size_state,
+    unique_rows,
+    weighted_mean,
+)
 
 _NOT_MEASURED = "how sure that is was not measured"
 _COVERAGE_ENDS = {
-    "right": "they hold what they promise",
-    "nearly": "they nearly hold what they promise",
-    "narrow": "they are too narrow, so it is over-confident",
-    "wide": "they are too wide, so it is under-confident",
-    "mixed": "some are too narrow and some too wide, so the shape of its distribution is wrong",
-    "unsure": "too few samples to say whether that is what they promise",
-    "unmeasured": _NOT_MEASURED,
+    State.RIGHT: "they hold what they promise",
+    State.NEARLY: "they nearly hold what they promise",
+    State.NARROW: "they are too narrow, so it is over-confident",
+    State.WIDE: "they are too wide, so it is under-confident",
+    State.MIXED: "some are too narrow and some too wide, so the shape of its distribution is wrong",
+    State.UNSURE: "too few samples to say whether that is what they promise",
+    State.UNMEASURED: _NOT_MEASURED,
 }
 _QUANTILE_ENDS = _COVERAGE_ENDS | {
-    "right": "its quantiles hold what they promise",
-    "nearly": "its quantiles nearly hold what they promise",
-    "narrow": "its quantiles are too close together, so it is over-confident",
-    "wide": "its quantiles are too far apart, so it is under-confident",
-    "low": "its quantiles are too low",
-    "high": "its quantiles are too high",
-    "mixed": "some of its quantiles are too low and some too high",
+    State.RIGHT: "its quantiles hold what they promise",
+    State.NEARLY: "its quantiles nearly hold what they promise",
+    State.NARROW: "its quantiles are too close together, so it is over-confident",
+    State.WIDE: "its quantiles are too far apart, so it is under-confident",
+    State.LOW: "its quantiles are too low",
+    State.HIGH: "its quantiles are too high",
+    State.MIXED: "some of its quantiles are too low and some too high",
 }
 
 
@@ -97,7 +96,7 @@ def _without_uncertainty(evidence: Evidence) -> list[Finding]:
             )
         if which:
             text = f"{which}{text[0].lower()}{text[1:]}"
-        state = "none" if whole else "zeros"
+        state = State.NO_UNCERTAINTY if whole else State.ZEROS
         named = tuple(names) if which else ()
         found.append(Finding("coverage", state, Statement("unsure", text), named))
     return found
@@ -109,18 +108,18 @@ def _coverages(evidence: Evidence) -> list[Finding]:
     Quantiles that pair up are said as intervals, which people use, unless they are too low or too
     high.
     """
-    pairs = _by_target(evidence, "interval_coverage", promised_coverage, True)  # the widest first
-    levels = _by_target(evidence, "quantile_coverage", promised_level, False)
-    by_state: dict[str, list[str]] = {}
+    pairs = _by_target(evidence, "interval_coverage", True)  # the widest first
+    levels = _by_target(evidence, "quantile_coverage", False)
+    by_state: dict[State, list[str]] = {}
     for target in pairs or levels:
         looked_at = len(pairs or levels)
-        state = _coverage_of(evidence, pairs[target], looked_at) if pairs else ""
+        state = _coverage_of(evidence, pairs[target], looked_at) if pairs else State.NONE
         state = _quantiles_of(evidence, levels.get(target, []), looked_at, state)
         by_state.setdefault(state, []).append(target)
     _merge_good(by_state)
     findings = []
     for state, targets in by_state.items():
-        shifted = state in ("low", "high") or not pairs
+        shifted = state in (State.LOW, State.HIGH) or not pairs
         rows = levels if shifted else pairs
         say = _lie if shifted else _hold
         first, *others = targets
@@ -140,11 +139,9 @@ def _coverages(evidence: Evidence) -> list[Finding]:
     return findings
 
 
-def _by_target(
-    evidence: Evidence, metric: str, promised: Callable[[Row], float], reverse: bool
-) -> dict[str, list[Row]]:
+def _by_target(evidence: Evidence, metric: str, reverse: bool) -> dict[str, list[Row]]:
     found: dict[str, list[Row]] = {}
-    for row in sorted(evidence.overall(metric), key=promised, reverse=reverse):
+    for row in sorted(evidence.overall(metric), key=lambda row: row.promised, reverse=reverse):
         found.setdefault(row.target, []).append(row)
     return found
 
@@ -161,37 +158,37 @@ def _infinite(evidence: Evidence) -> list[Finding]:
         f"{int(open_ended.sum()):,} of its {open_ended.size:,} intervals are infinite, as "
         "conformal ones are where there are too few calibration samples: there they say nothing."
     )
-    return [Finding("infinite", "", Statement("info", text))]
+    return [Finding("infinite", State.NONE, Statement("info", text))]
 
 
-def _merge_good(by_state: dict[str, list[Any]]) -> None:
+def _merge_good(by_state: dict[State, list[Any]]) -> None:
     """Let what is right be nearly right beside others that are: one sentence instead of two."""
-    if "right" in by_state and "nearly" in by_state:
-        by_state["nearly"] += by_state.pop("right")
+    if State.RIGHT in by_state and State.NEARLY in by_state:
+        by_state[State.NEARLY] += by_state.pop(State.RIGHT)
 
 
-def _coverage_of(evidence: Evidence, rows: list[Row], targets: int) -> str:
+def _coverage_of(evidence: Evidence, rows: list[Row], targets: int) -> State:
     """Return the state of one target: proven off at any coverage, else that of the widest."""
     if np.isnan(rows[0].low):
-        return "unmeasured"
+        return State.UNMEASURED
     if not evidence.enough(rows[0]):
-        return "unsure"
+        return State.UNSURE
     # The widest is asked for itself; of the others, any that is off would do.
     looked_at = [targets, *[targets * len(rows)] * (len(rows) - 1)]
     states = [
-        coverage_state(evidence.bounds(row, number), promised_coverage(row))
+        coverage_state(evidence.bounds(row, number), row.promised)
         for row, number in zip(rows, looked_at, strict=True)
     ]
-    if "narrow" in states and "wide" in states:
-        return "mixed"
-    for state in ("narrow", "wide"):
+    if State.NARROW in states and State.WIDE in states:
+        return State.MIXED
+    for state in (State.NARROW, State.WIDE):
         if state in states:
             return state
     return states[0]
 
 
-def _quantiles_of(evidence: Evidence, rows: list[Row], targets: int, intervals: str) -> str:
-    """Return the state of the quantiles of one target; ``intervals`` is that of their pairs, or "".
+def _quantiles_of(evidence: Evidence, rows: list[Row], targets: int, intervals: State) -> State:
+    """Return the state of the quantiles of one target; ``intervals`` is that of their pairs.
 
     Quantiles are proven off at a confidence that holds for all levels. If those on one side of the
     median alone are too low, or too high, that is an interval which is too narrow or too wide.
@@ -199,9 +196,9 @@ def _quantiles_of(evidence: Evidence, rows: list[Row], targets: int, intervals: 
     if not rows:
         return intervals
     if np.isnan(rows[0].low):
-        return "unmeasured"
+        return State.UNMEASURED
     if not evidence.enough(rows[0]):
-        return "unsure"
+        return State.UNSURE
     off = _off(evidence, rows, targets)
     sides = {(state, float(np.sign(level - 0.5))) for level, state in off.items()}
     states = {state for state, _ in sides}
@@ -212,22 +209,23 @@ def _quantiles_of(evidence: Evidence, rows: list[Row], targets: int, intervals: 
     if bad or (intervals and not off):
         return intervals
     if off:
-        shapes = {"narrow": {("high", -1.0), ("low", 1.0)}, "wide": {("low", -1.0), ("high", 1.0)}}
-        return next((shape for shape, ends in shapes.items() if sides == ends), "mixed")
-    found = {quantile_state(evidence.bounds(row, targets), promised_level(row)) for row in rows}
+        shapes = {
+            State.NARROW: {(State.HIGH, -1.0), (State.LOW, 1.0)},
+            State.WIDE: {(State.LOW, -1.0), (State.HIGH, 1.0)},
+        }
+        return next((shape for shape, ends in shapes.items() if sides == ends), State.MIXED)
+    found = {quantile_state(evidence.bounds(row, targets), row.promised) for row in rows}
     # None is proven off, so each must be shown to be right for all to be called so.
-    return next(s for s in ("unsure", "nearly", "right") if s in found | {"right"})
+    return next(s for s in (State.UNSURE, State.NEARLY, State.RIGHT) if s in found | {State.RIGHT})
 
 
-def _off(evidence: Evidence, rows: list[Row], targets: int) -> dict[float, str]:
+def _off(evidence: Evidence, rows: list[Row], targets: int) -> dict[float, State]:
     """Return the levels whose quantile is proven too low or too high, and which."""
     states = {
-        promised_level(row): quantile_state(
-            evidence.bounds(row, targets * len(rows)), promised_level(row)
-        )
+        row.promised: quantile_state(evidence.bounds(row, targets * len(rows)), row.promised)
         for row in rows
     }
-    return {level: state for level, state in states.items() if state in ("low", "high")}
+    return {level: state for level, state in states.items() if state in (State.LOW, State.HIGH)}
 
 
 _MOST_COVERAGES = 3
@@ -237,7 +235,7 @@ def _hold(evidence: Evidence, rows: list[Row], first: bool) -> str:
     """Say how often intervals hold the truth, the widest and at most two others."""
     step = max(1, -(-(len(rows) - 1) // (_MOST_COVERAGES - 1)))
     parts = [
-        f"its {nominal(promised_coverage(row))} intervals "
+        f"its {nominal(row.promised)} intervals "
         + ("hold the truth in " if first and i == 0 else "in ")
         + share_with_interval(row, evidence.confidence, " of cases", short=not (first and i == 0))
         for i, row in enumerate(rows[::step][:_MOST_COVERAGES])
@@ -247,9 +245,9 @@ def _hold(evidence: Evidence, rows: list[Row], first: bool) -> str:
 
 def _lie(evidence: Evidence, rows: list[Row], first: bool) -> str:
     """Say how often the truth is at or below a quantile: the outer ones, and that most off."""
-    most = max(rows, key=lambda row: abs(row.value - promised_level(row)))
+    most = max(rows, key=lambda row: abs(row.value - row.promised))
     parts = [
-        f"its {nominal(promised_level(row))} quantile in "
+        f"its {nominal(row.promised)} quantile in "
         + share_with_interval(row, evidence.confidence, " of cases", short=not (first and i == 0))
         for i, row in enumerate(row for row in rows if row in (rows[0], most, rows[-1]))
     ]
@@ -258,7 +256,7 @@ def _lie(evidence: Evidence, rows: list[Row], first: bool) -> str:
 
 def _error_sizes(evidence: Evidence) -> list[Finding]:
     """Compare the errors with the standard deviations that were said, over bins of the latter."""
-    by_state: dict[str, list[Row]] = {}
+    by_state: dict[State, list[Row]] = {}
     rows = evidence.overall("expected_normalised_calibration_error")
     for row in rows:
         by_state.setdefault(_size_of(evidence, row, len(rows)), []).append(row)
@@ -266,24 +264,25 @@ def _error_sizes(evidence: Evidence) -> list[Finding]:
     return [_error_size(evidence, state, found) for state, found in by_state.items()]
 
 
-def _size_of(evidence: Evidence, row: Row, targets: int) -> str:
+def _size_of(evidence: Evidence, row: Row, targets: int) -> State:
     if np.isnan(row.low):
-        return "unmeasured"
+        return State.UNMEASURED
     if not evidence.enough(row):
-        return "unsure"
+        return State.UNSURE
     return size_state(evidence.bounds(row, targets), SMALL_RATIO, TOLERABLE_RATIO)
 
 
 _SIZES = {
-    "right": "Its errors have the size that its uncertainty says",
-    "nearly": "Its errors have nearly the size that its uncertainty says",
-    "off": "Its errors do not have the size that its uncertainty says",
-    "unsure": "Too few samples to say whether its errors have the size that its uncertainty says",
-    "unmeasured": "Of the size of its errors and what its uncertainty says, nothing is claimed",
+    State.RIGHT: "Its errors have the size that its uncertainty says",
+    State.NEARLY: "Its errors have nearly the size that its uncertainty says",
+    State.OFF: "Its errors do not have the size that its uncertainty says",
+    State.UNSURE: "Too few samples to say whether its errors have the size that its uncertainty "
+    "says",
+    State.UNMEASURED: "Of the size of its errors and what its uncertainty says, nothing is claimed",
 }
 
 
-def _error_size(evidence: Evidence, state: str, rows: list[Row]) -> Finding:
+def _error_size(evidence: Evidence, state: State, rows: list[Row]) -> Finding:
     several = len(_targets(evidence)) > 1
     parts = [
         percent_with_interval(row, evidence.confidence, " on average", short=i > 0)
@@ -292,7 +291,7 @@ def _error_size(evidence: Evidence, state: str, rows: list[Row]) -> Finding:
     ]
     text = f"{_SIZES[state]}: among samples of like uncertainty, the two differ by {listed(parts)}."
     squares = {row.target: row for row in evidence.overall("root_mean_squared_error")}
-    if state == "off" and not several:
+    if state is State.OFF and not several:
         text += _typical(evidence, rows[0], squares.get(rows[0].target))
     used = unique_rows([*rows, *(squares.get(row.target) for row in rows)])
     return Finding("sizes", state, Statement(LEVELS[state], text, used))
@@ -326,7 +325,7 @@ def _errors(evidence: Evidence) -> list[Finding]:
     sure = f"; {_NOT_MEASURED}" if np.isnan(rows[0].low) else ""
     what = "medians" if hasattr(evidence.evaluation.prediction, "levels") else "predictions"
     text = f"Its {what} are off by {listed(parts)}{sure}."
-    return [Finding("errors", "", Statement("info", text, tuple(rows)))]
+    return [Finding("errors", State.NONE, Statement("info", text, tuple(rows)))]
 
 
 def set_findings(evidence: Evidence) -> list[Finding]:
@@ -335,29 +334,31 @@ def set_findings(evidence: Evidence) -> list[Finding]:
     found = []
     if row is not None:
         promised = float(evidence.evaluation.prediction.coverage)
-        state = "unmeasured"
+        state = State.UNMEASURED
         if not np.isnan(row.low):
             state = (
-                coverage_state(evidence.bounds(row), promised) if evidence.enough(row) else "unsure"
+                coverage_state(evidence.bounds(row), promised)
+                if evidence.enough(row)
+                else State.UNSURE
             )
         ends = {
-            "right": f"as often as promised ({nominal(promised)})",
-            "nearly": f"nearly as often as promised ({nominal(promised)})",
-            "narrow": f"less often than promised ({nominal(promised)})",
-            "wide": f"more often than promised ({nominal(promised)}), so they are larger than "
+            State.RIGHT: f"as often as promised ({nominal(promised)})",
+            State.NEARLY: f"nearly as often as promised ({nominal(promised)})",
+            State.NARROW: f"less often than promised ({nominal(promised)})",
+            State.WIDE: f"more often than promised ({nominal(promised)}), so they are larger than "
             "they need to be",
-            "unsure": f"too few samples to say whether that is as often as promised "
+            State.UNSURE: f"too few samples to say whether that is as often as promised "
             f"({nominal(promised)})",
-            "unmeasured": f"{nominal(promised)} were promised, and {_NOT_MEASURED}",
+            State.UNMEASURED: f"{nominal(promised)} were promised, and {_NOT_MEASURED}",
         }[state]
         hold = share_with_interval(row, evidence.confidence, " of cases")
         text = f"Its sets of classes hold the true one in {hold}: {ends}."
         # The promise of a set is "at least": too large is a waste, not a breach.
-        level = "good" if state == "wide" else LEVELS[state]
+        level = "good" if state is State.WIDE else LEVELS[state]
         found.append(Finding("sets", state, Statement(level, text, (row,))))
     if size is not None:
         mean = amount_with_interval(size, evidence.confidence, " on average")
         classes = len(evidence.evaluation.prediction.classes)
         text = f"Of {classes} classes, a set leaves open {mean}."
-        found.append(Finding("size", "", Statement("info", text, (size,))))
+        found.append(Finding("size", State.NONE, Statement("info", text, (size,))))
     return found

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from ._table import Row
-from ._verdict_evidence import LEAST_ERRORS, Evidence, Finding, weighted_mean
-from ._verdict_words import (
+from ..results.judgements import State
+from ..results.rows import Row
+from ..results.words import (
     Level,
     Statement,
     correlation_with_interval,
@@ -13,6 +13,7 @@ from ._verdict_words import (
     share_with_interval,
     whole,
 )
+from ._verdict_evidence import LEAST_ERRORS, Evidence, Finding, weighted_mean
 
 _HARDLY = 0.6
 """An area below this, as a chance of ranking a pair rightly, is of no use to anybody."""
@@ -42,7 +43,7 @@ def _class_warning(evidence: Evidence) -> list[Finding]:
             f"Every prediction was {kind}, so nothing shows whether its uncertainty would warn "
             "of errors."
         )
-        return [Finding("warning", "unsure", Statement("unsure", text, tuple(asked)))]
+        return [Finding("warning", State.UNSURE, Statement("unsure", text, tuple(asked)))]
     pairs = (
         "of a wrong and a right prediction, the wrong one is the more uncertain in "
         f"{share_with_interval(row, evidence.confidence, ' of such pairs')}; chance is 50 %"
@@ -56,7 +57,7 @@ def _class_warning(evidence: Evidence) -> list[Finding]:
         level, claim = "unsure", f"Whether its uncertainty warns of errors cannot be told, {few}"
     else:
         level, claim = _area(row)
-    return [Finding("warning", "", Statement(level, f"{claim}: {pairs}.", (row,)))]
+    return [Finding("warning", State.NONE, Statement(level, f"{claim}: {pairs}.", (row,)))]
 
 
 def _area(row: Row) -> tuple[Level, str]:
@@ -83,7 +84,7 @@ def _number_warnings(evidence: Evidence) -> list[Finding]:
             for i, row in enumerate(found)
         ]
         text = f"{claim}: rank correlation {listed(parts)}; 0 is none, 1 the same order."
-        findings.append(Finding("warning", "", Statement(level, text, tuple(found))))
+        findings.append(Finding("warning", State.NONE, Statement(level, text, tuple(found))))
     return findings
 
 
@@ -123,7 +124,7 @@ def _constant(evidence: Evidence) -> tuple[list[Finding], list[str]]:
         f"It states the same uncertainty for every sample{which}: it does not tell which "
         "predictions are the less sure ones."
     )
-    return [Finding("warning", "", Statement("info", text))], same
+    return [Finding("warning", State.NONE, Statement("info", text))], same
 
 
 def source_findings(evidence: Evidence) -> list[Finding]:
@@ -137,7 +138,7 @@ def source_findings(evidence: Evidence) -> list[Finding]:
             "It comes from one model only: what the model itself does not know (the epistemic "
             "part) cannot be seen."
         )
-        return [Finding("sources", "one", Statement("info", text))]
+        return [Finding("sources", State.NONE, Statement("info", text))]
     if members is None or split is None:
         return []
     aleatoric, epistemic = (np.atleast_2d(p.T).T for p in (split.aleatoric, split.epistemic))
@@ -152,7 +153,7 @@ def source_findings(evidence: Evidence) -> list[Finding]:
     if not shares:
         return []
     text = _split(shares, len(names) > 1, counted(members, "member"))
-    return [Finding("sources", "", Statement("info", text))]
+    return [Finding("sources", State.NONE, Statement("info", text))]
 
 
 def _split(shares: dict[str, float], several: bool, members: str) -> str:

@@ -13,16 +13,6 @@ from .._validation import FloatArray, as_weights, check_fraction
 from ..exceptions import OptionError, ShapeError
 from ..predictions._container import count
 from ._risk_bounds import minimum_units
-from ._triage_result import (
-    ACCEPT,
-    DEFER,
-    EXPERT,
-    HIGH_PROBABILITY,
-    MEAN,
-    MEASURE,
-    OperatingCurve,
-    Triage,
-)
 from ._triage_scores import (
     Scored,
     check_signature,
@@ -40,6 +30,16 @@ from ._triage_sequence import (
     high_probability,
     mean_promise,
     units_needed,
+)
+from .triage_result import (
+    ACCEPT,
+    DEFER,
+    EXPERT,
+    HIGH_PROBABILITY,
+    MEAN,
+    MEASURE,
+    OperatingCurve,
+    Triage,
 )
 
 __all__ = ["OperatingCurve", "Triage", "TriagePolicy"]

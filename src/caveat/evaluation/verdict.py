@@ -2,17 +2,18 @@
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 
-from ._result import Evaluation
-from ._table import plain_row
-from ._verdict_classes import CONFIDENCE, class_findings
+from ..results.judgements import State
+from ..results.tables import plain_row
+from ..results.words import Level, Statement, listed
+from ._verdict_classes import class_findings
 from ._verdict_evidence import LEVELS, Evidence, Finding, unique_rows
 from ._verdict_groups import group_findings
 from ._verdict_numbers import number_findings, set_findings
 from ._verdict_uncertainty import source_findings, warning_findings
-from ._verdict_words import Level, Statement, listed
+from .result import Evaluation
 
 __all__ = ["Statement", "Verdict", "verdict"]
 
@@ -145,36 +146,38 @@ def _only_described(finding: Finding) -> Finding:
     """Without intervals nothing is good or bad; what is missing stays missing."""
     level: Level = "unsure" if finding.statement.level == "unsure" else "info"
     statement = Statement(level, finding.statement.text, finding.statement.rows)
-    return Finding(finding.topic, finding.state, statement, finding.names, finding.summary)
+    return replace(finding, statement=statement)
 
 
 _COVERAGE = {
-    "right": "Its intervals hold what they promise",
-    "nearly": "Its intervals nearly hold what they promise",
-    "narrow": "Its intervals are too narrow: it is over-confident",
-    "wide": "Its intervals are too wide: it is under-confident",
-    "mixed": "Its intervals are wrong, some too narrow and some too wide",
-    "unsure": "There are too few samples to say whether its intervals hold what they promise",
-    "zeros": "Some of its uncertainties are 0, so whether its intervals hold what they promise was "
-    "not measured",
-    "none": "It gives numbers without an uncertainty, so nothing says how far to trust each",
+    State.RIGHT: "Its intervals hold what they promise",
+    State.NEARLY: "Its intervals nearly hold what they promise",
+    State.NARROW: "Its intervals are too narrow: it is over-confident",
+    State.WIDE: "Its intervals are too wide: it is under-confident",
+    State.MIXED: "Its intervals are wrong, some too narrow and some too wide",
+    State.UNSURE: "There are too few samples to say whether its intervals hold what they promise",
+    State.ZEROS: "Some of its uncertainties are 0, so whether its intervals hold what they promise "
+    "was not measured",
+    State.NO_UNCERTAINTY: "It gives numbers without an uncertainty, so nothing says how far to "
+    "trust each",
 }
 _QUANTILES = {
-    "right": "Its quantiles hold what they promise",
-    "nearly": "Its quantiles nearly hold what they promise",
-    "narrow": "Its quantiles are too close together: it is over-confident",
-    "wide": "Its quantiles are too far apart: it is under-confident",
-    "low": "Its quantiles are too low: the truth is above them more often than they say",
-    "high": "Its quantiles are too high: the truth is below them more often than they say",
-    "mixed": "Its quantiles are wrong, some too low and some too high",
-    "unsure": "There are too few samples to say whether its quantiles hold what they promise",
+    State.RIGHT: "Its quantiles hold what they promise",
+    State.NEARLY: "Its quantiles nearly hold what they promise",
+    State.NARROW: "Its quantiles are too close together: it is over-confident",
+    State.WIDE: "Its quantiles are too far apart: it is under-confident",
+    State.LOW: "Its quantiles are too low: the truth is above them more often than they say",
+    State.HIGH: "Its quantiles are too high: the truth is below them more often than they say",
+    State.MIXED: "Its quantiles are wrong, some too low and some too high",
+    State.UNSURE: "There are too few samples to say whether its quantiles hold what they promise",
 }
 _SETS = {
-    "right": "Its sets of classes hold the true one as often as promised",
-    "nearly": "Its sets of classes hold the true one nearly as often as promised",
-    "narrow": "Its sets of classes hold the true one less often than promised",
-    "wide": "Its sets of classes hold the true one more often than promised",
-    "unsure": "There are too few samples to say whether its sets of classes hold what they promise",
+    State.RIGHT: "Its sets of classes hold the true one as often as promised",
+    State.NEARLY: "Its sets of classes hold the true one nearly as often as promised",
+    State.NARROW: "Its sets of classes hold the true one less often than promised",
+    State.WIDE: "Its sets of classes hold the true one more often than promised",
+    State.UNSURE: "There are too few samples to say whether its sets of classes hold what they "
+    "promise",
 }
 _UNDEFINED = "How far it can be trusted is unknown, as too few resamples gave a number"
 _UNRELIABLE = ("group calibration", "group coverage")
@@ -203,7 +206,7 @@ def _summary(evidence: Evidence, findings: list[Finding]) -> Statement:
     level = _worst([_summary_level(finding) for finding in main])
     bad = _names(findings, *_UNRELIABLE)
     if bad:
-        they = "it is" if CONFIDENCE[1:] in text else "they are"
+        they = "it is" if any(finding.singular for finding in main) else "they are"
         text += {
             "good": f", but not for {bad}",
             "unsure": f"; for {bad} {they} not to be relied on",
@@ -226,9 +229,9 @@ def _main(finding: Finding, several: bool) -> str:
 
 
 def _summary_level(finding: Finding) -> Level:
-    if finding.topic == "sets" and finding.state == "wide":
+    if finding.topic == "sets" and finding.state is State.WIDE:
         return "good"
-    if finding.state in ("none", "zeros", "unmeasured"):
+    if finding.state in (State.NO_UNCERTAINTY, State.ZEROS, State.UNMEASURED):
         return "unsure"
     return LEVELS.get(finding.state, "bad")
 

@@ -10,12 +10,12 @@ a fitted model more and more, and ``domain_shift`` compares predictions in and o
 from ._detection import class_detection
 from ._detection_result import ClassDetection, DetectionRow
 from ._disentanglement import disentanglement_error
-from ._error import UDE, Term
-from ._protocol import Protocol
-from ._reading import Reading
 from ._result import Check, Cost, Curve, Disentanglement
 from ._shift import domain_shift, gaussian_noise, shift_curves
 from ._shift_result import DomainRow, DomainShift, Growth, ShiftCurves, ShiftRow
+from .error import UDE, Term
+from .protocol import Protocol
+from .reading import Reading
 
 __all__ = [
     "UDE",

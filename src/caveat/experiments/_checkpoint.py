@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from ..exceptions import FileFormatError, OptionError
-from ._conditions import Condition
 from ._inputs import Samples
 from ._scoring import Outcome
+from .conditions import Condition
 
 _VERSION = 1
 

@@ -4,9 +4,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ._panels import noise_words
-from ._protocol import Protocol
 from ._result import Check, Curve
+from .evidence import MOVES
+from .panels import noise_words
+from .protocol import Protocol
 
 _SUBSTANTIAL = 0.05
 """A score that changes by a smaller share of its scale has not moved."""
@@ -37,7 +38,7 @@ def checks_of(
 
 
 def _moves_with_size(curve: Curve, least: int, samples: int, enough: float) -> Check:
-    name = "the score moves with the training size"
+    name = MOVES["size"]
     few, many = curve.levels[0], curve.levels[-1]
     moved, text = _falls(
         curve.score[:, -1],
@@ -81,7 +82,7 @@ def _moves_with_noise(curve: Curve, enough: float, task: str) -> Check:
             ", too little to show what noise does; the model does no better than chance, or the "
             "noise needs higher levels"
         )
-    return Check("the score falls with the noise", moved, text)
+    return Check(MOVES["noise"], moved, text)
 
 
 def _falls(before: np.ndarray, after: np.ndarray, enough: float, *where: str) -> tuple[bool, str]:

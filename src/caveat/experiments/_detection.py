@@ -16,9 +16,9 @@ from ..uncertainty import decompose
 from ..uncertainty.decompositions import DECOMPOSITIONS
 from ._detection_data import Split, take_labelled
 from ._detection_result import PARTS, ClassDetection
-from ._error import ROUNDING
 from ._models import check_split, distribution, expected, words_for
 from ._result import Cost
+from .error import ROUNDING
 
 _NOTE = (
     "areas are averaged over the classes that were left out; each model is trained on the other "

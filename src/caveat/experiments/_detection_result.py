@@ -2,15 +2,14 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from html import escape
 from typing import Any, ClassVar
 
 import numpy as np
 
 from .._validation import FloatArray, as_floats, check_fraction
-from ..evaluation._table import RowTable, html_table, terminal_table
 from ..exceptions import InvalidValueError, ShapeError
 from ..resampling.student import student_interval
+from ..results.tables import RowTable, ShownTable, html_tables, terminal_table
 from ._result import Cost
 from ._saved import Saved
 
@@ -164,11 +163,10 @@ class ClassDetection(Saved, RowTable[DetectionRow]):
         return "\n".join([*tables, *self.notes]) + "\n"
 
     def _repr_html_(self) -> str:
-        tables = [f"<p>{escape(t)}</p>{html_table(head, body)}" for t, head, body in self._tables()]
-        return "".join([*tables, *(f"<p>{escape(note)}</p>" for note in self.notes)])
+        return html_tables(self._tables(), self.notes)
 
-    def _tables(self) -> list[tuple[str, list[str], list[list[str]]]]:
-        found = []
+    def _tables(self) -> list[ShownTable]:
+        found: list[ShownTable] = []
         for name in self.decompositions:
             lines: dict[str, list[str]] = {}
             for row in self.matching(decomposition=name):

@@ -11,14 +11,14 @@ from .._validation import check_fraction
 from ..exceptions import OptionError
 from ._checkpoint import Folder, mark_of
 from ._checks import checks_of
-from ._conditions import Condition, Draws, conditions_of, least_samples
 from ._engine import run
 from ._identity import identity
 from ._inputs import check_sizes, said_task, take_samples, task_of
 from ._models import check_model, members_of, network_of, resolve, seeds_of, words_for
-from ._protocol import Protocol, as_protocol
 from ._result import Cost, Curve, Disentanglement
 from ._scoring import Outcome, Scorer
+from .conditions import Condition, Draws, conditions_of, least_samples
+from .protocol import Protocol, as_protocol
 
 
 def disentanglement_error(

@@ -7,9 +7,9 @@ from typing import Any
 
 from .._parallel import check_jobs, run_tasks
 from ._checkpoint import Folder
-from ._conditions import Condition, rows_of, subset_size
 from ._models import Network, copy_of, distribution, effort_of, fit, network_of
 from ._scoring import Outcome, Scorer
+from .conditions import Condition, rows_of, subset_size
 
 
 def run(

@@ -11,8 +11,8 @@ from .._validation import LARGEST
 from ..exceptions import InvalidValueError, LabelError, OptionError, ShapeError
 from ..predictions import Gaussian
 from ..uncertainty.decompositions import DECOMPOSITIONS
-from ._conditions import Draws, least_samples, strata_of, subset_size
-from ._protocol import Protocol
+from .conditions import Draws, least_samples, strata_of, subset_size
+from .protocol import Protocol
 
 _HELD_OUT = 0.2
 """The share of the samples to test on where none are given."""

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from .._validation import LARGEST_SQUARE, FloatArray, as_floats, check_fraction, check_size
-from ..evaluation._table import html_table, terminal_table
 from ..exceptions import InvalidValueError, OptionError, ShapeError
+from ..results.tables import Drawable, html_tables, terminal_table
 from ..uncertainty.decompositions import DECOMPOSITIONS
-from ._error import UDE, disentanglement
-from ._protocol import Protocol
 from ._saved import Saved
+from .error import UDE, disentanglement
+from .protocol import Protocol
 
 if TYPE_CHECKING:
-    from ._reading import Reading
+    from .reading import Reading
 
 _KINDS = ("size", "noise")
 _OF_CURVES = Protocol()
@@ -143,7 +143,7 @@ class Cost:
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Disentanglement(Saved):
+class Disentanglement(Saved, Drawable):
     """What `caveat.disentanglement_error` returns: the curves of both sweeps, and their error.
 
     Attributes
@@ -273,21 +273,9 @@ class Disentanglement(Saved):
 
     def reading(self, decomposition: str | None = None, correlation: str = "pearson") -> "Reading":
         """Say in plain words what was found, by default of the first decomposition."""
-        from ._reading import read
+        from .reading import read
 
         return read(self, self._decomposition(decomposition), correlation)
-
-    def plot(self, kind: str | None = None, /, **options: Any) -> Any:
-        """Draw a figure in matplotlib Axes; see `caveat.plots.plot`."""
-        from ..plots import plot
-
-        return plot(self, kind, **options)
-
-    def report(self, path: Any, **options: Any) -> Any:
-        """Write one HTML page; see `caveat.report.write_report`."""
-        from ..report import write_report
-
-        return write_report(self, path, **options)
 
     def to_frame(self) -> Any:
         """Return the curves as a pandas DataFrame, a row for each level and repeat."""
@@ -335,10 +323,8 @@ class Disentanglement(Saved):
         return "\n".join([self.description, *tables, *self._lines()]) + "\n"
 
     def _repr_html_(self) -> str:
-        parts = [f"<p>{escape(self.description)}</p>"]
-        for title, header, body in (error.table() for error in self._errors()):
-            parts.append(f"<p>{escape(title)}</p>{html_table(header, body)}")
-        return "".join([*parts, *(f"<p>{escape(line)}</p>" for line in self._lines())])
+        tables = [error.table() for error in self._errors()]
+        return f"<p>{escape(self.description)}</p>" + html_tables(tables, self._lines())
 
     def _errors(self) -> list[UDE]:
         return [self.error(decomposition=name) for name in self.decompositions]

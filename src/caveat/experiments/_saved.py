@@ -6,8 +6,8 @@ from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
-from ..evaluation._table import plain
 from ..exceptions import FileFormatError
+from ..results.tables import plain
 
 _VERSION = 1
 

@@ -10,8 +10,8 @@ from ..exceptions import LabelError, OptionError, ShapeError, UnsupportedPredict
 from ..predictions import Categorical, Gaussian, GaussianLogits
 from ..uncertainty import decompose
 from ..uncertainty.decompositions import DECOMPOSITIONS
-from ._conditions import Condition, Draws, rows_of
 from ._inputs import NUMBERS, Samples
+from .conditions import Condition, Draws, rows_of
 
 _MEMBERS = {
     Categorical: "Categorical(probabilities) of shape (members, samples, classes)",

@@ -226,7 +226,7 @@ def domain_shift(
         growth=tuple(growths(inside, outside, confidence, hasattr(prediction_in, "classes"))),
         samples_in=len(prediction_in),
         samples_out=len(prediction_out),
-        description=repr(prediction_in).partition(":")[0],
+        description=type(prediction_in).__name__,
         confidence=confidence,
     )
 

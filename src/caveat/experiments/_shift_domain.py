@@ -5,8 +5,8 @@ from typing import Literal
 
 import numpy as np
 
-from ..evaluation._table import number
 from ..resampling import ConfidenceInterval, Replicates, interval_of, pair_interval
+from ..results.tables import number
 from ._shift_quantities import Asked, Quantity
 from ._shift_result import DomainRow, Growth
 

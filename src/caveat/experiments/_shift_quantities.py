@@ -9,7 +9,7 @@ import numpy as np
 
 from .._validation import FloatArray
 from ..evaluation._evaluate import Answer, Run
-from ..evaluation._questions import Question, questions
+from ..evaluation.questions import Question, questions
 from ..exceptions import OptionError
 from ..metrics import METRICS, Metric
 from ..predictions import Categorical, Gaussian, GaussianLogits

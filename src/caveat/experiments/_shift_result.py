@@ -2,13 +2,19 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from html import escape
 from typing import Any, ClassVar
 
 import numpy as np
 
-from ..evaluation._table import RowTable, html_table, interval_words, number, terminal_table
 from ..exceptions import OptionError
+from ..results.tables import (
+    RowTable,
+    ShownTable,
+    html_tables,
+    interval_words,
+    number,
+    terminal_table,
+)
 from ._saved import Saved, parts_of
 
 
@@ -217,14 +223,13 @@ class ShiftCurves(Saved, RowTable[ShiftRow]):
         return terminal_table(*self._readable(intervals=False)) + self._rest()
 
     def _repr_html_(self) -> str:
-        title, header, body = self._readable(intervals=True)
-        return f"<p>{escape(title)}</p>{html_table(header, body)}"
+        return html_tables([self._readable(intervals=True)])
 
     def _rest(self) -> str:
         known = any(np.isfinite(row.low) for row in self.rows)
         return f"to_frame() and plot() have the {self.confidence:.0%} intervals\n" if known else ""
 
-    def _readable(self, intervals: bool) -> tuple[str, list[str], list[list[str]]]:
+    def _readable(self, intervals: bool) -> ShownTable:
         """A line for each quantity, a column for each strength."""
         lines: dict[tuple[str, str, str], dict[float, str]] = {}
         notes: dict[tuple[str, str, str], dict[str, list[str]]] = {}
@@ -299,16 +304,14 @@ class DomainShift(Saved, RowTable[DomainRow]):
         return "\n".join([terminal_table(*self._readable()).rstrip("\n"), *self._lines()]) + "\n"
 
     def _repr_html_(self) -> str:
-        title, header, body = self._readable()
-        lines = "".join(f"<p>{escape(line)}</p>" for line in self._lines())
-        return f"<p>{escape(title)}</p>{html_table(header, body)}{lines}"
+        return html_tables([self._readable()], self._lines())
 
     def _lines(self) -> Iterator[str]:
         for one in self.growth:
             of = f" ({one.target})" if one.target else ""
             yield f"{one.question}{of} {one.answer}: {one.text}"
 
-    def _readable(self) -> tuple[str, list[str], list[list[str]]]:
+    def _readable(self) -> ShownTable:
         header = ["", "in domain", "out of domain", "ratio", "interval", "note"]
         body = [
             [

@@ -5,12 +5,12 @@ with an interval; ``.reading()`` says in plain words what that shows. ``consiste
 asks whether samples that are alike are treated alike.
 """
 
+from ..results.rows import FairnessRow
 from ._audit import audit
 from ._consistency import consistency
 from ._consistency_result import Consistency, ConsistencyRow
 from ._reading import Paragraph, Reading
 from ._result import FairnessAudit
-from ._rows import FairnessRow
 
 __all__ = [
     "Consistency",

@@ -6,22 +6,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._groups import MOST_VALUES, Attribute, attributes, combined
+from .._groups import MOST_VALUES, Attribute, attributes, combination, combined
 from .._random import RandomState, generator
 from .._validation import FloatArray, as_weights, check_finite, check_fraction
 from ..evaluation._evaluate import plan_for
 from ..exceptions import LabelError, OptionError, UnsupportedPredictionError
 from ..predictions import Categorical, Gaussian, GaussianLogits, ProbabilityInterval
 from ..resampling import Plan
+from ..results.rows import FairnessRow
 from ..uncertainty import decompose
 from ._consistency import consistency
 from ._consistency_result import Consistency
 from ._family import joint_noise
 from ._group_rows import Inputs, group_rows
+from ._individuals import prediction_name
 from ._rates import ROUNDING, Key, Samples, all_counts, rates, uncertainty_columns
 from ._ratios import Comparer
 from ._result import FairnessAudit
-from ._rows import UNCERTAINTIES, FairnessRow
+from .measures import UNCERTAINTIES
 
 _MANY, _PER_VALUE = 50, 10
 """More values than these, with fewer samples each, are taken for those of a continuous column."""
@@ -239,7 +241,7 @@ def _privileged(privileged: Any, found: list[Attribute]) -> dict[str, int]:
                 f"privileged[{attribute.name!r}] is {value!r}; the values are {known}"
             )
         if value is None:  # of an intersection, where all parts are given
-            value = ", ".join(f"{name}={wanted.get(name)}" for name in attribute.name.split(" x "))
+            value = combination(attribute.parts, map(wanted.get, attribute.parts))
         if value in attribute.values:
             codes[attribute.name] = attribute.values.index(value)
     return codes
@@ -306,7 +308,7 @@ def _of_numbers(
         columns["mean_absolute_error", label] = _errors(truth[:, i], mean[:, i])
         rounding = _rounding(of_target["total"], mean[:, i])
         columns |= uncertainty_columns(of_target, label, rounding)
-        points[f"prediction {label}".rstrip()] = mean[:, i]
+        points[prediction_name(label)] = mean[:, i]
         if (variance[:, i] > 0).all():
             arrays = {"mean": mean[:, i], "variance": variance[:, i]}
             inputs[label] = ("expected_normalised_calibration_error", truth[:, i], arrays)
@@ -352,8 +354,7 @@ def _consistency(
         for (name, label), column in samples.columns.items()
         if name in UNCERTAINTIES
     }
-    groups = {part.name: np.asarray(part.values)[part.codes] for part in found}
     outcomes = predictions["prediction"] if samples.predicted is not None else None
     return consistency(
-        {**predictions, **uncertainties}, X, groups=groups, outcomes=outcomes, **options
+        {**predictions, **uncertainties}, X, groups=found, outcomes=outcomes, **options
     )

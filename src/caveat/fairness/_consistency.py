@@ -265,7 +265,8 @@ def _table(
                 means = _means(differences, spread, asked, plan, counts, level)
                 for name, numbers in zip(differences, means, strict=True):
                     place = name, attribute.name, value, label, int(asked.sum()), units
-                    found[name].append(_row(place, numbers, spread[name]))
+                    row = _row(place, numbers, spread[name], bool(attribute.parts))
+                    found[name].append(row)
     return [row for of_one in found.values() for row in of_one]
 
 
@@ -321,6 +322,7 @@ def _row(
     place: tuple[str, str, str, str, int, int],
     numbers: tuple[float, float, float, str],
     spread: float,
+    combined: bool,
 ) -> ConsistencyRow:
     name, attribute, group, outcome, samples, units = place
     value, low, high, note = numbers
@@ -342,4 +344,5 @@ def _row(
         samples=samples,
         units=units,
         note=note,
+        combined=combined,
     )

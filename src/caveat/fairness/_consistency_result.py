@@ -2,16 +2,15 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from html import escape
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._validation import FloatArray
-from ..evaluation._table import RowTable, html_table, interval_words, number, terminal_table
 from ..exceptions import UnknownNameError
-from ._rows import group_name
+from ..results.rows import called
+from ..results.tables import RowTable, html_tables, interval_words, number, terminal_table
 
 _HEADER = ("of", "group", "raw", "interval", "scaled", "interval", "samples", "note")
 
@@ -40,6 +39,11 @@ class ConsistencyRow:
         What is undefined, and why.
     """
 
+    columns: ClassVar[tuple[str, ...]] = (
+        "quantity", "attribute", "group", "outcome", "consistency", "low", "high", "scaled",
+        "scaled_low", "scaled_high", "samples", "units", "note",
+    )  # fmt: skip
+
     quantity: str
     attribute: str
     group: str
@@ -53,11 +57,18 @@ class ConsistencyRow:
     samples: int
     units: int
     note: str
+    combined: bool = False
+    """Whether the attribute is a combination of others, whose names are in its values."""
+
+    @property
+    def group_name(self) -> str:
+        """How the group is called in a sentence."""
+        return called(self.attribute, self.group, self.combined)
 
     @property
     def label(self) -> str:
         """Which samples: ``race=a, outcome 1``."""
-        parts = [group_name(self.attribute, self.group)] if self.attribute else []
+        parts = [self.group_name] if self.attribute else []
         parts += [f"outcome {self.outcome}"] if self.outcome else []
         return ", ".join(parts) or "all samples"
 
@@ -132,7 +143,7 @@ class Consistency(RowTable[ConsistencyRow]):
         return terminal_table(self.description, _HEADER, self._readable())
 
     def _repr_html_(self) -> str:
-        return f"<p>{escape(self.description)}</p>{html_table(_HEADER, self._readable())}"
+        return html_tables([(self.description, _HEADER, self._readable())])
 
     def _readable(self) -> list[list[str]]:
         return [

@@ -10,7 +10,7 @@ import numpy as np
 
 from .._validation import FloatArray
 from ._rates import Key, Rate
-from ._rows import MEASURES, ODDS
+from .measures import MEASURES, ODDS
 
 DRAWS = 2000
 """Joint draws of the noise: the 95 % quantile of the largest deviation is known to some 1 %."""

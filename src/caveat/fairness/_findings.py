@@ -6,23 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ._rows import (
-    BEYOND,
-    BY_WEIGHT,
-    DIFFERENT,
-    FINE,
-    GAP,
-    SMALL,
-    UNCERTAINTIES,
-    UNCLEAR,
-    FairnessRow,
-)
+from ..results.judgements import BY_WEIGHT, FINE, Judgement, Pairing, Part
+from ..results.rows import FairnessRow
 from ._sentences import Shown, groups_of
+from .measures import UNCERTAINTIES
 
 if TYPE_CHECKING:
     from ._result import FairnessAudit
-
-UNDEFINED = "undefined"
 
 
 @dataclass(frozen=True)
@@ -36,47 +26,51 @@ class Findings:
 
     def of(self, name: str) -> list[FairnessRow]:
         """The ratios of a measure; of equalised odds those of the false positive rate."""
-        statistic = "y=0" if name == "equalised_odds" else ""
-        return [row for row in self.rows if (row.measure, row.statistic) == (name, statistic)]
+        part = Part.Y0 if name == "equalised_odds" else Part.WHOLE
+        return [row for row in self.rows if (row.measure, row.part) == (name, part)]
 
     def gap(self, row: FairnessRow) -> Shown | None:
         """The gap that a ratio shows, or the difference where the ratio is undefined."""
-        if row.verdict in (BEYOND, GAP, SMALL):
-            return Shown(row, row.verdict)
+        if row.judgement in (Judgement.BEYOND, Judgement.GAP, Judgement.SMALL):
+            return Shown(row, row.judgement)
         difference = self.differences.get(place(row)) if np.isnan(row.value) else None
-        if difference is None or difference.verdict != DIFFERENT:
+        if difference is None or difference.judgement is not Judgement.DIFFERENT:
             return None
         return Shown(row, self._size(row, difference), difference)
 
-    def _size(self, row: FairnessRow, difference: FairnessRow) -> str:
+    def _size(self, row: FairnessRow, difference: FairnessRow) -> Judgement:
         """Whether a difference to a rate of 0 is surely so large a part of the other rate."""
         largest = max(found.high for found in groups_of(row, self.audit))
         least = min(abs(difference.verdict_low), abs(difference.verdict_high))
-        return BEYOND if least > self.audit.threshold * largest else GAP
+        return Judgement.BEYOND if least > self.audit.threshold * largest else Judgement.GAP
 
-    def state(self, name: str) -> str:
+    def state(self, name: str) -> Judgement:
         """What is known of a measure: the weightiest of its verdicts, or that it is undefined.
 
         Without a gap, pairs that are undefined leave it unclear.
         """
         shown = [(self.gap(row), row) for row in self.of(name)]
-        verdicts = {row.verdict if gap is None else gap.verdict for gap, row in shown}
-        for state in (BEYOND, GAP, UNCLEAR):
+        verdicts = {row.judgement if gap is None else gap.verdict for gap, row in shown}
+        for state in (Judgement.BEYOND, Judgement.GAP, Judgement.UNCLEAR):
             if state in verdicts:
                 return state
         if not verdicts & {*FINE}:
-            return UNDEFINED
-        return next(s for s in BY_WEIGHT if s in verdicts) if verdicts <= {*FINE} else UNCLEAR
+            return Judgement.UNDEFINED
+        return (
+            next(s for s in BY_WEIGHT if s in verdicts)
+            if verdicts <= {*FINE}
+            else Judgement.UNCLEAR
+        )
 
-    def states(self, names: Sequence[str]) -> dict[str, str]:
+    def states(self, names: Sequence[str]) -> dict[str, Judgement]:
         """The state of each measure that the audit has."""
         return {name: self.state(name) for name in names if self.of(name)}
 
-    def shown(self, name: str, verdict: str) -> list[Shown]:
+    def shown(self, name: str, verdict: Judgement) -> list[Shown]:
         """The gaps of a size in a measure, each pair once: those asked for, then the farthest."""
         every = (self.gap(row) for row in self.of(name))
         found = [gap for gap in every if gap is not None and gap.verdict == verdict]
-        found.sort(key=lambda gap: (gap.ratio.comparison == "worst pair", -gap.distance))
+        found.sort(key=lambda gap: (gap.ratio.comparison is Pairing.WORST, -gap.distance))
         pairs: dict[tuple[str, frozenset[str]], Shown] = {}
         for gap in found:
             row = gap.ratio
@@ -88,28 +82,28 @@ class Findings:
 
         So is the epistemic one of a single member, 0, and the noise of a model that knows but one.
         """
-        wanted = {"attribute": self.rows[0].attribute, "measure": name, "statistic": "mean"}
+        wanted = {"attribute": self.rows[0].attribute, "measure": name, "part": Part.MEAN}
         means: dict[str, list[float]] = {}
         for row in self.audit.matching(**wanted, kind="group"):
             means.setdefault(row.label, []).append(row.value)
         same = all(np.ptp(some) <= 1e-9 * max(some) for some in means.values())
-        return same and self.state(name) == UNDEFINED
+        return same and self.state(name) == Judgement.UNDEFINED
 
-    def unmeasured(self, states: Mapping[str, str]) -> list[str]:
+    def unmeasured(self, states: Mapping[str, Judgement]) -> list[str]:
         """The measures of which nothing is known, other than uncertainties that are one number."""
         return [
             name
             for name, state in states.items()
-            if state == UNDEFINED and not (name in UNCERTAINTIES and self.uniform(name))
+            if state == Judgement.UNDEFINED and not (name in UNCERTAINTIES and self.uniform(name))
         ]
 
-    def none_beyond(self, states: Mapping[str, str]) -> bool:
+    def none_beyond(self, states: Mapping[str, Judgement]) -> bool:
         """Whether all measures that there are show no gap beyond the threshold."""
         known = {*states.values()}
-        shown = bool(known & {*FINE}) and known <= {*FINE, UNDEFINED}
+        shown = bool(known & {*FINE}) and known <= {*FINE, Judgement.UNDEFINED}
         return shown and not self.unmeasured(states)
 
 
 def place(row: FairnessRow) -> tuple[str, ...]:
     """Return what a ratio has in common with the difference of the same."""
-    return row.measure, row.statistic, row.label, row.group, row.reference, row.comparison
+    return row.measure, row.part, row.label, row.group, row.reference, row.comparison

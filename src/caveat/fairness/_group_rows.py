@@ -10,8 +10,10 @@ from .._groups import Attribute
 from .._validation import FloatArray
 from ..metrics import METRICS
 from ..resampling import ConfidenceInterval, Prepared, confidence_interval, replicates
+from ..results.judgements import Part
+from ..results.rows import NAN, FairnessRow
 from ._rates import QUANTILES, Key, Rate, Samples, quantiles
-from ._rows import NAN, SAME, UNCERTAINTIES, FairnessRow
+from .measures import SAME, UNCERTAINTIES, whose
 
 Inputs = dict[str, tuple[str, Any, dict[str, FloatArray]]]
 """For each label: the calibration error that can be asked, the truth, and its arrays."""
@@ -23,7 +25,7 @@ _NO_INTERVAL = ConfidenceInterval(NAN, NAN, "undefined")
 class _Place:
     """Which group rows are of."""
 
-    attribute: str
+    attribute: Attribute
     group: str
     samples: int
 
@@ -33,30 +35,21 @@ class _Place:
         label: str,
         value: float,
         interval: ConfidenceInterval = _NO_INTERVAL,
-        statistic: str = "",
-        note: str = "",
+        **fields: Any,
     ) -> FairnessRow:
         """Return one row."""
         return FairnessRow(
-            attribute=self.attribute,
-            kind="group",
-            measure=measure,
-            statistic=statistic,
-            label=label,
-            group=self.group,
-            reference="",
-            comparison="",
+            metric=measure,
+            attribute=self.attribute.name,
+            combined=bool(self.attribute.parts),
+            category=self.group,
             value=value,
             low=interval.low,
             high=interval.high,
             estimate=NAN if interval.estimate is None else interval.estimate,
             samples=self.samples,
-            flag=None,
-            symmetric_flag=None,
-            verdict="",
-            verdict_low=NAN,
-            verdict_high=NAN,
-            note=note,
+            **whose(measure, label),
+            **fields,
         )
 
 
@@ -72,20 +65,20 @@ def group_rows(
     """Return the rows of one group."""
     weight = None if samples.weight is None else samples.weight[members]
     counted = weight is None or bool(weight.any())
-    place = _Place(attribute.name, attribute.values[code], len(members))
+    place = _Place(attribute, attribute.values[code], len(members))
     found = [place.row("samples", "", float(len(members)))]
     for (name, label), rate in measured.items():
         uncertain = name in UNCERTAINTIES
         note = f"undefined: {rate.why}" if rate.why else ""
-        statistic = "mean" if uncertain else ""
+        part = Part.MEAN if uncertain else Part.WHOLE
         interval = rate.interval(confidence)
         if interval.method == "constant":
             note = SAME
-        found.append(place.row(name, label, rate.value, interval, statistic, note))
+        found.append(place.row(name, label, rate.value, interval, part=part, note=note))
         if uncertain and counted:
             values = quantiles(samples.columns[name, label][members], weight).tolist()
             found += [
-                place.row(name, label, value, statistic=f"quantile={share:g}")
+                place.row(name, label, value, part=Part.QUANTILE, quantile=share)
                 for share, value in zip(QUANTILES, values, strict=True)
             ]
     for label, (name, truth, arrays) in inputs.items():

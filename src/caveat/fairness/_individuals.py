@@ -1,25 +1,21 @@
 """What an audit shows of individuals, in plain words, and never more than its intervals do."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..evaluation._verdict_words import amount, joined, listed, nominal, percent
+from ..results.judgements import BY_WEIGHT, FINE, GapPattern, Judgement
+from ..results.words import amount, joined, listed, nominal, percent
 from ._consistency_result import Consistency, ConsistencyRow
 from ._family import bonferroni
 from ._ratios import Number, judged
-from ._rows import BEYOND, BY_WEIGHT, FINE, GAP, LEAST, SMALL, UNCLEAR, group_name
 from ._sentences import ALL, SIZES
+from .measures import LEAST
 
 if TYPE_CHECKING:
     from ._result import FairnessAudit
-
-INDIVIDUAL_GAP = "individual gap"
-NO_INDIVIDUAL_GAP = "no individual gap"
-_NONE = "not compared"
-_PREDICTION = "prediction"
 
 
 @dataclass(frozen=True)
@@ -35,7 +31,7 @@ class Gap:
         is the one that decides, which holds for all comparisons at once.
     comparisons : int
         How many there are: pairs of groups in all quantities.
-    verdict : str
+    verdict : Judgement
         What it lets one say.
     """
 
@@ -44,7 +40,7 @@ class Gap:
     reference: ConsistencyRow
     ratio: Number
     comparisons: int
-    verdict: str
+    verdict: Judgement
 
 
 def compared(
@@ -101,11 +97,13 @@ def _differences(row: ConsistencyRow) -> tuple[float, float, float]:
 
 def individuals(
     audit: "FairnessAudit", alike: Consistency
-) -> tuple[tuple[str, ...], str, tuple[ConsistencyRow, ...]]:
+) -> tuple[tuple[GapPattern, ...], str, tuple[ConsistencyRow, ...]]:
     """Return the patterns, the text and the rows behind it."""
     quantities = tuple(alike.differences)
-    sentences = list(_overall(audit, alike, quantities))
-    states: list[str] = []
+    predictions = _predictions(audit)
+    words = {name: predictions.get(name, name) for name in quantities}
+    sentences = list(_overall(audit, alike, words))
+    states: list[Judgement] = []
     behind = [alike.matching(quantity=name)[0] for name in quantities]
     gaps_said = False
     for attribute in audit.attributes:
@@ -113,16 +111,17 @@ def individuals(
         of_attribute = {name: _state(gaps) for name, gaps in found.items()}
         shown = [
             gaps
-            for size in (BEYOND, GAP)
+            for size in (Judgement.BEYOND, Judgement.GAP)
             for name in quantities
             if of_attribute[name] == size
             for gaps in _sides(found[name], size)
         ]
         behind += [row for gaps in shown for gap in gaps for row in (gap.group, gap.reference)]
         for alike_in_names in _by_names(shown):
-            sentences.append(_gap_sentence(alike_in_names, audit.confidence, first=not gaps_said))
+            first = not gaps_said
+            sentences.append(_gap_sentence(alike_in_names, words, audit.confidence, first=first))
             gaps_said = True
-        sentences += _rest(alike, attribute, of_attribute)
+        sentences += _rest(alike, attribute, of_attribute, words)
         states += of_attribute.values()
     if gaps_said:
         sentences.append(
@@ -132,20 +131,20 @@ def individuals(
     return _patterns(states), " ".join(sentences), tuple(dict.fromkeys(behind))
 
 
-def _patterns(states: Sequence[str]) -> tuple[str, ...]:
-    if BEYOND in states:
-        return (INDIVIDUAL_GAP,)
-    if GAP in states:
-        return ("gap of unclear size",)
-    return (NO_INDIVIDUAL_GAP,) if set(states) <= {*FINE} else ("unclear",)
+def _patterns(states: Sequence[Judgement]) -> tuple[GapPattern, ...]:
+    if Judgement.BEYOND in states:
+        return (GapPattern.INDIVIDUAL_GAP,)
+    if Judgement.GAP in states:
+        return (GapPattern.UNCLEAR_SIZE,)
+    return (GapPattern.NO_INDIVIDUAL_GAP,) if set(states) <= {*FINE} else (GapPattern.UNKNOWN,)
 
 
-def _state(gaps: Sequence[Gap]) -> str:
+def _state(gaps: Sequence[Gap]) -> Judgement:
     verdicts = [gap.verdict for gap in gaps]
-    return next((state for state in BY_WEIGHT if state in verdicts), _NONE)
+    return next((state for state in BY_WEIGHT if state in verdicts), Judgement.UNDEFINED)
 
 
-def _sides(gaps: Sequence[Gap], verdict: str) -> list[list[Gap]]:
+def _sides(gaps: Sequence[Gap], verdict: Judgement) -> list[list[Gap]]:
     """The gaps of a size, those above 1 and those below apart, the farthest first."""
     shown = [gap for gap in gaps if gap.verdict == verdict]
     shown.sort(key=lambda gap: -gap.ratio.distance)
@@ -153,15 +152,11 @@ def _sides(gaps: Sequence[Gap], verdict: str) -> list[list[Gap]]:
     return [some for some in sides if some]
 
 
-def _overall(
-    audit: "FairnessAudit", alike: Consistency, quantities: Sequence[str]
-) -> Iterator[str]:
+def _overall(audit: "FairnessAudit", alike: Consistency, words: Mapping[str, str]) -> Iterator[str]:
     """Say how far predictions are from those of their neighbours, over all samples."""
     classes = not audit.matching(measure="mean_absolute_error")
     several = alike.neighbours > 1
-    for name in quantities:
-        if not name.startswith(_PREDICTION):
-            continue
+    for name in (name for name in words if name in _predictions(audit)):
         whole = alike.matching(quantity=name)[0]
         if classes:
             ends = _ends(audit, whole, percent(whole.low), percent(whole.high))
@@ -174,14 +169,14 @@ def _overall(
                 f"class{ends}."
             )
         elif np.isnan(whole.scaled):
-            yield f"All samples have the same {_word(name)}."
+            yield f"All samples have the same {words[name]}."
         else:
             low, high = (amount(abs(1 - end)) for end in (whole.scaled_high, whole.scaled_low))
             near = "that of the nearest neighbour"
             if several:
                 near = f"the mean of the {alike.neighbours} nearest neighbours"
             yield (
-                f"The {_word(name)} is on average {amount(1 - whole.scaled)} standard deviations "
+                f"The {words[name]} is on average {amount(1 - whole.scaled)} standard deviations "
                 f"from {near}{_ends(audit, whole, low, high)}."
             )
 
@@ -192,10 +187,18 @@ def _ends(audit: "FairnessAudit", row: ConsistencyRow, low: str, high: str) -> s
     return f" ({nominal(audit.confidence)} interval {low} to {high})"
 
 
-def _word(quantity: str) -> str:
-    """The name of a quantity in a sentence: the target of a prediction is one of its own."""
-    _, start, target = quantity.partition(f"{_PREDICTION} ")
-    return f"prediction of {target}" if start else quantity
+def prediction_name(target: str) -> str:
+    """Return how the prediction of a target is called among the quantities."""
+    return f"prediction {target}" if target else "prediction"
+
+
+def _predictions(audit: "FairnessAudit") -> dict[str, str]:
+    """Return the quantities that are predictions, with their names in sentences."""
+    targets = dict.fromkeys(row.target for row in audit.matching(measure="mean_absolute_error"))
+    return {
+        prediction_name(target): f"prediction of {target}" if target else "prediction"
+        for target in targets or [""]
+    }
 
 
 def _by_names(shown: Sequence[Sequence[Gap]]) -> list[list[Sequence[Gap]]]:
@@ -207,7 +210,9 @@ def _by_names(shown: Sequence[Sequence[Gap]]) -> list[list[Sequence[Gap]]]:
     return list(found.values())
 
 
-def _gap_sentence(shown: Sequence[Sequence[Gap]], confidence: float, *, first: bool) -> str:
+def _gap_sentence(
+    shown: Sequence[Sequence[Gap]], of: Mapping[str, str], confidence: float, *, first: bool
+) -> str:
     """Say whose samples are less like their neighbours than those of another group."""
     worse, better, _ = _upward(shown[0][0])
     others = [_upward(gap)[:2] for gap in shown[0][1:]]
@@ -226,7 +231,7 @@ def _gap_sentence(shown: Sequence[Sequence[Gap]], confidence: float, *, first: b
         name = f"{nominal(confidence)} interval{several} "
         words = f"{name}{ends}" if first and not parts else ends
         times = f"{amount(ratio.value)} times as much ({words})"
-        parts.append(f"{_word(gaps[0].quantity)} {'' if parts else 'differs '}{times}")
+        parts.append(f"{of[gaps[0].quantity]} {'' if parts else 'differs '}{times}")
     return (
         f"Samples of {worse} are treated less like their neighbours than those of {better}: from "
         f"that of the neighbours, their {joined(parts)}{SIZES[shown[0][0].verdict]}{likewise}."
@@ -235,7 +240,7 @@ def _gap_sentence(shown: Sequence[Sequence[Gap]], confidence: float, *, first: b
 
 def _upward(gap: Gap) -> tuple[str, str, Number]:
     """Return the less consistent group, the other, and the ratio above 1."""
-    names = [group_name(row.attribute, row.group) for row in (gap.group, gap.reference)]
+    names = [row.group_name for row in (gap.group, gap.reference)]
     ratio = gap.ratio
     if ratio.value >= 1:
         return names[0], names[1], ratio
@@ -243,12 +248,14 @@ def _upward(gap: Gap) -> tuple[str, str, Number]:
     return names[1], names[0], Number(1 / ratio.value, 1 / ratio.high, high, ratio.units)
 
 
-def _rest(alike: Consistency, attribute: str, states: dict[str, str]) -> Iterator[str]:
+def _rest(
+    alike: Consistency, attribute: str, states: dict[str, Judgement], words: Mapping[str, str]
+) -> Iterator[str]:
     """Yield what else there is: no gap, no telling, nothing to compare, too small a group."""
-    fine = [_word(name) for name, state in states.items() if state in FINE]
-    small = [_word(name) for name, state in states.items() if state == SMALL]
-    unclear = [_word(name) for name, state in states.items() if state == UNCLEAR]
-    nothing = [name for name, state in states.items() if state == _NONE]
+    fine = [words[name] for name, state in states.items() if state in FINE]
+    small = [words[name] for name, state in states.items() if state == Judgement.SMALL]
+    unclear = [words[name] for name, state in states.items() if state == Judgement.UNCLEAR]
+    nothing = [name for name, state in states.items() if state == Judgement.UNDEFINED]
     if fine:
         yield (
             f"Between groups of {attribute} there is no gap beyond the threshold in the "
@@ -263,7 +270,7 @@ def _rest(alike: Consistency, attribute: str, states: dict[str, str]) -> Iterato
         )
     reasons: dict[str, list[str]] = {}
     for name in nothing:
-        reasons.setdefault(_why(alike, attribute, name), []).append(_word(name))
+        reasons.setdefault(_why(alike, attribute, name), []).append(words[name])
     for why, names in reasons.items():
         yield f"The consistency of {joined(names)} is not compared by {attribute}: {why}."
     left = _left_out(alike, attribute, [name for name in states if name not in nothing])
@@ -277,7 +284,7 @@ def _why(alike: Consistency, attribute: str, quantity: str) -> str:
     if sum(row.units >= LEAST for row in rows) < 2:
         return f"fewer than two groups have {LEAST} samples or more"
     names = [
-        group_name(attribute, row.group)
+        row.group_name
         for row in rows
         if row.units >= LEAST and np.isnan(row.low)
     ]  # fmt: skip
@@ -290,7 +297,7 @@ def _left_out(alike: Consistency, attribute: str, quantities: Sequence[str]) -> 
     """The groups that some comparison had to leave out."""
     return list(
         dict.fromkeys(
-            group_name(attribute, row.group)
+            row.group_name
             for name in quantities
             for row in _groups(alike, attribute, name)
             if row.units < LEAST or np.isnan(row.low)

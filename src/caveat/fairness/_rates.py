@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from .._validation import FloatArray
 from ..resampling import ConfidenceInterval, Plan, Replicates, interval_of
-from ._rows import UNCERTAINTIES
+from .measures import UNCERTAINTIES
 
 Key = tuple[str, str]
 """A rate or mean, and the class or target it is of (empty for all)."""

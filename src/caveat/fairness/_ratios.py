@@ -9,32 +9,25 @@ import numpy as np
 from .._groups import Attribute
 from .._validation import FloatArray
 from ..resampling import interval_of
+from ..results.judgements import BY_WEIGHT, Contrast, Judgement, Pairing, Part
+from ..results.rows import FairnessRow, called
 from ._family import Family, stretch
 from ._rates import Key, Rate
-from ._rows import (
-    BEYOND,
-    BY_WEIGHT,
-    DIFFERENT,
-    EQUAL,
-    GAP,
-    LEAST,
-    MEASURES,
-    NAN,
-    NOT_JUDGED,
-    ODDS,
-    SAME,
-    SMALL,
-    UNCLEAR,
-    WITHIN,
-    FairnessRow,
-    Measure,
-    group_name,
-)
+from .measures import LEAST, MEASURES, ODDS, SAME, Measure, whose
 
-KINDS = ("ratio", "difference")
+KINDS = (Contrast.RATIO, Contrast.DIFFERENCE)
 FEW = f"fewer than {LEAST} independent samples"
-_JUDGED = (*BY_WEIGHT, DIFFERENT, EQUAL)
-_FARTHER = (BEYOND, GAP, DIFFERENT, NOT_JUDGED, UNCLEAR, EQUAL, SMALL, WITHIN)
+_JUDGED = (*BY_WEIGHT, Judgement.DIFFERENT, Judgement.EQUAL)
+_FARTHER = (
+    Judgement.BEYOND,
+    Judgement.GAP,
+    Judgement.DIFFERENT,
+    Judgement.NOT_JUDGED,
+    Judgement.UNCLEAR,
+    Judgement.EQUAL,
+    Judgement.SMALL,
+    Judgement.WITHIN,
+)
 """Which verdict of two ratios is that of both."""
 
 
@@ -44,7 +37,7 @@ class Pair:
 
     group: int
     reference: int
-    comparison: str
+    comparison: Pairing
     chosen: bool
     """Whether the data chose the pair; otherwise one of them is privileged."""
 
@@ -136,7 +129,7 @@ class Comparer:
         key = (measure.of, label)
         by_kind = (self._pairs(kind, measure, label) for kind in KINDS)
         return [
-            self._row(kind, measure.name, "", (key,), pair, self._number(kind, key, pair))
+            self._row(kind, measure.name, Part.WHOLE, (key,), pair, self._number(kind, key, pair))
             for both in zip(*by_kind, strict=True)
             for kind, pair in zip(KINDS, both, strict=True)
         ]
@@ -151,26 +144,24 @@ class Comparer:
                     self._number(kind, key, pair) for key, pair in zip(keys, pairs, strict=True)
                 ]
                 parts = [
-                    self._row(kind, "equalised_odds", statistic, (key,), pair, number)
-                    for (statistic, _), key, pair, number in zip(
-                        ODDS, keys, pairs, numbers, strict=True
-                    )
+                    self._row(kind, "equalised_odds", part, (key,), pair, number)
+                    for (part, _), key, pair, number in zip(ODDS, keys, pairs, numbers, strict=True)
                 ]
                 found += [*parts, self._farther(kind, keys, pairs, numbers, parts)]
         return found
 
-    def _odds_pairs(self, kind: str, label: str) -> list[tuple[Pair, Pair]]:
+    def _odds_pairs(self, kind: Contrast, label: str) -> list[tuple[Pair, Pair]]:
         """Return the pairs of equal opportunity, for both rates; each has its own worst pair."""
         parts = [measure for _, measure in ODDS]
         first, second = (list(self._pairs(kind, measure, label, parts)) for measure in parts)
-        same = [(pair, pair) for pair in first if pair.comparison == "reference"]
+        same = [(pair, pair) for pair in first if pair.comparison is Pairing.REFERENCE]
         if len(self.rates) > 2:
             same.append((first[-1], second[-1]))
         return same
 
     def _farther(
         self,
-        kind: str,
+        kind: Contrast,
         keys: tuple[Key, ...],
         pairs: tuple[Pair, Pair],
         numbers: list[Number],
@@ -180,24 +171,23 @@ class Comparer:
 
         Its verdict is that of the two which weighs more.
         """
-        ratio = kind == "ratio"
-        statistic = "farther from 1" if ratio else "farther from 0"
+        ratio = kind is Contrast.RATIO
         why = "; ".join(dict.fromkeys(number.why for number in numbers if number.why))
         if why:
             undefined = Number(np.nan, np.nan, np.nan, 0, why)
-            return self._row(kind, "equalised_odds", statistic, keys, pairs[0], undefined)
+            return self._row(kind, "equalised_odds", Part.FARTHER, keys, pairs[0], undefined)
         place = int(np.argmax([n.distance if ratio else abs(n.value) for n in numbers]))
-        row = self._row(kind, "equalised_odds", statistic, keys, pairs[place], numbers[place])
-        verdicts = [part.verdict for part in parts]
+        row = self._row(kind, "equalised_odds", Part.FARTHER, keys, pairs[place], numbers[place])
+        verdicts = [part.judgement for part in parts]
         verdict = next(verdict for verdict in _FARTHER if verdict in verdicts)
-        if verdict not in (BEYOND, GAP, DIFFERENT):
-            return replace(row, verdict=verdict)
+        if verdict not in (Judgement.BEYOND, Judgement.GAP, Judgement.DIFFERENT):
+            return replace(row, judgement=verdict)
         which = ODDS[place if verdicts[place] == verdict else 1 - place][0]
         notes = f"by {which}", row.note
-        return replace(row, verdict=verdict, note="; ".join(filter(None, notes)))
+        return replace(row, judgement=verdict, note="; ".join(filter(None, notes)))
 
     def _pairs(
-        self, kind: str, measure: Measure, label: str, above_zero: Sequence[Measure] = ()
+        self, kind: Contrast, measure: Measure, label: str, above_zero: Sequence[Measure] = ()
     ) -> Iterator[Pair]:
         """Yield every other group against the reference; of more than two, also the worst pair.
 
@@ -210,10 +200,10 @@ class Comparer:
             reference = self._from_best(measure, label, above_zero or [measure])[0]
         for code in range(len(values)):
             if code != reference:
-                yield Pair(code, reference, "reference", chosen)
+                yield Pair(code, reference, Pairing.REFERENCE, chosen)
         if len(values) > 2:
-            order = self._from_best(measure, label, [measure] if kind == "ratio" else ())
-            yield Pair(order[-1], order[0], "worst pair", True)
+            order = self._from_best(measure, label, [measure] if kind is Contrast.RATIO else ())
+            yield Pair(order[-1], order[0], Pairing.WORST, True)
 
     def _from_best(
         self, measure: Measure, label: str, above_zero: Sequence[Measure] = ()
@@ -232,14 +222,14 @@ class Comparer:
                 return sorted(some, key=lambda i: sign * found[i].value)
         return list(dict.fromkeys([*defined, *range(len(found))]))
 
-    def _number(self, kind: str, key: Key, pair: Pair) -> Number:
+    def _number(self, kind: Contrast, key: Key, pair: Pair) -> Number:
         one, other = self.rates[pair.group][key], self.rates[pair.reference][key]
         why = self._why_undefined(kind, pair, one, other)
         units = min(one.units, other.units)
         if why:
             return Number(np.nan, np.nan, np.nan, units, why)
-        value = one.value / other.value if kind == "ratio" else one.value - other.value
-        bounds = (-1.0, 1.0) if one.share and kind != "ratio" else (-np.inf, np.inf)
+        value = one.value / other.value if kind is Contrast.RATIO else one.value - other.value
+        bounds = (-1.0, 1.0) if one.share and kind is not Contrast.RATIO else (-np.inf, np.inf)
         note = self._why_no_interval(pair, one, other)
         ends = (np.nan, np.nan) if note else self._interval(kind, value, one, other)
         exact = (one, other) if one.at_an_end or other.at_an_end else None
@@ -260,25 +250,27 @@ class Comparer:
         still = [rate.constant and not rate.at_an_end for rate in (one, other)]
         return SAME if all(still) else ""
 
-    def _why_undefined(self, kind: str, pair: Pair, one: Rate, other: Rate) -> str:
+    def _why_undefined(self, kind: Contrast, pair: Pair, one: Rate, other: Rate) -> str:
         names = [self.name(pair.group), self.name(pair.reference)]
         for rate, name in ((one, names[0]), (other, names[1])):
             if rate.why:
                 return f"{rate.why} in {name}"
         zeros = [n for rate, n in ((one, names[0]), (other, names[1])) if rate.value == 0]
-        return f"0 in {' and '.join(sorted(zeros))}" if zeros and kind == "ratio" else ""
+        return f"0 in {' and '.join(sorted(zeros))}" if zeros and kind is Contrast.RATIO else ""
 
-    def _interval(self, kind: str, value: float, one: Rate, other: Rate) -> tuple[float, float]:
+    def _interval(
+        self, kind: Contrast, value: float, one: Rate, other: Rate
+    ) -> tuple[float, float]:
         if one.replicates is None or other.replicates is None:
             return np.nan, np.nan
-        if kind == "ratio":
+        if kind is Contrast.RATIO:
             both, bounds = one.replicates / other.replicates, (0.0, np.inf)
         else:
             both = one.replicates - other.replicates
             bounds = (-1.0, 1.0) if one.share else (-np.inf, np.inf)
         if one.at_an_end or other.at_an_end:
             sure = self.confidence
-            low, high = _combined(value, one, other, sure, sure, kind == "ratio")
+            low, high = _combined(value, one, other, sure, sure, kind is Contrast.RATIO)
         else:
             found = interval_of(value, both, self.confidence, range=bounds)
             low, high = found.low, found.high
@@ -287,19 +279,19 @@ class Comparer:
 
     def name(self, code: int) -> str:
         """Return how a group is called in a sentence."""
-        return group_name(self.attribute.name, self.attribute.values[code])
+        return called(self.attribute.name, self.attribute.values[code], bool(self.attribute.parts))
 
     def _row(
         self,
-        kind: str,
+        kind: Contrast,
         measure: str,
-        statistic: str,
+        part: Part,
         keys: tuple[Key, ...],
         pair: Pair,
         number: Number,
     ) -> FairnessRow:
         """Return one row; of several keys the data chose one."""
-        ratio, value, family = kind == "ratio", number.value, self.family
+        ratio, value, family = kind is Contrast.RATIO, number.value, self.family
         own = self.confidence
         if pair.chosen or len(keys) > 1:
             own = family.level(keys, pair.chosen)
@@ -312,22 +304,23 @@ class Comparer:
             note = f"the verdict allows for {size} comparisons"
         limit = -np.log1p(-self.threshold)
         return FairnessRow(
+            metric=measure,
             attribute=self.attribute.name,
-            kind=kind,
-            measure=measure,
-            statistic=statistic,
-            label=keys[-1][1],
-            group=self.attribute.values[pair.group],
+            combined=bool(self.attribute.parts),
+            contrast=kind,
+            part=part,
+            **whose(measure, keys[-1][1]),
+            category=self.attribute.values[pair.group],
             reference=self.attribute.values[pair.reference],
             comparison=pair.comparison,
             value=value,
             low=low,
             high=high,
-            estimate=NAN,
             samples=min(self.samples[pair.group], self.samples[pair.reference]),
             flag=_beyond(abs(value - 1), self.threshold) if ratio and not number.why else None,
             symmetric_flag=_beyond(number.distance, limit) if ratio and not number.why else None,
-            verdict=verdict,
+            judgement=verdict,
+            why=number.why,
             verdict_low=ends[0],
             verdict_high=ends[1],
             note=note,
@@ -341,28 +334,28 @@ def _beyond(distance: float, limit: float) -> bool:
 
 def judged(
     number: Number, ends: tuple[float, float], threshold: float, ratio: bool
-) -> tuple[str, str]:
+) -> tuple[Judgement, str]:
     """Return what a number lets one say with the ends of the interval that decides, and a note.
 
     Of a ratio there are three questions: is there a gap at all (1 is not in the interval), is it
     beyond the threshold (nothing of the band is), is it within (all of the interval is in it)?
     """
     if number.why:
-        return f"undefined ({number.why})", ""
+        return Judgement.UNDEFINED, ""
     if np.isnan(number.low):
-        return NOT_JUDGED, number.note
+        return Judgement.NOT_JUDGED, number.note
     if number.units < LEAST:
-        return (UNCLEAR if ratio else EQUAL), FEW
+        return (Judgement.UNCLEAR if ratio else Judgement.EQUAL), FEW
     low, high = ends
     if not ratio:
-        return (DIFFERENT if low > 0 or high < 0 else EQUAL), ""
+        return (Judgement.DIFFERENT if low > 0 or high < 0 else Judgement.EQUAL), ""
     bottom, top = 1 - threshold, 1 / (1 - threshold)
     if low > top or high < bottom:
-        return BEYOND, ""
+        return Judgement.BEYOND, ""
     gap, within = low > 1 or high < 1, low >= bottom and high <= top
     if within:
-        return (SMALL if gap else WITHIN), ""
-    return (GAP if gap else UNCLEAR), ""
+        return (Judgement.SMALL if gap else Judgement.WITHIN), ""
+    return (Judgement.GAP if gap else Judgement.UNCLEAR), ""
 
 
 def _stretched(number: tuple[float, float, float], factor: float, log: bool) -> tuple[float, float]:

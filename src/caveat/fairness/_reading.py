@@ -8,44 +8,30 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..evaluation._table import plain_row
-from ..evaluation._verdict_words import Level, amount, joined, listed
+from ..results.judgements import FINE, GapPattern, Judgement, Pairing
+from ..results.rows import FairnessRow
+from ..results.tables import plain_row
+from ..results.words import Level, amount, joined, listed
 from ._consistency_result import ConsistencyRow
 from ._findings import Findings, place
-from ._individuals import INDIVIDUAL_GAP, NO_INDIVIDUAL_GAP, individuals
-from ._rows import (
-    BEYOND,
-    FINE,
-    GAP,
-    LEAST,
-    NOT_JUDGED,
-    SMALL,
-    UNCERTAINTIES,
-    UNCLEAR,
-    FairnessRow,
-    group_name,
-)
+from ._individuals import individuals
 from ._sentences import POINT_NAMES, gap_sentences, interval_name, measure_name, names_of
+from .measures import LEAST, UNCERTAINTIES
 
 if TYPE_CHECKING:
     from ._result import FairnessAudit
 
-EPISTEMIC_GAP = "epistemic gap"
-ALEATORIC_GAP = "aleatoric gap"
-PREDICTIVE_GAP = "predictive gap"
-POINT_GAP = "point gap"
-POINT_ONLY = "point gap without uncertainty gap"
-UNCERTAINTY_ONLY = "uncertainty gap without point gap"
-UNCLEAR_SIZE = "gap of unclear size"
-SMALL_GAP = "gap within the threshold"
-NO_GAP = "no gap beyond the threshold"
-UNKNOWN = "unclear"
-TOO_FEW = "too few samples"
-NOT_ALL = "not all compared"
-NOTHING = "not judged"
+States = dict[str, Judgement]
+"""What is known of each measure."""
 
 _NO_INTERVALS = "Nothing is claimed without intervals; run the audit with resamples."
-_GAPS = dict(zip(UNCERTAINTIES, (ALEATORIC_GAP, EPISTEMIC_GAP, PREDICTIVE_GAP), strict=True))
+_GAPS = dict(
+    zip(
+        UNCERTAINTIES,
+        (GapPattern.ALEATORIC_GAP, GapPattern.EPISTEMIC_GAP, GapPattern.PREDICTIVE_GAP),
+        strict=True,
+    )
+)
 _SOME_GAP = "Gap, size unclear"
 _HEADLINES = {"bad": "Gap beyond threshold", "good": "Within threshold"}
 _IN_ORDER = (
@@ -78,7 +64,7 @@ class Paragraph:
     """
 
     attribute: str
-    patterns: tuple[str, ...]
+    patterns: tuple[GapPattern, ...]
     text: str
     rows: tuple[FairnessRow, ...] | tuple[ConsistencyRow, ...]
 
@@ -93,14 +79,18 @@ class Paragraph:
 
         Otherwise "unsure", also where there is a gap of unclear size.
         """
-        if {*_GAPS.values(), POINT_GAP, INDIVIDUAL_GAP} & {*self.patterns}:
+        if {*_GAPS.values(), GapPattern.POINT_GAP, GapPattern.INDIVIDUAL_GAP} & {*self.patterns}:
             return "bad"
-        return "good" if {NO_GAP, NO_INDIVIDUAL_GAP} & {*self.patterns} else "unsure"
+        return (
+            "good"
+            if {GapPattern.NO_GAP, GapPattern.NO_INDIVIDUAL_GAP} & {*self.patterns}
+            else "unsure"
+        )
 
     @property
     def headline(self) -> str:
         """What it says in a few words."""
-        other = _SOME_GAP if UNCLEAR_SIZE in self.patterns else "Unclear"
+        other = _SOME_GAP if GapPattern.UNCLEAR_SIZE in self.patterns else "Unclear"
         return _HEADLINES.get(self.level, other)
 
 
@@ -164,7 +154,11 @@ def read(audit: "FairnessAudit") -> Reading:
     paragraphs = [_paragraph(audit, name) for name in audit.attributes]
     if audit.consistency is not None:
         known = _resampled(audit)
-        said = individuals(audit, audit.consistency) if known else ((NOTHING,), _NO_INTERVALS, ())
+        said = (
+            individuals(audit, audit.consistency)
+            if known
+            else ((GapPattern.NOTHING,), _NO_INTERVALS, ())
+        )
         paragraphs.append(Paragraph("", *said))
     return Reading(tuple(paragraphs))
 
@@ -173,7 +167,7 @@ def _summary(paragraphs: Sequence[Paragraph]) -> str:
     """Return which attributes show a gap, which show none, and of which nothing can be told."""
     named: dict[str, list[str]] = {"bad": [], "gap": [], "good": [], "unsure": []}
     for part in paragraphs:
-        gap = part.level == "unsure" and UNCLEAR_SIZE in part.patterns
+        gap = part.level == "unsure" and GapPattern.UNCLEAR_SIZE in part.patterns
         if part.attribute:
             named["gap" if gap else part.level].append(part.attribute)
     words = {
@@ -191,43 +185,43 @@ def _summary(paragraphs: Sequence[Paragraph]) -> str:
         less = "samples of some groups are treated less like their neighbours than those of others"
         if not part.attribute and part.level == "bad":
             parts.append(f"{less}, beyond the threshold")
-        elif not part.attribute and UNCLEAR_SIZE in part.patterns:
+        elif not part.attribute and GapPattern.UNCLEAR_SIZE in part.patterns:
             parts.append(f"{less}, by a gap which may or may not exceed the threshold")
     return _sentence("; ".join(parts)) + "."
 
 
 def _resampled(audit: "FairnessAudit") -> bool:
     """Whether there are resamples: where a single number has no interval, a note says why."""
-    return not any(row.verdict == NOT_JUDGED and not row.note for row in audit.rows)
+    return not any(row.judgement is Judgement.NOT_JUDGED and not row.note for row in audit.rows)
 
 
 def _paragraph(audit: "FairnessAudit", attribute: str) -> Paragraph:
-    wanted = {"comparison": "reference"} if attribute in audit.privileged else {}
+    wanted = {"comparison": Pairing.REFERENCE} if attribute in audit.privileged else {}
     rows = audit.matching(attribute=attribute, kind="ratio", **wanted)
     if not _resampled(audit):
-        return Paragraph(attribute, (NOTHING,), _NO_INTERVALS, ())
+        return Paragraph(attribute, (GapPattern.NOTHING,), _NO_INTERVALS, ())
     sizes = {
-        row.group: row.samples for row in audit.matching(attribute=attribute, measure="samples")
+        row.group_name: row.samples
+        for row in audit.matching(attribute=attribute, measure="samples")
     }
-    small = [group for group, size in sizes.items() if size < LEAST]
-    if len(sizes) - len(small) < 2:
-        return Paragraph(attribute, (TOO_FEW,), _all_small(attribute, sizes), ())
+    names = [group for group, size in sizes.items() if size < LEAST]
+    if len(sizes) - len(names) < 2:
+        return Paragraph(attribute, (GapPattern.TOO_FEW,), _all_small(sizes), ())
     spoken = [row for row in rows if row.samples >= LEAST]
-    names = [group_name(attribute, group) for group in small]
     if not spoken:
         text = (
             "There are too few samples to say anything: all comparisons are with groups of fewer "
             f"than {LEAST} samples ({listed(names)})."
         )
-        return Paragraph(attribute, (TOO_FEW,), text, ())
+        return Paragraph(attribute, (GapPattern.TOO_FEW,), text, ())
     differences = {
         place(row): row for row in audit.matching(attribute=attribute, kind="difference")
     }
     return _said(attribute, Findings(audit, spoken, differences, names))
 
 
-def _all_small(attribute: str, sizes: dict[str, int]) -> str:
-    counts = listed(f"{size} of {group_name(attribute, group)}" for group, size in sizes.items())
+def _all_small(sizes: dict[str, int]) -> str:
+    counts = listed(f"{size} of {group}" for group, size in sizes.items())
     return (
         f"There are too few samples to say anything: {counts}; at least two groups must have "
         f"{LEAST} samples or more."
@@ -238,12 +232,12 @@ def _said(attribute: str, findings: Findings) -> Paragraph:
     point = findings.states(tuple(POINT_NAMES))
     uncertain = findings.states(UNCERTAINTIES)
     states = point | uncertain
-    patterns: list[str] = []
+    patterns: list[GapPattern] = []
     sentences: list[str] = []
     behind: list[FairnessRow] = []
     explained: set[str] = set()
     # What can be acted on comes first: more data, then better measurement.
-    for size in (BEYOND, GAP):
+    for size in (Judgement.BEYOND, Judgement.GAP):
         for name in _IN_ORDER:
             found = findings.shown(name, size) if states.get(name) == size else []
             if name == "predictive_uncertainty":  # the sum of the others
@@ -252,7 +246,11 @@ def _said(attribute: str, findings: Findings) -> Paragraph:
                 continue
             if name in UNCERTAINTIES:
                 explained |= {gap.ratio.label for gap in found}
-            pattern = _GAPS.get(name, POINT_GAP) if size == BEYOND else UNCLEAR_SIZE
+            pattern = (
+                _GAPS.get(name, GapPattern.POINT_GAP)
+                if size == Judgement.BEYOND
+                else GapPattern.UNCLEAR_SIZE
+            )
             patterns += [pattern] if pattern not in patterns else []
             behind += [gap.row for gap in found]
             sentences += gap_sentences(found, findings.audit, first=not sentences)
@@ -263,49 +261,59 @@ def _said(attribute: str, findings: Findings) -> Paragraph:
 
 
 def _beside(
-    findings: Findings, point: dict[str, str], uncertain: dict[str, str], patterns: list[str]
-) -> list[str]:
+    findings: Findings,
+    point: States,
+    uncertain: States,
+    patterns: list[GapPattern],
+) -> list[GapPattern]:
     """Return what the gaps found, and those shown not to be there, make together."""
     no_point, no_uncertainty = findings.none_beyond(point), findings.none_beyond(uncertain)
-    beyond = [pattern for pattern in patterns if pattern != UNCLEAR_SIZE]
+    beyond = [pattern for pattern in patterns if pattern != GapPattern.UNCLEAR_SIZE]
     if beyond and no_point:
-        return [UNCERTAINTY_ONLY]
-    if beyond == [POINT_GAP] and no_uncertainty:
-        return [POINT_ONLY]
+        return [GapPattern.UNCERTAINTY_ONLY]
+    if beyond == [GapPattern.POINT_GAP] and no_uncertainty:
+        return [GapPattern.POINT_ONLY]
     if patterns:
         return []
     states = {*point.values(), *uncertain.values()}
     if no_point and no_uncertainty:
-        return [NO_GAP, SMALL_GAP] if SMALL in states else [NO_GAP]
-    if UNCLEAR in states:
-        return [UNKNOWN]
-    return [NOT_ALL if states & {*FINE} else NOTHING]
+        return (
+            [GapPattern.NO_GAP, GapPattern.SMALL_GAP]
+            if Judgement.SMALL in states
+            else [GapPattern.NO_GAP]
+        )
+    if Judgement.UNCLEAR in states:
+        return [GapPattern.UNKNOWN]
+    return [GapPattern.NOT_ALL if states & {*FINE} else GapPattern.NOTHING]
 
 
 def _rest(
-    findings: Findings, point: dict[str, str], uncertain: dict[str, str], patterns: list[str]
+    findings: Findings,
+    point: States,
+    uncertain: States,
+    patterns: list[GapPattern],
 ) -> Iterator[str]:
     """Yield what stands beside the gaps: what is within, what is unclear, what is undefined."""
     no_point_gap, no_gap = _named(point, *FINE), _named(uncertain, *FINE)
     band, beyond = _band(findings.audit.threshold), Paragraph("", tuple(patterns), "", ())
-    unclear = _named(point | uncertain, UNCLEAR)
-    if NO_GAP in patterns:
+    unclear = [name for name, state in (point | uncertain).items() if state is Judgement.UNCLEAR]
+    if GapPattern.NO_GAP in patterns:
         yield f"No gap beyond the threshold: {joined(no_point_gap + no_gap)} are {band}."
-    elif NOTHING in patterns:
+    elif GapPattern.NOTHING in patterns:
         yield "Nothing could be compared."
-    elif UNCERTAINTY_ONLY in patterns:
+    elif GapPattern.UNCERTAINTY_ONLY in patterns:
         yield f"Point measures miss this: {joined(no_point_gap)} are {band}."
-    elif POINT_ONLY in patterns:
+    elif GapPattern.POINT_ONLY in patterns:
         yield f"The uncertainties do not show it: {joined(no_gap)} are {band}."
-    elif beyond.level == "bad" and POINT_GAP not in patterns:
+    elif beyond.level == "bad" and GapPattern.POINT_GAP not in patterns:
         yield _NO_PROOF.format(which="point measure")
     elif beyond.level == "bad" and not {*_GAPS.values()} & {*patterns}:
         yield _NO_PROOF.format(which="uncertainty")
-    elif NOT_ALL in patterns:
+    elif GapPattern.NOT_ALL in patterns:
         yield "Not all could be compared."
     if unclear:
         yield _unclear(findings, unclear)
-    told = {NO_GAP, UNCERTAINTY_ONLY, POINT_ONLY} & {*patterns}
+    told = {GapPattern.NO_GAP, GapPattern.UNCERTAINTY_ONLY, GapPattern.POINT_ONLY} & {*patterns}
     if no_point_gap + no_gap and not told and beyond.level != "bad":
         yield f"No gap beyond the threshold in {joined(no_point_gap + no_gap)}."
     yield from _small(findings, point | uncertain)
@@ -319,12 +327,12 @@ def _sentence(words: str) -> str:
     return words[0].upper() + words[1:]
 
 
-def _small(findings: Findings, states: dict[str, str]) -> Iterator[str]:
+def _small(findings: Findings, states: States) -> Iterator[str]:
     """Yield the gaps that are within the threshold, the farthest of each measure."""
     parts = []
     for name, state in states.items():
-        if state == SMALL:
-            row = findings.shown(name, SMALL)[0].ratio
+        if state == Judgement.SMALL:
+            row = findings.shown(name, Judgement.SMALL)[0].ratio
             group, reference = names_of(row)
             parts.append(f"{measure_name(name)} ({group} {amount(row.value)} times {reference})")
     if parts:
@@ -333,15 +341,15 @@ def _small(findings: Findings, states: dict[str, str]) -> Iterator[str]:
 
 def _unclear(findings: Findings, names: list[str]) -> str:
     """Say which measures are unclear, and of the least known how far its interval reaches."""
+    said = [measure_name(name) for name in names]
     rows = [
         (row, name)
-        for name in (*POINT_NAMES, *UNCERTAINTIES)
-        if measure_name(name) in names
+        for name in names
         for row in findings.of(name)
-        if row.verdict == UNCLEAR
+        if row.judgement is Judgement.UNCLEAR
     ]
     words = (
-        f"The data cannot show whether there is a gap beyond the threshold in {joined(names, 'or')}"
+        f"The data cannot show whether there is a gap beyond the threshold in {joined(said, 'or')}"
     )
     if not rows:
         return f"{words}."
@@ -369,8 +377,8 @@ def _gaps_in_the_data(findings: Findings) -> Iterator[str]:
     reasons: dict[tuple[str, tuple[str, ...]], list[str]] = {}
     for name in (*POINT_NAMES, *UNCERTAINTIES):
         rows = [row for row in findings.of(name) if not findings.gap(row)]
-        undefined = sorted({_why(row) for row in rows if np.isnan(row.value)})
-        still = sorted({row.note for row in rows if row.verdict == NOT_JUDGED})
+        undefined = sorted({row.why for row in rows if np.isnan(row.value)})
+        still = sorted({row.note for row in rows if row.judgement is Judgement.NOT_JUDGED})
         for what, whys in (("ratio", undefined), ("interval", still)):
             if whys:
                 reasons.setdefault((what, tuple(whys)), []).append(measure_name(name))
@@ -380,11 +388,7 @@ def _gaps_in_the_data(findings: Findings) -> Iterator[str]:
         yield f"Nothing is said of {listed(findings.small)}: fewer than {LEAST} samples."
 
 
-def _why(row: FairnessRow) -> str:
-    return row.verdict.removeprefix("undefined (").removesuffix(")")
-
-
-def _named(states: dict[str, str], *wanted: str) -> list[str]:
+def _named(states: States, *wanted: Judgement) -> list[str]:
     return [measure_name(name) for name, state in states.items() if state in wanted]
 
 

@@ -7,17 +7,27 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..evaluation._table import RowTable, html_table, interval_words, number, terminal_table
+from ..results.judgements import Pairing
+from ..results.rows import FairnessRow
+from ..results.tables import (
+    Drawable,
+    RowTable,
+    ShownTable,
+    html_tables,
+    interval_words,
+    number,
+    terminal_table,
+)
 from ._consistency_result import Consistency
 from ._reading import Reading, read
-from ._rows import MEASURES, FairnessRow
+from .measures import MEASURES
 
 _MOST_LINES = 40
 _MOST_GROUPS = 6
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class FairnessAudit(RowTable[FairnessRow]):
+class FairnessAudit(Drawable, RowTable[FairnessRow]):
     """What `caveat.audit` returns: a tidy table of groups and of what lies between them.
 
     Attributes
@@ -74,59 +84,44 @@ class FairnessAudit(RowTable[FairnessRow]):
         rows = self.matching(attribute=attribute, kind="group")
         return tuple(dict.fromkeys(row.group for row in rows))
 
-    def comparison(self, attribute: str) -> str:
+    def comparison(self, attribute: str) -> Pairing:
         """Return which comparison of an attribute to look at first.
 
         That with the privileged group if there is one; otherwise, of more than two groups, the
         worst pair.
         """
         asked = str(attribute) in self.privileged or len(self.groups(attribute)) == 2
-        return "reference" if asked else "worst pair"
+        return Pairing.REFERENCE if asked else Pairing.WORST
 
     def reading(self) -> Reading:
         """Say in plain words what was found: of each attribute, and of individuals."""
         return read(self)
-
-    def plot(self, kind: str | None = None, /, **options: Any) -> Any:
-        """Draw a figure in matplotlib Axes; see `caveat.plots.plot`."""
-        from ..plots import plot
-
-        return plot(self, kind, **options)
-
-    def report(self, path: Any, **options: Any) -> Any:
-        """Write one HTML page; see `caveat.report.write_report`."""
-        from ..report import write_report
-
-        return write_report(self, path, **options)
 
     def __repr__(self) -> str:
         parts = [terminal_table(*table) for table in self._tables()]
         return "\n".join([*parts, str(self.reading()), self._rest()])
 
     def _repr_html_(self) -> str:
-        parts = [
-            f"<p>{escape(title)}</p>{html_table(header, body)}"
-            for title, header, body in self._tables()
-        ]
-        return "".join([*parts, self.reading()._repr_html_(), f"<p>{escape(self._rest())}</p>"])
+        parts = [html_tables(self._tables()), self.reading()._repr_html_()]
+        return "".join([*parts, f"<p>{escape(self._rest())}</p>"])
 
     def _rest(self) -> str:
         return f"{len(self)} rows: to_frame() has all of them\n"
 
-    def _tables(self) -> list[tuple[str, list[str], list[list[str]]]]:
+    def _tables(self) -> list[ShownTable]:
         tables = []
         for attribute in self.attributes:
             tables.append(self._table_of_groups(attribute))
             tables.append(self._table_of_ratios(attribute))
         return tables
 
-    def _table_of_groups(self, attribute: str) -> tuple[str, list[str], list[list[str]]]:
+    def _table_of_groups(self, attribute: str) -> ShownTable:
         """A line for each rate and a column for each group; all groups are in the frame."""
         groups = self.groups(attribute)
         chosen = groups[:_MOST_GROUPS]
         lines: dict[tuple[str, str], dict[str, FairnessRow]] = {}
         for row in self.matching(attribute=attribute, kind="group"):
-            if row.measure != "samples" and not row.statistic.startswith("quantile"):
+            if row.measure != "samples" and row.quantile is None:
                 lines.setdefault((row.measure, row.label), {})[row.group] = row
         sizes = {row.group: row.samples for row in self.matching(measure="samples")}
         body = [["samples", *(f"{sizes[group]:,}" for group in chosen)]]
@@ -136,8 +131,8 @@ class FairnessAudit(RowTable[FairnessRow]):
         more = f" (the first {len(chosen)} of {len(groups)} groups)" if chosen != groups else ""
         return f"{self.description}{more}", [attribute, *chosen], body[:_MOST_LINES]
 
-    def _table_of_ratios(self, attribute: str) -> tuple[str, list[str], list[list[str]]]:
-        from ._panels import farthest
+    def _table_of_ratios(self, attribute: str) -> ShownTable:
+        from .panels import farthest
 
         comparison = self.comparison(attribute)
         every = self.matching(attribute=attribute, kind="ratio", comparison=comparison)
@@ -153,7 +148,7 @@ class FairnessAudit(RowTable[FairnessRow]):
             ]
             for row in rows
         ]
-        pairs = "worst pairs of " if comparison == "worst pair" else ""
+        pairs = "worst pairs of " if comparison is Pairing.WORST else ""
         sure = f"{self.confidence:.0%} intervals for all comparisons, threshold {self.threshold:g}"
         less = f"the {len(rows)} of {len(every)} ratios farthest from 1"
         more = (

@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..evaluation._verdict_words import amount, counted, listed, nominal, percent, points
-from ._rows import BEYOND, GAP, MEASURES, ODDS, UNCERTAINTIES, FairnessRow, group_name
+from ..results.judgements import Judgement, Part
+from ..results.rows import FairnessRow
+from ..results.words import amount, counted, listed, nominal, percent, points
+from .measures import MEASURES, ODDS, UNCERTAINTIES
 
 if TYPE_CHECKING:
     from ._result import FairnessAudit
@@ -44,9 +46,13 @@ _ADVICE = {
 }
 
 
+_SIZES = {
+    Judgement.BEYOND: "beyond the threshold",
+    Judgement.GAP: "which may or may not exceed the threshold",
+}
 SIZES = {
-    BEYOND: ", beyond the threshold",
-    GAP: ", a gap which may or may not exceed the threshold",
+    Judgement.BEYOND: f", {_SIZES[Judgement.BEYOND]}",
+    Judgement.GAP: f", a gap {_SIZES[Judgement.GAP]}",
 }
 """How a sentence about a gap ends."""
 
@@ -58,14 +64,14 @@ class Shown:
     Attributes
     ----------
     ratio : FairnessRow
-    verdict : str
+    verdict : Judgement
         How large it is: beyond the threshold, within it, or either.
     difference : FairnessRow or None
         What shows it where the ratio is undefined, as one of the groups has a rate of 0.
     """
 
     ratio: FairnessRow
-    verdict: str
+    verdict: Judgement
     difference: FairnessRow | None = None
 
     @property
@@ -105,8 +111,8 @@ def gap_sentences(shown: Sequence[Shown], audit: "FairnessAudit", *, first: bool
     left = sum(len(gaps) for gaps in list(alike.values())[MOST_SAID:])
     if left:
         verb = "is" if left == 1 else "are"
-        size = SIZES[shown[0].verdict].removeprefix(", a gap").removeprefix(",")
-        yield f"There {verb} {counted(left, 'other gap')} in {measure_name(measure)}{size}."
+        what = f"{measure_name(measure)} {_SIZES[shown[0].verdict]}"
+        yield f"There {verb} {counted(left, 'other gap')} in {what}."
 
 
 def measure_name(measure: str) -> str:
@@ -184,7 +190,7 @@ def _base_rates(gap: Shown, audit: "FairnessAudit") -> str:
 
 def names_of(row: FairnessRow) -> tuple[str, str]:
     """Return how the two groups of a row are called."""
-    return group_name(row.attribute, row.group), group_name(row.attribute, row.reference)
+    return row.group_name, row.reference_name
 
 
 def rate_of(row: FairnessRow) -> str:
@@ -197,9 +203,9 @@ def groups_of(
 ) -> tuple[FairnessRow, FairnessRow]:
     """Return a rate of the two groups, by default the one that is compared."""
     place = {"attribute": row.attribute, "kind": "group", "measure": of or rate_of(row)}
-    statistic = "mean" if row.measure in UNCERTAINTIES else ""
+    part = Part.MEAN if row.measure in UNCERTAINTIES else Part.WHOLE
     one, other = (
-        audit.matching(**place, label=row.label, statistic=statistic, group=group)[0]
+        audit.matching(**place, label=row.label, part=part, group=group)[0]
         for group in (row.group, row.reference)
     )
     return one, other

@@ -12,6 +12,7 @@ from ..metrics.regression.coverage import HUNDREDTHS
 from ..predictions import Gaussian, Interval, PredictionSet, Quantiles
 from ..predictions.quantiles import central_coverages
 from ..resampling.spread import Spread, share_limits, spread_of, stacked
+from ..results.rows import option_words
 from ._available import checked
 from ._figure import Figure, Headline, headline
 from ._nested import shares_inside
@@ -154,5 +155,5 @@ def _headline(evaluation: Evaluation, found: Samples, kind: str, nominal: FloatA
         return headline(evaluation, "quantile_coverage_error", found.target)
     if isinstance(evaluation.prediction, Gaussian):
         return headline(evaluation, "central_coverage_error", found.target)
-    option = f"coverage={nominal[-1]:g}"
+    option = option_words(None, float(nominal[-1]), None)
     return headline(evaluation, "interval_coverage", found.target, option)

@@ -8,7 +8,7 @@ import numpy as np
 from .._blocks import row_blocks
 from .._validation import FloatArray
 from ..evaluation import Evaluation
-from ..evaluation._result import class_probabilities
+from ..evaluation.result import class_probabilities
 from ..metrics._inputs import count
 from ._available import checked
 from ._figure import Figure

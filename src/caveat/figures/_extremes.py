@@ -7,7 +7,7 @@ import numpy as np
 
 from .._validation import FloatArray
 from ..evaluation import Evaluation
-from ..evaluation._result import class_probabilities
+from ..evaluation.result import class_probabilities
 from ..metrics._inputs import count
 from ..predictions import Quantiles
 from ._available import checked

@@ -1,16 +1,17 @@
 """One metric for each class and each value of the groups."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from .._validation import FloatArray
 from ..evaluation import Evaluation
-from ..evaluation._questions import ONE_CLASS
 from ..exceptions import OptionError
 from ..metrics import METRICS
+from ..results.judgements import Contrast
+from ..results.rows import Row
 from ._figure import Figure
 from ._samples import of_target, samples
 
@@ -30,6 +31,10 @@ class Panel:
     samples : ndarray of shape (groups,)
     overall : float
         The value of all samples.
+    of_class : bool
+        Whether the groups are the classes, and not groups that were given.
+    against_rest : bool
+        Whether every sample counts for every class.
     """
 
     attribute: str
@@ -39,6 +44,8 @@ class Panel:
     high: FloatArray
     samples: FloatArray
     overall: float
+    of_class: bool = False
+    against_rest: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,10 +117,10 @@ def by_group(
     found = samples(evaluation, target)
     names = {entry.name for entry in METRICS.find(metric)}
     rows = [row for row in evaluation.rows if row.metric in names and row.target == found.target]
-    everyone = [row for row in rows if not row.group]
+    everyone = [row for row in rows if row.overall]
     if not everyone:
         raise OptionError(f"{metric!r} is not in the table of this evaluation")
-    if all(row.option.startswith(ONE_CLASS) for row in everyone):
+    if all(row.one_class is not None for row in everyone):
         return _against_rest(evaluation, everyone)
     options = [row.option for row in everyone]
     if option is not None and option not in options:
@@ -121,10 +128,14 @@ def by_group(
             f"unknown option {option!r} of {metric!r}; known are {', '.join(options)}"
         )
     (whole, *_) = [row for row in everyone if option in (None, row.option)]
-    same = whole.metric, whole.option
-    rows = [row for row in rows if row.group and (row.metric, row.option) == same]
+    by_attribute: dict[str, list[tuple[str, Row]]] = {}
+    for row in rows:
+        same = (row.metric, row.option) == (whole.metric, whole.option)
+        if same and not row.overall and row.contrast is Contrast.NONE:
+            by_attribute.setdefault(row.attribute, []).append((row.category, row))
     panels = [
-        _panel(attribute, of_it, whole.value) for attribute, of_it in _attributes(rows).items()
+        replace(_panel(name, of_it, whole.value), of_class=name == evaluation.true_class)
+        for name, of_it in by_attribute.items()
     ]
     words = whole.metric.replace("_", " ") + (f" ({whole.option})" if whole.option else "")
     return Groups(
@@ -139,15 +150,12 @@ def by_group(
     )
 
 
-AGAINST_REST = "class against the rest"
-"""The attribute of a panel in which every sample counts for every class."""
-
-
-def _against_rest(evaluation: Evaluation, rows: Sequence[Any]) -> Groups:
+def _against_rest(evaluation: Evaluation, rows: Sequence[Row]) -> Groups:
     """Return the calibration of each class against the rest, over all samples."""
     classwise = evaluation.matching(metric="classwise_calibration_error", group="")
     overall = classwise[0].value if classwise else float(np.mean([row.value for row in rows]))
-    labelled = [(row.option.removeprefix(ONE_CLASS), row) for row in rows]
+    labelled = [(str(row.one_class), row) for row in rows]
+    panel = _panel("class against the rest", labelled, overall)
     return Groups(
         title="Calibration error of each class against the rest",
         x_label="calibration error of the class against the rest",
@@ -156,29 +164,11 @@ def _against_rest(evaluation: Evaluation, rows: Sequence[Any]) -> Groups:
         metric=rows[0].metric,
         option="",
         direction=rows[0].direction,
-        panels=(_panel(AGAINST_REST, labelled, overall),),
+        panels=(replace(panel, of_class=True, against_rest=True),),
     )
 
 
-def _attributes(rows: Sequence[Any]) -> dict[str, list[tuple[str, Any]]]:
-    """Return the rows of groups by attribute, with the group's value; gaps and ratios left out."""
-    names, others = set(), []
-    for row in rows:
-        name, separator, kind = row.group.rpartition(": ")
-        if separator and kind in ("gap", "ratio") and row.note.startswith(f"{name}="):
-            names.add(name)
-        else:
-            others.append(row)
-    found: dict[str, list[tuple[str, Any]]] = {}
-    for row in others:
-        # A name may hold an equals sign itself: the rows between groups tell it whole.
-        known = [name for name in names if row.group.startswith(f"{name}=")]
-        name = max(known, key=len) if known else row.group.partition("=")[0]
-        found.setdefault(name, []).append((row.group[len(name) + 1 :], row))
-    return found
-
-
-def _panel(attribute: str, rows: list[tuple[str, Any]], overall: float) -> Panel:
+def _panel(attribute: str, rows: list[tuple[str, Row]], overall: float) -> Panel:
     rows = [(label, row) for label, row in rows if np.isfinite(row.value)]
     numbers = np.array(
         [[row.value, row.low, row.high, row.samples] for _, row in rows], dtype=np.float64

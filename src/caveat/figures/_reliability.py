@@ -9,12 +9,13 @@ import numpy as np
 from .._blocks import row_blocks
 from .._validation import FloatArray
 from ..evaluation import Evaluation
-from ..evaluation._result import class_probabilities
+from ..evaluation.result import class_probabilities
 from ..exceptions import OptionError
 from ..metrics._core.equal_width import bin_of
 from ..metrics._inputs import option
 from ..metrics.classification.variation import entropy_of, places
 from ..resampling.spread import Limits, Spread, effective_size, share_limits, spread_of, stacked
+from ..results.rows import option_words
 from ._available import checked
 from ._figure import Figure, headline
 from ._samples import Samples
@@ -159,7 +160,9 @@ def reliability(
     name = f"class={evaluation.prediction.classes[code]}"
     metric, *words = _WORDS[kind]
     title, x_label, y_label = (text.format(name) for text in words)
-    number = headline(evaluation, metric, option=name if kind == "class" and p.shape[1] > 2 else "")
+    label = str(evaluation.prediction.classes[code])
+    of_one = option_words(label, None, None) if kind == "class" and p.shape[1] > 2 else ""
+    number = headline(evaluation, metric, option=of_one)
     return Reliability(
         title=title,
         x_label=x_label if scale == 1 else "half of the predicted entropy",

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from .._validation import FloatArray, shorten
 from ..evaluation import Evaluation
-from ..evaluation._questions import uncertainty_words
+from ..evaluation.questions import uncertainty_words
 from ..exceptions import OptionError
 from ..predictions import Categorical, GaussianLogits, ProbabilityInterval
 

@@ -14,7 +14,7 @@ from ._fairness import plot_distributions, plot_ratios
 from ._groups import plot_comparison, plot_groups
 from ._plot import PLOTS, Plot, plot
 from ._samples import plot_error_vs_uncertainty, plot_split
-from ._style import PALETTE
+from .style import PALETTE
 
 __all__ = [
     "PALETTE",

@@ -6,9 +6,9 @@ import numpy as np
 
 from ..exceptions import OptionError
 from ..fairness import Consistency, ConsistencyRow
-from ..fairness._panels import consistency_numbers, consistency_rows, row_places, sized_lines
+from ..fairness.panels import consistency_numbers, consistency_rows, row_places, sized_lines
 from ._fairness import WIDTH, size_of, text_of
-from ._style import GREY, PALETTE, expect, grid, legend_above, legend_label, new_axes, plain
+from .style import GREY, PALETTE, expect, grid, legend_above, legend_label, new_axes, plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

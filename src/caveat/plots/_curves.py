@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from ..figures import Confidence, Ecdf, confidence_curve, ecdf
-from ._style import (
+from .style import (
     GREY,
     RIGHT,
     WRONG,

@@ -12,7 +12,7 @@ from ..figures import (
     error_calibration,
     reliability,
 )
-from ._style import (
+from .style import (
     Look,
     band,
     diagonal,

@@ -6,10 +6,10 @@ import numpy as np
 
 from ..exceptions import OptionError
 from ..experiments import Disentanglement
-from ..experiments._error import TERMS
-from ..experiments._evidence import TOLERANCE
-from ..experiments._panels import Panel, panels, y_range
-from ._style import (
+from ..experiments.error import TERMS
+from ..experiments.evidence import TOLERANCE
+from ..experiments.panels import Panel, panels, y_range
+from .style import (
     GREY,
     PALETTE,
     band,

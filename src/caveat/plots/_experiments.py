@@ -7,8 +7,8 @@ import numpy as np
 
 from ..exceptions import OptionError
 from ..experiments import ClassDetection, DomainRow, DomainShift, ShiftCurves
-from ..fairness._panels import ratio_range
-from ._style import (
+from ..fairness.panels import ratio_range
+from .style import (
     GREY,
     PALETTE,
     band,

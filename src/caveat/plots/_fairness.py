@@ -6,7 +6,7 @@ import numpy as np
 
 from ..exceptions import OptionError
 from ..fairness import FairnessAudit, FairnessRow
-from ..fairness._panels import (
+from ..fairness.panels import (
     MOST,
     QUANTILES,
     farthest,
@@ -18,8 +18,9 @@ from ..fairness._panels import (
     sized_lines,
     uncertain_groups,
 )
-from ..fairness._rows import BEYOND, GAP, NOT_JUDGED, SHORT, SMALL, UNCLEAR, WITHIN, group_name
-from ._style import (
+from ..results.judgements import Judgement
+from ..results.words import SHORT
+from .style import (
     GREY,
     PALETTE,
     expect,
@@ -36,12 +37,12 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _KINDS = (
-    (WITHIN, PALETTE[2], "D"),
-    (SMALL, PALETTE[4], "d"),
-    (GAP, PALETTE[5], "^"),
-    (BEYOND, PALETTE[1], "X"),
-    (UNCLEAR, PALETTE[0], "o"),
-    (NOT_JUDGED, GREY, "s"),
+    (Judgement.WITHIN, PALETTE[2], "D"),
+    (Judgement.SMALL, PALETTE[4], "d"),
+    (Judgement.GAP, PALETTE[5], "^"),
+    (Judgement.BEYOND, PALETTE[1], "X"),
+    (Judgement.UNCLEAR, PALETTE[0], "o"),
+    (Judgement.NOT_JUDGED, GREY, "s"),
 )
 _INCHES = 0.17
 """The height of a line of text in a label."""
@@ -129,7 +130,7 @@ def plot_ratios(
     ends = ratio_range(drawn, band)
     for kind, color, marker in _KINDS:
         some = [
-            (place, row) for place, row in zip(places, rows, strict=True) if row.verdict == kind
+            (place, row) for place, row in zip(places, rows, strict=True) if row.judgement is kind
         ]
         if some:
             own: dict[str, Any] = {"color": color, "marker": marker, "label": SHORT[kind]}
@@ -205,10 +206,10 @@ def plot_distributions(
     groups = []
     for name in _attributes(result, attribute):
         for group, rows in uncertain_groups(result, name, part, label):
-            values = {statistic: row.value for statistic, row in rows.items()}
-            label_of = sized_lines(f"{name} {group}", rows["mean"].samples, WIDTH)
+            values = {share: row.value for share, row in rows.items()}
+            label_of = sized_lines(f"{name} {group}", rows[None].samples, WIDTH)
             groups.append((label_of, values))
-    most = sorted(range(len(groups)), key=lambda i: -groups[i][1]["mean"])[:MOST]
+    most = sorted(range(len(groups)), key=lambda i: -groups[i][1][None])[:MOST]
     groups = [groups[i] for i in sorted(most)]
     names = [lines for lines, _ in groups]
     heights, edges = row_places([len(lines) for lines in names])
@@ -217,14 +218,14 @@ def plot_distributions(
     ax.set_yticks(heights, [text_of(lines) for lines in names])
     ax.set_ylim(edges[1], edges[0])
     low, first, middle, third, high = (
-        [values[f"quantile={share:g}"] for _, values in groups] for share in QUANTILES
+        [values[share] for _, values in groups] for share in QUANTILES
     )
     ax.hlines(places, low, high, color=GREY, linewidth=1.2, label="5 to 95 %")
     ax.hlines(places, first, third, color=PALETTE[4], linewidth=7, label="25 to 75 %")
     ax.vlines(middle, places - 0.45, places + 0.45, color="#000000", linewidth=1.6, label="median")
     own: dict[str, Any] = {"color": PALETTE[1], "marker": "D", "linestyle": "none", "label": "mean"}
     own |= {"markersize": 5}
-    (points,) = ax.plot([values["mean"] for _, values in groups], places, **{**own, **options})
+    (points,) = ax.plot([values[None] for _, values in groups], places, **{**own, **options})
     mark_curve(points)
     of = f" of {label}" if label else ""
     ax.set_xlabel(plain(f"{part} uncertainty{of} ({result.decomposition.replace('_', ' ')})"))
@@ -242,11 +243,9 @@ def _attributes(result: FairnessAudit, attribute: str | None) -> tuple[str, ...]
 
 def _label(row: FairnessRow, several: bool) -> list[str]:
     """Return the lines of a label: the measure with its class, then the groups."""
-    target = row.measure.endswith(("error", "uncertainty"))
-    label = f"{' of' if target else ', class'} {row.label}" if row.label else ""
+    label = f"{' of' if row.target else ', class'} {row.label}" if row.label else ""
     # A combination has the names of its attributes in it.
-    named = several and group_name(row.attribute, row.group) != row.group
-    attribute = f"{row.attribute} " if named else ""
+    attribute = f"{row.attribute} " if several and not row.combined else ""
     head, pair = f"{_NAMES[row.measure]}{label}:", pair_parts(row, WIDTH - len(attribute))
     whole = f"{head} {attribute}{pair[0]}"
     if len(pair) == 1 and len(whole) <= WIDTH:

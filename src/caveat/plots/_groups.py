@@ -8,7 +8,7 @@ from ..evaluation import Comparison, Evaluation
 from ..exceptions import OptionError
 from ..figures import Groups, by_group
 from ..metrics import METRICS
-from ._style import (
+from .style import (
     GREY,
     PALETTE,
     expect,

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..exceptions import UnsupportedPredictionError
 from ..figures import ErrorHistogram, Split, error_histogram, split
-from ._style import GREY, RIGHT, SEQUENTIAL, WRONG, legend, mark_curve, new_axes, plain, words
+from .style import GREY, RIGHT, SEQUENTIAL, WRONG, legend, mark_curve, new_axes, plain, words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -6,14 +6,17 @@ import numpy as np
 
 from .. import figures
 from ..evaluation import Comparison, Evaluation
-from ..evaluation._questions import ONE_CLASS
-from ..evaluation._recommend import Recommendation
-from ..evaluation._table import number
+from ..evaluation.recommend import Recommendation
 from ..exceptions import CaveatError
 from ..metrics import METRICS
 from ..predictions import Gaussian, Interval, Quantiles
+from ..results.rows import ComparedRow, Key
+from ..results.tables import number
 from . import _charts as draw
-from ._content import (
+from ._escape import for_chart
+from ._evaluation import evaluation_sections, targets_of, with_chooser
+from ._words import metric_cell
+from .content import (
     Cell,
     Chart,
     Names,
@@ -26,9 +29,9 @@ from ._content import (
     Technique,
     numbers_table,
 )
-from ._escape import for_chart
-from ._evaluation import evaluation_sections, targets_of, with_chooser
-from ._words import label
+
+Found = dict[tuple[str, Key], ComparedRow]
+"""The rows of techniques, by name and by what they are of."""
 
 _TITLE = "Which of these predictions to trust?"
 
@@ -130,15 +133,13 @@ def _side_by_side(comparison: Comparison, targets: list[Target], names: Names) -
     shown = METRICS.shown("compared")
     for target in targets:
         rows = [r for r in comparison.matching(group="") if target.has(r)]
-        keys = dict.fromkeys(
-            (r.metric, r.option)
-            for r in rows
-            if r.metric in shown and not r.option.startswith(ONE_CLASS)
-        )
-        ordered = sorted(keys, key=lambda key: shown.index(key[0]))
-        if ordered:
-            blocks.append(_wide_table(comparison, rows, ordered, target))
-        blocks.append(_long_table(comparison, rows, target))
+        found = {(r.technique, r.key): r for r in rows}
+        measures = list({r.key: r for r in rows}.values())
+        headline = [r for r in measures if r.metric in shown and r.one_class is None]
+        headline.sort(key=lambda r: shown.index(r.metric))
+        if headline:
+            blocks.append(_wide_table(comparison, found, headline, target))
+        blocks.append(_long_table(comparison, found, measures, target))
     return Section(
         "numbers",
         "Side by side",
@@ -150,35 +151,35 @@ def _side_by_side(comparison: Comparison, targets: list[Target], names: Names) -
 
 
 def _wide_table(
-    comparison: Comparison, rows: list[Any], keys: list[tuple[str, str]], target: Target
+    comparison: Comparison, found: Found, headline: list[ComparedRow], target: Target
 ) -> Table:
     """A row for each technique: the headline numbers."""
-    found = {(r.technique, r.metric, r.option): r for r in rows}
     body = [
-        [Cell(t), *(_value(found.get((t, metric, option))) for metric, option in keys)]
+        [Cell(t), *(_value(found.get((t, row.key))) for row in headline)]
         for t in comparison.techniques
     ]
-    header = ["technique", *(_heading(metric, option) for metric, option in keys)]
+    header = ["technique", *(_heading(row) for row in headline)]
     caption = "Headline numbers of each technique" + (
         f", target {target.name}" if target.key else ""
     )
     return Table(caption, header, body, sortable=True, heads=True, target=target.key)
 
 
-def _heading(metric: str, option: str) -> str:
-    arrow = {"lower": "↓", "higher": "↑"}.get(METRICS[metric].direction, "")
-    parts = [METRICS[metric].short or METRICS[metric].title, option.replace("coverage=", ""), arrow]
-    return " ".join(part for part in parts if part)
+def _heading(row: ComparedRow) -> str:
+    metric = METRICS[row.metric]
+    arrow = {"lower": "↓", "higher": "↑"}.get(row.direction, "")
+    promised = "" if np.isnan(row.promised) else f"{row.promised:g}"
+    return " ".join(filter(None, (metric.short or metric.title, promised, arrow)))
 
 
-def _long_table(comparison: Comparison, rows: list[Any], target: Target) -> Table:
+def _long_table(
+    comparison: Comparison, found: Found, measures: list[ComparedRow], target: Target
+) -> Table:
     """A row for each metric, a column for each technique: all numbers."""
-    found = {(r.technique, r.metric, r.option, r.target): r for r in rows}
-    body = []
-    for metric, option, of in dict.fromkeys((r.metric, r.option, r.target) for r in rows):
-        name = label(metric, option)
-        values = [_value(found.get((t, metric, option, of))) for t in comparison.techniques]
-        body.append([Cell(name, short=METRICS[metric].short, says=METRICS[metric].says), *values])
+    body = [
+        [metric_cell(row), *(_value(found.get((t, row.key))) for t in comparison.techniques)]
+        for row in measures
+    ]
     return Table(
         "All numbers of each technique" + (f", target {target.name}" if target.key else ""),
         ["measure", *comparison.techniques],
@@ -189,7 +190,7 @@ def _long_table(comparison: Comparison, rows: list[Any], target: Target) -> Tabl
     )
 
 
-def _value(row: Any) -> Cell:
+def _value(row: ComparedRow | None) -> Cell:
     if row is None:
         return Cell("", np.nan)
     mark = "best" if row.best else "tied" if row.tied else ""

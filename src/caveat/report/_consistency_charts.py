@@ -4,13 +4,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..evaluation._table import interval_words, number
 from ..fairness import Consistency, ConsistencyRow
-from ..fairness._panels import consistency_rows, row_places, sized_lines
+from ..fairness.panels import consistency_rows, row_places, sized_lines
+from ..results.tables import interval_words, number
 from . import _charts as draw
-from ._content import Cell, Chart, Names, Table
 from ._escape import for_chart
 from ._fairness_charts import LONGEST, MOST_ROWS, PIXELS, label_text, rows_axis
+from .content import Cell, Chart, Names, Table
 
 MOST_BARS = 60
 """More bars than this cannot be read: then there are none for the single outcomes."""

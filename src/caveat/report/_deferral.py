@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 
 from ..evaluation import Evaluation, TriagePolicy
-from ..evaluation._table import number
-from ..evaluation._triage_result import ACCEPT, DEFER, EXPERT, MEAN, MEASURE, Triage
+from ..evaluation.triage_result import ACCEPT, DEFER, EXPERT, MEAN, MEASURE, Triage
+from ..results.tables import number
 from . import _charts as draw
-from ._content import Cell, Chart, Deferral, Names, Promise, Table, Target, numbers_table
 from ._words import share
+from .content import Cell, Chart, Deferral, Names, Promise, Table, Target, numbers_table
 
 _START = 20
 _ROWS = 50

@@ -4,15 +4,14 @@ from typing import Any
 
 from .. import figures
 from ..evaluation import Evaluation, TriagePolicy
-from ..evaluation._questions import ONE_CLASS
-from ..evaluation._verdict_words import centre
 from ..metrics import METRICS
+from ..results.words import centre
 from . import _figure_charts as charts
-from ._content import Chooser, Definitions, Names, Page, Said, Section, Sentences, Target
 from ._deferral import curve_deferral, policy_blocks, split_deferral
 from ._groups import group_sections
 from ._samples import samples_tables
 from ._words import definition, rows_table
+from .content import Chooser, Definitions, Names, Page, Said, Section, Sentences, Target
 
 MOST_TARGETS = 12
 """Charts of more targets would make the page heavy; the tables have all of them."""
@@ -91,7 +90,7 @@ def _numbers(evaluation: Evaluation) -> Section:
     every = evaluation.matching(group="")
     place = {name: i for i, name in enumerate(METRICS.shown("headline"))}
     headline = sorted(
-        (row for row in every if row.metric in place and not row.option.startswith(ONE_CLASS)),
+        (row for row in every if row.metric in place and row.one_class is None),
         key=lambda row: place[row.metric],
     )
     blocks: list[Any] = []
@@ -145,7 +144,7 @@ def _classes(evaluation: Evaluation) -> list[tuple[str, str | None]]:
     rows = evaluation.matching(metric="positive_calibration_error", group="")
     worst = max(rows, key=centre, default=None)
     found: list[tuple[str, str | None]] = [("confidence", None)]
-    return found + ([("class", worst.option.removeprefix(ONE_CLASS))] if worst else [])
+    return found + ([("class", worst.one_class)] if worst else [])
 
 
 def _ranking(
@@ -227,9 +226,7 @@ def _particular(evaluation: Evaluation) -> list[str]:
     """Notes that hold for this evaluation only."""
     found = [f"Evaluated: {evaluation.description}."]
     conversions = dict.fromkeys(
-        row.note
-        for row in evaluation.matching(group="")
-        if row.note and row.note != "undefined here"
+        row.conversion for row in evaluation.rows if row.overall and row.conversion
     )
     if conversions:
         found.append("Some measures needed a conversion: " + "; ".join(conversions) + ".")

@@ -5,12 +5,14 @@ from typing import Any
 import numpy as np
 
 from ..evaluation import Evaluation
-from ..evaluation._table import interval_words, number
 from ..exceptions import OptionError
 from ..fairness import ConsistencyRow, FairnessAudit, FairnessRow, Paragraph
+from ..results.tables import interval_words, number
 from . import _fairness_charts as charts
 from ._consistency_charts import consistency_chart, consistency_table
-from ._content import (
+from ._evaluation import MOST_TARGETS
+from ._fairness_words import definitions_of, measure_says, method_notes
+from .content import (
     Cell,
     Chooser,
     Definitions,
@@ -23,8 +25,6 @@ from ._content import (
     Target,
     Text,
 )
-from ._evaluation import MOST_TARGETS
-from ._fairness_words import definitions_of, measure_says, measure_words, method_notes
 
 MOST_GROUPS = 10
 """A table of more columns cannot be read; the largest groups are shown, the others counted."""
@@ -152,11 +152,11 @@ def _groups(audit: FairnessAudit, attribute: str) -> Table:
     shown = [group for group in sizes if group in largest]
     lines: dict[tuple[str, str], dict[str, FairnessRow]] = {}
     for row in rows:
-        if not row.statistic.startswith("quantile"):
+        if row.quantile is None:
             lines.setdefault((row.measure, row.label), {})[row.group] = row
     body = [
-        [_name(measure, label), *(_value(found.get(group)) for group in shown)]
-        for (measure, label), found in lines.items()
+        [_name(next(iter(found.values()))), *(_value(found.get(group)) for group in shown)]
+        for found in lines.values()
     ]
     more = []
     if len(shown) < len(sizes):
@@ -173,11 +173,8 @@ def _groups(audit: FairnessAudit, attribute: str) -> Table:
     )
 
 
-def _name(measure: str, label: str) -> Cell:
-    of = " of" if measure.endswith(("error", "uncertainty")) else ", class"
-    return Cell(
-        measure_words(measure) + (f"{of} {label}" if label else ""), says=measure_says(measure)
-    )
+def _name(row: FairnessRow) -> Cell:
+    return Cell(charts.measure_label(row), says=measure_says(row.measure))
 
 
 def _value(row: FairnessRow | None) -> Cell:

@@ -5,9 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from ..evaluation._table import interval_words, number
 from ..fairness import FairnessAudit, FairnessRow
-from ..fairness._panels import (
+from ..fairness.panels import (
     MOST,
     QUANTILES,
     farthest,
@@ -19,11 +18,13 @@ from ..fairness._panels import (
     sized_lines,
     uncertain_groups,
 )
-from ..fairness._rows import BEYOND, GAP, NOT_JUDGED, SHORT, SMALL, UNCLEAR, WITHIN
+from ..results.judgements import Judgement, Pairing
+from ..results.tables import interval_words, number
+from ..results.words import SHORT
 from . import _charts as draw
-from ._content import Cell, Chart, Names, Table, Target, numbers_table
 from ._escape import for_chart
 from ._fairness_words import measure_words
+from .content import Cell, Chart, Names, Table, Target, numbers_table
 
 MOST_ROWS = 300
 LONGEST = 24
@@ -33,12 +34,12 @@ PIXELS = 17
 """The height of such a line."""
 
 _VERDICTS = (
-    (WITHIN, "@green", "diamond"),
-    (SMALL, "@sky", "diamond-tall"),
-    (GAP, "@yellow", "triangle-up"),
-    (BEYOND, "@orange", "x"),
-    (UNCLEAR, "@blue", "circle"),
-    (NOT_JUDGED, "@grey", "square"),
+    (Judgement.WITHIN, "@green", "diamond"),
+    (Judgement.SMALL, "@sky", "diamond-tall"),
+    (Judgement.GAP, "@yellow", "triangle-up"),
+    (Judgement.BEYOND, "@orange", "x"),
+    (Judgement.UNCLEAR, "@blue", "circle"),
+    (Judgement.NOT_JUDGED, "@grey", "square"),
 )
 
 
@@ -56,11 +57,11 @@ def ratios(audit: FairnessAudit, attribute: str, names: Names) -> Chart:
     placed = list(zip(places, rows, strict=True))
     data = [_fair_band(band, edges), draw.line([1, 1], edges, "equal", "@ink", dash="dot")]
     for verdict, colour, symbol in _VERDICTS:
-        some = [(place, row) for place, row in placed if row.verdict == verdict]
+        some = [(place, row) for place, row in placed if row.judgement is verdict]
         if some:
             data += _points(some, SHORT[verdict], colour, symbol, ends)
     data += _undefined(placed)
-    pairs = "the worst pair of groups" if rows[0].comparison == "worst pair" else "groups"
+    pairs = "the worst pair of groups" if rows[0].comparison is Pairing.WORST else "groups"
     note = f"The {len(rows)} ratios farthest from 1 are shown; {left} others are in the table."
     of = f", class {classes[0]}" if len(classes) == 1 else ""
     title = f"Ratios between {pairs} by {attribute}{of}"
@@ -199,27 +200,22 @@ def rows_axis(labels: list[str], places: list[float], edges: list[float]) -> dic
     }
 
 
-def _of_target(row: FairnessRow) -> bool:
-    return row.measure.endswith(("error", "uncertainty"))
-
-
 def _classes(rows: Sequence[FairnessRow]) -> list[str]:
     """The classes that some ratios are of."""
-    return list(dict.fromkeys(row.label for row in rows if row.label and not _of_target(row)))
+    return list(dict.fromkeys(row.label for row in rows if row.one_class))
 
 
 def measure_label(row: FairnessRow) -> str:
     """Return what a ratio is of: the measure, and the class or target."""
-    target = _of_target(row)
-    label = f"{' of' if target else ', class'} {row.label}" if row.label else ""
+    label = f"{' of' if row.target else ', class'} {row.label}" if row.label else ""
     return f"{measure_words(row.measure)}{label}"
 
 
 def _label(row: FairnessRow, several: bool) -> list[str]:
     """Return the lines of a label: measure, class if there are several or target, and groups."""
     of = []
-    if row.label and (several or _of_target(row)):
-        of = [f"of {row.label}" if _of_target(row) else f"class {row.label}"]
+    if row.label and (several or row.target):
+        of = [f"of {row.target}" if row.target else f"class {row.one_class}"]
     parts = [measure_words(row.measure), *of, *pair_parts(row, LONGEST)]
     return label_lines(parts, LONGEST)
 
@@ -280,13 +276,13 @@ def distribution(
     groups = uncertain_groups(audit, attribute, part, target.name)
     if not groups:
         return None
-    most = sorted(range(len(groups)), key=lambda i: -groups[i][1]["mean"].value)[:MOST]
+    most = sorted(range(len(groups)), key=lambda i: -groups[i][1][None].value)[:MOST]
     left = len(groups) - len(most)
     groups = [groups[i] for i in sorted(most)]
     low, first, middle, third, high = (
-        [rows[f"quantile={share:g}"].value for _, rows in groups] for share in QUANTILES
+        [rows[share].value for _, rows in groups] for share in QUANTILES
     )
-    means = [rows["mean"] for _, rows in groups]
+    means = [rows[None] for _, rows in groups]
     text = [f"{group} ({row.samples:,})" for (group, _), row in zip(groups, means, strict=True)]
     labels = [
         sized_lines(group, row.samples, LONGEST)
@@ -328,10 +324,7 @@ def distribution(
             ("mean", [row.value for row in means]),
             ("low", [row.low for row in means]),
             ("high", [row.high for row in means]),
-            *(
-                (f"{share:.0%}", [rows[f"quantile={share:g}"].value for _, rows in groups])
-                for share in QUANTILES
-            ),
+            *((f"{share:.0%}", [rows[share].value for _, rows in groups]) for share in QUANTILES),
             ("samples", [row.samples for row in means]),
         ),
         note=f"The {len(groups)} most uncertain groups are shown; {left} others are not."

@@ -1,10 +1,10 @@
 """What the measures of an audit say, what they cannot see, and how the audit was made."""
 
 from ..fairness import FairnessAudit
-from ..fairness._rows import MEASURES
+from ..fairness.measures import MEASURES
 from ..metrics import METRICS
-from ._content import Definition
 from ._words import definition
+from .content import Definition
 
 _MEANINGS = {
     "samples": ("Samples", "How many there are of the group.", "How alike they are."),

@@ -4,10 +4,10 @@ from typing import Any
 
 import numpy as np
 
-from ..evaluation._table import WITHOUT_CHANCE, number
 from ..metrics import METRICS
+from ..results.tables import WITHOUT_CHANCE, number
 from . import _charts as draw
-from ._content import Chart, Names, Target, numbers_table
+from .content import Chart, Names, Target, numbers_table
 
 _LOWER = {"yaxis": {"domain": [0.27, 1]}, "yaxis2": {"domain": [0, 0.17]}}
 """A chart over a histogram that shares its x axis."""

@@ -6,18 +6,16 @@ import numpy as np
 
 from .. import figures
 from ..evaluation import Evaluation
-from ..evaluation._questions import ONE_CLASS
-from ..evaluation._table import bracket, number
-from ..figures._groups import AGAINST_REST
 from ..metrics import METRICS
+from ..results.judgements import Contrast
+from ..results.tables import bracket, number
 from . import _charts as draw
-from ._content import Chart, Names, Section, Target, numbers_table
 from ._escape import for_chart
+from .content import Chart, Names, Section, Target, numbers_table
 
 MOST_VALUES = 30
 """A chart of more groups cannot be read; the largest are shown, the others counted."""
 
-_CLASSES = ("class", AGAINST_REST)
 _AGAINST_REST = (
     "How far the probability of each class is from its frequency, over all samples: each class "
     "against the rest. The dotted line is the mean over the classes."
@@ -33,13 +31,12 @@ def group_sections(evaluation: Evaluation, names: Names, targets: list[Target]) 
         for option in _option(evaluation, metric, target)
         for panel in figures.by_group(evaluation, metric, target.name, option).panels
     ]
-    attributes = dict.fromkeys(panel.attribute for panel, *_ in panels)
+    attributes = dict.fromkeys((panel.attribute, panel.of_class) for panel, *_ in panels)
     blocks: dict[bool, list[Any]] = {True: [], False: []}
-    for attribute in attributes:
+    for attribute, of_class in attributes:
         for panel, metric, option, target in panels:
-            of_class = attribute in _CLASSES
             shown = of_class or metric != "negative_log_likelihood_loss"
-            if panel.attribute == attribute and shown:
+            if (panel.attribute, panel.of_class) == (attribute, of_class) and shown:
                 chart = _chart(evaluation, metric, option, panel, target, names)
                 blocks[of_class].append(chart)
     lead = "with its interval; the dotted line is the value over all samples."
@@ -65,7 +62,7 @@ def group_sections(evaluation: Evaluation, names: Names, targets: list[Target]) 
 def _metrics(evaluation: Evaluation) -> list[str]:
     """The metrics to show: the usual ones, or the first two if none of these was asked for."""
     have = dict.fromkeys(
-        row.metric for row in evaluation.rows if row.group or row.option.startswith(ONE_CLASS)
+        row.metric for row in evaluation.rows if not row.overall or row.one_class is not None
     )
     if evaluation.matching(metric="positive_calibration_error", option="", group=""):
         have.pop("expected_calibration_error", None)  # two classes: one reading says it all
@@ -92,7 +89,7 @@ def _chart(
     of = f" of {target.name}" if target.name is not None else ""
     title = f"{METRICS[metric].title}{of} by {panel.attribute}" + (f" ({option})" if option else "")
     says = METRICS[metric].says
-    if panel.attribute == AGAINST_REST:
+    if panel.against_rest:
         title, says = "Calibration error of each class against the rest", _AGAINST_REST
     return Chart(
         names("chart"),
@@ -136,9 +133,9 @@ def _note(
     evaluation: Evaluation, metric: str, option: str, panel: Any, target: Target, shown: int
 ) -> str:
     notes = []
-    gaps = evaluation.matching(metric=metric, option=option, group=f"{panel.attribute}: gap")
+    gaps = evaluation.matching(metric=metric, option=option, contrast=Contrast.DIFFERENCE)
     for row in gaps:
-        if target.has(row):
+        if target.has(row) and row.attribute == panel.attribute and not panel.against_rest:
             between = f" ({bracket(row)})" if bracket(row) else ""
             notes.append(f"Largest gap: {number(row.value)}{between}, {row.note}.")
     left = len(panel.labels) - shown

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from ..evaluation._table import number
-from ._content import Cell, Table, Target
+from ..results.tables import number
+from .content import Cell, Table, Target
 
 _LISTS = {
     "most_uncertain": ("Most uncertain", "Where the model says itself that it does not know."),

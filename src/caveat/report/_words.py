@@ -1,9 +1,11 @@
 """Names of metrics and numbers as a person would say them."""
 
-from ..evaluation._questions import ONE_CLASS
-from ..evaluation._table import ARROWS, WITHOUT_CHANCE, Row, bracket, number
+import numpy as np
+
 from ..metrics import METRICS
-from ._content import Cell, Definition, Table
+from ..results.rows import Row
+from ..results.tables import ARROWS, WITHOUT_CHANCE, bracket, number
+from .content import Cell, Definition, Table
 
 
 def share(value: float) -> str:
@@ -18,30 +20,33 @@ def share(value: float) -> str:
     return f"{percent:.2g} %" if 0 < percent < 0.1 else f"{percent:.1f} %"
 
 
-def label(metric: str, option: str) -> str:
+def label(row: Row) -> str:
     """Return what a row is of: the metric and its option.
 
     Examples
     --------
-    >>> label("interval_coverage", "coverage=0.9")
+    >>> label(Row(metric="interval_coverage", value=0.8, samples=9, coverage=0.9))
     'Interval coverage, coverage 0.9'
-    >>> label("positive_calibration_error", "class=ill")
+    >>> label(Row(metric="positive_calibration_error", value=0.1, samples=9, one_class="ill"))
     'Calibration error of class=ill against the rest'
     """
-    if option.startswith(ONE_CLASS):
-        return f"Calibration error of {option} against the rest"
-    return METRICS[metric].title + (f", {option.replace('=', ' ')}" if option else "")
+    if row.one_class is not None:
+        return f"Calibration error of {row.option} against the rest"
+    kind = "level" if row.coverage is None else "coverage"
+    return METRICS[row.metric].title + (
+        "" if np.isnan(row.promised) else f", {kind} {row.promised:g}"
+    )
 
 
 def metric_cell(row: Row) -> Cell:
     """Return the cell that names a row's metric and says what it tells."""
     metric = METRICS[row.metric]
-    return Cell(label(row.metric, row.option), short=metric.short, says=metric.says)
+    return Cell(label(row), short=metric.short, says=metric.says)
 
 
 def rows_table(rows: list[Row], caption: str, **options: str) -> Table:
     """Return the table of some rows of an evaluation."""
-    groups = any(row.group for row in rows)
+    groups = not all(row.overall for row in rows)
     targets = len({row.target for row in rows}) > 1
     header = ["measure", *(["group"] if groups else []), *(["target"] if targets else [])]
     freed = any(row.estimate == row.estimate for row in rows)

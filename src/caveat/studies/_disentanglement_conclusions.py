@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from .._validation import FloatArray
-from ..experiments._evidence import TOLERANCE
+from ..experiments.evidence import TOLERANCE
 from ._disentanglement_paper import AS_PRINTED, ERRORS, METHODS
 from ._disentanglement_pictures import FeatureSpace
 from ._disentanglement_rows import (

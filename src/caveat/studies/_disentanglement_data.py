@@ -155,7 +155,7 @@ def protocol_of(material: Material, scale: str, repeats: int | None) -> Protocol
 
 def _sizes(material: Material) -> tuple[float, ...]:
     """Return the published sizes, of which those that are too small to differ are left out."""
-    from ..experiments._conditions import subset_size
+    from ..experiments.conditions import subset_size
 
     kept: list[float] = []
     last = None

@@ -4,18 +4,18 @@ from pathlib import Path
 from typing import Any
 
 from ..exceptions import OptionError
-from ..experiments._panels import panels, y_range
-from ..report._content import Cell, Names, Page, Said, Section, Sentences, Table, Text
-from ..report._disentanglement import sweep_chart
-from ..report._page import render
-from ..report._write import checked_place, replace_file
+from ..experiments.panels import panels, y_range
+from ..report.content import Cell, Names, Page, Said, Section, Sentences, Table, Text
+from ..report.disentanglement import sweep_chart
+from ..report.page import render
+from ..report.write import checked_place, replace_file
+from ..results.judgements import Support
 from ._disentanglement_conclusions import words_of
 from ._disentanglement_paper import METHODS
 from ._disentanglement_result import DisentanglementStudy
-from ._table import FAILS, SURVIVES
 
 _TITLE = "Uncertainty disentanglement, run again"
-_LEVELS = {SURVIVES: "good", FAILS: "bad"}
+_LEVELS = {Support.SURVIVES: "good", Support.FAILS: "bad"}
 
 
 def write_page(study: DisentanglementStudy, path: Any, title: str | None) -> Path:
@@ -52,9 +52,9 @@ def _tables(study: DisentanglementStudy) -> Section:
             [[Cell(text) for text in line] for line in body],
             title=title,
             heads=True,
-            folded="" if title.startswith("table 2") else title,
+            folded="" if source == "table 2" else title,
         )
-        for title, header, body in study.tables()
+        for source, (title, header, body) in zip(study.sources, study.tables(), strict=True)
     ]
     return Section("tables", "Paper beside ours", "Tables", study.explanation(), blocks)
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from .._validation import FloatArray
-from ..experiments._conditions import Condition, Draws, rows_of
+from ..experiments.conditions import Condition, Draws, rows_of
 from ..uncertainty import decompose
 from ._disentanglement_data import LOGITS, SOFTMAX, Material, model_of
 

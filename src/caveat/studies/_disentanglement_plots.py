@@ -6,8 +6,8 @@ import numpy as np
 
 from ..exceptions import OptionError
 from ..experiments import Curve
-from ..experiments._error import TERMS
-from ..plots._style import (
+from ..experiments.error import TERMS
+from ..plots.style import (
     GREY,
     PALETTE,
     SEQUENTIAL,

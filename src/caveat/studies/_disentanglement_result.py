@@ -3,19 +3,18 @@
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from html import escape
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from ..evaluation._table import html_table, number, plain, terminal_table
 from ..exceptions import OptionError
 from ..experiments import ClassDetection, Disentanglement
-from ..experiments._error import TERMS
+from ..experiments.error import TERMS
+from ..results.tables import ShownTable, number, plain
 from ._disentanglement_conclusions import words_of
 from ._disentanglement_paper import METHODS
 from ._disentanglement_pictures import FeatureSpace
-from ._disentanglement_rows import ERROR, DisentanglementRunRow
+from ._disentanglement_rows import ERROR, SCALINGS, DisentanglementRunRow, table_4
 from ._table import Conclusion, PaperTable
 
 HEADER = ("method", "split", "of", "paper", "ours", "interval", "differs")
@@ -28,7 +27,7 @@ _SYMBOLS = {
 _TITLES = {
     "table 2": "the error (UDE) by method and split",
     "table 3": "three splits of the same deep ensemble; the paper's is of ImageNet-1k",
-    "table 4": "ROC AUC of finding a class that was left out",
+    **{table_4(name): "ROC AUC of finding a class that was left out" for name in SCALINGS},
     "table 5": "correlations of mean curves as samples get fewer",
     "table 6": "correlations of mean curves as labels get noisier",
     "figure 6": "terms of the error",
@@ -76,6 +75,7 @@ class DisentanglementStudy(PaperTable[DisentanglementRunRow]):
     ('0.373', 0.07)
     """
 
+    row_type: ClassVar[Any] = DisentanglementRunRow
     dataset: str
     title: str
     scale: str
@@ -140,12 +140,17 @@ class DisentanglementStudy(PaperTable[DisentanglementRunRow]):
             }
         )
 
-    def tables(self) -> list[tuple[str, tuple[str, ...], list[list[str]]]]:
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """Where the numbers are printed, in the order of the tables."""
+        return tuple(dict.fromkeys(row.source for row in self.rows))
+
+    def tables(self) -> list[ShownTable]:
         """Return what is shown: for each source a title, a header and lines of text."""
-        found: list[tuple[str, tuple[str, ...], list[list[str]]]] = []
-        for source in dict.fromkeys(row.source for row in self.rows):
+        found: list[ShownTable] = []
+        for source in self.sources:
             rows = self.matching(source=source)
-            title = f"{source}: {_TITLES[source.partition(',')[0]]}"
+            title = f"{source}: {_TITLES[source]}"
             found.append((title, HEADER, [_line(row) for row in rows]))
         return found
 
@@ -193,21 +198,6 @@ class DisentanglementStudy(PaperTable[DisentanglementRunRow]):
         from ._disentanglement_page import write_page
 
         return write_page(self, path, title)
-
-    def __repr__(self) -> str:
-        parts = [terminal_table(*table) for table in self.tables()]
-        lines = [*map(str, self.conclusions), "", *(f"note: {note}" for note in self.notes)]
-        return "\n".join([self.description, *parts, self.explanation(), "", *lines, ""])
-
-    def _repr_html_(self) -> str:
-        parts = [
-            f"<p>{escape(title)}</p>{html_table(header, body)}"
-            for title, header, body in self.tables()
-        ]
-        said = [*map(str, self.conclusions), *(f"note: {note}" for note in self.notes)]
-        items = "".join(f"<li>{escape(line)}</li>" for line in said)
-        head = f"<p>{escape(self.description)}</p>"
-        return "".join([head, *parts, f"<p>{escape(self.explanation())}</p><ul>{items}</ul>"])
 
 
 def _line(row: DisentanglementRunRow) -> list[str]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from .._validation import FloatArray
 from ..experiments import ClassDetection, Curve, Disentanglement
-from ..experiments._error import TERMS, UDE, correlate, disentanglement, is_constant, scale_of
+from ..experiments.error import TERMS, UDE, correlate, disentanglement, is_constant, scale_of
 from ._disentanglement_paper import (
     AS_PRINTED,
     CORRELATION_TABLES,
@@ -208,16 +208,20 @@ def _three_splits(sweeps: Sweeps, confidence: float) -> Iterator[Disentanglement
             )
 
 
+def table_4(scaling: str) -> str:
+    """Return the source of detections with features scaled so."""
+    return f"table 4, {SCALINGS[scaling]}" if SCALINGS[scaling] else "table 4"
+
+
 def _detections(
     dataset: str, detections: Detections, same: bool, confidence: float
 ) -> Iterator[DisentanglementRunRow]:
     for (method, split, scaling), result in detections.items():
         place = result.decompositions.index(split)
         means = result.auc[place].mean(axis=1)
-        words = SCALINGS[scaling]
         for i, part in enumerate(DETECTION):
             yield _row(
-                f"table 4, {words}" if words else "table 4",
+                table_4(scaling),
                 part,
                 means[:, i],
                 confidence,

@@ -44,12 +44,16 @@ class Attribute:
                 found[group, "", measure] = text
         for measure, text in zip((*POINT, *UNCERTAIN), self.ratios.split(), strict=True):
             found[self.minority, self.majority, measure] = text
-        for group, text in self.sizes.items():
-            found[group, "", "samples"] = text
-        for group, both in self.labels.items():
-            for label, text in zip(("0", "1"), both.split(), strict=True):
-                found[group, "", f"samples of class {label}"] = text
-        return found
+        return found | {(group, "", measure): text for group, measure, _, text in self.counts()}
+
+    def counts(self) -> list[tuple[str, str, int | None, str]]:
+        """Return the printed sizes: group, measure, class (None is all), and the number."""
+        found = [(group, "samples", None, text) for group, text in self.sizes.items()]
+        return found + [
+            (group, f"samples of class {label}", label, text)
+            for group, both in self.labels.items()
+            for label, text in enumerate(both.split())
+        ]
 
 
 @dataclass(frozen=True)

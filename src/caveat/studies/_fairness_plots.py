@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..exceptions import OptionError
-from ..plots._style import (
+from ..plots.style import (
     GREY,
     PALETTE,
     Look,

@@ -3,10 +3,9 @@
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from html import escape
-from typing import Any
+from typing import Any, ClassVar
 
-from ..evaluation._table import html_table, plain, terminal_table
+from ..results.tables import ShownTable, plain
 from ._fairness_conclusions import WORDS
 from ._table import Conclusion, PaperRow, PaperTable, cells
 
@@ -91,6 +90,7 @@ class FairnessStudy(PaperTable[FairnessRunRow]):
     ('4.68', True)
     """
 
+    row_type: ClassVar[Any] = FairnessRunRow
     dataset: str
     title: str
     rows: tuple[FairnessRunRow, ...]
@@ -124,9 +124,9 @@ class FairnessStudy(PaperTable[FairnessRunRow]):
             }
         )
 
-    def tables(self) -> list[tuple[str, tuple[str, ...], list[list[str]]]]:
+    def tables(self) -> list[ShownTable]:
         """Return what is shown: for each source a title, a header and lines of text."""
-        found: list[tuple[str, tuple[str, ...], list[list[str]]]] = []
+        found: list[ShownTable] = []
         for source in dict.fromkeys(row.source for row in self.rows):
             rows = self.matching(source=source)
             ratios = [row for row in rows if row.kind == "ratio"]
@@ -167,21 +167,6 @@ class FairnessStudy(PaperTable[FairnessRunRow]):
         from ._fairness_plots import draw
 
         return draw(self, kind, **options)
-
-    def __repr__(self) -> str:
-        parts = [terminal_table(*table) for table in self.tables()]
-        lines = [*map(str, self.conclusions), "", *(f"note: {note}" for note in self.notes)]
-        return "\n".join([self.description, *parts, self.explanation(), "", *lines, ""])
-
-    def _repr_html_(self) -> str:
-        parts = [
-            f"<p>{escape(title)}</p>{html_table(header, body)}"
-            for title, header, body in self.tables()
-        ]
-        said = [*map(str, self.conclusions), *(f"note: {note}" for note in self.notes)]
-        items = "".join(f"<li>{escape(line)}</li>" for line in said)
-        head = f"<p>{escape(self.description)}</p>"
-        return "".join([head, *parts, f"<p>{escape(self.explanation())}</p><ul>{items}</ul>"])
 
     @staticmethod
     def _ratio_line(row: FairnessRunRow) -> list[str]:

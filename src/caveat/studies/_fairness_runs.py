@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from .._validation import FloatArray
 from ..datasets import Dataset, load_adult, load_compas, make_sd1, make_sd2, make_sd3
 from ..fairness import audit, consistency
+from ..results.judgements import Pairing, Part
 from ..uncertainty import decompose
 from ._fairness_paper import EXPERIMENTS, ODDS, OURS, POINT, RATES, UNCERTAIN, Attribute
 
@@ -83,12 +84,9 @@ def counts(name: str) -> dict[Key, int]:
     data = load_compas() if name == "compas" else load_adult().split()[0]
     for attribute in EXPERIMENTS[name].attributes:
         member = data.groups[attribute.name]
-        for group, _, measure in attribute.printed():
-            if measure.startswith("samples"):
-                mask = member == group
-                if measure != "samples":
-                    mask = mask & (data.y == int(measure[-1]))
-                found[Key("count", attribute.name, group, "", measure)] = int(mask.sum())
+        for group, measure, label, _ in attribute.counts():
+            mask = (member == group) & (True if label is None else data.y == label)
+            found[Key("count", attribute.name, group, "", measure)] = int(mask.sum())
     return found
 
 
@@ -115,7 +113,7 @@ def measured(
         of_groups = {
             (row.group, row.measure): row.value
             for row in rows
-            if row.kind == "group" and row.statistic in ("", "mean")
+            if row.kind == "group" and row.part in (Part.WHOLE, Part.MEAN)
         }
         for group in attribute.groups:
             for measure in (*RATES, *UNCERTAIN):
@@ -126,8 +124,8 @@ def measured(
             row.measure: row.value
             for row in rows
             if (row.kind, row.group, row.reference) == ("ratio", *pair)
-            and row.comparison == "reference"
-            and row.statistic in ("", "farther from 1")
+            and row.comparison is Pairing.REFERENCE
+            and row.part in (Part.WHOLE, Part.FARTHER)
         }
         ratios[ODDS] = printed_odds(of_groups, *pair)
         for measure in (*POINT, *UNCERTAIN, *OURS):

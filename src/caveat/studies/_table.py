@@ -2,16 +2,17 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from html import escape
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from .._validation import FloatArray
-from ..evaluation._table import RowTable, number
 from ..resampling.student import student_interval
+from ..results.judgements import Support
+from ..results.tables import RowTable, html_tables, number, terminal_table
 
 NAN = float("nan")
-SURVIVES, FAILS, OPEN = "survives", "does not survive", "open"
 
 
 class Printed(NamedTuple):
@@ -111,7 +112,7 @@ class Conclusion:
     text: str
     holds: int
     runs: int
-    verdict: str
+    verdict: Support
 
     @classmethod
     def of(
@@ -126,16 +127,16 @@ class Conclusion:
         return f"{self.source}: {self.text}: {self.verdict} ({self.holds} of {self.runs} runs)"
 
 
-def most(holds: int, runs: int, confidence: float) -> str:
+def most(holds: int, runs: int, confidence: float) -> Support:
     """Return whether something is so in most runs, by the exact interval of Clopper and Pearson."""
     from scipy.special import betaincinv
 
     tail = (1 - confidence) / 2
     if holds and betaincinv(holds, runs - holds + 1, tail) > 0.5:
-        return SURVIVES
+        return Support.SURVIVES
     if holds < runs and betaincinv(holds + 1, runs - holds, 1 - tail) < 0.5:
-        return FAILS
-    return OPEN
+        return Support.FAILS
+    return Support.OPEN
 
 
 @dataclass(frozen=True)
@@ -208,13 +209,20 @@ SomeRow = TypeVar("SomeRow", bound=PaperRow)
 
 
 class PaperTable(RowTable[SomeRow]):
-    """Rows of a study that can be filtered and written."""
+    """Rows of a study that can be filtered, shown and written, with what the paper concludes."""
 
-    def to_frame(self) -> Any:
-        """Return the rows as a pandas DataFrame."""
-        import pandas as pd
+    def __repr__(self) -> str:
+        study: Any = self
+        parts = [terminal_table(*table) for table in study.tables()]
+        lines = [*map(str, study.conclusions), "", *(f"note: {note}" for note in study.notes)]
+        return "\n".join([study.description, *parts, study.explanation(), "", *lines, ""])
 
-        return pd.DataFrame([vars(row) for row in self.rows])
+    def _repr_html_(self) -> str:
+        study: Any = self
+        said = [*map(str, study.conclusions), *(f"note: {note}" for note in study.notes)]
+        items = "".join(f"<li>{escape(line)}</li>" for line in said)
+        tables = html_tables(study.tables(), [study.explanation()])
+        return f"<p>{escape(study.description)}</p>{tables}<ul>{items}</ul>"
 
 
 def cells(row: PaperRow) -> list[str]:

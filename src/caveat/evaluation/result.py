@@ -11,24 +11,29 @@ import numpy as np
 from .._groups import Attribute
 from .._validation import FloatArray
 from ..predictions import Decomposition, GaussianLogits, ProbabilityInterval
-from ._questions import Question
-from ._table import (
+from ..results.rows import Row
+from ..results.tables import (
     ARROWS,
     WITHOUT_CHANCE,
-    Row,
+    Drawable,
     RowTable,
     bracket,
     html_table,
     number,
     terminal_table,
 )
+from .questions import Question
 
 if TYPE_CHECKING:
     from .verdict import Verdict
 
 
+TRUE_CLASS = "class"
+"""The attribute that every prediction of classes has."""
+
+
 @dataclass(frozen=True, repr=False, eq=False)
-class Evaluation(RowTable[Row]):
+class Evaluation(Drawable, RowTable[Row]):
     """What `evaluate` returns: a tidy table, the curves behind it, and the samples.
 
     Attributes
@@ -75,23 +80,16 @@ class Evaluation(RowTable[Row]):
     cluster: np.ndarray | None
     attributes: tuple[Attribute, ...] = ()
 
+    @property
+    def true_class(self) -> str | None:
+        """The attribute in the rows that is the true class, if classes were predicted."""
+        return TRUE_CLASS if hasattr(self.prediction, "classes") else None
+
     def verdict(self) -> "Verdict":
         """Say in plain words what the table shows; see `caveat.evaluation.verdict`."""
         from .verdict import verdict
 
         return verdict(self)
-
-    def plot(self, kind: str | None = None, /, **options: Any) -> Any:
-        """Draw a figure in matplotlib Axes; see `caveat.plots.plot`."""
-        from ..plots import plot
-
-        return plot(self, kind, **options)
-
-    def report(self, path: Any, **options: Any) -> Any:
-        """Write one HTML page; see `caveat.report.write_report`."""
-        from ..report import write_report
-
-        return write_report(self, path, **options)
 
     def __repr__(self) -> str:
         title = f"{self.description}, {self.confidence:.0%} intervals"
@@ -117,10 +115,10 @@ class Evaluation(RowTable[Row]):
         return header, body
 
     def _rest(self) -> str:
-        by_group = [row for row in self.rows if row.group]
-        names = sorted({row.group.replace(":", "=").split("=")[0] for row in by_group})
-        if not names:
+        by_group = [row for row in self.rows if not row.overall]
+        if not by_group:
             return ""
+        names = sorted({row.attribute for row in by_group})
         return f"and {len(by_group)} rows by {', '.join(names)}: to_frame() has all of them\n"
 
 

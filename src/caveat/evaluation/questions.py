@@ -22,6 +22,7 @@ from ..predictions import (
     Quantiles,
 )
 from ..predictions.quantiles import central_coverages, levels_around_half
+from ..results.rows import option_words
 from ..uncertainty import decompose
 
 COVERAGES = (0.6827, 0.9545)
@@ -29,8 +30,6 @@ COVERAGES = (0.6827, 0.9545)
 
 MOST_CLASSES = 20
 """With more classes, calibration of each one against the rest is left out of the table."""
-
-ONE_CLASS = "class="
 
 
 @dataclass(frozen=True)
@@ -46,13 +45,20 @@ class Question:
     share: str = "prediction"
     """Questions of one target and one share have the same truth, and can share work."""
 
-    option: str = ""
-    """What tells questions of one metric apart, as the table shows it."""
+    one_class: str | None = None
+    """One of several classes, whose calibration against the rest is asked for."""
+    coverage: float | None = None
+    quantile: float | None = None
+
+    @property
+    def option(self) -> str:
+        """What tells questions of one metric apart, in words."""
+        return option_words(self.one_class, self.coverage, self.quantile)
 
     @property
     def against_rest(self) -> bool:
         """Whether it asks for the calibration of one of several classes against the rest."""
-        return self.option.startswith(ONE_CLASS)
+        return self.one_class is not None
 
     def answer(self, sample_weight: FloatArray | None = None) -> float:
         """Return the metric's value."""
@@ -158,7 +164,7 @@ def _asked_of(metric: Metric, block: Block) -> list[Question]:
                 block.target,
                 _infinite_note(lower, upper),
                 share=f"interval of {coverage:g}",
-                option=f"coverage={coverage:g}",
+                coverage=float(coverage),
             )
             for coverage, (lower, upper) in block.coverages.items()
         ]
@@ -171,7 +177,7 @@ def _asked_of(metric: Metric, block: Block) -> list[Question]:
                 {"level": float(level)} if "level" in _keywords(metric.function) else {},
                 block.target,
                 share=f"quantile at {level:g}",
-                option=f"level={level:g}",
+                quantile=float(level),
             )
             for level, values in zip(
                 block.arrays.get("levels", ()), np.transpose(block.arrays.get("values", ())),
@@ -199,7 +205,7 @@ def _against_rest(metric: Metric, block: Block) -> list[Question]:
             {"probabilities": p[:, k]},
             note=block.notes.get("probabilities", ""),
             share=f"class {k} against the rest",
-            option=f"{ONE_CLASS}{label}",
+            one_class=label,
         )
         for k, label in enumerate(block.labels)
     ]

@@ -1,14 +1,40 @@
-"""How a verdict says numbers, intervals and lists; and the statements it is made of."""
+"""Words for numbers, intervals, lists and judgements; and the statements a verdict is made of."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from ._table import Row
+from .judgements import Judgement
+
+if TYPE_CHECKING:
+    from .rows import Row
 
 Level = Literal["good", "bad", "unsure", "info"]
+
+VERDICTS = {
+    Judgement.NONE: "",
+    Judgement.BEYOND: "a gap beyond the threshold",
+    Judgement.GAP: "a gap, which may or may not exceed the threshold",
+    Judgement.SMALL: "a gap, but within the threshold",
+    Judgement.WITHIN: "within the threshold",
+    Judgement.UNCLEAR: "the data cannot show whether there is a gap beyond the threshold",
+    Judgement.DIFFERENT: "different",
+    Judgement.EQUAL: "the data cannot show whether there is a difference",
+    Judgement.NOT_JUDGED: "not judged without intervals",
+}
+"""Judgements of two groups as tables have them."""
+
+SHORT = {
+    Judgement.BEYOND: "gap beyond threshold",
+    Judgement.GAP: "gap, size unclear",
+    Judgement.SMALL: "gap within threshold",
+    Judgement.WITHIN: "within threshold",
+    Judgement.UNCLEAR: "unclear",
+    Judgement.NOT_JUDGED: "not judged",
+}
+"""The same in legends and narrow tables."""
 
 MOST_NAMES = 5
 """No sentence lists more names than this: it is to be read, the table has all."""
@@ -29,7 +55,7 @@ class Statement:
 
     level: Level
     text: str
-    rows: tuple[Row, ...] = ()
+    rows: "tuple[Row, ...]" = ()
 
 
 def percent(share: float) -> str:
@@ -90,20 +116,24 @@ def listed(names: Iterable[str], word: str = "and") -> str:
     return f"{', '.join(found[:MOST_NAMES])} and {counted(others, 'other')}"
 
 
-def share_with_interval(row: Row, confidence: float, of: str = "", *, short: bool = False) -> str:
+def share_with_interval(row: "Row", confidence: float, of: str = "", *, short: bool = False) -> str:
     """Return "7.3 % of cases (95 % interval 6.1 to 8.6 %)"."""
     ends = _percent_digits(row.low), percent(row.high)
     return f"{percent(row.value)}{of}{_bracket(row, confidence, short, ends)}"
 
 
-def percent_with_interval(row: Row, confidence: float, of: str = "", *, short: bool = False) -> str:
+def percent_with_interval(
+    row: "Row", confidence: float, of: str = "", *, short: bool = False
+) -> str:
     """Return a relative error like a share, free of bias if that is known."""
     said, *ends = (f"{100 * value:.1f}" for value in (centre(row), row.low, row.high))
     seen = _seen(said, f"{100 * row.value:.1f}", " %")
     return f"{said} %{of}{_bracket(row, confidence, short, (ends[0], f'{ends[1]} %'), seen)}"
 
 
-def points_with_interval(row: Row, confidence: float, of: str = "", *, short: bool = False) -> str:
+def points_with_interval(
+    row: "Row", confidence: float, of: str = "", *, short: bool = False
+) -> str:
     """Return "7.3 percentage points (95 % interval 6.1 to 8.6)", free of bias if that is known.
 
     Then the value in these samples, which the tables show, is in the brackets as well.
@@ -114,21 +144,23 @@ def points_with_interval(row: Row, confidence: float, of: str = "", *, short: bo
     return f"{said}{unit}{of}{_bracket(row, confidence, short, ends, seen)}"
 
 
-def amount_with_interval(row: Row, confidence: float, of: str = "", *, short: bool = False) -> str:
+def amount_with_interval(
+    row: "Row", confidence: float, of: str = "", *, short: bool = False
+) -> str:
     """Return "0.845 (95 % interval 0.813 to 0.880)"."""
     ends = amount(row.low), amount(row.high)
     return f"{amount(row.value)}{of}{_bracket(row, confidence, short, ends)}"
 
 
 def correlation_with_interval(
-    row: Row, confidence: float, of: str = "", *, short: bool = False
+    row: "Row", confidence: float, of: str = "", *, short: bool = False
 ) -> str:
     """Return "0.37 (95 % interval 0.34 to 0.41)"."""
     value, *ends = (f"{number:z.2f}" for number in (row.value, row.low, row.high))
     return f"{value}{of}{_bracket(row, confidence, short, (ends[0], ends[1]))}"
 
 
-def centre(row: Row) -> float:
+def centre(row: "Row") -> float:
     """Return the value of a row, free of the bias that binned errors have, if that is known."""
     return row.value if np.isnan(row.estimate) else row.estimate
 
@@ -139,7 +171,7 @@ def _seen(said: str, value: str, unit: str = "") -> str:
 
 
 def _bracket(
-    row: Row, confidence: float, short: bool, ends: tuple[str, str], seen: str = ""
+    row: "Row", confidence: float, short: bool, ends: tuple[str, str], seen: str = ""
 ) -> str:
     if np.isnan(row.low):
         return ""

@@ -5,12 +5,14 @@ from typing import Any
 import numpy as np
 
 from ..experiments import UDE, Disentanglement, Protocol
-from ..experiments._error import TERMS, interval_words
-from ..experiments._evidence import FAILS, HOLDS, LEAST, NOT_JUDGED, TOLERANCE, UNCLEAR
-from ..experiments._panels import Line, Panel, noise_words, panels, y_range
-from ..experiments._reading import read, remarks, sentence
+from ..experiments.error import TERMS, interval_words
+from ..experiments.evidence import LEAST, TOLERANCE
+from ..experiments.panels import Line, Panel, noise_words, panels, y_range
+from ..experiments.reading import read, remarks, sentence
+from ..results.judgements import ConditionState
 from . import _charts as draw
-from ._content import (
+from ._escape import for_chart
+from .content import (
     Cell,
     Chart,
     Chooser,
@@ -24,7 +26,6 @@ from ._content import (
     Table,
     numbers_table,
 )
-from ._escape import for_chart
 
 _TITLE = "Is the split into aleatoric and epistemic real?"
 _LOOKS = {
@@ -38,7 +39,12 @@ _SHOULD = {
     "aleatoric_orthogonality": "Aleatoric uncertainty is not moved by the amount of data",
     "epistemic_orthogonality": "Epistemic uncertainty is not moved by noise",
 }
-_STATES = {HOLDS: "holds", FAILS: "fails", UNCLEAR: "cannot be told", NOT_JUDGED: "not judged"}
+_STATES = {
+    ConditionState.HOLDS: "holds",
+    ConditionState.FAILS: "fails",
+    ConditionState.UNCLEAR: "cannot be told",
+    ConditionState.NOT_JUDGED: "not judged",
+}
 
 
 def disentanglement_page(result: Disentanglement, title: str | None) -> Page:
@@ -225,7 +231,7 @@ def sweep_chart(
     return Chart(
         names("chart"),
         f"{panel.title}{of}",
-        _READ[panel.kind].format(score=score.label, what=panel.x_label.partition(" ")[0]),
+        _READ[panel.kind].format(score=score.label, what=panel.what),
         data,
         draw.layout(panel.x_label, panel.y_label, xaxis=x, yaxis=y),
         numbers_table(

@@ -7,26 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..evaluation._verdict_words import Level, Statement, counted, joined, nominal
 from ..evaluation.verdict import Verdict
-from ._error import TERMS
-from ._evidence import (
-    CONSISTENCY,
-    CONSTANT,
-    FAILS,
-    HOLDS,
-    INCONSISTENT,
-    LEAK,
-    LEAST,
-    NOT_JUDGED,
-    ORTHOGONALITY,
-    PARTS,
-    SEPARATED,
-    SWAPPED,
-    TRAP,
-    UNCLEAR,
-    Evidence,
-)
+from ..results.judgements import ConditionState, Pattern
+from ..results.words import Level, Statement, counted, joined, nominal
+from .error import TERMS
+from .evidence import CONSISTENCY, LEAST, ORTHOGONALITY, PARTS, Evidence
 
 if TYPE_CHECKING:
     from ._result import Disentanglement
@@ -60,8 +45,8 @@ class Reading(Verdict):
     """
 
     decomposition: str
-    pattern: str
-    states: Mapping[str, str]
+    pattern: Pattern
+    states: Mapping[str, ConditionState]
 
     def to_json(self) -> str:
         """Return decomposition, pattern, the states of the conditions and the statements."""
@@ -108,7 +93,7 @@ def read(
     return Reading(statements, error.decomposition, pattern, evidence.states)
 
 
-def _summary(evidence: Evidence, pattern: str) -> Statement:
+def _summary(evidence: Evidence, pattern: Pattern) -> Statement:
     level, text = _LEVELS.get(pattern, "unsure"), _SUMMARIES[pattern](evidence)
     failed = sum(not check.passed for check in evidence.result.checks)
     if not failed:
@@ -134,9 +119,11 @@ def _trap(evidence: Evidence) -> str:
 
 def _leak(evidence: Evidence) -> str:
     states = evidence.states
-    leaks = [_leaking(evidence, p) for p in PARTS if states[ORTHOGONALITY[p]] == FAILS]
+    leaks = [
+        _leaking(evidence, p) for p in PARTS if states[ORTHOGONALITY[p]] == ConditionState.FAILS
+    ]
     text = f"The split is not clean: {joined(leaks)}."
-    passed = all(states[CONSISTENCY[part]] == HOLDS for part in PARTS)
+    passed = all(states[CONSISTENCY[part]] == ConditionState.HOLDS for part in PARTS)
     return f"{text} {_PASSED}" if passed else text
 
 
@@ -159,7 +146,7 @@ def _inconsistent(evidence: Evidence) -> str:
     wrong = [
         f"the {part} part does not follow {_cause(evidence, part)}"
         for part in PARTS
-        if states[CONSISTENCY[part]] == FAILS
+        if states[CONSISTENCY[part]] == ConditionState.FAILS
     ]
     return f"The split is not what it says: {joined(wrong)}."
 
@@ -176,8 +163,10 @@ def _constant_part(evidence: Evidence) -> str:
 
 def _unclear(evidence: Evidence) -> str:
     states = evidence.states
-    open_ones = [TERMS[name].symbol for name, state in states.items() if state == UNCLEAR]
-    met = [TERMS[name].symbol for name, state in states.items() if state == HOLDS]
+    open_ones = [
+        TERMS[name].symbol for name, state in states.items() if state == ConditionState.UNCLEAR
+    ]
+    met = [TERMS[name].symbol for name, state in states.items() if state == ConditionState.HOLDS]
     text = f"Whether the split is real cannot be told: {joined(open_ones)} may hold or fail"
     return f"{text}, {joined(met)} {'holds' if len(met) == 1 else 'hold'}." if met else f"{text}."
 
@@ -190,24 +179,28 @@ def _not_judged(evidence: Evidence) -> str:
 
 
 _SUMMARIES = {
-    SEPARATED: _separated,
-    TRAP: _trap,
-    LEAK: _leak,
-    SWAPPED: _swapped,
-    CONSTANT: _constant_part,
-    INCONSISTENT: _inconsistent,
-    UNCLEAR: _unclear,
-    NOT_JUDGED: _not_judged,
+    Pattern.SEPARATED: _separated,
+    Pattern.TRAP: _trap,
+    Pattern.LEAK: _leak,
+    Pattern.SWAPPED: _swapped,
+    Pattern.CONSTANT: _constant_part,
+    Pattern.INCONSISTENT: _inconsistent,
+    Pattern.UNCLEAR: _unclear,
+    Pattern.NOT_JUDGED: _not_judged,
 }
-_LEVELS: dict[str, Level] = {
-    SEPARATED: "good",
-    TRAP: "bad",
-    LEAK: "bad",
-    SWAPPED: "bad",
-    CONSTANT: "bad",
-    INCONSISTENT: "bad",
+_LEVELS: dict[Pattern, Level] = {
+    Pattern.SEPARATED: "good",
+    Pattern.TRAP: "bad",
+    Pattern.LEAK: "bad",
+    Pattern.SWAPPED: "bad",
+    Pattern.CONSTANT: "bad",
+    Pattern.INCONSISTENT: "bad",
 }
-_STATE_LEVELS: dict[str, Level] = {HOLDS: "good", FAILS: "bad", UNCLEAR: "unsure"}
+_STATE_LEVELS: dict[ConditionState, Level] = {
+    ConditionState.HOLDS: "good",
+    ConditionState.FAILS: "bad",
+    ConditionState.UNCLEAR: "unsure",
+}
 
 
 def _cause(evidence: Evidence, part: str) -> str:
@@ -217,10 +210,10 @@ def _cause(evidence: Evidence, part: str) -> str:
 def _by_itself(evidence: Evidence) -> Iterator[Statement]:
     """Yield that one part is right where the split as a whole is not: each needs only its two."""
     states = evidence.states
-    if evidence.pattern == SEPARATED:
+    if evidence.pattern == Pattern.SEPARATED:
         return
     for part in PARTS:
-        if states[CONSISTENCY[part]] == states[ORTHOGONALITY[part]] == HOLDS:
+        if states[CONSISTENCY[part]] == states[ORTHOGONALITY[part]] == ConditionState.HOLDS:
             other = _cause(evidence, PARTS[part == "aleatoric"])
             yield Statement(
                 "good",
@@ -230,7 +223,7 @@ def _by_itself(evidence: Evidence) -> Iterator[Statement]:
 
 
 def _condition(evidence: Evidence, name: str) -> Statement:
-    part = name.partition("_")[0]
+    part = TERMS[name].uncertainty
     state = evidence.state(name)
     words = _own(evidence, part, state) if name in CONSISTENCY.values() else _other(evidence, part)
     text = f"{TERMS[name].symbol}: {words}; {_numbers(evidence, name)}"
@@ -238,24 +231,24 @@ def _condition(evidence: Evidence, name: str) -> Statement:
         text += f"; the {evidence.result.score_name} hardly changes, so nothing was put to the test"
     elif evidence.infinite(name):
         text += "; it is infinite somewhere, which no correlation but that of ranks can take"
-    elif state == UNCLEAR and evidence.scattered(name):
+    elif state == ConditionState.UNCLEAR and evidence.scattered(name):
         text += "; the repeats point in different directions, as chance alone would"
-    elif state == UNCLEAR and evidence.by_chance(name):
+    elif state == ConditionState.UNCLEAR and evidence.by_chance(name):
         text += "; with so few levels and repeats chance alone could do this"
     # A part that never moves is not praised for keeping still.
-    empty = state == HOLDS and part in evidence.constant()
+    empty = state == ConditionState.HOLDS and part in evidence.constant()
     return Statement("info" if empty else _STATE_LEVELS.get(state, "info"), f"{text}.")
 
 
-def _own(evidence: Evidence, part: str, state: str) -> str:
+def _own(evidence: Evidence, part: str, state: ConditionState) -> str:
     cause = _cause(evidence, part)
-    if state == FAILS:
+    if state == ConditionState.FAILS:
         loosely = evidence.term(CONSISTENCY[part]).correlation > 0.5
         how = "follows {} only loosely" if loosely else "does not follow {}"
         return f"the {part} part {how.format(cause)}"
     return {
-        HOLDS: f"the {part} part follows {cause}",
-        UNCLEAR: f"whether the {part} part follows {cause} cannot be told",
+        ConditionState.HOLDS: f"the {part} part follows {cause}",
+        ConditionState.UNCLEAR: f"whether the {part} part follows {cause} cannot be told",
     }.get(state, f"the {part} part beside {cause}")
 
 
@@ -265,14 +258,14 @@ def _other(evidence: Evidence, part: str) -> str:
     state, up = evidence.state(name), evidence.term(name).correlation > 0
     aleatoric = part == "aleatoric"
     kept = "the amount of training data" if aleatoric else evidence.noise
-    if state == FAILS:
+    if state == ConditionState.FAILS:
         way = ("rises with less" if up else "grows with more") if aleatoric else ""
         moved = f"{way} training data" if aleatoric else f"{'rises' if up else 'falls'} with {kept}"
         return f"the {part} part {moved}, and should not"
     never = ", nor by anything else" if part in evidence.constant() else ""
     return {
-        HOLDS: f"the {part} part is not moved by {kept}{never}",
-        UNCLEAR: f"whether the {part} part is moved by {kept} cannot be told",
+        ConditionState.HOLDS: f"the {part} part is not moved by {kept}{never}",
+        ConditionState.UNCLEAR: f"whether the {part} part is moved by {kept} cannot be told",
     }.get(state, f"the {part} part beside {kept}, which should not move it")
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from .._random import RandomState, generator
-from ._protocol import Protocol
+from .protocol import Protocol
 
 BINS = 10
 """Strata of a regression: quantile bins of the target, fewer for few samples."""

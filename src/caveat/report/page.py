@@ -5,7 +5,7 @@ import hashlib
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from ._content import Page
+from .content import Page
 
 if TYPE_CHECKING:
     from jinja2 import Environment

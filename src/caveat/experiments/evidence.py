@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ._error import TERMS, is_constant, scale_of
-from ._panels import noise_words
+from ..results.judgements import ConditionState, Pattern
+from .error import TERMS, is_constant, scale_of
+from .panels import noise_words
 
 if TYPE_CHECKING:
-    from ._error import UDE, Term
     from ._result import Curve, Disentanglement
+    from .error import UDE, Term
 
 LEAST = 3
 """With fewer repeats an interval over them says nothing."""
@@ -20,22 +21,13 @@ TOLERANCE = 0.3
 """An error up to this counts as met: a correlation of 0.7 with one's own cause, of 0.3 at most with
 the other's, which is half and a tenth of the variance."""
 
-HOLDS, FAILS, UNCLEAR, NOT_JUDGED = "holds", "fails", "unclear", "not judged"
-
-SEPARATED = "separated"
-TRAP = "total uncertainty twice"
-LEAK = "leak"
-SWAPPED = "swapped"
-CONSTANT = "constant"
-INCONSISTENT = "inconsistent"
-
 CONSISTENCY = {"aleatoric": "aleatoric_consistency", "epistemic": "epistemic_consistency"}
 ORTHOGONALITY = {"aleatoric": "aleatoric_orthogonality", "epistemic": "epistemic_orthogonality"}
-_MOVES = {
+MOVES = {
     "size": "the score moves with the training size",
     "noise": "the score falls with the noise",
 }
-"""The checks without which a sweep has tested nothing."""
+"""The names of the checks without which a sweep has tested nothing."""
 
 PARTS = ("aleatoric", "epistemic")
 
@@ -59,7 +51,7 @@ class Evidence:
         return f"noise in the {noise_words(self.result.task)}"
 
     @property
-    def states(self) -> dict[str, str]:
+    def states(self) -> dict[str, ConditionState]:
         """What is known of each condition."""
         return {name: self.state(name) for name in TERMS}
 
@@ -67,16 +59,16 @@ class Evidence:
         """The error of one condition."""
         return self.error.terms[name]
 
-    def state(self, name: str) -> str:
+    def state(self, name: str) -> ConditionState:
         """Whether a condition holds or fails over the whole interval of its error."""
         term = self.term(name)
         if self.repeats < LEAST or not np.isfinite([term.low, term.high]).all():
-            return NOT_JUDGED
+            return ConditionState.NOT_JUDGED
         if self.unmoved(name) or self.infinite(name):
-            return UNCLEAR
+            return ConditionState.UNCLEAR
         if self.by_chance(name) or term.low <= TOLERANCE < term.high:
-            return UNCLEAR
-        return HOLDS if term.high <= TOLERANCE else FAILS
+            return ConditionState.UNCLEAR
+        return ConditionState.HOLDS if term.high <= TOLERANCE else ConditionState.FAILS
 
     def scattered(self, name: str) -> bool:
         """Whether the correlations with the other's cause are large, but cancel over repeats."""
@@ -103,7 +95,7 @@ class Evidence:
         sweep = TERMS[name].sweep
         score = self.result.curve(sweep, self.name).score
         failed = [check.name for check in self.result.checks if not check.passed]
-        return _MOVES[sweep] in failed or all(
+        return MOVES[sweep] in failed or all(
             is_constant(row, float(np.abs(row).max())) for row in score
         )
 
@@ -119,25 +111,25 @@ class Evidence:
         return [part for part in PARTS if all(_flat(curve, part) for curve in curves)]
 
     @property
-    def pattern(self) -> str:
+    def pattern(self) -> Pattern:
         """What the four conditions make together."""
         states = self.states
         own = [states[CONSISTENCY[part]] for part in PARTS]
         other = [states[ORTHOGONALITY[part]] for part in PARTS]
         with_other = all(self.term(ORTHOGONALITY[part]).correlation > 0 for part in PARTS)
-        if NOT_JUDGED in own + other:
-            return NOT_JUDGED
+        if ConditionState.NOT_JUDGED in own + other:
+            return Pattern.NOT_JUDGED
         if self.constant():
-            return CONSTANT
-        if {*own, *other} == {HOLDS}:
-            return SEPARATED
-        if {*own} == {HOLDS} and {*other} == {FAILS} and with_other:
-            return TRAP
-        if {*own} == {FAILS} and {*other} == {FAILS} and with_other:
-            return SWAPPED
-        if FAILS in own:
-            return INCONSISTENT
-        return LEAK if FAILS in other else UNCLEAR
+            return Pattern.CONSTANT
+        if {*own, *other} == {ConditionState.HOLDS}:
+            return Pattern.SEPARATED
+        if {*own} == {ConditionState.HOLDS} and {*other} == {ConditionState.FAILS} and with_other:
+            return Pattern.TRAP
+        if {*own} == {ConditionState.FAILS} and {*other} == {ConditionState.FAILS} and with_other:
+            return Pattern.SWAPPED
+        if ConditionState.FAILS in own:
+            return Pattern.INCONSISTENT
+        return Pattern.LEAK if ConditionState.FAILS in other else Pattern.UNCLEAR
 
 
 def _flat(curve: "Curve", part: str) -> bool:

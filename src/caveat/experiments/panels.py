@@ -51,6 +51,8 @@ class Panel:
     Attributes
     ----------
     kind : {"size", "noise"}
+    what : str
+        What is permuted in the sweep of the noise.
     title, x_label, y_label, ideal : str
         ``ideal`` says what should rise, fall and stay.
     x : ndarray of shape (levels,)
@@ -61,6 +63,7 @@ class Panel:
     """
 
     kind: str
+    what: str
     title: str
     x_label: str
     y_label: str
@@ -116,6 +119,7 @@ def _panel(curve: "Curve", result: "Disentanglement", whole: dict[str, float]) -
     what = noise_words(result.task)
     return Panel(
         curve.kind,
+        what,
         "Less or more training data" if size else f"Noise in the {what}",
         "training data used, %" if size else f"{what} permuted, %",
         f"{result.score_name} in %; uncertainty in % of its largest",

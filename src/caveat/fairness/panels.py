@@ -2,16 +2,16 @@
 
 import textwrap
 from collections.abc import Sequence, Set
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from ..exceptions import OptionError
+from ..results.judgements import Judgement, Part
+from ..results.rows import FairnessRow
 from ._consistency_result import Consistency, ConsistencyRow
 from ._findings import place
 from ._result import FairnessAudit
-from ._rows import DIFFERENT, NOT_JUDGED, FairnessRow
 
 MOST = 40
 """More ratios or groups than this cannot be read in one chart or table."""
@@ -32,7 +32,7 @@ def ratio_rows(
     rows = [
         row
         for row in audit.matching(attribute=attribute, kind="ratio")
-        if row.measure != "equalised_odds" or row.statistic == "farther from 1"
+        if row.measure != "equalised_odds" or row.part is Part.FARTHER
     ]
     wanted = comparison or audit.comparison(attribute)
     return [row for row in rows if row.comparison == wanted]
@@ -49,7 +49,7 @@ def farthest(audit: FairnessAudit, rows: Sequence[FairnessRow]) -> list[Fairness
     apart = {
         (row.attribute, *place(row))
         for row in audit.matching(kind="difference")
-        if row.value and row.verdict in (DIFFERENT, NOT_JUDGED)
+        if row.value and row.judgement in (Judgement.DIFFERENT, Judgement.NOT_JUDGED)
     }
     far = sorted(range(len(rows)), key=lambda i: -_distance(rows[i], apart))[:MOST]
     return [rows[i] for i in sorted(far)]
@@ -58,8 +58,7 @@ def farthest(audit: FairnessAudit, rows: Sequence[FairnessRow]) -> list[Fairness
 def _distance(row: FairnessRow, apart: Set[tuple[str, ...]]) -> float:
     if not np.isnan(row.value):
         return abs(float(np.log(row.value)))
-    same = replace(row, statistic=row.statistic.replace("from 1", "from 0"))
-    return np.inf if (row.attribute, *place(same)) in apart else -1.0
+    return np.inf if (row.attribute, *place(row)) in apart else -1.0
 
 
 def ratio_range(
@@ -101,16 +100,16 @@ def pair_parts(row: FairnessRow, width: int) -> list[str]:
 
 def uncertain_groups(
     audit: FairnessAudit, attribute: str, part: str, label: str | None
-) -> list[tuple[str, dict[str, FairnessRow]]]:
-    """Return mean and quantiles of an uncertainty in each group, where it is known.
+) -> list[tuple[str, dict[float | None, FairnessRow]]]:
+    """Return mean (None) and quantiles of an uncertainty in each group, where it is known.
 
     Without a label there is one target, whatever it is called.
     """
-    found: dict[str, dict[str, FairnessRow]] = {}
+    found: dict[str, dict[float | None, FairnessRow]] = {}
     for row in audit.matching(attribute=attribute, kind="group", measure=f"{part}_uncertainty"):
         if label is None or row.label == label:
-            found.setdefault(row.group, {})[row.statistic] = row
-    return [(group, rows) for group, rows in found.items() if np.isfinite(rows["mean"].value)]
+            found.setdefault(row.group, {})[row.quantile] = row
+    return [(group, rows) for group, rows in found.items() if np.isfinite(rows[None].value)]
 
 
 def consistency_rows(

@@ -1,9 +1,10 @@
-"""Tidy rows of results, and how they look in a terminal, a notebook and a file."""
+"""Tables of rows, and how they look in a terminal, a notebook and a file."""
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from difflib import get_close_matches
+from enum import Enum
 from html import escape
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -11,51 +12,15 @@ import numpy as np
 
 from ..exceptions import UnknownNameError
 from ..metrics import METRICS
+from .rows import Row
 
 _MOST_NAMES = 30
 """How many values an error message lists."""
 
 
-@dataclass(frozen=True)
-class Row:
-    """One number, what it is of, and how sure it is.
-
-    Attributes
-    ----------
-    metric : str
-    option : str
-        Options that tell rows of one metric apart, such as ``coverage=0.9545``.
-    scale : {"global", "local", "adaptive"}
-        Over all samples; over all, by bins of predicted uncertainty; for one group.
-    group : str
-        Empty for all; ``sex=f`` for a group; ``sex: gap`` and ``sex: ratio`` between groups.
-    target : str
-        Empty for classification.
-    value, low, high : float
-        The value and its confidence interval; NaN where there is none.
-    estimate : float
-        For binned errors, which chance alone makes positive: the value freed of that bias.
-    direction : {"lower", "higher", "target"}
-    samples : int
-    note : str
-        What was converted, what is undefined, how the interval was made.
-    """
-
-    metric: str
-    option: str
-    scale: str
-    group: str
-    target: str
-    value: float
-    low: float
-    high: float
-    estimate: float
-    direction: str
-    samples: int
-    note: str
-
-
 SomeRow = TypeVar("SomeRow")
+ShownTable = tuple[str, Sequence[str], Sequence[Sequence[str]]]
+"""A title, a header, and lines of text."""
 
 
 class RowTable(Generic[SomeRow]):
@@ -63,7 +28,7 @@ class RowTable(Generic[SomeRow]):
 
     rows: tuple[SomeRow, ...]
     row_type: ClassVar[Any]
-    """The dataclass of the rows, whose fields are the columns."""
+    """The dataclass of the rows."""
 
     def __iter__(self) -> Iterator[SomeRow]:
         return iter(self.rows)
@@ -97,8 +62,7 @@ class RowTable(Generic[SomeRow]):
         """Return the values of a field that a user asks for; text that is in no row is an error."""
         if not self.rows:
             return (value,)
-        first: Any = self.rows[0]
-        names = [known.name for known in fields(first)]
+        names = columns_of(type(self.rows[0]))
         if field not in names:
             raise UnknownNameError(f"rows have no field {field!r}; {_suggestion(field, names)}")
         known = dict.fromkeys(getattr(row, field) for row in self.rows)
@@ -120,12 +84,28 @@ class RowTable(Generic[SomeRow]):
         """Return the rows as a pandas DataFrame."""
         import pandas as pd
 
-        columns = [field.name for field in fields(self.row_type)]
-        return pd.DataFrame([vars(row) for row in self.rows], columns=columns)
+        return pd.DataFrame(map(cells, self.rows), columns=columns_of(self.row_type))
 
     def to_json(self) -> str:
         """Return the rows as JSON, one object a row; NaN and infinities become null and text."""
         return json.dumps([plain_row(row) for row in self.rows])
+
+
+class Drawable:
+    """Results that can be drawn in many ways, and written as a page."""
+
+    def plot(self, kind: str | None = None, /, **options: Any) -> Any:
+        """Draw a figure in matplotlib Axes; see `caveat.plots.plot`."""
+        from ..plots import plot
+
+        return plot(self, kind, **options)
+
+    def report(self, path: Any, **options: Any) -> Any:
+        """Write one HTML page; see `caveat.report.write_report`."""
+        from ..report import write_report
+
+        result: Any = self
+        return write_report(result, path, **options)
 
 
 def _suggestion(name: str, there: Sequence[str], aliases: Sequence[str] = ()) -> str:
@@ -137,6 +117,17 @@ def _suggestion(name: str, there: Sequence[str], aliases: Sequence[str] = ()) ->
     return f"{guess}there are {', '.join(shown) or 'none'}{more}"
 
 
+def columns_of(row_type: Any) -> list[str]:
+    """Return the columns of a table of rows: those that the class names, or else its fields."""
+    return list(getattr(row_type, "columns", ())) or [field.name for field in fields(row_type)]
+
+
+def cells(row: Any) -> dict[str, Any]:
+    """Return the columns of a row by name."""
+    found = {name: getattr(row, name) for name in columns_of(type(row))}
+    return {k: value.value if isinstance(value, Enum) else value for k, value in found.items()}
+
+
 def plain(value: Any) -> Any:
     """Return a value that JSON can hold."""
     if isinstance(value, float) and not np.isfinite(value):
@@ -145,8 +136,8 @@ def plain(value: Any) -> Any:
 
 
 def plain_row(row: Any) -> dict[str, Any]:
-    """Return the fields of a row as JSON can hold them."""
-    return {key: plain(value) for key, value in vars(row).items()}
+    """Return the columns of a row as JSON can hold them."""
+    return {key: plain(value) for key, value in cells(row).items()}
 
 
 def number(value: float) -> str:
@@ -188,6 +179,12 @@ def html_table(header: Sequence[str], body: Iterable[Sequence[str]]) -> str:
         for cells in body
     ]
     return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(lines)}</tbody></table>"
+
+
+def html_tables(tables: Iterable[ShownTable], lines: Iterable[str] = ()) -> str:
+    """Return tables under their titles, and paragraphs below them."""
+    found = [f"<p>{escape(title)}</p>{html_table(head, body)}" for title, head, body in tables]
+    return "".join([*found, *(f"<p>{escape(line)}</p>" for line in lines)])
 
 
 def terminal_table(title: str, header: Sequence[str], body: Iterable[Sequence[str]]) -> str:

@@ -14,9 +14,9 @@ import numpy as np
 
 from ..exceptions import OptionError
 from ..metrics import METRICS
+from ..results.rows import option_words
+from ..results.tables import number
 from ._evaluate import Answer
-from ._questions import ONE_CLASS
-from ._table import number
 
 if TYPE_CHECKING:
     from ._compare import Comparison
@@ -102,17 +102,17 @@ def recommend(
         raise OptionError(f"scale must be one of {list(_SCALES)}; got {scale!r}")
     excluded = _excluded(comparison, minimum)
     names = [name for name in comparison.techniques if name not in excluded]
-    primary, option = _primary(comparison, expression, scale, prioritise)
+    primary, one_class = _primary(comparison, expression, scale, prioritise)
     if not names:
         return _nobody(expression, primary, excluded)
     target = None if _labels(comparison) else prioritise
     reliable: Answers = {}
     if primary:
-        reliable = {name: _measured(comparison, name, primary, option, target) for name in names}
+        reliable = {name: _measured(comparison, name, primary, one_class, target) for name in names}
     skill, skilled = _skill(comparison, names, expression, target)
     if not primary:
         primary, reliable = skill, skilled
-    case = _Case(comparison, primary, option, skill, reliable, skilled)
+    case = _Case(comparison, primary, one_class, skill, reliable, skilled)
     chosen = case.chosen()
     return Recommendation(
         technique=chosen.technique,
@@ -140,10 +140,10 @@ def _excluded(comparison: "Comparison", minimum: Mapping[str, float]) -> dict[st
     for alias, bound in minimum.items():
         for name in comparison.techniques:
             for key, answer in comparison._entries(name, alias).items():
-                higher = METRICS[key[0]].direction == "higher"
+                higher = METRICS[key.metric].direction == "higher"
                 if answer.value < bound if higher else answer.value > bound:
                     side = "below" if higher else "above"
-                    found.setdefault(name, f"{key[0]} {number(answer.value)}, {side} {bound:g}")
+                    found.setdefault(name, f"{key.metric} {number(answer.value)}, {side} {bound:g}")
     return found
 
 
@@ -165,8 +165,8 @@ def _labels(comparison: "Comparison") -> list[str]:
 
 def _primary(
     comparison: "Comparison", expression: str, scale: str, prioritise: Any
-) -> tuple[str, str]:
-    """Return the metric of reliability, and which of its rows where it has several.
+) -> tuple[str, str | None]:
+    """Return the metric of reliability, and the class that it is asked of against the rest.
 
     Nothing is returned where the proper score decides alone.
 
@@ -179,15 +179,15 @@ def _primary(
         if str(prioritise) not in labels:
             raise OptionError(f"no class {prioritise!r}; the classes are {labels}")
         # Of two classes, both have the same error.
-        return "positive_calibration_error", f"{ONE_CLASS}{prioritise}" if len(labels) > 2 else ""
+        return "positive_calibration_error", str(prioritise) if len(labels) > 2 else None
     if scale == "global" and expression != "interval":
-        return "", ""
+        return "", None
     if labels and (expression == "probability" or scale == "adaptive"):
         if len(labels) == 2:
-            return "positive_calibration_error", ""
+            return "positive_calibration_error", None
         if scale == "adaptive":
-            return "classwise_calibration_error", ""
-    return _reliability(comparison, METRICS.serving(expression, "calibration")[0]), ""
+            return "classwise_calibration_error", None
+    return _reliability(comparison, METRICS.serving(expression, "calibration")[0]), None
 
 
 def _reliability(comparison: "Comparison", metric: str) -> str:
@@ -200,7 +200,7 @@ def _reliability(comparison: "Comparison", metric: str) -> str:
         return metric
     for name in (metric, "quantile_coverage_error", "coverage_ratio"):
         asked = [
-            {key for key in found if key[0] == name and not key[2]}
+            {key for key in found if key.metric == name and key.overall}
             for found in comparison._answers.values()
         ]
         if all(asked):
@@ -210,16 +210,17 @@ def _reliability(comparison: "Comparison", metric: str) -> str:
 
 
 def _measured(
-    comparison: "Comparison", name: str, metric: str, option: str, target: Any
+    comparison: "Comparison", name: str, metric: str, one_class: str | None, target: Any
 ) -> list[Answer]:
     """Return the answers to average: of all targets, or of one."""
     entries = comparison._entries(name, metric)
-    if option:
-        entries = {key: answer for key, answer in entries.items() if key[1] == option}
+    if one_class is not None:
+        option = option_words(one_class, None, None)
+        entries = {key: answer for key, answer in entries.items() if key.option == option}
     if target is not None:
-        chosen = {key: answer for key, answer in entries.items() if key[3] == str(target)}
+        chosen = {key: answer for key, answer in entries.items() if key.target == str(target)}
         if not chosen:
-            targets = sorted({key[3] for key in entries})
+            targets = sorted({key.target for key in entries})
             raise OptionError(f"no class or target {target!r}; the targets are {targets}")
         entries = chosen
     return list(entries.values())
@@ -236,7 +237,7 @@ def _skill(
             name: {
                 key: answer
                 for key, answer in comparison._answers[name].items()
-                if key[0] == metric and not key[2] and target in (None, key[3])
+                if key.metric == metric and key.overall and target in (None, key.target)
             }
             for name in names
         }
@@ -273,7 +274,7 @@ class _Case:
         self,
         comparison: "Comparison",
         primary: str,
-        option: str,
+        one_class: str | None,
         skill: str,
         reliable: Answers,
         skilled: Answers,
@@ -294,7 +295,7 @@ class _Case:
             if name not in self.good
         }
         self.front = _front(self.values, self.skills)
-        of = f" of {option.removeprefix(ONE_CLASS)} against the rest" if option else ""
+        of = "" if one_class is None else f" of {one_class} against the rest"
         self.what = f"{_words(primary)}{of}"
         if METRICS[primary].direction == "target":
             self.what = f"distance of the {_words(primary)} from {METRICS[primary].optimum:g}"
@@ -351,7 +352,9 @@ class _Case:
         metric = "classwise_calibration_error"
         if self.primary != "expected_calibration_error":
             return ""
-        have = [n for n in self.good if any(k[0] == metric for k in self.comparison._answers[n])]
+        have = [
+            n for n in self.good if any(k.metric == metric for k in self.comparison._answers[n])
+        ]
         if best not in have:
             return ""
         answers = {name: list(self.comparison._entries(name, metric).values()) for name in have}
@@ -485,7 +488,7 @@ def _worse_for_one(comparison: "Comparison", chosen: str) -> list[str]:
     """Name classes for which another technique is better, against the rest, than the chosen one."""
     found = []
     for row in comparison.matching(technique=chosen, metric="positive_calibration_error", group=""):
-        if row.option and not row.tied:
+        if row.one_class is not None and not row.tied:
             (best, *_) = comparison.matching(
                 metric=row.metric, option=row.option, group="", best=True
             )

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..evaluation._table import number
+from ..results.tables import number
 from ._escape import for_script
 
 MOST_ROWS = 60

@@ -9,10 +9,10 @@ from ..exceptions import OptionError
 from ..experiments import Disentanglement
 from ..fairness import FairnessAudit
 from ._comparison import comparison_page
-from ._disentanglement import disentanglement_page
 from ._evaluation import evaluation_page
 from ._fairness import audit_page, with_audit
-from ._page import render
+from .disentanglement import disentanglement_page
+from .page import render
 
 _ENDINGS = ("", ".html", ".htm")
 

@@ -2,15 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from html import escape
 from typing import Any
 
 import numpy as np
 
 from .._validation import LARGEST, FloatArray
-from ..evaluation._table import html_table, number, terminal_table
 from ..exceptions import OptionError
 from ..resampling.student import student_interval
+from ..results.tables import ShownTable, html_tables, number, terminal_table
 
 ROUNDING = 1e-12
 """Beside the largest part of a split, a smaller difference is a rounding error."""
@@ -149,11 +148,9 @@ class UDE:
         return "\n".join([terminal_table(*self.table()).rstrip("\n"), *self.notes]) + "\n"
 
     def _repr_html_(self) -> str:
-        title, header, body = self.table()
-        notes = "".join(f"<p>{escape(note)}</p>" for note in self.notes)
-        return f"<p>{escape(title)}</p>{html_table(header, body)}{notes}"
+        return html_tables([self.table()], self.notes)
 
-    def table(self) -> tuple[str, list[str], list[list[str]]]:
+    def table(self) -> ShownTable:
         """Return title, header and lines for a reader."""
         several = len(self.per_repeat) > 1
         title = f"Uncertainty disentanglement error by {self.decomposition}, {self.correlation}" + (

@@ -1,0 +1,56 @@
+"""The measures of an audit."""
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from ..results.judgements import Part
+
+UNCERTAINTIES = ("aleatoric_uncertainty", "epistemic_uncertainty", "predictive_uncertainty")
+SAME = "the same in every resample, so that its spread does not show"
+LEAST = 10
+"""Nothing is claimed of fewer independent samples than these."""
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A measure of fairness: what of each group is compared, and which groups are well off."""
+
+    name: str
+    of: str
+    """The rate or mean of a group that is compared."""
+    symbol: str
+    better: Literal["higher", "lower"]
+
+
+MEASURES = {
+    measure.name: measure
+    for measure in (
+        Measure("statistical_parity", "selection_rate", "F_SP", "higher"),
+        Measure("equal_opportunity", "true_positive_rate", "F_EOpp", "higher"),
+        Measure("false_negative_rate", "false_negative_rate", "F_FNR", "lower"),
+        Measure("equalised_odds", "true_positive_rate", "F_EOdd", "higher"),
+        Measure("equal_accuracy", "accuracy", "F_EAcc", "higher"),
+        Measure("mean_absolute_error", "mean_absolute_error", "F_MAE", "lower"),
+        Measure("aleatoric_uncertainty", "aleatoric_uncertainty", "F_Alea", "lower"),
+        Measure("epistemic_uncertainty", "epistemic_uncertainty", "F_Epis", "lower"),
+        Measure("predictive_uncertainty", "predictive_uncertainty", "F_Pred", "lower"),
+    )
+}
+
+ODDS = (
+    (Part.Y1, Measure("equalised_odds", "true_positive_rate", "F_EOdd, y=1", "higher")),
+    (Part.Y0, Measure("equalised_odds", "false_positive_rate", "F_EOdd, y=0", "lower")),
+)
+"""Equalised odds are two ratios, one for each truth."""
+
+_OF_TARGETS = {
+    *UNCERTAINTIES,
+    "mean_absolute_error",
+    "expected_calibration_error",
+    "expected_normalised_calibration_error",
+}
+
+
+def whose(measure: str, label: str) -> dict[str, Any]:
+    """Return the fields of a row that say what a label is: a target, or a class."""
+    return {"target": label} if measure in _OF_TARGETS else {"one_class": label or None}

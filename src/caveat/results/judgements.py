@@ -1,0 +1,139 @@
+"""What was judged of a number; the words for it are made where it is shown."""
+
+from enum import StrEnum
+
+
+class Word(StrEnum):
+    """A state that reads as its text everywhere, also in tuples and lists."""
+
+    def __repr__(self) -> str:
+        return repr(self.value)
+
+
+class Contrast(Word):
+    """What a number is of two groups, if it is of two."""
+
+    NONE = "none"
+    DIFFERENCE = "difference"
+    RATIO = "ratio"
+
+
+class Judgement(Word):
+    """What an interval lets one say of a gap between two groups."""
+
+    NONE = ""
+    BEYOND = "beyond"
+    GAP = "gap"
+    SMALL = "small"
+    WITHIN = "within"
+    UNCLEAR = "unclear"
+    DIFFERENT = "different"
+    EQUAL = "equal"
+    NOT_JUDGED = "not judged"
+    UNDEFINED = "undefined"
+
+
+FINE = (Judgement.SMALL, Judgement.WITHIN)
+"""What shows that there is no gap beyond the threshold."""
+
+BY_WEIGHT = (Judgement.BEYOND, Judgement.GAP, Judgement.UNCLEAR, *FINE)
+"""What can be said of a ratio; of several ratios the first of these that holds is said."""
+
+
+class GapPattern(Word):
+    """What a paragraph of an audit says, as programs take it."""
+
+    EPISTEMIC_GAP = "epistemic gap"
+    ALEATORIC_GAP = "aleatoric gap"
+    PREDICTIVE_GAP = "predictive gap"
+    POINT_GAP = "point gap"
+    POINT_ONLY = "point gap without uncertainty gap"
+    UNCERTAINTY_ONLY = "uncertainty gap without point gap"
+    UNCLEAR_SIZE = "gap of unclear size"
+    SMALL_GAP = "gap within the threshold"
+    NO_GAP = "no gap beyond the threshold"
+    UNKNOWN = "unclear"
+    TOO_FEW = "too few samples"
+    NOT_ALL = "not all compared"
+    NOTHING = "not judged"
+    INDIVIDUAL_GAP = "individual gap"
+    NO_INDIVIDUAL_GAP = "no individual gap"
+
+
+class Pairing(Word):
+    """Which two groups of an audit are compared."""
+
+    NONE = ""
+    REFERENCE = "reference"
+    WORST = "worst pair"
+
+
+class Part(Word):
+    """Which part of a measure a row of an audit is."""
+
+    WHOLE = ""
+    MEAN = "mean"
+    QUANTILE = "quantile"
+    Y1 = "y=1"
+    Y0 = "y=0"
+    FARTHER = "farther"
+
+
+class State(Word):
+    """What a verdict knows of an error, a coverage or a quantile, and which way it is off."""
+
+    RIGHT = "right"
+    NEARLY = "nearly"
+    OFF = "off"
+    NARROW = "narrow"
+    WIDE = "wide"
+    LOW = "low"
+    HIGH = "high"
+    MIXED = "mixed"
+    OFTEN = "often"
+    RARELY = "rarely"
+    OVER = "over"
+    UNDER = "under"
+    EXTREME = "extreme"
+    TIMID = "timid"
+    BOTH = "both"
+    SOMEWHAT = "somewhat"
+    UNSURE = "unsure"
+    UNMEASURED = "unmeasured"
+    ZEROS = "zeros"
+    NO_UNCERTAINTY = "none"
+    NONE = ""
+
+
+GOOD = (State.RIGHT, State.NEARLY)
+"""What shows that something can be relied on."""
+
+
+class ConditionState(Word):
+    """Whether one of the conditions of a split into aleatoric and epistemic parts is met."""
+
+    HOLDS = "holds"
+    FAILS = "fails"
+    UNCLEAR = "unclear"
+    NOT_JUDGED = "not judged"
+
+
+class Pattern(Word):
+    """What the four conditions of a split make together."""
+
+    SEPARATED = "separated"
+    TRAP = "total uncertainty twice"
+    LEAK = "leak"
+    SWAPPED = "swapped"
+    CONSTANT = "constant"
+    INCONSISTENT = "inconsistent"
+    UNCLEAR = "unclear"
+    NOT_JUDGED = "not judged"
+
+
+class Support(Word):
+    """Whether a published statement holds in most runs."""
+
+    SURVIVES = "survives"
+    FAILS = "does not survive"
+    OPEN = "open"
