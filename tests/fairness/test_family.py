@@ -4,13 +4,15 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 from scipy.optimize import brentq
-from scipy.stats import norm, studentized_range
+from scipy.stats import binomtest, norm, studentized_range
 from scipy.stats import t as student
 
-from caveat.fairness._family import MOST_PAIRS, Family, bonferroni, joint_noise, stretch
+from caveat.fairness._family import MOST_PAIRS, Family, bonferroni, joint_noise
 from caveat.fairness._rates import Rate
 from caveat.fairness._ratios import Number
 from caveat.resampling import Replicates
+from caveat.resampling.intervals import stretch
+from caveat.resampling.spread import share_limits, spread_of, stacked
 
 RESAMPLES = 2000
 NOISE = joint_noise(RESAMPLES, 0)
@@ -22,6 +24,15 @@ CLOSE = 0.15
 
 def rate(values, value=0.5, *, share=False, units=100):
     return Rate(value, Replicates(np.asarray(values, float), value, units), units, share)
+
+
+def share(hits, samples, resamples=50):
+    """A share with the spread of its samples; resamples of all are all alike."""
+    seen = spread_of((np.arange(samples) < hits).astype(float), None, None)
+    values = np.random.default_rng(0).binomial(samples, hits / samples, resamples) / samples
+    spread = stacked([seen], clustered=False)
+    found = Replicates(values, hits / samples, samples, share=spread)
+    return Rate(hits / samples, found, samples, True)
 
 
 def independent(number, *, keys=(ACCURACY,), seed=1, scale=0.01):
@@ -110,7 +121,7 @@ class TestLevels:
 
 class TestUnusualRates:
     def test_a_share_of_all_varies_as_its_limit_does(self):
-        ends = [{ACCURACY: rate(np.ones(RESAMPLES), 1.0, share=True)} for _ in range(4)]
+        ends = [{ACCURACY: share(50, 50, RESAMPLES)} for _ in range(4)]
         wanted = studentized_range.ppf(0.95, 4, np.inf) / np.sqrt(2)
         assert critical(Family(ends, None, 0.95, NOISE)) == pytest.approx(wanted, abs=CLOSE)
 
@@ -168,29 +179,34 @@ class TestNumbers:
         assert missed[0] > 0.0025
         assert missed[1] == pytest.approx(0.002, abs=0.0003)
 
-    def test_shares_of_all_have_exact_limits_at_every_level(self):
-        one, other = (rate(np.ones(50), 1.0, share=True, units=n) for n in (30, 40))
-        number = Number(1.0, 0.9, 1.1, 30, ends=(one, other))
-        low, high = number.at(0.99, 0.95, ratio=True)
-        assert low == pytest.approx(0.005 ** (1 / 30))
-        assert high == pytest.approx(1 / 0.005 ** (1 / 40))
+    def test_shares_have_limits_of_their_own_at_every_level(self):
+        one, other = share(30, 30), share(20, 40)
+        number = Number(0.5, 0.3, 0.7, 30, rates=(one, other))
+        limits = [share_limits(rate.replicates.share, 0.99) for rate in (one, other)]
+        (a, b), (c, d) = ((float(low[0]), float(high[0])) for low, high in limits)
+        wilson = binomtest(30, 30).proportion_ci(0.99, "wilson")
+        assert (a, b) == pytest.approx((wilson.low, wilson.high))
+        ends = 0.5 - np.hypot(1 - a, d - 0.5), 0.5 + np.hypot(b - 1, 0.5 - c)
+        assert number.at(0.99, 0.95, ratio=False) == pytest.approx(ends)
 
-    def test_beside_another_share_that_is_stretched(self):
+    def test_means_are_stretched_beside_each_other(self):
         rng = np.random.default_rng(0)
-        one = rate(np.ones(400), 1.0, share=True, units=30)
-        other = rate(0.5 + 0.05 * rng.normal(size=400), 0.5, share=True)
-        number = Number(0.5, 0.3, 0.7, 30, ends=(one, other), bounds=(-1.0, 1.0))
-        found = other.interval(0.95)
+        one, other = (rate(v + 0.05 * rng.normal(size=400), v) for v in (1.0, 0.5))
+        ends = [one.interval(0.95), other.interval(0.95)]
         factor = stretch(0.99, 0.95, 100, 400)
-        above = factor * (0.5 - found.low)
-        below = np.hypot(1 - 0.005 ** (1 / 30), factor * (found.high - 0.5))
+        number = Number(0.5, 0.3, 0.7, 30, rates=(one, other))
+        below = factor * np.hypot(1 - ends[0].low, ends[1].high - 0.5)
+        above = factor * np.hypot(ends[0].high - 1, 0.5 - ends[1].low)
         assert number.at(0.99, 0.95, ratio=False) == pytest.approx((0.5 - below, 0.5 + above))
 
-    def test_beside_one_without_an_interval_they_stay_as_they_are(self):
-        one = rate(np.ones(50), 1.0, share=True, units=30)
-        other = rate(np.full(50, 0.5), 0.5, share=True)
-        number = Number(2.0, 0.0, np.inf, 30, ends=(one, other))
-        assert number.at(0.99, 0.95, ratio=True) == (0.0, np.inf)
+    def test_beside_one_that_never_varies(self):
+        rng = np.random.default_rng(0)
+        one, other = rate(1 + 0.05 * rng.normal(size=400), 1.0), rate(np.full(400, 0.5), 0.5)
+        found = one.interval(0.95)
+        number = Number(0.5, 0.3, 0.7, 30, rates=(one, other))
+        factor = stretch(0.99, 0.95, 100, 400)
+        wanted = 0.5 - factor * (1 - found.low), 0.5 + factor * (found.high - 1)
+        assert number.at(0.99, 0.95, ratio=False) == pytest.approx(wanted)
 
     def test_no_interval_stays_none(self):
         assert np.isnan(Number(2.0, np.nan, np.nan, 30).at(0.99, 0.95, ratio=True)).all()

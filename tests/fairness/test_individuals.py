@@ -10,9 +10,10 @@ import pytest
 import caveat
 from caveat.exceptions import ShapeError
 from caveat.fairness import Consistency, ConsistencyRow, audit, consistency
-from caveat.fairness._family import bonferroni, stretch
+from caveat.fairness._family import bonferroni
 from caveat.fairness._individuals import compared
 from caveat.resampling import Replicates, interval_of, make_plan
+from caveat.resampling.intervals import stretch
 from caveat.results.judgements import Judgement
 
 

@@ -168,9 +168,12 @@ class TestPatterns:
             "The data cannot show whether there is a gap beyond the threshold in statistical parity, "
             "equal opportunity, false negative rates, false positive rates or accuracy; the ratio of "
         )
-        # Few false positives: in some resamples one of the groups has none.
-        assert "; the ratio of false positive rates of sex=" in found.text
-        assert " may be anything (95 % interval). No gap beyond the threshold in al" in found.text
+        # Few false positives: their ratio is known least.
+        assert re.search(
+            r"; the ratio of false positive rates of sex=\w to sex=\w may be anything from 0\.\d+ "
+            r"to \d+\.\d+ \(95 % interval",
+            found.text,
+        )
         assert "No gap beyond the threshold in aleatoric uncertainty" in found.text
 
     def test_hardly_any_samples(self):
@@ -421,10 +424,9 @@ class TestWording:
         )
 
     def test_an_uncertainty_that_does_not_vary_is_no_gap(self):
-        rng = np.random.default_rng(0)
         sex = np.repeat(["f", "m"], 10)
         p = np.where(sex == "f", 0.6, 0.9)
-        y = (rng.random(20) < p).astype(int)
+        y = np.tile([1] * 8 + [0] * 2, 2)
         found = read(caveat.Categorical.from_binary([p, p]), y, {"sex": sex})
         assert not any("gap" in pattern for pattern in found.patterns)
         assert (

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from itertools import combinations
 from statistics import NormalDist
 
@@ -148,24 +147,3 @@ class Family:
 def bonferroni(confidence: float, number: int) -> float:
     """Return the confidence of each of so many comparisons with which all of them hold."""
     return 1 - (1 - confidence) / number
-
-
-@cache
-def stretch(level: float, confidence: float, units: int, resamples: int = 0) -> float:
-    r"""Return how much wider an interval is at a level than at the confidence.
-
-    As Student's, with one degree of freedom less than units. The ends of an interval at the
-    confidence are order statistics, of p = (1 - confidence) / 2 of the resamples, with a relative
-    variance of :math:`p (1 - p) / (B z^2 \varphi(z)^2)`. That counts as the variance of a scale
-    with 1 / (2 variance) degrees of freedom would: far out, noise in the width costs more.
-    """
-    from scipy.special import stdtrit
-
-    own = max(1, units - 1)
-    freedom = float(own)
-    if resamples:
-        tail, normal = (1 - confidence) / 2, NormalDist()
-        z = normal.inv_cdf(tail)
-        variance = tail * (1 - tail) / (resamples * (z * normal.pdf(z)) ** 2)
-        freedom = 1 / (1 / own + 2 * variance)
-    return float(stdtrit(freedom, (1 + level) / 2) / stdtrit(own, (1 + confidence) / 2))

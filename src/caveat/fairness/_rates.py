@@ -1,7 +1,7 @@
 """What is measured of each group: rates, mean uncertainties, and their values in every resample."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -9,7 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._validation import FloatArray
-from ..resampling import ConfidenceInterval, Plan, Replicates, interval_of
+from ..resampling import ConfidenceInterval, Plan, Replicates
+from ..resampling.intervals import interval_at
+from ..resampling.spread import Spread, spread_of, stacked
+from ..resampling.student import STUDENT, first_errors
 from .measures import UNCERTAINTIES
 
 Key = tuple[str, str]
@@ -100,21 +103,17 @@ class Rate:
         values = self.replicates.values[np.isfinite(self.replicates.values)]
         return len(values) == 0 or float(np.ptp(values)) <= _SAME * abs(self.value)
 
-    def interval(self, confidence: float) -> ConfidenceInterval:
-        r"""Return the confidence interval; for none or all of m, the exact limit of a share.
-
-        That is :math:`((1 - c) / 2)^{1/m}` from the end that was seen.
-        """
+    def interval(
+        self, level: float, confidence: float | None = None, *, log: bool = False
+    ) -> ConfidenceInterval:
+        """Return the confidence interval at a level, which may be above that of resamples."""
         if self.replicates is None or np.isnan(self.value):
             return ConfidenceInterval(np.nan, np.nan, "undefined")
-        if self.at_an_end:
-            limit = float(((1 - confidence) / 2) ** (1 / self.units))
-            low, high = (limit, 1.0) if self.value else (0.0, 1 - limit)
-            return ConfidenceInterval(low, high, "exact limit of a share")
-        if self.constant:
+        if self.constant and not self.share:
             return ConfidenceInterval(np.nan, np.nan, "constant")
         bounds = (0.0, 1.0) if self.share else (0.0, np.inf)
-        return interval_of(self.value, self.replicates, confidence, range=bounds)
+        sure = level if confidence is None else confidence
+        return interval_at(self.value, self.replicates, level, sure, range=bounds, log=log)
 
 
 def rates(samples: Samples, rows: NDArray[np.intp]) -> dict[Key, Rate]:
@@ -134,8 +133,14 @@ class _Part:
 
     above: FloatArray
     below: FloatArray
-    share: bool = True
+    hits: NDArray[np.bool_] | None = None
+    """Of a share: which rows of the group are hits..."""
+    among: NDArray[np.bool_] | None = None
+    """...among which; None for all."""
     why: str = "no sample with a weight"
+
+
+_NONE = {True: "none predicted positive", False: "none predicted negative"}
 
 
 class _Group:
@@ -158,7 +163,7 @@ class _Group:
 
     def mean(self, values: FloatArray) -> _Part:
         """Return the mean of values of all samples, over the rows of the group."""
-        return _Part(self._sums(values[self._rows]), self._size, share=False)
+        return _Part(self._sums(values[self._rows]), self._size)
 
     def shares(self) -> dict[Key, _Part]:
         """Return the rates of each class against the rest."""
@@ -170,21 +175,25 @@ class _Group:
         misses = self._by_class(truth, ~right)
         alarms = self._by_class(predicted, ~right)
         size = self._size
-        found = {("accuracy", ""): _Part(hits.sum(axis=1), size)}
+        found = {("accuracy", ""): _Part(hits.sum(axis=1), size, right)}
         for code, label in self._samples.labels:
             hit, miss, alarm = hits[:, code], misses[:, code], alarms[:, code]
             rest = _rounded(size - hit - miss - alarm, size)
-            positives, negatives = hit + miss, alarm + rest
+            positives, negatives, called, others = (
+                hit + miss,
+                alarm + rest,
+                hit + alarm,
+                rest + miss,
+            )
+            true, said = truth == code, predicted == code
             parts = {
-                "base_rate": _Part(positives, size),
-                "selection_rate": _Part(hit + alarm, size),
-                "positive_predictive_value": _Part(hit, hit + alarm, why="none predicted positive"),
-                "negative_predictive_value": _Part(
-                    rest, rest + miss, why="none predicted negative"
-                ),
-                "true_positive_rate": _Part(hit, positives, why="no positives"),
-                "false_negative_rate": _Part(miss, positives, why="no positives"),
-                "false_positive_rate": _Part(alarm, negatives, why="no negatives"),
+                "base_rate": _Part(positives, size, true),
+                "selection_rate": _Part(called, size, said),
+                "positive_predictive_value": _Part(hit, called, right, said, _NONE[True]),
+                "negative_predictive_value": _Part(rest, others, ~true, ~said, _NONE[False]),
+                "true_positive_rate": _Part(hit, positives, right, true, "no positives"),
+                "false_negative_rate": _Part(miss, positives, ~right, true, "no positives"),
+                "false_positive_rate": _Part(alarm, negatives, said, ~true, "no negatives"),
             }
             found |= {(name, label): part for name, part in parts.items()}
         return found
@@ -213,15 +222,31 @@ class _Group:
         return found
 
     def _rate(self, part: _Part, values: FloatArray) -> Rate:
-        values = _at_ends(values) if part.share else np.ascontiguousarray(values)
-        value = float(values[0])
+        share = part.hits is not None
+        values = _at_ends(values) if share else np.ascontiguousarray(values)
+        value, plan = float(values[0]), self._samples.plan
         if np.isnan(value):
-            return Rate(value, None, 0, part.share, part.why)
-        if self._samples.plan is None:
-            return Rate(value, None, len(self._rows), part.share)
+            return Rate(value, None, 0, share, part.why)
+        if plan is None:
+            return Rate(value, None, len(self._rows), share)
         units = int(np.count_nonzero(part.below))
-        found = Replicates(values[1:], value, units, self._samples.plan.strata)
-        return Rate(value, found, units, part.share)
+        clustered = plan.cluster is not None
+        found = Replicates(values[1:], value, units, plan.strata, clustered=clustered)
+        if part.hits is not None:
+            found = replace(found, share=self._share(part.hits, part.among))
+        elif units <= STUDENT and plan.strata == 1:
+            errors = first_errors(part.below, part.above, self._counts, units)
+            found = replace(found, error=float(errors[0]), errors=errors[1:])
+        return Rate(value, found, units, share)
+
+    def _share(self, hits: NDArray[np.bool_], among: NDArray[np.bool_] | None) -> Spread:
+        """Return how sure the share of hits is among some of the rows."""
+        plan = self._samples.plan
+        assert plan is not None
+        rows = slice(None) if among is None else among
+        cluster = None if plan.cluster is None else plan.cluster[self._rows][rows]
+        weight = None if self._weight is None else self._weight[rows]
+        return stacked([spread_of(hits[rows].astype(float), weight, cluster)], cluster is not None)
 
 
 def _rounded(difference: FloatArray, size: FloatArray) -> FloatArray:

@@ -3,15 +3,18 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Literal
 
 import numpy as np
 
 from .._groups import Attribute
 from .._validation import FloatArray
-from ..resampling import interval_of
+from ..resampling import ConfidenceInterval
+from ..resampling.intervals import stretch, stretched
+from ..resampling.pairs import correlation, pair_of
 from ..results.judgements import BY_WEIGHT, Contrast, Judgement, Pairing, Part
 from ..results.rows import FairnessRow, called
-from ._family import Family, stretch
+from ._family import Family
 from ._rates import Key, Rate
 from .measures import LEAST, MEASURES, ODDS, SAME, Measure, whose
 
@@ -54,11 +57,8 @@ class Number:
     """Why it is undefined."""
     note: str = ""
     """Why it has no interval."""
-    bounds: tuple[float, float] = (-np.inf, np.inf)
-    resamples: int = 0
-    """How many its interval rests on; 0 if that is not known."""
-    ends: tuple[Rate, Rate] | None = None
-    """The two rates if one of them is a share of none or all, whose limits are exact."""
+    rates: tuple[Rate, Rate] | None = None
+    """What is compared; None if only the interval is known."""
 
     @property
     def distance(self) -> float:
@@ -66,21 +66,13 @@ class Number:
         return abs(float(np.log(self.value)))
 
     def at(self, level: float, confidence: float, ratio: bool) -> tuple[float, float]:
-        """Return the interval at a higher level: wider as Student's would be.
-
-        Of a ratio, on the log scale; of shares of none or all, by their exact limits.
-        """
+        """Return the interval at a higher level."""
         if level == confidence or np.isnan(self.low):
             return self.low, self.high
-        if self.ends is not None:
-            ends = _combined(self.value, *self.ends, confidence, level, ratio)
-        else:
-            factor = stretch(level, confidence, self.units, self.resamples)
-            ends = _stretched((self.value, self.low, self.high), factor, ratio)
-        if np.isnan(ends).any():  # the other rate has no interval
-            return self.low, self.high
-        low, high = np.clip(ends, *self.bounds)
-        return float(low), float(high)
+        if self.rates is None:
+            factor = stretch(level, confidence, self.units)
+            return stretched((self.value, self.low, self.high), factor, ratio)
+        return _ends(*self.rates, level, confidence, ratio)
 
 
 @dataclass(frozen=True)
@@ -229,12 +221,11 @@ class Comparer:
         if why:
             return Number(np.nan, np.nan, np.nan, units, why)
         value = one.value / other.value if kind is Contrast.RATIO else one.value - other.value
-        bounds = (-1.0, 1.0) if one.share and kind is not Contrast.RATIO else (-np.inf, np.inf)
         note = self._why_no_interval(pair, one, other)
-        ends = (np.nan, np.nan) if note else self._interval(kind, value, one, other)
-        exact = (one, other) if one.at_an_end or other.at_an_end else None
-        resamples = 0 if one.replicates is None else len(one.replicates)
-        return Number(value, *ends, units, "", note, bounds, resamples, exact)
+        ends = np.nan, np.nan
+        if not note and one.replicates is not None and other.replicates is not None:
+            ends = _ends(one, other, self.confidence, self.confidence, kind is Contrast.RATIO)
+        return Number(value, *ends, units, "", note, (one, other))
 
     def _why_no_interval(self, pair: Pair, one: Rate, other: Rate) -> str:
         """Return why resampling says nothing of a number that it leaves as it is."""
@@ -257,25 +248,6 @@ class Comparer:
                 return f"{rate.why} in {name}"
         zeros = [n for rate, n in ((one, names[0]), (other, names[1])) if rate.value == 0]
         return f"0 in {' and '.join(sorted(zeros))}" if zeros and kind is Contrast.RATIO else ""
-
-    def _interval(
-        self, kind: Contrast, value: float, one: Rate, other: Rate
-    ) -> tuple[float, float]:
-        if one.replicates is None or other.replicates is None:
-            return np.nan, np.nan
-        if kind is Contrast.RATIO:
-            both, bounds = one.replicates / other.replicates, (0.0, np.inf)
-        else:
-            both = one.replicates - other.replicates
-            bounds = (-1.0, 1.0) if one.share else (-np.inf, np.inf)
-        if one.at_an_end or other.at_an_end:
-            sure = self.confidence
-            low, high = _combined(value, one, other, sure, sure, kind is Contrast.RATIO)
-        else:
-            found = interval_of(value, both, self.confidence, range=bounds)
-            low, high = found.low, found.high
-        # Undefined in most resamples: anything is possible.
-        return bounds if np.isnan([low, high]).any() else (low, high)
 
     def name(self, code: int) -> str:
         """Return how a group is called in a sentence."""
@@ -358,36 +330,25 @@ def judged(
     return (Judgement.GAP if gap else Judgement.UNCLEAR), ""
 
 
-def _stretched(number: tuple[float, float, float], factor: float, log: bool) -> tuple[float, float]:
-    """Return the ends of an interval about a value, made wider by a factor."""
-    with np.errstate(divide="ignore"):
-        value, low, high = np.log(number) if log else np.array(number)
-    ends = value + factor * (np.array([low, high]) - value)
-    low, high = np.exp(ends) if log else ends
+def _ends(
+    one: Rate, other: Rate, level: float, confidence: float, ratio: bool
+) -> tuple[float, float]:
+    """Return the ends of a ratio or a difference at a level, from those of the two rates."""
+    assert one.replicates is not None
+    assert other.replicates is not None
+    first, second = (_known(rate, level, confidence, ratio) for rate in (one, other))
+    together = correlation(one.replicates, other.replicates)
+    kind: Literal["gap", "ratio"] = "ratio" if ratio else "gap"
+    found = pair_of(first, second, (one.value, other.value), kind, together)
+    bounds = (0.0, np.inf) if ratio else (-1.0, 1.0) if one.share else (-np.inf, np.inf)
+    # Undefined in most resamples: anything is possible.
+    low, high = bounds if np.isnan(found.low) else np.clip([found.low, found.high], *bounds)
     return float(low), float(high)
 
 
-def _combined(
-    value: float, one: Rate, other: Rate, confidence: float, level: float, ratio: bool
-) -> tuple[float, float]:
-    """Combine the intervals of two groups, as of independent ones; for shares of all or none."""
-    first, second = (_rate_ends(rate, confidence, level, ratio) for rate in (one, other))
-    with np.errstate(divide="ignore"):
-        a, a_low, a_high, b, b_low, b_high = (
-            (np.log(x) if ratio else x) for x in (one.value, *first, other.value, *second)
-        )
-    below = float(np.hypot(a - a_low, b_high - b))
-    above = float(np.hypot(a_high - a, b - b_low))
-    if ratio:
-        return value * float(np.exp(-below)), value * float(np.exp(above))
-    return value - below, value + above
-
-
-def _rate_ends(rate: Rate, confidence: float, level: float, ratio: bool) -> tuple[float, float]:
-    """Return the interval of a rate at a level: exact for none or all, else as Student's."""
-    found = rate.interval(level if rate.at_an_end else confidence)
-    if rate.at_an_end or level == confidence:
-        return found.low, found.high
-    assert rate.replicates is not None
-    factor = stretch(level, confidence, rate.units, len(rate.replicates))
-    return _stretched((rate.value, found.low, found.high), factor, ratio)
+def _known(rate: Rate, level: float, confidence: float, ratio: bool) -> ConfidenceInterval:
+    """Return the interval of a rate; that of one which never varies is a point."""
+    found = rate.interval(level, confidence, log=ratio)
+    if found.method != "constant":
+        return found
+    return ConfidenceInterval(rate.value, rate.value, found.method)

@@ -1,6 +1,8 @@
 """Confidence intervals from replicates."""
 
 from dataclasses import dataclass
+from functools import cache
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -107,8 +109,6 @@ def confidence_interval(
     level = check_fraction(confidence, "confidence")
     if not isinstance(replicates, Replicates):
         return interval_of(value, replicates, level, range=metric.range)
-    if replicates.share is not None and np.isfinite(value):
-        return _score(replicates.share, replicates.hit, level)
     if replicates.norm is None:
         if replicates.unseen is not None:
             return _with_unseen(value, replicates, level, metric.range)
@@ -236,6 +236,8 @@ def interval_of(
         raise ShapeError(
             f"replicates must be one value for each resample; got shape {values.shape}"
         )
+    if isinstance(replicates, Replicates) and replicates.share is not None and np.isfinite(value):
+        return _score(replicates.share, replicates.hit, level)
     defined = ~np.isnan(values)
     if not (np.isfinite(value) and np.isfinite(centre) and _enough(defined)):
         return _UNDEFINED
@@ -254,6 +256,58 @@ def interval_of(
     low, high = np.clip(value + ends, *range)
     method = "constant" if ordered[0] == ordered[-1] else "bias-corrected percentile"
     return ConfidenceInterval(float(low), float(high), method)
+
+
+def interval_at(
+    value: float,
+    replicates: Replicates,
+    level: float,
+    confidence: float,
+    *,
+    range: tuple[float, float] = (-np.inf, np.inf),
+    log: bool = False,
+) -> ConfidenceInterval:
+    """Return the interval at a level that resamples may not reach, from that at the confidence.
+
+    Of shares it is made at the level; others are made wider as Student's would be, on the scale of
+    the logarithm if asked.
+    """
+    if replicates.share is not None or level == confidence:
+        return interval_of(value, replicates, level, range=range)
+    found = interval_of(value, replicates, confidence, range=range)
+    factor = stretch(level, confidence, replicates.units, len(replicates))
+    low, high = np.clip(stretched((value, found.low, found.high), factor, log), *range)
+    return ConfidenceInterval(float(low), float(high), found.method, found.estimate)
+
+
+@cache
+def stretch(level: float, confidence: float, units: int, resamples: int = 0) -> float:
+    r"""Return how much wider an interval is at a level than at the confidence.
+
+    As Student's, with one degree of freedom less than units. The ends of an interval at the
+    confidence are order statistics, of p = (1 - confidence) / 2 of the resamples, with a relative
+    variance of :math:`p (1 - p) / (B z^2 \varphi(z)^2)`. That counts as the variance of a scale
+    with 1 / (2 variance) degrees of freedom would: far out, noise in the width costs more.
+    """
+    from scipy.special import stdtrit
+
+    own = max(1, units - 1)
+    freedom = float(own)
+    if resamples:
+        tail, normal = (1 - confidence) / 2, NormalDist()
+        z = normal.inv_cdf(tail)
+        variance = tail * (1 - tail) / (resamples * (z * normal.pdf(z)) ** 2)
+        freedom = 1 / (1 / own + 2 * variance)
+    return float(stdtrit(freedom, (1 + level) / 2) / stdtrit(own, (1 + confidence) / 2))
+
+
+def stretched(number: tuple[float, float, float], factor: float, log: bool) -> tuple[float, float]:
+    """Return the ends of an interval about a value, (value, low, high), wider by a factor."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        value, low, high = np.log(np.maximum(number, 0.0)) if log else np.array(number)
+        ends = value + factor * (np.array([low, high]) - value)
+    low, high = np.exp(ends) if log else ends
+    return float(low), float(high)
 
 
 _UNDEFINED = ConfidenceInterval(float("nan"), float("nan"), "undefined")

@@ -36,10 +36,12 @@ def pair_interval(
     .. math:: e_1 - e_2 - \sqrt{(e_1 - l_1)^2 + (u_2 - e_2)^2}
         \quad\text{to}\quad e_1 - e_2 + \sqrt{(u_1 - e_1)^2 + (e_2 - l_2)^2}
 
-    for a gap; for the ratio of two positive numbers the same of their logarithms. So gaps of shares
-    are right where a group is all right, and gaps of binned errors do not depend on the sizes of
-    the groups, which chance makes larger the fewer the samples. If l_2 is not above 0, a ratio has
-    no upper end.
+    for a gap; for the ratio of two positive numbers the same of their logarithms. Where samples are
+    in clusters, which both groups may share, the two distances a and b under the root are combined
+    as :math:`\sqrt{a^2 + b^2 - 2 \rho a b}` with the correlation of the replicates. So gaps of
+    shares are right where a group is all right, and gaps of binned errors do not depend on the
+    sizes of the groups, which chance makes larger the fewer the samples. If l_2 is not above 0, a
+    ratio has no upper end.
 
     Parameters
     ----------
@@ -80,6 +82,19 @@ def pair_interval(
         confidence_interval(metric, value, found, confidence)
         for value, found in zip(values, replicates, strict=True)
     )
+    wider = widening(confidence, pairs)
+    return pair_of(one, other, values, kind, correlation(*replicates), wider)
+
+
+def pair_of(
+    one: ConfidenceInterval,
+    other: ConfidenceInterval,
+    values: tuple[float, float],
+    kind: Literal["gap", "ratio"],
+    correlation: float = 0.0,
+    wider: float = 1.0,
+) -> ConfidenceInterval:
+    """Return the interval of a gap or ratio of two numbers from their own intervals."""
     if np.isnan([one.low, other.low]).any():
         return ConfidenceInterval(float("nan"), float("nan"), "undefined")
     ends = [
@@ -88,7 +103,18 @@ def pair_interval(
     ]
     biased = one.estimate is not None or other.estimate is not None
     made = _gap if kind == "gap" else _ratio
-    return made(ends[0], ends[1], widening(confidence, pairs), one.method, biased)
+    return made(ends[0], ends[1], wider, correlation, one.method, biased)
+
+
+def correlation(one: Replicates, other: Replicates) -> float:
+    """Return how two numbers vary together where clusters may be in both groups, else 0."""
+    if not (one.clustered and other.clustered) or one.norm is not None:
+        return 0.0
+    both = np.array([one.values, other.values])
+    both = both[:, np.isfinite(both).all(axis=0)]
+    if both.shape[1] < 2 or not both.std(axis=1).min() > 0:
+        return 0.0
+    return float(np.corrcoef(both)[0, 1])
 
 
 def widening(confidence: float, among: int) -> float:
@@ -105,27 +131,46 @@ def _centre(interval: ConfidenceInterval, value: float) -> float:
     return min(max(centre, interval.low), interval.high)
 
 
-def combined(one: Any, other: Any, wider: float = 1.0) -> tuple[float, float, float]:
-    """Return low end, centre and high end of a difference, from those of two independent numbers.
+def combined(
+    one: Any, other: Any, wider: float = 1.0, correlation: float = 0.0
+) -> tuple[float, float, float]:
+    """Return low end, centre and high end of a difference, from those of two numbers.
 
     The distances of the ends from the centre are made ``wider`` by a factor.
     """
     with np.errstate(invalid="ignore"):  # ends may be infinite
         gap = float(one[1] - other[1])
-        below = wider * float(np.hypot(one[1] - one[0], other[2] - other[1]))
-        above = wider * float(np.hypot(one[2] - one[1], other[1] - other[0]))
+        below = wider * _apart(one[1] - one[0], other[2] - other[1], correlation)
+        above = wider * _apart(one[2] - one[1], other[1] - other[0], correlation)
     return gap - below, gap, gap + above
 
 
+def _apart(one: float, other: float, correlation: float) -> float:
+    """Return the spread of a difference from those of two numbers."""
+    if correlation == 0:
+        return float(np.hypot(one, other))
+    return float(np.sqrt(max(one**2 + other**2 - 2 * correlation * one * other, 0.0)))
+
+
 def _gap(
-    one: FloatArray, other: FloatArray, wider: float, method: str, biased: bool
+    one: FloatArray,
+    other: FloatArray,
+    wider: float,
+    correlation: float,
+    method: str,
+    biased: bool,
 ) -> ConfidenceInterval:
-    low, gap, high = combined(one, other, wider)
+    low, gap, high = combined(one, other, wider, correlation)
     return ConfidenceInterval(low, high, method, gap if biased else None)
 
 
 def _ratio(
-    one: FloatArray, other: FloatArray, wider: float, method: str, biased: bool
+    one: FloatArray,
+    other: FloatArray,
+    wider: float,
+    correlation: float,
+    method: str,
+    biased: bool,
 ) -> ConfidenceInterval:
     """Combine the logarithms; what may be 0 has no lower end there, what is negative no ratio."""
     if min(one[1], other[1]) < 0 or not min(one[2], other[2]) > 0:
@@ -134,7 +179,7 @@ def _ratio(
         logs = np.log(np.maximum(np.array([one, other]), 0.0))
         # A centre at 0 leaves the whole of what lies below it open.
         logs[:, 1] = np.where(np.isinf(logs[:, 1]), logs[:, 2], logs[:, 1])
-        low, _, high = np.exp(combined(logs[0], logs[1], wider))
+        low, _, high = np.exp(combined(logs[0], logs[1], wider, correlation))
         estimate = float(one[1] / other[1]) if biased and other[1] > 0 else None
     return ConfidenceInterval(float(low), float(high), method, estimate)
 

@@ -59,6 +59,8 @@ class Replicates:
     unseen : ndarray of shape (resamples,), optional
         Where nearly all predictions are right, or wrong, or hold the true value: the values with
         one more sample of the other kind in each resample, see `caveat.resampling.unseen`.
+    clustered : bool
+        Whether samples belong together in clusters, of which two groups may hold the same.
     half : float
         The share of the units in each resample, if they were drawn without replacement; else 0.
     null : callable, optional
@@ -77,6 +79,7 @@ class Replicates:
     share: Spread | None = field(default=None, repr=False)
     hit: float = 1.0
     unseen: FloatArray | None = field(default=None, repr=False)
+    clustered: bool = False
     half: float = 0.0
     null: Callable[[], FloatArray] | None = field(default=None, repr=False, compare=False)
 
@@ -188,7 +191,7 @@ def replicates(
     needed = prepared.narrowed(metric.inputs)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         made = metric.sums(needed, **chosen)
-        found = _summed(made, needed)
+        found = replace(_summed(made, needed), clustered=needed.cluster is not None)
         if made.rests_on < LEAST:
             return replace(found, values=np.full(len(found), np.nan))
         if made.hits is not None:

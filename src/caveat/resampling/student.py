@@ -6,7 +6,7 @@ import numpy as np
 
 from .._validation import FloatArray
 
-__all__ = ["STUDENT", "products", "standard_errors", "student_interval"]
+__all__ = ["STUDENT", "first_errors", "products", "standard_errors", "student_interval"]
 
 STUDENT = 1000
 """With up to so many units, each resample of a mean has a standard error of its own."""
@@ -50,6 +50,19 @@ def standard_errors(
         slopes[:, i] = np.divide(rise, 2 * step, out=np.zeros(len(rise)), where=step > 0)
     variance = np.einsum("ri,rij,rj->r", slopes, covariance, slopes)
     return np.sqrt(np.maximum(variance, 0.0) * units / max(units - 1, 1))
+
+
+def first_errors(
+    below: FloatArray, above: FloatArray, counts: FloatArray, units: int
+) -> FloatArray:
+    """Return the standard error of a mean, sum over weight of units, in each resample."""
+    sums = np.stack([below, above], axis=1)
+    with np.errstate(divide="ignore", invalid="ignore"):  # nothing may have been drawn
+        return standard_errors(counts @ sums, counts @ products(sums), _first, units)
+
+
+def _first(means: FloatArray, _: FloatArray) -> FloatArray:
+    return means[:, 0]
 
 
 def student_interval(
