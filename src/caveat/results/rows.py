@@ -147,11 +147,12 @@ def option_words(one_class: str | None, coverage: float | None, quantile: float 
 
 @dataclass(frozen=True, kw_only=True)
 class ComparedRow(Row):
-    """One technique by one metric: a `Row` with these fields besides.
+    """One technique by one metric: the row of its evaluation, and how it stands.
 
     Attributes
     ----------
-    technique : str
+    technique, metric, option, group, target : str
+    value, low, high : float
     rank : int
         1 is best; 0 where the metric has no better or worse.
     best : bool

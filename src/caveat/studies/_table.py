@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from html import escape
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -210,6 +210,8 @@ SomeRow = TypeVar("SomeRow", bound=PaperRow)
 
 class PaperTable(RowTable[SomeRow]):
     """Rows of a study that can be filtered, shown and written, with what the paper concludes."""
+
+    row_type: ClassVar[Any] = PaperRow
 
     def __repr__(self) -> str:
         study: Any = self
