@@ -131,18 +131,13 @@ def _numbers(text: str) -> list[float]:
 
 def _differences(study: Any) -> list[str]:
     """Return a headline, and a line for each number that is not as printed."""
-    from ..studies._disentanglement_conclusions import words_of
-    from ..studies._disentanglement_paper import METHODS
-    from ..studies._disentanglement_result import measure_words
-
     judged = [row for row in study.rows if row.differs is not None]
     headline = "Where ours differ by more than two spreads"
     if not judged:
         return [headline, "nothing was judged: the runs are not those that the paper describes"]
     found = study.differences
     lines = [
-        f"- {row.source}, {METHODS[row.method]}, {words_of(row.decomposition)}, "
-        f"{measure_words(row)}: {row.printed} there, {row.mean:.3f} here"
+        f"- {row.source}, {', '.join(study.names(row))}: {row.printed} there, {row.mean:.3f} here"
         for row in found
     ]
     return [headline, f"{len(found)} of {len(judged)} numbers", *lines]
@@ -153,11 +148,9 @@ def save_figures(study: Any, folder: Path) -> list[Path]:
     import numpy as np
     from matplotlib import pyplot
 
-    from ..studies._disentanglement_plots import kinds_of
-
     folder.mkdir(parents=True, exist_ok=True)
     paths = []
-    for kind, options in kinds_of(study):
+    for kind, options in study.kinds():
         axes = study.plot(kind, **options)
         figure = np.asarray(axes, dtype=object).ravel()[0].figure
         name = options.get("figure", kind).replace(" ", "-")

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from .._validation import FloatArray, as_floats, check_finite
 from ..exceptions import OptionError, ShapeError, UnsupportedPredictionError
 from ..predictions import Categorical, Gaussian, GaussianLogits
-from ..predictions._container import count
+from ..results.words import counted
 from ..uncertainty import decompose
 
 _CONVERSIONS = {
@@ -56,12 +56,12 @@ def check_tolerance(tolerance: Any, prediction: Any) -> FloatArray | None:
     if tolerance is None:
         raise OptionError(
             "regression needs a tolerance: pass the largest |y - mean| that is no error yet, one "
-            f"number or one for each of {count(targets, 'target')}"
+            f"number or one for each of {counted(targets, 'target')}"
         )
     values, _, _ = as_floats(tolerance, "tolerance")
     if values.shape not in ((), (targets,)):
         raise ShapeError(
-            f"tolerance must be one number or one for each of {count(targets, 'target')}; got "
+            f"tolerance must be one number or one for each of {counted(targets, 'target')}; got "
             f"shape {values.shape}"
         )
     if not (values > 0).all() or not np.isfinite(values).all():
@@ -115,8 +115,8 @@ def errors(
     truth = truth[:, None] if truth.ndim == 1 else truth
     if truth.ndim != 2 or truth.shape[1] != len(prediction.targets):
         raise ShapeError(
-            f"y must have shape (samples, targets) with {count(len(prediction.targets), 'target')};"
-            f" got {truth.shape}"
+            "y must have shape (samples, targets) with "
+            f"{counted(len(prediction.targets), 'target')}; got {truth.shape}"
         )
     _check_length(len(truth), len(prediction))
     check_finite(truth, "y", ("sample", "target"))

@@ -11,7 +11,7 @@ from .._arrays import to_numpy
 from .._random import RandomState, generator
 from .._validation import FloatArray, as_weights, check_fraction
 from ..exceptions import OptionError, ShapeError
-from ..predictions._container import count
+from ..results.words import counted
 from ._risk_bounds import minimum_units
 from ._triage_scores import (
     Scored,
@@ -356,7 +356,7 @@ class TriagePolicy(BaseEstimator):
 
     def _evidence(self) -> str:
         curve, place = self.curve_, self.curve_.reached - 1
-        tested = count(int(curve.tested[place]), "sample")
+        tested = counted(int(curve.tested[place]), "sample")
         words = (
             f"The threshold accepts {curve.accepted[place]} of the {tested} it was tested on, "
             f"{curve.errors[place]} of them wrong"

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._validation import FloatArray
-from ..predictions._container import count
+from ..results.words import counted
 
 ACCEPT, EXPERT, MEASURE, DEFER = "accept", "ask an expert", "measure again", "defer"
 HIGH_PROBABILITY, MEAN = "high-probability", "mean"
@@ -184,7 +184,7 @@ class Triage:
         return pd.DataFrame(columns, index=index)
 
     def _title(self) -> str:
-        return f"Triage of {count(len(self), 'sample')} at {self.terms}"
+        return f"Triage of {counted(len(self), 'sample')} at {self.terms}"
 
     def _rows(self) -> list[tuple[str, str, str, str]]:
         return [

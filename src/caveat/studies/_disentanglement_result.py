@@ -151,8 +151,18 @@ class DisentanglementStudy(PaperTable[DisentanglementRunRow]):
         for source in self.sources:
             rows = self.matching(source=source)
             title = f"{source}: {_TITLES[source]}"
-            found.append((title, HEADER, [_line(row) for row in rows]))
+            found.append((title, HEADER, [[*self.names(row), *_line(row)] for row in rows]))
         return found
+
+    def names(self, row: DisentanglementRunRow) -> tuple[str, str, str]:
+        """Return the method, the split and the measure of a row, for a reader."""
+        return METHODS[row.method], words_of(row.decomposition), measure_words(row)
+
+    def kinds(self) -> list[tuple[str, dict[str, Any]]]:
+        """Return the figures that `plot` can draw of it: their kinds and options."""
+        from ._disentanglement_plots import kinds_of
+
+        return kinds_of(self)
 
     def explanation(self) -> str:
         """Say how the columns are to be read."""
@@ -204,9 +214,6 @@ def _line(row: DisentanglementRunRow) -> list[str]:
     ends = "" if np.isnan(row.mean_low) else f"{number(row.mean_low)} to {number(row.mean_high)}"
     differs = {True: "yes", False: "no", None: ""}[row.differs]
     return [
-        METHODS[row.method],
-        words_of(row.decomposition),
-        measure_words(row),
         _with(row.printed, row.paper_spread),
         _with(f"{row.mean:z.3f}" if row.runs else "undefined", row.spread),
         ends,

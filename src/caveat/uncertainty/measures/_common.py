@@ -14,7 +14,7 @@ import numpy as np
 from ..._blocks import row_blocks
 from ..._validation import FloatArray
 from ...exceptions import OptionError, UnsupportedPredictionError
-from ...predictions._container import Container
+from ...predictions import Container
 from ...predictions.categorical import Categorical
 
 Kernel = Callable[[FloatArray, FloatArray], FloatArray]
