@@ -5,12 +5,12 @@ import pytest
 from scipy.stats import binom
 
 from caveat.metrics import METRICS
+from caveat.metrics import batch as batches
 from caveat.resampling import (
     confidence_interval,
     interval_of,
     make_plan,
     pair_interval,
-    prepared,
     replicates,
 )
 from caveat.resampling import plan as plans
@@ -276,7 +276,7 @@ def test_blocks_and_cells_vary_as_rows_do(name, monkeypatch):
         return replicates(case.metric, case.truth, case.inputs, plan, options=case.options).values
 
     blocks = values(1)
-    for module in (plans, prepared):
+    for module in (plans, batches):
         monkeypatch.setattr(module, "EXACT", samples)
     rows = values(2)
     # The variance of the logarithm of a standard deviation is (kurtosis - 1) / (4 resamples); that
