@@ -27,7 +27,7 @@ LEFT_OUT = re.compile(
     r"nn\..*|studies\..*|files\..*|resampling\.Prepared|datasets\.load_.*|estimators\.(?!from_sklearn|load|preset).*"
     r"|experiments\.(class_detection|disentanglement_error|shift_curves)"
     r"|resampling\.Prepared\..*|.*\.(get_params|set_params|get_metadata_routing|set_\w+_request)"
-    r"|.*\.row_type|metrics\.(MetricRegistry|Batch|Part|Sums|mean_of|share_of)|metrics\.Batch\..*|predictions\.Container\..*"
+    r"|.*\.row_type|metrics\.(MetricRegistry|Batch|Part|Sums|State|mean_of|share_of)|metrics\.(Batch|State|Metric)\..*|predictions\.Container\..*"
     r"|recalibration\.Recalibrator\..*|figures\.Figure\..*|report\.write_report|.*\.report|.*\.items|.*\.keys|.*\.values"
 )
 

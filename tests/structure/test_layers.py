@@ -39,6 +39,7 @@ LAYERS = [
 FORWARDS = {
     ("experiments/_detection_result.py", "plot", "plots"),
     ("experiments/_shift_result.py", "plot", "plots"),
+    ("metrics/entry.py", "interval", "resampling"),
     ("predictions/categorical.py", "decompose", "uncertainty"),
     ("predictions/gaussian.py", "decompose", "uncertainty"),
     ("predictions/gaussian_logits.py", "decompose", "uncertainty"),

@@ -29,6 +29,7 @@ from .regression.points import *  # noqa: F403
 from .regression.quantile_levels import *  # noqa: F403
 from .regression.scores import *  # noqa: F403
 from .regression.spread import *  # noqa: F403
+from .states import State, load_state
 from .sums import UNBIASED, Part, Sums
 
 __all__ = [
@@ -39,7 +40,9 @@ __all__ = [
     "MetricRegistry",
     "Part",
     "ReliabilityCurve",
+    "State",
     "Sums",
+    "load_state",
     "mean_of",
     "share_of",
 ]

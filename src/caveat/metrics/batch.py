@@ -50,6 +50,9 @@ class Batch:
         Whether every distinct key has a cell of its own.
     """
 
+    fixed = False
+    """Whether cells are the same for all samples there can be, so that sums of several add up."""
+
     def __init__(
         self,
         truth: np.ndarray,
@@ -93,12 +96,19 @@ class Batch:
         return self.kept(("labelled", names_of(classes)), make)
 
     def cells(
-        self, key: FloatArray, name: Any = None, dense: Any = None, number: int = CELLS
+        self,
+        key: FloatArray,
+        name: Any = None,
+        dense: Any = None,
+        number: int = CELLS,
+        *,
+        bounded: bool = False,
     ) -> Cells:
         """Cut a key into cells: one for each distinct value, or some ``number`` of equal count.
 
         ``dense`` marks rows among which there should be as many cells again, such as rare
-        positives. ``name`` keeps the cells for the next metric that asks.
+        positives. ``name`` keeps the cells for the next metric that asks. ``bounded`` keys are
+        probabilities, which matters to cells that are the same for all samples there can be.
         """
 
         def make() -> Cells:
@@ -110,7 +120,19 @@ class Batch:
                 edges = np.union1d(edges, _quantiles(key[dense], number))
             return Cells(_placed(key, edges), len(edges) + 1)
 
-        return make() if name is None else self.kept(("cells", name, number), make)
+        return (
+            make()
+            if name is None
+            else self.kept(("cells", name, 0 if self.exact else number), make)
+        )
+
+    def joint(self, index: NDArray[np.int64], number: int) -> tuple[Any, NDArray[Any], int]:
+        """Return which of so many cells hold a row, the place of each row among these, and theirs.
+
+        For tables of two keys, most of whose cells are empty.
+        """
+        held, place = np.unique(index, return_inverse=True)
+        return held, place.reshape(-1), len(held)
 
     def matrix(
         self,

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
+    from ..resampling import ConfidenceInterval
+    from .states import State
     from .sums import Sums
 
 Task = Literal["classification", "regression", "ranking", "detection"]
@@ -106,6 +108,71 @@ class Metric:
     def __post_init__(self) -> None:
         if not self.name:
             object.__setattr__(self, "name", self.function.__name__)
+
+    def state(
+        self,
+        y_true: Any,
+        *inputs: Any,
+        sample_weight: Any = None,
+        cluster: Any = None,
+        ids: Any = None,
+        **options: Any,
+    ) -> "State":
+        """Return the sums of some samples, which add up: of batches, files, workers or weeks.
+
+        Parameters
+        ----------
+        y_true : array of shape (samples,)
+        *inputs : arrays
+            As the function takes them.
+        sample_weight : array of shape (samples,), optional
+        cluster : array of shape (samples,), optional
+            Samples that belong together are in one unit, also across states.
+        ids : array of shape (samples,), optional
+            By which samples are dealt to units; by default their number.
+        **options
+            Of the function.
+
+        Returns
+        -------
+        State
+
+        Examples
+        --------
+        >>> from caveat.metrics import METRICS
+        >>> ece = METRICS["ece"]
+        >>> monday = ece.state([0, 1], [[0.8, 0.2], [0.4, 0.6]])
+        >>> tuesday = ece.state([1, 1], [[0.1, 0.9], [0.7, 0.3]])
+        >>> round(ece.value(monday + tuesday), 4)
+        0.35
+        """
+        from .states import state_of
+
+        return state_of(
+            self, y_true, inputs, sample_weight=sample_weight, cluster=cluster, ids=ids,
+            options=options,
+        )  # fmt: skip
+
+    def value(self, state: "State") -> float:
+        """Return the value of the samples that a state is of; see `State.key_error`."""
+        from .states import value_of
+
+        return value_of(self, state)
+
+    def interval(
+        self,
+        state: "State",
+        confidence: float = 0.95,
+        *,
+        resamples: int = 1000,
+        random_state: Any = None,
+    ) -> "ConfidenceInterval":
+        """Return the confidence interval of `value`; see `caveat.resampling.state_interval`."""
+        from ..resampling import state_interval
+
+        return state_interval(
+            self, state, confidence, resamples=resamples, random_state=random_state
+        )
 
     @property
     def title(self) -> str:

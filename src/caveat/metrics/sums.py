@@ -25,10 +25,13 @@ class Part:
         Makes the (units, width) sums, dense or sparse.
     reduce : callable
         Turns sums of units, (..., width), into something small; as they are by default.
+    joint : bool
+        Whether the sums are of the cells that `Batch.joint` names, and not of all.
     """
 
     matrix: Callable[[], Any]
     reduce: Callable[[FloatArray], FloatArray] = lambda sums: sums
+    joint: bool = False
 
 
 @dataclass(frozen=True)

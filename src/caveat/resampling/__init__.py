@@ -36,6 +36,7 @@ Several metrics of one truth share their work through `Prepared`:
 >>> found = [replicates(METRICS[name], prepared=shared) for name in ("auc", "ece", "brier")]
 """
 
+from .from_states import state_interval
 from .intervals import ConfidenceInterval, confidence_interval, interval_of
 from .pairs import equal_errors, pair_interval
 from .plan import Plan, make_plan
@@ -53,4 +54,5 @@ __all__ = [
     "make_plan",
     "pair_interval",
     "replicates",
+    "state_interval",
 ]

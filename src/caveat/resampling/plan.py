@@ -132,7 +132,7 @@ def make_plan(
     counts = np.empty((resamples, sum(sizes)), dtype=np.uint16)
     start = 0
     for size in sizes:
-        counts[:, start : start + size] = _draws(size, resamples, rng)
+        counts[:, start : start + size] = draws(size, resamples, rng)
         start += size
     clusters = None if cluster is None else element
     return Plan(unit_of[element], counts, len(sizes), clusters, int(rng.integers(2**63)))
@@ -206,7 +206,7 @@ def _by_value(codes: NDArray[np.intp]) -> list[NDArray[np.intp]]:
     return np.split(order, np.flatnonzero(np.diff(codes[order])) + 1)
 
 
-def _draws(units: int, resamples: int, rng: np.random.Generator) -> NDArray[np.intp]:
+def draws(units: int, resamples: int, rng: np.random.Generator) -> NDArray[np.intp]:
     """Multinomial counts with equal chances, (resamples, units)."""
     drawn = rng.integers(0, units, size=(resamples, units))
     drawn += np.arange(resamples)[:, None] * units

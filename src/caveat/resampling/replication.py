@@ -1,6 +1,6 @@
 """The value of a metric in every resample."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -191,7 +191,7 @@ def replicates(
     needed = prepared.narrowed(metric.inputs)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         made = metric.sums(needed, **chosen)
-        found = replace(_summed(made, needed), clustered=needed.cluster is not None)
+        found = replace(_of_samples(made, needed), clustered=needed.cluster is not None)
         if made.rests_on < LEAST:
             return replace(found, values=np.full(len(found), np.nan))
         if made.hits is not None:
@@ -202,7 +202,7 @@ def replicates(
             found = replace(found, units=min(found.units, int(made.rests_on)))
         more = with_unseen(needed, chosen, doubted=found.norm is not None)
         if more is not None:
-            other = _summed(metric.sums(more, **chosen), more)
+            other = _of_samples(metric.sums(more, **chosen), more)
             found = replace(found, unseen=other.values, deviations=other.deviations)
     if found.norm is None or not made.zero_if_calibrated:
         return found
@@ -215,24 +215,35 @@ def replicates(
     return replace(found, null=lambda: values)
 
 
-def _summed(sums: Sums, prepared: Prepared) -> Replicates:
-    units, strata = prepared.counted_units, prepared.plan.strata
-    read = [_reweighted(part.matrix(), part.reduce, prepared.plan) for part in sums.parts]
-    found = sums.finish(*read)
+def summed(sums: Sums, matrices: Sequence[Any], plan: Plan, units: int) -> Replicates:
+    """Return a metric in every resample from the sums of units, one matrix for each part.
+
+    A part may come as what makes its matrix, which is then forgotten before the next.
+    """
+    read = [
+        _reweighted(matrix() if callable(matrix) else matrix, part.reduce, plan)
+        for part, matrix in zip(sums.parts, matrices, strict=True)
+    ]
+    found, strata = sums.finish(*read), plan.strata
     if sums.norm == UNBIASED:
         made = Replicates(found[1:], float(found[0]), units, strata)
         if sums.means is None or strata > 1 or units > STUDENT:
             return made
-        matrix = dense(sums.parts[0].matrix())
+        matrix = dense(matrices[0]() if callable(matrices[0]) else matrices[0])
         weight_and_scores = (matrix.shape[1] + 1) // 2
         if matrix[:, weight_and_scores:].any():  # an infinite score has no standard error
             return made
-        squares = _reweighted(products(matrix[:, :weight_and_scores]), np.asarray, prepared.plan)
+        squares = _reweighted(products(matrix[:, :weight_and_scores]), np.asarray, plan)
         errors = standard_errors(read[0][:, :weight_and_scores], squares, sums.means, units)
         return replace(made, error=float(errors[0]), errors=errors[1:])
     values = sums.norm(found) if sums.value is None else sums.value(*read)
     gaps, deviations = found[0], found[1:] - found[0]
     return Replicates(values[1:], float(values[0]), units, strata, gaps, deviations, sums.norm)
+
+
+def _of_samples(sums: Sums, prepared: Prepared) -> Replicates:
+    matrices = [part.matrix for part in sums.parts]
+    return summed(sums, matrices, prepared.plan, prepared.counted_units)
 
 
 def _reweighted(matrix: Any, reduce: Callable[[FloatArray], FloatArray], plan: Plan) -> FloatArray:

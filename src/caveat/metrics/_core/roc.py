@@ -54,6 +54,8 @@ def roc_part(
     key: Callable[[], FloatArray],
     name: Any,
     reading: Reading,
+    *,
+    bounded: bool = False,
 ) -> Part:
     """Sums of negatives and positives over cells that are fine among both.
 
@@ -62,7 +64,7 @@ def roc_part(
     """
 
     def matrix() -> Any:
-        cells = batch.cells(key(), name, dense=positive)
+        cells = batch.cells(key(), name, dense=positive, bounded=bounded)
         index = cells.index + np.where(positive, cells.number, 0)
         return batch.matrix(index, 2 * cells.number, [None])
 

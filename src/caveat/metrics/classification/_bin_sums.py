@@ -117,11 +117,11 @@ def count_part(
     def make() -> Any:
         p, hit, rows = kept()
         summed = [None, p - hit, hit][:values]
-        if not len(p):
+        if not len(p) and not batch.fixed:
             return batch.matrix(np.zeros(0, dtype=np.intp), 1, summed, rows)
         # Bins of whole cells need cells that are far smaller than they are.
         number = 5 * CELLS if happened else CELLS
-        cells = batch.cells(p, None if rows is not None else name, number=number)
+        cells = batch.cells(p, None if rows is not None else name, number=number, bounded=True)
         return batch.matrix(cells.index, cells.number, summed, rows)
 
     def reduce(sums: FloatArray) -> FloatArray:

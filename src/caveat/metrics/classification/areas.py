@@ -173,7 +173,14 @@ def _sums(reading: Reading, batch: Batch, *, average: str = "macro", classes: An
         return _mean_of_classes(areas, mass, average)
 
     parts = [
-        roc_part(batch, data.codes == k, partial(column, k), ("roc", k, names_of(classes)), reading)
+        roc_part(
+            batch,
+            data.codes == k,
+            partial(column, k),
+            ("roc", k, names_of(classes)),
+            reading,
+            bounded=True,
+        )
         for k in range(number)
     ]
     return Sums(parts, finish, UNBIASED)
@@ -183,7 +190,7 @@ def second_class_sums(batch: Batch, reading: Reading, classes: Any) -> Sums:
     """Return the sums of what is read off the curve of the second of two classes."""
     data = batch.labelled(classes)
     name = ("roc", 1, names_of(classes))
-    part = roc_part(batch, data.codes == 1, lambda: second_class(data), name, reading)
+    part = roc_part(batch, data.codes == 1, lambda: second_class(data), name, reading, bounded=True)
     return Sums([part], lambda read: read[:, 0], UNBIASED)
 
 

@@ -260,14 +260,14 @@ every resample.
 def _correlation_sums(batch: Batch) -> Sums:
     keys = ranked_of(batch)
     first, second = (
-        batch.cells(keys[key], key) if batch.exact else _coarse(keys[key])
+        batch.cells(keys[key], key, number=_COARSE) if batch.exact else _coarse(keys[key])
         for key in ("error", "uncertainty")
     )
     joint = first.index.astype(np.int64) * second.number + second.index
-    held, index = np.unique(joint, return_inverse=True)
-    row, column = np.divmod(held, second.number)
+    held, index, number = batch.joint(joint, first.number * second.number)
 
     def reduce(sums: FloatArray) -> FloatArray:
+        row, column = np.divmod(held, second.number)
         a = _centred_ranks(sums, row, first.number)
         b = _centred_ranks(sums, column, second.number)
         spread = np.einsum("rk,rk,rk->r", sums, a, a) * np.einsum("rk,rk,rk->r", sums, b, b)
@@ -275,7 +275,7 @@ def _correlation_sums(batch: Batch) -> Sums:
         correlation = np.clip(product / np.sqrt(spread), -1.0, 1.0)
         return np.where(spread > 0, correlation, np.nan)
 
-    part = Part(lambda: batch.matrix(index.reshape(-1), len(held), [None]), reduce)
+    part = Part(lambda: batch.matrix(index, number, [None]), reduce, joint=True)
     return Sums([part], np.asarray, UNBIASED)
 
 

@@ -269,6 +269,8 @@ def _dispersion_sums(batch: Batch, *, ddof: int = 1) -> Sums:
     center = float(deviation.mean())
     # About their mean the moments do not cancel; equal deviations have exactly the variation 0.
     off = deviation - (deviation[0] if np.all(deviation == deviation[0]) else center)
+    if batch.fixed:
+        off = deviation  # about 0, which is the same for all samples there can be
     base = float(deviation[0] - off[0])
 
     def finish(means: FloatArray, mass: FloatArray) -> FloatArray:

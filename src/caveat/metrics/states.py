@@ -1,0 +1,391 @@
+"""States of metrics: sums over cells that do not depend on the samples, so that they add up.
+
+A state of some samples holds the sums that a metric needs: of all samples over fine cells, from
+which its value follows, and of random units of them over coarse cells, from which its interval
+follows. States of batches, files, workers and weeks add up to that of all samples. Their size does
+not grow with the samples.
+"""
+
+import json
+import zipfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._arrays import to_numpy
+from .._validation import FloatArray, as_weights
+from ..exceptions import FileFormatError, OptionError, ShapeError
+from .batch import CELLS, Batch, Cells
+from .sums import UNBIASED, Part, Sums, dense
+
+if TYPE_CHECKING:
+    from .entry import Metric
+
+__all__ = ["UNITS", "State", "cell_of", "load_state", "state_of", "value_of"]
+
+UNITS = 64
+"""Into so many random units the samples are dealt, by a hash of their number, id or cluster."""
+
+FINE, COARSE = 7, 1
+"""Bits of a key that count beyond its power of two: for the value, and for the units."""
+
+_OCTAVES = 32
+"""Keys beyond 2^-32 and 2^32 share the last cells."""
+
+_LARGEST = float(np.nextafter(2.0**_OCTAVES, 0))
+_VERSION = 1
+_MOST_BYTES = 2**30
+
+
+def cell_of(
+    key: FloatArray, bits: int = FINE, *, bounded: bool = False
+) -> tuple[NDArray[np.intp], int]:
+    """Return the cell of each key, in their order, and how many cells there are.
+
+    A cell is at most 2^-bits of its keys wide; of probabilities (``bounded``) at most that share of
+    their distance from 0 or 1, whichever is nearer.
+    """
+    if bounded:
+        upper = key > 0.5
+        place = _octaves(np.where(upper, 1 - key, key), bits)
+        last = _OCTAVES * 2**bits
+        return np.where(upper, 2 * last - place, place), 2 * last + 1
+    last = 2 * _OCTAVES * 2**bits
+    place = _octaves(np.abs(key), bits)
+    return np.where(key < 0, last - place, last + place), 2 * last + 1
+
+
+def _octaves(key: FloatArray, bits: int) -> NDArray[np.intp]:
+    """Return the cells of keys that are not negative; 0 is that of what is next to nothing."""
+    mantissa, exponent = np.frexp(np.minimum(key, _LARGEST))
+    place = (exponent + _OCTAVES - 1) * 2**bits + ((2 * mantissa - 1) * 2**bits).astype(np.intp) + 1
+    return np.where(key >= 2.0**-_OCTAVES, place, 0).astype(np.intp)
+
+
+class _Grid(Batch):
+    """Samples whose keys are cut into cells that are the same for all samples there can be."""
+
+    fixed = True
+
+    def __init__(self, *given: Any, bits: int, held: Any = None) -> None:
+        super().__init__(*given)
+        self.exact, self._bits, self._held = True, bits, held
+
+    def cells(
+        self,
+        key: FloatArray,
+        name: Any = None,
+        dense: Any = None,
+        number: int = CELLS,
+        *,
+        bounded: bool = False,
+    ) -> Cells:
+        # Of a table of two keys there are as many cells as products.
+        bits = max(self._bits - 2, 0) if number < CELLS else self._bits
+        index, cells = cell_of(key, bits, bounded=bounded)
+        return Cells(index.astype(np.uint16), cells)
+
+    def joint(self, index: NDArray[np.int64], number: int) -> tuple[Any, NDArray[np.int64], int]:
+        return self._held, index, number
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """The sums of a metric over some samples.
+
+    Attributes
+    ----------
+    metric : str
+    options : dict
+        Of the metric; those that it was made with.
+    shape : dict of str to int
+        How many classes, members or levels the inputs have.
+    samples : int
+    plain : bool
+        Whether all samples count alike and none belong together.
+    totals : tuple of (columns, sums)
+        For each part of the metric: which of its sums are not 0, and these.
+    units : tuple of (columns, sums)
+        The same of each unit, over coarser cells: (units, columns).
+    """
+
+    metric: str
+    options: Mapping[str, Any]
+    shape: Mapping[str, int]
+    samples: int
+    plain: bool
+    totals: tuple[tuple[NDArray[np.int64], FloatArray], ...]
+    units: tuple[tuple[NDArray[np.int64], FloatArray], ...]
+
+    key_error = 2.0**-FINE
+    """How far a key may be from others in its cell, as a share of it (of a probability, of its
+    distance from 0 or 1). Sums need no key: a state of means and of equal-width bins is exact."""
+
+    def __add__(self, other: "State") -> "State":
+        if not isinstance(other, State):
+            return NotImplemented
+        same = ("metric", "options", "shape")
+        for name in same:
+            if getattr(self, name) != getattr(other, name):
+                raise OptionError(
+                    f"states of one {name} add up; got {getattr(self, name)} and "
+                    f"{getattr(other, name)}"
+                )
+        return replace(
+            self,
+            samples=self.samples + other.samples,
+            plain=self.plain and other.plain,
+            totals=tuple(map(_added, self.totals, other.totals)),
+            units=tuple(map(_added, self.units, other.units)),
+        )
+
+    def __radd__(self, other: Any) -> "State":
+        """So that ``sum(states)`` works."""
+        return self if isinstance(other, int) and other == 0 else NotImplemented
+
+    def __repr__(self) -> str:
+        return f"State({self.metric}, {self.samples:,} samples, {self.nbytes / 2**10:.0f} KiB)"
+
+    @property
+    def nbytes(self) -> int:
+        """The size of the sums."""
+        return sum(part.nbytes for pair in (*self.totals, *self.units) for part in pair)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the state to a file, without pickle; `load_state` reads it."""
+        header = {
+            "version": _VERSION, "metric": self.metric, "options": _plain(self.options),
+            "shape": dict(self.shape), "samples": self.samples, "plain": self.plain,
+            "parts": len(self.totals),
+        }  # fmt: skip
+        text = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
+        arrays: dict[str, Any] = {
+            f"{kind}_{i}_{name}": array
+            for kind, pairs in (("totals", self.totals), ("units", self.units))
+            for i, pair in enumerate(pairs)
+            for name, array in zip(("columns", "sums"), pair, strict=True)
+        }
+        with Path(path).open("wb") as file:
+            np.savez_compressed(file, state=text, **arrays)
+
+
+def _plain(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return options as JSON can hold them."""
+    found = {}
+    for name, value in options.items():
+        if callable(value):
+            raise OptionError(f"the option {name} is a function, which a file cannot hold")
+        found[name] = value.tolist() if hasattr(value, "tolist") else value
+    return found
+
+
+def load_state(path: str | PathLike[str]) -> State:
+    """Read a state that `State.save` wrote.
+
+    Parameters
+    ----------
+    path : str or path
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from caveat.metrics import METRICS, load_state
+    >>> state = METRICS["accuracy"].state([0, 1, 1], [0.2, 0.7, 0.4])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     state.save(pathlib.Path(folder, "monday.state"))
+    ...     again = load_state(pathlib.Path(folder, "monday.state"))
+    >>> round(METRICS["accuracy"].value(state + again), 3)
+    0.667
+    """
+    try:
+        with zipfile.ZipFile(path) as archive:
+            size = sum(entry.file_size for entry in archive.infolist())
+        if size > _MOST_BYTES:
+            raise FileFormatError(f"{path} unfolds to {size:,} bytes, more than any state")
+        with np.load(path, allow_pickle=False) as file:
+            header = json.loads(file["state"].tobytes().decode())
+            return _restored(header, {name: file[name] for name in file.files})
+    except FileFormatError:
+        raise
+    except (zipfile.BadZipFile, ValueError, LookupError, TypeError, EOFError) as error:
+        raise FileFormatError(f"{path} is no state of a metric: {error}") from error
+
+
+def _restored(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> State:
+    from .registry import METRICS
+
+    if header["version"] != _VERSION:
+        raise FileFormatError(f"version {header['version']} of states is not known")
+    metric = METRICS[header["metric"]]
+    parts = {}
+    for kind, rows in (("totals", 1), ("units", UNITS)):
+        found = []
+        for i in range(int(header["parts"])):
+            columns, sums = (arrays[f"{kind}_{i}_{name}"] for name in ("columns", "sums"))
+            fits = sums.shape == (rows, len(columns)) and columns.ndim == 1
+            if not (fits and columns.dtype == np.int64 and sums.dtype == np.float64):
+                raise FileFormatError(f"{kind} {i} do not have the shape of sums")
+            if not (np.diff(columns) > 0).all() or (len(columns) and columns[0] < 0):
+                raise FileFormatError(f"{kind} {i} are not in order")
+            found.append((columns, sums))
+        parts[kind] = tuple(found)
+    shape = {str(name): int(number) for name, number in header["shape"].items()}
+    state = State(
+        metric.name, dict(header["options"]), shape, int(header["samples"]), bool(header["plain"]),
+        **parts,
+    )  # fmt: skip
+    value_of(metric, state)  # what cannot be read is no state
+    return state
+
+
+def state_of(
+    metric: "Metric",
+    truth: Any,
+    inputs: Sequence[Any],
+    *,
+    sample_weight: Any = None,
+    cluster: Any = None,
+    ids: Any = None,
+    options: Mapping[str, Any],
+) -> State:
+    """Return the sums of a metric over some samples; see `Metric.state`."""
+    if metric.sums is None:
+        raise OptionError(f"{metric.name} declares no sums, so that it has no state")
+    if len(inputs) != len(metric.inputs):
+        takes = ", ".join(metric.inputs)
+        raise ShapeError(f"{metric.name} takes y_true, {takes}; got {len(inputs)} arrays beside it")
+    array = to_numpy(truth, "y_true").array
+    given = {
+        name: to_numpy(value, name).array for name, value in zip(metric.inputs, inputs, strict=True)
+    }
+    weight = as_weights(sample_weight, len(array))
+    unit = _units(len(array), ids if cluster is None else cluster)
+    parts = {}
+    for kind, bits, units in (("totals", FINE, np.zeros_like(unit)), ("units", COARSE, unit)):
+        number = UNITS if kind == "units" else 1
+        batch = _Grid(array, given, weight, units, number, bits=bits)
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            made = metric.sums(batch, **options)
+            parts[kind] = tuple(_compressed(part.matrix()) for part in made.parts)
+    shape = {
+        name: value.shape[0 if name in ("means", "variances", "members") else 1]
+        for name, value in given.items()
+        if value.ndim == 2
+    }
+    shape |= {name: len(value) for name, value in given.items() if name == "levels"}
+    if "levels" in given:
+        options = {**options, "levels": given["levels"].tolist()}
+    plain = sample_weight is None and cluster is None
+    return State(metric.name, dict(options), shape, len(array), plain, **parts)
+
+
+def value_of(metric: "Metric", state: State) -> float:
+    """Return the value of a metric from its state."""
+    made, read = _finished(metric, state, state.totals, FINE)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        found = made.finish(*read)
+        if made.value is not None:
+            found = made.value(*read)
+        elif made.norm != UNBIASED:
+            found = made.norm(found)
+    return float(found[0])
+
+
+def _finished(metric: "Metric", state: State, parts: Any, bits: int) -> tuple[Sums, list[Any]]:
+    made = finishing(metric, state, parts, bits)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        read = [
+            part.reduce(widened(part, columns, sums))
+            for part, (columns, sums) in zip(made.parts, parts, strict=True)
+        ]
+    return made, read
+
+
+def finishing(metric: "Metric", state: State, parts: Any, bits: int = COARSE) -> Sums:
+    """Return the metric's sums as functions alone: what was summed comes from a state."""
+    if metric.name != state.metric:
+        raise OptionError(f"this is a state of {state.metric}, not of {metric.name}")
+    assert metric.sums is not None
+    # One sample of any kind: only functions of sums are made of it.
+    options = dict(state.options)
+    levels = options.pop("levels", None) if "levels" in metric.inputs else None
+    inputs = {name: _any_input(name, state.shape, levels) for name in metric.inputs}
+    truth = np.zeros(1) if metric.task != "classification" else _any_label(options)
+    unit = np.zeros(1, dtype=np.int32)
+    batch = _Grid(truth, inputs, None, unit, 1, bits=bits, held=parts[0][0])
+    batch.independent = float(state.samples)
+    return metric.sums(batch, **options)
+
+
+def widened(part: Part, columns: NDArray[np.int64], sums: FloatArray) -> FloatArray:
+    """Return sums at their places among all that a part has."""
+    if part.joint:
+        return sums
+    found = np.zeros((len(sums), part.matrix().shape[1]))
+    found[:, columns] = sums
+    return found
+
+
+def _any_label(options: Mapping[str, Any]) -> np.ndarray:
+    classes = options.get("classes")
+    return np.asarray([0 if classes is None else next(iter(classes))])
+
+
+def _any_input(name: str, shape: Mapping[str, int], levels: Any) -> np.ndarray:
+    number = shape.get(name, 0)
+    if name == "probabilities":
+        return np.full((1, number), 1 / number) if number else np.full(1, 0.5)
+    if name == "membership":
+        return np.ones((1, number), dtype=bool)
+    if name in ("means", "members", "variances"):
+        return np.ones((number, 1))
+    if name == "levels":
+        return np.asarray(levels)
+    if name == "values":
+        return np.arange(float(number))[None]
+    return np.ones(1)
+
+
+def _units(samples: int, ids: Any) -> NDArray[np.int32]:
+    """Deal samples to units by a hash of their number, or of an id."""
+    if ids is None:
+        codes, keys = np.arange(samples), np.arange(samples, dtype=np.uint64)
+    else:
+        import hashlib
+
+        labels = to_numpy(ids, "ids").array
+        if labels.shape != (samples,):
+            raise ShapeError(f"ids must be one for each of {samples} samples; got {labels.shape}")
+        names, codes = np.unique(labels.astype(str), return_inverse=True)
+        digests = [
+            hashlib.blake2b(name.encode(), digest_size=8).digest() for name in names.tolist()
+        ]
+        keys = np.frombuffer(b"".join(digests), dtype="<u8")
+    mixed = keys + np.uint64(0x9E3779B97F4A7C15)
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
+    return ((mixed ^ (mixed >> np.uint64(31))) % np.uint64(UNITS)).astype(np.int32)[
+        codes.reshape(-1)
+    ]
+
+
+def _compressed(matrix: Any) -> tuple[NDArray[np.int64], FloatArray]:
+    """Return the columns in which there is something, and these."""
+    if hasattr(matrix, "tocsc"):
+        columns = np.unique(matrix.indices).astype(np.int64)
+        return columns, dense(matrix.tocsc()[:, columns])
+    columns = np.flatnonzero(np.any(matrix != 0, axis=0)).astype(np.int64)
+    return columns, np.ascontiguousarray(matrix[:, columns])
+
+
+def _added(one: Any, other: Any) -> tuple[NDArray[np.int64], FloatArray]:
+    columns = np.union1d(one[0], other[0])
+    sums = np.zeros((len(one[1]), len(columns)))
+    for part in (one, other):
+        sums[:, np.searchsorted(columns, part[0])] += part[1]
+    return columns, sums

@@ -1,0 +1,88 @@
+"""Intervals from states: the units that a state holds are resampled as those of samples are."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from .._random import RandomState, generator
+from ..metrics import Metric, State
+from ..metrics.states import UNITS, finishing, widened
+from .intervals import ConfidenceInterval, confidence_interval
+from .plan import Plan, draws
+from .replication import summed
+from .spread import Spread, stacked
+
+__all__ = ["state_interval"]
+
+
+def state_interval(
+    metric: Metric,
+    state: State,
+    confidence: float = 0.95,
+    *,
+    resamples: int = 1000,
+    random_state: RandomState = None,
+) -> ConfidenceInterval:
+    """Return the confidence interval of a metric from its state.
+
+    The samples of a state are dealt to 64 units, which are resampled. What resamples cannot show
+    (see `confidence_interval`) is not drawn beside them, since that takes the samples: with hardly
+    any wrong predictions, and for the low end of calibration errors with few samples, evaluate the
+    samples themselves.
+
+    Parameters
+    ----------
+    metric : Metric
+    state : State
+    confidence : float, default=0.95
+    resamples : int, default=1000
+    random_state : int, Generator or None
+
+    Returns
+    -------
+    ConfidenceInterval
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from caveat.metrics import METRICS
+    >>> from caveat.resampling import state_interval
+    >>> p = np.random.default_rng(0).random(5000)
+    >>> y = (np.random.default_rng(1).random(5000) < p).astype(int)
+    >>> halves = [METRICS["auc"].state(y[s], p[s]) for s in (slice(2500), slice(2500, 5000))]
+    >>> interval = state_interval(METRICS["auc"], sum(halves), random_state=0)
+    >>> bool(interval.low < METRICS["auc"].function(y, p) < interval.high)
+    True
+    """
+    value = metric.value(state)
+    rng = generator(random_state)
+    counts = draws(UNITS, resamples, rng)
+    plan = Plan(np.zeros(0, dtype=np.int32), counts.astype(np.uint16), 1, None, 0)
+    sums = finishing(metric, state, state.units)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        matrices = [
+            widened(part, *held) for part, held in zip(sums.parts, state.units, strict=True)
+        ]
+        held = int(np.count_nonzero(np.any(state.units[0][1] != 0, axis=1)))
+        found = summed(sums, matrices, plan, held)
+        if sums.hits is not None:
+            share = _share(matrices[0], state, held)
+            found = replace(found, share=share, hit=sums.hit)
+        elif sums.rests_on < 5:
+            found = replace(found, values=np.full(len(found), np.nan))
+    return confidence_interval(metric, value, found, confidence)
+
+
+def _share(sums: Any, state: State, units: int) -> Spread:
+    """Return the spread of a share, from the weight and the hits of each unit."""
+    mass, hits = sums.T
+    total = float(mass.sum())
+    mean = float(hits.sum()) / total
+    if state.plain:  # as of independent samples
+        variance, size, kish, kish_units = mean * (1 - mean) / total, total, total, total
+    else:
+        apart = hits - mean * mass
+        variance, size, kish = float(apart @ apart) / total**2, float(units), np.inf
+        kish_units = total**2 / float(mass @ mass)
+    return stacked([(mean, variance, total, size, kish, kish_units)], not state.plain)
