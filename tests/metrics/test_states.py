@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from caveat.exceptions import CaveatError, FileFormatError, OptionError, ShapeError
 from caveat.metrics import METRICS, load_state
 from caveat.metrics.states import FINE, UNITS, State, cell_of
-from caveat.resampling import confidence_interval, make_plan, replicates
+from caveat.resampling import confidence_interval, make_plan, replicates, state_interval
 from tests.contracts.metric_cases import make
 
 EVERY = pytest.mark.parametrize("name", list(METRICS))
@@ -222,6 +222,11 @@ def test_what_does_not_add_up():
 
     with pytest.raises(OptionError, match="declares no sums"):
         type(CUMULATIVE)(**{**vars(CUMULATIVE), "sums": None}).state([0, 1], [0.2, 0.7])
+
+
+def test_an_interval_needs_a_metric():
+    with pytest.raises(OptionError, match="takes a Metric and a State of it; got 'auc' and None"):
+        state_interval("auc", None)
 
 
 def test_a_function_cannot_be_saved(tmp_path):

@@ -27,7 +27,7 @@ LEFT_OUT = re.compile(
     r"nn\..*|studies\..*|files\..*|resampling\.Prepared|datasets\.load_.*|estimators\.(?!from_sklearn|load|preset).*"
     r"|experiments\.(class_detection|disentanglement_error|shift_curves)"
     r"|resampling\.Prepared\..*|.*\.(get_params|set_params|get_metadata_routing|set_\w+_request)"
-    r"|.*\.row_type|metrics\.(MetricRegistry|Batch|Part|Sums|State|mean_of|share_of)|metrics\.(Batch|State|Metric)\..*|predictions\.Container\..*"
+    r"|.*\.row_type|metrics\.(MetricRegistry|Metric|Batch|Part|Sums|State|mean_of|share_of)|metrics\.(Batch|State|Metric|Part|Sums)\..*|metrics\.MetricRegistry\.(register|unregister|serving|shown)|predictions\.Container\..*"
     r"|recalibration\.Recalibrator\..*|figures\.Figure\..*|report\.write_report|.*\.report|.*\.items|.*\.keys|.*\.values"
 )
 
@@ -622,6 +622,9 @@ ARGUMENTS = {
     "options": Fixed({}),
     "order": Option(None, 1, 2),
     "outcomes": Option(None),
+    "place": Option("headline", "nowhere"),
+    "role": Option("skill", "none"),
+    "state": Fixed(METRICS["accuracy"].state([0, 1], [0.2, 0.7])),
     "output": Option("gaussian", "quantiles"),
     "part": Option("predictive", "aleatoric", "epistemic"),
     "path": Fixed("/nowhere/file.npz", "", "x"),

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from .._random import RandomState, generator
+from ..exceptions import OptionError
 from ..metrics import Metric, State
 from ..metrics.states import UNITS, finishing, widened
 from .intervals import ConfidenceInterval, confidence_interval
@@ -55,6 +56,10 @@ def state_interval(
     >>> bool(interval.low < METRICS["auc"].function(y, p) < interval.high)
     True
     """
+    if not (isinstance(metric, Metric) and isinstance(state, State)):
+        raise OptionError(
+            f"state_interval takes a Metric and a State of it; got {metric!r} and {state!r}"
+        )
     value = metric.value(state)
     rng = generator(random_state)
     counts = draws(UNITS, resamples, rng)
