@@ -87,6 +87,7 @@ class _Grid(Batch):
     ) -> Cells:
         # Of a table of two keys there are as many cells as products.
         bits = max(self._bits - 2, 0) if number < CELLS else self._bits
+        bits = max(bits, 4) if number > CELLS else bits
         index, cells = cell_of(key, bits, bounded=bounded)
         return Cells(index.astype(np.uint16), cells)
 
