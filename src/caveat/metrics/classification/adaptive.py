@@ -15,11 +15,11 @@ from .._core.sharing import is_sharing, shared
 from .._curves import ReliabilityCurve
 from .._inputs import Labelled, count, labelled
 from ..batch import Batch, names_of
-from ..entry import Metric
 from ..sums import Sums, absolute_sum, over
 from ._bin_sums import column, count_part
 from ._binned import count_curve
 from ._events import columns
+from ._kinds import CALIBRATION_ERROR
 
 __all__ = [
     "adaptive_calibration_error",
@@ -273,14 +273,8 @@ _SAYS = (
 )
 
 ENTRIES = [
-    Metric(
+    CALIBRATION_ERROR(
         function=adaptive_calibration_error,
-        task="classification",
-        inputs=("probabilities",),
-        direction="lower",
-        range=(0.0, 1.0),
-        optimum=0.0,
-        locality="local",
         says=f"{_SAYS}.",
         cannot_see="How wide a range is: where samples are sparse it mixes very different "
         "probabilities, and with many classes most ranges hold probabilities near 0.",
@@ -288,18 +282,10 @@ ENTRIES = [
         curve=adaptive_reliability_curve,
         sums=partial(_sums, threshold=0.0),
         short="ACE",
-        unit="share",
         shown=("shift",),
-        within_class=False,
     ),
-    Metric(
+    CALIBRATION_ERROR(
         function=thresholded_adaptive_calibration_error,
-        task="classification",
-        inputs=("probabilities",),
-        direction="lower",
-        range=(0.0, 1.0),
-        optimum=0.0,
-        locality="local",
         says=f"{_SAYS}, among the probabilities that reach a threshold.",
         cannot_see="Whatever lies below the threshold, such as a class that happens although its "
         "probability is next to 0.",
@@ -307,7 +293,5 @@ ENTRIES = [
         curve=partial(adaptive_reliability_curve, threshold=0.01),
         sums=_sums,
         short="TACE",
-        unit="share",
-        within_class=False,
     ),
 ]

@@ -12,8 +12,8 @@ from .._core.sharing import is_sharing, shared
 from .._core.two_classes import second_class
 from .._inputs import Labelled, labelled, option
 from ..batch import Batch, names_of
-from ..entry import Metric
 from ..sums import UNBIASED, Sums
+from ._kinds import DECISION_SCORE
 
 __all__ = ["average_precision_score", "roc_auc_score"]
 
@@ -195,13 +195,8 @@ def second_class_sums(batch: Batch, reading: Reading, classes: Any) -> Sums:
 
 
 ENTRIES = [
-    Metric(
+    DECISION_SCORE(
         function=roc_auc_score,
-        task="classification",
-        inputs=("probabilities",),
-        direction="higher",
-        range=(0.0, 1.0),
-        optimum=1.0,
         says="How often a sample of a class ranks above one of another; 0.5 is chance.",
         cannot_see="Calibration: any increasing transformation of the scores gives the same value; "
         "precision where the class is rare.",
@@ -210,13 +205,8 @@ ENTRIES = [
         shown=("headline", "compared"),
         within_class=False,
     ),
-    Metric(
+    DECISION_SCORE(
         function=average_precision_score,
-        task="classification",
-        inputs=("probabilities",),
-        direction="higher",
-        range=(0.0, 1.0),
-        optimum=1.0,
         says="How pure the samples ranked highest are, over all depths; the share of positives is "
         "chance.",
         cannot_see="Calibration: any increasing transformation of the scores gives the same value; "

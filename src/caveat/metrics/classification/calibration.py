@@ -9,11 +9,11 @@ from ..._validation import FloatArray
 from .._curves import ReliabilityCurve
 from .._inputs import count, option
 from ..batch import Batch
-from ..entry import Metric
 from ..sums import Sums
 from ._bin_sums import count_parts, norm_of, shaped_gaps, width_part
 from ._binned import binned, check_options, curves, total_weight
 from ._events import read
+from ._kinds import CALIBRATION_ERROR
 
 __all__ = ["expected_calibration_error", "maximum_calibration_error", "reliability_curve"]
 
@@ -240,14 +240,8 @@ def reliability_curve(
 
 
 ENTRIES = [
-    Metric(
+    CALIBRATION_ERROR(
         function=expected_calibration_error,
-        task="classification",
-        inputs=("probabilities",),
-        direction="lower",
-        range=(0.0, 1.0),
-        optimum=0.0,
-        locality="local",
         says="How far the probability of the predicted class is from its accuracy, on average over "
         "bins of equal width of that probability.",
         cannot_see="The probabilities of the other classes, and subsets whose errors cancel within "
@@ -256,19 +250,11 @@ ENTRIES = [
         curve=reliability_curve,
         sums=calibration_sums,
         short="ECE",
-        unit="share",
         shown=("headline", "compared", "groups", "shift"),
-        within_class=False,
         serves={"probability": "calibration"},
     ),
-    Metric(
+    CALIBRATION_ERROR(
         function=maximum_calibration_error,
-        task="classification",
-        inputs=("probabilities",),
-        direction="lower",
-        range=(0.0, 1.0),
-        optimum=0.0,
-        locality="local",
         says="How far the probability of the predicted class is from its accuracy in the worst of "
         "the bins.",
         cannot_see="How many samples that bin holds: a bin with a single sample may decide.",
@@ -276,7 +262,5 @@ ENTRIES = [
         curve=reliability_curve,
         sums=partial(calibration_sums, norm="max"),
         short="MCE",
-        unit="share",
-        within_class=False,
     ),
 ]

@@ -8,11 +8,11 @@ import numpy as np
 from ..._validation import FloatArray
 from .._inputs import count
 from ..batch import Batch
-from ..entry import Metric
 from ..sums import Sums, length, over
 from ._bin_sums import count_parts, shaped_gaps, width_part
 from ._binned import binned, check_options, whole_ties
 from ._events import read
+from ._kinds import CALIBRATION_ERROR
 from .calibration import reliability_curve
 
 __all__ = ["debiased_calibration_error"]
@@ -134,14 +134,8 @@ def _sums(
 
 
 ENTRIES = [
-    Metric(
+    CALIBRATION_ERROR(
         function=debiased_calibration_error,
-        task="classification",
-        inputs=("probabilities",),
-        direction="lower",
-        range=(0.0, 1.0),
-        optimum=0.0,
-        locality="local",
         says="How far the probability of the predicted class is from its accuracy, as a root mean "
         "square over bins, without the part that chance alone would give.",
         cannot_see="The probabilities of the other classes, and subsets whose errors cancel within "
@@ -150,7 +144,5 @@ ENTRIES = [
         curve=partial(reliability_curve, binning="equal-count"),
         sums=_sums,
         short="DECE",
-        unit="share",
-        within_class=False,
     ),
 ]

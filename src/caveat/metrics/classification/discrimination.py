@@ -14,6 +14,7 @@ from ..batch import Batch
 from ..entry import Metric
 from ..means import share_of
 from ..sums import Sums, over
+from ._kinds import DECISION_SCORE
 
 __all__ = [
     "accuracy_score",
@@ -263,13 +264,8 @@ def _matthews_sums(batch: Batch, *, classes: Any = None) -> Sums:
 
 
 ENTRIES = [
-    Metric(
+    DECISION_SCORE(
         function=accuracy_score,
-        task="classification",
-        inputs=("probabilities",),
-        direction="higher",
-        range=(0.0, 1.0),
-        optimum=1.0,
         says="The share of samples whose most probable class is the true one.",
         cannot_see="How sure the model was; and with rare classes, whether it knows them at all.",
         aliases=("accuracy",),
@@ -277,13 +273,8 @@ ENTRIES = [
         unit="share",
         shown=("headline", "compared", "groups", "shift"),
     ),
-    Metric(
+    DECISION_SCORE(
         function=balanced_accuracy_score,
-        task="classification",
-        inputs=("probabilities",),
-        direction="higher",
-        range=(0.0, 1.0),
-        optimum=1.0,
         says="The share of its samples that a class has recognised, averaged over the classes.",
         cannot_see="How sure the model was; how many false alarms a rare class gets.",
         aliases=("balanced_accuracy",),
@@ -292,13 +283,8 @@ ENTRIES = [
         shown=("headline",),
         within_class=False,
     ),
-    Metric(
+    DECISION_SCORE(
         function=f1_score,
-        task="classification",
-        inputs=("probabilities",),
-        direction="higher",
-        range=(0.0, 1.0),
-        optimum=1.0,
         says="Whether a class is found where it is, and only there: precision and recall in one.",
         cannot_see="How sure the model was; samples that rightly were not taken for the class.",
         aliases=("f1",),

@@ -13,8 +13,8 @@ from .._core.roc import false_where_true, roc_points, true_where_false
 from .._core.two_classes import require_two_classes, second_class
 from .._inputs import labelled
 from ..batch import Batch
-from ..entry import Metric
 from ..sums import Sums
+from ._kinds import DECISION_SCORE
 from .areas import second_class_sums
 
 __all__ = [
@@ -285,13 +285,8 @@ def _sensitivity_sums(batch: Batch, *, specificity: float = 0.8, classes: Any = 
 
 
 ENTRIES = [
-    Metric(
+    DECISION_SCORE(
         function=specificity_at_sensitivity_score,
-        task="classification",
-        inputs=("probabilities",),
-        direction="higher",
-        range=(0.0, 1.0),
-        optimum=1.0,
         says="How many of the first class are left in "
         "peace by a threshold that finds enough of the second.",
         cannot_see="Calibration, and every other threshold; how the threshold does on new data.",
@@ -301,13 +296,8 @@ ENTRIES = [
         within_class=False,
         two_classes=True,
     ),
-    Metric(
+    DECISION_SCORE(
         function=sensitivity_at_specificity_score,
-        task="classification",
-        inputs=("probabilities",),
-        direction="higher",
-        range=(0.0, 1.0),
-        optimum=1.0,
         says="How many of the second class are found by a "
         "threshold that leaves enough of the first in peace.",
         cannot_see="Calibration, and every other threshold; how the threshold does on new data.",

@@ -3,7 +3,7 @@
 from functools import partial
 from typing import Any
 
-from ..entry import Metric
+from ._kinds import CALIBRATION_ERROR
 from .calibration import calibration_sums, expected_calibration_error, reliability_curve
 
 __all__ = ["classwise_calibration_error", "positive_calibration_error"]
@@ -130,14 +130,8 @@ def positive_calibration_error(
 
 
 ENTRIES = [
-    Metric(
+    CALIBRATION_ERROR(
         function=classwise_calibration_error,
-        task="classification",
-        inputs=("probabilities",),
-        direction="lower",
-        range=(0.0, 1.0),
-        optimum=0.0,
-        locality="local",
         says="How far the probability of each class is from its frequency, on average over classes "
         "and over bins of equal width of that probability.",
         cannot_see="Subsets whose errors cancel within a bin; and with many classes, most "
@@ -145,18 +139,10 @@ ENTRIES = [
         aliases=("classwise_ece",),
         curve=partial(reliability_curve, kind="classwise"),
         sums=partial(calibration_sums, kind="classwise"),
-        unit="share",
         shown=("headline", "compared"),
-        within_class=False,
     ),
-    Metric(
+    CALIBRATION_ERROR(
         function=positive_calibration_error,
-        task="classification",
-        inputs=("probabilities",),
-        direction="lower",
-        range=(0.0, 1.0),
-        optimum=0.0,
-        locality="local",
         says="How far the probability of the second of two classes is from its frequency, on "
         "average over bins of equal width of that probability.",
         cannot_see="Subsets whose errors cancel within a bin: always predicting the base rate "
@@ -164,9 +150,7 @@ ENTRIES = [
         aliases=("binary_ece", "positive_ece"),
         curve=partial(reliability_curve, kind="positive"),
         sums=partial(calibration_sums, kind="positive"),
-        unit="share",
         shown=("headline", "compared", "groups"),
-        within_class=False,
         two_classes=True,
     ),
 ]

@@ -12,11 +12,11 @@ from .._core.equal_width import add_sums, bin_of
 from .._curves import ReliabilityCurve
 from .._inputs import count, option
 from ..batch import Batch
-from ..entry import Metric
 from ..sums import Part, Sums, absolute_mean, split
 from ._bin_sums import event
 from ._binned import total_weight, width_edges
 from ._events import Source, events, read
+from ._kinds import CALIBRATION_ERROR
 
 __all__ = ["smooth_calibration_error", "smooth_reliability_curve"]
 
@@ -353,14 +353,8 @@ def _in_cells(transforms: FloatArray, sigma: float, cells: int) -> FloatArray:
 
 
 ENTRIES = [
-    Metric(
+    CALIBRATION_ERROR(
         function=smooth_calibration_error,
-        task="classification",
-        inputs=("probabilities",),
-        direction="lower",
-        range=(0.0, 1.0),
-        optimum=0.0,
-        locality="local",
         says="How far the probability of the predicted class is from its accuracy, smoothed over "
         "similar probabilities instead of cut into bins.",
         cannot_see="The probabilities of the other classes: always predicting the base rate of the "
@@ -369,9 +363,7 @@ ENTRIES = [
         curve=smooth_reliability_curve,
         sums=_sums,
         short="smECE",
-        unit="share",
         shown=("headline", "compared"),
-        within_class=False,
         serves={"probability": "beside", "entropy": "beside"},
     ),
 ]

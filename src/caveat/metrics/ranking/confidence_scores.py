@@ -6,8 +6,8 @@ import numpy as np
 
 from ..._validation import FloatArray
 from ..batch import Batch
-from ..entry import Metric
 from ..sums import UNBIASED, Sums
+from ._kinds import RANKING
 from .confidence import (
     Aggregate,
     confidence_curve,
@@ -210,10 +210,8 @@ def _falls_sums(batch: Batch, *, points: int = 100, aggregate: Aggregate = "mean
 
 
 ENTRIES = [
-    Metric(
+    RANKING(
         function=confidence_oracle_area_error,
-        task="ranking",
-        inputs=("uncertainty",),
         direction="lower",
         range=(0.0, float("inf")),
         optimum=0.0,
@@ -228,10 +226,8 @@ ENTRIES = [
         short="AUCO",
         shown=("shift",),
     ),
-    Metric(
+    RANKING(
         function=error_drop_score,
-        task="ranking",
-        inputs=("uncertainty",),
         direction="higher",
         range=(0.0, float("inf")),
         optimum=None,
@@ -245,10 +241,8 @@ ENTRIES = [
         sums=_drop_sums,
         shown=("shift",),
     ),
-    Metric(
+    RANKING(
         function=decrease_ratio_score,
-        task="ranking",
-        inputs=("uncertainty",),
         direction="higher",
         range=(0.0, 1.0),
         optimum=1.0,

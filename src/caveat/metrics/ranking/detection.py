@@ -10,6 +10,7 @@ from ..batch import Batch
 from ..entry import Metric
 from ..sums import UNBIASED, Sums
 from ._checked import detected
+from ._kinds import AREA, RANKING
 
 __all__ = [
     "detection_average_precision_score",
@@ -221,10 +222,8 @@ def _false_positive_sums(batch: Batch, *, true_positive_rate: float = 0.95) -> S
 _ORDER_ONLY = "Calibration: any increasing transformation of the score gives the same value"
 
 ENTRIES = [
-    Metric(
+    RANKING(
         function=error_detection_auroc_score,
-        task="ranking",
-        inputs=("uncertainty",),
         direction="higher",
         range=(0.0, 1.0),
         optimum=1.0,
@@ -235,26 +234,16 @@ ENTRIES = [
         sums=partial(_sums, area_of, "uncertainty"),
         shown=("headline", "compared", "shift"),
     ),
-    Metric(
+    AREA(
         function=detection_roc_auc_score,
-        task="detection",
-        inputs=("score",),
-        direction="higher",
-        range=(0.0, 1.0),
-        optimum=1.0,
         says="How often a sample from outside scores higher than one from inside; 0.5 is chance.",
         cannot_see=f"{_ORDER_ONLY}; how many false alarms there are when samples from outside are "
         "rare.",
         aliases=("ood_auc",),
         sums=partial(_sums, area_of, "score"),
     ),
-    Metric(
+    AREA(
         function=detection_average_precision_score,
-        task="detection",
-        inputs=("score",),
-        direction="higher",
-        range=(0.0, 1.0),
-        optimum=1.0,
         says="How many of the samples with the highest scores are from outside, over all depths; "
         "their share is chance.",
         cannot_see=f"{_ORDER_ONLY}. It cannot be compared between data with different shares of "

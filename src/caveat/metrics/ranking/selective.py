@@ -9,9 +9,9 @@ from ..._validation import FloatArray
 from .._core.rank_correlation import rank_correlation
 from .._core.risk_coverage import accepted, area, weighted_area
 from ..batch import Batch, Cells
-from ..entry import Metric
 from ..sums import UNBIASED, Part, Sums, split
 from ._checked import key_sums, ranked, ranked_of
+from ._kinds import RANKING
 
 __all__ = [
     "RiskCoverageCurve",
@@ -297,10 +297,8 @@ def _centred_ranks(sums: FloatArray, cell: Any, number: int) -> FloatArray:
 
 
 ENTRIES = [
-    Metric(
+    RANKING(
         function=area_under_risk_coverage_error,
-        task="ranking",
-        inputs=("uncertainty",),
         direction="lower",
         range=(0.0, float("inf")),
         optimum=0.0,
@@ -314,10 +312,8 @@ ENTRIES = [
         sums=_area_sums,
         short="AURC",
     ),
-    Metric(
+    RANKING(
         function=excess_area_under_risk_coverage_error,
-        task="ranking",
-        inputs=("uncertainty",),
         direction="lower",
         range=(0.0, float("inf")),
         optimum=0.0,
@@ -331,10 +327,8 @@ ENTRIES = [
         sums=_excess_sums,
         shown=("headline",),
     ),
-    Metric(
+    RANKING(
         function=error_uncertainty_correlation,
-        task="ranking",
-        inputs=("uncertainty",),
         direction="higher",
         range=(-1.0, 1.0),
         optimum=1.0,

@@ -17,6 +17,7 @@ from ..batch import Batch
 from ..entry import Metric
 from ..sums import Norm, Part, Sums, absolute_sum, largest, square_sum
 from ._checked import Gaussians, gaussians
+from ._kinds import LOSS
 
 __all__ = [
     "CoverageCurve",
@@ -350,13 +351,9 @@ _BLIND = (
 )
 
 ENTRIES = [
-    Metric(
+    LOSS(
         function=coverage_calibration_error,
-        task="regression",
         inputs=("mean", "variance"),
-        direction="lower",
-        range=(0.0, np.inf),
-        optimum=0.0,
         says="Whether as many true values lie below each predicted quantile as should.",
         cannot_see=_BLIND,
         aliases=("cce",),

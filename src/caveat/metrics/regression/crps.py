@@ -14,9 +14,9 @@ from typing import Any, Literal, overload
 import numpy as np
 
 from ..._validation import FloatArray
-from ..entry import Metric
 from ..means import mean_of
 from ._checked import gaussians, mixtures, score
+from ._kinds import LOSS
 
 __all__ = ["gaussian_crps_loss", "mixture_crps_loss"]
 
@@ -201,13 +201,9 @@ _CANNOT_SEE = (
 )
 
 ENTRIES = [
-    Metric(
+    LOSS(
         function=gaussian_crps_loss,
-        task="regression",
         inputs=("mean", "variance"),
-        direction="lower",
-        range=(0.0, np.inf),
-        optimum=0.0,
         proper=True,
         says="How far the predicted Gaussian is from what happened, over the whole distribution: "
         "an absolute error that credits an honest spread.",
@@ -218,13 +214,9 @@ ENTRIES = [
         shown=("headline", "compared", "shift"),
         serves={"variance": "skill", "interval": "skill"},
     ),
-    Metric(
+    LOSS(
         function=mixture_crps_loss,
-        task="regression",
         inputs=("means", "variances"),
-        direction="lower",
-        range=(0.0, np.inf),
-        optimum=0.0,
         proper=True,
         says="How far the mixture of the members' Gaussians is from what happened, over the whole "
         "distribution.",

@@ -7,9 +7,9 @@ import numpy as np
 from ..._validation import FloatArray
 from ...exceptions import OptionError
 from .._inputs import vector, weights
-from ..entry import Metric
 from ..means import mean_of
 from ._checked import member_array, quantile_arrays, score
+from ._kinds import LOSS
 from .scores import pinball
 
 __all__ = ["ensemble_crps_loss", "quantile_crps_loss"]
@@ -184,13 +184,9 @@ def quantile_crps_loss(
 
 
 ENTRIES = [
-    Metric(
+    LOSS(
         function=ensemble_crps_loss,
-        task="regression",
         inputs=("members",),
-        direction="lower",
-        range=(0.0, np.inf),
-        optimum=0.0,
         proper=True,
         says="How far the members, taken as a distribution, are from what happened.",
         cannot_see="Whether a bad value comes from the middle or the spread of the members; that "
@@ -199,13 +195,9 @@ ENTRIES = [
         sums=mean_of(ensemble_crps_loss),
         unit="target",
     ),
-    Metric(
+    LOSS(
         function=quantile_crps_loss,
-        task="regression",
         inputs=("levels", "values"),
-        direction="lower",
-        range=(0.0, np.inf),
-        optimum=0.0,
         says="How good the predicted quantiles are, taken together as a distribution.",
         cannot_see="The distribution between the levels and in the tails beyond the outer ones.",
         aliases=("quantile_crps",),

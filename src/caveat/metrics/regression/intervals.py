@@ -10,6 +10,7 @@ from ..entry import Metric
 from ..means import mean_of, of_hits, share_of
 from ..sums import Sums
 from ._checked import intervals, score
+from ._kinds import LOSS
 
 __all__ = ["coverage_ratio", "interval_coverage", "interval_loss", "mean_interval_width"]
 
@@ -310,13 +311,9 @@ ENTRIES = [
         unit="target",
         shown=("headline", "shift"),
     ),
-    Metric(
+    LOSS(
         function=interval_loss,
-        task="regression",
         inputs=("lower", "upper"),
-        direction="lower",
-        range=(0.0, np.inf),
-        optimum=0.0,
         says="Width and coverage of intervals in one number: narrow is good, and every miss costs "
         "by how far off it is.",
         cannot_see="Everything of the distribution but the two ends; whether a bad value comes "

@@ -8,10 +8,10 @@ from ..._validation import FloatArray, as_floats
 from ...exceptions import OptionError
 from .._inputs import vector
 from ..batch import Batch
-from ..entry import Metric
 from ..means import mean_of, of_scores, ratio_of_means, root_mean
 from ..sums import Sums
 from ._checked import mean_score, points, score
+from ._kinds import LOSS
 
 __all__ = ["mean_absolute_error", "mean_absolute_scaled_error", "root_mean_squared_error"]
 
@@ -181,13 +181,9 @@ def _median(y_train: Any, reference_median: Any) -> float:
 
 
 ENTRIES = [
-    Metric(
+    LOSS(
         function=mean_absolute_error,
-        task="regression",
         inputs=("mean",),
-        direction="lower",
-        range=(0.0, np.inf),
-        optimum=0.0,
         says="How far predictions are from the true values on average, in the unit of the target.",
         cannot_see="The predicted uncertainty; whether the average hides a few large errors.",
         aliases=("mae",),
@@ -197,13 +193,9 @@ ENTRIES = [
         shown=("headline", "compared", "groups", "shift"),
         serves={"variance": "beside"},
     ),
-    Metric(
+    LOSS(
         function=root_mean_squared_error,
-        task="regression",
         inputs=("mean",),
-        direction="lower",
-        range=(0.0, np.inf),
-        optimum=0.0,
         says="How far predictions are from the true values, large errors counting most.",
         cannot_see="The predicted uncertainty; whether many errors are middling or a few are huge.",
         aliases=("rmse",),
@@ -212,13 +204,9 @@ ENTRIES = [
         unit="target",
         shown=("headline", "shift"),
     ),
-    Metric(
+    LOSS(
         function=mean_absolute_scaled_error,
-        task="regression",
         inputs=("mean",),
-        direction="lower",
-        range=(0.0, np.inf),
-        optimum=0.0,
         says="The mean absolute error as a share of what always predicting the training median "
         "would make; below 1 the model has learnt something.",
         cannot_see="The predicted uncertainty; whether a bad ratio is a bad model, or targets that "

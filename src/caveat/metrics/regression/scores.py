@@ -9,6 +9,7 @@ from ..._validation import FloatArray, check_fraction
 from ..entry import Metric
 from ..means import mean_of
 from ._checked import gaussians, mixtures, points, score
+from ._kinds import LOSS
 
 __all__ = [
     "gaussian_negative_log_likelihood_loss",
@@ -277,13 +278,9 @@ ENTRIES = [
         sums=mean_of(mixture_negative_log_likelihood_loss),
         unit="nats",
     ),
-    Metric(
+    LOSS(
         function=pinball_loss,
-        task="regression",
         inputs=("value",),
-        direction="lower",
-        range=(0.0, np.inf),
-        optimum=0.0,
         says="How good a predicted quantile is: misses on the side that should be rare cost more.",
         cannot_see="Everything of the distribution but this one quantile.",
         aliases=("pinball", "quantile_loss"),

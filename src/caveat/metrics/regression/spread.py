@@ -14,6 +14,7 @@ from ..entry import Metric
 from ..means import of_scores, root_mean
 from ..sums import Part, Sums, absolute_mean, over
 from ._checked import Gaussians, gaussians, mean_score, variances
+from ._kinds import LOSS
 
 __all__ = [
     "dispersion",
@@ -315,13 +316,9 @@ def _spreads(
 
 
 ENTRIES = [
-    Metric(
+    LOSS(
         function=expected_normalised_calibration_error,
-        task="regression",
         inputs=("mean", "variance"),
-        direction="lower",
-        range=(0.0, np.inf),
-        optimum=0.0,
         locality="local",
         says="Whether samples with about the same predicted spread have errors of that size.",
         cannot_see="The shape of the errors: only their mean square counts, so a few outliers "

@@ -1,0 +1,19 @@
+"""What kinds of metrics of ranks have in common."""
+
+from functools import partial
+
+from ..entry import Metric
+
+AREA = partial(
+    Metric,
+    inputs=("score",),
+    task="detection",
+    direction="higher",
+    range=(0.0, 1.0),
+    optimum=1.0,
+)
+RANKING = partial(
+    Metric,
+    task="ranking",
+    inputs=("uncertainty",),
+)

@@ -1,0 +1,15 @@
+"""What kinds of metrics of numbers have in common."""
+
+from functools import partial
+
+import numpy as np
+
+from ..entry import Metric
+
+LOSS = partial(
+    Metric,
+    task="regression",
+    direction="lower",
+    range=(0.0, np.inf),
+    optimum=0.0,
+)
