@@ -381,7 +381,7 @@ class TestTwoClasses:
             "Too few samples to say whether its probabilities can be taken at face value: all of 60 "
             "predictions were right, and how often it is wrong cannot be seen from them. On average "
             "it predicts 97.0 % for class=1, and 100 % were observed.",
-            "It is right in all of 60 samples; still, it may be wrong in up to 6.3 % of others like "
+            "It is right in all of 60 samples; still, it may be wrong in up to 6.0 % of others like "
             "them (95 % confidence).",
             "No sample is truly class=0: nothing here says how it does for them.",
             "Every prediction was right, so nothing shows whether its uncertainty would warn of "
@@ -399,7 +399,7 @@ class TestTwoClasses:
             "Its probabilities cannot be taken at face value: it predicts class=1 too often."
         )
         assert (
-            "It is wrong in all of 60 samples; still, it may be right in up to 6.3 % of others like "
+            "It is wrong in all of 60 samples; still, it may be right in up to 6.0 % of others like "
             "them (95 % confidence)."
         ) in found
         assert (

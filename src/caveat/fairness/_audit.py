@@ -96,8 +96,8 @@ def audit(
 
     Notes
     -----
-    The predicted class is the most probable one. Intervals are those of `caveat.resampling`; of a
-    rate that is 0 or 1, which resampling leaves as it is, the exact limit of a share is used.
+    The predicted class is the most probable one. Intervals are those of `caveat.resampling`: a rate
+    is a share and has Wilson's, a mean the bootstrap-t, and two groups are combined.
 
     A ratio shows a gap if its interval does not hold 1. The gap is beyond the threshold if the
     interval lies outside of the band, and within if it lies inside. The interval that decides,

@@ -124,7 +124,7 @@ class Family:
         """Return normal deviations of a rate in all groups, correlated as its resamples are.
 
         A share of none or all does not vary in resamples: it gets noise of its own, as wide as its
-        exact limit.
+        limit.
         """
         assert self.noise is not None
         draws = np.stack([self._deviation(rate) for rate in rates]) @ self.noise

@@ -126,7 +126,7 @@ def _decompose(
     used = weight > 0
     n = np.where(used, weight, 1.0)
     gap = forecast - happened
-    calibration = float(square_sum(shaped_gaps(gap, weight, 2)))
+    calibration = float(over(gap**2, weight).sum()) / total
     refinement = float(_refinement(gap, square, weight))
     resolution = float(np.sum(weight * (happened / n - frequency) ** 2)) / total
     uncertainty = float(np.sum(frequency * (1 - frequency)))
