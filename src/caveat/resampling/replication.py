@@ -23,8 +23,8 @@ __all__ = ["Replicates", "replicates"]
 LEAST = 5
 """With fewer samples behind the weakest part of a metric, resamples say nothing of it."""
 
-_CHUNK = 2**21
-"""Doubles of resampled sums held at a time (16 MiB)."""
+_CHUNK = 2**19
+"""Doubles of resampled sums held at a time (4 MiB)."""
 
 
 @dataclass(frozen=True)
