@@ -159,6 +159,16 @@ def test_all_right_is_not_certain():
     assert wider.low < 0.7
 
 
+def test_an_error_drop_needs_samples_at_its_end():
+    metric, rng = METRICS["error_drop"], np.random.default_rng(0)
+    few, many = (
+        metric.interval(metric.state(rng.random(n), rng.random(n)), random_state=0)
+        for n in (100, 2000)
+    )
+    assert few.method == "undefined"
+    assert many.low < many.high
+
+
 def test_a_cluster_is_in_one_unit_in_every_state():
     p = np.full(8, 0.7)
     metric = METRICS["accuracy"]
