@@ -60,28 +60,23 @@ class Run:
 
     def ask(self, asked: list[Question], rows: np.ndarray | None) -> list[Answer]:
         """Answer all questions for all samples, or for some rows of them."""
-        prepared: dict[tuple[str, str], Prepared] = {}
-        if self.plan is not None:
-            for key, (truth, inputs) in _shared(asked).items():
-                prepared[key] = Prepared(
-                    truth, inputs, self.plan, sample_weight=self.weight, rows=rows
-                )
         weight = self.weight if self.weight is None or rows is None else self.weight[rows]
         part = asked if rows is None else take(asked, rows)
         with sharing():
             values = [question.answer(weight) for question in part]
-        answers = []
-        for question, value in zip(part, values, strict=True):
-            found = None
-            if self.plan is not None and not np.isnan(value):
-                found = replicates(
-                    question.metric,
-                    options=question.options,
-                    prepared=prepared[question.target, question.share],
-                )
-                if prepared[question.target, question.share].exact:
-                    _check_sums(question, value, found.centre)
-            answers.append(Answer(value, found))
+        answers = [Answer(value, None) for value in values]
+        if self.plan is None:
+            return answers
+        for (truth, inputs), places in _shared(asked):
+            # What questions share is forgotten before the next of them.
+            given = Prepared(truth, inputs, self.plan, sample_weight=self.weight, rows=rows)
+            for i in places:
+                question, value = part[i], values[i]
+                if not np.isnan(value):
+                    found = replicates(question.metric, options=question.options, prepared=given)
+                    answers[i] = Answer(value, found)
+                    if given.exact:
+                        _check_sums(question, value, found.centre)
         return answers
 
     def row(self, question: Question, answer: Answer, count: int, **place: Any) -> Row:
@@ -126,13 +121,17 @@ def _check_sums(question: Question, value: float, by_sums: float) -> None:
         )
 
 
-def _shared(asked: list[Question]) -> dict[tuple[str, str], tuple[np.ndarray, dict[str, Any]]]:
-    """Return the truth and all inputs of the questions that can share work."""
-    found: dict[tuple[str, str], tuple[np.ndarray, dict[str, Any]]] = {}
-    for question in asked:
-        _, inputs = found.setdefault((question.target, question.share), (question.truth, {}))
+def _shared(
+    asked: list[Question],
+) -> list[tuple[tuple[np.ndarray, dict[str, Any]], list[int]]]:
+    """Return the truth and all inputs of questions that can share work, and which these are."""
+    found: dict[tuple[str, str], tuple[tuple[np.ndarray, dict[str, Any]], list[int]]] = {}
+    for i, question in enumerate(asked):
+        key = question.target, question.share
+        (_, inputs), places = found.setdefault(key, ((question.truth, {}), []))
         inputs.update(question.inputs)
-    return found
+        places.append(i)
+    return list(found.values())
 
 
 def _row(

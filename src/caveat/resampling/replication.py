@@ -204,7 +204,8 @@ def replicates(
         if more is not None:
             other = _of_samples(metric.sums(more, **chosen), more)
             found = replace(found, unseen=other.values, deviations=other.deviations)
-    if found.norm is None or not made.zero_if_calibrated:
+    # Of many samples no truths are drawn, whose bins hold enough of them.
+    if found.norm is None or not made.zero_if_calibrated or not needed.exact:
         return found
     draws = partial(null_draws, metric.sums, needed, chosen)
     if made.value is not None:
