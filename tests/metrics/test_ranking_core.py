@@ -29,6 +29,8 @@ KEYS = {
     "ties": RNG.integers(-40, 40, MANY) / 8,
     "zeros of both signs": RNG.choice([0.0, -0.0, 1.0, -1.0], MANY),
     "constant": np.full(MANY, 0.3),
+    "right and wrong": RNG.choice([0.0, 1.0], MANY),
+    "two zeros": RNG.choice([0.0, -0.0], MANY),
     "in order": np.arange(MANY) / MANY,
     "in a few bits": np.arange(MANY)[::-1] * 5e-324,
     # One value far away makes the others share their high bits.

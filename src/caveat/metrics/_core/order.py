@@ -20,6 +20,9 @@ def increasing_order(key: FloatArray) -> NDArray[np.intp]:
     """
     if len(key) <= SMALL:
         return np.argsort(key)
+    lowest = key == key.min()
+    if (lowest | (key == key.max())).all():  # right and wrong, say
+        return np.concatenate([np.flatnonzero(lowest), np.flatnonzero(~lowest)])
     bits = _whole_numbers(key)
     bits -= bits.min()
     shift = np.uint64(max(0, int(bits.max()).bit_length() - 32))
