@@ -124,3 +124,10 @@ def test_equal_width_bins_are_half_open_and_the_last_is_closed():
     equal_width.add_sums(plain, positions, [None, positions])
     np.testing.assert_allclose(plain[0], [2, 1, 1, 0, 2])
     np.testing.assert_allclose(plain[1], [0.1, 0.2, 0.5, 0, 1.999])
+
+
+def test_a_correlation_of_counts_that_rounding_leaves_above_their_sum():
+    from caveat.metrics._core.confusion import matthews
+
+    true, found = np.array([0.5, 0.5 - 2**-54]), np.array([1 + 2**-52, 0.0])
+    assert matthews(np.array([0.5, 0.0]), true, found) == 0

@@ -415,3 +415,19 @@ def test_only_ratios_of_weights_matter(scale):
         prediction, y, sample_weight=weight, metrics=some, resamples=0
     ).select(group="")]  # fmt: skip
     np.testing.assert_allclose([row.value for row in more.select(group="")], wanted, rtol=1e-9)
+
+
+def test_a_mean_with_unseen_samples_stays_in_its_range():
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        p = rng.dirichlet(np.ones(3), 8)
+        found, _ = interval("log_loss", p.argmax(axis=1), {"probabilities": p}, resamples=100)
+        assert 0 <= found.low <= found.high
+
+
+def test_next_to_no_confidence():
+    rng = np.random.default_rng(0)
+    plan = make_plan(8, resamples=40, random_state=0)
+    found = replicates(METRICS["mae"], rng.normal(size=8), {"mean": np.zeros(8)}, plan)
+    ends = confidence_interval(METRICS["mae"], found.centre, found, 1e-17)
+    assert ends.low <= found.centre <= ends.high

@@ -149,7 +149,8 @@ def _with_unseen(
     low, high = np.clip(_quantiles(np.sort(replicates.unseen[defined]), ndtr(spread)), *range)
     if replicates.error > 0:
         # An unseen sample raises all of these: it does not say how low a mean can be.
-        low = min(low, float(_student(value, replicates, ~np.isnan(replicates.values), level)[0]))
+        least = _student(value, replicates, ~np.isnan(replicates.values), level)[0]
+        low = min(low, float(np.clip(least, *range)))
     name = "percentile with unseen samples"
     return ConfidenceInterval(float(min(low, value)), float(max(high, value)), name)
 
@@ -377,7 +378,9 @@ def _expanded(level: float, replicates: Any) -> float:
 
 def widened(deviations: FloatArray, level: float, replicates: Any) -> FloatArray:
     """Return deviations of resamples as Student's t would have them with this number of units."""
-    return deviations * (_expanded(level, replicates) / _normal_quantile((1 + level) / 2))
+    normal = _normal_quantile((1 + level) / 2)
+    # Next to no confidence leaves next to no interval, however wide.
+    return deviations * (_expanded(level, replicates) / normal if normal > 0 else 1.0)
 
 
 def _normal_quantile(share: float) -> float:

@@ -88,7 +88,8 @@ def matthews(right: FloatArray, true: FloatArray, found: FloatArray) -> FloatArr
     right, true, found = (np.ldexp(counts, exponent) for counts in (right, true, found))
     total = true.sum(axis=-1, keepdims=True)
     covariance = right.sum(axis=-1) * total[..., 0] - (true * found).sum(axis=-1)
-    spread = np.sqrt((found * (total - found)).sum(-1) * (true * (total - true)).sum(-1))
+    squares = (found * (total - found)).sum(-1) * (true * (total - true)).sum(-1)
+    spread = np.sqrt(np.maximum(squares, 0.0))  # rounding may leave less than nothing
     with np.errstate(divide="ignore", invalid="ignore"):
         value = np.clip(covariance / spread, -1.0, 1.0)  # weights can round to just outside
     value = np.where(np.count_nonzero(found > 0, axis=-1) < 2, 0.0, value)
