@@ -7,7 +7,8 @@ import pytest
 from scipy.stats import beta, expon, norm, poisson, t
 
 import caveat
-from caveat.metrics import METRICS
+from caveat.metrics import METRICS, Part, Sums
+from caveat.metrics.sums import largest
 from caveat.resampling import (
     Prepared,
     Replicates,
@@ -431,3 +432,31 @@ def test_next_to_no_confidence():
     found = replicates(METRICS["mae"], rng.normal(size=8), {"mean": np.zeros(8)}, plan)
     ends = confidence_interval(METRICS["mae"], found.centre, found, 1e-17)
     assert ends.low <= found.centre <= ends.high
+
+
+def test_gaps_of_a_point_have_no_truths_to_draw():
+    """A metric of one's own whose gaps are of points: the mean error below and above 0."""
+
+    def drift(y_true, mean, *, sample_weight=None):
+        error, above = y_true - mean, np.asarray(y_true) > 0
+        sums = [np.average(error * part, weights=sample_weight) for part in (above, ~above)]
+        return float(np.abs(sums).max())
+
+    def sums(batch):
+        error = batch.truth - batch.inputs["mean"]
+        index = (batch.truth > 0).astype(int)
+        part = Part(lambda: batch.matrix(index, 2, [None, error]))
+
+        def finish(found):
+            return found[:, 2:] / found[:, :2].sum(axis=1, keepdims=True)
+
+        return Sums([part], finish, largest)
+
+    metric = dataclasses.replace(METRICS["mae"], function=drift, name="drift", sums=sums)
+    y = np.random.default_rng(0).normal(size=80)
+    plan = make_plan(80, resamples=100, random_state=0)
+    found = replicates(metric, y, {"mean": 0.9 * y}, plan)
+    assert found.centre == pytest.approx(drift(y, 0.9 * y))
+    assert len(found.null()) == 0
+    ends = confidence_interval(metric, found.centre, found)
+    assert 0 < ends.low < found.centre < ends.high
