@@ -99,8 +99,6 @@ def roc_part(
 
 def area_of(false: FloatArray, true: FloatArray) -> FloatArray:
     """How often a positive scores above a negative; ties count half. NaN if one is missing."""
-    # By powers of two, so that counts stay exact and products of huge or tiny weights fit.
-    false, true = (np.ldexp(s, -np.frexp(s[..., -1:])[1]) for s in (false, true))
     # Each step to the right adds the positives above it, and half of those it ties with.
     steps = np.einsum("...k,...k->...", np.diff(false, axis=-1), true[..., 1:] + true[..., :-1])
     doubled = false[..., 0] * true[..., 0] + steps
