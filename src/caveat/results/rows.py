@@ -211,9 +211,9 @@ class FairnessRow(Row):
         The interval that the verdict rests on, which holds for all comparisons of the attribute at
         once.
     note : str
-    judgement : {"beyond", "gap", "small", "within", "unclear", "different", "equal", \
-"not judged", "undefined", ""}
-        The verdict in a word.
+    judgement : str
+        The verdict in a word: "beyond", "gap", "small", "within", "unclear", "different", "equal",
+        "not judged" or "undefined"; empty in the rows of single groups.
     one_class : str or None
     target : str
         What ``label`` is: a class, or a target.
