@@ -249,6 +249,26 @@ def as_weights(sample_weight: Any, length: int) -> FloatArray | None:
     return weight
 
 
+def as_column(values: Any, name: str, samples: int) -> np.ndarray:
+    """Return one value for each sample, such as the cluster it is in; a missing one is an error."""
+    array = to_numpy(values, name).array
+    if array.shape != (samples,):
+        raise ShapeError(
+            f"{name} must be one value for each of {samples} samples; got shape {array.shape}"
+        )
+    if array.dtype == object:
+        missing = np.array([value is None or value != value for value in array], dtype=bool)
+        array = np.array([str(value) for value in array])
+    else:
+        missing = array != array
+    if missing.any():
+        raise InvalidValueError(
+            f"{name} of sample {int(np.argmax(missing))} is missing; give it a value of its own, "
+            "or leave the sample out"
+        )
+    return array
+
+
 def as_labels(labels: Any, name: str, count: int, axis: str) -> LabelArray:
     """Return ``count`` distinct labels of type str, int, float or bool; ``None`` numbers them."""
     if labels is None:

@@ -8,7 +8,7 @@ import pytest
 
 import caveat
 from caveat.cli import main
-from caveat.exceptions import InvalidValueError, UnknownNameError
+from caveat.exceptions import InvalidValueError, OptionError, UnknownNameError
 from caveat.metrics import METRICS
 from tests.contracts.cumulative import CUMULATIVE
 
@@ -78,6 +78,13 @@ def test_sums_that_do_not_give_the_value_are_refused(added):
     p, y = draw()
     with pytest.raises(InvalidValueError, match=r"by its function, but 0\.\d+ by its sums"):
         caveat.evaluate(caveat.Categorical.from_binary(p), y, resamples=40, random_state=0)
+
+
+def test_what_cannot_be_a_metric():
+    with pytest.raises(OptionError, match="register takes a Metric; got 'ece'"):
+        METRICS.register("ece")
+    with pytest.raises(OptionError, match="the function of len must take sample_weight="):
+        METRICS.register(replace(CUMULATIVE, function=len, name="len", aliases=()))
 
 
 def test_a_name_is_taken_once(added):

@@ -7,7 +7,7 @@ from scipy.optimize import brentq
 from scipy.special import softmax
 
 import caveat
-from caveat.evaluation.recommend import _Case, _Choice
+from caveat.evaluation import _recommend_case as cases
 from caveat.exceptions import OptionError, ShapeError
 from caveat.metrics import METRICS
 from caveat.metrics import negative_log_likelihood_loss as nll
@@ -109,7 +109,7 @@ class TestComparison:
         assert min(ratio, key=lambda row: abs(row.value - 1)).best
 
 
-class Case(_Case):
+class Case(cases.Case):
     """A case made by hand, for its sentences."""
 
     def __init__(self, values, skills, worse):
@@ -119,7 +119,7 @@ class Case(_Case):
         self.worse = dict.fromkeys(worse, "")
 
     def recommended(self, best):
-        choice = _Choice(best, (best,), self._winner(best))
+        choice = cases.Choice(best, (best,), self._winner(best))
         return " ".join([choice.text, *self.trade_off(choice)])
 
 

@@ -1,13 +1,22 @@
 """States add up: of any parts, in any order; they give the value, and the interval."""
 
 import json
+import re
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from caveat.exceptions import CaveatError, FileFormatError, OptionError, ShapeError
+from caveat import Categorical
+from caveat.exceptions import (
+    CaveatError,
+    FileFormatError,
+    InvalidValueError,
+    OptionError,
+    ShapeError,
+)
 from caveat.metrics import METRICS, load_state
 from caveat.metrics.states import FINE, UNITS, State, cell_of
 from caveat.resampling import confidence_interval, make_plan, replicates, state_interval
@@ -214,11 +223,13 @@ def test_text_classes_and_repr(tmp_path):
 def test_what_does_not_add_up():
     auc, ece = METRICS["auc"], METRICS["ece"]
     one = auc.state([0, 1], [0.2, 0.7])
-    with pytest.raises(OptionError, match="states of one metric add up; got roc_auc_score and"):
+    with pytest.raises(
+        OptionError, match="only states of the same metric add up; got roc_auc_score and"
+    ):
         one + ece.state([0, 1], [0.2, 0.7])
-    with pytest.raises(OptionError, match="states of one options add up"):
+    with pytest.raises(OptionError, match="only states of the same options add up"):
         ece.state([0, 1], [0.2, 0.7]) + ece.state([0, 1], [0.2, 0.7], bins=3)
-    with pytest.raises(OptionError, match="states of one shape add up"):
+    with pytest.raises(OptionError, match="only states of the same shape add up"):
         auc.state([0, 2], np.eye(3)[[0, 2]]) + auc.state([0, 1], np.eye(2))
     with pytest.raises(TypeError):
         one + 1
@@ -226,7 +237,7 @@ def test_what_does_not_add_up():
         ece.value(one)
     with pytest.raises(ShapeError, match="takes y_true, mean, variance; got 1 arrays beside it"):
         METRICS["cce"].state([1.0], [1.0])
-    with pytest.raises(ShapeError, match="ids must be one for each of 2 samples"):
+    with pytest.raises(ShapeError, match="ids must be one value for each of 2 samples"):
         auc.state([0, 1], [0.2, 0.7], ids=[1])
     from tests.contracts.cumulative import CUMULATIVE
 
@@ -235,8 +246,57 @@ def test_what_does_not_add_up():
 
 
 def test_an_interval_needs_a_metric():
-    with pytest.raises(OptionError, match="takes a Metric and a State of it; got 'auc' and None"):
+    with pytest.raises(OptionError, match="takes a Metric and a State of it; got 'auc'"):
         state_interval("auc", None)
+    with pytest.raises(OptionError, match="expected a State of roc_auc_score; got None"):
+        METRICS["auc"].interval(None)
+    one = METRICS["auc"].state([0, 1], [0.2, 0.7])
+    with pytest.raises(OptionError, match="resamples must be a whole number of at least 1; got 0"):
+        METRICS["auc"].interval(one, resamples=0)
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "message"),
+    [
+        ("ece", {"bin": 3}, "expected_calibration_error has no option 'bin'; it has bins, kind, "),
+        ("ece", {"bins": 0}, "bins must be a whole number of at least 1; got 0"),
+        ("ece", {"kind": "top"}, "kind must be one of"),
+        ("ece", {"norm": 7}, "norm must be one of 1, 2, 'max'; got 7"),
+        ("accuracy", {"per_sample": True}, "has no option 'per_sample'; it has classes"),
+        ("rmse", {"bins": 3}, "root_mean_squared_error has no option 'bins'; it has none"),
+        ("pinball", {}, "pinball_loss needs level="),
+    ],
+)
+def test_options_are_those_of_the_function(name, options, message):
+    with pytest.raises(OptionError, match=re.escape(message)):
+        METRICS[name].state([0, 1], [0.2, 0.7], **options)
+
+
+def test_inputs_as_the_function_takes_them():
+    metric, p = METRICS["classwise_ece"], np.array([[0.2, 0.8], [0.6, 0.4]])
+    plain = metric.state([1, 0], p)
+    named = metric.state(["ill", "well"], pd.DataFrame(p, columns=["well", "ill"]))
+    again = metric.state(["ill", "well"], Categorical(p, classes=["well", "ill"]))
+    assert_alike(plain, named)
+    assert named.options == again.options == {"classes": ["well", "ill"]}
+    assert_alike(named + again, plain + plain)
+    for same in (
+        metric.state([1, 0], Categorical(p)),
+        metric.state([1, 0], pd.DataFrame(p)),
+        metric.state([1, 0], probabilities=p),
+        metric.state([1, 0], p, classes=None),
+    ):
+        assert_alike(plain + plain, same + plain)
+    cce, given = METRICS["cce"], (np.zeros(3), np.zeros(3), np.ones(3))
+    one = cce.state(*given, levels=np.array([0.2, 0.5]))
+    assert (one + cce.state(*given, levels=(0.2, 0.5))).samples == 6
+    with pytest.raises(ShapeError, match="takes y_true, mean, variance; got 3 arrays beside it"):
+        cce.state(*given, np.ones(3))
+
+
+def test_a_cluster_that_is_missing():
+    with pytest.raises(InvalidValueError, match="cluster of sample 1 is missing"):
+        METRICS["auc"].state([0, 1], [0.2, 0.7], cluster=[1.0, np.nan])
 
 
 def test_a_function_cannot_be_saved(tmp_path):

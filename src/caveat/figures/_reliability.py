@@ -13,7 +13,8 @@ from ..evaluation.result import class_probabilities
 from ..exceptions import OptionError
 from ..metrics._core.equal_width import bin_of
 from ..metrics._inputs import option
-from ..metrics.classification.variation import entropy_of, places
+from ..metrics.classification.entropy import entropy_of
+from ..metrics.classification.variation import places
 from ..resampling.spread import Limits, Spread, effective_size, share_limits, spread_of, stacked
 from ..results.rows import option_words
 from ._available import checked

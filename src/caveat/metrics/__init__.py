@@ -2,33 +2,34 @@
 
 from ._curves import ReliabilityCurve
 from .batch import Batch
-from .classification.adaptive import *  # noqa: F403
-from .classification.areas import *  # noqa: F403
-from .classification.brier_split import *  # noqa: F403
-from .classification.calibration import *  # noqa: F403
-from .classification.debiased import *  # noqa: F403
-from .classification.discrimination import *  # noqa: F403
-from .classification.operating_points import *  # noqa: F403
-from .classification.readings import *  # noqa: F403
-from .classification.scores import *  # noqa: F403
-from .classification.sets import *  # noqa: F403
-from .classification.smooth import *  # noqa: F403
-from .classification.variation import *  # noqa: F403
+from .classification.adaptive import *
+from .classification.areas import *
+from .classification.brier_split import *
+from .classification.calibration import *
+from .classification.debiased import *
+from .classification.discrimination import *
+from .classification.entropy import *
+from .classification.operating_points import *
+from .classification.readings import *
+from .classification.scores import *
+from .classification.sets import *
+from .classification.smooth import *
+from .classification.variation import *
 from .entry import Metric
 from .means import mean_of, share_of
-from .ranking.confidence import *  # noqa: F403
-from .ranking.confidence_scores import *  # noqa: F403
-from .ranking.detection import *  # noqa: F403
-from .ranking.selective import *  # noqa: F403
+from .ranking.confidence import *
+from .ranking.confidence_scores import *
+from .ranking.detection import *
+from .ranking.selective import *
 from .registry import METRICS, MODULES, MetricRegistry
-from .regression.coverage import *  # noqa: F403
-from .regression.crps import *  # noqa: F403
-from .regression.crps_discrete import *  # noqa: F403
-from .regression.intervals import *  # noqa: F403
-from .regression.points import *  # noqa: F403
-from .regression.quantile_levels import *  # noqa: F403
-from .regression.scores import *  # noqa: F403
-from .regression.spread import *  # noqa: F403
+from .regression.coverage import *
+from .regression.crps import *
+from .regression.crps_discrete import *
+from .regression.intervals import *
+from .regression.points import *
+from .regression.quantile_levels import *
+from .regression.scores import *
+from .regression.spread import *
 from .states import State, load_state
 from .sums import UNBIASED, Part, Sums
 

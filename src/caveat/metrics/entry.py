@@ -13,7 +13,7 @@ Task = Literal["classification", "regression", "ranking", "detection"]
 Place = Literal["headline", "compared", "groups", "shift"]
 Role = Literal["skill", "calibration", "beside"]
 
-_MEMBERS_FIRST = frozenset({"means", "variances", "members"})
+MEMBERS_FIRST = frozenset({"means", "variances", "members"})
 _SAME_FOR_ALL = frozenset({"levels"})
 
 _CAPITALS = {
@@ -29,7 +29,7 @@ def take_input(name: str, array: Any, rows: Any) -> Any:
     """
     if name in _SAME_FOR_ALL:
         return array
-    return array[:, rows] if name in _MEMBERS_FIRST else array[rows]
+    return array[:, rows] if name in MEMBERS_FIRST else array[rows]
 
 
 @dataclass(frozen=True)

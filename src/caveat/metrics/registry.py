@@ -1,9 +1,10 @@
 """The table of all metrics: what each takes, says and cannot see."""
 
+import inspect
 from typing import Any
 
 from .._registry import Registry
-from ..exceptions import UnknownNameError
+from ..exceptions import OptionError, UnknownNameError
 from . import classification, ranking, regression
 from .entry import Metric, Place, Role
 
@@ -64,6 +65,11 @@ class MetricRegistry(Registry[Metric]):
         0.5
         >>> METRICS.unregister("largest_error")
         """
+        if not isinstance(metric, Metric):
+            raise OptionError(f"register takes a Metric; got {metric!r}")
+        takes = inspect.signature(metric.function).parameters.values()
+        if not any(part.name == "sample_weight" or part.kind is part.VAR_KEYWORD for part in takes):
+            raise OptionError(f"the function of {metric.name} must take sample_weight=")
         self._replace([*self.values(), metric])
 
     def unregister(self, name: str) -> None:

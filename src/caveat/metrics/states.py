@@ -6,6 +6,7 @@ follows. States of batches, files, workers and weeks add up to that of all sampl
 not grow with the samples.
 """
 
+import inspect
 import json
 import zipfile
 from collections.abc import Mapping, Sequence
@@ -18,9 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._arrays import to_numpy
-from .._validation import FloatArray, as_weights
+from .._validation import FloatArray, as_column, as_weights
 from ..exceptions import FileFormatError, OptionError, ShapeError
+from ..predictions import Categorical
 from .batch import CELLS, Batch, Cells
+from .entry import MEMBERS_FIRST, take_input
 from .sums import UNBIASED, Part, Sums, dense
 
 if TYPE_CHECKING:
@@ -130,13 +133,10 @@ class State:
     def __add__(self, other: "State") -> "State":
         if not isinstance(other, State):
             return NotImplemented
-        same = ("metric", "options", "shape")
-        for name in same:
-            if getattr(self, name) != getattr(other, name):
-                raise OptionError(
-                    f"states of one {name} add up; got {getattr(self, name)} and "
-                    f"{getattr(other, name)}"
-                )
+        for name in ("metric", "options", "shape"):
+            one, two = getattr(self, name), getattr(other, name)
+            if one != two:
+                raise OptionError(f"only states of the same {name} add up; got {one} and {two}")
         return replace(
             self,
             samples=self.samples + other.samples,
@@ -159,8 +159,11 @@ class State:
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the state to a file, without pickle; `load_state` reads it."""
+        for name, value in self.options.items():
+            if callable(value):
+                raise OptionError(f"the option {name} is a function, which a file cannot hold")
         header = {
-            "version": _VERSION, "metric": self.metric, "options": _plain(self.options),
+            "version": _VERSION, "metric": self.metric, "options": dict(self.options),
             "shape": dict(self.shape), "samples": self.samples, "plain": self.plain,
             "parts": len(self.totals),
         }  # fmt: skip
@@ -173,16 +176,6 @@ class State:
         }
         with Path(path).open("wb") as file:
             np.savez_compressed(file, state=text, **arrays)
-
-
-def _plain(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return options as JSON can hold them."""
-    found = {}
-    for name, value in options.items():
-        if callable(value):
-            raise OptionError(f"the option {name} is a function, which a file cannot hold")
-        found[name] = value.tolist() if hasattr(value, "tolist") else value
-    return found
 
 
 def load_state(path: str | PathLike[str]) -> State:
@@ -257,37 +250,81 @@ def state_of(
     """Return the sums of a metric over some samples; see `Metric.state`."""
     if metric.sums is None:
         raise OptionError(f"{metric.name} declares no sums, so that it has no state")
-    if len(inputs) != len(metric.inputs):
-        takes = ", ".join(metric.inputs)
-        raise ShapeError(f"{metric.name} takes y_true, {takes}; got {len(inputs)} arrays beside it")
     array = to_numpy(truth, "y_true").array
-    given = {
-        name: to_numpy(value, name).array for name, value in zip(metric.inputs, inputs, strict=True)
-    }
+    given, chosen = _given(metric, inputs, dict(options))
+    _check_options(metric, array, given, chosen)
     weight = as_weights(sample_weight, len(array))
-    unit = _units(len(array), ids if cluster is None else cluster)
+    name, names = ("ids", ids) if cluster is None else ("cluster", cluster)
+    unit = _units(len(array), names, name)
     parts = {}
     for kind, bits, units in (("totals", FINE, np.zeros_like(unit)), ("units", COARSE, unit)):
         number = UNITS if kind == "units" else 1
         batch = _Grid(array, given, weight, units, number, bits=bits)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            made = metric.sums(batch, **options)
+            made = metric.sums(batch, **chosen)
             parts[kind] = tuple(_compressed(part.matrix()) for part in made.parts)
     shape = {
-        name: value.shape[0 if name in ("means", "variances", "members") else 1]
+        name: value.shape[0 if name in MEMBERS_FIRST else 1]
         for name, value in given.items()
         if value.ndim == 2
     }
-    shape |= {name: len(value) for name, value in given.items() if name == "levels"}
     if "levels" in given:
-        options = {**options, "levels": given["levels"].tolist()}
+        chosen["levels"] = given["levels"].tolist()
     plain = sample_weight is None and cluster is None
-    return State(metric.name, dict(options), shape, len(array), plain, **parts)
+    return State(metric.name, chosen, shape, len(array), plain, **parts)
+
+
+def _given(
+    metric: "Metric", inputs: Sequence[Any], options: dict[str, Any]
+) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """Return the inputs by name, and the options as a file would hold them.
+
+    Inputs may be given by their names; classes that a prediction or a frame names are an option.
+    """
+    found = dict(zip(metric.inputs, inputs, strict=False))
+    found |= {name: options.pop(name) for name in metric.inputs[len(inputs) :] if name in options}
+    if len(found) < len(metric.inputs) or len(inputs) > len(metric.inputs):
+        takes, came = ", ".join(metric.inputs), max(len(found), len(inputs))
+        raise ShapeError(f"{metric.name} takes y_true, {takes}; got {came} arrays beside it")
+    given = {}
+    for name, value in found.items():
+        named = value.classes.tolist() if isinstance(value, Categorical) else None
+        given[name], columns, _ = to_numpy(
+            value.mean if isinstance(value, Categorical) else value, name
+        )
+        labels = columns if named is None else named
+        if name == "probabilities" and labels is not None and labels != list(range(len(labels))):
+            options.setdefault("classes", labels)
+    # None is the default of those options that have it.
+    return given, {name: _plain(value) for name, value in options.items() if value is not None}
+
+
+def _plain(value: Any) -> Any:
+    """Return an option as JSON would hold it; functions stay what they are."""
+    return list(value) if isinstance(value, tuple) else getattr(value, "tolist", lambda: value)()
+
+
+def _check_options(
+    metric: "Metric", truth: np.ndarray, given: dict[str, np.ndarray], options: Mapping[str, Any]
+) -> None:
+    """Refuse options that the function refuses, by calling it with the first sample."""
+    first, *parameters = inspect.signature(metric.function).parameters.values()
+    others = {first.name, *metric.inputs, "sample_weight", "per_sample"}
+    known = {part.name: part for part in parameters if part.name not in others}
+    has = f"it has {', '.join(known)}" if known else "it has none"
+    for name in options:
+        if name not in known:
+            raise OptionError(f"{metric.name} has no option {name!r}; {has}")
+    for name, part in known.items():
+        if part.default is part.empty and name not in options:
+            raise OptionError(f"{metric.name} needs {name}=")
+    one = {name: take_input(name, value, slice(1)) for name, value in given.items()}
+    metric.function(truth[:1], **one, **options)
 
 
 def value_of(metric: "Metric", state: State) -> float:
     """Return the value of a metric from its state."""
-    made, read = _finished(metric, state, state.totals, FINE)
+    made, read = _finished(metric, state, FINE)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         found = made.finish(*read)
         if made.value is not None:
@@ -297,18 +334,20 @@ def value_of(metric: "Metric", state: State) -> float:
     return float(found[0])
 
 
-def _finished(metric: "Metric", state: State, parts: Any, bits: int) -> tuple[Sums, list[Any]]:
-    made = finishing(metric, state, parts, bits)
+def _finished(metric: "Metric", state: State, bits: int) -> tuple[Sums, list[Any]]:
+    made = finishing(metric, state, bits)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         read = [
             part.reduce(widened(part, columns, sums))
-            for part, (columns, sums) in zip(made.parts, parts, strict=True)
+            for part, (columns, sums) in zip(made.parts, state.totals, strict=True)
         ]
     return made, read
 
 
-def finishing(metric: "Metric", state: State, parts: Any, bits: int = COARSE) -> Sums:
+def finishing(metric: "Metric", state: State, bits: int = COARSE) -> Sums:
     """Return the metric's sums as functions alone: what was summed comes from a state."""
+    if not isinstance(state, State):
+        raise OptionError(f"expected a State of {metric.name}; got {state!r}")
     if metric.name != state.metric:
         raise OptionError(f"this is a state of {state.metric}, not of {metric.name}")
     assert metric.sums is not None
@@ -318,7 +357,8 @@ def finishing(metric: "Metric", state: State, parts: Any, bits: int = COARSE) ->
     inputs = {name: _any_input(name, state.shape, levels) for name in metric.inputs}
     truth = np.zeros(1) if metric.task != "classification" else _any_label(options)
     unit = np.zeros(1, dtype=np.int32)
-    batch = _Grid(truth, inputs, None, unit, 1, bits=bits, held=parts[0][0])
+    held = (state.totals if bits == FINE else state.units)[0][0]
+    batch = _Grid(truth, inputs, None, unit, 1, bits=bits, held=held)
     batch.independent = float(state.samples)
     return metric.sums(batch, **options)
 
@@ -343,7 +383,7 @@ def _any_input(name: str, shape: Mapping[str, int], levels: Any) -> np.ndarray:
         return np.full((1, number), 1 / number) if number else np.full(1, 0.5)
     if name == "membership":
         return np.ones((1, number), dtype=bool)
-    if name in ("means", "members", "variances"):
+    if name in MEMBERS_FIRST:
         return np.ones((number, 1))
     if name == "levels":
         return np.asarray(levels)
@@ -352,21 +392,16 @@ def _any_input(name: str, shape: Mapping[str, int], levels: Any) -> np.ndarray:
     return np.ones(1)
 
 
-def _units(samples: int, ids: Any) -> NDArray[np.int32]:
+def _units(samples: int, ids: Any, name: str) -> NDArray[np.int32]:
     """Deal samples to units by a hash of their number, or of an id."""
     if ids is None:
         codes, keys = np.arange(samples), np.arange(samples, dtype=np.uint64)
     else:
         import hashlib
 
-        labels = to_numpy(ids, "ids").array
-        if labels.shape != (samples,):
-            raise ShapeError(f"ids must be one for each of {samples} samples; got {labels.shape}")
-        names, codes = np.unique(labels.astype(str), return_inverse=True)
-        digests = [
-            hashlib.blake2b(name.encode(), digest_size=8).digest() for name in names.tolist()
-        ]
-        keys = np.frombuffer(b"".join(digests), dtype="<u8")
+        names, codes = np.unique(as_column(ids, name, samples).astype(str), return_inverse=True)
+        digest = (hashlib.blake2b(text.encode(), digest_size=8).digest() for text in names.tolist())
+        keys = np.frombuffer(b"".join(digest), dtype="<u8")
     mixed = keys + np.uint64(0x9E3779B97F4A7C15)
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
         mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)

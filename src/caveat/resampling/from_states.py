@@ -10,7 +10,7 @@ from ..exceptions import OptionError
 from ..metrics import Metric, State
 from ..metrics.states import UNITS, finishing, widened
 from .intervals import ConfidenceInterval, confidence_interval
-from .plan import Plan, draws
+from .plan import Plan, draws, whole
 from .replication import summed
 from .spread import Spread, stacked
 
@@ -56,15 +56,13 @@ def state_interval(
     >>> bool(interval.low < METRICS["auc"].function(y, p) < interval.high)
     True
     """
-    if not (isinstance(metric, Metric) and isinstance(state, State)):
-        raise OptionError(
-            f"state_interval takes a Metric and a State of it; got {metric!r} and {state!r}"
-        )
+    if not isinstance(metric, Metric):
+        raise OptionError(f"state_interval takes a Metric and a State of it; got {metric!r}")
     value = metric.value(state)
     rng = generator(random_state)
-    counts = draws(UNITS, resamples, rng)
+    counts = draws(UNITS, whole(resamples, "resamples"), rng)
     plan = Plan(np.zeros(0, dtype=np.int32), counts.astype(np.uint16), 1, None, 0)
-    sums = finishing(metric, state, state.units)
+    sums = finishing(metric, state)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         matrices = [
             widened(part, *held) for part, held in zip(sums.parts, state.units, strict=True)

@@ -12,7 +12,7 @@ from ..exceptions import ShapeError
 from ..metrics.entry import Metric
 from .inversion import invert
 from .replication import Replicates
-from .spread import Spread, share_limits
+from .spread import Spread, score, share_limits
 
 __all__ = ["ConfidenceInterval", "confidence_interval", "interval_of"]
 
@@ -371,22 +371,16 @@ def _expanded(level: float, replicates: Any) -> float:
     from scipy.special import stdtrit
 
     if not isinstance(replicates, Replicates) or replicates.units == 0:
-        return _normal_quantile((1 + level) / 2)
+        return score(level)
     freedom = max(1, replicates.units - replicates.strata)
     return float(np.sqrt(1 + replicates.strata / freedom) * stdtrit(freedom, (1 + level) / 2))
 
 
 def widened(deviations: FloatArray, level: float, replicates: Any) -> FloatArray:
     """Return deviations of resamples as Student's t would have them with this number of units."""
-    normal = _normal_quantile((1 + level) / 2)
+    normal = score(level)
     # Next to no confidence leaves next to no interval, however wide.
     return deviations * (_expanded(level, replicates) / normal if normal > 0 else 1.0)
-
-
-def _normal_quantile(share: float) -> float:
-    from scipy.special import ndtri
-
-    return float(ndtri(share))
 
 
 def _quantiles(ordered: FloatArray, levels: FloatArray) -> FloatArray:

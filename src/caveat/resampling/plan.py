@@ -6,10 +6,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._arrays import to_numpy
 from .._random import RandomState, generator
-from .._validation import FloatArray
-from ..exceptions import InvalidValueError, OptionError, ShapeError
+from .._validation import FloatArray, as_column
+from ..exceptions import InvalidValueError, OptionError
 from ..metrics.batch import EXACT
 
 __all__ = ["Plan", "make_plan"]
@@ -120,8 +119,8 @@ def make_plan(
     >>> plan.counts.shape, plan.unit.tolist()
     ((3, 3), [0, 0, 1, 1, 2, 2])
     """
-    samples = _whole(samples, "samples")
-    resamples = _whole(resamples, "resamples")
+    samples = whole(samples, "samples")
+    resamples = whole(resamples, "resamples")
     rng = generator(random_state)
     element = np.arange(samples) if cluster is None else _codes(cluster, "cluster", samples)
     elements = int(element.max()) + 1
@@ -141,7 +140,8 @@ def make_plan(
 _MOST = 10**9
 
 
-def _whole(value: Any, name: str) -> int:
+def whole(value: Any, name: str) -> int:
+    """Return a whole number of at least 1."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
         raise OptionError(f"{name} must be a whole number of at least 1; got {value!r}")
     if value > _MOST:
@@ -151,22 +151,7 @@ def _whole(value: Any, name: str) -> int:
 
 def _codes(labels: Any, name: str, samples: int) -> NDArray[np.intp]:
     """Number the distinct values of a column; a missing one is an error."""
-    array = to_numpy(labels, name).array
-    if array.shape != (samples,):
-        raise ShapeError(
-            f"{name} must be one value for each of {samples} samples; got shape {array.shape}"
-        )
-    if array.dtype == object:
-        missing = np.array([value is None or value != value for value in array], dtype=bool)
-        array = np.array([str(value) for value in array])
-    else:
-        missing = array != array
-    if missing.any():
-        raise InvalidValueError(
-            f"{name} of sample {int(np.argmax(missing))} is missing; give it a value of its own, "
-            "or leave the sample out"
-        )
-    return np.unique(array, return_inverse=True)[1].reshape(-1)
+    return np.unique(as_column(labels, name, samples), return_inverse=True)[1].reshape(-1)
 
 
 def _stratum_of(element: NDArray[np.intp], strata: NDArray[np.intp]) -> NDArray[np.intp]:

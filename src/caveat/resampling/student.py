@@ -5,6 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from .._validation import FloatArray
+from ..metrics.means import first_mean
 
 __all__ = ["STUDENT", "first_errors", "products", "standard_errors", "student_interval"]
 
@@ -58,11 +59,7 @@ def first_errors(
     """Return the standard error of a mean, sum over weight of units, in each resample."""
     sums = np.stack([below, above], axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):  # nothing may have been drawn
-        return standard_errors(counts @ sums, counts @ products(sums), _first, units)
-
-
-def _first(means: FloatArray, _: FloatArray) -> FloatArray:
-    return means[:, 0]
+        return standard_errors(counts @ sums, counts @ products(sums), first_mean, units)
 
 
 def student_interval(

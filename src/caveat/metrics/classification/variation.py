@@ -1,7 +1,6 @@
 """Calibration of the spread of a predicted distribution: UCE and VCE."""
 
-import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -9,124 +8,22 @@ from numpy.typing import NDArray
 
 from ..._validation import FloatArray
 from ...exceptions import InvalidValueError, OptionError, ShapeError
-from .._core.confusion import most_probable
 from .._core.equal_width import add_sums, bin_of
-from .._core.sharing import is_sharing, shared
+from .._core.sharing import is_sharing
 from .._curves import ReliabilityCurve
 from .._inputs import Labelled, count, labelled
 from ..batch import Batch
 from ..entry import Metric
 from ..sums import Part, Sums, absolute_sum, split
 from ._binned import curve, width_edges
+from .entropy import all_entropies, entropy_of, mean_gap
 
 __all__ = [
-    "uncertainty_calibration_error",
-    "uncertainty_reliability_curve",
     "variation_calibration_error",
     "variation_reliability_curve",
 ]
 
 Variation = Callable[[FloatArray], FloatArray]
-
-
-def uncertainty_calibration_error(
-    y_true: Any,
-    probabilities: Any,
-    *,
-    bins: int = 15,
-    classes: Any = None,
-    sample_weight: Any = None,
-) -> float:
-    r"""Uncertainty calibration error: how far entropy is from the rate of errors.
-
-    .. math:: \mathrm{UCE} = \sum_{m=1}^M \frac{|B_m|}{N}
-       \bigl|\mathrm{err}(B_m) - \mathrm{uncert}(B_m)\bigr|, \qquad
-       \tilde H(p) = -\frac{1}{\log K} \sum_{k=1}^K p_k \log p_k
-
-    over equal-width bins of the normalised entropy :math:`\tilde H` in [0, 1], with the share of
-    wrong predictions :math:`\mathrm{err}` and the mean :math:`\mathrm{uncert}` of
-    :math:`\tilde H`, halved if there are two classes, where a uniform prediction is wrong in half
-    of the cases. The prediction is the most probable class, the first of equals. The difference is
-    absolute, as in the equation of [2]_, not squared, as in its table 4.
-
-    Parameters
-    ----------
-    y_true : array of shape (samples,)
-        The true classes: 0, 1, ... or the labels in ``classes``.
-    probabilities : array of shape (samples, classes) or (samples,), or Categorical
-        One dimension is the probability of the second of two classes.
-    bins : int, default=15
-    classes : sequence of labels, optional
-    sample_weight : array of shape (samples,), optional
-
-    Returns
-    -------
-    float
-        From 0 (best) to 1. A perfectly calibrated model does not reach 0 in general, since entropy
-        and the rate of errors are different quantities; see `variation_calibration_error`.
-
-    References
-    ----------
-    .. [1] M.-H. Laves, S. Ihler, K.-P. Kortmann, T. Ortmaier. Uncertainty Calibration Error: A New
-       Metric for Multi-Class Classification. 2021.
-    .. [2] European Partnership on Metrology 22HLT01 (QUMPHY), deliverable D2, 2026,
-       appendix C.1.3, equation 12.
-
-    Examples
-    --------
-    >>> from caveat.metrics import uncertainty_calibration_error
-    >>> uncertainty_calibration_error([0, 1, 0, 0], [[0.5, 0.5], [0.5, 0.5], [1, 0], [0, 1]])
-    0.25
-    """
-    return _error(
-        uncertainty_reliability_curve(
-            y_true, probabilities, bins=bins, classes=classes, sample_weight=sample_weight
-        )
-    )
-
-
-def uncertainty_reliability_curve(
-    y_true: Any,
-    probabilities: Any,
-    *,
-    bins: int = 15,
-    classes: Any = None,
-    sample_weight: Any = None,
-) -> ReliabilityCurve:
-    """Normalised entropy (``predicted``) and rate of errors (``observed``) in each bin.
-
-    Parameters
-    ----------
-    y_true : array of shape (samples,)
-        The true classes: 0, 1, ... or the labels in ``classes``.
-    probabilities : array of shape (samples, classes) or (samples,), or Categorical
-        One dimension is the probability of the second of two classes.
-    bins : int, default=15
-    classes : sequence of labels, optional
-    sample_weight : array of shape (samples,), optional
-
-    Returns
-    -------
-    ReliabilityCurve
-        ``predicted`` is halved if there are two classes; ``low`` and ``high`` are on the axis of
-        the normalised entropy itself. Bins without samples are left out.
-
-    Examples
-    --------
-    >>> from caveat.metrics import uncertainty_reliability_curve
-    >>> p = [[0.5, 0.5], [0.5, 0.5], [1, 0], [0, 1]]
-    >>> curve = uncertainty_reliability_curve([0, 1, 0, 0], p)
-    >>> curve.predicted, curve.observed
-    (array([0. , 0.5]), array([0.5, 0.5]))
-    """
-    bins = count(bins, "bins")
-    source = labelled(y_true, probabilities, classes=classes, sample_weight=sample_weight)
-    sums = np.zeros((3, bins))
-    for rows, wrong, entropy in _errors_and_entropies(source):
-        add_sums(sums, entropy, [entropy, wrong, None], source.weights(rows))
-    if len(source.classes) == 2:
-        sums[0] /= 2
-    return curve(sums, width_edges(bins))
 
 
 def variation_calibration_error(
@@ -188,7 +85,7 @@ def variation_calibration_error(
     >>> variation_calibration_error([0, 1, 0, 0], [[0.5, 0.5], [0.5, 0.5], [1, 0], [0, 1]])
     0.5
     """
-    return _error(
+    return mean_gap(
         variation_reliability_curve(
             y_true,
             probabilities,
@@ -247,23 +144,6 @@ def variation_reliability_curve(
     return curve(np.stack([sums[0], observed, mass]), width_edges(bins))
 
 
-def _uncertainty_sums(batch: Batch, *, bins: int = 15, classes: Any = None) -> Sums:
-    data = batch.labelled(classes)
-    entropy, wrong = np.empty((2, len(data)))
-    for rows, block_wrong, block in _errors_and_entropies(data):
-        entropy[rows], wrong[rows] = block, block_wrong
-    index = bin_of(entropy, bins)
-    gap = (entropy / 2 if len(data.classes) == 2 else entropy) - wrong
-
-    def finish(sums: FloatArray) -> FloatArray:
-        gaps, mass = np.moveaxis(split(sums, bins), 1, 0)
-        return gaps / mass.sum(axis=1, keepdims=True)
-
-    part = Part(lambda: batch.matrix(index, bins, [gap, None]))
-    # Entropy is not the rate of errors, however right the probabilities are.
-    return Sums([part], finish, absolute_sum, zero_if_calibrated=False)
-
-
 def _variation_sums(
     batch: Batch, *, bins: int = 15, variation: Any = "entropy", classes: Any = None
 ) -> Sums:
@@ -303,37 +183,11 @@ def _variation_sums(
     )
 
 
-def _errors_and_entropies(
-    source: Labelled,
-) -> Iterator[tuple[slice, NDArray[Any], FloatArray]]:
-    """Yield slices of rows, whether the most probable class is wrong, and the entropies."""
-    if is_sharing():
-        entropies = _all_entropies(source)
-        for rows, labels in most_probable(source):
-            yield rows, labels != source.codes[rows], entropies[rows]
-    else:
-        for rows, block in source.blocks():
-            yield rows, block.argmax(axis=1) != source.codes[rows], entropy_of(block)
-
-
-def _all_entropies(source: Labelled) -> FloatArray:
-    """Return the entropies of all rows, kept for other metrics."""
-
-    def compute() -> FloatArray:
-        return np.concatenate([entropy_of(block) for _, block in source.blocks()])
-
-    return shared("entropies", (source.probabilities,), compute)
-
-
-def _error(found: ReliabilityCurve) -> float:
-    return float(np.average(np.abs(found.predicted - found.observed), weights=found.weight))
-
-
 def _rank_sums(source: Labelled, bins: int, measure: Variation) -> tuple[FloatArray, FloatArray]:
     """Return sums of the variation and of weights over bins, and the weight of each rank there."""
     number = len(source.classes)
     sums, ranks = np.zeros((2, bins)), np.zeros(bins * number)
-    known = _all_entropies(source) if measure is entropy_of and is_sharing() else None
+    known = all_entropies(source) if measure is entropy_of and is_sharing() else None
     for rows, block in source.blocks():
         weight = source.weights(rows)
         varied = measure(block) if known is None else known[rows]
@@ -400,14 +254,6 @@ def _checked(variation: Variation) -> Variation:
     return checked
 
 
-def entropy_of(block: FloatArray) -> FloatArray:
-    """Return the entropy of each row divided by its maximum, log K."""
-    # A tiny number in place of 0 leaves 0 log 0 = 0, without a warning.
-    logarithms = np.log(np.maximum(block, np.finfo(np.float64).tiny))
-    entropies = np.einsum("ij,ij->i", block, logarithms) / -math.log(block.shape[1])
-    return np.clip(entropies, 0.0, 1.0)  # rows sum to 1 only within their precision
-
-
 def _gini(block: FloatArray) -> FloatArray:
     """Return the Gini impurity of each row divided by its maximum, 1 - 1 / K."""
     number = block.shape[1]
@@ -416,25 +262,6 @@ def _gini(block: FloatArray) -> FloatArray:
 
 
 ENTRIES = [
-    Metric(
-        function=uncertainty_calibration_error,
-        task="classification",
-        inputs=("probabilities",),
-        direction="lower",
-        range=(0.0, 1.0),
-        optimum=0.0,
-        locality="local",
-        says="How far the entropy of the predicted distribution is from the rate of errors, on "
-        "average over bins of entropy.",
-        cannot_see="Perfect calibration: entropy and the rate of errors are different quantities, "
-        "and the best value is not reached by the true probabilities. An over-confident model "
-        "nearly always has a lower value than a calibrated one: do not choose by it.",
-        aliases=("uce",),
-        curve=uncertainty_reliability_curve,
-        sums=_uncertainty_sums,
-        short="UCE",
-        within_class=False,
-    ),
     Metric(
         function=variation_calibration_error,
         task="classification",

@@ -1,0 +1,203 @@
+"""Which of several techniques stands out by a proper score and a calibration error, in words."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..metrics import METRICS
+from ..results.tables import number
+from ._evaluate import Answer
+
+if TYPE_CHECKING:
+    from ._compare import Comparison
+
+Answers = dict[str, list[Answer]]
+"""By technique."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    technique: str | None
+    tied: tuple[str, ...]
+    text: str
+
+
+class Case:
+    """Techniques with their reliability and skill, of which one may stand out."""
+
+    def __init__(
+        self,
+        comparison: "Comparison",
+        primary: str,
+        one_class: str | None,
+        skill: str,
+        reliable: Answers,
+        skilled: Answers,
+    ) -> None:
+        self.comparison = comparison
+        self.primary, self.skill = primary, skill
+        self.reliable = reliable
+        self.values, self.skills = _means(primary, reliable), _means(skill, skilled)
+        # Two questions are asked, so that each may be wrong half as often.
+        alone = primary == skill
+        self.confidence = comparison.confidence if alone else (1 + comparison.confidence) / 2
+        good, *others = self._not_worse(skill, skilled, list(skilled))
+        self.good = [good, *others]
+        than = f"clearly worse than {_number(self.skills[good])} of {good}"
+        self.worse = {
+            name: f"{_words(skill)} {_number(value)}, {than}"
+            for name, value in self.skills.items()
+            if name not in self.good
+        }
+        self.front = _front(self.values, self.skills)
+        of = "" if one_class is None else f" of {one_class} against the rest"
+        self.what = f"{_words(primary)}{of}"
+        if METRICS[primary].direction == "target":
+            self.what = f"distance of the {_words(primary)} from {METRICS[primary].optimum:g}"
+
+    def chosen(self) -> Choice:
+        """Return the one that stands out, or those between which nothing decides."""
+        tied = tuple(self.good)
+        if self.primary != self.skill:
+            tied = tuple(self._not_worse(self.primary, self.reliable, self.good))
+        best = tied[0]
+        if len(tied) > 1:
+            return Choice(None, tied, self._tie(tied))
+        blind = _knows_nothing(self.comparison, best)
+        if blind:
+            tied = (best, *(name for name in self.good if name != best))
+            text = f"No clear winner: {best} is the best of {len(self.values)} by {self.what} ("
+            text += f"{_number(self.values[best])}), but {blind}."
+            return Choice(None, tied, text)
+        other = self._better_classwise(best)
+        if other:
+            return Choice(None, (best, other), self._split_readings(best, other))
+        return Choice(best, tied, self._winner(best))
+
+    def trade_off(self, chosen: Choice) -> list[str]:
+        """Say who was left behind for lack of skill, and what a more reliable one would cost."""
+        found = []
+        if self.worse and len(self.good) > 1:
+            names = ", ".join(f"{name} {_number(self.skills[name])}" for name in self.worse)
+            found.append(f"Clearly worse by {_words(self.skill)}: {names}.")
+        best, most = chosen.tied[0], min(self.values, key=self.values.__getitem__)
+        if self.primary != self.skill and most in self.worse and chosen.technique:
+            cost = self.skills[most] - self.skills[best]
+            found.append(
+                f"{most} has a lower {self.what} ({_number(self.values[most])}), which would cost "
+                f"{_number(cost)} in {_words(self.skill)}; recalibrating {best} may give both."
+            )
+        return found
+
+    def _not_worse(self, metric: str, answers: Answers, names: list[str]) -> list[str]:
+        """Return the best by a metric, then those that cannot be told from it."""
+        from ._compare import indistinguishable
+
+        values = _means(metric, {name: answers[name] for name in names})
+        best, *others = sorted(names, key=values.__getitem__)
+        return [best] + [
+            name
+            for name in others
+            if np.isclose(values[name], values[best], rtol=1e-12, atol=1e-12)
+            or indistinguishable(metric, answers[best], answers[name], len(names), self.confidence)
+        ]
+
+    def _better_classwise(self, best: str) -> str:
+        """Return a technique that is clearly better in all classes than the best by the top one."""
+        metric = "classwise_calibration_error"
+        if self.primary != "expected_calibration_error":
+            return ""
+        have = [
+            n for n in self.good if any(k.metric == metric for k in self.comparison._answers[n])
+        ]
+        if best not in have:
+            return ""
+        answers = {name: list(self.comparison._entries(name, metric).values()) for name in have}
+        tied = self._not_worse(metric, answers, have)
+        return "" if best in tied else tied[0]
+
+    def _split_readings(self, best: str, other: str) -> str:
+        return (
+            f"No clear winner: {best} is the best of {len(self.values)} by {self.what} "
+            f"({_number(self.values[best])}), the class that is named; by classwise calibration "
+            f"error, all classes, {other} is clearly better."
+        )
+
+    def _winner(self, best: str) -> str:
+        others = [n for n in self.values if n != best]
+        if self.primary == self.skill or len(self.good) == 1:
+            text = f"Use {best}: its {_words(self.skill)} is {_number(self.skills[best])}"
+            text += _lowest(self.skills, others)
+            if self.primary == self.skill:
+                return f"{text}."
+            return f"{text}; its {self.what} is {_number(self.values[best])}."
+        rivals = [name for name in self.good if name != best]
+        return (
+            f"Use {best}: its {self.what} is {_number(self.values[best])}"
+            f"{_lowest(self.values, rivals)}; its {_words(self.skill)} is "
+            f"{_number(self.skills[best])}, and none of these is clearly better by it."
+        )
+
+    def _tie(self, tied: tuple[str, ...]) -> str:
+        shown = ", ".join(f"{name} {_number(self.values[name])}" for name in tied)
+        text = (
+            f"No clear winner: by {self.what}, {', '.join(tied[1:])} cannot be told from {tied[0]} "
+            f"({shown})"
+        )
+        if self.primary != self.skill:
+            skills = ", ".join(f"{name} {_number(self.skills[name])}" for name in tied)
+            text += f", and none is clearly worse by {_words(self.skill)} ({skills})"
+        return f"{text}. Let cost, simplicity or the supporting metrics decide."
+
+
+def _lowest(values: dict[str, float], others: list[str]) -> str:
+    if not others:
+        return ""
+    shown = ", ".join(_number(values[name]) for name in others)
+    return f", the lowest of {len(others) + 1} (others {shown})"
+
+
+def _means(metric: str, answers: Answers) -> dict[str, float]:
+    """Return the mean of each technique's answers, as distances from the best where that is one."""
+    from ._compare import cost
+
+    return {
+        name: float(np.mean([cost(metric, answer.value) for answer in found]))
+        for name, found in answers.items()
+    }
+
+
+def _front(values: dict[str, float], skills: dict[str, float]) -> tuple[str, ...]:
+    """Return those that no other beats in both; of all these metrics less is better."""
+    pairs = {name: np.array([values[name], skills[name]]) for name in values}
+    return tuple(
+        name
+        for name, mine in pairs.items()
+        if not any((other <= mine).all() and (other < mine).any() for other in pairs.values())
+    )
+
+
+def _knows_nothing(comparison: "Comparison", name: str) -> str:
+    """Say why a technique does not tell samples apart, or nothing if it does."""
+    evaluation = comparison.evaluations[name]
+    prediction = evaluation.prediction
+    if len(prediction) > 1 and prediction.take(np.zeros(len(prediction), dtype=int)) == prediction:
+        return "it says the same of every sample"
+    for row in evaluation.matching(metric="roc_auc_score", group=""):
+        if (row.value if np.isnan(row.low) else row.low) <= 0.5:
+            between = "" if np.isnan(row.low) else f" ({_number(row.low)} to {_number(row.high)})"
+            return (
+                f"it cannot be told from guessing: ROC AUC {_number(row.value)}{between}, and 0.5 "
+                "is chance"
+            )
+    return ""
+
+
+def _number(value: float) -> str:
+    """Return a value for a reader; what is 0 on paper is 0."""
+    return number(round(value, 12))
+
+
+def _words(metric: str) -> str:
+    return metric.replace("_", " ")
