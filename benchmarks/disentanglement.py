@@ -98,12 +98,12 @@ class Loop:
                 nn.Linear(13, 32), nn.ReLU(), nn.Linear(32, 32), nn.ReLU(), nn.Linear(32, 16), nn.ReLU(),
                 nn.Linear(16, 3),
             ).to(self.device)  # fmt: skip
-            optimiser = torch.optim.Adam(net.parameters(), RATE)
+            optimizer = torch.optim.Adam(net.parameters(), RATE)
             for _ in range(epochs):
                 for batch in torch.randperm(len(inputs), device=self.device).split(BATCH):
-                    optimiser.zero_grad()
+                    optimizer.zero_grad()
                     nn.functional.cross_entropy(net(inputs[batch]), labels[batch]).backward()
-                    optimiser.step()
+                    optimizer.step()
                     self.steps += 1
             self.nets.append(net.eval())
             self.trainings += 1
@@ -198,7 +198,7 @@ def ours(data, kind, name, repeats, device, jobs, epochs, head="softmax"):
     """Return the result of one estimator with the paper's settings."""
     X, y, X_test, y_test = data
     settings = {**preset("wine", name), "epochs": epochs, "head": head}
-    model = kind(**settings, standardise=False, device=device)
+    model = kind(**settings, standardize=False, device=device)
     return caveat.disentanglement_error(
         model, X, y, test=(X_test, y_test), protocol=Protocol(repeats=repeats), n_jobs=jobs,
         decomposition=SPLITS[head], random_state=0,

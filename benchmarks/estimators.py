@@ -1,7 +1,7 @@
 """Ten networks on tables of the size of UCI's: caveat's deep ensemble, and three other ways to one.
 
 Run with ``make benchmark``; ``docs/performance.md`` keeps the result. All have the same hidden layers,
-batches, epochs, Adam and standardised data, and none stops early. scikit-learn's networks are fitted
+batches, epochs, Adam and standardized data, and none stops early. scikit-learn's networks are fitted
 one after another, and two at a time by joblib; its regressor has no spread, and gets that of its
 residuals on the training set. The torch loop is what people write. torch-uncertainty's ensemble goes
 through its routine and trainer, the documented way, with everything switched off that logs or saves;
@@ -30,7 +30,7 @@ TABLES = ((500, 13, 40), (1_500, 11, 40), (9_500, 4, 10))
 
 
 def table(task, rows, columns, seed):
-    """Return (X, y) to learn from and as many new rows, standardised: a surface of four columns."""
+    """Return (X, y) to learn from and as many new rows, standardized: a surface of four columns."""
     rng = np.random.default_rng([seed, rows])
     X = rng.normal(size=(2 * rows, columns)).astype(np.float32)
     surface = np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.5 * X[:, 3]
@@ -132,12 +132,12 @@ def loop(task, X, y, X_new, epochs, seed):
     begun = time.perf_counter()
     for _ in range(MEMBERS):
         net = Network(task, X.shape[1])
-        optimiser = torch.optim.Adam(net.parameters(), RATE)
+        optimizer = torch.optim.Adam(net.parameters(), RATE)
         for _ in range(epochs):
             for batch in torch.randperm(len(inputs)).split(BATCH):
-                optimiser.zero_grad()
+                optimizer.zero_grad()
                 loss_of(task, net(inputs[batch]), labels[batch]).backward()
-                optimiser.step()
+                optimizer.step()
         nets.append(net.eval())
     fitted = time.perf_counter()
     said = outputs(task, nets, X_new)

@@ -1,8 +1,8 @@
-"""Exact consistency among neighbours beside scikit-learn's own neighbour search.
+"""Exact consistency among neighbors beside scikit-learn's own neighbor search.
 
-Both standardise 45,000 rows of 100 features and find five neighbours of each with the same number of
+Both standardize 45,000 rows of 100 features and find five neighbors of each with the same number of
 threads; caveat also looks for ties, averages four values, and puts intervals on them by group. Runs
-alternate, since a busy machine would otherwise favour one of them.
+alternate, since a busy machine would otherwise favor one of them.
 
 Run with ``python benchmarks/fairness_consistency.py [threads]``; two by default.
 """
@@ -22,7 +22,7 @@ from sklearn.preprocessing import StandardScaler
 
 from caveat.fairness import consistency
 
-SAMPLES, FEATURES, NEIGHBOURS, RUNS = 45_000, 100, 5, 5
+SAMPLES, FEATURES, NEIGHBORS, RUNS = 45_000, 100, 5, 5
 
 
 def main() -> None:
@@ -33,12 +33,12 @@ def main() -> None:
     groups = {"race": rng.integers(0, 5, SAMPLES), "sex": rng.integers(0, 2, SAMPLES)}
 
     def ours() -> np.ndarray:
-        found = consistency(values, X, neighbours=NEIGHBOURS, groups=groups, random_state=0)
+        found = consistency(values, X, neighbors=NEIGHBORS, groups=groups, random_state=0)
         return found.per_sample["prediction"]
 
     def theirs() -> np.ndarray:
         scaled = StandardScaler().fit_transform(X)
-        model = NearestNeighbors(n_neighbors=NEIGHBOURS).fit(scaled)
+        model = NearestNeighbors(n_neighbors=NEIGHBORS).fit(scaled)
         index = model.kneighbors(return_distance=False)
         u = values["prediction"]
         return 1 - np.abs(u - u[index].mean(axis=1))
@@ -51,9 +51,7 @@ def main() -> None:
             call()
             seconds[name].append((time.perf_counter() - wall, time.process_time() - processor))
     best = {name: np.min(runs, axis=0) for name, runs in seconds.items()}
-    print(
-        f"{SAMPLES:,} x {FEATURES}, {NEIGHBOURS} neighbours, {_THREADS} threads, best of {RUNS}\n"
-    )
+    print(f"{SAMPLES:,} x {FEATURES}, {NEIGHBORS} neighbors, {_THREADS} threads, best of {RUNS}\n")
     print("| who | seconds | seconds of processors |")
     print("| --- | --- | --- |")
     for name, (wall, processor) in best.items():

@@ -143,17 +143,17 @@ def regression(rng: np.random.Generator) -> list[Task]:
             "coverage calibration, 99 levels",
             lambda: metrics.central_coverage_error(y, mean, variance, levels=levels),
             {
-                "uncertainty-toolbox, vectorised": lambda: uncertainty_toolbox.mean_absolute_calibration_error(
+                "uncertainty-toolbox, vectorized": lambda: uncertainty_toolbox.mean_absolute_calibration_error(
                     mean, std, y, num_bins=100, vectorized=True
                 )
             },
             ("one pass", y.sum),
-            {"uncertainty-toolbox, vectorised": ">= 8"},
+            {"uncertainty-toolbox, vectorized": ">= 8"},
             repeats=3,
         ),
         Task(
             "ENCE, equal-count bins",
-            lambda: metrics.expected_normalised_calibration_error(y, mean, variance),
+            lambda: metrics.expected_normalized_calibration_error(y, mean, variance),
             {"netcal, equal-width bins": lambda: NetcalENCE(bins=15).measure((mean, std), y)},
             ("one sort", lambda: np.sort(y)),
             {"netcal, equal-width bins": ">= 4"},
@@ -234,7 +234,7 @@ def growth(rng: np.random.Generator) -> None:
     calls["ROC AUC"] = lambda n: lambda: metrics.roc_auc_score(y[:n], p[:n])
     calls["NLL"] = lambda n: lambda: metrics.negative_log_likelihood_loss(y[:n], p[:n])
     calls["ENCE"] = lambda n: (
-        lambda: metrics.expected_normalised_calibration_error(target[:n], mean[:n], variance[:n])
+        lambda: metrics.expected_normalized_calibration_error(target[:n], mean[:n], variance[:n])
     )
     calls["AUCE"] = lambda n: (
         lambda: metrics.central_coverage_error(target[:n], mean[:n], variance[:n])

@@ -21,7 +21,7 @@ LOOP_STEPS = 200
 
 
 def wine() -> tuple[np.ndarray, np.ndarray]:
-    """Return the features, standardised, and the classes of scikit-learn's wines."""
+    """Return the features, standardized, and the classes of scikit-learn's wines."""
     from sklearn.datasets import load_wine
 
     X, y = load_wine(return_X_y=True)
@@ -63,17 +63,17 @@ def loop(make, X, y, rows, epochs, device, seed) -> tuple[float, float, nn.Modul
     net = make().to(device)
     inputs, labels = torch.tensor(X, device=device), torch.tensor(y, device=device)
     chosen = torch.tensor(rows, device=device)
-    optimiser = torch.optim.Adam(net.parameters(), 1e-3)
+    optimizer = torch.optim.Adam(net.parameters(), 1e-3)
     steps, begun = 0, None
     for _ in range(epochs):
         order = chosen[torch.randperm(len(chosen), device=device)]
         for batch in order.split(128):
             if steps == 10:  # warm
                 begun = _now(device)
-            optimiser.zero_grad()
+            optimizer.zero_grad()
             loss = nn.functional.cross_entropy(net(inputs[batch]), labels[batch])
             loss.backward()
-            optimiser.step()
+            optimizer.step()
             steps += 1
     return _now(device) - begun, steps - 10, net.eval()
 

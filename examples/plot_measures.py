@@ -2,7 +2,7 @@
 Measures of uncertainty on the triangle
 =======================================
 
-Probabilities of three classes are points of a triangle: a corner is certainty, the centre is a
+Probabilities of three classes are points of a triangle: a corner is certainty, the center is a
 guess. Measures agree about these and differ in between. The white line is where they are one half.
 """
 
@@ -50,7 +50,7 @@ def draw(ax, values, title, names=("meadow", "forest", "water")):
 #
 # The margin looks at the two most probable classes only: half against half is as bad as it gets,
 # and the third does not count. The entropy and the Gini impurity see all three. The geometric
-# measure is a distance to the centre, here along the curved surface on which probabilities live
+# measure is a distance to the center, here along the curved surface on which probabilities live
 # (Fisher-Rao).
 
 options = {
@@ -80,7 +80,7 @@ print(H.round(2))
 
 # %%
 # Between meadow and forest there is little to fear, whatever the probabilities. Towards water the
-# measure rises, and no longer has its peak in the centre.
+# measure rises, and no longer has its peak in the center.
 
 figure, axes = plt.subplots(1, 2, figsize=(9, 4.4), layout="constrained")
 draw(axes[0], caveat.measure(points, "shannon_entropy"), "shannon entropy")

@@ -87,7 +87,7 @@ for action, (marker, color) in looks.items():
     points = triage.aleatoric[chosen], triage.epistemic[chosen]
     ax.scatter(*points, s=14, marker=marker, color=color, label=f"{action} ({chosen.sum()})")
 ax.axline((0, 0), slope=1, color="0.4", linewidth=1, linestyle=":")
-ax.set(xlabel="aleatoric, standardised", ylabel="epistemic, standardised")
+ax.set(xlabel="aleatoric, standardized", ylabel="epistemic, standardized")
 ax.legend()
 
 # %%

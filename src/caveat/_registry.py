@@ -1,4 +1,4 @@
-"""Tables of methods by name: one line adds one, and a misspelt name gets an answer."""
+"""Tables of methods by name: one line adds one, and a misspelled name gets an answer."""
 
 import difflib
 from collections.abc import Iterator, Mapping, Sequence

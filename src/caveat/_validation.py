@@ -1,7 +1,7 @@
 """The one place that checks prediction arrays and returns their canonical float64 form.
 
 Every check names the argument, the first offending sample and what to do. Nothing is clipped,
-sorted or renormalised unless the caller's own argument says so.
+sorted or renormalized unless the caller's own argument says so.
 """
 
 from collections.abc import Sequence
@@ -162,16 +162,16 @@ def check_same_shape(first: FloatArray, second: FloatArray, names: tuple[str, st
 
 
 def check_probabilities(
-    probabilities: FloatArray, name: str, tolerance: float, normalise: bool, start: int = 0
+    probabilities: FloatArray, name: str, tolerance: float, normalize: bool, start: int = 0
 ) -> FloatArray:
-    """Check (members, samples, classes) probabilities; return them, normalised if asked.
+    """Check (members, samples, classes) probabilities; return them, normalized if asked.
 
     ``start`` is the number of the first sample, where the array is a block of many. One pass over
     the array and no copy of it: a row whose entries are not negative and whose sum is close to 1
     has no NaN, no infinity and nothing above 1.
     """
-    if normalise:
-        return _normalised(probabilities, name, start)
+    if normalize:
+        return _normalized(probabilities, name, start)
     ones = np.ones(probabilities.shape[-1])
     with np.errstate(invalid="ignore", over="ignore"):
         for member in probabilities:
@@ -196,18 +196,18 @@ def _refuse(probabilities: FloatArray, name: str, tolerance: float, start: int) 
     sums = probabilities @ np.ones(probabilities.shape[-1])
     index, where = position(~(np.abs(sums - 1) <= tolerance), _AXES[:2], start)
     raise InvalidValueError(
-        f"{name}{where} sum to {sums[index]:.6g}; pass normalise=True, or logits to "
+        f"{name}{where} sum to {sums[index]:.6g}; pass normalize=True, or logits to "
         "Categorical.from_logits"
     )
 
 
-def _normalised(probabilities: FloatArray, name: str, start: int) -> FloatArray:
+def _normalized(probabilities: FloatArray, name: str, start: int) -> FloatArray:
     check_finite(probabilities, name, _AXES, start)
     check_not_negative(probabilities, name, _AXES, _NEGATIVE, start)
     sums = probabilities.sum(axis=-1, keepdims=True)
     if not sums.min() > 0:
         _, where = position(sums[..., 0] == 0, _AXES[:2], start)
-        raise InvalidValueError(f"{name}{where} are all 0 and cannot be normalised")
+        raise InvalidValueError(f"{name}{where} are all 0 and cannot be normalized")
     return probabilities / sums
 
 

@@ -66,10 +66,10 @@ def test_opens_and_draws_in_both_themes_and_on_a_phone(browser, pages, pictures)
         assert fits(page)
         assert brightness(page) > 600
         picture(page, pictures, "audit-light")
-        page.get_by_role("button", name="Dark colours").click()
+        page.get_by_role("button", name="Dark colors").click()
         assert brightness(page) < 200
         picture(page, pictures, "audit-dark")
-        page.get_by_role("button", name="Light colours").click()
+        page.get_by_role("button", name="Light colors").click()
         page.set_viewport_size({"width": 360, "height": 740})
         scroll_through(page)
         assert fits(page)

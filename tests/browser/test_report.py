@@ -97,10 +97,10 @@ def test_opens_and_draws_in_both_themes_and_on_a_phone(browser, reports, picture
         assert fits(page)
         assert brightness(page) > 600
         picture(page, pictures, f"{name}-light")
-        page.get_by_role("button", name="Dark colours").click()
+        page.get_by_role("button", name="Dark colors").click()
         assert brightness(page) < 200
         picture(page, pictures, f"{name}-dark")
-        page.get_by_role("button", name="Light colours").click()
+        page.get_by_role("button", name="Light colors").click()
         page.set_viewport_size({"width": 360, "height": 740})
         if name == "comparison":
             page.locator("details.technique > summary").first.click()
@@ -134,7 +134,7 @@ def test_slider_by_keyboard(browser, reports, pictures):
         page.keyboard.press("Home")
         first = f"{100 * figure.error_kept[0]:.1f} %"
         assert said.inner_text() == f"Defer nothing: the error is {first}."
-        before = greys(page)
+        before = grays(page)
         for _ in range(30):
             page.keyboard.press("ArrowRight")
         later = f"{100 * figure.error_kept[30]:.1f} %"
@@ -142,19 +142,19 @@ def test_slider_by_keyboard(browser, reports, pictures):
         assert said.inner_text() == text
         assert slider.get_attribute("aria-valuetext") == text
         deferred = int((figure.uncertainty > figure.threshold[30]).sum())
-        assert (before, greys(page)) == (0, deferred)
+        assert (before, grays(page)) == (0, deferred)
         page.locator("#why").screenshot(path=pictures / "slider.png")
 
 
-def greys(page):
+def grays(page):
     """How many samples the chart beside the slider shows as deferred."""
     return page.evaluate(
         """() => {
           const box = document.getElementById(document.querySelector('.slider').dataset.paints);
           const chart = document.querySelector(`[data-chart="${box.id}"]`);
-          const grey = getComputedStyle(document.documentElement).getPropertyValue('--grey').trim();
+          const gray = getComputedStyle(document.documentElement).getPropertyValue('--gray').trim();
           return chart.data.flatMap(t => Array.isArray(t.marker.color) ? t.marker.color : [])
-            .filter(c => c === grey).length;
+            .filter(c => c === gray).length;
         }"""
     )
 
@@ -174,15 +174,15 @@ def test_slider_of_a_plain_model_moves_a_mark(browser, reports):
 
 def test_theme_button_switches_and_forgets(browser, reports):
     with opened(browser, reports["classification"], color_scheme="light") as page:
-        button = page.get_by_role("button", name="Dark colours")
+        button = page.get_by_role("button", name="Dark colors")
         button.click()
-        colour = "getComputedStyle(document.querySelector('.main-svg text')).fill"
+        color = "getComputedStyle(document.querySelector('.main-svg text')).fill"
         assert page.evaluate("document.documentElement.dataset.theme") == "dark"
         page.locator("#calibration").scroll_into_view_if_needed()
         page.wait_for_selector(".main-svg text", state="attached")
-        assert page.evaluate(colour) == "rgb(232, 236, 241)"
-        page.get_by_role("button", name="Light colours").click()
-        assert page.evaluate(colour) == "rgb(27, 33, 41)"
+        assert page.evaluate(color) == "rgb(232, 236, 241)"
+        page.get_by_role("button", name="Light colors").click()
+        assert page.evaluate(color) == "rgb(27, 33, 41)"
         assert page.evaluate("localStorage.length + sessionStorage.length") == 0
         page.reload()
         assert page.evaluate("document.documentElement.dataset.theme ?? ''") == ""

@@ -69,13 +69,13 @@ def test_the_same_numbers_as_the_library(file, tmp_path, capsys):
         found = document(
             capsys, "audit", file, *P, "--group", "sex", "--group", "race", "--privileged", "race=white",
             "--privileged", "sex=m", "--threshold", "0.1", "--confidence", "0.9", "--resamples", "50",
-            "--seed", "7", "--feature", "age", "--feature", "inc*", "--neighbours", "3", "--queries",
+            "--seed", "7", "--feature", "age", "--feature", "inc*", "--neighbors", "3", "--queries",
             "200", "--positive", "no", "--intersections", "-o", output,
         )  # fmt: skip
     probabilities = np.stack([MEMBERS, 1 - MEMBERS], axis=-1)
     wanted = caveat.audit(
         caveat.Categorical(probabilities, classes=["yes", "no"]), Y, {"sex": SEX, "race": RACE},
-        X=X, privileged={"race": "white", "sex": "m"}, positive="no", intersections=True, neighbours=3,
+        X=X, privileged={"race": "white", "sex": "m"}, positive="no", intersections=True, neighbors=3,
         queries=200, threshold=0.1, confidence=0.9, resamples=50, random_state=7,
     )  # fmt: skip
     assert found["rows"] == json.loads(wanted.to_json())
@@ -110,7 +110,7 @@ def test_prints_within_80_columns(file, capsys, narrow):
     assert f"By sex, class no: {sure}" in text
     assert f"By site, class no: worst pairs, {sure}" in text
     assert "Groups of sex, class no" in text
-    assert "Individuals and their 5 nearest neighbours" in text
+    assert "Individuals and their 5 nearest neighbors" in text
     assert (
         "gap beyond: a gap beyond the threshold unclear: the data cannot show whether there is a gap "
         "beyond the threshold gap within: a gap, but within the threshold within: within the "
@@ -274,11 +274,11 @@ def test_text_from_data_is_only_text(tmp_path, capsys):
         (["--group", "age"], "groups['age'] has 600 different values for 600 samples; cut numbers into a few bins first, with pandas.qcut for example, or join rare values"),
         (["--group", "sex", "--threshold", "2"], "threshold must be"),
         (["--group", "sex", "--positive", "maybe"], "positive is 'maybe', but the classes are 'yes', 'no'"),
-        (["--group", "sex", "--neighbours", "3"], "--neighbours and --queries are of individuals: name columns in which samples are alike with --feature"),
-        (["--group", "sex", "--queries", "3"], "--neighbours and --queries are of individuals"),
+        (["--group", "sex", "--neighbors", "3"], "--neighbors and --queries are of individuals: name columns in which samples are alike with --feature"),
+        (["--group", "sex", "--queries", "3"], "--neighbors and --queries are of individuals"),
         (["--group", "sex", "--feature", "agee"], "{0}: --feature: there is no column 'agee'; did you mean 'age'"),
         (["--group", "sex", "--feature", "name"], "{0}: column 'name' holds text with 600 distinct values, more than the 50 that a category may have; leave it out, or turn it into numbers first"),
-        (["--group", "sex", "--feature", "age", "--neighbours", "0"], "neighbours must be a whole number of at least 1; got 0"),
+        (["--group", "sex", "--feature", "age", "--neighbors", "0"], "neighbors must be a whole number of at least 1; got 0"),
         (["--group", "sex", "--report", "x.txt"], "--report x.txt: the ending must be one of .html, .htm"),
         (["--group", "sex", "-o", "x.txt"], "--output x.txt: the ending must be one of .csv, .json, .parquet"),
         (["--group", "sex", "--decomposition", "x"], "unknown"),
@@ -304,7 +304,7 @@ def test_help(capsys):
         "--group",
         "--privileged",
         "--feature",
-        "--neighbours",
+        "--neighbors",
         "--threshold",
         "--report",
     ):

@@ -95,7 +95,7 @@ def test_the_same_numbers_as_the_library(binary, capsys, tmp_path):
     assert found["verdict"] == json.loads(verdict(wanted).to_json())
     assert (found["confidence"], found["samples"]) == (0.9, N)
     assert found["description"] == wanted.description
-    assert found["recognised"] == list(table.recognised)
+    assert found["recognized"] == list(table.recognized)
     frame = wanted.to_frame()
     pd.testing.assert_frame_equal(pd.read_parquet(files[2]), frame)
     np.testing.assert_allclose(pd.read_csv(files[0])["value"], frame["value"])
@@ -184,7 +184,7 @@ def test_compare_columns_of_one_file(tmp_path, capsys):
     )  # fmt: skip
     found = json.loads(out)
     assert found["techniques"] == ["gauss", "low"]
-    assert found["recommendation"]["primary"] == "expected_normalised_calibration_error"
+    assert found["recommendation"]["primary"] == "expected_normalized_calibration_error"
     out, _ = call(
         capsys, "compare", path, *gauss, *band, "--coverage", "0.6827", "--resamples", "0",
         "--metric", "interval_coverage",

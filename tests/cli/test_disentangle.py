@@ -118,7 +118,7 @@ def test_json_has_all_of_it(wine, capsys):
     again = caveat.Disentanglement.from_json(json.dumps(found["result"]))
     assert again.error().value == result.error().value
     assert found["report"] is None
-    assert found["recognised"] == ["'kind': target with 3 classes"]
+    assert found["recognized"] == ["'kind': target with 3 classes"]
 
 
 def test_one_split_and_one_repeat(wine, tmp_path, capsys):

@@ -44,7 +44,7 @@ def test_tables_conclusions_and_notes(capsys, tmp_path):
 def test_json_is_all_there_is(capsys):
     code, out, _ = call(
         capsys, "study", "fairness", "--dataset", "sd2", "--seeds", 2, "--json",
-        "--learning-rate", 0.02, "--no-standardise",
+        "--learning-rate", 0.02, "--no-standardize",
     )  # fmt: skip
     found = json.loads(out)
     assert code == 0

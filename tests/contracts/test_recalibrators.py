@@ -144,7 +144,7 @@ def test_bad_input(name, kind):
         clone(method).fit(prediction, y, sample_weight=[1.0])
     method.fit(prediction, y)
     other = (
-        caveat.Categorical(P[:, :2], normalise=True)
+        caveat.Categorical(P[:, :2], normalize=True)
         if kind is caveat.Categorical
         else caveat.GaussianLogits(Z[:, :2], Z[:, :2] ** 2)
         if kind is caveat.GaussianLogits

@@ -373,8 +373,8 @@ def test_a_target_without_a_spread_is_left_to_the_estimator():
 
 
 def test_errors_name_the_member():
-    base = MAPRegressor(hidden=(2,), epochs=1, optimiser="lion")
-    with pytest.raises(OptionError, match=r"^member 0: optimiser must be one of"):
+    base = MAPRegressor(hidden=(2,), epochs=1, optimizer="lion")
+    with pytest.raises(OptionError, match=r"^member 0: optimizer must be one of"):
         EnsembleRegressor(base, members=2).fit(X, y)
-    with pytest.raises(OptionError, match=r"^optimiser must be one of"):
+    with pytest.raises(OptionError, match=r"^optimizer must be one of"):
         EnsembleRegressor(base, members=1).fit(X, y)

@@ -149,7 +149,7 @@ def test_modules_as_instances_classes_and_functions(module):
     model = classifier(module=module).fit(X, LABELS)
     assert model.state_["0.line.weight"].shape == (1, 2, 3)
     assert "0.mean" not in model.state_
-    scaled = classifier(module=module, standardise=True).fit(X, LABELS)
+    scaled = classifier(module=module, standardize=True).fit(X, LABELS)
     np.testing.assert_allclose(
         scaled.state_["0.mean"][0].numpy() + scaled.offset_, X.mean(0), rtol=1e-4, atol=1e-6
     )
@@ -264,7 +264,7 @@ class Pair(Own):
         (classifier(epochs=True), LABELS, r"epochs must be a whole number"),
         (classifier(batch_size=1.5), LABELS, r"batch_size must be a whole number of at least 1; got 1.5"),
         (classifier(learning_rate=0), LABELS, r"learning_rate must be a number above 0; got 0"),
-        (classifier(optimiser="lion"), LABELS, r"optimiser must be one of 'adam'"),
+        (classifier(optimizer="lion"), LABELS, r"optimizer must be one of 'adam'"),
         (classifier(device="cuda:7"), LABELS, r"device is 'cuda:7', but torch finds no GPU here; use 'cpu' or 'auto'"),
         (classifier(device="abacus"), LABELS, r"device must be 'auto', 'cpu' or such as 'cuda:0'; got 'abacus'"),
         (classifier(random_state="one"), LABELS, r"random_state must be None, .*; got 'one'"),

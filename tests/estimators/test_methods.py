@@ -54,7 +54,7 @@ def test_map_of_a_linear_model_is_ridge_regression(prior_std):
     np.testing.assert_allclose(model.predict(X), expected, rtol=1e-3, atol=1e-3)
 
 
-def test_map_of_a_linear_classifier_is_a_penalised_logistic_regression():
+def test_map_of_a_linear_classifier_is_a_penalized_logistic_regression():
     model = MAPClassifier(prior_std=0.7, **WHOLE).fit(X, LABELS)
     features = np.column_stack([scaled(X), np.ones(60)])
     peer = LogisticRegression(C=0.7**2, fit_intercept=False, tol=1e-8).fit(features, LABELS)
@@ -182,7 +182,7 @@ def test_a_heavy_divergence_leaves_the_posterior_at_the_prior(kind):
 
 
 def test_weights_of_likelihood_and_divergence_are_relative():
-    settings = {**QUICK, "epochs": 5, "optimiser": "adam", "passes": 3}
+    settings = {**QUICK, "epochs": 5, "optimizer": "adam", "passes": 3}
     per_sample = BayesByBackpropRegressor(**settings).fit(X, NUMBERS)
     by_hand = BayesByBackpropRegressor(
         likelihood_weight=60.0, divergence_weight=1.0, **settings
@@ -314,7 +314,7 @@ def test_presets_are_settings_of_their_estimators(name):
 
 def test_presets_are_the_published_numbers():
     assert preset("wine") == {
-        "batch_size": 128, "optimiser": "adam", "learning_rate": 1e-3, "epochs": 100, "hidden": (32, 32, 16)
+        "batch_size": 128, "optimizer": "adam", "learning_rate": 1e-3, "epochs": 100, "hidden": (32, 32, 16)
     }  # fmt: skip
     assert preset("two-moons", "mc-dropout")["where"] == "all"
     assert preset("wine", "dropconnect")["where"] == "last"

@@ -48,8 +48,8 @@ def test_a_regressor_whose_second_fit_is_refused(kind):
 
 def test_a_classifier_whose_second_fit_is_refused():
     model = MAPClassifier(**SMALL).fit(X, LABELS)
-    with pytest.raises(OptionError, match="optimiser must be one of"):
-        model.set_params(optimiser="lion").fit(X, np.where(X[:, 0] > 0, "yes", "never"))
+    with pytest.raises(OptionError, match="optimizer must be one of"):
+        model.set_params(optimizer="lion").fit(X, np.where(X[:, 0] > 0, "yes", "never"))
     refuses_to_predict(model)
 
 

@@ -102,9 +102,9 @@ def test_priors_of_numpy(prior, expected):
     assert [layer.prior for layer in layers] == [expected, expected]
 
 
-@pytest.mark.parametrize("standardise", [True, False])
-def test_numbers_that_single_precision_cannot_hold(standardise):
-    settings = {"module": partial(torch.nn.Linear, 3, 2), "standardise": standardise}
+@pytest.mark.parametrize("standardize", [True, False])
+def test_numbers_that_single_precision_cannot_hold(standardize):
+    settings = {"module": partial(torch.nn.Linear, 3, 2), "standardize": standardize}
     model = classifier(**settings)
     message = r"X of sample 5 goes up to 1e\+300, too large for float32"
     large = X.copy()

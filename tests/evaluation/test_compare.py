@@ -253,11 +253,11 @@ class TestRecommend:
         z = 1.5 * g.normal(size=1500) - 2.5
         y = (g.random(1500) < 1 / (1 + np.exp(-z))).astype(int)
         result = compare({"right": binary(z), "odds times 7.4": binary(z + 2)}, y)
-        for options in ({"scale": "adaptive"}, {"prioritise": 1}, {"prioritise": 0}, {}):
+        for options in ({"scale": "adaptive"}, {"prioritize": 1}, {"prioritize": 0}, {}):
             for expression in ("probability", "entropy"):
                 answer = result.recommend(expression, **options)
                 assert answer.technique == "right"
-        assert result.recommend(prioritise=1).primary == "positive_calibration_error"
+        assert result.recommend(prioritize=1).primary == "positive_calibration_error"
 
     def test_the_calibration_of_entropy_never_decides(self):
         # By it the over-confident model is clearly better than the calibrated one.
@@ -267,7 +267,7 @@ class TestRecommend:
         assert not any(row.tied for row in rows if row.technique == "right")
         assert "over-confident model" in METRICS["uce"].cannot_see
         for expression in ("probability", "entropy"):
-            for options in ({}, {"scale": "global"}, {"scale": "adaptive"}, {"prioritise": 1}):
+            for options in ({}, {"scale": "global"}, {"scale": "adaptive"}, {"prioritize": 1}):
                 answer = result.recommend(expression, **options)
                 assert answer.technique == "right"
                 used = {answer.primary, answer.skill, *answer.supporting}
@@ -286,7 +286,7 @@ class TestRecommend:
         )
         adaptive = result.recommend(scale="adaptive")
         assert (adaptive.technique, adaptive.primary) == ("right", "classwise_calibration_error")
-        one = result.recommend(prioritise=2)
+        one = result.recommend(prioritize=2)
         assert one.values["shifted"] == pytest.approx(
             result.select(technique="shifted", option="class=2")[0].value
         )
@@ -294,7 +294,7 @@ class TestRecommend:
         forced = result.recommend(minimum={"nll": 5.0})
         assert forced.primary == "expected_calibration_error"
         with pytest.raises(OptionError, match=r"no class 'z'; the classes are \['0', '1', '2'\]"):
-            result.recommend(prioritise="z")
+            result.recommend(prioritize="z")
 
     def test_a_class_that_the_chosen_one_serves_worse_is_named(self):
         rng = np.random.default_rng(0)
@@ -393,11 +393,11 @@ class TestRecommend:
             assert result.recommend(expression, scale="adaptive").technique == "right"
         answer = result.recommend("interval")
         assert any("single level can mislead" in caution for caution in answer.cautions)
-        assert result.recommend("variance", prioritise="sbp").technique == "right"
+        assert result.recommend("variance", prioritize="sbp").technique == "right"
         with pytest.raises(
             OptionError, match=r"no class or target 'map'; the targets are \['dbp', 's"
         ):
-            result.recommend("variance", prioritise="map")
+            result.recommend("variance", prioritize="map")
         with pytest.raises(OptionError, match="'expected_calibration_error' was not measured"):
             result.recommend("probability")
         assert result.recommend("variance", scale="global").primary == "gaussian_crps_loss"
@@ -422,6 +422,6 @@ class TestRecommend:
         with pytest.raises(OptionError, match="scale must be one of"):
             result.recommend(scale="tiny")
         with pytest.raises(OptionError, match=r"no class 'z'; the classes are \['0', '1'\]"):
-            result.recommend(prioritise="z")
+            result.recommend(prioritize="z")
         with pytest.raises(OptionError, match="'positive_calibration_error' was not measured for"):
             result.recommend()

@@ -79,9 +79,9 @@ class TestClassification:
         assert {"accuracy_score", "negative_log_likelihood_loss"} <= within
         by_sex = {row.metric for row in result.select(group="sex=1")}
         assert {"expected_calibration_error", "positive_calibration_error"} <= by_sex
-        artefact = METRICS["ece"].function(y[y == 1], np.stack([1 - p, p], axis=1)[y == 1])
+        artifact = METRICS["ece"].function(y[y == 1], np.stack([1 - p, p], axis=1)[y == 1])
         (whole,) = result.select(metric="positive_calibration_error", group="")
-        assert artefact > 0.2 > 0.03 > whole.value
+        assert artifact > 0.2 > 0.03 > whole.value
 
     @pytest.mark.parametrize(
         "row",
@@ -190,7 +190,7 @@ class TestRegression:
         for i, target in enumerate(("sbp", "dbp")):
             (row,) = self.RESULT.select(metric="mean_absolute_error", target=target)
             assert row.value == pytest.approx(np.abs(NUMBERS - mean)[:, i].mean())
-        assert ("expected_normalised_calibration_error", "dbp") in self.RESULT.curves
+        assert ("expected_normalized_calibration_error", "dbp") in self.RESULT.curves
         assert "to_frame" not in repr(self.RESULT)  # no groups, nothing left out
 
     def test_members_are_a_mixture(self):

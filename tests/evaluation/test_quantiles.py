@@ -69,7 +69,7 @@ class TestNumbers:
         assert not {name for name in names if name.startswith("gaussian")}
         assert not names & {
             "root_mean_squared_error", "coverage_calibration_error", "central_coverage_error",
-            "maximum_coverage_error", "expected_normalised_calibration_error", "sharpness",
+            "maximum_coverage_error", "expected_normalized_calibration_error", "sharpness",
         }  # fmt: skip
 
     def test_the_point_is_the_given_median_and_the_midpoint_is_not(self):

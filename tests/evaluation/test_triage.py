@@ -517,7 +517,7 @@ class TestKinds:
 
 
 class TestReasons:
-    def test_larger_standardised_part_decides(self):
+    def test_larger_standardized_part_decides(self):
         prediction, y = classes()
         policy = TriagePolicy(0.02, random_state=0).fit(prediction, y)
         triage = policy.decide(prediction)

@@ -17,7 +17,7 @@ from caveat.evaluation._verdict_evidence import (
 )
 from caveat.evaluation.verdict import Statement, verdict
 from caveat.metrics._curves import ReliabilityCurve
-from caveat.results.judgements import Contrast
+from caveat.results.judgments import Contrast
 from caveat.results.rows import Row
 from caveat.results.words import (
     amount,
@@ -713,11 +713,11 @@ class TestNumbers:
             row("interval_coverage", 0.55, 0.52, 0.58, coverage=0.6827, target="0"),
             row("interval_coverage", 0.822, 0.805, 0.839, coverage=0.9545, target="0"),
             row(
-                "expected_normalised_calibration_error", 0.5, 0.44, 0.53, target="0", estimate=0.49
+                "expected_normalized_calibration_error", 0.5, 0.44, 0.53, target="0", estimate=0.49
             ),
             row("error_uncertainty_correlation", 0.37, 0.34, 0.41, target="0"),
         ]
-        curves = {"expected_normalised_calibration_error": curve([1.0], [1.5], [1000])}
+        curves = {"expected_normalized_calibration_error": curve([1.0], [1.5], [1000])}
         spread = np.linspace(0.9, 1.1, 1000)[:, None]
         found = verdict(made(rows, prediction, uncertainty=spread, curves=curves))
         assert texts(found) == [
@@ -885,7 +885,7 @@ class TestNumbers:
         prediction = caveat.Gaussian(np.zeros(1000), np.ones(1000))
         found = verdict(
             made(
-                [row("expected_normalised_calibration_error", 0.5, 0.4, 0.6, target="0")],
+                [row("expected_normalized_calibration_error", 0.5, 0.4, 0.6, target="0")],
                 prediction,
             )
         )

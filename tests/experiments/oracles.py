@@ -24,8 +24,8 @@ class Oracle:
     def predict_distribution(self, X):
         aleatoric = self.aleatoric(self.size, self.noise)
         spread = np.sqrt(self.epistemic(self.size, self.noise))
-        centre = np.full((len(X), 1), self.size - self.noise)
-        return Gaussian([centre - spread, centre + spread], np.full((2, len(X), 1), aleatoric))
+        center = np.full((len(X), 1), self.size - self.noise)
+        return Gaussian([center - spread, center + spread], np.full((2, len(X), 1), aleatoric))
 
 
 def mean_prediction(y_true, y_pred):

@@ -437,7 +437,7 @@ class TestText:
         assert text.count("mean over classes") == 2
         assert "information" in text
         assert "bias_variance" in text
-        assert "renormalise" in text
+        assert "renormalize" in text
         assert max(map(len, text.split("\n")[:8])) <= 120
 
     def test_html_is_escaped(self):

@@ -141,7 +141,7 @@ def test_regression_by_hand():
     model = RandomForestRegressor(n_estimators=5, max_depth=4)
     result = caveat.disentanglement_error(model, X, y, protocol=SMALL, random_state=0)
     assert result.decompositions == ("total_variance",)
-    assert (result.task, result.score_name) == ("regression", "1 - standardised MAE")
+    assert (result.task, result.score_name) == ("regression", "1 - standardized MAE")
     assert "stratified by quantile bins of y" in result.notes[0]
     draws = Draws.of(0)
     from sklearn.model_selection import train_test_split

@@ -206,10 +206,10 @@ def test_a_claim_is_never_surer_than_the_interval():
     rng = np.random.default_rng(0)
     seen = set()
     for _ in range(60):
-        centre = rng.uniform(-1, 1, 4)
+        center = rng.uniform(-1, 1, 4)
         given = {
             name: np.clip(c + rng.normal(0, 0.3, 5), -1, 1)
-            for name, c in zip(GOOD, centre, strict=True)
+            for name, c in zip(GOOD, center, strict=True)
         }
         result = Disentanglement(curves=tuple(made(repeats=5, **given)))
         found, error = result.reading(), result.error()

@@ -263,7 +263,7 @@ def test_replicates_of_a_mean_are_weighted_means():
     found = mean_replicates(values, plan)
     expected = [np.average(values, weights=plan.weights(i)) for i in range(5)]
     np.testing.assert_allclose(found.values, expected)
-    assert found.centre == pytest.approx(values.mean())
+    assert found.center == pytest.approx(values.mean())
 
 
 def gaussians(n_in, n_out, spread=3.0, variance=4.0, rng=None):

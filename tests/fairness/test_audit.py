@@ -16,9 +16,9 @@ from caveat.exceptions import (
 )
 from caveat.fairness import audit
 from caveat.fairness._ratios import Number, judged
-from caveat.metrics import expected_calibration_error, expected_normalised_calibration_error
+from caveat.metrics import expected_calibration_error, expected_normalized_calibration_error
 from caveat.resampling import interval_of, make_plan
-from caveat.results.judgements import Judgement
+from caveat.results.judgments import Judgment
 
 RNG = np.random.default_rng(0)
 N = 400
@@ -163,14 +163,14 @@ class TestRegression:
     def test_calibration_error_is_the_metrics(self):
         rows = SEX == "m"
         mean, variance = (part[rows, 1] for part in GAUSSIAN.moments())
-        row = group(self.RESULT, "expected_normalised_calibration_error", "m", label="dbp")
-        expected = expected_normalised_calibration_error(NUMBERS[rows, 1], mean, variance)
+        row = group(self.RESULT, "expected_normalized_calibration_error", "m", label="dbp")
+        expected = expected_normalized_calibration_error(NUMBERS[rows, 1], mean, variance)
         assert row.value == pytest.approx(expected)
 
     def test_points_have_no_calibration_error_and_no_ratio_of_uncertainty(self):
         points = caveat.Gaussian(MEAN[0, :, 0], 0.0)
         result = run(points, NUMBERS[:, 0], SEX)
-        assert not result.matching(measure="expected_normalised_calibration_error")
+        assert not result.matching(measure="expected_normalized_calibration_error")
         row = one(result, kind="ratio", measure="aleatoric_uncertainty")
         assert row.verdict == "undefined (0 in group=m and group=f)" or row.verdict == (
             "undefined (0 in group=f and group=m)"
@@ -266,7 +266,7 @@ class TestIntervals:
         gap = one(result, measure="false_negative_rate", kind="difference")
         assert gap.low < -0.08
         assert gap.high > 0.08
-        assert gap.judgement == Judgement.EQUAL
+        assert gap.judgment == Judgment.EQUAL
         undefined = one(result, measure="false_negative_rate", kind="ratio")
         assert undefined.verdict.startswith("undefined (0 in group=")
 
@@ -280,7 +280,7 @@ class TestIntervals:
         result = run(caveat.Categorical.from_binary(p), y, [0] * 20 + [1] * 20, cluster=cluster)
         row = one(result, measure="equal_opportunity", kind="difference")
         assert row.low <= row.value <= row.high
-        assert row.judgement == Judgement.EQUAL
+        assert row.judgment == Judgment.EQUAL
 
 
 def simulated(n, rates, seed=0):
@@ -295,18 +295,18 @@ class TestVerdicts:
     @pytest.mark.parametrize(
         ("n", "rates", "verdict"),
         [
-            (4000, (0.5, 0.5), Judgement.WITHIN),
-            (4000, (0.46, 0.52), Judgement.SMALL),
-            (4000, (0.3, 0.5), Judgement.BEYOND),
-            (4000, (0.4, 0.5), Judgement.GAP),
-            (40, (0.5, 0.5), Judgement.UNCLEAR),
-            (9, (0.1, 0.9), Judgement.UNCLEAR),
+            (4000, (0.5, 0.5), Judgment.WITHIN),
+            (4000, (0.46, 0.52), Judgment.SMALL),
+            (4000, (0.3, 0.5), Judgment.BEYOND),
+            (4000, (0.4, 0.5), Judgment.GAP),
+            (40, (0.5, 0.5), Judgment.UNCLEAR),
+            (9, (0.1, 0.9), Judgment.UNCLEAR),
         ],
     )
     def test_follow_from_where_the_interval_lies(self, n, rates, verdict):
         result = run(*simulated(n, rates), resamples=300)
         row = one(result, measure="statistical_parity", kind="ratio")
-        assert row.judgement == verdict
+        assert row.judgment == verdict
         if n == 9:
             assert row.note == "fewer than 10 independent samples"
         else:
@@ -331,23 +331,23 @@ class TestVerdicts:
     def test_without_intervals_nothing_is_judged(self):
         result = run(TWO, Y2, SEX, resamples=0)
         row = one(result, measure="equal_accuracy", kind="ratio")
-        assert row.judgement == Judgement.NOT_JUDGED
+        assert row.judgment == Judgment.NOT_JUDGED
         assert np.isnan(row.low)
         assert row.flag is False
 
     @pytest.mark.parametrize(
         ("low", "high", "verdict"),
         [
-            (1.3, 1.6, Judgement.BEYOND),
-            (1.18, 1.6, Judgement.GAP),
-            (1.01, 1.2, Judgement.SMALL),
-            (0.9, 1.2, Judgement.WITHIN),
-            (0.9, 1.3, Judgement.UNCLEAR),
-            (0.5, 0.7, Judgement.BEYOND),
-            (0.7, 0.9, Judgement.GAP),
-            (0.85, 0.99, Judgement.SMALL),
-            (0.7, 1.1, Judgement.UNCLEAR),
-            (0.5, 2.0, Judgement.UNCLEAR),
+            (1.3, 1.6, Judgment.BEYOND),
+            (1.18, 1.6, Judgment.GAP),
+            (1.01, 1.2, Judgment.SMALL),
+            (0.9, 1.2, Judgment.WITHIN),
+            (0.9, 1.3, Judgment.UNCLEAR),
+            (0.5, 0.7, Judgment.BEYOND),
+            (0.7, 0.9, Judgment.GAP),
+            (0.85, 0.99, Judgment.SMALL),
+            (0.7, 1.1, Judgment.UNCLEAR),
+            (0.5, 2.0, Judgment.UNCLEAR),
         ],
     )
     def test_each_place_of_the_interval_has_its_words(self, low, high, verdict):
@@ -357,8 +357,8 @@ class TestVerdicts:
     def test_differences_have_no_threshold(self):
         result = run(*simulated(4000, (0.45, 0.5)), resamples=300)
         assert (
-            one(result, measure="statistical_parity", kind="difference").judgement
-            == Judgement.DIFFERENT
+            one(result, measure="statistical_parity", kind="difference").judgment
+            == Judgment.DIFFERENT
         )
 
     def test_rarely_call_equal_groups_unfair(self):
@@ -373,14 +373,14 @@ class TestVerdicts:
             rows = result.select(
                 kind="ratio", comparison="worst pair", measure="statistical_parity"
             )
-            named += rows[0].judgement == Judgement.BEYOND
+            named += rows[0].judgment == Judgment.BEYOND
         assert named <= 3  # a 5 % test, and the band of 20 % besides
 
 
 class TestEqualisedOdds:
     def test_are_both_ratios_and_the_one_farther_from_1(self):
         rows = {
-            row.statistic: row for row in TWO_RESULT.select(measure="equalised_odds", kind="ratio")
+            row.statistic: row for row in TWO_RESULT.select(measure="equalized_odds", kind="ratio")
         }
         a, b = rows["y=1"].group, rows["y=1"].reference
         for statistic, name in (("y=1", "true_positive_rate"), ("y=0", "false_positive_rate")):
@@ -406,38 +406,38 @@ class TestEqualisedOdds:
     @pytest.mark.parametrize(
         ("tpr", "fpr", "n", "verdict", "note"),
         [
-            ((0.8, 0.8), (0.4, 0.4), 3000, Judgement.WITHIN, ""),
-            ((0.8, 0.8), (0.2, 0.5), 3000, Judgement.BEYOND, "by y=0; "),
-            ((0.5, 0.9), (0.4, 0.4), 3000, Judgement.BEYOND, "by y=1; "),
-            ((0.5, 0.9), (0.01, 0.04), 150, Judgement.BEYOND, "by y=1; "),
-            ((0.8, 0.8), (0.30, 0.38), 2000, Judgement.GAP, "by y=0; "),
-            ((0.8, 0.8), (0.40, 0.41), 350, Judgement.UNCLEAR, ""),
+            ((0.8, 0.8), (0.4, 0.4), 3000, Judgment.WITHIN, ""),
+            ((0.8, 0.8), (0.2, 0.5), 3000, Judgment.BEYOND, "by y=0; "),
+            ((0.5, 0.9), (0.4, 0.4), 3000, Judgment.BEYOND, "by y=1; "),
+            ((0.5, 0.9), (0.01, 0.04), 150, Judgment.BEYOND, "by y=1; "),
+            ((0.8, 0.8), (0.30, 0.38), 2000, Judgment.GAP, "by y=0; "),
+            ((0.8, 0.8), (0.40, 0.41), 350, Judgment.UNCLEAR, ""),
         ],
     )
     def test_verdict(self, tpr, fpr, n, verdict, note):
         result = run(*self.made(tpr, fpr, n), resamples=400)
-        row = one(result, measure="equalised_odds", kind="ratio", statistic="farther from 1")
-        assert (row.judgement, row.note) == (verdict, f"{note}the verdict allows for 8 comparisons")
+        row = one(result, measure="equalized_odds", kind="ratio", statistic="farther from 1")
+        assert (row.judgment, row.note) == (verdict, f"{note}the verdict allows for 8 comparisons")
 
     def test_equal_bias_in_both_rates_is_not_fair(self):
         # (FPR0 / FPR1) / (TPR0 / TPR1) is 1 here.
         result = run(*self.made((0.4, 0.8), (0.2, 0.4), 2000), resamples=200)
-        row = one(result, measure="equalised_odds", kind="ratio", statistic="farther from 1")
+        row = one(result, measure="equalized_odds", kind="ratio", statistic="farther from 1")
         assert row.value == pytest.approx(0.5)
-        assert row.judgement == Judgement.BEYOND
+        assert row.judgment == Judgment.BEYOND
 
     def test_fair_only_if_both_are(self):
         result = run(*self.made((0.8, 0.85), (0.3, 0.3), 330), resamples=400)
-        rows = {row.statistic: row for row in result.select(measure="equalised_odds", kind="ratio")}
+        rows = {row.statistic: row for row in result.select(measure="equalized_odds", kind="ratio")}
         assert rows["farther from 1"].value == rows["y=1"].value
-        assert rows["y=0"].judgement == Judgement.UNCLEAR
-        assert rows["farther from 1"].judgement == Judgement.UNCLEAR
+        assert rows["y=0"].judgment == Judgment.UNCLEAR
+        assert rows["farther from 1"].judgment == Judgment.UNCLEAR
 
     def test_undefined_if_one_is(self):
         prediction = caveat.Categorical.from_binary([0.9] * 20 + [0.1] * 20)
         result = run(prediction, [1] * 20 + [0, 1] * 10, [0] * 20 + [1] * 20)
         for kind in ("ratio", "difference"):
-            rows = result.select(measure="equalised_odds", kind=kind)
+            rows = result.select(measure="equalized_odds", kind=kind)
             assert rows[2].verdict == (
                 "undefined (0 in group=1; no negatives in group=0)"
                 if kind == "ratio"
@@ -495,7 +495,7 @@ class TestSeveralGroups:
         worst = one(result, measure="equal_accuracy", kind="ratio", comparison="worst pair")
         assert "(missing)" not in (worst.group, worst.reference)
         rows = result.select(group="(missing)", measure="equal_accuracy", kind="ratio")
-        assert [row.judgement for row in rows] == [Judgement.UNCLEAR]
+        assert [row.judgment for row in rows] == [Judgment.UNCLEAR]
 
     def test_intersections(self):
         result = run(TWO, Y2, pd.DataFrame({"sex": SEX, "race": RACE}), intersections=True)
@@ -530,14 +530,12 @@ class TestSeveralGroups:
                 outside = row.verdict_high < 0.8 or row.verdict_low > 1.25
                 gap = not row.verdict_low <= 1 <= row.verdict_high
                 if "fewer than" not in row.note:
-                    assert (row.judgement in (Judgement.WITHIN, Judgement.SMALL)) == inside
-                    assert (row.judgement == Judgement.BEYOND) == outside
-                    assert (
-                        row.judgement in (Judgement.BEYOND, Judgement.GAP, Judgement.SMALL)
-                    ) == gap
+                    assert (row.judgment in (Judgment.WITHIN, Judgment.SMALL)) == inside
+                    assert (row.judgment == Judgment.BEYOND) == outside
+                    assert (row.judgment in (Judgment.BEYOND, Judgment.GAP, Judgment.SMALL)) == gap
                     assert row.verdict_low < row.low < row.value < row.high < row.verdict_high
-                    seen.add(row.judgement)
-        assert seen >= {Judgement.WITHIN, Judgement.UNCLEAR, Judgement.GAP}
+                    seen.add(row.judgment)
+        assert seen >= {Judgment.WITHIN, Judgment.UNCLEAR, Judgment.GAP}
 
     def test_differences_of_shares_end_at_1(self):
         p = np.repeat([0.9, 0.1, 0.2, 0.2], 12)
@@ -574,16 +572,16 @@ class TestRatesOfZero:
             ("a", "b", "worst pair"),
         ]
         assert rows[0].value == pytest.approx(5)
-        assert rows[0].judgement == rows[2].judgement == Judgement.BEYOND
+        assert rows[0].judgment == rows[2].judgment == Judgment.BEYOND
         assert rows[1].verdict == "undefined (0 in group=c)"
         worst = one(
             result, measure="false_negative_rate", kind="difference", comparison="worst pair"
         )
         assert (worst.group, worst.reference, worst.value) == ("a", "c", pytest.approx(0.5))
 
-    def test_of_equalised_odds_both_rates_are_above_0(self):
+    def test_of_equalized_odds_both_rates_are_above_0(self):
         result = run(*self.made((0.5, 0.4, 0.1), (0.2, 0.1, 0.0), (500, 500, 500)))
-        rows = result.select(measure="equalised_odds", kind="ratio", comparison="reference")
+        rows = result.select(measure="equalized_odds", kind="ratio", comparison="reference")
         assert {row.reference for row in rows} == {"b"}
         (row,) = [row for row in rows if (row.group, row.statistic) == ("a", "y=0")]
         assert row.value == pytest.approx(2)
@@ -604,7 +602,7 @@ class TestNoSpread:
         result = run(TWO, Y2, SEX, cluster=np.zeros(N))
         for row in result.select(kind="ratio"):
             assert np.isnan([row.low, row.high, row.verdict_low, row.verdict_high]).all()
-            assert row.judgement == Judgement.NOT_JUDGED
+            assert row.judgment == Judgment.NOT_JUDGED
             assert row.note == "one independent sample or cluster only in group=f and group=m"
         row = group(result, "accuracy", "f")
         assert row.high - row.low > 0.7  # that of one sample
@@ -616,8 +614,8 @@ class TestNoSpread:
         cluster = np.where(SEX == "f", 0, np.arange(N) + 1)
         result = run(TWO, Y2, SEX, cluster=cluster)
         row = one(result, measure="equal_accuracy", kind="ratio")
-        assert (row.judgement, row.note) == (
-            Judgement.NOT_JUDGED,
+        assert (row.judgment, row.note) == (
+            Judgment.NOT_JUDGED,
             "one independent sample or cluster only in group=f",
         )
         assert np.isfinite(group(result, "accuracy", "m").low)
@@ -627,18 +625,18 @@ class TestNoSpread:
         result = run(caveat.Categorical.from_binary([p, p], classes=["no", "yes"]), Y2, SEX)
         for kind in ("ratio", "difference"):
             row = one(result, measure="aleatoric_uncertainty", kind=kind)
-            assert row.judgement == Judgement.NOT_JUDGED
+            assert row.judgment == Judgment.NOT_JUDGED
             assert row.note == "the same in every resample, so that its spread does not show"
             assert np.isnan(row.low)
         ratio = one(result, measure="aleatoric_uncertainty", kind="ratio")
         assert max(ratio.value, 1 / ratio.value) == pytest.approx(0.24 / 0.09)
-        assert one(result, measure="equal_accuracy", kind="ratio").judgement != Judgement.NOT_JUDGED
+        assert one(result, measure="equal_accuracy", kind="ratio").judgment != Judgment.NOT_JUDGED
 
     def test_one_value_in_one_group(self):
         p = np.where(SEX == "f", 0.6, 0.7 + 0.2 * RNG.random(N))
         result = run(caveat.Categorical.from_binary([p, p], classes=["no", "yes"]), Y2, SEX)
         row = one(result, measure="aleatoric_uncertainty", kind="ratio")
-        assert row.judgement != Judgement.NOT_JUDGED
+        assert row.judgment != Judgment.NOT_JUDGED
         assert row.low < row.value < row.high
 
 
@@ -852,14 +850,14 @@ class TestConsistency:
     X = RNG.normal(size=(N, 2))
 
     def test_of_classes(self):
-        result = run(TWO, Y2, {"sex": SEX}, X=self.X, neighbours=3, resamples=40)
+        result = run(TWO, Y2, {"sex": SEX}, X=self.X, neighbors=3, resamples=40)
         rows = result.consistency.select(attribute="sex")
         quantities = ["prediction", "aleatoric uncertainty", "epistemic uncertainty"]
         assert {row.quantity for row in rows} == {*quantities, "predictive uncertainty"}
         assert {row.outcome for row in rows} == {"", "no", "yes"}
-        assert result.consistency.neighbours == 3
+        assert result.consistency.neighbors == 3
         direct = caveat.fairness.consistency(
-            (TWO.labels == "yes").astype(int), self.X, neighbours=3, resamples=0
+            (TWO.labels == "yes").astype(int), self.X, neighbors=3, resamples=0
         )
         everyone = result.consistency.select(quantity="prediction", attribute="", outcome="")
         assert everyone[0].consistency == pytest.approx(direct.rows[0].consistency)

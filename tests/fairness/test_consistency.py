@@ -46,7 +46,7 @@ class TestNumbers:
         scaled = StandardScaler().fit_transform(X)
         index = NearestNeighbors(n_neighbors=k).fit(scaled).kneighbors(return_distance=False)
         expected = 1 - np.abs(u - u[index].mean(axis=1))
-        found = consistency(u, X, neighbours=k, resamples=0)
+        found = consistency(u, X, neighbors=k, resamples=0)
         np.testing.assert_allclose(found.per_sample["prediction"], expected, rtol=1e-12)
         assert found.rows[0].consistency == pytest.approx(expected.mean(), rel=1e-12)
 
@@ -60,9 +60,7 @@ class TestNumbers:
         X = rng.integers(0, 3, size=(70, features))
         u = rng.integers(0, 10, size=70)
         for k in (1, 4, 69):
-            found = consistency(
-                u, X + 0.0, neighbours=k, distance=distance, scale=None, resamples=0
-            )
+            found = consistency(u, X + 0.0, neighbors=k, distance=distance, scale=None, resamples=0)
             np.testing.assert_allclose(
                 found.per_sample["prediction"], by_hand(u, X, k, squared), atol=1e-12
             )
@@ -71,7 +69,7 @@ class TestNumbers:
         rng = np.random.default_rng(3)
         X = rng.integers(0, 2, size=(80, 18))
         u = rng.integers(0, 10, size=80)
-        # All columns have the same scale, so that the neighbours are those of whole numbers.
+        # All columns have the same scale, so that the neighbors are those of whole numbers.
         moved = 1e6 + X / 3
         found = consistency(u, moved, scale=np.full(18, 1 / 7), resamples=0)
         np.testing.assert_allclose(found.per_sample["prediction"], by_hand(u, X, 5), atol=1e-12)
@@ -84,15 +82,15 @@ class TestNumbers:
         other = consistency(u[order], X[order], resamples=0).per_sample["prediction"]
         np.testing.assert_allclose(one[order], other, rtol=1e-12)
 
-    def test_duplicates_are_neighbours_and_a_row_is_not_its_own(self):
+    def test_duplicates_are_neighbors_and_a_row_is_not_its_own(self):
         X = np.array([[0.0], [-0.0], [0.0], [9.0], [9.0], [9.0]])
         u = np.array([0.0, 0.3, 0.6, 1.0, 1.0, 1.0])
-        found = consistency(u, X, neighbours=2, scale=None, resamples=0).per_sample["prediction"]
+        found = consistency(u, X, neighbors=2, scale=None, resamples=0).per_sample["prediction"]
         np.testing.assert_allclose(found, [1 - 0.45, 1, 1 - 0.45, 1, 1, 1], atol=1e-15)
 
     def test_all_rows_are_equal(self):
         u = np.arange(6.0)
-        found = consistency(u, np.ones((6, 2)), neighbours=2, resamples=0)
+        found = consistency(u, np.ones((6, 2)), neighbors=2, resamples=0)
         rest = np.array([(15 - value) / 5 for value in u])
         np.testing.assert_allclose(found.per_sample["prediction"], 1 - np.abs(u - rest))
 
@@ -104,7 +102,7 @@ class TestNumbers:
             np.testing.assert_allclose(both.per_sample[name], both.per_sample["n"], atol=1e-12)
             assert both.spread[name] == pytest.approx(both.spread["n"])
 
-    def test_classes_are_the_share_of_neighbours_alike(self):
+    def test_classes_are_the_share_of_neighbors_alike(self):
         X, u = example()
         labels = np.array(["a", "b", "c"])[(3 * u).astype(int)]
         index = NearestNeighbors(n_neighbors=5).fit(X).kneighbors(return_distance=False)
@@ -161,7 +159,7 @@ class TestDistances:
 
     def test_precomputed_rows_are_those_of_the_sample(self):
         matrix = np.array([[0.0, 1, 2], [2, 0, 1], [1, 2, 0]])
-        found = consistency([0, 10, 100], matrix, neighbours=1, distance="precomputed", resamples=0)
+        found = consistency([0, 10, 100], matrix, neighbors=1, distance="precomputed", resamples=0)
         assert found.per_sample["prediction"].tolist() == [1 - 10, 1 - 90, 1 - 100]
 
     def test_a_function_need_not_be_a_metric(self):
@@ -254,7 +252,7 @@ class TestDistances:
         X[:, 0] = 1.0
         X[7 : 7 + zeros] = 0.0
         u = rng.random(40)
-        found = consistency(u, X, neighbours=k, distance=distance, scale=None, resamples=0)
+        found = consistency(u, X, neighbors=k, distance=distance, scale=None, resamples=0)
         differing = (X[:, None] != X[None]).sum(axis=2)
         both = ((X[:, None] == 1) & (X[None] == 1)).sum(axis=2)
         below = both / 2 + differing if distance == "sokalsneath" else 2 * both + differing
@@ -297,7 +295,7 @@ class TestQueries:
         rng = np.random.default_rng(0)
         X, u = rng.integers(0, 3, size=(150, 3)).astype(float), rng.random(150)
         whole = consistency(u, X, resamples=0).per_sample["prediction"]
-        monkeypatch.setattr("caveat.fairness._neighbours._HELD", 50)
+        monkeypatch.setattr("caveat.fairness._neighbors._HELD", 50)
         blocks = consistency(u, X, resamples=0).per_sample["prediction"]
         np.testing.assert_allclose(whole, blocks, rtol=1e-12)
 
@@ -401,7 +399,7 @@ class TestShown:
         result = self.result(random_state=0)
         assert isinstance(result, Consistency)
         text = repr(result)
-        assert "Consistency of 40 samples among their 5 nearest neighbours (euclidean)" in text
+        assert "Consistency of 40 samples among their 5 nearest neighbors (euclidean)" in text
         assert "[red]" in text
         assert "<b>" in text
         html = result._repr_html_()
@@ -450,7 +448,7 @@ class TestInput:
 
     def test_an_array_of_text_names_the_column_by_number(self):
         with pytest.raises(InvalidValueError, match="column 1 of X is not numeric"):
-            consistency([0, 1], np.array([[1, "a"], [2, "b"]], dtype=object), neighbours=1)
+            consistency([0, 1], np.array([[1, "a"], [2, "b"]], dtype=object), neighbors=1)
 
     def test_features(self):
         _, u = example(30)
@@ -479,9 +477,9 @@ class TestInput:
     @pytest.mark.parametrize(
         ("options", "message"),
         [
-            ({"neighbours": 30}, "neighbours must be at most 29, the number of other samples"),
-            ({"neighbours": 0}, "neighbours must be a whole number of at least 1; got 0"),
-            ({"neighbours": True}, "neighbours must be a whole number"),
+            ({"neighbors": 30}, "neighbors must be at most 29, the number of other samples"),
+            ({"neighbors": 0}, "neighbors must be a whole number of at least 1; got 0"),
+            ({"neighbors": True}, "neighbors must be a whole number"),
             ({"queries": 0}, "queries must be a whole number of at least 1"),
             ({"queries": 2.5}, "queries must be a whole number of at least 1"),
             ({"resamples": -1}, "resamples must be a whole number of at least 0"),

@@ -11,7 +11,7 @@ from caveat.fairness import consistency
 
 
 def test_quantities_that_are_not_there():
-    result = consistency([0.0, 1.0, 2.0], [[0.0], [1.0], [2.0]], neighbours=1, resamples=0)
+    result = consistency([0.0, 1.0, 2.0], [[0.0], [1.0], [2.0]], neighbors=1, resamples=0)
     for odd in (None, "total", ["prediction"], {"a": 1}):
         with pytest.raises(UnknownNameError, match=r"^quantity must be one of 'prediction'; got"):
             result.scaled_per_sample(odd)
@@ -19,7 +19,7 @@ def test_quantities_that_are_not_there():
 
 def test_values_that_cannot_be_squared():
     with pytest.raises(InvalidValueError, match=r"values of sample 1 is 1e\+200; squares"):
-        consistency([0.0, 1e200], [[0.0], [1.0]], neighbours=1, resamples=0)
+        consistency([0.0, 1e200], [[0.0], [1.0]], neighbors=1, resamples=0)
 
 
 def test_attributes_that_cannot_be_looked_up():
@@ -60,4 +60,4 @@ def test_an_audit_of_groups_without_any_difference():
     same = {"consistency": 1.0, "low": 1.0, "high": 1.0}
     rows = tuple(replace(row, **same) for row in result.consistency.rows)
     result = replace(result, consistency=replace(result.consistency, rows=rows))
-    assert "no sample of any group differs from its neighbours" in str(result.reading())
+    assert "no sample of any group differs from its neighbors" in str(result.reading())

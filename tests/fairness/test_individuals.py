@@ -14,7 +14,7 @@ from caveat.fairness._family import bonferroni
 from caveat.fairness._individuals import compared
 from caveat.resampling import Replicates, interval_of, make_plan
 from caveat.resampling.intervals import stretch
-from caveat.results.judgements import Judgement
+from caveat.results.judgments import Judgment
 
 
 def data(n, *, jitter=(0.1, 0.1), seed=0):
@@ -55,7 +55,7 @@ def row(group, difference, half=0.0, *, quantity="prediction", attribute="sex", 
     )
 
 
-def alike(*rows, neighbours=5):
+def alike(*rows, neighbors=5):
     """A result of these rows after that of all samples."""
     names = list(dict.fromkeys(entry.quantity for entry in rows))
     whole = [row("", 0.2, 0.01, quantity=name, attribute="") for name in names]
@@ -65,7 +65,7 @@ def alike(*rows, neighbours=5):
         spread=dict.fromkeys(names, 0.5),
         queries=np.arange(100),
         samples=100,
-        neighbours=neighbours,
+        neighbors=neighbors,
         distance="euclidean",
         confidence=0.95,
     )
@@ -87,8 +87,8 @@ NUMBERS = audit(
 )
 
 
-def paragraph(*rows, of=CLASSES, neighbours=5, **changes):
-    found = replace(of, consistency=alike(*rows, neighbours=neighbours), **changes)
+def paragraph(*rows, of=CLASSES, neighbors=5, **changes):
+    found = replace(of, consistency=alike(*rows, neighbors=neighbors), **changes)
     return found.reading().paragraphs[-1]
 
 
@@ -97,7 +97,7 @@ class TestPatternsOfAudits:
         found = said(3000, jitter=(0.1, 1.5))
         assert found.patterns == ("individual gap",)
         assert (found.attribute, found.name, found.level) == ("", "Individuals", "bad")
-        assert "Samples of group=b are treated less like their neighbours than those" in found.text
+        assert "Samples of group=b are treated less like their neighbors than those" in found.text
         assert "either alone makes it less consistent." in found.text
 
     def test_no_gap(self):
@@ -143,15 +143,15 @@ class TestPatternsOfAudits:
         # Twelve draws at 95 %, and the band besides: none is expected.
         assert said(150, seed=seed).patterns != ("individual gap",)
 
-    def test_share_of_neighbours_is_that_of_the_table(self):
+    def test_share_of_neighbors_is_that_of_the_table(self):
         prediction, y, groups, X = data(300)
-        result = audit(prediction, y, groups, X=X, neighbours=3, resamples=50, random_state=0)
+        result = audit(prediction, y, groups, X=X, neighbors=3, resamples=50, random_state=0)
         place, predicted = X[:, 0], prediction.labels
         near = np.argsort(np.abs(place[:, None] - place), axis=1)[:, 1:4]
         share = np.mean(predicted[near] == predicted[:, None])
         text = result.reading().paragraphs[-1].text
         assert text.startswith(
-            f"On average {100 * share:.1f} % of a sample's 3 nearest neighbours have its predicted "
+            f"On average {100 * share:.1f} % of a sample's 3 nearest neighbors have its predicted "
             "class (95 % interval "
         )
 
@@ -175,24 +175,24 @@ class TestRatios:
         assert gap.ratio.value == pytest.approx(3)
         assert gap.ratio.low == pytest.approx(3 * exp(-below))
         assert gap.ratio.high == pytest.approx(3 * exp(above))
-        assert gap.verdict == Judgement.BEYOND
+        assert gap.verdict == Judgment.BEYOND
         text = paragraph(*rows).text
         ends = f"{3 * exp(-below):.2f} to {3 * exp(above):.2f}"
         assert (
-            "Samples of sex=f are treated less like their neighbours than those of sex=m: from that "
-            f"of the neighbours, their prediction differs 3.00 times as much (95 % interval {ends}), "
+            "Samples of sex=f are treated less like their neighbors than those of sex=m: from that "
+            f"of the neighbors, their prediction differs 3.00 times as much (95 % interval {ends}), "
             "beyond the threshold." in text
         )
 
     @pytest.mark.parametrize(
         ("difference", "half", "verdict"),
         [
-            (0.1, 0.005, Judgement.WITHIN),
-            (0.115, 0.001, Judgement.SMALL),
-            (0.1, 0.05, Judgement.UNCLEAR),
-            (0.12, 0.02, Judgement.UNCLEAR),
-            (0.13, 0.01, Judgement.GAP),
-            (0.2, 0.005, Judgement.BEYOND),
+            (0.1, 0.005, Judgment.WITHIN),
+            (0.115, 0.001, Judgment.SMALL),
+            (0.1, 0.05, Judgment.UNCLEAR),
+            (0.12, 0.02, Judgment.UNCLEAR),
+            (0.13, 0.01, Judgment.GAP),
+            (0.2, 0.005, Judgment.BEYOND),
         ],
     )
     def test_verdict_is_where_the_interval_lies(self, difference, half, verdict):
@@ -243,7 +243,7 @@ class TestRatios:
         assert {gap.reference.group for gap in gaps} == {"f"}
         found = paragraph(*rows, privileged={"sex": "f"})
         # The privileged group may be the worse off, and is called so.
-        assert "Samples of sex=f are treated less like their neighbours than those of sex=m" in (
+        assert "Samples of sex=f are treated less like their neighbors than those of sex=m" in (
             found.text
         )
         assert "differs 3.00 times as much" in found.text
@@ -318,18 +318,18 @@ class TestWording:
         assert found.patterns == ("unclear",)
         assert found.text.endswith(
             "The consistency of prediction is not compared by sex: no interval for sex=m, whose "
-            "samples are all as far from their neighbours."
+            "samples are all as far from their neighbors."
         )
 
-    def test_one_neighbour(self):
+    def test_one_neighbor(self):
         rows = row("f", 0.1, 0.001), row("m", 0.1, 0.001)
-        assert paragraph(*rows, neighbours=1).text.startswith(
-            "The nearest neighbour of 80.0 % of the samples has their predicted class (95 % "
+        assert paragraph(*rows, neighbors=1).text.startswith(
+            "The nearest neighbor of 80.0 % of the samples has their predicted class (95 % "
             "interval 79.0 % to 81.0 %)."
         )
-        assert paragraph(*rows, neighbours=1, of=NUMBERS).text.startswith(
+        assert paragraph(*rows, neighbors=1, of=NUMBERS).text.startswith(
             "The prediction is on average 0.400 standard deviations from that of the nearest "
-            "neighbour (95 % interval 0.380 to 0.420)."
+            "neighbor (95 % interval 0.380 to 0.420)."
         )
 
     def test_numbers(self):
@@ -348,7 +348,7 @@ class TestWording:
         text = paragraph(*rows, of=two).text
         assert text.startswith(
             "The prediction of sbp is on average 0.400 standard deviations from the mean of the 5 "
-            "nearest neighbours"
+            "nearest neighbors"
         )
         assert "their prediction of sbp differs 3.00 times as much" in text
 
@@ -375,7 +375,7 @@ class TestWording:
             random_state=0,
         ).reading()
         assert one.paragraphs[-1].text.startswith(
-            "On average 100 % of a sample's 5 nearest neighbours have its predicted class. The "
+            "On average 100 % of a sample's 5 nearest neighbors have its predicted class. The "
         )
 
     def test_summary_mentions_individuals(self):
@@ -383,7 +383,7 @@ class TestWording:
         reading = audit(prediction, y, groups, X=X, resamples=50, random_state=0).reading()
         assert reading.level == "bad"
         assert reading.summary.endswith(
-            "samples of some groups are treated less like their neighbours than those of others, "
+            "samples of some groups are treated less like their neighbors than those of others, "
             "beyond the threshold."
         )
 
@@ -393,13 +393,13 @@ class TestWording:
         part = found.paragraphs[-1]
         assert (part.patterns, part.level) == (("gap of unclear size",), "unsure")
         assert (
-            "Samples of sex=f are treated less like their neighbours than those of sex=m: from that "
-            "of the neighbours, their prediction differs 1.30 times as much (95 % interval 1.20 to "
+            "Samples of sex=f are treated less like their neighbors than those of sex=m: from that "
+            "of the neighbors, their prediction differs 1.30 times as much (95 % interval 1.20 to "
             "1.40), a gap which may or may not exceed the threshold." in part.text
         )
         assert "no gap" not in part.text
         assert found.summary.endswith(
-            "samples of some groups are treated less like their neighbours than those of others, by "
+            "samples of some groups are treated less like their neighbors than those of others, by "
             "a gap which may or may not exceed the threshold."
         )
 
@@ -460,7 +460,7 @@ class TestClusters:
 
     def test_of_another_length(self):
         with pytest.raises(ShapeError) as caught:
-            consistency([1.0, 2.0, 3.0], [[0.0], [1.0], [2.0]], neighbours=1, cluster=[1, 2])
+            consistency([1.0, 2.0, 3.0], [[0.0], [1.0], [2.0]], neighbors=1, cluster=[1, 2])
         assert str(caught.value) == (
             "cluster must be one value for each of 3 rows of X; got shape (2,)"
         )
@@ -486,13 +486,13 @@ class TestBothSides:
     def test_are_told_apart(self):
         text = self.text()
         assert (
-            "Samples of group=much are treated less like their neighbours than those of group=p: "
-            "from that of the neighbours, their prediction differs 3.00 times as much" in text
+            "Samples of group=much are treated less like their neighbors than those of group=p: "
+            "from that of the neighbors, their prediction differs 3.00 times as much" in text
         )
         assert "; likewise for group=more. " in text
         assert (
-            "Samples of group=p are treated less like their neighbours than those of group=least: "
-            "from that of the neighbours, their prediction differs 4.00 times as much" in text
+            "Samples of group=p are treated less like their neighbors than those of group=least: "
+            "from that of the neighbors, their prediction differs 4.00 times as much" in text
         )
         assert "; they are less so than those of group=less too." in text
         assert text.count("likewise") == 1

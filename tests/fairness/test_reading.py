@@ -7,7 +7,7 @@ import pytest
 
 import caveat
 from caveat.fairness import audit
-from caveat.results.judgements import Judgement
+from caveat.results.judgments import Judgment
 
 
 def made(n, *, p=(0.8, 0.8), spread=(0.05, 0.05), wrong=(0.3, 0.3), positive=(0.5, 0.5), seed=0):
@@ -21,8 +21,8 @@ def made(n, *, p=(0.8, 0.8), spread=(0.05, 0.05), wrong=(0.3, 0.3), positive=(0.
     d = np.asarray(spread)[sex] * rng.uniform(0.9, 1.1, size=2 * n)
     sure = np.asarray(p)[sex] + rng.uniform(-0.005, 0.005, size=2 * n)
     up = rng.random(2 * n) < np.asarray(positive)[sex]
-    centre = np.where(up, sure, 1 - sure)
-    members = np.stack([centre - d, centre, centre + d])
+    center = np.where(up, sure, 1 - sure)
+    members = np.stack([center - d, center, center + d])
     y = up ^ (rng.random(2 * n) < np.asarray(wrong)[sex])
     names = np.array(["f", "m"])[sex]
     return caveat.Categorical.from_binary(members), y.astype(int), {"sex": names}
@@ -52,7 +52,7 @@ class TestPatterns:
             "There is a gap, but within the threshold, in aleatoric uncertainty (sex=m 1.05 times "
             "sex=f)."
         )
-        assert {row.judgement for row in found.rows} == {Judgement.BEYOND}
+        assert {row.judgment for row in found.rows} == {Judgment.BEYOND}
 
     def test_aleatoric_gap_without_point_gap(self):
         found = read(*made(self.N, p=(0.8, 0.6)))
@@ -117,7 +117,7 @@ class TestPatterns:
     def test_a_gap_that_may_or_may_not_exceed_the_threshold(self):
         # The case that was called indistinguishable from fair: 1.38 (1.18 to 1.60).
         result = audit(*made(6000), resamples=100, random_state=0)
-        gap = {"value": 1.38, "verdict_low": 1.18, "verdict_high": 1.60, "judgement": Judgement.GAP}
+        gap = {"value": 1.38, "verdict_low": 1.18, "verdict_high": 1.60, "judgment": Judgment.GAP}
         turned = {"category": "m", "reference": "f", **gap}
         rows = tuple(
             replace(row, **turned)
@@ -144,7 +144,7 @@ class TestPatterns:
     def test_gaps_of_both_sizes(self):
         """A point gap of unclear size beside one of uncertainty that is beyond the threshold."""
         result = audit(*made(6000, spread=(0.12, 0.05)), resamples=100, random_state=0)
-        gap = {"value": 0.8, "verdict_low": 0.7, "verdict_high": 0.9, "judgement": Judgement.GAP}
+        gap = {"value": 0.8, "verdict_low": 0.7, "verdict_high": 0.9, "judgment": Judgment.GAP}
         rows = tuple(
             replace(row, **gap) if (row.measure, row.kind) == ("equal_accuracy", "ratio") else row
             for row in result
@@ -197,7 +197,7 @@ class TestPatterns:
     def test_a_point_gap_beside_unclear_uncertainties(self):
         result = audit(*made(2000, wrong=(0.1, 0.35)), resamples=100, random_state=0)
         rows = tuple(
-            replace(row, judgement=Judgement.UNCLEAR)
+            replace(row, judgment=Judgment.UNCLEAR)
             if row.measure == "epistemic_uncertainty"
             else row
             for row in result
@@ -212,12 +212,10 @@ class TestPatterns:
     def test_a_gap_that_neither_part_shows(self):
         result = audit(*made(2000, spread=(0.12, 0.05)), resamples=100, random_state=0)
         words = {
-            "predictive_uncertainty": Judgement.BEYOND,
-            "epistemic_uncertainty": Judgement.UNCLEAR,
+            "predictive_uncertainty": Judgment.BEYOND,
+            "epistemic_uncertainty": Judgment.UNCLEAR,
         }
-        rows = tuple(
-            replace(row, judgement=words.get(row.measure, row.judgement)) for row in result
-        )
+        rows = tuple(replace(row, judgment=words.get(row.measure, row.judgment)) for row in result)
         (found,) = replace(result, rows=rows).reading()
         assert found.patterns[0] == "predictive gap"
         assert "are less certain: its predictive uncertainty is" in found.text
@@ -330,7 +328,7 @@ class TestWording:
         result = audit(*made(40), resamples=100, random_state=0)
         rows = tuple(
             replace(row, verdict_low=low, verdict_high=high)
-            if row.kind == "ratio" and row.judgement == Judgement.UNCLEAR
+            if row.kind == "ratio" and row.judgment == Judgment.UNCLEAR
             else row
             for row in result
         )
@@ -360,7 +358,7 @@ class TestWording:
         first = result.select(measure="equal_opportunity", kind="ratio")[0]
         undefined = {
             "value": np.nan,
-            "judgement": Judgement.UNDEFINED,
+            "judgment": Judgment.UNDEFINED,
             "why": "no positives in ward=0",
         }
         rows = tuple(replace(row, **undefined) if row is first else row for row in result)
@@ -395,15 +393,15 @@ class TestWording:
     def test_everything_undefined_is_not_judged(self):
         result = audit(*made(40), resamples=100, random_state=0)
         rows = tuple(
-            replace(row, judgement=Judgement.UNDEFINED, why="no positives in sex=f", value=np.nan)
+            replace(row, judgment=Judgment.UNDEFINED, why="no positives in sex=f", value=np.nan)
             if row.kind == "ratio"
-            and row.judgement
+            and row.judgment
             in (
-                Judgement.UNCLEAR,
-                Judgement.GAP,
-                Judgement.SMALL,
-                Judgement.WITHIN,
-                Judgement.BEYOND,
+                Judgment.UNCLEAR,
+                Judgment.GAP,
+                Judgment.SMALL,
+                Judgment.WITHIN,
+                Judgment.BEYOND,
             )
             else row
             for row in result

@@ -7,7 +7,7 @@ import pytest
 
 import caveat
 from caveat.fairness import audit
-from caveat.results.judgements import Judgement
+from caveat.results.judgments import Judgment
 
 TIMES = r"(?P<value>[\d.]+) times"
 PAIR_FOR = r"for g=(?P<group>\w+) as for g=(?P<reference>\w+)"
@@ -23,7 +23,7 @@ FORMS = {
     "statistical_parity": rf"Class (?P<label>\w+) is predicted {TIMES} as often {PAIR_FOR}",
     "equal_opportunity": rf"The true positive rate {FOR_CLASS} {PAIR_OF}",
     "false_negative_rate": rf"The false negative rate {FOR_CLASS} {PAIR_OF}",
-    "equalised_odds": rf"The false positive rate {FOR_CLASS} {PAIR_OF}",
+    "equalized_odds": rf"The false positive rate {FOR_CLASS} {PAIR_OF}",
     "equal_accuracy": rf"The accuracy {PAIR_OF}",
     "mean_absolute_error": rf"The mean absolute error( of (?P<label>\w+))? is {TIMES} as large {PAIR_FOR}",
     "epistemic_uncertainty": rf"The model knows less about {WORSE}{ITS.format(part='epistemic')}",
@@ -34,7 +34,7 @@ SHARES = {
     "statistical_parity": r"Class (?P<label>\w+) is predicted for {one} of {group} and {other} of {reference}",
     "equal_opportunity": r"The true positive rate for class (?P<label>\w+) is {one} for {group} and {other} for {reference}",
     "false_negative_rate": r"The false negative rate for class (?P<label>\w+) is {one} for {group} and {other} for {reference}",
-    "equalised_odds": r"The false positive rate for class (?P<label>\w+) is {one} for {group} and {other} for {reference}",
+    "equalized_odds": r"The false positive rate for class (?P<label>\w+) is {one} for {group} and {other} for {reference}",
     "equal_accuracy": r"The accuracy is {one} for {group} and {other} for {reference}",
 }
 PARTS = {
@@ -47,7 +47,7 @@ NAMES = {
     "statistical parity": "statistical_parity",
     "equal opportunity": "equal_opportunity",
     "false negative rates": "false_negative_rate",
-    "false positive rates": "equalised_odds",
+    "false positive rates": "equalized_odds",
     "accuracy": "equal_accuracy",
     "mean absolute error": "mean_absolute_error",
 }
@@ -56,8 +56,8 @@ OTHERS = (
     r"(?P<size>beyond the threshold|which may or may not exceed the threshold)\."
 )
 SIZES = {
-    Judgement.BEYOND: "), beyond the threshold",
-    Judgement.GAP: "), a gap which may or may not exceed the threshold",
+    Judgment.BEYOND: "), beyond the threshold",
+    Judgment.GAP: "), a gap which may or may not exceed the threshold",
 }
 FIXED = (
     r"It is what more or better data of this group would reduce\.",
@@ -104,7 +104,7 @@ def rates(prediction, y, groups):
             of["statistical_parity", str(label)] = (chosen == label).mean()
             of["equal_opportunity", str(label)] = (chosen == label)[truth == label].mean()
             of["false_negative_rate", str(label)] = (chosen != label)[truth == label].mean()
-            of["equalised_odds", str(label)] = (chosen == label)[truth != label].mean()
+            of["equalized_odds", str(label)] = (chosen == label)[truth != label].mean()
     return found
 
 
@@ -152,7 +152,7 @@ def check(prediction, y, groups, **options):
             counted[name] = int(others["number"])
             beyond = others["size"].startswith("beyond")
             assert any(
-                measure == name and (SIZES[Judgement.BEYOND] in before) == beyond
+                measure == name and (SIZES[Judgment.BEYOND] in before) == beyond
                 for before in re.split(r"(?<=\.) (?=[A-Z0-9])", paragraph.text)
                 if (measure := (parsed(before) or [None])[0])
             )
@@ -163,8 +163,8 @@ def check(prediction, y, groups, **options):
             measure, label, group, reference, value, both = claim
             key = (measure, label)
             one, other = truth[group][key], truth[reference][key]
-            beyond = SIZES[Judgement.BEYOND] in sentence
-            assert beyond or SIZES[Judgement.GAP] in sentence, sentence
+            beyond = SIZES[Judgment.BEYOND] in sentence
+            assert beyond or SIZES[Judgment.GAP] in sentence, sentence
             if both is None:
                 assert value == pytest.approx(one / other, rel=0.006), sentence
                 if beyond:
@@ -190,7 +190,7 @@ def check(prediction, y, groups, **options):
 RATES = {
     "statistical_parity": "selection_rate",
     "equal_opportunity": "true_positive_rate",
-    "equalised_odds": "false_positive_rate",
+    "equalized_odds": "false_positive_rate",
     "equal_accuracy": "accuracy",
 }
 
@@ -218,30 +218,30 @@ def assert_complete(result, said, counted, privileged):
     places = {}
     for row in result.select(kind="difference"):
         places[place(row)] = row
-    sizes = {Judgement.BEYOND: set(), Judgement.GAP: set()}
+    sizes = {Judgment.BEYOND: set(), Judgment.GAP: set()}
     for row in result.select(kind="ratio"):
         if row.statistic not in ("", "y=0") or (privileged and row.comparison != "reference"):
             continue
         twin = places.get(place(row))
         zero = row.verdict.startswith("undefined") and twin is not None
-        if row.judgement in sizes or (zero and twin.judgement == Judgement.DIFFERENT):
+        if row.judgment in sizes or (zero and twin.judgment == Judgment.DIFFERENT):
             # Of a rate of 0 the other group has at least five times the threshold.
             size = (
-                Judgement.BEYOND
+                Judgment.BEYOND
                 if zero and far(result, twin)
-                else Judgement.GAP
+                else Judgment.GAP
                 if zero
-                else row.judgement
+                else row.judgment
             )
             sizes[size].add((row.measure, row.label, frozenset({row.group, row.reference})))
-    known = {gap[0] for gap in sizes[Judgement.BEYOND]}
-    gaps = sizes[Judgement.BEYOND] | {gap for gap in sizes[Judgement.GAP] if gap[0] not in known}
+    known = {gap[0] for gap in sizes[Judgment.BEYOND]}
+    gaps = sizes[Judgment.BEYOND] | {gap for gap in sizes[Judgment.GAP] if gap[0] not in known}
     assert set(said) <= gaps
     for measure in {gap[0] for gap in gaps}:
         number = sum(gap[0] == measure for gap in said) + counted.get(measure, 0)
         expected = [gap for gap in gaps if gap[0] == measure]
         if measure == "predictive_uncertainty":  # only where neither part shows it
-            larger = sizes[Judgement.BEYOND] if measure in known else gaps
+            larger = sizes[Judgment.BEYOND] if measure in known else gaps
             parts = {
                 gap[1]
                 for gap in larger
@@ -394,9 +394,7 @@ class TestNoRatio:
         )
         assert not any("no ratio of statistical parity" in sentence for sentence in rest)
         assert {row.kind for row in paragraph.rows} <= {"ratio", "difference"}
-        assert all(
-            row.judgement in (Judgement.BEYOND, Judgement.DIFFERENT) for row in paragraph.rows
-        )
+        assert all(row.judgment in (Judgment.BEYOND, Judgment.DIFFERENT) for row in paragraph.rows)
 
     def test_a_gap_to_the_privileged_group(self):
         sizes, chosen = [300, 300, 300, 80], [36, 36, 36, 0]

@@ -92,7 +92,7 @@ class TestErrorCalibration:
     def test_is_the_curve_of_the_metric(self, name):
         result = examples.ALL[name]()
         figure = figures.error_calibration(result)
-        curve = result.curves["expected_normalised_calibration_error"]
+        curve = result.curves["expected_normalized_calibration_error"]
         for field in ("predicted", "observed", "weight"):
             assert getattr(figure, field) == pytest.approx(getattr(curve, field))
         assert (figure.low < figure.observed).all()
@@ -105,7 +105,7 @@ class TestErrorCalibration:
 
     def test_of_a_target(self):
         result = examples.two_targets()
-        curve = result.curves["expected_normalised_calibration_error", "dbp"]
+        curve = result.curves["expected_normalized_calibration_error", "dbp"]
         assert figures.error_calibration(result, "dbp").observed == pytest.approx(curve.observed)
 
     @pytest.mark.parametrize("samples", [1, 4, 100])

@@ -34,7 +34,7 @@ def test_groups_weights_clusters_and_ids(read):
     assert found.sample_weight.dtype == np.float64
     assert found.cluster.tolist() == columns["cluster"]
     assert found.ids.tolist() == columns["id"]
-    assert found.recognised[-3:] == (
+    assert found.recognized[-3:] == (
         "'weight': weight of each sample", "'cluster': cluster of each sample", "'id': id",
     )  # fmt: skip
     result = caveat.evaluate(
@@ -58,7 +58,7 @@ def test_an_id_that_tells_nothing_apart(read):
         columns = {"p": [0.5, 1], "y": [1, 0], "id": ids}
         found = read(columns)
         assert found.ids is None
-        assert "'id': not used as id, for it does not tell all samples apart" in found.recognised
+        assert "'id': not used as id, for it does not tell all samples apart" in found.recognized
         with pytest.raises(
             CaveatError, match=r"column 'id' (does not tell all samples apart|has no name)"
         ):
@@ -86,7 +86,7 @@ def test_decimals_and_other_kinds_of_numbers(read):
         (
             ["a", "b"],
             {},
-            "no prediction is recognised among the columns 'a', 'b'; name its columns, for exam",
+            "no prediction is recognized among the columns 'a', 'b'; name its columns, for exam",
         ),
         (
             ["p", "prob_a"],

@@ -52,7 +52,7 @@ def test_members_of_one_column_for_two_classes(read):
     columns = {f"p_{k}": P[k, :, 0] for k in range(3)}
     found = read({**columns, "y": Y % 2}, probability="p_{member}")
     np.testing.assert_array_equal(found.prediction.probabilities[..., 1], P[..., 0])
-    assert found.recognised[1] == (
+    assert found.recognized[1] == (
         "'p_0', 'p_1', 'p_2': probability of 1, the other class is 0, 3 members"
     )
 
@@ -97,7 +97,7 @@ def test_members_and_targets_of_means(read):
     np.testing.assert_array_equal(found.y, Z[0])
     found = read({**columns, **truth}, target="y_*")
     np.testing.assert_array_equal(found.y, Z[0])
-    assert "no variance: each member gives a point" in found.recognised
+    assert "no variance: each member gives a point" in found.recognized
     found = read({f"mean_{k}": Z[k, :, 0] for k in range(3)} | {"y": Z[0, :, 1]})
     np.testing.assert_array_equal(found.prediction.mean, Z[..., :1])
 
@@ -203,9 +203,9 @@ def test_two_classes_in_one_column(read, labels, classes, positive):
 def test_the_column_names_the_positive_class(read):
     found = read({"p_ill": [0.2, 0.7], "y": ["ill", "well"]})
     assert found.prediction.classes.tolist() == ["well", "ill"]
-    assert found.recognised[0] == "'p_ill': probability of 'ill', the other class is 'well'"
+    assert found.recognized[0] == "'p_ill': probability of 'ill', the other class is 'well'"
     found = read({"p": [0.2, 0.7], "y": ["ill", "well"]})
-    assert found.recognised[:2] == (
+    assert found.recognized[:2] == (
         "'well' is taken for the positive class: the second label in sorted order "
         "(--positive changes it)",
         "'p': probability of 'well', the other class is 'ill'",

@@ -87,13 +87,13 @@ def test_marks_that_cannot_be(tmp_path, options, message):
         ("p,y\n2,1\n-1,0\n", r"outside \[0, 1\]; probabilities are never negative; name logits"),
         ("p,y\n200,1\n50,0\n", r"is 200, outside \[0, 1\]; probabilities lie between 0 and 1$"),
         ("p_a,p_b,y\n60,40,a\n30.5,69,b\n", "sum to 100; these are percentages: add --percent"),
-        ("p_a,p_b,y\n3,5,a\n1,7,b\n", "sum to 8; --normalise divides each row .* counts and votes"),
+        ("p_a,p_b,y\n3,5,a\n1,7,b\n", "sum to 8; --normalize divides each row .* counts and votes"),
         ("p_a,p_b,y\n3,-5,a\n1,-7,b\n", "is -5, below 0; probabilities are never negative; name"),
-        ("p_a,p_b,y\n1e308,1e308,a\n", "--normalise divides each row by its sum, as counts"),
+        ("p_a,p_b,y\n1e308,1e308,a\n", "--normalize divides each row by its sum, as counts"),
         ("p,y\n0.5,a\n0.5,b\n0.5,c\n", r"'y' has 3 labels \('a', 'b', 'c'\), but one column of"),
         ("p,y\n0.5,a\n0.5,a\n", "'y' is 'a' in every row; name the class .* with --positive"),
         ("p_a,p_b,y\n1,0,c\n", "'y' is 'c' in data row 1, but the classes are 'a', 'b'"),
-        ("p_a,p_b,y\n1,0.1,a\n", "of sample 0 sum to 1.1; --normalise divides each row by its sum"),
+        ("p_a,p_b,y\n1,0.1,a\n", "of sample 0 sum to 1.1; --normalize divides each row by its sum"),
         (
             "mean,std,y\n1,-1,1\n",
             "std of sample 0 is -1, below 0; variances and standard deviations a",
@@ -124,9 +124,9 @@ def test_text_that_is_not_utf8(tmp_path):
         read_predictions(text(tmp_path, long))
 
 
-def test_numbers_may_be_normalised_and_quantiles_sorted(tmp_path):
+def test_numbers_may_be_normalized_and_quantiles_sorted(tmp_path):
     path = text(tmp_path, "p_a,p_b,p_c,y\n0.333,0.333,0.333,a\n")
-    third = read_predictions(path, normalise=True).prediction.probabilities
+    third = read_predictions(path, normalize=True).prediction.probabilities
     np.testing.assert_allclose(third, 1 / 3)
     path = text(tmp_path, "q0.1,q0.9,y\n2,1,1\n")
     assert read_predictions(path, sort=True).prediction.values.ravel().tolist() == [1, 2]
@@ -177,7 +177,7 @@ class TestPercent:
         path = text(tmp_path, "p,y\n60,1\n30.5,0\n0,0\n100,1\n")
         found = read_predictions(path, percent=True)
         np.testing.assert_allclose(found.prediction.mean[:, 1], [0.6, 0.305, 0, 1])
-        assert found.recognised[1] == "'p': probability of 1, the other class is 0, in percent"
+        assert found.recognized[1] == "'p': probability of 1, the other class is 0, in percent"
 
     def test_many_classes(self, tmp_path):
         path = text(tmp_path, "p_a,p_b,p_c,y\n60,30,10,a\n33.3,33.3,33.4,b\n")
@@ -185,15 +185,15 @@ class TestPercent:
         np.testing.assert_allclose(
             found.prediction.mean, [[0.6, 0.3, 0.1], [0.333, 0.333, 0.334]], rtol=1e-12
         )
-        assert found.recognised[0].endswith("of the classes 'a', 'b', 'c', in percent")
+        assert found.recognized[0].endswith("of the classes 'a', 'b', 'c', in percent")
 
     @pytest.mark.parametrize(
         ("content", "options", "message"),
         [
             ("p,y\n101,1\n50,0\n", {}, "is 1.01, .*; probabilities lie between 0 and 100$"),
-            ("p_a,p_b,y\n60,30,a\n", {}, "sum to 0.9; --normalise divides each row by its sum"),
+            ("p_a,p_b,y\n60,30,a\n", {}, "sum to 0.9; --normalize divides each row by its sum"),
             ("p_a,p_b,y\n0.6,0.4,a\n", {}, "the rows sum to 1 as they are: leave out --percent"),
-            ("p_a,p_b,y\n300,1,a\n", {}, "sum to 3.01; --normalise .* as counts and votes need"),
+            ("p_a,p_b,y\n300,1,a\n", {}, "sum to 3.01; --normalize .* as counts and votes need"),
             ("l,y\n300,1\n1,0\n", {"logit": "l"}, "--percent goes with --probability"),
             ("mean,std,y\n300,1,1\n", {}, "--percent goes with --probability"),
         ],

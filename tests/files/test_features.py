@@ -18,19 +18,19 @@ def test_numbers_and_text_of_every_format(tmp_path, ending):
     columns = {
         "a": [0.5, 1.5, 2.5, 3.5],
         "b": [1, 2, 3, 4],
-        "colour": ["red", "blue", "red", "green"],
+        "color": ["red", "blue", "red", "green"],
         "y": ["no", "yes", "no", "yes"],
     }
     table = read_features(write(tmp_path, ending, columns), "y")
-    assert table.names == ("a", "b", "colour=blue", "colour=green", "colour=red")
+    assert table.names == ("a", "b", "color=blue", "color=green", "color=red")
     expected = [[0.5, 1, 0, 0, 1], [1.5, 2, 1, 0, 0], [2.5, 3, 0, 0, 1], [3.5, 4, 0, 1, 0]]
     assert table.X.tolist() == expected
     assert table.X.dtype == np.float64
     assert table.y.tolist() == columns["y"]
     assert table.task == "classification"
     assert len(table) == 4
-    assert table.recognised == (
-        "'colour' is text: one column for each of 3 values",
+    assert table.recognized == (
+        "'color' is text: one column for each of 3 values",
         "'y': target with 2 classes",
     )
 
@@ -78,7 +78,7 @@ def test_features_alone(tmp_path):
     table = read_features(path, feature=["a", "b"])
     assert (table.y, table.task, len(table)) == (None, "", 2)
     assert table.X.tolist() == [[1, 1, 0], [2, 0, 1]]
-    assert table.recognised == ("'b' is text: one column for each of 2 values",)
+    assert table.recognized == ("'b' is text: one column for each of 2 values",)
     assert read_features(path).names == ("a", "b=p", "b=q", "y")
     with pytest.raises(FileFormatError) as caught:
         read_features(path, drop=["a", "b", "y"])
@@ -101,7 +101,7 @@ def test_the_numbers_of_rows_are_no_feature(tmp_path):
     path = text(tmp_path, ",a,y\n0,1,0\n1,5,1\n")
     table = read_features(path, "y")
     assert table.names == ("a",)
-    assert table.recognised[0] == "'': left out, for it numbers the rows"
+    assert table.recognized[0] == "'': left out, for it numbers the rows"
 
 
 def test_bits_decimals_and_arrays(tmp_path):

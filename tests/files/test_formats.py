@@ -40,7 +40,7 @@ def test_every_format_gives_the_same(tmp_path, ending):
     assert found.groups["sex"].tolist() == SEX.tolist()
     assert found.ids.tolist() == table()["id"]
     assert len(found) == 7
-    assert found.recognised == (
+    assert found.recognized == (
         "'p_été', 'p_b', 'p_c': probabilities of the classes 'été', 'b', 'c'",
         "'y': target",
         "'sex': group",
@@ -59,10 +59,10 @@ def test_float32_keeps_its_own_tolerance(tmp_path):
     found = read_predictions(write(tmp_path, "parquet", {**columns, "y": Y}))
     np.testing.assert_array_equal(found.prediction.probabilities[0], p.astype(np.float64))
     double = {name: column.astype(np.float64) for name, column in columns.items()}
-    with pytest.raises(CaveatError, match="sum to 1; --normalise divides each row by its sum"):
+    with pytest.raises(CaveatError, match="sum to 1; --normalize divides each row by its sum"):
         read_predictions(write(tmp_path, "parquet", {**double, "y": Y}))
     columns["p_2"] = columns["p_2"].astype(np.float64)
-    with pytest.raises(CaveatError, match="sum to 1; --normalise"):
+    with pytest.raises(CaveatError, match="sum to 1; --normalize"):
         read_predictions(write(tmp_path, "parquet", {**columns, "y": Y}))
 
 
@@ -84,11 +84,11 @@ def test_arrays_of_an_npz(tmp_path):
     np.savez(path, p=members, y=Y)
     found = read_predictions(path)
     np.testing.assert_array_equal(found.prediction.probabilities, members)
-    assert found.recognised[0] == "'p': probabilities of the classes 0, 1, 2, 2 members"
+    assert found.recognized[0] == "'p': probabilities of the classes 0, 1, 2, 2 members"
     np.savez(path, p=P, y=np.array(["a", "b", "c"])[Y][:, None])
     found = read_predictions(path)
     assert found.y.tolist() == np.array(["a", "b", "c"])[Y].tolist()
-    assert found.recognised[0] == "the classes are the labels of 'y', in sorted order"
+    assert found.recognized[0] == "the classes are the labels of 'y', in sorted order"
     np.savez(path, mean=P, std=P, y=P)
     found = read_predictions(path)
     np.testing.assert_array_equal(found.prediction.mean[0], P)
@@ -97,7 +97,7 @@ def test_arrays_of_an_npz(tmp_path):
     np.savez(path, quantiles=np.sort(P), levels=[0.1, 0.5, 0.9], y=P[:, 0])
     found = read_predictions(path)
     assert found.prediction.levels.tolist() == [0.1, 0.5, 0.9]
-    assert found.recognised[0] == "'quantiles': quantiles at 'levels'"
+    assert found.recognized[0] == "'quantiles': quantiles at 'levels'"
     np.savez(path, lower=P, upper=P + 1, y=P)
     assert read_predictions(path, coverage=0.8).prediction.upper.tolist() == (P + 1).tolist()
 
@@ -186,7 +186,7 @@ def test_a_saved_prediction_takes_its_target_from_another_file(tmp_path, ending)
     found = read_predictions(path, target_file=other, group=["sex"])
     assert found.y.tolist() == table()["y"].tolist()
     assert found.ids.tolist() == table()["id"]
-    assert found.recognised[0].startswith(
+    assert found.recognized[0].startswith(
         "a prediction that caveat saved: Categorical: 1 member x 7"
     )
     with pytest.raises(

@@ -12,7 +12,7 @@ P = RNG.dirichlet(np.ones(3), size=50_000)  # more than one block
 
 
 def test_blocks_cover_all_rows_in_order():
-    data = _inputs.labelled(np.zeros(len(P), int), P)
+    data = _inputs.labeled(np.zeros(len(P), int), P)
     blocks = list(data.blocks())
     assert len(blocks) > 1
     np.testing.assert_array_equal(np.concatenate([block for _, block in blocks]), P)
@@ -32,20 +32,20 @@ def test_blocks_cover_all_rows_in_order():
 def test_a_bad_row_is_named_by_its_number(row, change, text):
     p = P.copy()
     p[row, change[0]] = change[1]
-    data = _inputs.labelled(np.zeros(len(P), int), p)
+    data = _inputs.labeled(np.zeros(len(P), int), p)
     with pytest.raises(InvalidValueError, match=text.format(row=row)):
         list(data.blocks())
 
 
 def test_a_vector_is_the_second_class():
-    data = _inputs.labelled([0, 1], [0.25, 0.5])
+    data = _inputs.labeled([0, 1], [0.25, 0.5])
     np.testing.assert_array_equal(data.probabilities, [[0.75, 0.25], [0.5, 0.5]])
     assert data.tolerance is None
 
 
 def test_a_categorical_brings_its_classes_and_its_mean():
     prediction = caveat.Categorical([[[0.2, 0.8]], [[0.4, 0.6]]], classes=["no", "yes"])
-    data = _inputs.labelled(["yes"], prediction)
+    data = _inputs.labeled(["yes"], prediction)
     assert data.codes.tolist() == [1]
     np.testing.assert_allclose(data.probabilities, [[0.3, 0.7]])
     assert [rows for rows, _ in data.blocks()] == [slice(0, 1)]
@@ -53,10 +53,10 @@ def test_a_categorical_brings_its_classes_and_its_mean():
 
 def test_classes_come_from_columns_or_by_name():
     frame = pd.DataFrame({"no": [0.2], "yes": [0.8]})
-    assert _inputs.labelled(["yes"], frame).codes.tolist() == [1]
-    assert _inputs.labelled(["b"], [[0.2, 0.8]], classes=["a", "b"]).codes.tolist() == [1]
-    assert _inputs.labelled([True, False], [0.2, 0.8]).codes.tolist() == [1, 0]
-    assert _inputs.labelled(np.array([1.0, 0.0]), [0.2, 0.8]).codes.tolist() == [1, 0]
+    assert _inputs.labeled(["yes"], frame).codes.tolist() == [1]
+    assert _inputs.labeled(["b"], [[0.2, 0.8]], classes=["a", "b"]).codes.tolist() == [1]
+    assert _inputs.labeled([True, False], [0.2, 0.8]).codes.tolist() == [1, 0]
+    assert _inputs.labeled(np.array([1.0, 0.0]), [0.2, 0.8]).codes.tolist() == [1, 0]
 
 
 @pytest.mark.parametrize(
@@ -72,17 +72,17 @@ def test_classes_come_from_columns_or_by_name():
         ([0], [[[0.5, 0.5]]], ShapeError, r"got \(1, 1, 2\)"),
     ],
 )  # fmt: skip
-def test_labelled_errors(y, p, error, text):
+def test_labeled_errors(y, p, error, text):
     with pytest.raises(error, match=text):
-        _inputs.labelled(y, p)
+        _inputs.labeled(y, p)
 
 
 def test_weights():
     assert _inputs.weights(None, 3) is None
     np.testing.assert_array_equal(_inputs.weights([1, 0, 2], 3), [1.0, 0.0, 2.0])
-    data = _inputs.labelled([0, 1, 1], [0.1, 0.2, 0.3], sample_weight=[1, 0, 2])
+    data = _inputs.labeled([0, 1, 1], [0.1, 0.2, 0.3], sample_weight=[1, 0, 2])
     np.testing.assert_array_equal(data.weights(slice(1, 3)), [0.0, 2.0])
-    assert _inputs.labelled([0], [0.1]).weights(slice(0, 1)) is None
+    assert _inputs.labeled([0], [0.1]).weights(slice(0, 1)) is None
     with pytest.raises(InvalidValueError, match="sample_weight of sample 1 is -1, below 0"):
         _inputs.weights([1, -1], 2)
     with pytest.raises(InvalidValueError, match="sample_weight is 0 for every sample"):

@@ -178,7 +178,7 @@ class TestEnsemble:
                 ensemble_crps_loss(y, x, fair=fair, per_sample=True), theirs, rtol=1e-9, atol=1e-11
             )
 
-    def test_scoringrules_by_neighbours_depends_on_the_order_of_members(self, scoringrules):
+    def test_scoringrules_by_neighbors_depends_on_the_order_of_members(self, scoringrules):
         y, x = ensemble(samples=300)
         shuffled = x[np.random.default_rng(0).permutation(len(x))]
         akr = [

@@ -10,7 +10,7 @@ from caveat.exceptions import InvalidValueError, OptionError, ShapeError
 from caveat.metrics import (
     dispersion,
     error_calibration_curve,
-    expected_normalised_calibration_error,
+    expected_normalized_calibration_error,
     root_mean_squared_error,
     sharpness,
 )
@@ -56,13 +56,13 @@ class TestNormalisedError:
     @pytest.mark.parametrize("samples", [3_000, 30_000])
     def test_literal(self, bins, samples):
         y, mean, variance, _ = generic(samples)
-        assert expected_normalised_calibration_error(y, mean, variance, bins=bins) == pytest.approx(
+        assert expected_normalized_calibration_error(y, mean, variance, bins=bins) == pytest.approx(
             literal(y, mean, variance, bins), rel=1e-9
         )
 
     def test_fifteen_bins_by_default(self):
         y, mean, variance, _ = generic()
-        assert expected_normalised_calibration_error(y, mean, variance) == pytest.approx(
+        assert expected_normalized_calibration_error(y, mean, variance) == pytest.approx(
             literal(y, mean, variance, 15), rel=1e-9
         )
 
@@ -80,7 +80,7 @@ class TestNormalisedError:
         mean = rng.normal(size=600)
         y = mean + deviation * rng.standard_t(5, 600)
         theirs = float(netcal.ENCE(15).measure((mean, deviation), y))
-        ours = expected_normalised_calibration_error(y, mean, deviation**2)
+        ours = expected_normalized_calibration_error(y, mean, deviation**2)
         assert ours == pytest.approx(theirs, rel=1e-9)
 
     def test_constant_variance_has_one_gap(self):
@@ -89,7 +89,7 @@ class TestNormalisedError:
         variance = np.full(1_000, 9.0)
         for weight in (None, w):
             error = root_mean_squared_error(y, mean, sample_weight=weight)
-            assert expected_normalised_calibration_error(
+            assert expected_normalized_calibration_error(
                 y, mean, variance, sample_weight=weight
             ) == pytest.approx(abs(3 - error) / 3, rel=1e-12)
 
@@ -114,26 +114,26 @@ class TestNormalisedError:
         y, mean = rng.normal(size=2_000), np.zeros(2_000)
         variance = rng.integers(1, 5, 2_000) / 4
         by_error = np.argsort(np.abs(y))
-        assert expected_normalised_calibration_error(y, mean, variance, bins=7) == pytest.approx(
-            expected_normalised_calibration_error(y[by_error], mean, variance[by_error], bins=7),
+        assert expected_normalized_calibration_error(y, mean, variance, bins=7) == pytest.approx(
+            expected_normalized_calibration_error(y[by_error], mean, variance[by_error], bins=7),
             rel=1e-12,
         )
 
     def test_variances_of_zero(self):
         y, mean, variance = [0.0, 0.0, 1.0, 1.0], [0.0] * 4, [0.0, 0.0, 1.0, 1.0]
-        assert expected_normalised_calibration_error(y, mean, variance, bins=2) == 0.0
+        assert expected_normalized_calibration_error(y, mean, variance, bins=2) == 0.0
         assert (
-            expected_normalised_calibration_error([1.0, *y[1:]], mean, variance, bins=2) == np.inf
+            expected_normalized_calibration_error([1.0, *y[1:]], mean, variance, bins=2) == np.inf
         )
 
     def test_one_sample(self):
-        assert expected_normalised_calibration_error([3.0], [0.0], [4.0]) == pytest.approx(0.5)
+        assert expected_normalized_calibration_error([3.0], [0.0], [4.0]) == pytest.approx(0.5)
 
     def test_bins(self):
         with pytest.raises(OptionError, match="bins must be a whole number of at least 1; got 0"):
-            expected_normalised_calibration_error([0.0], [0.0], [1.0], bins=0)
+            expected_normalized_calibration_error([0.0], [0.0], [1.0], bins=0)
         with pytest.raises(InvalidValueError, match="variance of sample 0 is -1, below 0"):
-            expected_normalised_calibration_error([0.0], [0.0], [-1.0])
+            expected_normalized_calibration_error([0.0], [0.0], [-1.0])
 
     def test_bins_without_error_after_large_errors(self):
         # Running sums of 1e18 and more leave nothing of the bins behind them but rounding.
@@ -166,7 +166,7 @@ class TestCurve:
         y, mean, variance, w = generic()
         curve = error_calibration_curve(y, mean, variance, sample_weight=w)
         gaps = np.abs(curve.predicted - curve.observed) / curve.predicted
-        assert expected_normalised_calibration_error(
+        assert expected_normalized_calibration_error(
             y, mean, variance, sample_weight=w
         ) == pytest.approx(gaps.mean(), rel=1e-14)
         assert curve.weight.sum() == pytest.approx(w.sum())

@@ -33,7 +33,7 @@ KEYED = {
     "thresholded_adaptive_calibration_error": 2e-3,
     "debiased_calibration_error": 5e-3,
     "smooth_calibration_error": 1e-3,
-    "expected_normalised_calibration_error": 0.02,
+    "expected_normalized_calibration_error": 0.02,
     "confidence_oracle_area_error": 0.2,
     "error_drop_score": 0.2,
     "decrease_ratio_score": 0.05,

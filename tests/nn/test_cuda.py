@@ -25,14 +25,14 @@ def test_noise_is_the_same_to_the_bit():
 
 
 @pytest.mark.parametrize("make", [plain, dropping, normed, convolving])
-@pytest.mark.parametrize("optimiser", ["adam", "sgd"])
-def test_a_gpu_gives_the_same_members(make, optimiser):
-    training = dataclasses.replace(SHORT, optimiser=optimiser)
+@pytest.mark.parametrize("optimizer", ["adam", "sgd"])
+def test_a_gpu_gives_the_same_members(make, optimizer):
+    training = dataclasses.replace(SHORT, optimizer=optimizer)
     here = fit(make, COPIES, dataclasses.replace(training, device="cpu"))
     there = fit(make, COPIES, dataclasses.replace(training, device="cuda"))
     assert "CUDA graph" in there.engine
     worst = np.abs(here.outputs(X, device="cpu") - there.outputs(X, device="cuda")).max()
-    print(make.__name__, optimiser, there.engine, "worst difference", worst)
+    print(make.__name__, optimizer, there.engine, "worst difference", worst)
     assert worst < 2e-3
 
 

@@ -187,13 +187,13 @@ def test_flipout_rows_are_uncorrelated_and_each_is_bayes(layer, shape):
     count = 20_000
     x = torch.randn(1, *shape[1:], dtype=torch.float64).expand(shape)
     sampled = passes(spread(layer), x, count).flatten(2)
-    centred = sampled - sampled.mean(0)
+    centered = sampled - sampled.mean(0)
     variance = sampled.var(0)
     rows, outputs = variance.shape
     for i in range(rows):
         for j in range(i):
             # Var(ab) = Var(a) Var(b) (1 + 2 E[(w'w)^2] terms); taken from the products themselves.
-            products = centred[:, i] * centred[:, j]
+            products = centered[:, i] * centered[:, j]
             assert agree(products.mean(0), torch.zeros(outputs), products.std(0) / count**0.5)
     shared = passes(layer, x, count, shared=True).flatten(2)
     torch.testing.assert_close(shared[:, 0], shared[:, 1])

@@ -140,7 +140,7 @@ def test_concrete_convolutions_drop_whole_channels(layer, channels):
         ),
     ],
 )
-def test_the_regulariser_is_the_formula(make, p):
+def test_the_regularizer_is_the_formula(make, p):
     layer = make(p)
     entropy = torch.distributions.Bernoulli(torch.tensor(p, dtype=torch.float64)).entropy()
     squares = 0.4**2 * layer.weight.square().sum() / (2 * (1 - p))
@@ -148,7 +148,7 @@ def test_the_regulariser_is_the_formula(make, p):
 
 
 @pytest.mark.parametrize("value", [-300.0, 300.0])
-def test_the_regulariser_is_finite_where_p_has_run_to_an_end(value):
+def test_the_regularizer_is_finite_where_p_has_run_to_an_end(value):
     layer = ConcreteDropoutLinear(3, 2, dtype=torch.float64)
     with torch.no_grad():
         layer.logit_p.fill_(value)

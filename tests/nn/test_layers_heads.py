@@ -96,7 +96,7 @@ def test_quantiles_cannot_cross(levels):
     assert (output.diff(dim=-1) >= 0).all()
 
 
-def test_quantiles_are_sums_of_steps_from_the_centre():
+def test_quantiles_are_sums_of_steps_from_the_center():
     head = QuantileHead(4, LEVELS, targets=2).double()
     x = torch.randn(3, 4, dtype=torch.float64)
     raw = head.linear(x).reshape(3, 2, 5)
@@ -105,8 +105,8 @@ def test_quantiles_are_sums_of_steps_from_the_centre():
     q1, q3 = q2 - up(raw[..., 1]), q2 + up(raw[..., 3])
     expected = torch.stack([q1 - up(raw[..., 0]), q1, q2, q3, q3 + up(raw[..., 4])], dim=-1)
     torch.testing.assert_close(head(x), expected)
-    assert head.centre == 2
-    assert QuantileHead(4, [0.05, 0.1]).centre == 1
+    assert head.center == 2
+    assert QuantileHead(4, [0.05, 0.1]).center == 1
 
 
 @every

@@ -24,7 +24,7 @@ from caveat.nn.layers import (
     Prior,
     QuantileHead,
     ScaleMixturePrior,
-    Standardise,
+    Standardize,
     Stochastic,
 )
 from caveat.nn.lockstep import Copy, Plateau, Training, _run, _stack, _steppers, _train, train
@@ -93,9 +93,9 @@ def assert_same(together, place, alone, rtol=1e-5, atol=1e-6):
 
 
 @pytest.mark.parametrize("make", [plain, dropping, normed])
-@pytest.mark.parametrize("optimiser", ["adam", "adamw", "sgd"])
-def test_together_is_one_by_one(make, optimiser):
-    training = dataclasses.replace(SHORT, optimiser=optimiser, weight_decay=0.01, momentum=0.9)
+@pytest.mark.parametrize("optimizer", ["adam", "adamw", "sgd"])
+def test_together_is_one_by_one(make, optimizer):
+    training = dataclasses.replace(SHORT, optimizer=optimizer, weight_decay=0.01, momentum=0.9)
     together = fit(make, COPIES, training)
     assert together.engine.startswith("in lock-step")
     assert together.steps.tolist() == [16, 8, 8, 11, 16]
@@ -123,22 +123,22 @@ def test_validation_stopping_and_schedules_are_a_copys_own():
 
 
 @pytest.mark.parametrize(
-    ("name", "torch_optimiser"),
+    ("name", "torch_optimizer"),
     [
         ("adam", lambda p: torch.optim.Adam(p, 0.01, weight_decay=0.1)),
         ("adamw", lambda p: torch.optim.AdamW(p, 0.01, weight_decay=0.1)),
         ("sgd", lambda p: torch.optim.SGD(p, 0.01, momentum=0.9, weight_decay=0.1)),
     ],
 )
-def test_a_plain_torch_loop(name, torch_optimiser):
+def test_a_plain_torch_loop(name, torch_optimizer):
     training = Training(
-        epochs=20, batch_size=25, learning_rate=0.01, optimiser=name, weight_decay=0.1, momentum=0.9
+        epochs=20, batch_size=25, learning_rate=0.01, optimizer=name, weight_decay=0.1, momentum=0.9
     )
     weight = 1.0 + (np.arange(60) % 3)
     found = fit(plain, [Copy(seed=9), Copy(seed=8, weight=weight)], training)
     torch.manual_seed(8)
     net = plain()
-    optimiser = torch_optimiser(net.parameters())
+    optimizer = torch_optimizer(net.parameters())
     batches = Batches(np.array([60]), make_keys([8]), 25, 60)
     inputs, labels = torch.tensor(X), torch.tensor(CLASSES)
     scaled = torch.tensor(weight / weight.mean(), dtype=torch.float32)
@@ -146,9 +146,9 @@ def test_a_plain_torch_loop(name, torch_optimiser):
         places, counts = batches.at(step)
         rows = places[0, counts[0] > 0]
         assert len(rows) == (25, 25, 10)[step % 3]
-        optimiser.zero_grad()
+        optimizer.zero_grad()
         (cross_entropy(net(inputs[rows]), labels[rows]) * scaled[rows]).mean().backward()
-        optimiser.step()
+        optimizer.step()
     for key, value in net.state_dict().items():
         torch.testing.assert_close(found.state[key][1], value, rtol=1e-4, atol=1e-5)
 
@@ -194,13 +194,13 @@ class Pulled(Stochastic):
 
 
 def ridge(rows, strength, goal, weight=1.0):
-    """What minimises weight * mean squared error + strength * squared distance to the goal."""
+    """What minimizes weight * mean squared error + strength * squared distance to the goal."""
     inputs, values = X[rows].astype(float), VALUES[rows].astype(float)
     left = weight * inputs.T @ inputs / len(rows) + strength * np.eye(5)
     return np.linalg.solve(left, weight * inputs.T @ values / len(rows) + strength * goal.T).T
 
 
-LONG = Training(epochs=400, batch_size=64, optimiser="sgd", learning_rate=0.15)
+LONG = Training(epochs=400, batch_size=64, optimizer="sgd", learning_rate=0.15)
 
 
 @pytest.mark.parametrize(
@@ -336,7 +336,7 @@ def test_a_copy_may_begin_with_a_state_of_its_own():
     """Inputs that one copy scales by itself give what scaled inputs give."""
 
     def make():
-        return nn.Sequential(Standardise(5), nn.Linear(5, 3))
+        return nn.Sequential(Standardize(5), nn.Linear(5, 3))
 
     mean, scale = torch.tensor(X.mean(0)), torch.tensor(X.std(0))
     own = Copy(seed=4, state={"0.mean": mean, "0.scale": scale})
@@ -351,7 +351,7 @@ def test_a_copy_may_begin_with_a_state_of_its_own():
 
 def headed():
     return nn.Sequential(
-        Standardise(5), nn.Linear(5, 8, bias=False), nn.Tanh(), Dropout(0.2), MeanVarianceHead(8, 2)
+        Standardize(5), nn.Linear(5, 8, bias=False), nn.Tanh(), Dropout(0.2), MeanVarianceHead(8, 2)
     )
 
 
@@ -382,8 +382,8 @@ def frozen():
     return module
 
 
-def twice_standardised():
-    module = nn.Sequential(nn.Linear(5, 8), Standardise(8), nn.ReLU(), nn.Linear(8, 2))
+def twice_standardized():
+    module = nn.Sequential(nn.Linear(5, 8), Standardize(8), nn.ReLU(), nn.Linear(8, 2))
     module[1].mean += 0.3
     module[1].scale *= 1.7
     return module
@@ -446,7 +446,7 @@ KNOWN = [
     (smooth, losses.nll, CLASSES),
     (quantiles, partial(losses.pinball, levels=[0.1, 0.5, 0.9]), VALUES),
     (frozen, losses.nll, CLASSES),
-    (twice_standardised, losses.squared_error, VALUES),
+    (twice_standardized, losses.squared_error, VALUES),
     (without_weights_at_first, losses.nll, CLASSES),
     (random_layers, losses.sampled_softmax_nll, CLASSES),
     (gaussian_weights, losses.nll, CLASSES),
@@ -489,7 +489,7 @@ def test_a_step_is_the_mean_over_its_draws(draws):
     training = Training(
         epochs=1,
         batch_size=60,
-        optimiser="sgd",
+        optimizer="sgd",
         learning_rate=0.1,
         penalty_weight=0.01,
         draws=draws,
@@ -533,7 +533,7 @@ def test_a_loss_that_samples_does_not_see_the_other_copies(loss):
 
 
 def test_weights_that_overflow_in_the_last_step_are_told():
-    training = Training(epochs=1, batch_size=64, optimiser="sgd", learning_rate=1e37)
+    training = Training(epochs=1, batch_size=64, optimizer="sgd", learning_rate=1e37)
     with pytest.raises(TrainingError, match="diverged"):
         train(linear(3), 1e3 * X, CLASSES, loss=losses.nll, copies=2, training=training)
 

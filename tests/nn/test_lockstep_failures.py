@@ -266,7 +266,7 @@ def test_progress_is_shown_on_request(capsys):
         ({"module": nn.Identity}, OptionError, "module must have parameters that can be trained; it has none"),
         ({"module": lambda: plain().requires_grad_(False)}, OptionError, "parameters that can be trained"),
         ({"patience": True}, OptionError, "patience must be a whole number"),
-        ({"optimiser": "lion"}, OptionError, "optimiser must be one of 'adam', 'adamw', 'sgd'; got 'lion'"),
+        ({"optimizer": "lion"}, OptionError, "optimizer must be one of 'adam', 'adamw', 'sgd'; got 'lion'"),
         ({"learning_rate": 0.0}, OptionError, "learning_rate must be a number above 0; got 0.0"),
         ({"learning_rate": "fast"}, OptionError, "learning_rate must be a number above 0; got 'fast'"),
         ({"weight_decay": -1}, OptionError, "weight_decay must be a number of at least 0; got -1"),

@@ -101,15 +101,15 @@ def trained_by_torch(make, seed, steps, rate=0.3):
     with torch.random.fork_rng():
         torch.manual_seed(seed)
         module = make()
-    optimiser = torch.optim.SGD(module.parameters(), rate)
+    optimizer = torch.optim.SGD(module.parameters(), rate)
     for _ in range(steps):
-        optimiser.zero_grad()
+        optimizer.zero_grad()
         losses.nll(module(torch.tensor(X)), torch.tensor(CLASSES)).mean().backward()
-        optimiser.step()
+        optimizer.step()
     return module
 
 
-WHOLE = Training(epochs=20, batch_size=60, learning_rate=0.3, optimiser="sgd")
+WHOLE = Training(epochs=20, batch_size=60, learning_rate=0.3, optimizer="sgd")
 
 
 @pytest.mark.parametrize("copies", [1, 2])

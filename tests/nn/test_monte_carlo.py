@@ -148,7 +148,7 @@ def test_first_passes_of_many_are_those_of_few():
     ],
 )
 def test_dropout_has_the_moments_of_torch(layer, shape):
-    """Mean, variance, and covariance of neighbours, each within five standard errors of torch's."""
+    """Mean, variance, and covariance of neighbors, each within five standard errors of torch's."""
     passes = 4000
     x = rows(1, *shape) + 1
     ours = monte_carlo(nn.Sequential(layer), x, passes, random_state=0)[:, 0]
@@ -202,7 +202,7 @@ def test_rates_at_the_ends(function, rate, wanted):
 @pytest.mark.parametrize(
     "build", [torch_net, Branching, lambda: MLP(4, 3, stochastic="flipout", where="all")]
 )
-def test_neither_batches_nor_neighbours_matter(build):
+def test_neither_batches_nor_neighbors_matter(build):
     module, x = seeded(build), rows(23, 4)
     wanted = monte_carlo(module, x, 5, random_state=0)
     for size in (1, 2, 7, 100):
@@ -787,7 +787,7 @@ def test_points_and_quantiles():
         ("quantiles", caveat.Quantiles),
     ],
 )
-def test_heads_of_ours_are_recognised(head, kind):
+def test_heads_of_ours_are_recognized(head, kind):
     levels = [0.1, 0.9] if head == "quantiles" else None
     module, x = seeded(MLP, 4, 2, stochastic="dropout", head=head, levels=levels), rows(5, 4)
     found = predict(module, x, passes=3, random_state=0)

@@ -110,7 +110,7 @@ class Steps(nn.Module):
 
 
 @pytest.mark.parametrize("offset", [300, 1e5])
-def test_neither_batches_nor_neighbours_matter_for_inputs_off_the_origin(offset):
+def test_neither_batches_nor_neighbors_matter_for_inputs_off_the_origin(offset):
     torch.manual_seed(0)
     module, x = Steps(), rows(9, 6) + offset
     x[5] = x[8]

@@ -50,7 +50,7 @@ def test_distributions(dtype):
     assert stats.binomtest(int((signs > 0).sum()), 50_000).pvalue > 1e-3
 
 
-def test_neighbours_are_not_related():
+def test_neighbors_are_not_related():
     """Correlations between elements, steps, seeds and places: the largest of many stays small."""
     keys = noise.make_keys(range(40))
     steps = noise.derive_key(keys[:1], torch.arange(40, dtype=torch.int32))

@@ -133,12 +133,12 @@ def test_what_each_line_should_do():
 
 
 def test_regression_and_a_score_below_zero():
-    given = result("good", task="regression", score_name="1 - standardised MAE")
+    given = result("good", task="regression", score_name="1 - standardized MAE")
     size, noise = given.curves
     worse = Curve("noise", "information", noise.levels, noise.score - 0.8, noise.aleatoric,
                   noise.epistemic)  # fmt: skip
     left, right = Disentanglement(
-        curves=(size, worse), task="regression", score_name="1 - standardised MAE"
+        curves=(size, worse), task="regression", score_name="1 - standardized MAE"
     ).plot()
     assert right.get_xlabel() == "targets permuted, %"
     assert right.get_ylim()[0] < -40

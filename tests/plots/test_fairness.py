@@ -14,7 +14,7 @@ from caveat.exceptions import OptionError
 from caveat.fairness import audit
 from caveat.fairness.panels import ratio_rows
 from caveat.plots._fairness import plot_distributions, plot_ratios
-from caveat.results.judgements import Judgement
+from caveat.results.judgments import Judgment
 
 RNG = np.random.default_rng(0)
 N = 600
@@ -115,9 +115,7 @@ class TestRatios:
             assert any(label.endswith(words) for label in labels), words
 
     def test_undefined_and_unbounded_are_marked(self):
-        edits = {
-            "equal_accuracy": {"value": np.nan, "judgement": Judgement.UNDEFINED, "why": "why"}
-        }
+        edits = {"equal_accuracy": {"value": np.nan, "judgment": Judgment.UNDEFINED, "why": "why"}}
         edits["statistical_parity"] = {"verdict_low": 0.0, "verdict_high": np.inf}
         rows = tuple(
             replace(row, **edits.get(row.measure, {})) if row.kind == "ratio" else row

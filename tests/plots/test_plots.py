@@ -135,7 +135,7 @@ class TestReliability:
         ax = plots.plot_reliability(examples.classes(), "entropy")
         assert labels(ax)[0] == "as often wrong as the entropy says"
 
-    def test_curves_can_be_told_apart_without_colours(self):
+    def test_curves_can_be_told_apart_without_colors(self):
         ax = plots.plot(examples.comparison(), "reliability")
         one, two = curves(ax)
         assert one.get_linestyle() != two.get_linestyle()
@@ -236,7 +236,7 @@ class TestSamples:
         assert ax.get_title() == "mine: error against uncertainty"
         assert labels(ax) == ["error = uncertainty"]
 
-    def test_histogram_of_classes_and_colours_of_the_caller(self):
+    def test_histogram_of_classes_and_colors_of_the_caller(self):
         ax = plots.plot_error_vs_uncertainty(examples.classes(), vmin=0, vmax=5)
         assert curves(ax)[0].norm.vmax == 5
         assert ax.get_title() == "Error against uncertainty"
@@ -344,7 +344,7 @@ class TestGroups:
         with pytest.raises(OptionError) as error:
             plots.plot_groups(examples.two_targets(), "ence")
         assert str(error.value) == (
-            "'expected_normalised_calibration_error' is not defined in any group of this evaluation"
+            "'expected_normalized_calibration_error' is not defined in any group of this evaluation"
         )
 
 

@@ -77,23 +77,23 @@ def test_rows_sum_to_one_to_the_precision_they_came_in(dtype, off, fine):
             caveat.Categorical(rows)
 
 
-def test_unnormalised_rows_are_named_and_normalised_when_asked():
+def test_unnormalized_rows_are_named_and_normalized_when_asked():
     rows = P.copy()
     rows[5] *= 0.93
     with pytest.raises(
         InvalidValueError,
-        match=r"probabilities of sample 5 sum to 0\.93; pass normalise=True, or logits to "
+        match=r"probabilities of sample 5 sum to 0\.93; pass normalize=True, or logits to "
         r"Categorical\.from_logits",
     ):
         caveat.Categorical(rows)
-    np.testing.assert_allclose(caveat.Categorical(rows, normalise=True).mean, P, rtol=1e-14)
+    np.testing.assert_allclose(caveat.Categorical(rows, normalize=True).mean, P, rtol=1e-14)
     assert rows[5].sum() == pytest.approx(0.93)  # the user's array is left alone
     rows[2] = 0
     with pytest.raises(InvalidValueError, match="of sample 2 are all 0"):
-        caveat.Categorical(rows, normalise=True)
+        caveat.Categorical(rows, normalize=True)
     rows[2] = np.inf
     with pytest.raises(InvalidValueError, match="of sample 2, class 0 is inf"):
-        caveat.Categorical(rows, normalise=True)
+        caveat.Categorical(rows, normalize=True)
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])

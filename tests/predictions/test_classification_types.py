@@ -42,7 +42,7 @@ class TestGaussianLogits:
             mean.probabilities, sampled.probabilities, rtol=0, atol=4.5 / 2 / np.sqrt(20_000)
         )
 
-    def test_sampling_is_seeded_and_a_row_does_not_depend_on_its_neighbours(self):
+    def test_sampling_is_seeded_and_a_row_does_not_depend_on_its_neighbors(self):
         prediction = caveat.GaussianLogits(MEAN, VARIANCE)
         whole = prediction.sample(random_state=5)
         assert whole == prediction.sample(random_state=5)

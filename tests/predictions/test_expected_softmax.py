@@ -143,9 +143,9 @@ def test_a_row_depends_on_itself_alone(seed, classes):
 def test_gauss_nodes_have_the_moments_of_a_gumbel_variable():
     places, weights = _expected_softmax._gumbel(5)
     # Cumulants: Euler's constant, pi^2 / 6, 2 zeta(3), pi^4 / 15.
-    centred = places - np.euler_gamma
+    centered = places - np.euler_gamma
     second = np.pi**2 / 6
     assert weights @ places == pytest.approx(np.euler_gamma, rel=1e-9)
-    assert weights @ centred**2 == pytest.approx(second, rel=1e-9)
-    assert weights @ centred**3 == pytest.approx(2 * 1.2020569031595942, rel=1e-9)
-    assert weights @ centred**4 == pytest.approx(np.pi**4 / 15 + 3 * second**2, rel=1e-9)
+    assert weights @ centered**2 == pytest.approx(second, rel=1e-9)
+    assert weights @ centered**3 == pytest.approx(2 * 1.2020569031595942, rel=1e-9)
+    assert weights @ centered**4 == pytest.approx(np.pi**4 / 15 + 3 * second**2, rel=1e-9)

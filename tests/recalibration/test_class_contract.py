@@ -26,7 +26,7 @@ RECALIBRATORS = [
     IsotonicCalibration(),
     HistogramBinning(bins=5),
     HistogramBinning(bins=5, strategy="equal-width"),
-    DirichletCalibration(regularisation=0.1),
+    DirichletCalibration(regularization=0.1),
 ]
 every = pytest.mark.parametrize("recalibrator", RECALIBRATORS, ids=repr)
 
@@ -40,7 +40,7 @@ def learned(fitted):
 
 
 def assert_same(first, second, tolerance=1e-6):
-    """The optimiser of the Dirichlet map stops at a slope; all others are exact to rounding."""
+    """The optimizer of the Dirichlet map stops at a slope; all others are exact to rounding."""
     np.testing.assert_allclose(first.probabilities, second.probabilities, atol=tolerance)
 
 
@@ -65,7 +65,7 @@ def test_returns_probabilities_of_the_same_classes(recalibrator, k):
 @pytest.mark.parametrize("digits", [1, 17])
 def test_order_of_samples(recalibrator, k, digits):
     prediction, y = calibration_set(k=k)
-    prediction = caveat.Categorical(prediction.mean.round(digits) + 0.01, normalise=True)
+    prediction = caveat.Categorical(prediction.mean.round(digits) + 0.01, normalize=True)
     order = np.random.default_rng(1).permutation(len(y))
     fitted = clone(recalibrator).fit(prediction, y)
     shuffled = clone(recalibrator).fit(prediction.take(order), y[order])
@@ -182,7 +182,7 @@ def test_is_scale_free_in_the_samples(recalibrator):
 def test_any_calibration_set_gives_probabilities(seed, k, n, recalibrator):
     rng = np.random.default_rng(seed)
     coarse = rng.multinomial(rng.integers(1, 20), np.ones(k) / k, size=n)
-    prediction = caveat.Categorical(coarse, normalise=True)
+    prediction = caveat.Categorical(coarse, normalize=True)
     y = rng.integers(0, k, size=n)
     fitted = clone(recalibrator)
     if isinstance(recalibrator, TemperatureScaling) and (coarse[np.arange(n), y] == 0).any():

@@ -14,7 +14,7 @@ from .conformal_examples import MEAN, NEW, PREDICTION, RNG, STD, Y, kth
 
 class TestBins:
     def test_equals_one_fit_for_each_bin(self):
-        conformal = ConformalResiduals(0.8, normalise=True, bins=4).fit(PREDICTION, Y)
+        conformal = ConformalResiduals(0.8, normalize=True, bins=4).fit(PREDICTION, Y)
         found = conformal.transform(NEW)
         assert conformal.edges_.shape == (2, 3)
         assert conformal.margins_.shape == (4, 2, 1)
@@ -85,7 +85,7 @@ class TestBins:
     def test_weights_are_repetitions(self):
         weight = RNG.integers(0, 4, size=101)
         rows = np.repeat(np.arange(101), weight)
-        for options in ({}, {"normalise": True}, {"joint": True}, {"symmetric": False}):
+        for options in ({}, {"normalize": True}, {"joint": True}, {"symmetric": False}):
             conformal = ConformalResiduals(0.7, bins=3, **options)
             weighted = conformal.fit(PREDICTION, Y, sample_weight=weight)
             edges, margins = weighted.edges_, weighted.margins_
@@ -103,8 +103,8 @@ class TestJoint:
                 plain = kind(symmetric=symmetric).fit(prediction, y)
                 np.testing.assert_array_equal(joint.margins_, plain.margins_)
 
-    def test_normalised_is_the_largest_score(self):
-        conformal = ConformalResiduals(0.9, normalise=True, joint=True).fit(PREDICTION, Y)
+    def test_normalized_is_the_largest_score(self):
+        conformal = ConformalResiduals(0.9, normalize=True, joint=True).fit(PREDICTION, Y)
         expected = kth((np.abs(Y - MEAN) / STD).max(axis=1), 0.9)
         np.testing.assert_allclose(conformal.margins_, np.full((1, 2, 1), expected))
 
@@ -141,7 +141,7 @@ class TestJoint:
         assert inside.sum() >= math.ceil(102 * 0.9)
 
     def test_bins_use_the_geometric_mean(self):
-        conformal = ConformalResiduals(0.7, normalise=True, joint=True, bins=3).fit(PREDICTION, Y)
+        conformal = ConformalResiduals(0.7, normalize=True, joint=True, bins=3).fit(PREDICTION, Y)
         width = np.sqrt(STD.prod(axis=1))
         edges = np.sort(width)[[33, 67]]
         assert conformal.edges_.shape == (1, 2)
@@ -175,5 +175,5 @@ class TestJoint:
             InvalidValueError, match="scores of target number 1 by a median that is 0"
         ):
             ConformalResiduals(0.9, joint=True).fit(PREDICTION, y)
-        with pytest.raises(InvalidValueError, match="use joint=False, or normalise=True"):
+        with pytest.raises(InvalidValueError, match="use joint=False, or normalize=True"):
             ConformalResiduals(0.4, joint=True).fit(PREDICTION.take([0]), Y[:1])

@@ -33,11 +33,11 @@ from .conformal_examples import (
 
 class TestResiduals:
     @pytest.mark.parametrize("coverage", [0.5, 0.6827, 0.9, 0.98])
-    @pytest.mark.parametrize("normalise", [False, True])
-    def test_equals_the_definition(self, coverage, normalise):
-        conformal = ConformalResiduals(coverage, normalise=normalise).fit(PREDICTION, Y)
+    @pytest.mark.parametrize("normalize", [False, True])
+    def test_equals_the_definition(self, coverage, normalize):
+        conformal = ConformalResiduals(coverage, normalize=normalize).fit(PREDICTION, Y)
         found = conformal.transform(NEW)
-        unit, new_unit = (STD, np.sqrt(NEW.variance[0])) if normalise else (1.0, 1.0)
+        unit, new_unit = (STD, np.sqrt(NEW.variance[0])) if normalize else (1.0, 1.0)
         margin = kth(np.abs(Y - MEAN) / unit, coverage) * new_unit
         np.testing.assert_allclose(found.lower, NEW.mean[0] - margin, rtol=1e-13, atol=1e-13)
         np.testing.assert_allclose(found.upper, NEW.mean[0] + margin, rtol=1e-13, atol=1e-13)
@@ -46,11 +46,11 @@ class TestResiduals:
         assert conformal.margins_.shape == (1, 2, 1)
         assert conformal.edges_.shape == (2, 0)
 
-    @pytest.mark.parametrize("normalise", [False, True])
-    def test_asymmetric_takes_half_on_each_side(self, normalise):
-        conformal = ConformalResiduals(0.8, normalise=normalise, symmetric=False)
+    @pytest.mark.parametrize("normalize", [False, True])
+    def test_asymmetric_takes_half_on_each_side(self, normalize):
+        conformal = ConformalResiduals(0.8, normalize=normalize, symmetric=False)
         found = conformal.fit(PREDICTION, Y).transform(NEW)
-        unit, new_unit = (STD, np.sqrt(NEW.variance[0])) if normalise else (1.0, 1.0)
+        unit, new_unit = (STD, np.sqrt(NEW.variance[0])) if normalize else (1.0, 1.0)
         residual = (Y - MEAN) / unit
         np.testing.assert_allclose(found.lower, NEW.mean[0] - kth(-residual, 0.9) * new_unit)
         np.testing.assert_allclose(found.upper, NEW.mean[0] + kth(residual, 0.9) * new_unit)
@@ -68,7 +68,7 @@ class TestResiduals:
     def test_members_count_by_their_mixture(self):
         several = caveat.Gaussian(RNG.normal(size=(3, 101, 2)), RNG.gamma(2.0, size=(3, 101, 2)))
         one = caveat.Gaussian(*several.moments())
-        for options in ({}, {"normalise": True}, {"bins": 3}):
+        for options in ({}, {"normalize": True}, {"bins": 3}):
             conformal = ConformalResiduals(**options)
             assert conformal.fit_transform(several, Y) == conformal.fit_transform(one, Y)
 
@@ -78,9 +78,9 @@ class TestResiduals:
         with pytest.raises(
             InvalidValueError, match="predicted variance of sample 0, target 0 is 0"
         ):
-            ConformalResiduals(normalise=True).fit(points, Y)
+            ConformalResiduals(normalize=True).fit(points, Y)
         found = (
-            ConformalResiduals(normalise=True).fit(caveat.Gaussian(MEAN, 1.0), Y).transform(points)
+            ConformalResiduals(normalize=True).fit(caveat.Gaussian(MEAN, 1.0), Y).transform(points)
         )
         np.testing.assert_array_equal(found.lower, found.upper)
         weight = np.ones(101)
@@ -88,14 +88,14 @@ class TestResiduals:
         mixed = caveat.Gaussian(MEAN, np.where(np.arange(101) == 5, 0.0, 1.0)[:, None] * STD**2)
         kept = np.arange(101) != 5
         np.testing.assert_array_equal(
-            ConformalResiduals(normalise=True).fit(mixed, Y, sample_weight=weight).margins_,
-            ConformalResiduals(normalise=True).fit(PREDICTION.take(kept), Y[kept]).margins_,
+            ConformalResiduals(normalize=True).fit(mixed, Y, sample_weight=weight).margins_,
+            ConformalResiduals(normalize=True).fit(PREDICTION.take(kept), Y[kept]).margins_,
         )
 
     def test_a_score_that_overflows(self):
         prediction = caveat.Gaussian(np.full(20, -1e75), 5e-324)
-        with pytest.raises(InvalidValueError, match="the standardised residual of sample 0 is"):
-            ConformalResiduals(normalise=True).fit(prediction, np.full(20, 1e75))
+        with pytest.raises(InvalidValueError, match="the standardized residual of sample 0 is"):
+            ConformalResiduals(normalize=True).fit(prediction, np.full(20, 1e75))
 
 
 class TestQuantiles:
@@ -212,18 +212,18 @@ class TestPeers:
         found = ConformalResiduals(0.9).fit(caveat.Gaussian(X, 1.0), y)
         assert found.margins_.item() == 9
 
-    @pytest.mark.parametrize("normalise", [False, True])
+    @pytest.mark.parametrize("normalize", [False, True])
     @pytest.mark.parametrize("bins", [None, 4])
-    def test_equals_crepes(self, normalise, bins):
+    def test_equals_crepes(self, normalize, bins):
         crepes = pytest.importorskip("crepes")
         # 101 samples, or 25 and 26 in a bin: (n + 1) x 0.91 is never whole, where crepes is off.
-        found = ConformalResiduals(0.91, normalise=normalise, bins=bins).fit(PREDICTION, Y)
+        found = ConformalResiduals(0.91, normalize=normalize, bins=bins).fit(PREDICTION, Y)
         codes = new_codes = None
         if bins is not None:
             codes = np.searchsorted(found.edges_[0], np.sqrt(PREDICTION.variance[0, :, 0]))
             new_codes = np.searchsorted(found.edges_[0], np.sqrt(NEW.variance[0, :, 0]))
         sigmas, new_sigmas = (
-            (STD[:, 0], np.sqrt(NEW.variance[0, :, 0])) if normalise else (None, None)
+            (STD[:, 0], np.sqrt(NEW.variance[0, :, 0])) if normalize else (None, None)
         )
         peer = crepes.ConformalRegressor().fit((Y - MEAN)[:, 0], sigmas=sigmas, bins=codes)
         bounds = peer.predict_int(
@@ -348,7 +348,7 @@ class TestBoth:
 
 def test_an_infinite_margin_needs_no_deviation():
     # An infinite number of deviations of 0 is infinite here, not undefined.
-    few = ConformalResiduals(0.9, normalise=True).fit(PREDICTION.take(slice(3)), Y[:3])
+    few = ConformalResiduals(0.9, normalize=True).fit(PREDICTION.take(slice(3)), Y[:3])
     found = few.transform(caveat.Gaussian([[0.0, 1.0]], 0.0, targets=["a", "b"]))
     assert (found.lower == -np.inf).all()
     assert (found.upper == np.inf).all()
@@ -369,8 +369,8 @@ def test_an_infinite_start():
 def test_type_of_prediction():
     with pytest.raises(UnsupportedPredictionError, match="repairs a Gaussian; got a Quantiles"):
         ConformalResiduals().fit(QUANTILES, Y)
-    with pytest.raises(OptionError, match="normalise must be True or False; got None"):
-        ConformalResiduals(normalise=None).fit(PREDICTION, Y)
+    with pytest.raises(OptionError, match="normalize must be True or False; got None"):
+        ConformalResiduals(normalize=None).fit(PREDICTION, Y)
 
 
 def test_nothing_warns():

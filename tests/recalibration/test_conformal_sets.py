@@ -17,10 +17,10 @@ from caveat.recalibration.conformal_sets import ConformalSets
 
 VARIANTS = [
     {"score": "lac"},
-    {"score": "aps", "randomised": True},
-    {"score": "aps", "randomised": False},
+    {"score": "aps", "randomized": True},
+    {"score": "aps", "randomized": False},
     {"score": "raps"},
-    {"score": "raps", "randomised": False, "k_reg": 1, "penalty": 0.3},
+    {"score": "raps", "randomized": False, "k_reg": 1, "penalty": 0.3},
     {"score": "lac", "class_conditional": True},
     {"score": "aps", "class_conditional": True},
 ]
@@ -116,7 +116,7 @@ class TestAgainstPeers:
             mapie_sets(p, y, new, 0.9, "lac")
 
     @pytest.mark.parametrize("coverage", [0.5, 0.8, 0.95])
-    def test_randomised_aps_equals_mapie(self, monkeypatch, coverage):
+    def test_randomized_aps_equals_mapie(self, monkeypatch, coverage):
         # MAPIE draws by the row and subtracts: b + p - u p is our b + u' p with u' = 1 - u.
         (p, y), (new, _) = data(150), data(200, seed=1)
         draws = [1 - np.random.RandomState(5).uniform(size=n) for n in (150, 200)]
@@ -133,8 +133,8 @@ class TestAgainstPeers:
         guess, y = rng.integers(3, size=(2, 500))
         y = np.where(rng.random(500) < 0.8, guess, y)
         p = np.eye(3)[guess]
-        for randomised in (True, False):
-            found = sets(p, y, p, 0.95, score="aps", randomised=randomised)
+        for randomized in (True, False):
+            found = sets(p, y, p, 0.95, score="aps", randomized=randomized)
             assert found[np.arange(500), y].mean() >= 0.95
         pytest.importorskip("mapie")
         peer = mapie_sets(p, y, p, 0.95, "aps", True)
@@ -184,7 +184,7 @@ class TestDefinition:
         np.testing.assert_array_equal(sets(p, y, new), 1 - new <= threshold)
 
     @pytest.mark.parametrize("decimals", [16, 1])
-    def test_randomised_aps(self, monkeypatch, decimals):
+    def test_randomized_aps(self, monkeypatch, decimals):
         (p, y), (new, _) = data(57, decimals=decimals), data(40, seed=1, decimals=decimals)
         u, v = np.random.default_rng(2).random(57), np.random.default_rng(3).random(40)
         fixed_uniforms(monkeypatch, u, v)
@@ -198,13 +198,13 @@ class TestDefinition:
         scores = [ranked_above(p[i])[y[i]] + p[i, y[i]] for i in range(57)]
         threshold = kth_smallest(scores, 80)
         expected = [ranked_above(row) < threshold for row in new]
-        found = sets(p, y, new, 0.8, score="aps", randomised=False)
+        found = sets(p, y, new, 0.8, score="aps", randomized=False)
         np.testing.assert_array_equal(found, expected)
         assert found.any(axis=1).all()
 
     @pytest.mark.parametrize(("k_reg", "penalty"), [(2, 0.1), (1, 0.02), (0, 1.0)])
     @pytest.mark.parametrize("decimals", [16, 1])
-    def test_randomised_raps_is_the_algorithm_of_the_paper(
+    def test_randomized_raps_is_the_algorithm_of_the_paper(
         self, monkeypatch, k_reg, penalty, decimals
     ):
         # Algorithms 2 and 3 of Angelopoulos et al. (2021), class by class in their order.
@@ -212,17 +212,17 @@ class TestDefinition:
         u, v = np.random.default_rng(2).random(57), np.random.default_rng(3).random(40)
         fixed_uniforms(monkeypatch, u, v)
 
-        def generalised_inverse(row, label, uniform):
+        def generalized_inverse(row, label, uniform):
             order = sorted(range(6), key=lambda c: (-row[c], c))
             place = order.index(label) + 1
             mass = sum(row[c] for c in order[: place - 1])
             return mass + uniform * row[label] + penalty * max(place - k_reg, 0)
 
-        tau = kth_smallest([generalised_inverse(p[i], y[i], u[i]) for i in range(57)], 80)
+        tau = kth_smallest([generalized_inverse(p[i], y[i], u[i]) for i in range(57)], 80)
         expected = np.zeros((40, 6), dtype=bool)
         for i, row in enumerate(new):
             for label in range(6):
-                expected[i, label] = generalised_inverse(row, label, v[i]) <= tau + 1e-12
+                expected[i, label] = generalized_inverse(row, label, v[i]) <= tau + 1e-12
         options = {"score": "raps", "k_reg": k_reg, "penalty": penalty}
         np.testing.assert_array_equal(sets(p, y, new, 0.8, **options), expected)
 
@@ -244,15 +244,15 @@ class TestDefinition:
             order, found = all_scores(row)
             size = min(6, np.count_nonzero(found < threshold) + 1)  # and the one that crosses
             expected[i, order[:size]] = True
-        options = {"score": "raps", "k_reg": 1, "penalty": 0.2, "randomised": False}
+        options = {"score": "raps", "k_reg": 1, "penalty": 0.2, "randomized": False}
         np.testing.assert_array_equal(sets(p, y, new, 0.8, **options), expected)
 
     def test_raps_without_a_penalty_is_aps(self):
         (p, y), (new, _) = data(150, 6), data(100, 6, seed=1)
-        for randomised in (True, False):
-            plain = sets(p, y, new, score="aps", randomised=randomised)
+        for randomized in (True, False):
+            plain = sets(p, y, new, score="aps", randomized=randomized)
             for options in ({"penalty": 0.0}, {"k_reg": 6}):
-                found = sets(p, y, new, score="raps", randomised=randomised, **options)
+                found = sets(p, y, new, score="raps", randomized=randomized, **options)
                 np.testing.assert_array_equal(found, plain)
 
     def test_a_large_penalty_orders_by_rank(self):
@@ -265,7 +265,7 @@ class TestDefinition:
         # Scores 0.5, 0.8, 1.0; the second of them is the threshold for a coverage of one half.
         p = np.array([[0.5, 0.3, 0.2]] * 3)
         new = np.array([[0.9, 0.1, 0.0], [0.4, 0.35, 0.25], [0.4, 0.4, 0.2], [0.5, 0.3, 0.2]])
-        found = sets(p, [0, 1, 2], new, 0.5, score="aps", randomised=False)
+        found = sets(p, [0, 1, 2], new, 0.5, score="aps", randomized=False)
         assert found.tolist() == [
             [True, False, False],
             [True, True, True],
@@ -382,7 +382,7 @@ class TestCalibrationRows:
     @pytest.mark.parametrize("options", [VARIANTS[i] for i in (0, 2, 4, 5)], ids=str)
     def test_weights_mean_repetition(self, options):
         (p, y), (new, _) = data(120), data(50, seed=1)
-        options = {**options, "randomised": False}
+        options = {**options, "randomized": False}
         times = np.random.default_rng(2).integers(0, 4, size=120)
         weighted = fitted(p, y, weight=times, **options)
         repeated = fitted(np.repeat(p, times, axis=0), np.repeat(y, times), **options)
@@ -525,7 +525,7 @@ class TestInterface:
         assert recalibrator.get_params() == {
             "coverage": 0.8,
             "score": "aps",
-            "randomised": True,
+            "randomized": True,
             "k_reg": 2,
             "penalty": 0.1,
             "class_conditional": False,
@@ -548,7 +548,7 @@ class TestInterface:
             ({"k_reg": True}, "k_reg must be a whole number of at least 0; got True"),
             ({"k_reg": 2.5}, "k_reg must be a whole number of at least 0; got 2.5"),
             ({"penalty": -0.1}, "penalty must be a number of at least 0; got -0.1"),
-            ({"randomised": "no"}, "randomised must be True or False; got 'no'"),
+            ({"randomized": "no"}, "randomized must be True or False; got 'no'"),
             ({"class_conditional": 1}, "class_conditional must be True or False; got 1"),
             ({"empty": "all"}, "empty must be 'allow' or 'top'; got 'all'"),
         ],

@@ -13,8 +13,8 @@ from caveat.recalibration.temperature_scaling import TemperatureScaling
 from .class_data import calibration_set, draw, log_loss, softmax
 
 
-def objective(weights, intercept, prediction, y, weight, regularisation, intercept_regularisation):
-    """The penalised loss as printed in the paper, in torch, so that it differentiates itself."""
+def objective(weights, intercept, prediction, y, weight, regularization, intercept_regularization):
+    """The penalized loss as printed in the paper, in torch, so that it differentiates itself."""
     torch = pytest.importorskip("torch")
     w, b = torch.tensor(weights, requires_grad=True), torch.tensor(intercept, requires_grad=True)
     x = torch.tensor(np.log(prediction.mean))
@@ -23,8 +23,8 @@ def objective(weights, intercept, prediction, y, weight, regularisation, interce
     k = len(intercept)
     off = w**2 * (1 - torch.eye(k, dtype=w.dtype))
     loss = -(log_q * weight).sum() / weight.sum()
-    loss = loss + regularisation * off.sum() / (k * (k - 1))
-    loss = loss + intercept_regularisation * (b**2).sum() / k
+    loss = loss + regularization * off.sum() / (k * (k - 1))
+    loss = loss + intercept_regularization * (b**2).sum() / k
     loss.backward()
     return loss.item(), w.grad.numpy(), b.grad.numpy()
 
@@ -36,7 +36,7 @@ def test_without_penalty_it_is_logistic_regression(k):
     weight = np.random.default_rng(1).exponential(size=len(y))
     oracle = LogisticRegression(C=np.inf, solver="newton-cholesky", tol=1e-12, max_iter=500)
     oracle.fit(features, y, sample_weight=weight)
-    fitted = DirichletCalibration(regularisation=0).fit(prediction, y, sample_weight=weight)
+    fitted = DirichletCalibration(regularization=0).fit(prediction, y, sample_weight=weight)
     fixed = fitted.transform(prediction).mean
     np.testing.assert_allclose(fixed, oracle.predict_proba(features), atol=1e-7)
 
@@ -47,7 +47,7 @@ def test_without_penalty_it_is_logistic_regression(k):
 def test_the_gradient_vanishes(k, penalties, weighted):
     prediction, y = calibration_set(k=k, n=400, shift=0.3)
     weight = np.random.default_rng(1).exponential(size=len(y)) if weighted else None
-    options = {"regularisation": penalties[0], "intercept_regularisation": penalties[1]}
+    options = {"regularization": penalties[0], "intercept_regularization": penalties[1]}
     fitted = DirichletCalibration(**options).fit(prediction, y, sample_weight=weight)
     strength = penalties[0], penalties[0] if penalties[1] is None else penalties[1]
     arguments = prediction, y, weight, *strength
@@ -68,7 +68,7 @@ def test_the_gradient_vanishes(k, penalties, weighted):
 
 def test_a_strong_penalty_leaves_a_power_for_each_class():
     prediction, y = calibration_set(k=3, n=500, shift=0.3)
-    fitted = DirichletCalibration(regularisation=1e7).fit(prediction, y)
+    fitted = DirichletCalibration(regularization=1e7).fit(prediction, y)
     np.testing.assert_allclose(fitted.weights_ - np.diag(fitted.weights_.diagonal()), 0, atol=1e-6)
     np.testing.assert_allclose(fitted.intercept_, 0, atol=1e-6)
     assert (fitted.weights_.diagonal() < 1).all()
@@ -90,7 +90,7 @@ def test_repairs_a_mixture_of_classes():
         softmax(np.log(p) @ np.array([[2, 0, 0], [0, 1, 0.5], [0, 0, 1.0]]) + [1, 0, -1])
     )
     train, test = slice(0, 10_000), slice(10_000, None)
-    fitted = DirichletCalibration(regularisation=0).fit(mixed.take(train), y[train])
+    fitted = DirichletCalibration(regularization=0).fit(mixed.take(train), y[train])
     fixed = fitted.transform(mixed.take(test))
     truth = caveat.Categorical(p[test])
     # What is left is the noise of eight free numbers: half of chi-squared, over the train size.
@@ -104,8 +104,8 @@ def test_on_calibrated_data_it_is_near_identity():
     p = softmax(rng.normal(size=(8_000, 4)) * 1.5)
     y = draw(p, rng)
     prediction = caveat.Categorical(p)
-    for regularisation in (0.0, 0.01, 10.0):
-        fixed = DirichletCalibration(regularisation=regularisation).fit_transform(prediction, y)
+    for regularization in (0.0, 0.01, 10.0):
+        fixed = DirichletCalibration(regularization=regularization).fit_transform(prediction, y)
         gain = 2 * len(y) * (log_loss(prediction, y) - log_loss(fixed, y))
         # Twice the gain in likelihood is chi-squared, with 4 x 5 numbers less one gauge for each
         # of five columns; the identity costs no penalty, so a penalty only lowers the gain.
@@ -130,18 +130,18 @@ def test_separated_and_constant_samples_give_numbers():
     fixed = DirichletCalibration().fit_transform(prediction, top)
     assert log_loss(fixed, top) < 1e-6
     flat = caveat.Categorical(np.full((6, 3), 1 / 3))
-    fixed = DirichletCalibration(regularisation=0).fit_transform(flat, [0, 1, 1, 2, 2, 2])
+    fixed = DirichletCalibration(regularization=0).fit_transform(flat, [0, 1, 1, 2, 2, 2])
     np.testing.assert_allclose(fixed.mean, np.tile([1 / 6, 2 / 6, 3 / 6], (6, 1)), atol=1e-6)
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"regularisation": -1.0}, "regularisation must be a number of at least 0; got -1.0"),
-        ({"regularisation": np.inf}, "regularisation must be a number of at least 0; got inf"),
+        ({"regularization": -1.0}, "regularization must be a number of at least 0; got -1.0"),
+        ({"regularization": np.inf}, "regularization must be a number of at least 0; got inf"),
         (
-            {"intercept_regularisation": "no"},
-            "intercept_regularisation must be a number of at least 0; got 'no'",
+            {"intercept_regularization": "no"},
+            "intercept_regularization must be a number of at least 0; got 'no'",
         ),
         ({"eps": 0.2}, "eps must be a number above 0 and at most 0.1; got 0.2"),
         ({"members": "all"}, "members must be 'mean' or 'each'; got 'all'"),

@@ -29,7 +29,7 @@ def normal(*shape, seed=0, loc=0.0, scale=1.0):
 
 
 def energy(first, second):
-    """Squared energy distance, term by term, of the standardised columns."""
+    """Squared energy distance, term by term, of the standardized columns."""
     pooled = np.concatenate([first, second])
     first, second = first / pooled.std(axis=0), second / pooled.std(axis=0)
     return (

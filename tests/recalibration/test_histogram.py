@@ -104,7 +104,7 @@ def test_equal_count_by_repetition(samples, bins):
     assert np.histogram(repeated, edges)[0].min() > 0
 
 
-def test_neighbouring_doubles_are_told_apart():
+def test_neighboring_doubles_are_told_apart():
     score = np.array([0.5, np.nextafter(0.5, 1)])
     binning = HistogramBinning(2).fit(caveat.Categorical.from_binary(score), [0, 1])
     assert binning.values_[0].tolist() == [0.0, 1.0]

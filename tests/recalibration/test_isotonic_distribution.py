@@ -242,7 +242,7 @@ class TestQuantiles:
         residuals=st.lists(st.floats(-1e6, 1e6, width=32), min_size=1, max_size=12),
         levels=st.lists(st.floats(1e-6, 1 - 1e-6), min_size=1, max_size=5, unique=True),
     )
-    def test_increase_and_stay_between_neighbours(self, residuals, levels):
+    def test_increase_and_stay_between_neighbors(self, residuals, levels):
         levels = sorted(levels)
         isotonic = IsotonicDistribution(output="quantiles", levels=levels)
         isotonic.fit(standard(len(residuals)), residuals)

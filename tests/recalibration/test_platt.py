@@ -56,7 +56,7 @@ def test_two_classes_equal_scikit_learn(weighted):
     weight = np.random.default_rng(1).exponential(size=len(y)) if weighted else None
     a, b = _sigmoid_calibration(logit(prediction.mean[:, 1]), y, sample_weight=weight)
     platt = PlattScaling().fit(prediction, y, sample_weight=weight)
-    # Its optimiser stops at a slope of 1e-6, and its sigmoid has the sign turned.
+    # Its optimizer stops at a slope of 1e-6, and its sigmoid has the sign turned.
     np.testing.assert_allclose(platt.slope_, [-a], rtol=1e-4)
     np.testing.assert_allclose(platt.intercept_, [-b], atol=1e-4)
 
@@ -77,7 +77,7 @@ def test_many_classes_are_fitted_against_the_rest():
     np.testing.assert_allclose(platt.transform(prediction).mean, expected, atol=1e-9)
 
 
-def test_rows_of_tiny_scores_are_normalised():
+def test_rows_of_tiny_scores_are_normalized():
     platt = PlattScaling().fit(*calibration_set(k=3))
     platt.slope_, platt.intercept_ = np.ones(3), np.full(3, -2000.0)
     fixed = platt.transform(caveat.Categorical([[0.5, 0.3, 0.2]])).mean

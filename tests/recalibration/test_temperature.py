@@ -11,7 +11,7 @@ from sklearn.calibration import _TemperatureScaling
 
 import caveat
 from caveat.exceptions import InvalidValueError, OptionError, UnsupportedPredictionError
-from caveat.recalibration.temperature_scaling import TemperatureScaling, minimise
+from caveat.recalibration.temperature_scaling import TemperatureScaling, minimize
 
 from .class_data import calibration_set, draw, log_loss, softmax
 
@@ -144,7 +144,7 @@ def probabilities(k):
 @given(st.lists(probabilities(4), min_size=1, max_size=6), st.integers(0, 5), st.booleans())
 @settings(max_examples=60, deadline=None)
 def test_the_predicted_class_is_kept(rows, seed, per_class):
-    prediction = caveat.Categorical(rows, normalise=True)
+    prediction = caveat.Categorical(rows, normalize=True)
     y = np.random.default_rng(seed).integers(0, 4, size=len(rows))
     fixed = TemperatureScaling(per_class=per_class).fit(prediction, y).transform(prediction).mean
     top = prediction.mean.argmax(axis=1)
@@ -345,7 +345,7 @@ def test_gaussian_logits_with_far_tails():
 
 @given(st.floats(-6, 6), st.floats(0.05, 20))
 @settings(max_examples=60, deadline=None)
-def test_minimise_finds_the_change_of_sign(log_root, sharpness):
+def test_minimize_finds_the_change_of_sign(log_root, sharpness):
     root, calls = np.exp(log_root), []
 
     def derivatives(beta):
@@ -353,12 +353,12 @@ def test_minimise_finds_the_change_of_sign(log_root, sharpness):
         x = sharpness * (beta - root)
         return np.tanh(x), sharpness * (1 - np.tanh(x) ** 2)
 
-    assert minimise(derivatives, 1.0) == pytest.approx(root, rel=1e-5)
+    assert minimize(derivatives, 1.0) == pytest.approx(root, rel=1e-5)
     assert len(calls) < 60
 
 
-def test_minimise_without_curvature_halves():
-    found = minimise(lambda beta: (1.0 if beta > 3 else -1.0, 0.0), 1.0)
+def test_minimize_without_curvature_halves():
+    found = minimize(lambda beta: (1.0 if beta > 3 else -1.0, 0.0), 1.0)
     assert found == pytest.approx(3.0, rel=1e-5)
 
 

@@ -108,5 +108,5 @@ def results():
     found["constant"] = constant("epistemic")
     found["both constant"] = constant("aleatoric", "epistemic")
     found["two"] = two_decompositions()
-    found["regression"] = result("leak", task="regression", score_name="1 - standardised MAE")
+    found["regression"] = result("leak", task="regression", score_name="1 - standardized MAE")
     return found

@@ -208,7 +208,7 @@ def test_a_measure_that_one_technique_lacks(tmp_path):
 
 def test_without_headline_numbers_all_are_shown(tmp_path):
     p, truth = probabilities(60)
-    predictions = {"one": caveat.Categorical(p), "two": caveat.Categorical(p**2, normalise=True)}
+    predictions = {"one": caveat.Categorical(p), "two": caveat.Categorical(p**2, normalize=True)}
     _, page = compared(tmp_path, predictions=predictions, y=truth, metrics=["mce"])
     assert "All 1 measures" in page.text
     assert "Accuracy" not in page.text

@@ -138,7 +138,7 @@ def test_checks_protocol_and_cost(several):
         "labels permuted among themselves, in the training and in the test samples; all "
         "of it 5 times, with other subsets, noise and seeds. Length of training: inverse-epochs."
     ) in page.text
-    assert "Cost: 900 trainings, 806,000 steps of the optimiser, 75.0 seconds." in page.text
+    assert "Cost: 900 trainings, 806,000 steps of the optimizer, 75.0 seconds." in page.text
     assert "The first two alone are a trap" in page.text
     assert "Uncertainty disentanglement error UDE The mean of the four errors" in page.text
 
@@ -170,10 +170,10 @@ def test_a_constant_part_and_an_infinite_one(tmp_path):
 
 
 def test_regression_speaks_of_targets(tmp_path):
-    given = result("good", task="regression", score_name="1 - standardised MAE")
+    given = result("good", task="regression", score_name="1 - standardized MAE")
     page = read(given.report(tmp_path / "r.html"))
     assert "With permuted targets the noise grows" in page.text
-    assert "From left to right more targets are wrong: the 1 - standardised MAE should" in page.text
+    assert "From left to right more targets are wrong: the 1 - standardized MAE should" in page.text
 
 
 def test_text_is_text(tmp_path):

@@ -12,7 +12,7 @@ from caveat.exceptions import OptionError
 from caveat.fairness import audit
 from caveat.fairness.panels import ratio_rows
 from caveat.report import write_report
-from caveat.results.judgements import BY_WEIGHT, FINE, Judgement
+from caveat.results.judgments import BY_WEIGHT, FINE, Judgment
 from caveat.results.words import SHORT
 
 from .pages import read
@@ -154,19 +154,19 @@ def test_bars_lie_where_the_verdicts_say(privileged, tmp_path):
     seen = set()
     for place, row in zip(places, rows, strict=True):
         name, low, high = spans[place]
-        assert SHORT[row.judgement] == name
+        assert SHORT[row.judgment] == name
         seen.add(name)
-        if row.measure != "equalised_odds":
+        if row.measure != "equalized_odds":
             outside, inside = low > 1.25 or high < 0.8, low >= 0.8 and high <= 1.25
             gap = not low <= 1 <= high
-            expected = (row.judgement == Judgement.BEYOND, row.judgement in FINE)
+            expected = (row.judgment == Judgment.BEYOND, row.judgment in FINE)
             assert (outside, inside) == expected, row
-            assert gap == (row.judgement in (Judgement.BEYOND, Judgement.GAP, Judgement.SMALL)), row
+            assert gap == (row.judgment in (Judgment.BEYOND, Judgment.GAP, Judgment.SMALL)), row
     assert len(seen) > 1
     assert (
         "Bars are intervals, wide enough to hold for all comparisons at once: a bar that does not "
         "reach 1 shows a gap, and one that lies outside of the band with all of its length a gap "
-        "beyond the threshold. Equalised odds have a gap if either of their two ratios has."
+        "beyond the threshold. Equalized odds have a gap if either of their two ratios has."
     ) in page.text
     assert "interval for all comparisons" in page.text
 
@@ -181,7 +181,7 @@ def test_every_verdict_has_a_mark_of_its_own(tmp_path):
         )
     )  # fmt: skip
     rows = tuple(
-        replace(row, judgement=verdicts.get(row.measure, row.judgement))
+        replace(row, judgment=verdicts.get(row.measure, row.judgment))
         if row.kind == "ratio"
         else row
         for row in plain()
@@ -306,12 +306,12 @@ def test_every_chart_has_a_table_and_every_measure_a_meaning(page):
     behind = [a for a in page.named("details") if a.get("class") == "behind"]
     assert len(behind) == len(charts(page))
     for words in (
-        "Epistemic uncertainty F_Epis What the model has not learnt",
+        "Epistemic uncertainty F_Epis What the model has not learned",
         "Expected calibration error ece, l1_calibration_error",
         "Consistency 1 less the difference",
     ):
         assert words.split(" ece")[0] in page.text
-    assert "5 nearest neighbours (euclidean)" in page.text
+    assert "5 nearest neighbors (euclidean)" in page.text
     assert "compared with the one that is best off" in page.text
 
 
@@ -347,11 +347,11 @@ def test_without_intervals(tmp_path):
 
 def test_intervals_without_an_end_and_undefined_ratios(tmp_path):
     changes = {
-        "equal_accuracy": {"verdict_low": 0.0, "verdict_high": 0.9, "judgement": Judgement.UNCLEAR},
+        "equal_accuracy": {"verdict_low": 0.0, "verdict_high": 0.9, "judgment": Judgment.UNCLEAR},
         "statistical_parity": {
             "high": np.inf,
             "verdict_high": np.inf,
-            "judgement": Judgement.UNCLEAR,
+            "judgment": Judgment.UNCLEAR,
         },
         "equal_opportunity": {
             "value": np.nan,
@@ -361,7 +361,7 @@ def test_intervals_without_an_end_and_undefined_ratios(tmp_path):
             "verdict_high": np.nan,
             "flag": None,
             "symmetric_flag": None,
-            "judgement": Judgement.UNDEFINED,
+            "judgment": Judgment.UNDEFINED,
             "why": "no positives in sex=f",
         },
         "aleatoric_uncertainty": {"flag": True, "symmetric_flag": False},
@@ -528,7 +528,7 @@ class TestWithAnEvaluation:
         ][:-1]  # fmt: skip
         assert found.reading().summary in page.text
         assert "Each measure of one group over that of another." in page.text
-        assert "nearest neighbours, whatever their group" not in page.text
+        assert "nearest neighbors, whatever their group" not in page.text
         identifiers = [a["id"] for _, a in page.elements if a.get("id")]
         assert len(set(identifiers)) == len(identifiers)
         assert "Ratios between groups by sex" in titles(page)

@@ -58,9 +58,9 @@ def test_median_bias_is_removed():
 
 
 def test_approximation_does_not_shift_the_interval():
-    centred = interval_of(1.0, Replicates(1 + NORMAL, 1.0))
+    centered = interval_of(1.0, Replicates(1 + NORMAL, 1.0))
     off = interval_of(1.0, Replicates(1.01 + NORMAL, 1.01))
-    assert off.low == pytest.approx(centred.low, abs=1e-9)
+    assert off.low == pytest.approx(centered.low, abs=1e-9)
 
 
 def test_range_clips():
@@ -101,11 +101,11 @@ def test_pairs():
     a, b = Replicates(np.array([1.0, 2.0, 0.0]), 1.5, 10), Replicates(np.zeros(3) + 0.5, 0.5, 8, 2)
     gap, ratio = a - b, a / b
     np.testing.assert_array_equal(np.asarray(gap), [0.5, 1.5, -0.5])
-    assert (gap.centre, gap.units, gap.strata, ratio.centre) == (1.0, 8, 2, 3.0)
+    assert (gap.center, gap.units, gap.strata, ratio.center) == (1.0, 8, 2, 3.0)
     np.testing.assert_array_equal(ratio.values, [2.0, 4.0, 0.0])
     assert len(gap) == 3
     zero = Replicates(np.zeros(3), 0.0)
-    assert np.isnan((zero / zero).centre)
+    assert np.isnan((zero / zero).center)
     with pytest.raises(ShapeError, match="replicates of 3 and 2 resamples are not paired"):
         a - Replicates(np.zeros(2), 0.0)
 
@@ -166,11 +166,11 @@ def test_binned_errors_are_inverted():
         y = (rng.random(1000) < np.clip(p - shift, 0, 1)).astype(int)
         metric = METRICS["positive_ece"]
         found = replicates(metric, y, {"probabilities": p}, plan)
-        interval = confidence_interval(metric, found.centre, found)
+        interval = confidence_interval(metric, found.center, found)
         assert interval.method == "test inversion"
         assert (interval.low == 0) == begins
         assert interval.low <= interval.estimate <= interval.high
-        plain = confidence_interval(metric, found.centre, found.values)
+        plain = confidence_interval(metric, found.center, found.values)
         assert plain.method == "bias-corrected percentile"
     assert confidence_interval(metric, np.nan, found).method == "undefined"
     absent = dataclasses.replace(found, deviations=np.full_like(found.deviations, np.nan))
@@ -254,7 +254,7 @@ def two(name, rows, resamples=200):
     plan = make_plan(600, resamples=resamples, random_state=0)
     metric = METRICS[name]
     found = tuple(replicates(metric, y, {"probabilities": p}, plan, rows=r) for r in (rows, ~rows))
-    return metric, (found[0].centre, found[1].centre), found
+    return metric, (found[0].center, found[1].center), found
 
 
 @pytest.mark.parametrize("name", ["brier", "accuracy", "auc", "positive_ece"])
@@ -281,7 +281,7 @@ def test_pairs_combine_their_intervals(name):
 def test_ratios_of_what_may_be_zero_or_negative():
     metric, values, (a, b) = two("positive_ece", np.arange(600) < 200)
     zero = dataclasses.replace(
-        b, gaps=np.zeros_like(b.gaps), deviations=np.zeros_like(b.deviations), centre=0.0
+        b, gaps=np.zeros_like(b.gaps), deviations=np.zeros_like(b.deviations), center=0.0
     )
     nothing = pair_interval(metric, (values[0], 0.0), (a, zero), kind="ratio")
     assert (nothing.method, nothing.estimate) == ("undefined", None)

@@ -28,7 +28,7 @@ def interval(name, truth, inputs, resamples=1000, **given):
         len(truth), resamples=resamples, random_state=0, cluster=given.pop("cluster", None)
     )
     found = replicates(metric, truth, inputs, plan, **given)
-    return confidence_interval(metric, found.centre, found), found
+    return confidence_interval(metric, found.center, found), found
 
 
 def hits(right, samples, p=0.97):
@@ -104,7 +104,7 @@ def test_unseen_hits_where_nearly_all_is_wrong():
     y, inputs = hits(2, 60)
     found, values = interval("brier", y, inputs)
     assert values.unseen is not None
-    assert found.low < values.centre - 2 / 60
+    assert found.low < values.center - 2 / 60
     assert found.method == "percentile with unseen samples"
 
 
@@ -152,7 +152,7 @@ def test_unseen_true_values_beyond_an_interval(missed):
             np.quantile(by_hand, level) - 2 * size, rel=0.12
         )
     assert found.method == "percentile with unseen samples"
-    assert found.low <= values.centre < found.high
+    assert found.low <= values.center < found.high
     width, _ = interval("mean_interval_width", y, ends)
     assert width.method == "constant"
 
@@ -172,7 +172,7 @@ def test_unseen_true_values_beyond_a_quantile(level):
         assert np.quantile(values.unseen, share) == pytest.approx(
             np.quantile(by_hand, share), rel=0.01
         )
-    assert found.high > values.centre == pytest.approx(0.1)
+    assert found.high > values.center == pytest.approx(0.1)
 
 
 def test_no_true_values_are_unseen_beyond_what_has_no_size_or_many_misses():
@@ -246,11 +246,11 @@ def test_unseen_errors_of_ranked_samples():
         error = (np.arange(80) >= 80 - wrong).astype(float)
         found, values = interval("aurc", error, {"uncertainty": uncertainty})
         assert values.unseen is not None
-        assert found.high > values.centre if wrong == 0 else found.low < values.centre
+        assert found.high > values.center if wrong == 0 else found.low < values.center
     flat, _ = interval("aurc", np.zeros(80), {"uncertainty": np.zeros(80)})
     assert flat.high > 0.02
     everywhere, values = interval("auroc_error", np.zeros(80), {"uncertainty": uncertainty})
-    assert np.isnan(values.centre)
+    assert np.isnan(values.center)
     assert everywhere.method == "undefined"
 
 
@@ -337,7 +337,7 @@ def test_means_have_the_bootstrap_t_interval():
     away = np.sort((means - y.mean()) / errors)
     wider = np.sqrt(1 + 1 / 49) * t.ppf(0.975, 49) / norm.ppf(0.975) * found.error
     low, high = (y.mean() - away[round(q * 501) - 1] * wider for q in (0.975, 0.025))
-    ends = confidence_interval(metric, found.centre, found)
+    ends = confidence_interval(metric, found.center, found)
     assert (ends.low, ends.high, ends.method) == (
         pytest.approx(low, rel=1e-6), pytest.approx(high, rel=1e-6), "bootstrap-t",
     )  # fmt: skip
@@ -346,10 +346,10 @@ def test_means_have_the_bootstrap_t_interval():
     root = np.sqrt(np.mean(y**2))
     assert squares.error == pytest.approx((y**2).std() / 7 / (2 * root), rel=1e-4)
     few = dataclasses.replace(found, units=8)
-    wide = confidence_interval(metric, found.centre, few)
+    wide = confidence_interval(metric, found.center, few)
     least = t.ppf(0.975, 7) * np.sqrt(8 / 7) * found.error
-    assert wide.high - found.centre >= least * (1 - 1e-9)
-    assert found.centre - wide.low >= least * (1 - 1e-9)
+    assert wide.high - found.center >= least * (1 - 1e-9)
+    assert found.center - wide.low >= least * (1 - 1e-9)
 
 
 def test_few_units_reach_as_far_as_students_t():
@@ -430,8 +430,8 @@ def test_next_to_no_confidence():
     rng = np.random.default_rng(0)
     plan = make_plan(8, resamples=40, random_state=0)
     found = replicates(METRICS["mae"], rng.normal(size=8), {"mean": np.zeros(8)}, plan)
-    ends = confidence_interval(METRICS["mae"], found.centre, found, 1e-17)
-    assert ends.low <= found.centre <= ends.high
+    ends = confidence_interval(METRICS["mae"], found.center, found, 1e-17)
+    assert ends.low <= found.center <= ends.high
 
 
 def test_gaps_of_a_point_have_no_truths_to_draw():
@@ -456,7 +456,7 @@ def test_gaps_of_a_point_have_no_truths_to_draw():
     y = np.random.default_rng(0).normal(size=80)
     plan = make_plan(80, resamples=100, random_state=0)
     found = replicates(metric, y, {"mean": 0.9 * y}, plan)
-    assert found.centre == pytest.approx(drift(y, 0.9 * y))
+    assert found.center == pytest.approx(drift(y, 0.9 * y))
     assert len(found.null()) == 0
-    ends = confidence_interval(metric, found.centre, found)
-    assert 0 < ends.low < found.centre < ends.high
+    ends = confidence_interval(metric, found.center, found)
+    assert 0 < ends.low < found.center < ends.high

@@ -62,7 +62,7 @@ def assert_same(case, weight=None, rows=None, samples=SAMPLES):
         assert np.isnan(found.values).all()
         wanted[1:] = found.values
     np.testing.assert_allclose(
-        np.r_[found.centre, found.values], wanted, rtol=tolerance, atol=1e-12
+        np.r_[found.center, found.values], wanted, rtol=tolerance, atol=1e-12
     )
     return found
 
@@ -80,7 +80,7 @@ def test_sums_give_the_metric(name, ties, weighted):
     found = assert_same(case, weight)
     if found.norm is not None and name not in CORRECTED:
         tolerance = TOLERANCE.get(name, 1e-9)
-        assert found.norm(found.gaps) == pytest.approx(found.centre, rel=tolerance)
+        assert found.norm(found.gaps) == pytest.approx(found.center, rel=tolerance)
 
 
 @EVERY
@@ -131,7 +131,7 @@ def test_an_infinite_loss_counts_where_it_is_drawn():
     plan = make_plan(12, resamples=40, random_state=0)
     found = replicates(METRICS.get("nll", task="classification"), y, {"probabilities": p}, plan)
     drawn = plan.counts[:, 0] > 0
-    assert np.isinf(found.centre)
+    assert np.isinf(found.center)
     np.testing.assert_array_equal(np.isinf(found.values), drawn)
     assert 0 < drawn.sum() < 40
 
@@ -140,7 +140,7 @@ def test_equal_spreads_have_no_dispersion():
     plan = make_plan(50, resamples=5, random_state=0)
     inputs = {"variance": np.full(50, 0.1)}
     found = replicates(METRICS["cv"], np.zeros(50), inputs, plan)
-    assert found.centre == 0
+    assert found.center == 0
     assert (found.values == 0).all()
 
 
@@ -148,7 +148,7 @@ def test_predicted_spread_of_zero_beside_errors_is_infinite():
     y, variance = np.ones(40), np.r_[np.zeros(20), np.ones(20)]
     plan = make_plan(40, resamples=5, random_state=0)
     found = replicates(METRICS["ence"], y, {"mean": np.zeros(40), "variance": variance}, plan)
-    assert np.isinf(found.centre)
+    assert np.isinf(found.center)
 
 
 @EVERY
@@ -168,7 +168,7 @@ def test_many_samples_in_cells_come_close(name):
     plan = make_plan(5000, resamples=3, random_state=0)
     found = replicates(case.metric, case.truth, case.inputs, plan, options=case.options)
     exact = [case.value(), *(case.value(sample_weight=plan.weights(i)) for i in range(3))]
-    np.testing.assert_allclose(np.r_[found.centre, found.values], exact, rtol=0.1, atol=2e-3)
+    np.testing.assert_allclose(np.r_[found.center, found.values], exact, rtol=0.1, atol=2e-3)
 
 
 def test_many_ties_leave_few_cells():
@@ -214,5 +214,5 @@ def test_calibrated_to_the_last_digit():
     plan = make_plan(40, resamples=5, random_state=0)
     inputs = {"probabilities": np.tile([0.0, 1.0], 20)}
     found = replicates(METRICS["smece"], np.tile([0, 1], 20), inputs, plan)
-    assert found.centre == 0
+    assert found.center == 0
     assert (found.values == 0).all()

@@ -6,7 +6,7 @@ import pytest
 import caveat
 from caveat.evaluation import ComparedRow
 from caveat.fairness import FairnessRow
-from caveat.results.judgements import Contrast, Judgement, Pairing, Part
+from caveat.results.judgments import Contrast, Judgment, Pairing, Part
 from caveat.results.rows import Row
 from caveat.results.tables import plain_row
 from caveat.results.words import VERDICTS
@@ -48,9 +48,9 @@ def test_one_class_serves_evaluation_comparison_and_audit():
 
 class TestAudit:
     ROW = FairnessRow(
-        metric="equalised_odds", value=2.0, samples=10, attribute="sex", category="f",
+        metric="equalized_odds", value=2.0, samples=10, attribute="sex", category="f",
         reference="m", contrast=Contrast.RATIO, part=Part.FARTHER, one_class="1",
-        comparison=Pairing.REFERENCE, judgement=Judgement.BEYOND,
+        comparison=Pairing.REFERENCE, judgment=Judgment.BEYOND,
     )  # fmt: skip
 
     def test_the_old_columns_are_made_from_fields(self):
@@ -58,16 +58,16 @@ class TestAudit:
         assert found["kind"] == "ratio"
         assert found["statistic"] == "farther from 1"
         assert (found["group"], found["reference"], found["label"]) == ("f", "m", "1")
-        assert found["verdict"] == VERDICTS[Judgement.BEYOND] == "a gap beyond the threshold"
-        assert type(found["judgement"]) is type(found["comparison"]) is str
-        assert json.loads(json.dumps(found))["judgement"] == "beyond"
+        assert found["verdict"] == VERDICTS[Judgment.BEYOND] == "a gap beyond the threshold"
+        assert type(found["judgment"]) is type(found["comparison"]) is str
+        assert json.loads(json.dumps(found))["judgment"] == "beyond"
 
     def test_why_it_is_undefined_is_in_the_verdict(self):
         found = FairnessRow(
             metric="accuracy",
             value=np.nan,
             samples=0,
-            judgement=Judgement.UNDEFINED,
+            judgment=Judgment.UNDEFINED,
             why="0 in sex=f (1)",
         )
         assert found.verdict == "undefined (0 in sex=f (1))"
@@ -75,8 +75,8 @@ class TestAudit:
 
 
 def test_states_read_as_their_text():
-    assert repr((Judgement.BEYOND, Pairing.WORST)) == "('beyond', 'worst pair')"
-    assert f"{Judgement.BEYOND}" == str(Judgement.BEYOND) == "beyond"
+    assert repr((Judgment.BEYOND, Pairing.WORST)) == "('beyond', 'worst pair')"
+    assert f"{Judgment.BEYOND}" == str(Judgment.BEYOND) == "beyond"
 
 
 def test_rows_of_techniques_have_all_of_those_of_one():

@@ -308,14 +308,14 @@ def _audit(w):
     prediction = w.prediction(("Categorical", "Gaussian", "GaussianLogits", "ProbabilityInterval"))
     X = w.numbers(w.samples, 2) if w.pick.rarely() else None
     return built(
-        caveat.audit, prediction, w.truth(prediction), w.groups(), X=X, neighbours=1,
+        caveat.audit, prediction, w.truth(prediction), w.groups(), X=X, neighbors=1,
         resamples=RESAMPLES, random_state=0,
     )  # fmt: skip
 
 
 def _consistency(w):
     return built(
-        caveat.fairness.consistency, w.numbers(w.samples), w.numbers(w.samples, 2), neighbours=1,
+        caveat.fairness.consistency, w.numbers(w.samples), w.numbers(w.samples, 2), neighbors=1,
         resamples=RESAMPLES, random_state=0,
     )  # fmt: skip
 
@@ -590,7 +590,7 @@ ARGUMENTS = {
     "folds": Option(None, 2, 3),
     "groups": Thing(lambda w: w.groups(_length(w))),
     "ids": Data(lambda w: np.arange(_length(w))),
-    "intercept_regularisation": Option(None, 0.0, 1.0),
+    "intercept_regularization": Option(None, 0.0, 1.0),
     "intersections": YES_NO,
     "is_out": Data(lambda w: w.rng.random(w.samples) < 0.5),
     "joint": YES_NO,
@@ -611,11 +611,11 @@ ARGUMENTS = {
     "minimum": Option(None, {"accuracy_score": 0.5}, {"roc_auc_score": 2.0}),
     "model": Fixed("a model"),
     "name": Option(None, "ece"),
-    "neighbours": Option(1, 2, 5),
+    "neighbors": Option(1, 2, 5),
     "node_limit": Option(50, None, 1),
     "noise": Option(0.1, 0.0, 1e200),
     "norm": Option(1, 2, "max", 3),
-    "normalise": YES_NO,
+    "normalize": YES_NO,
     "notes": Fixed(()),
     "number": Option(3, 1, 0),
     "option": Option(None, ""),
@@ -638,17 +638,17 @@ ARGUMENTS = {
     "prediction_in": Thing(_any_prediction),
     "prediction_out": Thing(_any_prediction),
     "predictions": Thing(lambda w: {"a": _any_prediction(w), "b": w.prediction((type(_any_prediction(w)).__name__,))}),
-    "prioritise": Option(None, 1, "ann", {"sex": "a"}),
+    "prioritize": Option(None, 1, "ann", {"sex": "a"}),
     "privileged": Option(None, "a", 0, {"sex": "a"}),
     "probabilities": Data(lambda w: w.probabilities(w.samples, w.classes)),
     "protocol": Fixed(caveat.experiments.Protocol()),
     "quantity": Option("uncertainty", "prediction", None),
     "queries": Option(None, 1, 5),
     "random_state": SEED,
-    "randomised": YES_NO,
+    "randomized": YES_NO,
     "range": Fixed((-math.inf, math.inf), (0.0, 1.0)),
     "reference_median": Option(None, 0.0, 1.0, 1e-320, 1e200),
-    "regularisation": Option(0.01, 0.0, 1e3),
+    "regularization": Option(0.01, 0.0, 1e3),
     "repeats": COUNT,
     "replicates": Object(lambda w: _replicates(w)),
     "resample": Fixed(0, 1),

@@ -75,7 +75,7 @@ def assert_mean(counts, distribution):
 
 EXACT = {
     "absolute residuals": (ConformalResiduals(0.8), as_gaussian),
-    "normalised residuals": (ConformalResiduals(0.8, normalise=True), as_gaussian),
+    "normalized residuals": (ConformalResiduals(0.8, normalize=True), as_gaussian),
     "quantiles": (ConformalQuantiles(0.8), as_quantiles),
     "the quantiles of a Gaussian": (ConformalQuantiles(0.8), as_gaussian),
     "given intervals": (ConformalQuantiles(0.8), as_interval),
@@ -106,7 +106,7 @@ def test_coverage_is_beta_binomial(name, count, promise):
     ("conformal", "kind"),
     [
         (ConformalResiduals(0.8, symmetric=False), as_gaussian),
-        (ConformalResiduals(0.8, normalise=True, symmetric=False), as_gaussian),
+        (ConformalResiduals(0.8, normalize=True, symmetric=False), as_gaussian),
         (ConformalQuantiles(0.8, symmetric=False), as_quantiles),
         (ConformalQuantiles(0.8, symmetric=False), as_gaussian),
     ],
@@ -118,7 +118,7 @@ def test_each_side_misses_half(conformal, kind, promise):
     counts = [covered(conformal, kind, rng, 60).sum() for _ in range(SETS)]
     side = law(60, 0.9)
     error = 2 * side.std() / math.sqrt(SETS)
-    name = type(conformal).__name__ + (" normalised" if "True" in repr(conformal) else "")
+    name = type(conformal).__name__ + (" normalized" if "True" in repr(conformal) else "")
     promise(
         SECTION, "each side misses 10 %, so both cover 80 %", f"{name} of {KINDS[kind]}, n = 60",
         SETS, np.mean(counts) / FRESH, f"{2 * side.mean() / FRESH - 1:.3f}",
@@ -148,15 +148,15 @@ class TestJoint:
         return [covered(conformal, kind, rng, count, 3).all(axis=1).sum() for _ in range(SETS)]
 
     def test_separate_intervals_do_not_cover_jointly(self):
-        counts = self.counts(ConformalResiduals(0.8, normalise=True), as_gaussian, 40)
+        counts = self.counts(ConformalResiduals(0.8, normalize=True), as_gaussian, 40)
         distribution = law(40, 0.8)
         assert np.mean(counts) < distribution.mean() - 20 * distribution.std() / math.sqrt(SETS)
 
-    def test_normalised_is_exact(self, promise):
-        conformal = ConformalResiduals(0.8, normalise=True, joint=True)
+    def test_normalized_is_exact(self, promise):
+        conformal = ConformalResiduals(0.8, normalize=True, joint=True)
         counts = self.counts(conformal, as_gaussian, 40)
         promise(
-            SECTION, "three targets are covered together in 80 %", "normalised residuals, n = 40",
+            SECTION, "three targets are covered together in 80 %", "normalized residuals, n = 40",
             SETS, np.mean(counts) / FRESH, exactly(40, 0.8),
         )  # fmt: skip
         assert_mean(counts, law(40, 0.8))
@@ -228,7 +228,7 @@ def test_each_group_is_covered(conformal, promise):
     ("conformal", "kind"),
     [
         (ConformalResiduals(0.8, bins=4), as_gaussian),
-        (ConformalResiduals(0.8, bins=4, normalise=True), as_gaussian),
+        (ConformalResiduals(0.8, bins=4, normalize=True), as_gaussian),
         (ConformalQuantiles(0.8, bins=4), as_quantiles),
     ],
 )
@@ -250,7 +250,7 @@ def test_each_bin_is_covered(conformal, kind, promise):
     error = np.std(shares, axis=0) / math.sqrt(SETS)
     promise(
         SECTION, "each of four bins of spread is covered in 80 %",
-        f"{type(conformal).__name__}{' normalised' if 'normalise' in repr(conformal) else ''}, "
+        f"{type(conformal).__name__}{' normalized' if 'normalize' in repr(conformal) else ''}, "
         "15 samples in each", SETS, f"{means.min():.3f} to {means.max():.3f}", "0.800 to 0.867",
     )  # fmt: skip
     assert (means > 12 / 15 - ERRORS * error).all()
@@ -271,7 +271,7 @@ def test_without_bins_the_most_uncertain_are_left_out():
 
 
 @pytest.mark.parametrize("count", [19, 100, 1000])
-@pytest.mark.parametrize("name", ["absolute residuals", "normalised residuals", "quantiles"])
+@pytest.mark.parametrize("name", ["absolute residuals", "normalized residuals", "quantiles"])
 def test_width_of_a_right_model(name, count, promise):
     """A right model: the shortest intervals are known, and coverage stays what it is."""
     rng = np.random.default_rng([14, count])
@@ -282,7 +282,7 @@ def test_width_of_a_right_model(name, count, promise):
         scale = std if name != "absolute residuals" else np.ones(len(std))
         y = scale * rng.normal(size=len(std))
         prediction = caveat.Gaussian.from_std(np.zeros(len(std)), scale)
-        conformal = ConformalResiduals(0.9, normalise=name == "normalised residuals")
+        conformal = ConformalResiduals(0.9, normalize=name == "normalized residuals")
         if name == "quantiles":
             conformal = ConformalQuantiles(0.9)
         conformal.fit(prediction.take(slice(count)), y[:count])

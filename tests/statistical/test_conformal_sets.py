@@ -76,19 +76,19 @@ def test_marginal_coverage(score, samples, percent, promise):
 
 @pytest.mark.parametrize("score", ["aps", "raps"])
 def test_deterministic_sets_cover_more(score, promise):
-    counts, sizes = covered(39, 0.8, score=score, randomised=False)
-    randomised, smaller = covered(39, 0.8, score=score)
+    counts, sizes = covered(39, 0.8, score=score, randomized=False)
+    randomized, smaller = covered(39, 0.8, score=score)
     promise(
         SECTION, f"sets by {score}, deterministic hold the true class in 80 %",
         "over-confident model, 4 classes, n = 39", SETS, counts.mean() / NEW, "at least 0.8",
     )  # fmt: skip
     error = 4 * math.sqrt(expected(39, 80).var() / SETS)
     assert counts.mean() > expected(39, 80).mean() + error
-    assert counts.mean() > randomised.mean()
+    assert counts.mean() > randomized.mean()
     assert sizes.mean() > smaller.mean()
 
 
-@pytest.mark.parametrize("options", [{"score": "lac"}, {"score": "aps", "randomised": False}])
+@pytest.mark.parametrize("options", [{"score": "lac"}, {"score": "aps", "randomized": False}])
 def test_ties_cover_at_least_as_often(options):
     # Then the number covered is stochastically at least the Beta-binomial one.
     counts, _ = covered(39, 0.8, decimals=0, **options)
@@ -97,7 +97,7 @@ def test_ties_cover_at_least_as_often(options):
     assert excess.max() < FARTHEST
 
 
-def test_ties_cover_as_often_when_randomised():
+def test_ties_cover_as_often_when_randomized():
     counts, _ = covered(39, 0.8, decimals=0, score="aps")
     assert abs(counts.mean() - expected(39, 80).mean()) < 4 * math.sqrt(
         expected(39, 80).var() / SETS
@@ -214,9 +214,9 @@ def test_one_calibration_set_and_many_new_samples():
 LONG_TAIL = {
     "lac": {"score": "lac"},
     "aps": {"score": "aps"},
-    "aps, deterministic": {"score": "aps", "randomised": False},
+    "aps, deterministic": {"score": "aps", "randomized": False},
     "raps": {"score": "raps"},
-    "raps, deterministic": {"score": "raps", "randomised": False},
+    "raps, deterministic": {"score": "raps", "randomized": False},
 }
 
 

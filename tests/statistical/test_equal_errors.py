@@ -42,7 +42,7 @@ def wins(first, second, told_apart):
     found = [0, 0]
     for a, b in pairs(first, second):
         if told_apart(a, b):
-            found[int(a.centre > b.centre)] += 1
+            found[int(a.center > b.center)] += 1
     return found
 
 
@@ -51,7 +51,7 @@ def differ(a, b):
 
 
 def plain(a, b):
-    interval = interval_of(a.centre - b.centre, a - b)
+    interval = interval_of(a.center - b.center, a - b)
     return not interval.low <= 0 <= interval.high
 
 

@@ -149,7 +149,7 @@ PATHS = [
     ("evaluate {}/percent.csv", "these are percentages: add --percent"),
     ("evaluate {}/percent2.csv", "if these are percentages, add --percent"),
     ("evaluate {}/percent.csv --percent --json --positive q --logit p_*", "--percent goes with --probability"),
-    *((f"evaluate {{}}/wrong.{ending}", "--normalise divides each row by its sum")
+    *((f"evaluate {{}}/wrong.{ending}", "--normalize divides each row by its sum")
       for ending in ("csv", "csv.gz", "parquet", "npz", "arrow", "jsonl")),
     ("evaluate {}/na.csv", "column 'y' has no label in data row 8"),
     ("evaluate {}/heavy.csv --weight w", "sample_weight goes up to 1e+308"),
@@ -185,7 +185,7 @@ PATHS = [
     ("audit {}/good.csv --group sex --privileged sex=x", "privileged"),
     ("audit {}/good.csv --group sex --threshold 3", "threshold must"),
     ("audit {}/good.csv --group sex --feature z", "there is no column 'z'"),
-    ("audit {}/good.csv --group sex --neighbours 5", "name columns in which samples are alike"),
+    ("audit {}/good.csv --group sex --neighbors 5", "name columns in which samples are alike"),
     ("triage {}/good.csv --risk 0.1", "triage needs samples of which the truth is known"),
     ("triage {}/good.csv --risk 7 --split 0.5", "risk must"),
     ("triage {}/good.csv --risk 0.1 --split 2", "--split must be a share between 0 and 1"),

@@ -8,7 +8,7 @@ import pytest
 
 import caveat
 from caveat.fairness import _audit, audit
-from caveat.results.judgements import Judgement
+from caveat.results.judgments import Judgment
 
 SETS = 300
 SELECTED, WRONG = {"f": 0.3, "m": 0.5}, {"f": 0.2, "m": 0.1}
@@ -23,7 +23,7 @@ def rates(group):
         ("equal_accuracy", ""): 1 - e,
         ("equal_opportunity", ""): found,
         ("false_negative_rate", ""): 1 - found,
-        ("equalised_odds", "y=0"): s * e / (s * e + (1 - s) * (1 - e)),
+        ("equalized_odds", "y=0"): s * e / (s * e + (1 - s) * (1 - e)),
     }
 
 
@@ -106,12 +106,12 @@ def equal_groups(name, size):
             key = row.kind, row.measure, row.statistic, row.comparison
             seen[key] += 1
             held[key] += row.low <= (row.kind == "ratio") <= row.high
-        verdicts = {row.judgement for row in known}
-        claimed["different"] += Judgement.DIFFERENT in verdicts
+        verdicts = {row.judgment for row in known}
+        claimed["different"] += Judgment.DIFFERENT in verdicts
         claimed["gap"] += bool(
-            verdicts & {Judgement.BEYOND, Judgement.GAP, Judgement.SMALL, Judgement.DIFFERENT}
+            verdicts & {Judgment.BEYOND, Judgment.GAP, Judgment.SMALL, Judgment.DIFFERENT}
         )
-        claimed["beyond"] += Judgement.BEYOND in verdicts
+        claimed["beyond"] += Judgment.BEYOND in verdicts
     return {key: held[key] / seen[key] for key in seen}, claimed
 
 
@@ -154,9 +154,9 @@ def test_a_ratio_of_one_and_a_half_is_found(name, size, least, kind, promise):
         result = audited(seed, name, size, gap=1.5, kind=kind)
         last = str(len(SHARES[name]) - 1)
         rows = result.select(measure=MEASURES[kind], kind="ratio", comparison="reference")
-        verdicts = {row.judgement for row in rows if last in (row.group, row.reference)}
-        shown += bool(verdicts & {Judgement.BEYOND, Judgement.GAP, Judgement.SMALL})
-        beyond += Judgement.BEYOND in verdicts
+        verdicts = {row.judgment for row in rows if last in (row.group, row.reference)}
+        shown += bool(verdicts & {Judgment.BEYOND, Judgment.GAP, Judgment.SMALL})
+        beyond += Judgment.BEYOND in verdicts
     design = f"{name}, {size:,} samples, {MEASURES[kind].replace('_', ' ')}"
     shares = f"{shown / POWER_SETS:.2f} ({beyond / POWER_SETS:.2f} beyond the threshold)"
     promise(SECTION, "a ratio of 1.5 is shown to be a gap", design, POWER_SETS, shares, "high")

@@ -7,7 +7,7 @@ from scipy.special import ndtr
 from caveat.datasets import make_sd1, make_sd2, make_sd3
 from caveat.fairness import consistency
 
-# Centre c of both coordinates, variance of x1 + x2 within a class: the rule x1 + x2 > 0 errs with
+# Center c of both coordinates, variance of x1 + x2 within a class: the rule x1 + x2 > 0 errs with
 # the chance that a normal of mean 2 c and this variance is below 0.
 NORMAL = {
     (make_sd1, 1): (7, 50, 0.0239),
@@ -26,8 +26,8 @@ def drawn():
 
 @pytest.mark.parametrize(("make", "group"), NORMAL)
 def test_errors_of_the_best_linear_rule(drawn, make, group):
-    centre, variance, printed = NORMAL[make, group]
-    expected = float(ndtr(-2 * centre / np.sqrt(variance)))
+    center, variance, printed = NORMAL[make, group]
+    expected = float(ndtr(-2 * center / np.sqrt(variance)))
     assert expected == pytest.approx(printed, rel=0.12)
     data = drawn[make]
     member = data.groups["group"] == group
@@ -78,7 +78,7 @@ def test_intervals_of_random_queries_hold_the_value_of_the_table(kind):
 
 @pytest.mark.parametrize("kind", ["smooth", "noisy", "class"])
 def test_intervals_of_all_samples_hold_the_mean_over_tables(kind):
-    """Neighbours share neighbours: the documented shortfall, and no more."""
+    """Neighbors share neighbors: the documented shortfall, and no more."""
     rng = np.random.default_rng(1)
     rows = []
     for seed in range(300):

@@ -29,7 +29,7 @@ RANKS = (
 )
 NUMBERS = (
     "root_mean_squared_error", "gaussian_crps_loss", "dispersion",
-    "expected_normalised_calibration_error", "central_coverage_error", "interval_coverage",
+    "expected_normalized_calibration_error", "central_coverage_error", "interval_coverage",
     "interval_loss",
 )  # fmt: skip
 
@@ -176,7 +176,7 @@ def test_a_metric_without_sums(promise):
             y, p = draw(np.random.default_rng([29, seed]), 300)
             plan = make_plan(300, resamples=100, random_state=seed)
             found = replicates(own, y, {"probabilities": p}, plan)
-            ends = confidence_interval(own, found.centre, found)
+            ends = confidence_interval(own, found.center, found)
             held.append(ends.low <= truth <= ends.high)
         design = (
             f"calibration error without sums, {'calibrated' if power == 1 else 'too sure'}, n = 300"

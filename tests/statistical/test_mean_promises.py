@@ -82,8 +82,8 @@ def measured(name, draw, options, samples, weights="equal", sets=SETS):
         weight *= weight.sum() / np.square(weight).sum()
         plan = make_plan(samples, resamples=RESAMPLES, random_state=seed)
         made = replicates(metric, y, inputs, plan, options=options, sample_weight=weight)
-        found = confidence_interval(metric, made.centre, made)
-        ends.append((found.low, found.high, made.centre))
+        found = confidence_interval(metric, made.center, made)
+        ends.append((found.low, found.high, made.center))
     low, high, value = np.array(ends).T
     ideal = np.subtract(*np.quantile(value, [0.975, 0.025]))
     return np.mean((low <= truth) & (truth <= high)), np.mean(high - low) / ideal

@@ -83,7 +83,7 @@ def test_interval_of_the_coverage_error(shift, promise):
         prediction, y = lognormal(np.random.default_rng([152, i]), 300, levels, shift)
         inputs = {"levels": levels, "values": prediction.values[0, :, 0]}
         found = replicates(metric, y, inputs, make_plan(300, resamples=400, random_state=i))
-        interval = confidence_interval(metric, found.centre, found)
+        interval = confidence_interval(metric, found.center, found)
         held += interval.low <= truth <= interval.high
     promise(
         "Intervals",

@@ -23,7 +23,7 @@ def most(share, sets):
 
 def test_exaggerated_odds_of_a_rare_class_are_never_the_winner(promise):
     sets = 100
-    asked = {"local": {}, "adaptive": {"scale": "adaptive"}, "prioritise=1": {"prioritise": 1}}
+    asked = {"local": {}, "adaptive": {"scale": "adaptive"}, "prioritize=1": {"prioritize": 1}}
     chosen = {name: [] for name in asked}
     for seed in range(sets):
         g = np.random.default_rng([21, seed])

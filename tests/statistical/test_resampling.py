@@ -185,7 +185,7 @@ def test_gap_of_binned_errors_of_unequal_groups(power):
         plan = make_plan(len(y), resamples=RESAMPLES, random_state=seed)
         few = np.arange(len(y)) < len(y) // 5
         found = tuple(replicates(metric, y, inputs, plan, rows=rows) for rows in (few, ~few))
-        return pair_interval(metric, (found[0].centre, found[1].centre), found)
+        return pair_interval(metric, (found[0].center, found[1].center), found)
 
     assert coverage(binary(power), interval, 0.0) >= fewest()
 
@@ -201,8 +201,8 @@ def test_paired_difference_is_narrower_and_covers():
     def interval(y, first, second, seed):
         plan = make_plan(len(y), resamples=RESAMPLES, random_state=seed)
         a, b = (replicates(metric, y, {"probabilities": p}, plan) for p in (first, second))
-        paired = interval_of(a.centre - b.centre, a - b)
-        alone = confidence_interval(metric, a.centre, a)
+        paired = interval_of(a.center - b.center, a - b)
+        alone = confidence_interval(metric, a.center, a)
         widths.append((paired.high - paired.low) / (alone.high - alone.low))
         return paired
 
@@ -231,7 +231,7 @@ def test_clusters():
             )
             inputs = {"mean": np.zeros(len(error))}
             values = replicates(metric, error, inputs, plan)
-            return confidence_interval(metric, values.centre, values)
+            return confidence_interval(metric, values.center, values)
 
         return found
 
@@ -256,7 +256,7 @@ def test_strata():
         for strata in (stratum, None):
             plan = make_plan(200, resamples=RESAMPLES, strata=strata, random_state=seed)
             values = replicates(metric, error, {"mean": np.zeros(200)}, plan)
-            ends.append(confidence_interval(metric, values.centre, values))
+            ends.append(confidence_interval(metric, values.center, values))
         widths.append([end.high - end.low for end in ends])
         return ends[0]
 

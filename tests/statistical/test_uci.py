@@ -89,12 +89,12 @@ def scores(prediction, y, mixture):
     as the mixture of its passes.
     """
     mean, variance = prediction.mean[:, :, 0], prediction.variance[:, :, 0]
-    centre = mean.mean(axis=0)
+    center = mean.mean(axis=0)
     if mixture:
         density = logsumexp(norm.logpdf(y, mean, np.sqrt(variance)), axis=0) - np.log(len(mean))
     else:
-        density = norm.logpdf(y, centre, np.sqrt(variance.mean(axis=0) + mean.var(axis=0)))
-    return np.sqrt(np.mean((centre - y) ** 2)), -density.mean()
+        density = norm.logpdf(y, center, np.sqrt(variance.mean(axis=0) + mean.var(axis=0)))
+    return np.sqrt(np.mean((center - y) ** 2)), -density.mean()
 
 
 def measured(name, method):

@@ -28,19 +28,19 @@ def calibration_error(p, label, bins=10):
     return error, noise
 
 
-def simulate(samples, decimals, seed, centre=0.0):
+def simulate(samples, decimals, seed, center=0.0):
     """Yield calibration scores and labels with a new sample last; the model is overconfident."""
     rng = np.random.default_rng(seed)
     for _ in range(SETS):
-        z = rng.normal(centre, size=samples + 1)
+        z = rng.normal(center, size=samples + 1)
         label = (rng.random(samples + 1) < 1 / (1 + np.exp(-z))).astype(int)
         yield (1 / (1 + np.exp(-3 * z))).round(decimals), label
 
 
-def new_values(samples, decimals, seed, centre=0.0, **options):
+def new_values(samples, decimals, seed, center=0.0, **options):
     """Return lower, upper, merged value and label of the new sample of each set."""
     rows = np.empty((SETS, 4))
-    for i, (score, label) in enumerate(simulate(samples, decimals, seed, centre)):
+    for i, (score, label) in enumerate(simulate(samples, decimals, seed, center)):
         recalibrator = VennAbers(**options)
         recalibrator.fit(caveat.Categorical.from_binary(score[:-1]), label[:-1])
         interval = recalibrator.transform(caveat.Categorical.from_binary(score[-1:]))
@@ -54,7 +54,7 @@ def new_values(samples, decimals, seed, centre=0.0, **options):
 
 
 def deviations(p, label, bins=10):
-    """Return the standardised sum of label - p, overall and in bins of p."""
+    """Return the standardized sum of label - p, overall and in bins of p."""
     choices = [np.ones(len(p), dtype=bool)]
     edges = np.linspace(0, 1, bins + 1)[1:-1]
     choices += [np.digitize(p, edges) == i for i in range(bins)]
@@ -90,7 +90,7 @@ def test_the_value_of_the_true_label_is_calibrated(samples, decimals, promise):
 def test_neither_end_nor_the_merged_value_is(promise):
     # A rare class and 10 samples: wide intervals, whose ends and whose middle miss by far, while
     # the value of the true label does not.
-    lower, upper, merged, label = new_values(10, 16, seed=5, centre=-2.5)
+    lower, upper, merged, label = new_values(10, 16, seed=5, center=-2.5)
     assert np.abs(deviations(np.where(label == 1, upper, lower), label)).max() < MOST
     assert deviations(lower, label)[0] > 2 * MOST
     assert deviations(upper, label)[0] < -2 * MOST

@@ -280,7 +280,7 @@ def test_models_are_the_published_ones():
         128,
         "gaussian-logits",
     )
-    assert model.standardise is False
+    assert model.standardize is False
     np.testing.assert_allclose(wine.X.mean(axis=0), 0, atol=1e-12)
     np.testing.assert_allclose(wine.X.std(axis=0), 1)
     assert data.protocol_of(wine, "quick", None) == Protocol()

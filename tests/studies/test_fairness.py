@@ -52,7 +52,7 @@ def public(tmp_path_factory):
         options = {"seeds": 3, "random_state": 0, "settings": SMALL}
         return {
             "compas": run_fairness_study("compas", widths=[4, 100, 101], **options),
-            "adult": run_fairness_study("adult", queries=50, standardise=False, **options),
+            "adult": run_fairness_study("adult", queries=50, standardize=False, **options),
         }
     finally:
         patch.undo()
@@ -80,7 +80,7 @@ def test_flags_of_ratios(synthetic):
     (row,) = synthetic.select(source="table 1", reference="1", measure="equal_accuracy")
     assert row.paper_flag is True
     assert 0 <= row.agreeing <= row.flagged * row.runs
-    (ours,) = synthetic.select(source="table 1", reference="1", measure="equalised_odds")
+    (ours,) = synthetic.select(source="table 1", reference="1", measure="equalized_odds")
     assert (ours.paper_flag, ours.agreeing, ours.printed) == (None, None, "")
     assert ours.note.startswith("not in the paper")
     (group,) = synthetic.select(source="table 1", group="0", reference="", measure="accuracy")
@@ -124,7 +124,7 @@ def test_what_is_printed_for_a_reader(synthetic, public):
         "SD3: the classes of group 0 overlap more than those of group 1; "
         "Bayes by backprop without a hidden layer, 5 epochs, 4 runs\n"
     )
-    assert re.search(r"equalised odds as printed +│ +7.90 │", text)
+    assert re.search(r"equalized odds as printed +│ +7.90 │", text)
     assert "table 1: group, 0 / 1\n" in re.sub(" +\n", "\n", text)
     assert "in which" not in text
     assert "nan" not in text
@@ -162,7 +162,7 @@ def test_a_ratio_that_no_run_defines(monkeypatch):
     def without(model, data, attributes, part, hidden=0):
         found = real(model, data, attributes, part, hidden)
         return {
-            key: np.nan if key.measure in (POINT[2], "equalised_odds") else value
+            key: np.nan if key.measure in (POINT[2], "equalized_odds") else value
             for key, value in found.items()
         }
 
@@ -171,7 +171,7 @@ def test_a_ratio_that_no_run_defines(monkeypatch):
     row = undefined(study, source="table 1", measure=POINT[2])
     assert (row.runs, row.paper_flag, row.agreement) == (0, True, "")
     assert row.note == "undefined in 2 of 2 runs"
-    ours = undefined(study, source="table 1", measure="equalised_odds")
+    ours = undefined(study, source="table 1", measure="equalized_odds")
     assert ours.paper_flag is None
     assert "undefined" in repr(study)
     assert json.loads(study.to_json())["rows"][0]

@@ -55,7 +55,7 @@ def test_what_is_bold_in_the_tables_is_what_the_threshold_flags(name, attribute)
 
 @pytest.mark.parametrize(("name", "attribute"), PAIRS, ids=IDS)
 def test_printed_ratios_are_those_of_printed_rates(name, attribute):
-    """The reading of equal opportunity and of equalised odds, up to the rounding of the rates."""
+    """The reading of equal opportunity and of equalized odds, up to the rounding of the rates."""
     printed = attribute.printed()
     pair = attribute.minority, attribute.majority
 

@@ -84,7 +84,7 @@ def test_rates_uncertainties_and_ratios():
         ODDS: fpr / tpr,
         "equal_accuracy": zero["accuracy"] / one["accuracy"],
         "false_negative_rate": zero["false_negative_rate"] / one["false_negative_rate"],
-        "equalised_odds": max((fpr, tpr), key=lambda ratio: abs(np.log(ratio))),
+        "equalized_odds": max((fpr, tpr), key=lambda ratio: abs(np.log(ratio))),
     }
     expected |= {measure: zero[measure] / one[measure] for measure in UNCERTAIN}
     for measure, value in expected.items():

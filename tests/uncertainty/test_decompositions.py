@@ -171,27 +171,27 @@ class TestGaussianLogits:
     def test_against_quadrature(self):
         mean = np.array([[[1.0, 0.2]], [[0.4, -0.8]], [[2.0, 0.0]]])
         variance = np.array([[[0.5, 0.1]], [[0.3, 0.9]], [[1.0, 0.2]]])
-        centre = float(np.diff(mean.mean(axis=0)[0, ::-1])[0])
+        center = float(np.diff(mean.mean(axis=0)[0, ::-1])[0])
         aleatoric, epistemic = variance.mean(axis=0).sum(), mean.var(axis=0).sum()
         split = caveat.decompose(
             caveat.GaussianLogits(mean, variance), "gaussian_logits", draws=40_000, random_state=0
         )
         # A probability's mean over n draws strays by at most 1 / (2 sqrt n), opposite pairs by less;
         # the entropy's slope is the logit, which averaging only pulls towards 0. Four deviations.
-        bound = 4 * abs(centre) / (2 * np.sqrt(40_000))
-        assert abs(split.aleatoric[0] - self.binary(centre, aleatoric)) < bound
-        assert abs(split.epistemic[0] - self.binary(centre, epistemic)) < bound
-        assert abs(split.total[0] - self.binary(centre, aleatoric + epistemic)) < bound
+        bound = 4 * abs(center) / (2 * np.sqrt(40_000))
+        assert abs(split.aleatoric[0] - self.binary(center, aleatoric)) < bound
+        assert abs(split.epistemic[0] - self.binary(center, epistemic)) < bound
+        assert abs(split.total[0] - self.binary(center, aleatoric + epistemic)) < bound
 
     def test_without_draws_it_is_integrated(self):
         mean = np.array([[[1.0, 0.2]], [[0.4, -0.8]], [[2.0, 0.0]]])
         variance = np.array([[[0.5, 0.1]], [[0.3, 0.9]], [[1.0, 0.2]]])
-        centre = float(np.diff(mean.mean(axis=0)[0, ::-1])[0])
+        center = float(np.diff(mean.mean(axis=0)[0, ::-1])[0])
         aleatoric, epistemic = variance.mean(axis=0).sum(), mean.var(axis=0).sum()
         split = caveat.decompose(caveat.GaussianLogits(mean, variance), "gaussian_logits")
-        assert split.aleatoric[0] == pytest.approx(self.binary(centre, aleatoric), abs=1e-5)
-        assert split.epistemic[0] == pytest.approx(self.binary(centre, epistemic), abs=1e-5)
-        total = self.binary(centre, aleatoric + epistemic)
+        assert split.aleatoric[0] == pytest.approx(self.binary(center, aleatoric), abs=1e-5)
+        assert split.epistemic[0] == pytest.approx(self.binary(center, epistemic), abs=1e-5)
+        total = self.binary(center, aleatoric + epistemic)
         assert split.total[0] == pytest.approx(total, abs=1e-5)
 
     def test_integrals_depend_on_neither_members_nor_rows_nor_classes(self):

@@ -48,7 +48,7 @@ def random_distances(classes, seed, metric=False):
 
 
 def cycle(classes):
-    """Distance 1 between neighbours on a cycle, 0 between the others."""
+    """Distance 1 between neighbors on a cycle, 0 between the others."""
     H = np.zeros((classes, classes))
     H[np.arange(classes), np.arange(1, classes + 1) % classes] = 1.0
     return H + H.T
@@ -82,8 +82,8 @@ def maximum_by_supports(H):
 
 
 def is_concave(H):
-    centring = np.eye(len(H)) - 1 / len(H)
-    return np.linalg.eigvalsh(centring @ H**2 @ centring)[-1] < 1e-10
+    centering = np.eye(len(H)) - 1 / len(H)
+    return np.linalg.eigvalsh(centering @ H**2 @ centering)[-1] < 1e-10
 
 
 def check_consistent(maximum, H):
@@ -145,7 +145,7 @@ def test_breast_cancer_matrix():
     np.testing.assert_allclose(maximum.argmax, [0, 0, 0, 0.5, 0.5], atol=1e-6)
     with pytest.raises(
         InvalidValueError,
-        match=r"H\[1, 4\] is 0.33, but H\[4, 1\] is 0.36; symmetrise with \(H \+ H.T\) / 2",
+        match=r"H\[1, 4\] is 0.33, but H\[4, 1\] is 0.36; symmetrize with \(H \+ H.T\) / 2",
     ):
         homophily_maximum(BREAST_AS_PRINTED)
 
@@ -402,7 +402,7 @@ def test_rounding_of_single_precision_is_not_asymmetry():
         ([[0, np.inf], [np.inf, 0]], InvalidValueError, r"H\[0, 1\] is inf"),
         ([[0, -1], [-1, 0]], InvalidValueError, r"H\[0, 1\] is -1; distances must not be negative"),
         ([[0, 1], [1, 0.5]], InvalidValueError, r"H\[1, 1\] is 0.5; a class is at distance 0 from"),
-        ([[0, 1], [2, 0]], InvalidValueError, r"H\[0, 1\] is 1, but H\[1, 0\] is 2; symmetrise"),
+        ([[0, 1], [2, 0]], InvalidValueError, r"H\[0, 1\] is 1, but H\[1, 0\] is 2; symmetrize"),
         ([[0, 1e200], [1e200, 0]], InvalidValueError, r"is 1e\+200, whose square .* divide H by"),
         ([[0, 1e-200], [1e-200, 0]], InvalidValueError, "is 1e-200, whose square is out of range"),
         ([["a", "b"], ["b", "a"]], InvalidValueError, "H must be real numbers"),

@@ -161,7 +161,7 @@ def test_known_members_of_the_families():
     alpha=st.sampled_from([0.5, 1.0, 1.5, 2.0]) | st.floats(0, 20),
 )
 def test_alpha_is_continuous_at_the_seams(measure, p, alpha):
-    # Between neighbouring alphas the values differ by rounding, whichever form computes them; at 0
+    # Between neighboring alphas the values differ by rounding, whichever form computes them; at 0
     # the limit counts the classes, and a probability of 1e-300 is then one more class.
     before, after = measure([p], alpha), measure([p], math.nextafter(alpha, 21) if alpha else alpha)
     np.testing.assert_allclose(before, after, rtol=0, atol=ACCURACY)

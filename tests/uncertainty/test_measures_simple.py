@@ -173,7 +173,7 @@ def test_a_row_longer_than_a_block():
 
 @pytest.mark.parametrize("measure", MEASURES)
 def test_says_what_is_wrong(measure):
-    with pytest.raises(InvalidValueError, match=r"of sample 1 sum to 0\.9; pass normalise=True"):
+    with pytest.raises(InvalidValueError, match=r"of sample 1 sum to 0\.9; pass normalize=True"):
         measure([[0.5, 0.5], [0.5, 0.4]])
     with pytest.raises(ShapeError, match="at least two classes"):
         measure([[1.0], [1.0]])

@@ -59,10 +59,10 @@ def audit_command(
             show_default=False,
         ),
     ] = None,
-    neighbours: Annotated[
+    neighbors: Annotated[
         int | None,
         typer.Option(
-            help="How many neighbours to compare with; by default 5.",
+            help="How many neighbors to compare with; by default 5.",
             rich_help_panel=_INDIVIDUALS,
             show_default=False,
         ),
@@ -85,8 +85,8 @@ def audit_command(
     """
     check_output(output)
     check_page(report)
-    if feature is None and (neighbours is not None or queries is not None):
-        raise OptionError("--neighbours and --queries are of individuals: name columns in which "
+    if feature is None and (neighbors is not None or queries is not None):
+        raise OptionError("--neighbors and --queries are of individuals: name columns in which "
                           "samples are alike with --feature")  # fmt: skip
     table = with_target(columns.read(file), file)
     if table.groups is None:
@@ -98,7 +98,7 @@ def audit_command(
         "positive": _positive(columns.positive, table.prediction),
         "intersections": intersections,
         "decomposition": decomposition,
-        "neighbours": 5 if neighbours is None else neighbours,
+        "neighbors": 5 if neighbors is None else neighbors,
         "queries": queries,
         "threshold": threshold,
         **numbers.options(),
@@ -109,7 +109,7 @@ def audit_command(
         result = audit(table.prediction, table.y, **options)
     _write(result, output, report, title)
     if numbers.json:
-        print_json(as_json(result, table.recognised, report))
+        print_json(as_json(result, table.recognized, report))
         return
     show_audit(result)
     if output is not None:
@@ -167,7 +167,7 @@ def _write(result: Any, output: Path | None, report: Path | None, title: str | N
             result.report(report, title=title)
 
 
-def as_json(result: Any, recognised: Sequence[str], report: Path | None) -> dict[str, Any]:
+def as_json(result: Any, recognized: Sequence[str], report: Path | None) -> dict[str, Any]:
     """Return all of it for machines."""
     import json
 
@@ -179,7 +179,7 @@ def as_json(result: Any, recognised: Sequence[str], report: Path | None) -> dict
         "threshold": result.threshold,
         "decomposition": result.decomposition,
         "privileged": dict(result.privileged),
-        "recognised": list(recognised),
+        "recognized": list(recognized),
         "summary": result.reading().summary,
         "reading": json.loads(result.reading().to_json()),
         "rows": json.loads(result.to_json()),

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from ..results.judgements import BY_WEIGHT, Judgement, Pairing, Part
+from ..results.judgments import BY_WEIGHT, Judgment, Pairing, Part
 from ..results.words import SHORT, VERDICTS, Statement
 from ._console import say, show_table
 from ._tables import show_statements
@@ -13,9 +13,9 @@ _WITH_INTERVALS = 2
 """More groups than these leave no room for intervals in 80 columns."""
 
 _SHORTER = SHORT | {
-    Judgement.BEYOND: "gap beyond",
-    Judgement.SMALL: "gap within",
-    Judgement.WITHIN: "within",
+    Judgment.BEYOND: "gap beyond",
+    Judgment.SMALL: "gap within",
+    Judgment.WITHIN: "within",
 }
 """The few words of a verdict that the narrow table has room for."""
 
@@ -29,10 +29,10 @@ def show_audit(result: Any) -> None:
         _show_groups(result, attribute)
     if result.consistency is not None:
         _show_consistency(result.consistency)
-    found = {row.judgement for row in result.matching(kind="ratio")}
-    for judgement in BY_WEIGHT:
-        if judgement in found:
-            say(f"{_SHORTER[judgement]}: {VERDICTS[judgement]}", style="dim")
+    found = {row.judgment for row in result.matching(kind="ratio")}
+    for judgment in BY_WEIGHT:
+        if judgment in found:
+            say(f"{_SHORTER[judgment]}: {VERDICTS[judgment]}", style="dim")
 
 
 def show_reading(reading: Any) -> None:
@@ -48,7 +48,7 @@ def _show_ratios(result: Any, attribute: str) -> None:
 
     comparison = result.comparison(attribute)
     rows = result.matching(attribute=attribute, kind="ratio", comparison=comparison)
-    # The first of equalised odds is equal opportunity, which has a line of its own.
+    # The first of equalized odds is equal opportunity, which has a line of its own.
     rows = [row for row in rows if row.part is not Part.Y1]
     classes = _classes(rows)
     low, high = result.fair_band
@@ -58,7 +58,7 @@ def _show_ratios(result: Any, attribute: str) -> None:
             f"{row.group} / {row.reference}",
             number(row.value) or "-",
             interval_words(row.verdict_low, row.verdict_high),
-            _SHORTER.get(row.judgement, row.verdict),
+            _SHORTER.get(row.judgment, row.verdict),
         ]
         for row in farthest(result, rows)
     ]
@@ -122,7 +122,7 @@ def _show_consistency(alike: Any) -> None:
         for label, cells in lines.items()
     ]
     show_table(
-        f"Individuals and their {alike.neighbours} nearest neighbours: 1 is the same, 0 is one "
+        f"Individuals and their {alike.neighbors} nearest neighbors: 1 is the same, 0 is one "
         "standard deviation away",
         ["", "samples", *names],
         body[:_MOST_LINES],

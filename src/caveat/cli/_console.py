@@ -31,7 +31,7 @@ def console(error: bool = False) -> "Console":
 
 
 def clean(text: Any) -> str:
-    """Return text without control characters: a label must not move the cursor or set colours."""
+    """Return text without control characters: a label must not move the cursor or set colors."""
     return "".join(_visible(mark) for mark in str(text))
 
 

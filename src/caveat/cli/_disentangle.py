@@ -342,7 +342,7 @@ def _as_json(result: Any, table: Any, report: Path | None) -> dict[str, Any]:
     from ..experiments.reading import read
 
     return {
-        "recognised": list(table.recognised),
+        "recognized": list(table.recognized),
         "report": None if report is None else str(report),
         "errors": [asdict(result.error(decomposition=name)) for name in result.decompositions],
         "readings": [

@@ -83,7 +83,7 @@ def as_json(evaluation: Any, table: Any) -> dict[str, Any]:
         "description": evaluation.description,
         "samples": len(table),
         "confidence": evaluation.confidence,
-        "recognised": list(table.recognised),
+        "recognized": list(table.recognized),
         "verdict": json.loads(verdict(evaluation).to_json()),
         "rows": json.loads(evaluation.to_json()),
     }

@@ -11,7 +11,7 @@ import typer
 
 from ._console import say, working
 
-_COLUMNS = "Columns, by name or pattern; common names are recognised"
+_COLUMNS = "Columns, by name or pattern; common names are recognized"
 _FILES = "How the file is written"
 _NUMBERS = "Numbers"
 _OUTPUT = "Output"
@@ -71,7 +71,7 @@ class Columns:
     positive: Annotated[
         str | None, _option(_COLUMNS, "LABEL", "The class that a single probability column is of.")
     ] = None
-    normalise: Annotated[bool, _flag("--normalise", "Divide probabilities by their sum.")] = False
+    normalize: Annotated[bool, _flag("--normalize", "Divide probabilities by their sum.")] = False
     percent: Annotated[
         bool, _flag("--percent", "Probabilities are in percent: divide them by 100.")
     ] = False
@@ -105,7 +105,7 @@ def read_table(read: Callable[..., Any], path: Path, **options: Any) -> Any:
     """Read a file, and say on stderr what was taken for what."""
     with working(f"reading {path.name}"):
         table = read(path, **options)
-    for sentence in table.recognised:
+    for sentence in table.recognized:
         say(f"{path.name}: {sentence}", error=True, style="dim")
     return table
 
@@ -190,7 +190,7 @@ class Settings(Numbers):
     ] = None
 
     def check(self) -> None:
-        """Refuse a misspelt metric before a large file is read."""
+        """Refuse a misspelled metric before a large file is read."""
         from ..metrics import METRICS
 
         for name in self.metric or ():

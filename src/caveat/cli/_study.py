@@ -40,7 +40,7 @@ def fairness_command(
             help="Of Adam, which the paper does not give; by default 0.01.", show_default=False
         ),
     ] = None,
-    standardise: Annotated[
+    standardize: Annotated[
         bool, typer.Option(help="Whether features are scaled to mean 0 and variance 1.")
     ] = True,
     confidence: Annotated[float, typer.Option(help="Confidence of intervals.")] = 0.95,
@@ -64,7 +64,7 @@ def fairness_command(
         random_state=random_state,
         scale=scale,
         learning_rate=learning_rate,
-        standardise=standardise,
+        standardize=standardize,
         confidence=confidence,
         progress=console(error=True).is_terminal,
     )

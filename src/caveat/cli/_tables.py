@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..results.judgements import Contrast
+from ..results.judgments import Contrast
 from ._console import clean, console, say, show_table
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ def load_compas() -> Dataset:
 
     ProPublica's filter keeps 6,172 of 7,214 defendants: those whose COMPAS score is within 30 days
     of the arrest, who have a COMPAS case and a score, and who are not there for an ordinary traffic
-    offence. The attributes are those of Zafar et al.: age in three classes, race, sex, the number
+    offense. The attributes are those of Zafar et al.: age in three classes, race, sex, the number
     of earlier offences (as it is, not scaled) and the degree of the charge. Race and sex are among
     the features as well as among the groups.
 
@@ -65,6 +65,6 @@ def load_compas() -> Dataset:
         groups,
         names,
         "COMPAS (ProPublica, Broward County, Florida, 2013-2014): class 1 was charged with a new "
-        "offence within two years",
+        "offense within two years",
         np.zeros(len(kept), dtype=bool),
     )

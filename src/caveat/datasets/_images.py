@@ -54,7 +54,7 @@ _BROKEN = (OSError, EOFError, zlib.error, tarfile.TarError)
 
 
 def load_fashion_mnist() -> Dataset:
-    """Load Fashion-MNIST: 70,000 grey images of clothes, 28 by 28 pixels, in ten classes.
+    """Load Fashion-MNIST: 70,000 gray images of clothes, 28 by 28 pixels, in ten classes.
 
     The files are ``train-images-idx3-ubyte.gz``, ``train-labels-idx1-ubyte.gz``,
     ``t10k-images-idx3-ubyte.gz`` and ``t10k-labels-idx1-ubyte.gz`` (or the same without ``.gz``)
@@ -98,7 +98,7 @@ def load_fashion_mnist() -> Dataset:
 
 
 def load_cifar10() -> Dataset:
-    """Load CIFAR-10: 60,000 colour images of animals and vehicles, 32 by 32, in ten classes.
+    """Load CIFAR-10: 60,000 color images of animals and vehicles, 32 by 32, in ten classes.
 
     The file is ``cifar10/cifar-10-binary.tar.gz`` (or ``.tar``) in the folder that ``CAVEAT_DATA``
     names, or is fetched from the page of the authors (162 MB). It is the binary version: the one

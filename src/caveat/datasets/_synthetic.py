@@ -159,16 +159,16 @@ def check_samples(samples: Any) -> int:
     return int(samples)
 
 
-def _normal(centre: float, covariance: list[list[float]]) -> Draw:
-    mean = np.full(2, centre)
+def _normal(center: float, covariance: list[list[float]]) -> Draw:
+    mean = np.full(2, center)
     return lambda rng, number: rng.multivariate_normal(mean, covariance, size=number)
 
 
 def _mirrored(*groups: tuple[float, list[list[float]]]) -> dict[tuple[int, int], Draw]:
     """Return normal classes on either side of the origin, for each group."""
     return {
-        (group, label): _normal(side * centre, covariance)
-        for group, (centre, covariance) in enumerate(groups)
+        (group, label): _normal(side * center, covariance)
+        for group, (center, covariance) in enumerate(groups)
         for label, side in enumerate((-1, 1))
     }
 

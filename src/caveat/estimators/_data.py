@@ -40,8 +40,8 @@ class Shelf:
     def samples(self, model: "NetworkEstimator", problem: Problem) -> Samples:
         """Return the checked inputs of a problem, and tell the model their names and number."""
         X_held = None if problem.validation is None else _pair(problem.validation)[0]
-        centred = model._standardises()
-        key = id(problem.X), id(X_held), centred
+        centered = model._standardizes()
+        key = id(problem.X), id(X_held), centered
         if key in self._known:
             validate_data(model, with_text_names(problem.X), skip_check_array=True)
             return self._known[key][1]
@@ -57,7 +57,7 @@ class Shelf:
                 )
             X = np.concatenate([X, held])
         with np.errstate(over="ignore"):
-            offset = X[:given].mean(axis=0, dtype=np.float64) if centred else None
+            offset = X[:given].mean(axis=0, dtype=np.float64) if centered else None
         found = Samples(narrow(X, offset), offset, rounding, given)
         # What is kept cannot be collected, so that no other object gets its id.
         self._known[key] = (problem.X, X_held), found
@@ -65,7 +65,7 @@ class Shelf:
 
 
 def narrow(X: np.ndarray, offset: np.ndarray | None) -> np.ndarray:
-    """Return inputs in single precision; large values that differ little are centred before."""
+    """Return inputs in single precision; large values that differ little are centered before."""
     with np.errstate(over="ignore", invalid="ignore"):
         found = np.asarray(X if offset is None else X - offset, dtype=np.float32)
         if not np.isfinite(found.sum(dtype=np.float64)):

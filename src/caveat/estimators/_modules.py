@@ -23,9 +23,9 @@ def make(model: "NetworkEstimator") -> Any:
     from .. import nn
 
     core = _built(model) if model.module is None else _made(model.module)
-    if not model._standardises():
+    if not model._standardizes():
         return torch.nn.Sequential(core)
-    return torch.nn.Sequential(nn.layers.Standardise(model.shape_), core)
+    return torch.nn.Sequential(nn.layers.Standardize(model.shape_), core)
 
 
 def _built(model: "NetworkEstimator") -> Any:

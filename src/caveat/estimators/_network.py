@@ -48,7 +48,7 @@ class NetworkEstimator(BaseEstimator):
 
     The settings below belong to every such estimator, and so do the attributes. Inputs are tables,
     images or signals as arrays, frames or tensors. Without ``module`` a dense network is built for
-    the data; its inputs, and the targets of a regression, are standardised, so no scaler is needed
+    the data; its inputs, and the targets of a regression, are standardized, so no scaler is needed
     before it.
 
     Parameters
@@ -67,11 +67,11 @@ class NetworkEstimator(BaseEstimator):
     epochs : int, default=100
         How often the samples are seen.
     batch_size : int, default=64
-    optimiser : {"adam", "adamw", "sgd"}, default="adam"
+    optimizer : {"adam", "adamw", "sgd"}, default="adam"
     learning_rate : float, default=0.005
     weight_decay : float, default=0
-        As the optimiser of that name has it; priors are settings of the methods.
-    standardise : bool, optional
+        As the optimizer of that name has it; priors are settings of the methods.
+    standardize : bool, optional
         Whether the inputs are scaled to mean 0 and variance 1, each by itself; the constants are
         part of the network. None: without ``module`` alone.
     validation_fraction : float, optional
@@ -126,10 +126,10 @@ class NetworkEstimator(BaseEstimator):
     activation: str = "relu"
     epochs: int = 100
     batch_size: int = 64
-    optimiser: str = "adam"
+    optimizer: str = "adam"
     learning_rate: float = 5e-3
     weight_decay: float = 0.0
-    standardise: bool | None = None
+    standardize: bool | None = None
     validation_fraction: float | None = None
     patience: int | None = None
     precision: str = "float32"
@@ -268,7 +268,7 @@ class NetworkEstimator(BaseEstimator):
         training = Training(
             epochs=_data.whole(self.epochs, "epochs"),
             batch_size=_data.whole(self.batch_size, "batch_size"),
-            optimiser=self.optimiser,
+            optimizer=self.optimizer,
             learning_rate=_data.real(self.learning_rate, "learning_rate"),
             weight_decay=_data.real(self.weight_decay, "weight_decay", zero=True),
             patience=patience, precision=self.precision,
@@ -307,8 +307,8 @@ class NetworkEstimator(BaseEstimator):
         found = {"0.mean": mean, "0.scale": np.where(scale > 0, scale, 1.0)}
         return {name: torch.tensor(value, dtype=torch.float32) for name, value in found.items()}
 
-    def _standardises(self) -> bool:
-        return self.module is None if self.standardise is None else bool(self.standardise)
+    def _standardizes(self) -> bool:
+        return self.module is None if self.standardize is None else bool(self.standardize)
 
     def _network(self) -> Any:
         """Return a fresh network, drawn from torch's generator."""

@@ -85,7 +85,7 @@ class NetworkClassifier(ClassifierMixin, NetworkEstimator):
 
 @ESTIMATOR
 class TargetEstimator(RegressorMixin, NetworkEstimator):
-    """A network that learns standardised numbers."""
+    """A network that learns standardized numbers."""
 
     _numbers = True
 
@@ -135,7 +135,7 @@ class TargetEstimator(RegressorMixin, NetworkEstimator):
         return ((columns - self.y_mean_) / self.y_scale_).astype(np.float32)
 
     def _in_units(self, values: Any, axis: int) -> Any:
-        """Return standardised outputs in the units of the targets, which lie along an axis."""
+        """Return standardized outputs in the units of the targets, which lie along an axis."""
         import torch
 
         shape = [1] * values.ndim

@@ -12,7 +12,7 @@ class DeepEnsemble(WithPrior):
     """What the deep ensembles share."""
 
     members: int = 10
-    # A prior with one centre pulls all members to the same place, and hides what they do not know.
+    # A prior with one center pulls all members to the same place, and hides what they do not know.
     prior_std: float | None = None
 
     def _members(self, rows: np.ndarray, draw: np.random.Generator) -> list[np.ndarray]:

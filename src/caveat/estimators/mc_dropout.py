@@ -31,7 +31,7 @@ class MCDropoutClassifier(_MCDropout, NetworkClassifier):
     """One network for classes, whose hidden units are dropped at random, also in prediction.
 
     One pass is one sampled network: all rows share its mask, so the prediction of a row does not
-    depend on its neighbours.
+    depend on its neighbors.
 
     Parameters
     ----------

@@ -11,7 +11,7 @@ __all__ = ["PRESETS", "preset"]
 
 _SHARED: dict[str, Any] = {
     "batch_size": 128,
-    "optimiser": "adam",
+    "optimizer": "adam",
     "learning_rate": 1e-3,
     "epochs": 100,
 }
@@ -31,7 +31,7 @@ _METHODS: dict[str, dict[str, Any]] = {
 _LAYERS = {"mc-dropout": "dropout", "dropconnect": "dropconnect", "flipout": "flipout"}
 
 _BAYES: dict[str, Any] = {
-    "optimiser": "adam",
+    "optimizer": "adam",
     "learning_rate": 1e-2,
     "prior": (0.5, 1.0, exp(-6)),
     "initial_mean": 1.0,

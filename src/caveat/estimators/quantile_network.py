@@ -15,7 +15,7 @@ from ._tasks import TargetEstimator, WithPrior
 class QuantileNetworkRegressor(WithPrior, TargetEstimator):
     """One network that says quantiles, which cannot cross.
 
-    It minimises the pinball loss, the mean over levels, and assumes no shape of the distribution.
+    It minimizes the pinball loss, the mean over levels, and assumes no shape of the distribution.
     ``predict`` returns the median: that of the level 0.5, otherwise on a straight line between the
     levels next to it. ``predict_interval`` needs both levels of the interval: 0.05 and 0.95 for a
     coverage of 0.9.

@@ -12,7 +12,7 @@ from ..exceptions import OptionError, ShapeError
 from ..metrics import METRICS
 from ..resampling import Replicates, equal_errors, interval_of
 from ..resampling.pairs import widening
-from ..results.judgements import Contrast
+from ..results.judgments import Contrast
 from ..results.rows import ComparedRow, Key, Row
 from ..results.tables import ARROWS, Drawable, RowTable, html_table, number, terminal_table
 from ._evaluate import Answer, Run, plan_for, relative_weights, run_evaluation
@@ -66,7 +66,7 @@ class Comparison(Drawable, RowTable[ComparedRow]):
         expression: str = "probability",
         *,
         scale: str = "local",
-        prioritise: Any = None,
+        prioritize: Any = None,
         minimum: Mapping[str, float] | None = None,
     ) -> "Recommendation":
         """Choose a technique by skill first, then by how reliable its uncertainty is.
@@ -85,7 +85,7 @@ class Comparison(Drawable, RowTable[ComparedRow]):
             Whether it must be right over all samples (the proper score alone decides), by predicted
             uncertainty, or for each class (classification; each against the rest) or target
             (regression) alike: the mean over them.
-        prioritise : class or target label, optional
+        prioritize : class or target label, optional
             Only this class, against the rest, or this target counts.
         minimum : dict of metric to float, optional
             What a technique must reach to be considered, e.g. ``{"roc_auc": 0.8}``; for metrics of
@@ -100,7 +100,7 @@ class Comparison(Drawable, RowTable[ComparedRow]):
         from .recommend import recommend
 
         return recommend(
-            self, expression, scale=scale, prioritise=prioritise, minimum=minimum or {}
+            self, expression, scale=scale, prioritize=prioritize, minimum=minimum or {}
         )
 
     def _cost(self, technique: str, name: str) -> float:
@@ -268,15 +268,15 @@ def indistinguishable(
 def _paired_difference(metric: str, theirs: list[Replicates], ours: list[Replicates]) -> Replicates:
     """Return the replicates of the difference in cost, which know how many units there were."""
     with np.errstate(invalid="ignore"):  # both may be infinite in a resample
-        values, centre = (
+        values, center = (
             _mean_cost(metric, [getattr(found, name) for found in theirs])
             - _mean_cost(metric, [getattr(found, name) for found in ours])
-            for name in ("values", "centre")
+            for name in ("values", "center")
         )
     found = [*theirs, *ours]
     return Replicates(
         values,
-        float(centre),
+        float(center),
         min(one.units for one in found),
         max(one.strata for one in found),
         half=max(one.half for one in found),

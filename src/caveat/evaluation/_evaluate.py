@@ -28,7 +28,7 @@ from ..resampling import (
     pair_interval,
     replicates,
 )
-from ..results.judgements import Contrast
+from ..results.judgments import Contrast
 from ..results.rows import GROUPED, Key, Row
 from .questions import Block, Question, questions, take
 from .result import TRUE_CLASS, Curves, Evaluation
@@ -76,7 +76,7 @@ class Run:
                     found = replicates(question.metric, options=question.options, prepared=given)
                     answers[i] = Answer(value, found)
                     if given.exact:
-                        _check_sums(question, value, found.centre)
+                        _check_sums(question, value, found.center)
         return answers
 
     def row(self, question: Question, answer: Answer, count: int, **place: Any) -> Row:

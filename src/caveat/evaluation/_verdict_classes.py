@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..metrics import reliability_curve
-from ..results.judgements import GOOD, State
+from ..results.judgments import GOOD, State
 from ..results.rows import Row
 from ..results.words import (
     Statement,
@@ -247,7 +247,7 @@ def _direction(evidence: Evidence, reading: Reading, rare: bool) -> _Direction:
     """Say which way it is off, as far as the samples can tell."""
     event, limit = reading.event, normal_limit(evidence.confidence)
     both = _both_ways(evidence, reading.curve)
-    half = evidence.bounds(reading.row).centre / 2
+    half = evidence.bounds(reading.row).center / 2
     level = event.level(limit)
     # Half of what it is off by must go one way; else the two ways cancel, and neither is "it".
     if level and (rare or abs(event.says - event.was) >= half):
@@ -323,12 +323,12 @@ def _all_classes(evidence: Evidence, row: Row, names: list[str]) -> Finding:
         )
         return Finding("classes", State.UNMEASURED, Statement("info", text, rows))
     found = evidence.bounds(row)
-    bounds = Bounds(half * found.centre, half * found.low, half * found.high)
+    bounds = Bounds(half * found.center, half * found.low, half * found.high)
     enough = evidence.enough(row)
     state = size_state(bounds, SMALL, TOLERABLE) if enough else State.UNSURE
     wrong = _wrong_classes(evidence, names) if enough else []
     share = (
-        f"{percent(min(half * found.centre, 1.0))} of the probability is with the wrong class on "
+        f"{percent(min(half * found.center, 1.0))} of the probability is with the wrong class on "
         f"average ({nominal(evidence.confidence)} interval {points(min(half * row.low, 1.0))} to "
         f"{percent(min(half * row.high, 1.0))}; {value})"
     )

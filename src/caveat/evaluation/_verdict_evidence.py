@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from ..resampling.pairs import combined, widening
-from ..results.judgements import State
+from ..results.judgments import State
 from ..results.rows import Row
-from ..results.words import Level, Statement, centre
+from ..results.words import Level, Statement, center
 from .result import Evaluation
 
 # Probabilities off by 2 percentage points are read the same by people; 5 points, 80 % for 85 %,
@@ -51,7 +51,7 @@ class Finding:
 class Bounds:
     """Between what the value lies, at a confidence that allows for how much was looked at."""
 
-    centre: float
+    center: float
     low: float
     high: float
 
@@ -129,7 +129,7 @@ class Evidence:
 
     def bounds(self, row: Row, looked_at: int = 1) -> Bounds:
         """Return the interval of a row, widened to hold for ``looked_at`` such rows together."""
-        middle, wider = centre(row), widening(self.confidence, looked_at)
+        middle, wider = center(row), widening(self.confidence, looked_at)
         low = middle - wider * max(middle - row.low, 0.0)
         high = middle + wider * max(row.high - middle, 0.0)
         return Bounds(middle, low, high)
@@ -137,7 +137,7 @@ class Evidence:
     def difference(self, row: Row, other: Row, looked_at: int = 1) -> Bounds:
         """Return that of the first row less the second, which are of different samples."""
         ends = [
-            (bounds.low, bounds.centre, bounds.high)
+            (bounds.low, bounds.center, bounds.high)
             for bounds in (self.bounds(row, looked_at), self.bounds(other, looked_at))
         ]
         low, gap, high = combined(ends[0], ends[1])
@@ -188,7 +188,7 @@ def quantile_state(bounds: Bounds, level: float) -> State:
     """
     upper = level >= 0.5
     if not upper:
-        bounds, level = Bounds(1 - bounds.centre, 1 - bounds.high, 1 - bounds.low), 1 - level
+        bounds, level = Bounds(1 - bounds.center, 1 - bounds.high, 1 - bounds.low), 1 - level
     state = coverage_state(bounds, level)
     # Too few true values below an upper quantile: it is too low; above a lower one: too high.
     sides = State.LOW, State.HIGH

@@ -5,14 +5,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..results.judgements import Contrast, State
+from ..results.judgments import Contrast, State
 from ..results.rows import Row
 from ..results.words import (
     MOST_NAMES,
     Statement,
     amount,
     amount_with_interval,
-    centre,
+    center,
     counted,
     joined,
     listed,
@@ -105,7 +105,7 @@ def _questions(evidence: Evidence) -> list[_Question]:
         found.append(
             _Question(
                 "accuracy", row, lambda share: -share,
-                lambda one, best: best.centre - one.centre >= TOLERABLE,
+                lambda one, best: best.center - one.center >= TOLERABLE,
                 ("It is right less often for", "in"),
                 share_with_interval, percent, share=True,
             )
@@ -119,7 +119,7 @@ def _questions(evidence: Evidence) -> list[_Question]:
         found.append(
             _Question(
                 "errors", row, float,
-                lambda one, best: one.centre >= (1 + TOLERABLE_RATIO) * best.centre,
+                lambda one, best: one.center >= (1 + TOLERABLE_RATIO) * best.center,
                 (f"Its errors{_of_target(evidence, row)} are larger for", "on average"),
                 amount_with_interval, amount, share=False,
             )
@@ -186,7 +186,7 @@ def _worse(
     at once.
     """
     pairs, groups = looked_at
-    ordered = sorted(rows, key=lambda row: question.cost(centre(row)))
+    ordered = sorted(rows, key=lambda row: question.cost(center(row)))
     least = evidence.bounds(ordered[0])
     worse: dict[Row, Row] = {}
     for place, row in reversed(list(enumerate(ordered))):
@@ -214,7 +214,7 @@ def _named(
         said = [f"{text} for {row.group}" for text, row in zip(said, worse, strict=True)]
     before, after = question.headline
     text = f"{before} {listed(row.group for row in worse)}: {after} {joined(said[:MOST_NAMES])}"
-    beside = f"{question.plain(centre(overall))} over all samples"
+    beside = f"{question.plain(center(overall))} over all samples"
     if best not in worse:
         reference = question.say(best, evidence.confidence, short=True)
         beside = f"against {reference} for {best.group} and {beside}"
@@ -235,10 +235,10 @@ def _difference(evidence: Evidence, question: _Question, row: Row, best: Row) ->
     """Say by how much two groups differ, and how sure that is."""
     gap = evidence.difference(row, best)
     if question.share:
-        said, low, high = (points(value) for value in (gap.centre, gap.low, gap.high))
+        said, low, high = (points(value) for value in (gap.center, gap.low, gap.high))
         unit = " percentage points"
     else:
-        said, low, high = (amount(value) for value in (gap.centre, gap.low, gap.high))
+        said, low, high = (amount(value) for value in (gap.center, gap.low, gap.high))
         unit = ""
     sure = f"{nominal(evidence.confidence)} interval {low} to {high}"
     return f" The difference between {row.group} and {best.group} is {said}{unit} ({sure})."

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from ..predictions import Interval
-from ..results.judgements import State
+from ..results.judgments import State
 from ..results.rows import Row
 from ..results.words import (
     Statement,
@@ -257,7 +257,7 @@ def _lie(evidence: Evidence, rows: list[Row], first: bool) -> str:
 def _error_sizes(evidence: Evidence) -> list[Finding]:
     """Compare the errors with the standard deviations that were said, over bins of the latter."""
     by_state: dict[State, list[Row]] = {}
-    rows = evidence.overall("expected_normalised_calibration_error")
+    rows = evidence.overall("expected_normalized_calibration_error")
     for row in rows:
         by_state.setdefault(_size_of(evidence, row, len(rows)), []).append(row)
     _merge_good(by_state)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..results.judgements import State
+from ..results.judgments import State
 from ..results.rows import Row
 from ..results.words import (
     Level,

@@ -90,7 +90,7 @@ def recommend(
     expression: str,
     *,
     scale: str,
-    prioritise: Any,
+    prioritize: Any,
     minimum: Mapping[str, float],
 ) -> Recommendation:
     """Choose a technique; the arguments are those of `Comparison.recommend`."""
@@ -100,10 +100,10 @@ def recommend(
         raise OptionError(f"scale must be one of {list(_SCALES)}; got {scale!r}")
     excluded = _excluded(comparison, minimum)
     names = [name for name in comparison.techniques if name not in excluded]
-    primary, one_class = _primary(comparison, expression, scale, prioritise)
+    primary, one_class = _primary(comparison, expression, scale, prioritize)
     if not names:
         return _nobody(expression, primary, excluded)
-    target = None if _labels(comparison) else prioritise
+    target = None if _labels(comparison) else prioritize
     reliable: Answers = {}
     if primary:
         reliable = {name: _measured(comparison, name, primary, one_class, target) for name in names}
@@ -162,7 +162,7 @@ def _labels(comparison: "Comparison") -> list[str]:
 
 
 def _primary(
-    comparison: "Comparison", expression: str, scale: str, prioritise: Any
+    comparison: "Comparison", expression: str, scale: str, prioritize: Any
 ) -> tuple[str, str | None]:
     """Return the metric of reliability, and the class that it is asked of against the rest.
 
@@ -173,11 +173,11 @@ def _primary(
     exaggerates the class the better it looks.
     """
     labels = _labels(comparison)
-    if labels and prioritise is not None:
-        if str(prioritise) not in labels:
-            raise OptionError(f"no class {prioritise!r}; the classes are {labels}")
+    if labels and prioritize is not None:
+        if str(prioritize) not in labels:
+            raise OptionError(f"no class {prioritize!r}; the classes are {labels}")
         # Of two classes, both have the same error.
-        return "positive_calibration_error", str(prioritise) if len(labels) > 2 else None
+        return "positive_calibration_error", str(prioritize) if len(labels) > 2 else None
     if scale == "global" and expression != "interval":
         return "", None
     if labels and (expression == "probability" or scale == "adaptive"):

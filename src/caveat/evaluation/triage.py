@@ -112,7 +112,7 @@ class TriagePolicy(BaseEstimator):
         error rates seen; infinity if none of these is below the risk. Otherwise None.
     center_, spread_ : ndarrays of shape (2,)
         Mean and standard deviation of the aleatoric and of the epistemic part over the calibration
-        samples, by which they are standardised before they are compared.
+        samples, by which they are standardized before they are compared.
 
     Notes
     -----
@@ -308,7 +308,7 @@ class TriagePolicy(BaseEstimator):
             aleatoric, epistemic = np.full((2, len(prediction)), np.nan)
             actions = np.full(len(prediction), DEFER, dtype=f"U{len(ACCEPT)}")
         else:
-            aleatoric, epistemic = _standardised(scored, self.center_, self.spread_)
+            aleatoric, epistemic = _standardized(scored, self.center_, self.spread_)
             actions = np.where(epistemic > aleatoric, EXPERT, MEASURE)
         actions[scored.total <= self.threshold_] = ACCEPT
         return Triage(
@@ -426,7 +426,7 @@ def _scale(scored: Scored, rows: Any) -> tuple[FloatArray, FloatArray]:
     return center, spread
 
 
-def _standardised(
+def _standardized(
     scored: Scored, center: FloatArray, spread: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """Return (part - center) / spread; 0 for a part that did not vary, unless it is infinite."""

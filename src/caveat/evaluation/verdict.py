@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from html import escape
 
-from ..results.judgements import State
+from ..results.judgments import State
 from ..results.tables import plain_row
 from ..results.words import Level, Statement, listed
 from ._verdict_classes import class_findings
@@ -110,7 +110,7 @@ def verdict(evaluation: Evaluation) -> Verdict:
     the text have the confidence of the evaluation; to decide, they are widened as those of a normal
     distribution would be to hold for all groups, and all pairs of groups, at once (Bonferroni, for
     each question on its own). True classes are compared by coverage of sets, and as a remark by how
-    often they are recognised; not by calibration, as even perfect probabilities are off among
+    often they are recognized; not by calibration, as even perfect probabilities are off among
     samples that were chosen by what was true.
 
     **The split** into aleatoric and epistemic parts is what the model says of itself.

@@ -14,7 +14,7 @@ from ..exceptions import OptionError
 from ..metrics import detection_roc_auc_score
 from ..uncertainty import decompose
 from ..uncertainty.decompositions import DECOMPOSITIONS
-from ._detection_data import Split, take_labelled
+from ._detection_data import Split, take_labeled
 from ._detection_result import PARTS, ClassDetection
 from ._models import check_split, distribution, expected, words_for
 from ._result import Cost
@@ -22,7 +22,7 @@ from .error import ROUNDING
 
 _NOTE = (
     "areas are averaged over the classes that were left out; each model is trained on the other "
-    "classes alone, so that there is no probability of the left-out class to renormalise"
+    "classes alone, so that there is no probability of the left-out class to renormalize"
 )
 
 
@@ -110,7 +110,7 @@ def class_detection(
     -----
     The areas under the curves of the left-out classes are averaged. (One could average the curves
     instead.) Each model is trained on the remaining classes only: there is no column of the missing
-    class to drop, and nothing to renormalise. Scale features within the model (networks of caveat
+    class to drop, and nothing to renormalize. Scale features within the model (networks of caveat
     do, others in a pipeline): a scaler fitted to all samples before has seen the class that is left
     out, and can change the areas a lot. Uncertainties that differ by 1e-12 of the largest or less
     count as the same, or rounding errors would be an order.
@@ -138,7 +138,7 @@ def class_detection(
     names = _names(decomposition)
     if isinstance(repeats, bool) or not isinstance(repeats, int | np.integer) or repeats < 1:
         raise OptionError(f"repeats must be a whole number of at least 1; got {repeats!r}")
-    data = take_labelled(model, X, y, test)
+    data = take_labeled(model, X, y, test)
     for name in names:
         if name != "auto":
             kind = expected(model, "classification")

@@ -34,7 +34,7 @@ class Split:
 
 
 @dataclass(frozen=True, eq=False)
-class Labelled:
+class Labeled:
     """All samples, their classes, and those to tell apart if they were given."""
 
     X: Any
@@ -59,7 +59,7 @@ class Labelled:
         return Split(np.flatnonzero(~held), self.codes, self.X, rows, self.codes[rows])
 
 
-def take_labelled(model: Any, X: Any, y: Any, test: Any) -> Labelled:
+def take_labeled(model: Any, X: Any, y: Any, test: Any) -> Labeled:
     """Return checked samples; refuse what cannot be trained or told apart."""
     from sklearn.base import is_regressor
 
@@ -81,7 +81,7 @@ def take_labelled(model: Any, X: Any, y: Any, test: Any) -> Labelled:
             "testing need one; leave the class out, or pass test=(X, y)"
         )
     given = None if test is None else _held(test, X, classes)
-    return Labelled(X, labels, classes, codes.reshape(-1), given)
+    return Labeled(X, labels, classes, codes.reshape(-1), given)
 
 
 def _held(test: Any, X: Any, classes: np.ndarray) -> tuple[Any, NDArray[np.intp]]:

@@ -11,7 +11,7 @@ from .._parallel import run_tasks
 from ..exceptions import FileFormatError
 from ._checkpoint import Folder, mark_of, read_json, write_json
 from ._detection import Condition, Measured, measure
-from ._detection_data import Labelled
+from ._detection_data import Labeled
 from ._engine import progress_bar
 from ._identity import identity
 from ._inputs import Samples
@@ -22,7 +22,7 @@ Keep = Callable[[int, Measured], None]
 
 def run(
     model: Any,
-    data: Labelled,
+    data: Labeled,
     conditions: Sequence[Condition],
     names: Sequence[str],
     *,
@@ -52,7 +52,7 @@ def run(
 
 def _train_networks(
     model: Any,
-    data: Labelled,
+    data: Labeled,
     conditions: Sequence[Condition],
     names: Sequence[str],
     left: list[int],
@@ -78,7 +78,7 @@ def _train_networks(
 
 def _train_others(
     model: Any,
-    data: Labelled,
+    data: Labeled,
     conditions: Sequence[Condition],
     names: Sequence[str],
     left: list[int],
@@ -97,7 +97,7 @@ def _train_others(
 
 def _task(
     model: Any,
-    data: Labelled,
+    data: Labeled,
     names: Sequence[str],
     conditions: Sequence[Condition],
     place: int,
@@ -121,7 +121,7 @@ def _measured(fitted: Any, condition: Condition, names: Sequence[str]) -> Measur
 def _folder(
     checkpoint: Any,
     model: Any,
-    data: Labelled,
+    data: Labeled,
     conditions: Sequence[Condition],
     names: Sequence[str],
 ) -> Folder:

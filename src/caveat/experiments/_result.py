@@ -126,7 +126,7 @@ class Cost:
     trainings : int
         Networks that were trained, each member of an ensemble counted; fits of other models.
     steps : int or None
-        Of the optimisers of all networks together; None for other models.
+        Of the optimizers of all networks together; None for other models.
     seconds : float
         Of the call; what was read from a checkpoint took no time.
 

@@ -58,7 +58,7 @@ class Scorer:
         """What the score is."""
         if self.score is not None:
             return str(getattr(self.score, "__name__", type(self.score).__name__))
-        return "accuracy" if self.samples.task == "classification" else "1 - standardised MAE"
+        return "accuracy" if self.samples.task == "classification" else "1 - standardized MAE"
 
     def outcome(
         self,

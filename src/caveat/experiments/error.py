@@ -197,7 +197,7 @@ def _off(number: int, *squares: float) -> float:
     """Return how far rounding may take the correlation of two straight lines from 1.
 
     Each of three dot products of n terms is off by up to n eps of itself. An entry, which is at
-    most 1, is rounded, scaled and centred by a mean of n, and off by up to (n / 2 + 2) eps; that
+    most 1, is rounded, scaled and centered by a mean of n, and off by up to (n / 2 + 2) eps; that
     turns a curve by sqrt(n) times this over its length, and the cosine sees the angle squared.
     """
     eps = float(np.finfo(np.float64).eps)

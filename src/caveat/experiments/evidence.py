@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..results.judgements import ConditionState, Pattern
+from ..results.judgments import ConditionState, Pattern
 from .error import TERMS, is_constant, scale_of
 from .panels import noise_words
 

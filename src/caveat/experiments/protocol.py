@@ -26,7 +26,7 @@ class Protocol:
         How often both sweeps are run, each time with other subsets, noise and seeds.
     schedule : {"inverse-epochs", "constant-steps", "constant-epochs"}
         How long networks train on a part of the samples: epochs divided by the share; as many
-        steps of the optimiser as on all samples; or as many epochs, which lets small sets underfit.
+        steps of the optimizer as on all samples; or as many epochs, which lets small sets underfit.
 
     Examples
     --------

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..evaluation.verdict import Verdict
-from ..results.judgements import ConditionState, Pattern
+from ..results.judgments import ConditionState, Pattern
 from ..results.words import Level, Statement, counted, joined, nominal
 from .error import TERMS
 from .evidence import CONSISTENCY, LEAST, ORTHOGONALITY, PARTS, Evidence

@@ -42,7 +42,7 @@ def audit(
     positive: Any = None,
     intersections: bool = False,
     decomposition: str = "auto",
-    neighbours: int = 5,
+    neighbors: int = 5,
     distance: Any = "euclidean",
     scale: Any = "standard",
     queries: int | None = None,
@@ -66,18 +66,18 @@ def audit(
     groups : array, Series, dict of arrays or frame
         One or several attributes; a missing value is a group of its own.
     X : array of shape (samples, features), optional
-        Features: adds the consistency of predictions and uncertainties among neighbours.
+        Features: adds the consistency of predictions and uncertainties among neighbors.
     privileged : value, or dict of attribute to value, optional
         The group that the others are compared with.
     positive : label, optional
-        The class whose prediction is the favourable one, by default the second of two; with more,
+        The class whose prediction is the favorable one, by default the second of two; with more,
         every class is compared with the rest.
     intersections : bool, default=False
         Whether to audit the combinations of all attributes as well.
     decomposition : str, default="auto"
         How the uncertainty is split: "auto" is "variance" for classes and "total_variance" for
         numbers.
-    neighbours, distance, scale, queries
+    neighbors, distance, scale, queries
         Of the consistency; see `caveat.fairness.consistency`.
     threshold : float, default=0.2
     confidence : float, default=0.95
@@ -103,7 +103,7 @@ def audit(
     interval lies outside of the band, and within if it lies inside. The interval that decides,
     ``verdict_low`` to ``verdict_high``, holds for all comparisons of an attribute at once: all
     pairs of groups (those with the privileged one, if it is given) in all measures. Its level is
-    that of the largest of the standardised deviations which all of them have in the joint
+    that of the largest of the standardized deviations which all of them have in the joint
     resamples (max-t). ``low`` and ``high`` are those of one measure; they allow for the choice of
     the pair where the data made it. Nothing is said of fewer than 10 independent samples.
 
@@ -158,7 +158,7 @@ def audit(
             samples,
             points,
             found,
-            neighbours=neighbours,
+            neighbors=neighbors,
             distance=distance,
             scale=scale,
             queries=queries,
@@ -311,7 +311,7 @@ def _of_numbers(
         points[prediction_name(label)] = mean[:, i]
         if (variance[:, i] > 0).all():
             arrays = {"mean": mean[:, i], "variance": variance[:, i]}
-            inputs[label] = ("expected_normalised_calibration_error", truth[:, i], arrays)
+            inputs[label] = ("expected_normalized_calibration_error", truth[:, i], arrays)
     return columns, inputs, points
 
 
@@ -348,7 +348,7 @@ def _labels(classes: NDArray[Any], positive: Any) -> list[tuple[int, str]]:
 def _consistency(
     X: Any, samples: Samples, predictions: dict[str, Any], found: list[Attribute], **options: Any
 ) -> Consistency:
-    """Return the consistency among neighbours, of the prediction and of each uncertainty."""
+    """Return the consistency among neighbors, of the prediction and of each uncertainty."""
     uncertainties = {
         " ".join(filter(None, (name.replace("_", " "), label))): column
         for (name, label), column in samples.columns.items()

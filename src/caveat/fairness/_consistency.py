@@ -14,14 +14,14 @@ from ..exceptions import InvalidValueError, OptionError, ShapeError
 from ..resampling import Plan, Replicates, interval_of, make_plan
 from ._consistency_result import Consistency, ConsistencyRow
 from ._features import as_features, check_distance, scaled_features
-from ._neighbours import Distance, find_places, neighbour_means
+from ._neighbors import Distance, find_places, neighbor_means
 
 
 def consistency(
     values: Any,
     X: Any,
     *,
-    neighbours: int = 5,
+    neighbors: int = 5,
     distance: Distance = "euclidean",
     scale: Any = "standard",
     queries: int | None = None,
@@ -34,17 +34,17 @@ def consistency(
 ) -> Consistency:
     r"""Measure whether samples that are alike have like predictions and like uncertainties.
 
-    The consistency of sample i is how close its value is to the mean of its k nearest neighbours,
+    The consistency of sample i is how close its value is to the mean of its k nearest neighbors,
 
     .. math:: C_i = 1 - \Bigl| u_i - \frac{1}{k} \sum_{j \in \mathrm{kNN}(i)} u_j \Bigr|,
 
     where u is the predicted class (0 or 1), a predicted number or an uncertainty; 1 is perfect. Of
     values that differ by little in absolute terms, such as an epistemic uncertainty of 1e-4, that
     is always close to 1; therefore there is a second one in which the difference is divided by the
-    standard deviation of u over all samples. A group has the mean of its samples, whose neighbours
+    standard deviation of u over all samples. A group has the mean of its samples, whose neighbors
     may be of any group.
 
-    Neighbours are exact. A sample is not its own neighbour; other samples with the same features
+    Neighbors are exact. A sample is not its own neighbor; other samples with the same features
     are. Samples equally far away that compete for the last of the k places share them in equal
     parts: neither the order of the samples nor chance decides.
 
@@ -52,12 +52,12 @@ def consistency(
     ----------
     values : array of shape (samples,), or dict or frame of such
         What should be alike; an array is called "prediction". Text is taken for classes without an
-        order: their consistency is the share of the neighbours with the same class, which for two
+        order: their consistency is the share of the neighbors with the same class, which for two
         classes is the formula above. Numbers are taken as numbers: pass more than two classes as
         text.
     X : array of shape (samples, features) or frame
         What samples are alike in. Leave out what should not matter, such as the groups.
-    neighbours : int, default=5
+    neighbors : int, default=5
         k.
     distance : str or callable, default="euclidean"
         A metric of scikit-learn, a function of two rows, or "precomputed": ``X`` is then the matrix
@@ -89,11 +89,11 @@ def consistency(
     The intervals are bootstrap intervals of a mean over a population of which the queries are a
     sample. As a statement about the exact value of this very table they are too wide, by a factor
     of :math:`1 / \sqrt{1 - q / n}` for q queries of n samples; with all of them as queries that
-    value is known. Neighbours share neighbours, which resamples do not know of: with all samples
+    value is known. Neighbors share neighbors, which resamples do not know of: with all samples
     as queries, nominal 95 % held the mean over tables in 90 % to 96 % of simulations with five
-    neighbours, and in 84 % to 90 % with one or two. A mean of which a few samples make up most of
+    neighbors, and in 84 % to 90 % with one or two. A mean of which a few samples make up most of
     the difference from 1 is held less often. The intervals do not speak of other models, nor of a
-    table with more samples, in which neighbours are nearer. There is none for fewer samples than
+    table with more samples, in which neighbors are nearer. There is none for fewer samples than
     could bear the confidence (6 at 95 %), nor where all are equally consistent.
 
     References
@@ -105,7 +105,7 @@ def consistency(
     --------
     >>> from caveat.fairness import consistency
     >>> X = [[0.0], [0.1], [0.2], [5.0], [5.1], [5.2]]
-    >>> result = consistency([1, 1, 0, 0, 0, 0], X, neighbours=2, resamples=0)
+    >>> result = consistency([1, 1, 0, 0, 0, 0], X, neighbors=2, resamples=0)
     >>> result.per_sample["prediction"]
     array([0.5, 0.5, 0. , 1. , 1. , 1. ])
     >>> round(result.rows[0].consistency, 3)
@@ -115,11 +115,10 @@ def consistency(
     features = as_features(X, distance)
     samples = len(features)
     columns = _columns(values, samples)
-    neighbours = _whole(neighbours, "neighbours", 1)
-    if neighbours >= samples:
+    neighbors = _whole(neighbors, "neighbors", 1)
+    if neighbors >= samples:
         raise OptionError(
-            f"neighbours must be at most {samples - 1}, the number of other samples; got "
-            f"{neighbours}"
+            f"neighbors must be at most {samples - 1}, the number of other samples; got {neighbors}"
         )
     level = check_fraction(confidence, "confidence")
     resamples = _whole(resamples, "resamples", 0)
@@ -132,7 +131,7 @@ def consistency(
     scaled = scaled_features(features, scale, distance)
     places = find_places(scaled, distance)
     table = np.concatenate([column.table for column in columns.values()], axis=1)
-    means = neighbour_means(table, places, rows, neighbours, distance)
+    means = neighbor_means(table, places, rows, neighbors, distance)
 
     differences, spread, start = {}, {}, 0
     for name, column in columns.items():
@@ -149,7 +148,7 @@ def consistency(
         spread=spread,
         queries=rows,
         samples=samples,
-        neighbours=neighbours,
+        neighbors=neighbors,
         distance=distance if isinstance(distance, str) else getattr(distance, "__name__", "given"),
         confidence=level,
     )
@@ -197,7 +196,7 @@ def _column(value: Any, name: str, samples: int) -> _Column:
 
 
 def _differences(column: _Column, means: FloatArray, rows: NDArray[np.intp]) -> FloatArray:
-    """Return how far each query is from its neighbours; the consistency is what is left of 1."""
+    """Return how far each query is from its neighbors; the consistency is what is left of 1."""
     own = column.table[rows]
     if column.classes:
         return np.maximum(1 - (own * means).sum(axis=1), 0.0)
@@ -285,15 +284,15 @@ def _means(
     if not mask.any():
         return [_NONE] * len(differences)
     values = np.column_stack([value[mask] for value in differences.values()])
-    centres = values.mean(axis=0)
+    centers = values.mean(axis=0)
     if plan is None or counts is None:
-        return [(float(centre), np.nan, np.nan, "") for centre in centres]
+        return [(float(center), np.nan, np.nan, "") for center in centers]
     unit = plan.unit[mask]
     number = np.bincount(unit, minlength=plan.units).astype(np.float64)
     units = int((number > 0).sum())
     drawn = counts @ number
     means = []
-    for centre, value, scale in zip(centres, values.T, spread.values(), strict=True):
+    for center, value, scale in zip(centers, values.T, spread.values(), strict=True):
         low = high = np.nan
         if units < _fewest(level):
             note = "too few samples for an interval"
@@ -302,10 +301,10 @@ def _means(
         else:
             total = counts @ np.bincount(unit, value, minlength=plan.units)
             with np.errstate(invalid="ignore"):  # a resample may hold none of the group
-                replicates = Replicates(total / drawn, float(centre), units)
-            interval = interval_of(float(centre), replicates, level, range=(0.0, np.inf))
+                replicates = Replicates(total / drawn, float(center), units)
+            interval = interval_of(float(center), replicates, level, range=(0.0, np.inf))
             low, high, note = interval.low, interval.high, ""
-        means.append((float(centre), low, high, note))
+        means.append((float(center), low, high, note))
     return means
 
 

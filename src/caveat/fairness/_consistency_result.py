@@ -82,13 +82,13 @@ class Consistency(RowTable[ConsistencyRow]):
     rows : tuple of ConsistencyRow
         `to_frame` and `to_json` give them as a table.
     differences : mapping of str to ndarray of shape (queries,)
-        How far each query is from the mean of its neighbours, by quantity.
+        How far each query is from the mean of its neighbors, by quantity.
     spread : mapping of str to float
         The standard deviation of each quantity over all samples; 0 if it is constant.
     queries : ndarray of shape (queries,)
         Which samples were looked up.
-    samples, neighbours : int
-        Among how many samples, and how many neighbours were taken.
+    samples, neighbors : int
+        Among how many samples, and how many neighbors were taken.
     distance : str
     confidence : float
         The confidence of the intervals.
@@ -98,7 +98,7 @@ class Consistency(RowTable[ConsistencyRow]):
     >>> from caveat.fairness import consistency
     >>> X = [[0.0], [0.1], [0.2], [5.0], [5.1], [5.2]]
     >>> result = consistency(
-    ...     {"epistemic": [1e-4, 1e-4, 2e-4, 4e-4, 4e-4, 4e-4]}, X, neighbours=2,
+    ...     {"epistemic": [1e-4, 1e-4, 2e-4, 4e-4, 4e-4, 4e-4]}, X, neighbors=2,
     ...     groups=["a", "a", "a", "b", "b", "b"], resamples=0
     ... )
     >>> [f"{row.label}: {row.scaled:.2f}" for row in result.select(quantity="epistemic")]
@@ -111,7 +111,7 @@ class Consistency(RowTable[ConsistencyRow]):
     spread: Mapping[str, float]
     queries: NDArray[np.intp]
     samples: int
-    neighbours: int
+    neighbors: int
     distance: str
     confidence: float
 
@@ -135,8 +135,8 @@ class Consistency(RowTable[ConsistencyRow]):
         """How it was measured, in one line."""
         asked = f"{len(self.queries):,} of " if len(self.queries) < self.samples else ""
         return (
-            f"Consistency of {asked}{self.samples:,} samples among their {self.neighbours} nearest "
-            f"neighbours ({self.distance}), {self.confidence:.0%} intervals"
+            f"Consistency of {asked}{self.samples:,} samples among their {self.neighbors} nearest "
+            f"neighbors ({self.distance}), {self.confidence:.0%} intervals"
         )
 
     def __repr__(self) -> str:

@@ -108,7 +108,7 @@ class Family:
         return [pair for pair in pairs if chosen or self.privileged in pair]
 
     def _deviations(self, key: Key, chosen: bool) -> FloatArray:
-        """Return the largest standardised deviation of any pair in each joint draw."""
+        """Return the largest standardized deviation of any pair in each joint draw."""
         if (key, chosen) not in self._largest:
             draws = self._draws([rates[key] for rates in self.rates])
             found = np.zeros(DRAWS)

@@ -7,7 +7,7 @@ import numpy as np
 from .._arrays import to_numpy
 from .._validation import FloatArray, as_floats, check_finite, check_not_negative
 from ..exceptions import InvalidValueError, OptionError, ShapeError
-from ._neighbours import Distance, within_one
+from ._neighbors import Distance, within_one
 
 _AXES = ("sample", "feature")
 
@@ -71,11 +71,11 @@ def scaled_features(X: FloatArray, scale: Any, distance: Distance) -> FloatArray
                 f'scale must be "standard", None or one number for each feature; got {scale!r}'
             )
         X = within_one(X, 0)
-        centred = X - X.mean(axis=0)
-        spread = centred.std(axis=0)
+        centered = X - X.mean(axis=0)
+        spread = centered.std(axis=0)
         # A column of equal numbers has a spread of rounding at most.
         constant = spread <= 1e-12 * np.abs(X).max(axis=0)
-        return np.where(constant, 0.0, centred / np.where(constant, 1.0, spread))
+        return np.where(constant, 0.0, centered / np.where(constant, 1.0, spread))
     by, _, _ = as_floats(scale, "scale")
     if by.shape != (X.shape[1],):
         raise ShapeError(

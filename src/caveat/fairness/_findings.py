@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..results.judgements import BY_WEIGHT, FINE, Judgement, Pairing, Part
+from ..results.judgments import BY_WEIGHT, FINE, Judgment, Pairing, Part
 from ..results.rows import FairnessRow
 from ._sentences import Shown, groups_of
 from .measures import UNCERTAINTIES
@@ -25,48 +25,46 @@ class Findings:
     small: Sequence[str]
 
     def of(self, name: str) -> list[FairnessRow]:
-        """The ratios of a measure; of equalised odds those of the false positive rate."""
-        part = Part.Y0 if name == "equalised_odds" else Part.WHOLE
+        """The ratios of a measure; of equalized odds those of the false positive rate."""
+        part = Part.Y0 if name == "equalized_odds" else Part.WHOLE
         return [row for row in self.rows if (row.measure, row.part) == (name, part)]
 
     def gap(self, row: FairnessRow) -> Shown | None:
         """The gap that a ratio shows, or the difference where the ratio is undefined."""
-        if row.judgement in (Judgement.BEYOND, Judgement.GAP, Judgement.SMALL):
-            return Shown(row, row.judgement)
+        if row.judgment in (Judgment.BEYOND, Judgment.GAP, Judgment.SMALL):
+            return Shown(row, row.judgment)
         difference = self.differences.get(place(row)) if np.isnan(row.value) else None
-        if difference is None or difference.judgement is not Judgement.DIFFERENT:
+        if difference is None or difference.judgment is not Judgment.DIFFERENT:
             return None
         return Shown(row, self._size(row, difference), difference)
 
-    def _size(self, row: FairnessRow, difference: FairnessRow) -> Judgement:
+    def _size(self, row: FairnessRow, difference: FairnessRow) -> Judgment:
         """Whether a difference to a rate of 0 is surely so large a part of the other rate."""
         largest = max(found.high for found in groups_of(row, self.audit))
         least = min(abs(difference.verdict_low), abs(difference.verdict_high))
-        return Judgement.BEYOND if least > self.audit.threshold * largest else Judgement.GAP
+        return Judgment.BEYOND if least > self.audit.threshold * largest else Judgment.GAP
 
-    def state(self, name: str) -> Judgement:
+    def state(self, name: str) -> Judgment:
         """What is known of a measure: the weightiest of its verdicts, or that it is undefined.
 
         Without a gap, pairs that are undefined leave it unclear.
         """
         shown = [(self.gap(row), row) for row in self.of(name)]
-        verdicts = {row.judgement if gap is None else gap.verdict for gap, row in shown}
-        for state in (Judgement.BEYOND, Judgement.GAP, Judgement.UNCLEAR):
+        verdicts = {row.judgment if gap is None else gap.verdict for gap, row in shown}
+        for state in (Judgment.BEYOND, Judgment.GAP, Judgment.UNCLEAR):
             if state in verdicts:
                 return state
         if not verdicts & {*FINE}:
-            return Judgement.UNDEFINED
+            return Judgment.UNDEFINED
         return (
-            next(s for s in BY_WEIGHT if s in verdicts)
-            if verdicts <= {*FINE}
-            else Judgement.UNCLEAR
+            next(s for s in BY_WEIGHT if s in verdicts) if verdicts <= {*FINE} else Judgment.UNCLEAR
         )
 
-    def states(self, names: Sequence[str]) -> dict[str, Judgement]:
+    def states(self, names: Sequence[str]) -> dict[str, Judgment]:
         """The state of each measure that the audit has."""
         return {name: self.state(name) for name in names if self.of(name)}
 
-    def shown(self, name: str, verdict: Judgement) -> list[Shown]:
+    def shown(self, name: str, verdict: Judgment) -> list[Shown]:
         """The gaps of a size in a measure, each pair once: those asked for, then the farthest."""
         every = (self.gap(row) for row in self.of(name))
         found = [gap for gap in every if gap is not None and gap.verdict == verdict]
@@ -87,20 +85,20 @@ class Findings:
         for row in self.audit.matching(**wanted, kind="group"):
             means.setdefault(row.label, []).append(row.value)
         same = all(np.ptp(some) <= 1e-9 * max(some) for some in means.values())
-        return same and self.state(name) == Judgement.UNDEFINED
+        return same and self.state(name) == Judgment.UNDEFINED
 
-    def unmeasured(self, states: Mapping[str, Judgement]) -> list[str]:
+    def unmeasured(self, states: Mapping[str, Judgment]) -> list[str]:
         """The measures of which nothing is known, other than uncertainties that are one number."""
         return [
             name
             for name, state in states.items()
-            if state == Judgement.UNDEFINED and not (name in UNCERTAINTIES and self.uniform(name))
+            if state == Judgment.UNDEFINED and not (name in UNCERTAINTIES and self.uniform(name))
         ]
 
-    def none_beyond(self, states: Mapping[str, Judgement]) -> bool:
+    def none_beyond(self, states: Mapping[str, Judgment]) -> bool:
         """Whether all measures that there are show no gap beyond the threshold."""
         known = {*states.values()}
-        shown = bool(known & {*FINE}) and known <= {*FINE, Judgement.UNDEFINED}
+        shown = bool(known & {*FINE}) and known <= {*FINE, Judgment.UNDEFINED}
         return shown and not self.unmeasured(states)
 
 

@@ -10,7 +10,7 @@ from .._groups import Attribute
 from .._validation import FloatArray
 from ..metrics import METRICS
 from ..resampling import ConfidenceInterval, Prepared, confidence_interval, replicates
-from ..results.judgements import Part
+from ..results.judgments import Part
 from ..results.rows import NAN, FairnessRow
 from ._rates import QUANTILES, Key, Rate, Samples, quantiles
 from .measures import SAME, UNCERTAINTIES, whose

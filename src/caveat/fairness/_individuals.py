@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..results.judgements import BY_WEIGHT, FINE, GapPattern, Judgement
+from ..results.judgments import BY_WEIGHT, FINE, GapPattern, Judgment
 from ..results.words import amount, joined, listed, nominal, percent
 from ._consistency_result import Consistency, ConsistencyRow
 from ._family import bonferroni
@@ -20,18 +20,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Gap:
-    """How much farther the samples of one group are from their neighbours than those of another.
+    """How much farther the samples of one group are from their neighbors than those of another.
 
     Attributes
     ----------
     quantity : str
     group, reference : ConsistencyRow
     ratio : Number
-        Of the mean differences from the neighbours; the scale of the quantity cancels. The interval
+        Of the mean differences from the neighbors; the scale of the quantity cancels. The interval
         is the one that decides, which holds for all comparisons at once.
     comparisons : int
         How many there are: pairs of groups in all quantities.
-    verdict : Judgement
+    verdict : Judgment
         What it lets one say.
     """
 
@@ -40,7 +40,7 @@ class Gap:
     reference: ConsistencyRow
     ratio: Number
     comparisons: int
-    verdict: Judgement
+    verdict: Judgment
 
 
 def compared(
@@ -103,7 +103,7 @@ def individuals(
     predictions = _predictions(audit)
     words = {name: predictions.get(name, name) for name in quantities}
     sentences = list(_overall(audit, alike, words))
-    states: list[Judgement] = []
+    states: list[Judgment] = []
     behind = [alike.matching(quantity=name)[0] for name in quantities]
     gaps_said = False
     for attribute in audit.attributes:
@@ -111,7 +111,7 @@ def individuals(
         of_attribute = {name: _state(gaps) for name, gaps in found.items()}
         shown = [
             gaps
-            for size in (Judgement.BEYOND, Judgement.GAP)
+            for size in (Judgment.BEYOND, Judgment.GAP)
             for name in quantities
             if of_attribute[name] == size
             for gaps in _sides(found[name], size)
@@ -125,26 +125,26 @@ def individuals(
         states += of_attribute.values()
     if gaps_said:
         sentences.append(
-            "A group with fewer samples has neighbours farther away, and one with larger "
+            "A group with fewer samples has neighbors farther away, and one with larger "
             "uncertainties larger differences: either alone makes it less consistent."
         )
     return _patterns(states), " ".join(sentences), tuple(dict.fromkeys(behind))
 
 
-def _patterns(states: Sequence[Judgement]) -> tuple[GapPattern, ...]:
-    if Judgement.BEYOND in states:
+def _patterns(states: Sequence[Judgment]) -> tuple[GapPattern, ...]:
+    if Judgment.BEYOND in states:
         return (GapPattern.INDIVIDUAL_GAP,)
-    if Judgement.GAP in states:
+    if Judgment.GAP in states:
         return (GapPattern.UNCLEAR_SIZE,)
     return (GapPattern.NO_INDIVIDUAL_GAP,) if set(states) <= {*FINE} else (GapPattern.UNKNOWN,)
 
 
-def _state(gaps: Sequence[Gap]) -> Judgement:
+def _state(gaps: Sequence[Gap]) -> Judgment:
     verdicts = [gap.verdict for gap in gaps]
-    return next((state for state in BY_WEIGHT if state in verdicts), Judgement.UNDEFINED)
+    return next((state for state in BY_WEIGHT if state in verdicts), Judgment.UNDEFINED)
 
 
-def _sides(gaps: Sequence[Gap], verdict: Judgement) -> list[list[Gap]]:
+def _sides(gaps: Sequence[Gap], verdict: Judgment) -> list[list[Gap]]:
     """The gaps of a size, those above 1 and those below apart, the farthest first."""
     shown = [gap for gap in gaps if gap.verdict == verdict]
     shown.sort(key=lambda gap: -gap.ratio.distance)
@@ -153,28 +153,28 @@ def _sides(gaps: Sequence[Gap], verdict: Judgement) -> list[list[Gap]]:
 
 
 def _overall(audit: "FairnessAudit", alike: Consistency, words: Mapping[str, str]) -> Iterator[str]:
-    """Say how far predictions are from those of their neighbours, over all samples."""
+    """Say how far predictions are from those of their neighbors, over all samples."""
     classes = not audit.matching(measure="mean_absolute_error")
-    several = alike.neighbours > 1
+    several = alike.neighbors > 1
     for name in (name for name in words if name in _predictions(audit)):
         whole = alike.matching(quantity=name)[0]
         if classes:
             ends = _ends(audit, whole, percent(whole.low), percent(whole.high))
             share = percent(whole.consistency)
             yield (
-                f"On average {share} of a sample's {alike.neighbours} nearest neighbours have its "
+                f"On average {share} of a sample's {alike.neighbors} nearest neighbors have its "
                 f"predicted class{ends}."
                 if several
-                else f"The nearest neighbour of {share} of the samples has their predicted "
+                else f"The nearest neighbor of {share} of the samples has their predicted "
                 f"class{ends}."
             )
         elif np.isnan(whole.scaled):
             yield f"All samples have the same {words[name]}."
         else:
             low, high = (amount(abs(1 - end)) for end in (whole.scaled_high, whole.scaled_low))
-            near = "that of the nearest neighbour"
+            near = "that of the nearest neighbor"
             if several:
-                near = f"the mean of the {alike.neighbours} nearest neighbours"
+                near = f"the mean of the {alike.neighbors} nearest neighbors"
             yield (
                 f"The {words[name]} is on average {amount(1 - whole.scaled)} standard deviations "
                 f"from {near}{_ends(audit, whole, low, high)}."
@@ -213,7 +213,7 @@ def _by_names(shown: Sequence[Sequence[Gap]]) -> list[list[Sequence[Gap]]]:
 def _gap_sentence(
     shown: Sequence[Sequence[Gap]], of: Mapping[str, str], confidence: float, *, first: bool
 ) -> str:
-    """Say whose samples are less like their neighbours than those of another group."""
+    """Say whose samples are less like their neighbors than those of another group."""
     worse, better, _ = _upward(shown[0][0])
     others = [_upward(gap)[:2] for gap in shown[0][1:]]
     likewise = ""
@@ -233,8 +233,8 @@ def _gap_sentence(
         times = f"{amount(ratio.value)} times as much ({words})"
         parts.append(f"{of[gaps[0].quantity]} {'' if parts else 'differs '}{times}")
     return (
-        f"Samples of {worse} are treated less like their neighbours than those of {better}: from "
-        f"that of the neighbours, their {joined(parts)}{SIZES[shown[0][0].verdict]}{likewise}."
+        f"Samples of {worse} are treated less like their neighbors than those of {better}: from "
+        f"that of the neighbors, their {joined(parts)}{SIZES[shown[0][0].verdict]}{likewise}."
     )
 
 
@@ -249,13 +249,13 @@ def _upward(gap: Gap) -> tuple[str, str, Number]:
 
 
 def _rest(
-    alike: Consistency, attribute: str, states: dict[str, Judgement], words: Mapping[str, str]
+    alike: Consistency, attribute: str, states: dict[str, Judgment], words: Mapping[str, str]
 ) -> Iterator[str]:
     """Yield what else there is: no gap, no telling, nothing to compare, too small a group."""
     fine = [words[name] for name, state in states.items() if state in FINE]
-    small = [words[name] for name, state in states.items() if state == Judgement.SMALL]
-    unclear = [words[name] for name, state in states.items() if state == Judgement.UNCLEAR]
-    nothing = [name for name, state in states.items() if state == Judgement.UNDEFINED]
+    small = [words[name] for name, state in states.items() if state == Judgment.SMALL]
+    unclear = [words[name] for name, state in states.items() if state == Judgment.UNCLEAR]
+    nothing = [name for name, state in states.items() if state == Judgment.UNDEFINED]
     if fine:
         yield (
             f"Between groups of {attribute} there is no gap beyond the threshold in the "
@@ -289,8 +289,8 @@ def _why(alike: Consistency, attribute: str, quantity: str) -> str:
         if row.units >= LEAST and np.isnan(row.low)
     ]  # fmt: skip
     if not names:
-        return "no sample of any group differs from its neighbours"
-    return f"no interval for {listed(names)}, whose samples are all as far from their neighbours"
+        return "no sample of any group differs from its neighbors"
+    return f"no interval for {listed(names)}, whose samples are all as far from their neighbors"
 
 
 def _left_out(alike: Consistency, attribute: str, quantities: Sequence[str]) -> list[str]:

@@ -12,7 +12,7 @@ from .._validation import FloatArray
 from ..resampling import ConfidenceInterval
 from ..resampling.intervals import stretch, stretched
 from ..resampling.pairs import correlation, pair_of
-from ..results.judgements import BY_WEIGHT, Contrast, Judgement, Pairing, Part
+from ..results.judgments import BY_WEIGHT, Contrast, Judgment, Pairing, Part
 from ..results.rows import FairnessRow, called
 from ._family import Family
 from ._rates import Key, Rate
@@ -20,16 +20,16 @@ from .measures import LEAST, MEASURES, ODDS, SAME, Measure, whose
 
 KINDS = (Contrast.RATIO, Contrast.DIFFERENCE)
 FEW = f"fewer than {LEAST} independent samples"
-_JUDGED = (*BY_WEIGHT, Judgement.DIFFERENT, Judgement.EQUAL)
+_JUDGED = (*BY_WEIGHT, Judgment.DIFFERENT, Judgment.EQUAL)
 _FARTHER = (
-    Judgement.BEYOND,
-    Judgement.GAP,
-    Judgement.DIFFERENT,
-    Judgement.NOT_JUDGED,
-    Judgement.UNCLEAR,
-    Judgement.EQUAL,
-    Judgement.SMALL,
-    Judgement.WITHIN,
+    Judgment.BEYOND,
+    Judgment.GAP,
+    Judgment.DIFFERENT,
+    Judgment.NOT_JUDGED,
+    Judgment.UNCLEAR,
+    Judgment.EQUAL,
+    Judgment.SMALL,
+    Judgment.WITHIN,
 )
 """Which verdict of two ratios is that of both."""
 
@@ -111,7 +111,7 @@ class Comparer:
         found: list[FairnessRow] = []
         for name, label in dict.fromkeys(key for rate in self.rates for key in rate):
             for measure in MEASURES.values():
-                if measure.of == name and measure.name == "equalised_odds":
+                if measure.of == name and measure.name == "equalized_odds":
                     found += self._odds(label)
                 elif measure.of == name:
                     found += self._simple(measure, label)
@@ -136,7 +136,7 @@ class Comparer:
                     self._number(kind, key, pair) for key, pair in zip(keys, pairs, strict=True)
                 ]
                 parts = [
-                    self._row(kind, "equalised_odds", part, (key,), pair, number)
+                    self._row(kind, "equalized_odds", part, (key,), pair, number)
                     for (part, _), key, pair, number in zip(ODDS, keys, pairs, numbers, strict=True)
                 ]
                 found += [*parts, self._farther(kind, keys, pairs, numbers, parts)]
@@ -167,16 +167,16 @@ class Comparer:
         why = "; ".join(dict.fromkeys(number.why for number in numbers if number.why))
         if why:
             undefined = Number(np.nan, np.nan, np.nan, 0, why)
-            return self._row(kind, "equalised_odds", Part.FARTHER, keys, pairs[0], undefined)
+            return self._row(kind, "equalized_odds", Part.FARTHER, keys, pairs[0], undefined)
         place = int(np.argmax([n.distance if ratio else abs(n.value) for n in numbers]))
-        row = self._row(kind, "equalised_odds", Part.FARTHER, keys, pairs[place], numbers[place])
-        verdicts = [part.judgement for part in parts]
+        row = self._row(kind, "equalized_odds", Part.FARTHER, keys, pairs[place], numbers[place])
+        verdicts = [part.judgment for part in parts]
         verdict = next(verdict for verdict in _FARTHER if verdict in verdicts)
-        if verdict not in (Judgement.BEYOND, Judgement.GAP, Judgement.DIFFERENT):
-            return replace(row, judgement=verdict)
+        if verdict not in (Judgment.BEYOND, Judgment.GAP, Judgment.DIFFERENT):
+            return replace(row, judgment=verdict)
         which = ODDS[place if verdicts[place] == verdict else 1 - place][0]
         notes = f"by {which}", row.note
-        return replace(row, judgement=verdict, note="; ".join(filter(None, notes)))
+        return replace(row, judgment=verdict, note="; ".join(filter(None, notes)))
 
     def _pairs(
         self, kind: Contrast, measure: Measure, label: str, above_zero: Sequence[Measure] = ()
@@ -291,7 +291,7 @@ class Comparer:
             samples=min(self.samples[pair.group], self.samples[pair.reference]),
             flag=_beyond(abs(value - 1), self.threshold) if ratio and not number.why else None,
             symmetric_flag=_beyond(number.distance, limit) if ratio and not number.why else None,
-            judgement=verdict,
+            judgment=verdict,
             why=number.why,
             verdict_low=ends[0],
             verdict_high=ends[1],
@@ -306,28 +306,28 @@ def _beyond(distance: float, limit: float) -> bool:
 
 def judged(
     number: Number, ends: tuple[float, float], threshold: float, ratio: bool
-) -> tuple[Judgement, str]:
+) -> tuple[Judgment, str]:
     """Return what a number lets one say with the ends of the interval that decides, and a note.
 
     Of a ratio there are three questions: is there a gap at all (1 is not in the interval), is it
     beyond the threshold (nothing of the band is), is it within (all of the interval is in it)?
     """
     if number.why:
-        return Judgement.UNDEFINED, ""
+        return Judgment.UNDEFINED, ""
     if np.isnan(number.low):
-        return Judgement.NOT_JUDGED, number.note
+        return Judgment.NOT_JUDGED, number.note
     if number.units < LEAST:
-        return (Judgement.UNCLEAR if ratio else Judgement.EQUAL), FEW
+        return (Judgment.UNCLEAR if ratio else Judgment.EQUAL), FEW
     low, high = ends
     if not ratio:
-        return (Judgement.DIFFERENT if low > 0 or high < 0 else Judgement.EQUAL), ""
+        return (Judgment.DIFFERENT if low > 0 or high < 0 else Judgment.EQUAL), ""
     bottom, top = 1 - threshold, 1 / (1 - threshold)
     if low > top or high < bottom:
-        return Judgement.BEYOND, ""
+        return Judgment.BEYOND, ""
     gap, within = low > 1 or high < 1, low >= bottom and high <= top
     if within:
-        return (Judgement.SMALL if gap else Judgement.WITHIN), ""
-    return (Judgement.GAP if gap else Judgement.UNCLEAR), ""
+        return (Judgment.SMALL if gap else Judgment.WITHIN), ""
+    return (Judgment.GAP if gap else Judgment.UNCLEAR), ""
 
 
 def _ends(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..results.judgements import FINE, GapPattern, Judgement, Pairing
+from ..results.judgments import FINE, GapPattern, Judgment, Pairing
 from ..results.rows import FairnessRow
 from ..results.tables import plain_row
 from ..results.words import Level, amount, joined, listed
@@ -21,7 +21,7 @@ from .measures import LEAST, UNCERTAINTIES
 if TYPE_CHECKING:
     from ._result import FairnessAudit
 
-States = dict[str, Judgement]
+States = dict[str, Judgment]
 """What is known of each measure."""
 
 _NO_INTERVALS = "Nothing is claimed without intervals; run the audit with resamples."
@@ -182,7 +182,7 @@ def _summary(paragraphs: Sequence[Paragraph]) -> str:
         text.format(names=listed(named[level])) for level, text in words.items() if named[level]
     ]
     for part in paragraphs:
-        less = "samples of some groups are treated less like their neighbours than those of others"
+        less = "samples of some groups are treated less like their neighbors than those of others"
         if not part.attribute and part.level == "bad":
             parts.append(f"{less}, beyond the threshold")
         elif not part.attribute and GapPattern.UNCLEAR_SIZE in part.patterns:
@@ -192,7 +192,7 @@ def _summary(paragraphs: Sequence[Paragraph]) -> str:
 
 def _resampled(audit: "FairnessAudit") -> bool:
     """Whether there are resamples: where a single number has no interval, a note says why."""
-    return not any(row.judgement is Judgement.NOT_JUDGED and not row.note for row in audit.rows)
+    return not any(row.judgment is Judgment.NOT_JUDGED and not row.note for row in audit.rows)
 
 
 def _paragraph(audit: "FairnessAudit", attribute: str) -> Paragraph:
@@ -237,7 +237,7 @@ def _said(attribute: str, findings: Findings) -> Paragraph:
     behind: list[FairnessRow] = []
     explained: set[str] = set()
     # What can be acted on comes first: more data, then better measurement.
-    for size in (Judgement.BEYOND, Judgement.GAP):
+    for size in (Judgment.BEYOND, Judgment.GAP):
         for name in _IN_ORDER:
             found = findings.shown(name, size) if states.get(name) == size else []
             if name == "predictive_uncertainty":  # the sum of the others
@@ -248,7 +248,7 @@ def _said(attribute: str, findings: Findings) -> Paragraph:
                 explained |= {gap.ratio.label for gap in found}
             pattern = (
                 _GAPS.get(name, GapPattern.POINT_GAP)
-                if size == Judgement.BEYOND
+                if size == Judgment.BEYOND
                 else GapPattern.UNCLEAR_SIZE
             )
             patterns += [pattern] if pattern not in patterns else []
@@ -279,10 +279,10 @@ def _beside(
     if no_point and no_uncertainty:
         return (
             [GapPattern.NO_GAP, GapPattern.SMALL_GAP]
-            if Judgement.SMALL in states
+            if Judgment.SMALL in states
             else [GapPattern.NO_GAP]
         )
-    if Judgement.UNCLEAR in states:
+    if Judgment.UNCLEAR in states:
         return [GapPattern.UNKNOWN]
     return [GapPattern.NOT_ALL if states & {*FINE} else GapPattern.NOTHING]
 
@@ -296,7 +296,7 @@ def _rest(
     """Yield what stands beside the gaps: what is within, what is unclear, what is undefined."""
     no_point_gap, no_gap = _named(point, *FINE), _named(uncertain, *FINE)
     band, beyond = _band(findings.audit.threshold), Paragraph("", tuple(patterns), "", ())
-    unclear = [name for name, state in (point | uncertain).items() if state is Judgement.UNCLEAR]
+    unclear = [name for name, state in (point | uncertain).items() if state is Judgment.UNCLEAR]
     if GapPattern.NO_GAP in patterns:
         yield f"No gap beyond the threshold: {joined(no_point_gap + no_gap)} are {band}."
     elif GapPattern.NOTHING in patterns:
@@ -331,8 +331,8 @@ def _small(findings: Findings, states: States) -> Iterator[str]:
     """Yield the gaps that are within the threshold, the farthest of each measure."""
     parts = []
     for name, state in states.items():
-        if state == Judgement.SMALL:
-            row = findings.shown(name, Judgement.SMALL)[0].ratio
+        if state == Judgment.SMALL:
+            row = findings.shown(name, Judgment.SMALL)[0].ratio
             group, reference = names_of(row)
             parts.append(f"{measure_name(name)} ({group} {amount(row.value)} times {reference})")
     if parts:
@@ -346,7 +346,7 @@ def _unclear(findings: Findings, names: list[str]) -> str:
         (row, name)
         for name in names
         for row in findings.of(name)
-        if row.judgement is Judgement.UNCLEAR
+        if row.judgment is Judgment.UNCLEAR
     ]
     words = (
         f"The data cannot show whether there is a gap beyond the threshold in {joined(said, 'or')}"
@@ -378,7 +378,7 @@ def _gaps_in_the_data(findings: Findings) -> Iterator[str]:
     for name in (*POINT_NAMES, *UNCERTAINTIES):
         rows = [row for row in findings.of(name) if not findings.gap(row)]
         undefined = sorted({row.why for row in rows if np.isnan(row.value)})
-        still = sorted({row.note for row in rows if row.judgement is Judgement.NOT_JUDGED})
+        still = sorted({row.note for row in rows if row.judgment is Judgment.NOT_JUDGED})
         for what, whys in (("ratio", undefined), ("interval", still)):
             if whys:
                 reasons.setdefault((what, tuple(whys)), []).append(measure_name(name))
@@ -388,7 +388,7 @@ def _gaps_in_the_data(findings: Findings) -> Iterator[str]:
         yield f"Nothing is said of {listed(findings.small)}: fewer than {LEAST} samples."
 
 
-def _named(states: States, *wanted: Judgement) -> list[str]:
+def _named(states: States, *wanted: Judgment) -> list[str]:
     return [measure_name(name) for name, state in states.items() if state in wanted]
 
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..results.judgements import Pairing
+from ..results.judgments import Pairing
 from ..results.rows import FairnessRow
 from ..results.tables import (
     Drawable,

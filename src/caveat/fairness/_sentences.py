@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..results.judgements import Judgement, Part
+from ..results.judgments import Judgment, Part
 from ..results.rows import FairnessRow
 from ..results.words import amount, counted, listed, nominal, percent, points
 from .measures import MEASURES, ODDS, UNCERTAINTIES
@@ -24,11 +24,11 @@ POINT_NAMES = {
     "statistical_parity": "statistical parity",
     "equal_opportunity": "equal opportunity",
     "false_negative_rate": "false negative rates",
-    "equalised_odds": "false positive rates",
+    "equalized_odds": "false positive rates",
     "equal_accuracy": "accuracy",
     "mean_absolute_error": "mean absolute error",
 }
-"""The point measures, as lists name them; of equalised odds, what equal opportunity leaves."""
+"""The point measures, as lists name them; of equalized odds, what equal opportunity leaves."""
 
 _ADVICE = {
     "epistemic_uncertainty": (
@@ -47,12 +47,12 @@ _ADVICE = {
 
 
 _SIZES = {
-    Judgement.BEYOND: "beyond the threshold",
-    Judgement.GAP: "which may or may not exceed the threshold",
+    Judgment.BEYOND: "beyond the threshold",
+    Judgment.GAP: "which may or may not exceed the threshold",
 }
 SIZES = {
-    Judgement.BEYOND: f", {_SIZES[Judgement.BEYOND]}",
-    Judgement.GAP: f", a gap {_SIZES[Judgement.GAP]}",
+    Judgment.BEYOND: f", {_SIZES[Judgment.BEYOND]}",
+    Judgment.GAP: f", a gap {_SIZES[Judgment.GAP]}",
 }
 """How a sentence about a gap ends."""
 
@@ -64,14 +64,14 @@ class Shown:
     Attributes
     ----------
     ratio : FairnessRow
-    verdict : Judgement
+    verdict : Judgment
         How large it is: beyond the threshold, within it, or either.
     difference : FairnessRow or None
         What shows it where the ratio is undefined, as one of the groups has a rate of 0.
     """
 
     ratio: FairnessRow
-    verdict: Judgement
+    verdict: Judgment
     difference: FairnessRow | None = None
 
     @property
@@ -194,8 +194,8 @@ def names_of(row: FairnessRow) -> tuple[str, str]:
 
 
 def rate_of(row: FairnessRow) -> str:
-    """Return the rate that a row compares; of equalised odds the false positive one."""
-    return ODDS[1][1].of if row.measure == "equalised_odds" else MEASURES[row.measure].of
+    """Return the rate that a row compares; of equalized odds the false positive one."""
+    return ODDS[1][1].of if row.measure == "equalized_odds" else MEASURES[row.measure].of
 
 
 def groups_of(

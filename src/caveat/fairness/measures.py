@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from ..results.judgements import Part
+from ..results.judgments import Part
 
 UNCERTAINTIES = ("aleatoric_uncertainty", "epistemic_uncertainty", "predictive_uncertainty")
 SAME = "the same in every resample, so that its spread does not show"
@@ -28,7 +28,7 @@ MEASURES = {
         Measure("statistical_parity", "selection_rate", "F_SP", "higher"),
         Measure("equal_opportunity", "true_positive_rate", "F_EOpp", "higher"),
         Measure("false_negative_rate", "false_negative_rate", "F_FNR", "lower"),
-        Measure("equalised_odds", "true_positive_rate", "F_EOdd", "higher"),
+        Measure("equalized_odds", "true_positive_rate", "F_EOdd", "higher"),
         Measure("equal_accuracy", "accuracy", "F_EAcc", "higher"),
         Measure("mean_absolute_error", "mean_absolute_error", "F_MAE", "lower"),
         Measure("aleatoric_uncertainty", "aleatoric_uncertainty", "F_Alea", "lower"),
@@ -38,16 +38,16 @@ MEASURES = {
 }
 
 ODDS = (
-    (Part.Y1, Measure("equalised_odds", "true_positive_rate", "F_EOdd, y=1", "higher")),
-    (Part.Y0, Measure("equalised_odds", "false_positive_rate", "F_EOdd, y=0", "lower")),
+    (Part.Y1, Measure("equalized_odds", "true_positive_rate", "F_EOdd, y=1", "higher")),
+    (Part.Y0, Measure("equalized_odds", "false_positive_rate", "F_EOdd, y=0", "lower")),
 )
-"""Equalised odds are two ratios, one for each truth."""
+"""Equalized odds are two ratios, one for each truth."""
 
 _OF_TARGETS = {
     *UNCERTAINTIES,
     "mean_absolute_error",
     "expected_calibration_error",
-    "expected_normalised_calibration_error",
+    "expected_normalized_calibration_error",
 }
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..exceptions import OptionError
-from ..results.judgements import Judgement, Part
+from ..results.judgments import Judgment, Part
 from ..results.rows import FairnessRow
 from ._consistency_result import Consistency, ConsistencyRow
 from ._findings import place
@@ -28,11 +28,11 @@ _MARGIN = 1.15
 def ratio_rows(
     audit: FairnessAudit, attribute: str, comparison: str | None = None
 ) -> list[FairnessRow]:
-    """Return the ratios of one attribute; of equalised odds the one that sums them up."""
+    """Return the ratios of one attribute; of equalized odds the one that sums them up."""
     rows = [
         row
         for row in audit.matching(attribute=attribute, kind="ratio")
-        if row.measure != "equalised_odds" or row.part is Part.FARTHER
+        if row.measure != "equalized_odds" or row.part is Part.FARTHER
     ]
     wanted = comparison or audit.comparison(attribute)
     return [row for row in rows if row.comparison == wanted]
@@ -49,7 +49,7 @@ def farthest(audit: FairnessAudit, rows: Sequence[FairnessRow]) -> list[Fairness
     apart = {
         (row.attribute, *place(row))
         for row in audit.matching(kind="difference")
-        if row.value and row.judgement in (Judgement.DIFFERENT, Judgement.NOT_JUDGED)
+        if row.value and row.judgment in (Judgment.DIFFERENT, Judgment.NOT_JUDGED)
     }
     far = sorted(range(len(rows)), key=lambda i: -_distance(rows[i], apart))[:MOST]
     return [rows[i] for i in sorted(far)]

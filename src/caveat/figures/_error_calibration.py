@@ -91,7 +91,7 @@ def error_calibration(evaluation: Evaluation, target: Any = None) -> ErrorCalibr
             variances.append(weight @ found.uncertainty[rows] ** 2 / weight.sum())
         spread = stacked(parts, clustered=found.cluster is not None)
         limits = root_limits(spread, evaluation.confidence)
-    number = headline(evaluation, "expected_normalised_calibration_error", found.target)
+    number = headline(evaluation, "expected_normalized_calibration_error", found.target)
     drawn = [np.sqrt(variances), np.sqrt(spread.mean), *limits, spread.mass]
     finite = np.isfinite(drawn).all(axis=0)
     predicted, observed, low, high, weight = (column[finite] for column in drawn)

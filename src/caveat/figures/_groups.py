@@ -10,7 +10,7 @@ from .._validation import FloatArray
 from ..evaluation import Evaluation
 from ..exceptions import OptionError
 from ..metrics import METRICS
-from ..results.judgements import Contrast
+from ..results.judgments import Contrast
 from ..results.rows import Row
 from ._figure import Figure
 from ._samples import of_target, samples
@@ -154,8 +154,8 @@ def _against_rest(evaluation: Evaluation, rows: Sequence[Row]) -> Groups:
     """Return the calibration of each class against the rest, over all samples."""
     classwise = evaluation.matching(metric="classwise_calibration_error", group="")
     overall = classwise[0].value if classwise else float(np.mean([row.value for row in rows]))
-    labelled = [(str(row.one_class), row) for row in rows]
-    panel = _panel("class against the rest", labelled, overall)
+    labeled = [(str(row.one_class), row) for row in rows]
+    panel = _panel("class against the rest", labeled, overall)
     return Groups(
         title="Calibration error of each class against the rest",
         x_label="calibration error of the class against the rest",

@@ -10,7 +10,7 @@ from ..exceptions import InvalidValueError, OptionError
 from ._columns import group as as_group
 from ._columns import identifiers, numbers
 from ._patterns import expand, lay_out, listed
-from ._recognise import Choice
+from ._recognize import Choice
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Attributes:
     weight: str | None
     cluster: str | None
     named_id: bool
-    """Whether the user named the id; a recognised one that is of no use is left aside."""
+    """Whether the user named the id; a recognized one that is of no use is left aside."""
 
     @property
     def names(self) -> list[str]:

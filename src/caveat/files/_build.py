@@ -14,7 +14,7 @@ from ..predictions import Categorical, Gaussian, Interval, Quantiles
 from ..predictions.categorical import softmax
 from ._columns import Labels, numbers, whole
 from ._patterns import Layout, lay_out, listed
-from ._recognise import Choice
+from ._recognize import Choice
 
 _AXES = {
     "probability": ("class", "member"),
@@ -22,7 +22,7 @@ _AXES = {
     "quantile": ("level", "target", "member"),
     **dict.fromkeys(("mean", "variance", "std", "lower", "upper"), ("target", "member")),
 }
-_NORMALISE = "--normalise divides each row by its sum, as rounded numbers need"
+_NORMALIZE = "--normalize divides each row by its sum, as rounded numbers need"
 _ROUNDING = 2.0
 """By how much rows of rounded percentages may miss 100."""
 _SPREAD = "variances and standard deviations are never negative, and all numbers are finite"
@@ -72,7 +72,7 @@ class Build:
     classes: Sequence[Any] | None = None
     positive: Any = None
     coverage: float | None = None
-    normalise: bool = False
+    normalize: bool = False
     sort: bool = False
     percent: bool = False
     truth: Labels | None = None
@@ -175,7 +175,7 @@ def _classes(made: Plan, given: Build) -> tuple[Categorical, Any]:
     else:
         with advice(lambda: _unlike_probabilities(array, given.percent)):
             shares = array / 100 if given.percent else array
-            prediction = Categorical(shares, classes=classes, normalise=given.normalise)
+            prediction = Categorical(shares, classes=classes, normalize=given.normalize)
     return prediction, match(given, prediction.classes)
 
 
@@ -237,8 +237,8 @@ def _unlike_probabilities(array: NDArray[Any], percent: bool) -> str:
     if percent and np.abs(sums - 1).max() <= _ROUNDING / 100:
         return "the rows sum to 1 as they are: leave out --percent"
     if high > (100 if percent else 1):
-        return "--normalise divides each row by its sum, as counts and votes need"
-    return _NORMALISE
+        return "--normalize divides each row by its sum, as counts and votes need"
+    return _NORMALIZE
 
 
 def _two_classes(named: str, given: Build) -> tuple[Any, Any]:

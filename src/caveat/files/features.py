@@ -40,7 +40,7 @@ class FeatureTable:
         Of the features.
     task : {"classification", "regression", ""}
         Empty without a target.
-    recognised : tuple of str
+    recognized : tuple of str
         What was taken for what, in plain sentences.
     """
 
@@ -48,7 +48,7 @@ class FeatureTable:
     y: NDArray[Any] | None
     names: tuple[str, ...]
     task: str
-    recognised: tuple[str, ...]
+    recognized: tuple[str, ...]
 
     def __len__(self) -> int:
         return len(self.X)
@@ -98,12 +98,12 @@ def read_features(
     >>> from caveat.files import read_features
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder, "animals.csv")
-    ...     _ = path.write_text("weight,colour,kind\n4,red,cat\n30,black,dog\n5,black,cat\n")
+    ...     _ = path.write_text("weight,color,kind\n4,red,cat\n30,black,dog\n5,black,cat\n")
     ...     table = read_features(path, "kind")
     >>> table.names, table.X.shape, table.y.tolist(), table.task
-    (('weight', 'colour=black', 'colour=red'), (3, 3), ['cat', 'dog', 'cat'], 'classification')
-    >>> table.recognised[0]
-    "'colour' is text: one column for each of 2 values"
+    (('weight', 'color=black', 'color=red'), (3, 3), ['cat', 'dog', 'cat'], 'classification')
+    >>> table.recognized[0]
+    "'color' is text: one column for each of 2 values"
     """
     if task not in _TASKS:
         raise OptionError(f"task must be one of {', '.join(_TASKS)}; got {task!r}")

@@ -14,7 +14,7 @@ from ._attributes import Attributes, find_attributes
 from ._build import Build, build, match, plan, refuse_percent
 from ._columns import labels, numbers
 from ._reading import about as naming
-from ._recognise import Choice, recognise_attributes, recognise_prediction
+from ._recognize import Choice, recognize_attributes, recognize_prediction
 from ._sources import Source, open_source
 
 
@@ -30,7 +30,7 @@ class PredictionTable:
     groups : DataFrame or None
         One column for each attribute.
     ids, sample_weight, cluster : ndarrays of shape (samples,) or None
-    recognised : tuple of str
+    recognized : tuple of str
         What each column was taken for, in plain sentences.
     """
 
@@ -40,7 +40,7 @@ class PredictionTable:
     ids: NDArray[Any] | None
     sample_weight: NDArray[np.float64] | None
     cluster: NDArray[Any] | None
-    recognised: tuple[str, ...]
+    recognized: tuple[str, ...]
 
     def __len__(self) -> int:
         return len(self.prediction)
@@ -65,7 +65,7 @@ def read_predictions(
     cluster: str | None = None,
     positive: Any = None,
     classes: Sequence[Any] | None = None,
-    normalise: bool = False,
+    normalize: bool = False,
     sort: bool = False,
     percent: bool = False,
     target_file: str | PathLike[str] | None = None,
@@ -76,8 +76,8 @@ def read_predictions(
     r"""Read predictions, and what is true, from CSV, Parquet, NPZ, Arrow or JSON lines.
 
     Columns are named, or meant by a pattern: ``p_*`` (classes are what the star matches),
-    ``p_{class}_{member}``, ``mean_{target}``, ``q*`` (levels). What is not named is recognised by
-    common names, such as ``p_*``, ``mean`` and ``std``, ``q0.05``, ``y``, ``id``; `recognised`
+    ``p_{class}_{member}``, ``mean_{target}``, ``q*`` (levels). What is not named is recognized by
+    common names, such as ``p_*``, ``mean`` and ``std``, ``q0.05``, ``y``, ``id``; `recognized`
     tells. Only the columns that are needed are read.
 
     Parameters
@@ -105,7 +105,7 @@ def read_predictions(
         names, or the second label of the target in sorted order.
     classes : sequence of labels, optional
         The classes of columns that do not name them, in their order.
-    normalise : bool, default=False
+    normalize : bool, default=False
         Divide each row of probabilities by its sum instead of refusing rows that do not sum to 1.
     sort : bool, default=False
         Sort quantiles that cross instead of refusing them.
@@ -136,7 +136,7 @@ def read_predictions(
     ...     table = read_predictions(path)
     >>> table.prediction
     Categorical: 1 member x 2 samples x 2 classes ('cat', 'dog')
-    >>> table.recognised
+    >>> table.recognized
     ("'p_cat', 'p_dog': probabilities of the classes 'cat', 'dog'", "'y': target")
     """
     choice = Choice(
@@ -144,7 +144,7 @@ def read_predictions(
         (group,) if isinstance(group, str) else tuple(group), id, weight, cluster,
     )  # fmt: skip
     known = None if classes is None else np.asarray(classes).tolist()
-    given = Build(known, positive, coverage, normalise, sort, percent)
+    given = Build(known, positive, coverage, normalize, sort, percent)
     source = open_source(path, delimiter, decimal, keep_na)
     about = source if target_file is None else open_source(target_file, delimiter, decimal, keep_na)
     with naming(Path(path)):
@@ -179,8 +179,8 @@ def column_names(path: str | PathLike[str], delimiter: str | None = None) -> lis
 def _table(source: Source, about: Source, choice: Choice, given: Build) -> PredictionTable:
     """Read a prediction from the columns of one file, and the rest from the same or another."""
     named_id = choice.id is not None
-    choice = recognise_attributes(choice, about.names)
-    choice = recognise_prediction(choice, source.names, same_file=about is source)
+    choice = recognize_attributes(choice, about.names)
+    choice = recognize_prediction(choice, source.names, same_file=about is source)
     made = plan(choice, source.names)
     wanted = find_attributes(choice, about.names, made.targets, named_id)
     text = wanted.text(made.is_classification)
@@ -214,7 +214,7 @@ def _saved(source: Source, about: Source, choice: Choice, given: Build) -> Predi
     if about is source:
         return PredictionTable(prediction, None, None, None, None, None, tuple(given.said))
     named_id = choice.id is not None
-    choice = recognise_attributes(choice, about.names)
+    choice = recognize_attributes(choice, about.names)
     names = tuple(str(name) for name in getattr(prediction, "targets", ("",)))
     targets = names if len(names) > 1 else ("",)
     wanted = find_attributes(choice, about.names, targets, named_id)
@@ -241,7 +241,7 @@ def _finished(
                 f"{len(prediction)}; each sample "
                 "needs one row, in the same order"
             )
-    return PredictionTable(prediction, truth, **found, recognised=tuple(said))
+    return PredictionTable(prediction, truth, **found, recognized=tuple(said))
 
 
 def _numbers(names: tuple[str, ...], columns: dict[str, Any]) -> Any:

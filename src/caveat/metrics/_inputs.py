@@ -32,7 +32,7 @@ weights = as_weights
 
 
 @dataclass(frozen=True)
-class Labelled:
+class Labeled:
     """True classes beside predicted probabilities; rows are checked as `blocks` hands them out."""
 
     codes: NDArray[np.intp]
@@ -61,12 +61,12 @@ class Labelled:
 
 def check_rows(block: FloatArray, start: int, tolerance: float) -> None:
     """Check the probabilities of a block that begins at sample ``start``."""
-    check_probabilities(block[None], "probabilities", tolerance, normalise=False, start=start)
+    check_probabilities(block[None], "probabilities", tolerance, normalize=False, start=start)
 
 
-def labelled(
+def labeled(
     y_true: Any, probabilities: Any, *, classes: Any = None, sample_weight: Any = None
-) -> Labelled:
+) -> Labeled:
     """Pair true labels with the probabilities of every class.
 
     ``probabilities`` is (samples, classes), or (samples,) for the second of two classes, or a
@@ -90,7 +90,7 @@ def labelled(
     names = as_labels(labels, "classes", array.shape[1], "class")
     codes = codes_of(y_true, names, named=labels is not None)
     check_length(codes, len(array), "y_true", "probabilities")
-    return Labelled(codes, array, names, weights(sample_weight, len(array)), tolerance)
+    return Labeled(codes, array, names, weights(sample_weight, len(array)), tolerance)
 
 
 def codes_of(y_true: Any, classes: LabelArray, *, named: bool) -> NDArray[np.intp]:

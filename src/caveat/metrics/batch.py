@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from .._blocks import row_blocks
 from .._validation import FloatArray
-from ._inputs import Labelled, labelled
+from ._inputs import Labeled, labeled
 
 EXACT = 4096
 """Up to so many rows every distinct key has a cell of its own."""
@@ -84,16 +84,16 @@ class Batch:
         result: Result = self._kept[name]
         return result
 
-    def labelled(self, classes: Any = None) -> Labelled:
+    def labeled(self, classes: Any = None) -> Labeled:
         """Return the true classes beside the probabilities, checked once."""
 
-        def make() -> Labelled:
-            data = labelled(self.truth, self.inputs["probabilities"], classes=classes)
+        def make() -> Labeled:
+            data = labeled(self.truth, self.inputs["probabilities"], classes=classes)
             for _ in data.blocks():
                 pass  # the check is in the reading
             return replace(data, tolerance=None)
 
-        return self.kept(("labelled", names_of(classes)), make)
+        return self.kept(("labeled", names_of(classes)), make)
 
     def cells(
         self,

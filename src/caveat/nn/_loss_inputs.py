@@ -1,6 +1,6 @@
 """Checks of what the losses are given: shapes and types only, never values.
 
-Nothing here looks into a tensor, so the checks cost no synchronisation and work under
+Nothing here looks into a tensor, so the checks cost no synchronization and work under
 ``torch.vmap``.
 """
 

@@ -30,7 +30,7 @@ from ._probe import (
     measure,
     one_tensor,
     settle_rows,
-    vectorises,
+    vectorizes,
 )
 from ._torch_noise import Observer, find_row_axes
 from .layers._stochastic import number_layers, stochastic_layers
@@ -178,7 +178,7 @@ class _Preparation:
             probed.repeated(*values)
         if observer.convolutions and self.device.type == "cpu":
             return "convolutions on a CPU are faster one pass after another"
-        return vectorises(self.noise, probed.repeated, values, self.keys)
+        return vectorizes(self.noise, probed.repeated, values, self.keys)
 
 
 def _changed(values: tuple[Any, ...]) -> bool:

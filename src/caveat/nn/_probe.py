@@ -230,7 +230,7 @@ def agree(found: Tensor, wanted: Tensor) -> bool:
     )
 
 
-def vectorises(
+def vectorizes(
     noise_of: Noise, function: Callable[..., Any], values: tuple[Any, ...], keys: Tensor
 ) -> str:
     """Return why a function cannot run for several keys at once; an empty text if it can."""

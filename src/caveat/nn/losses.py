@@ -254,7 +254,7 @@ def squared_error(output: Tensor, target: Tensor) -> Tensor:
 def elbo(
     nll: Tensor, kl: Tensor, *, likelihood_weight: float = 1.0, kl_weight: float = 1.0
 ) -> Tensor:
-    r"""Return what variational inference minimises: minus the evidence's lower bound, weighted.
+    r"""Return what variational inference minimizes: minus the evidence's lower bound, weighted.
 
     .. math:: \lambda \frac{1}{B} \sum_n \mathrm{nll}_n + \kappa\, \mathrm{kl}
 

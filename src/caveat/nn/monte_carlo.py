@@ -40,7 +40,7 @@ def predict(
     What does not depend on noise runs once, the rest for every pass; see `explain`. Noise comes
     from the stochastic layers of caveat and from torch's dropout, as module or as function. A pass
     is one sampled network: it has one mask or one set of weights for all rows, so the prediction of
-    a row depends neither on its neighbours nor on the size of the batches. A double of the module
+    a row depends neither on its neighbors nor on the size of the batches. A double of the module
     in evaluation mode does the work; the module itself stays as it was.
 
     Parameters
@@ -69,7 +69,7 @@ def predict(
         ==================  ====================================  ==========================
 
         A single target may lack its axis, and a single logit or probability is that of the second
-        of two classes. "auto" recognises the heads of `caveat.nn.layers` as last layer; nothing
+        of two classes. "auto" recognizes the heads of `caveat.nn.layers` as last layer; nothing
         is guessed from numbers.
     classes, targets : sequences of labels, optional
         Their names.

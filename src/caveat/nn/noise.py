@@ -140,8 +140,8 @@ def normal(key: Tensor | None, place: int, shape: Sequence[int], like: Tensor) -
         return torch.randn(tuple(shape), dtype=like.dtype, device=like.device)
     # In half precision the numbers next to 0 and 1 would round to them, and become infinite.
     wide = torch.empty(0, dtype=torch.promote_types(like.dtype, torch.float32), device=like.device)
-    centred = uniform(key, place, shape, wide).mul(2.0).sub(1.0)
-    return torch.erfinv(centred).mul(2.0**0.5).to(like.dtype)
+    centered = uniform(key, place, shape, wide).mul(2.0).sub(1.0)
+    return torch.erfinv(centered).mul(2.0**0.5).to(like.dtype)
 
 
 def signs(key: Tensor | None, place: int, shape: Sequence[int], like: Tensor) -> Tensor:

@@ -1,8 +1,8 @@
 """Figures as matplotlib Axes, for papers and notebooks.
 
 Each function takes an evaluation, or a figure of `caveat.figures`, and returns the axes it drew in;
-``ax=`` draws in yours, ``name=`` labels a curve. Colours, dashes and markers differ together, so
-that the plots can be read without colours. No settings of matplotlib are changed.
+``ax=`` draws in yours, ``name=`` labels a curve. Colors, dashes and markers differ together, so
+that the plots can be read without colors. No settings of matplotlib are changed.
 """
 
 from ._consistency import plot_consistency

@@ -8,7 +8,7 @@ from ..exceptions import OptionError
 from ..fairness import Consistency, ConsistencyRow
 from ..fairness.panels import consistency_numbers, consistency_rows, row_places, sized_lines
 from ._fairness import WIDTH, size_of, text_of
-from .style import GREY, PALETTE, expect, grid, legend_above, legend_label, new_axes, plain
+from .style import GRAY, PALETTE, expect, grid, legend_above, legend_label, new_axes, plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -47,7 +47,7 @@ def plot_consistency(
     -------
     Axes
         Numbers of samples are in parentheses; the dashed line is the mean of all samples. Outcomes
-        have their own colour and hatching. Of an attribute with more than 30 values the 30 least
+        have their own color and hatching. Of an attribute with more than 30 values the 30 least
         consistent are drawn.
 
     Examples
@@ -57,7 +57,7 @@ def plot_consistency(
     >>> from caveat.plots import plot_consistency
     >>> matplotlib.use("Agg")
     >>> X, group = [[0.0], [0.1], [0.2], [5.0], [5.1], [5.2]], ["a", "a", "a", "b", "b", "b"]
-    >>> result = consistency([1, 1, 0, 0, 0, 0], X, neighbours=2, groups=group, resamples=0)
+    >>> result = consistency([1, 1, 0, 0, 0, 0], X, neighbors=2, groups=group, resamples=0)
     >>> ax = plot_consistency(result)
     >>> [label.get_text() for label in ax.get_yticklabels()]
     ['group=a (3)', 'group=b (3)']
@@ -91,10 +91,10 @@ def plot_consistency(
     known = np.isfinite(low)
     ax.hlines(places[known], low[known], high[known], color="black", linewidth=1.4)
     line = ax.axvline(
-        consistency_numbers(whole, scaled)[0], color=GREY, linewidth=1, label="all samples"
+        consistency_numbers(whole, scaled)[0], color=GRAY, linewidth=1, label="all samples"
     )
     line.set_linestyle((0, (2, 2)))
-    ax.axvline(0, color=GREY, linewidth=0.6)
+    ax.axvline(0, color=GRAY, linewidth=0.6)
     unit = ", in units of the spread" if scaled else ""
     ax.set_xlabel(plain(f"consistency of {name}{unit}: more is better"))
     grid(ax)

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..figures import Confidence, Ecdf, confidence_curve, ecdf
 from .style import (
-    GREY,
+    GRAY,
     RIGHT,
     WRONG,
     band,
@@ -71,7 +71,7 @@ def plot_confidence_curve(
             (figure.random, "random", (5, 3)),
             (figure.oracle, "oracle", (1, 1)),
         ):
-            (line,) = ax.plot(figure.removed, values, color=GREY, linewidth=1.2, label=label)
+            (line,) = ax.plot(figure.removed, values, color=GRAY, linewidth=1.2, label=label)
             line.set_linestyle((0, dashes))
     label = with_value(legend_label(name, "by uncertainty"), figure)
     (line,) = ax.plot(figure.removed, figure.error, **line_options(look, label, options))

@@ -10,7 +10,7 @@ from ..experiments.error import TERMS
 from ..experiments.evidence import TOLERANCE
 from ..experiments.panels import Panel, panels, y_range
 from .style import (
-    GREY,
+    GRAY,
     PALETTE,
     band,
     expect,
@@ -27,7 +27,7 @@ from .style import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_COLOURS = {"score": "#000000", "aleatoric": PALETTE[1], "epistemic": PALETTE[0]}
+_COLORS = {"score": "#000000", "aleatoric": PALETTE[1], "epistemic": PALETTE[0]}
 _MARKERS = {"score": "o", "aleatoric": "s", "epistemic": "^"}
 _HATCHES = ("", "//", "..", "xx", "\\\\", "++")
 _TERMS = {
@@ -166,7 +166,7 @@ def plot_disentanglement_terms(
         for place, row in zip(at, rows, strict=True):
             if np.isfinite([row.low, row.high]).all():
                 ax.hlines(place, row.low, row.high, color="#000000", linewidth=1.4)
-    ax.axvline(TOLERANCE, color=GREY, linewidth=1, linestyle=(0, (3, 2)), label="counts as met")
+    ax.axvline(TOLERANCE, color=GRAY, linewidth=1, linestyle=(0, (3, 2)), label="counts as met")
     ends = [getattr(t, "high", 0) for e in errors for t in (*e.terms.values(), e)]
     ax.set_xlim(0, max(1.0, 1.05 * float(np.nanmax([*ends, 0]))))
     ax.set_xlabel("error of the correlation; 0 is ideal")
@@ -192,7 +192,7 @@ def _pair(ax: Any) -> Any:
 def _draw(ax: "Axes", panel: Panel, options: dict[str, Any]) -> None:
     for line in panel.lines:
         look = next_look(ax)
-        own = {"color": _COLOURS[line.name], "marker": _MARKERS[line.name], "markersize": 4}
+        own = {"color": _COLORS[line.name], "marker": _MARKERS[line.name], "markersize": 4}
         whole = "" if line.name == "score" else f" (100 % = {line.whole:.3g})"
         label = legend_label(f"{line.label}{whole}", "")
         (drawn,) = ax.plot(panel.x, line.mean, **line_options(look, label, {**own, **options}))

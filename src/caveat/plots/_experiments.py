@@ -9,7 +9,7 @@ from ..exceptions import OptionError
 from ..experiments import ClassDetection, DomainRow, DomainShift, ShiftCurves
 from ..fairness.panels import ratio_range
 from .style import (
-    GREY,
+    GRAY,
     PALETTE,
     band,
     expect,
@@ -101,7 +101,7 @@ def plot_detection(
         low, high = (np.array([getattr(row, end) for row in found]) for end in ("low", "high"))
         there = np.isfinite(low)
         ax.hlines(places[there], low[there], high[there], color="black", linewidth=1.4)
-    ax.axvline(0.5, color=GREY, linewidth=1, linestyle=(0, (2, 2)), zorder=3)
+    ax.axvline(0.5, color=GRAY, linewidth=1, linestyle=(0, (2, 2)), zorder=3)
     ax.set_yticks(range(len(bars)), [wrapped(words) for words, _, _ in bars])
     ax.set_ylim(len(bars) - 0.5, -0.5)
     ax.set_xlim(0, 1)
@@ -230,7 +230,7 @@ def plot_domain_shift(
     ax.set_yticks(range(len(rows)), [_words(row) for row in rows])
     ax.set_ylim(len(rows) - 0.5, -0.5)
     ax.set_xscale("log")
-    ax.axvline(1, color=GREY, linewidth=1, linestyle=(0, (2, 2)), zorder=1)
+    ax.axvline(1, color=GRAY, linewidth=1, linestyle=(0, (2, 2)), zorder=1)
     ends = ratio_range([end for row in rows for end in (row.ratio, row.ratio_low, row.ratio_high)])
     for kind, color, marker in (("metric", PALETTE[0], "o"), ("uncertainty", PALETTE[1], "D")):
         some = [(i, row) for i, row in enumerate(rows) if row.kind == kind]

@@ -18,10 +18,10 @@ from ..fairness.panels import (
     sized_lines,
     uncertain_groups,
 )
-from ..results.judgements import Judgement
+from ..results.judgments import Judgment
 from ..results.words import SHORT
 from .style import (
-    GREY,
+    GRAY,
     PALETTE,
     expect,
     grid,
@@ -37,12 +37,12 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _KINDS = (
-    (Judgement.WITHIN, PALETTE[2], "D"),
-    (Judgement.SMALL, PALETTE[4], "d"),
-    (Judgement.GAP, PALETTE[5], "^"),
-    (Judgement.BEYOND, PALETTE[1], "X"),
-    (Judgement.UNCLEAR, PALETTE[0], "o"),
-    (Judgement.NOT_JUDGED, GREY, "s"),
+    (Judgment.WITHIN, PALETTE[2], "D"),
+    (Judgment.SMALL, PALETTE[4], "d"),
+    (Judgment.GAP, PALETTE[5], "^"),
+    (Judgment.BEYOND, PALETTE[1], "X"),
+    (Judgment.UNCLEAR, PALETTE[0], "o"),
+    (Judgment.NOT_JUDGED, GRAY, "s"),
 )
 _INCHES = 0.17
 """The height of a line of text in a label."""
@@ -55,7 +55,7 @@ _NAMES = {
     "statistical_parity": "statistical parity",
     "equal_opportunity": "equal opportunity",
     "false_negative_rate": "false negative rate",
-    "equalised_odds": "equalised odds",
+    "equalized_odds": "equalized odds",
     "equal_accuracy": "accuracy",
     "mean_absolute_error": "mean absolute error",
     "aleatoric_uncertainty": "aleatoric",
@@ -125,12 +125,12 @@ def plot_ratios(
     ax.set_xscale("log")
     band = result.fair_band
     ax.axvspan(*band, color=PALETTE[2], alpha=0.12, linewidth=0, label="fair band")
-    ax.axvline(1, color=GREY, linewidth=1, linestyle=(0, (2, 2)), zorder=1)
+    ax.axvline(1, color=GRAY, linewidth=1, linestyle=(0, (2, 2)), zorder=1)
     drawn = [end for row in rows for end in (row.value, row.verdict_low, row.verdict_high)]
     ends = ratio_range(drawn, band)
     for kind, color, marker in _KINDS:
         some = [
-            (place, row) for place, row in zip(places, rows, strict=True) if row.judgement is kind
+            (place, row) for place, row in zip(places, rows, strict=True) if row.judgment is kind
         ]
         if some:
             own: dict[str, Any] = {"color": color, "marker": marker, "label": SHORT[kind]}
@@ -143,7 +143,7 @@ def plot_ratios(
                 interval(ax, place, decides, ends, points.get_color())
     for place, row in zip(places, rows, strict=True):
         if np.isnan(row.value):
-            ax.text(1, place, " undefined", va="center", fontsize="small", color=GREY)
+            ax.text(1, place, " undefined", va="center", fontsize="small", color=GRAY)
     ax.set_xlim(ends)
     plain_ticks(ax, ends)
     ax.set_xlabel("ratio of the group to the other")
@@ -220,7 +220,7 @@ def plot_distributions(
     low, first, middle, third, high = (
         [values[share] for _, values in groups] for share in QUANTILES
     )
-    ax.hlines(places, low, high, color=GREY, linewidth=1.2, label="5 to 95 %")
+    ax.hlines(places, low, high, color=GRAY, linewidth=1.2, label="5 to 95 %")
     ax.hlines(places, first, third, color=PALETTE[4], linewidth=7, label="25 to 75 %")
     ax.vlines(middle, places - 0.45, places + 0.45, color="#000000", linewidth=1.6, label="median")
     own: dict[str, Any] = {"color": PALETTE[1], "marker": "D", "linestyle": "none", "label": "mean"}

@@ -9,7 +9,7 @@ from ..exceptions import OptionError
 from ..figures import Groups, by_group
 from ..metrics import METRICS
 from .style import (
-    GREY,
+    GRAY,
     PALETTE,
     expect,
     grid,
@@ -92,7 +92,7 @@ def plot_groups(
     whole = figure.panels[0].overall
     own = {"color": look.color, "marker": look.marker}
     _bars(ax, value, low, high, places, label, own | options)
-    line = ax.axvline(whole, color=look.color if look.number else GREY, linewidth=1, zorder=1)
+    line = ax.axvline(whole, color=look.color if look.number else GRAY, linewidth=1, zorder=1)
     line.set_linestyle((0, (2, 2)))
     if look.number == 0:
         line.set_label("all samples")
@@ -155,7 +155,7 @@ def plot_comparison(
         ("best", PALETTE[2], "D", [row.best for row in rows]),
         ("tied with the best", PALETTE[0], "o", [row.tied and not row.best for row in rows]),
         ("worse", PALETTE[1], "X", [row.rank > 0 and not row.tied for row in rows]),
-        ("not ranked", GREY, "s", [row.rank == 0 for row in rows]),
+        ("not ranked", GRAY, "s", [row.rank == 0 for row in rows]),
     )
     for label, color, marker, chosen in kinds:
         some = [(i, row) for i, (row, yes) in enumerate(zip(rows, chosen, strict=True)) if yes]

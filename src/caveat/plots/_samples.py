@@ -6,7 +6,7 @@ import numpy as np
 
 from ..exceptions import UnsupportedPredictionError
 from ..figures import ErrorHistogram, Split, error_histogram, split
-from .style import GREY, RIGHT, SEQUENTIAL, WRONG, legend, mark_curve, new_axes, plain, words
+from .style import GRAY, RIGHT, SEQUENTIAL, WRONG, legend, mark_curve, new_axes, plain, words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -41,7 +41,7 @@ def plot_error_vs_uncertainty(
     Returns
     -------
     Axes
-        With a bar for the colours, which are logarithmic.
+        With a bar for the colors, which are logarithmic.
 
     Examples
     --------
@@ -60,7 +60,7 @@ def plot_error_vs_uncertainty(
     held = figure.counts[figure.counts > 0]
     own = {"cmap": SEQUENTIAL, "norm": LogNorm(held.min(), max(held.max(), held.min() * 10))}
     if "vmin" in options or "vmax" in options:
-        own["norm"] = None  # the caller scales the colours
+        own["norm"] = None  # the caller scales the colors
     mesh = ax.pcolormesh(
         figure.uncertainty_edges,
         figure.error_edges,
@@ -71,7 +71,7 @@ def plot_error_vs_uncertainty(
     if figure.y_label == "absolute error":
         end = min(figure.uncertainty_edges[-1], figure.error_edges[-1])
         dashes = (0, (4, 2))
-        ax.plot([0, end], [0, end], color=GREY, linestyle=dashes, label="error = uncertainty")
+        ax.plot([0, end], [0, end], color=GRAY, linestyle=dashes, label="error = uncertainty")
         legend(ax, "upper left")
     if name is not None and not ax.get_title():
         ax.set_title(f"{plain(name)}: {figure.title[0].lower()}{figure.title[1:]}")

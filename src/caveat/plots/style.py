@@ -1,4 +1,4 @@
-"""What all plots share: colours, line styles, new axes, and text that is only text."""
+"""What all plots share: colors, line styles, new axes, and text that is only text."""
 
 import textwrap
 from dataclasses import dataclass
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
-"""Okabe and Ito's colours, which people with any kind of colour vision can tell apart."""
+"""Okabe and Ito's colors, which people with any kind of color vision can tell apart."""
 
-GREY = "#595959"
+GRAY = "#595959"
 RIGHT, WRONG = PALETTE[0], PALETTE[1]
 SEQUENTIAL = "cividis"
-"""A colour map that is as readable without red and green, and in grey."""
+"""A color map that is as readable without red and green, and in gray."""
 
 _DASHES: tuple[Any, ...] = ("-", (0, (5, 2)), (0, (1, 1.2)), (0, (5, 1.5, 1, 1.5)))
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X")
@@ -29,13 +29,13 @@ _CURVE, _DIAGONAL = "caveat-curve", "caveat-diagonal"
 
 @dataclass(frozen=True)
 class Look:
-    """How one of several curves in the same axes looks: colour, dashes and marker all differ."""
+    """How one of several curves in the same axes looks: color, dashes and marker all differ."""
 
     number: int
 
     @property
     def color(self) -> str:
-        """The colour."""
+        """The color."""
         return PALETTE[self.number % len(PALETTE)]
 
     @property
@@ -146,7 +146,7 @@ def diagonal(ax: "Axes", end: float, label: str = "perfectly calibrated") -> Non
     """Draw where calibrated predictions lie, once."""
     if any(line.get_gid() == _DIAGONAL for line in ax.lines):
         return
-    (line,) = ax.plot([0, end], [0, end], color=GREY, linewidth=1.0, linestyle=(0, (2, 2)))
+    (line,) = ax.plot([0, end], [0, end], color=GRAY, linewidth=1.0, linestyle=(0, (2, 2)))
     line.set(label=label, gid=_DIAGONAL, zorder=1)
 
 

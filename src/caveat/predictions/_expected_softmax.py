@@ -150,14 +150,14 @@ def _gumbel(nodes: int) -> tuple[FloatArray, FloatArray]:
     x = np.linspace(-5.0, 45.0, 20_001)
     mass = np.exp(-x - np.exp(-x))
     mass /= mass.sum()
-    centres, norms = [], [1.0]
+    centers, norms = [], [1.0]
     before, now = np.zeros(len(x)), np.ones(len(x))
     for _ in range(nodes):
-        centres.append(float(mass @ (x * now**2)))
-        rest = (x - centres[-1]) * now - norms[-1] * before
+        centers.append(float(mass @ (x * now**2)))
+        rest = (x - centers[-1]) * now - norms[-1] * before
         norms.append(float(np.sqrt(mass @ rest**2)))
         before, now = now, rest / norms[-1]
     beside = norms[1:-1]
-    matrix = np.diag(centres) + np.diag(beside, 1) + np.diag(beside, -1)
+    matrix = np.diag(centers) + np.diag(beside, 1) + np.diag(beside, -1)
     places, vectors = np.linalg.eigh(matrix)
     return places, vectors[0] ** 2

@@ -53,7 +53,7 @@ class Categorical(WithClasses):
         (float64 1e-8, float32 1e-5, float16 5e-3, bfloat16 2e-2).
     classes : sequence of str, int, float or bool, optional
         The label of each class; by default the frame's columns, or 0, 1, 2, ...
-    normalise : bool, default=False
+    normalize : bool, default=False
         Divide each row by its sum instead of refusing rows that do not sum to 1.
 
     Attributes
@@ -72,13 +72,13 @@ class Categorical(WithClasses):
     _shared: ClassVar[tuple[str, ...]] = ("classes",)
     probabilities: FloatArray
 
-    def __init__(self, probabilities: Any, *, classes: Any = None, normalise: bool = False) -> None:
+    def __init__(self, probabilities: Any, *, classes: Any = None, normalize: bool = False) -> None:
         array, columns, tolerance = as_floats(probabilities, "probabilities")
         array = with_members(array, "probabilities")
         labels = as_labels(
             columns if classes is None else classes, "classes", array.shape[-1], "class"
         )
-        array = check_probabilities(array, "probabilities", tolerance, normalise)
+        array = check_probabilities(array, "probabilities", tolerance, normalize)
         self._store(probabilities=array, classes=labels)
 
     @classmethod
@@ -86,7 +86,7 @@ class Categorical(WithClasses):
         """Build from rows that were refused or accepted before, by the precision they came in."""
         array = with_members(as_floats(probabilities, "probabilities")[0], "probabilities")
         labels = as_labels(classes, "classes", array.shape[-1], "class")
-        check_probabilities(array, "probabilities", LOOSEST_TOLERANCE, normalise=False)
+        check_probabilities(array, "probabilities", LOOSEST_TOLERANCE, normalize=False)
         return cls._trusted({"probabilities": array, "classes": labels})
 
     @classmethod

@@ -99,7 +99,7 @@ def class_shares(codes: Codes, classes: int, weight: FloatArray | None) -> Float
     return counts / counts.sum()
 
 
-def normalised(scores: Sequence[FloatArray], base_rates: FloatArray) -> FloatArray:
+def normalized(scores: Sequence[FloatArray], base_rates: FloatArray) -> FloatArray:
     """Join the scores of :func:`one_vs_rest` to rows that sum to 1; zeros become base rates."""
     if len(scores) == 1:
         return np.stack([1 - scores[0], scores[0]], axis=1)

@@ -227,7 +227,7 @@ def _box(
     if np.isinf(factor[0]):
         raise InvalidValueError(
             f"joint=True measures the scores of target number {int(np.argmin(low))} by a median "
-            "that is 0 here; use joint=False, or normalise=True where there is that argument"
+            "that is 0 here; use joint=False, or normalize=True where there is that argument"
         )
     return factor * (high if factor[0] >= 0 else low)
 
@@ -236,7 +236,7 @@ def _median_bounds(sizes: FloatArray, weight: FloatArray | None) -> tuple[FloatA
     """Return bounds on the median of each column that hold whatever one more row may contain.
 
     A unit must treat the new sample like the others, or the scores are no longer exchangeable.
-    The median with the new sample is unknown, but lies between two neighbours in the order.
+    The median with the new sample is unknown, but lies between two neighbors in the order.
     """
     total = _total(len(sizes), weight)
     rank = (total + 2) // 2

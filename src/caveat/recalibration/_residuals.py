@@ -26,7 +26,7 @@ def gaussian_of(prediction: Gaussian | Quantiles, level: float) -> Gaussian:
     return prediction if isinstance(prediction, Gaussian) else prediction.to_gaussian(level)
 
 
-def standardised(residual: FloatArray, variance: FloatArray) -> FloatArray:
+def standardized(residual: FloatArray, variance: FloatArray) -> FloatArray:
     """Return residuals over predicted standard deviations, both of shape (samples, targets)."""
     if not variance.min() > 0:
         _, where = position(variance <= 0, _AXES)
@@ -40,7 +40,7 @@ def standardised(residual: FloatArray, variance: FloatArray) -> FloatArray:
     if far.any():
         index, where = position(far, _AXES)
         raise InvalidValueError(
-            f"the standardised residual{where} is {scaled[index]:g}: the predicted variance is "
+            f"the standardized residual{where} is {scaled[index]:g}: the predicted variance is "
             "next to 0; add a floor to the variances"
         )
     return scaled

@@ -19,7 +19,7 @@ from ._residuals import without_weightless
 class ConformalQuantiles(ConformalRecalibrator):
     r"""Move the ends of predicted intervals until they cover as often as they say.
 
-    Conformalised quantile regression. It starts from the central interval [l, u] of the coverage c:
+    Conformalized quantile regression. It starts from the central interval [l, u] of the coverage c:
     that between two predicted quantiles, the Gaussian one (known as CMAP where the Gaussian is a
     maximum a posteriori estimate), or an interval as it is, whatever coverage it claims. The score
     of a calibration sample is how far the truth is outside, negative inside,

@@ -13,14 +13,14 @@ from ._conformal import (
     learn_margins,
     margins_of,
 )
-from ._residuals import standardised, without_weightless
+from ._residuals import standardized, without_weightless
 
 
 class ConformalResiduals(ConformalRecalibrator):
     r"""Intervals around the mean, as wide as the residuals of the calibration samples ask for.
 
     Split conformal prediction. The score of a calibration sample is its absolute residual
-    :math:`s_i = |y_i - \mu_i|`, or :math:`|y_i - \mu_i| / \sigma_i` with ``normalise``, and q is
+    :math:`s_i = |y_i - \mu_i|`, or :math:`|y_i - \mu_i| / \sigma_i` with ``normalize``, and q is
     the k-th smallest score, :math:`k = \lceil (n + 1) c \rceil` for the coverage c. The interval
     is :math:`\mu \pm q`, or :math:`\mu \pm q \sigma`. With several members :math:`\mu` and
     :math:`\sigma^2` are the mean and variance of their mixture.
@@ -29,7 +29,7 @@ class ConformalResiduals(ConformalRecalibrator):
     ----------
     coverage : float, default=0.9
         The share of truths to cover.
-    normalise : bool, default=False
+    normalize : bool, default=False
         Divide residuals by the predicted standard deviation, so that samples that are predicted
         with more uncertainty get wider intervals.
     symmetric : bool, default=True
@@ -41,7 +41,7 @@ class ConformalResiduals(ConformalRecalibrator):
         bin, so there may be fewer.
     joint : bool, default=False
         Cover all targets of a sample at once, instead of each for itself: the score is the largest
-        over the targets. Residuals that are not normalised are first divided by the median
+        over the targets. Residuals that are not normalized are first divided by the median
         absolute residual of their target; for bins, the standard deviations of a sample are
         replaced by their geometric mean.
 
@@ -60,7 +60,7 @@ class ConformalResiduals(ConformalRecalibrator):
 
     Notes
     -----
-    **Requires** a `Gaussian` (its variance is used with ``normalise`` or ``bins`` only; it may be 0
+    **Requires** a `Gaussian` (its variance is used with ``normalize`` or ``bins`` only; it may be 0
     otherwise) and calibration samples that are exchangeable with those to come: not used to train
     the model, nor to fit a recalibration before this one. With fewer of them than ``too_few_``
     says, in a group or a bin, its intervals are infinite: nothing else keeps the promise.
@@ -100,26 +100,26 @@ class ConformalResiduals(ConformalRecalibrator):
         self,
         coverage: float = 0.9,
         *,
-        normalise: bool = False,
+        normalize: bool = False,
         symmetric: bool = True,
         bins: int | None = None,
         joint: bool = False,
     ) -> None:
         self.coverage = coverage
-        self.normalise = normalise
+        self.normalize = normalize
         self.symmetric = symmetric
         self.bins = bins
         self.joint = joint
 
     def _fit(self, prediction: Any, y: FloatArray, weight: FloatArray | None) -> None:
         coverage = check_fraction(self.coverage, "coverage")
-        check_flags(normalise=self.normalise, symmetric=self.symmetric, joint=self.joint)
+        check_flags(normalize=self.normalize, symmetric=self.symmetric, joint=self.joint)
         bins = check_bins(self.bins)
         prediction, y, weight = without_weightless(prediction, y, weight)
-        mean, variance = self._centre(prediction)
+        mean, variance = self._center(prediction)
         residual = y - mean
-        if self.normalise:
-            residual = standardised(residual, variance)
+        if self.normalize:
+            residual = standardized(residual, variance)
         sizes = np.abs(residual)
         self.edges_, self.margins_, self._few = learn_margins(
             [sizes] if self.symmetric else [-residual, residual],
@@ -128,14 +128,14 @@ class ConformalResiduals(ConformalRecalibrator):
             spread=None if bins is None else np.sqrt(variance),
             bins=bins,
             joint=self.joint,
-            sizes=None if self.normalise else sizes,
+            sizes=None if self.normalize else sizes,
         )
 
     def _transform(self, prediction: Any) -> Interval:
-        mean, variance = self._centre(prediction)
+        mean, variance = self._center(prediction)
         deviation = np.sqrt(variance)
         margins = margins_of(deviation, self.edges_, self.margins_)
-        if self.normalise:
+        if self.normalize:
             scaled = np.where(np.isinf(margins), 1.0, margins) * deviation[..., None]
             margins = np.where(np.isinf(margins), np.inf, scaled)
         return Interval(
@@ -145,8 +145,8 @@ class ConformalResiduals(ConformalRecalibrator):
             targets=prediction.targets,
         )
 
-    def _centre(self, prediction: Gaussian) -> tuple[FloatArray, FloatArray]:
+    def _center(self, prediction: Gaussian) -> tuple[FloatArray, FloatArray]:
         """Return the mean, and the variance where it is needed."""
-        if self.normalise or self.bins is not None:
+        if self.normalize or self.bins is not None:
             return prediction.moments()
         return prediction.mean.mean(axis=0), np.zeros(1)

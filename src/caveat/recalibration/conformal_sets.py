@@ -36,7 +36,7 @@ class ConformalSets(ConformalRecalibrator):
     - ``"raps"``: :math:`s_c = b_c + u p_c + \lambda (o_c - k)^+`, which keeps the many unlikely
       classes of a long tail out of the sets [3]_.
 
-    Deterministic (``randomised=False``), :math:`u` is 1 in calibration, and the set holds the
+    Deterministic (``randomized=False``), :math:`u` is 1 in calibration, and the set holds the
     classes of :math:`s_c \le \hat q` and the next one, which crosses the threshold [4]_. (A class
     of probability 0 crosses nothing.)
 
@@ -45,11 +45,11 @@ class ConformalSets(ConformalRecalibrator):
     coverage : float, default=0.9
         How often the set shall hold the true class, strictly between 0 and 1.
     score : {"lac", "aps", "raps"}, default="lac"
-    randomised : bool, default=True
+    randomized : bool, default=True
         For ``"aps"`` and ``"raps"``: draw :math:`u`, which reaches the coverage exactly, or do
         without, which never leaves a set empty and is conservative: it covers 0.91 to 1.00 where
         0.9 was asked, and the more accurate the model the larger its sets (25 of 100 classes where
-        the randomised sets of ``"aps"`` have 1.4). ``"lac"`` draws nothing.
+        the randomized sets of ``"aps"`` have 1.4). ``"lac"`` draws nothing.
     k_reg : int, default=2
         For ``"raps"``: how many of the most probable classes are free of the penalty (:math:`k`).
         With as many classes or fewer it is ``"aps"``.
@@ -92,7 +92,7 @@ class ConformalSets(ConformalRecalibrator):
     how often a calibration sample counts (a sample that counts twice has one :math:`u`).
 
     **Promises** that a new sample's set holds its true class with probability at least
-    ``coverage``, and at most :math:`1/(n+1)` more where no two scores are equal, if randomised or
+    ``coverage``, and at most :math:`1/(n+1)` more where no two scores are equal, if randomized or
     ``"lac"``, and with ``empty="allow"``: the mean is :math:`\lceil (n+1) \cdot \text{coverage}
     \rceil / (n+1)`. For each class by itself with ``class_conditional``.
     This is an average over calibration sets: given one, the coverage is Beta distributed around it.
@@ -137,7 +137,7 @@ class ConformalSets(ConformalRecalibrator):
         coverage: float = 0.9,
         *,
         score: str = "lac",
-        randomised: bool = True,
+        randomized: bool = True,
         k_reg: int = 2,
         penalty: float = 0.1,
         class_conditional: bool = False,
@@ -146,7 +146,7 @@ class ConformalSets(ConformalRecalibrator):
     ) -> None:
         self.coverage = coverage
         self.score = score
-        self.randomised = randomised
+        self.randomized = randomized
         self.k_reg = k_reg
         self.penalty = penalty
         self.class_conditional = class_conditional
@@ -188,8 +188,8 @@ class ConformalSets(ConformalRecalibrator):
         coverage = self._check_options()
         p, y, weight = calibration_rows(as_probabilities(prediction), y, weight, "mean")
         self.seeds_ = generator(self.random_state).integers(2**63, size=3)
-        labelled = np.column_stack([p, y]) if self._draws else p
-        scores = self._true_scores(p, y, self._uniforms(labelled, 0))
+        labeled = np.column_stack([p, y]) if self._draws else p
+        scores = self._true_scores(p, y, self._uniforms(labeled, 0))
         self.scores_, self.weights_, thresholds, few = [], [], [], []
         for rows, words in self._categories(y, prediction.classes):
             score, count = scores[rows], None if weight is None else weight[rows]
@@ -234,7 +234,7 @@ class ConformalSets(ConformalRecalibrator):
         coverage = check_fraction(self.coverage, "coverage")
         check_choice(self.score, "score", ("lac", "aps", "raps"))
         check_choice(self.empty, "empty", ("allow", "top"))
-        check_flags(randomised=self.randomised, class_conditional=self.class_conditional)
+        check_flags(randomized=self.randomized, class_conditional=self.class_conditional)
         check_strength(self.penalty, "penalty")
         whole = isinstance(self.k_reg, int | np.integer) and not isinstance(self.k_reg, bool)
         if not whole or self.k_reg < 0:
@@ -243,7 +243,7 @@ class ConformalSets(ConformalRecalibrator):
 
     @property
     def _draws(self) -> bool:
-        return self.score != "lac" and bool(self.randomised)
+        return self.score != "lac" and bool(self.randomized)
 
     def _uniforms(self, rows: FloatArray, seed: int) -> FloatArray:
         """Return the u of each row, 1 where none is drawn."""

@@ -11,7 +11,7 @@ from ._classes import ClassMap, Codes, check_floor, check_strength
 
 
 class DirichletCalibration(ClassMap):
-    r"""Mix the logarithms of all classes' probabilities linearly, and normalise.
+    r"""Mix the logarithms of all classes' probabilities linearly, and normalize.
 
     .. math::
 
@@ -20,17 +20,17 @@ class DirichletCalibration(ClassMap):
         -\frac{\sum_i w_i \log q_{i, y_i}}{\sum_i w_i}
         + \frac{\lambda}{K (K-1)} \sum_{j \ne k} W_{jk}^2 + \frac{\mu}{K} \sum_k b_k^2
 
-    the off-diagonal and intercept regularisation (ODIR) of Kull et al. It is the map that is right
+    the off-diagonal and intercept regularization (ODIR) of Kull et al. It is the map that is right
     when the probabilities of each true class follow a Dirichlet distribution. :math:`W = I, b = 0`
     leaves probabilities as they are and costs no penalty; a large :math:`\lambda` and
     :math:`\mu` leave a power for each class.
 
     Parameters
     ----------
-    regularisation : float, default=0.01
+    regularization : float, default=0.01
         :math:`\lambda`, on the entries of :math:`W` off the diagonal.
-    intercept_regularisation : float, optional
-        :math:`\mu`, on the intercepts; by default the same as ``regularisation``.
+    intercept_regularization : float, optional
+        :math:`\mu`, on the intercepts; by default the same as ``regularization``.
     eps : float, default=1e-12
         The least probability of which a logarithm is taken; smaller ones count as this one.
     members : {"mean", "each"}, default="mean"
@@ -46,11 +46,11 @@ class DirichletCalibration(ClassMap):
     Notes
     -----
     **Requires** calibration samples in proportion to its K (K + 1) numbers, some tens for each of
-    them, or a stronger regularisation; it is meant for tens of classes, not thousands.
+    them, or a stronger regularization; it is meant for tens of classes, not thousands.
 
-    **Promises** the minimum of a convex problem, to the tolerance of the optimiser (L-BFGS, slopes
+    **Promises** the minimum of a convex problem, to the tolerance of the optimizer (L-BFGS, slopes
     of about 1e-9). Temperature scaling is the special case of a multiple of the identity, so its
-    penalised loss on the calibration samples is never above that of temperature scaling.
+    penalized loss on the calibration samples is never above that of temperature scaling.
 
     **Cannot** keep the predicted class: it may mend or spoil accuracy. Where the true class is
     always on top nothing holds the diagonal back, and it grows until the loss is flat to that
@@ -73,20 +73,20 @@ class DirichletCalibration(ClassMap):
     def __init__(
         self,
         *,
-        regularisation: float = 1e-2,
-        intercept_regularisation: float | None = None,
+        regularization: float = 1e-2,
+        intercept_regularization: float | None = None,
         eps: float = 1e-12,
         members: str = "mean",
     ) -> None:
-        self.regularisation = regularisation
-        self.intercept_regularisation = intercept_regularisation
+        self.regularization = regularization
+        self.intercept_regularization = intercept_regularization
         self.eps = eps
         self.members = members
 
     def _check_options(self) -> None:
-        check_strength(self.regularisation, "regularisation")
-        if self.intercept_regularisation is not None:
-            check_strength(self.intercept_regularisation, "intercept_regularisation")
+        check_strength(self.regularization, "regularization")
+        if self.intercept_regularization is not None:
+            check_strength(self.intercept_regularization, "intercept_regularization")
         check_floor(self.eps)
 
     def _learn(self, p: FloatArray, codes: Codes, weight: FloatArray | None) -> None:
@@ -112,16 +112,16 @@ class DirichletCalibration(ClassMap):
             "maxcor": 30,
         }
         best = minimize(loss, start.ravel(), jac=True, method="L-BFGS-B", options=options).x
-        matrix = _centred(best.reshape(start.shape) @ back)
+        matrix = _centered(best.reshape(start.shape) @ back)
         self.weights_, self.intercept_ = matrix[:, :-1].copy(), matrix[:, -1].copy()
 
     def _penalty(self, matrix: FloatArray) -> tuple[float, FloatArray]:
         """Return the penalty of the best of all equal coefficients, and its gradient."""
-        classes, intercept = len(matrix), self.intercept_regularisation
-        cost = np.full(matrix.shape, self.regularisation / (classes * (classes - 1)))
-        cost[:, -1] = (self.regularisation if intercept is None else intercept) / classes
+        classes, intercept = len(matrix), self.intercept_regularization
+        cost = np.full(matrix.shape, self.regularization / (classes * (classes - 1)))
+        cost[:, -1] = (self.regularization if intercept is None else intercept) / classes
         np.fill_diagonal(cost, 0.0)
-        matrix = _centred(matrix)
+        matrix = _centered(matrix)
         return float((cost * matrix**2).sum()), 2 * cost * matrix
 
     def _map(self, p: FloatArray) -> FloatArray:
@@ -131,7 +131,7 @@ class DirichletCalibration(ClassMap):
         return np.log(np.maximum(p, self.eps))
 
 
-def _centred(matrix: FloatArray) -> FloatArray:
+def _centered(matrix: FloatArray) -> FloatArray:
     """Return the least of all coefficients that give the same probabilities.
 
     A number added to a whole column of W, or to all intercepts, cancels in the softmax. The penalty
@@ -146,7 +146,7 @@ def _centred(matrix: FloatArray) -> FloatArray:
 def _whitened(features: FloatArray, weight: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return uncorrelated features, and the matrix that takes coefficients of these back.
 
-    Only a change of coordinates, in which the optimiser needs a tenth of the steps.
+    Only a change of coordinates, in which the optimizer needs a tenth of the steps.
     """
     classes = features.shape[1]
     center = weight @ features

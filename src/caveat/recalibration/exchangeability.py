@@ -34,7 +34,7 @@ class ExchangeabilityTest:
     Attributes
     ----------
     statistic : float
-        The energy distance, squared, of the standardised samples (``"permutation"``); or the
+        The energy distance, squared, of the standardized samples (``"permutation"``); or the
         natural logarithm of the largest capital that betting against exchangeability has reached
         from a capital of 1 (``"martingale"``).
     p_value : float
@@ -254,7 +254,7 @@ def _permutation(
     """Return the statistic and its p-value among random divisions of the pooled samples."""
     most = MOST_SCORES if first.shape[1] == 1 else MOST_INPUTS
     first, second = _some(first, most, rng), _some(second, most, rng)
-    pooled = _standardised(np.concatenate([first, second]))
+    pooled = _standardized(np.concatenate([first, second]))
     share = np.repeat([1 / len(first), -1 / len(second)], [len(first), len(second)])
     if pooled.shape[1] == 1:
         order = np.argsort(pooled[:, 0])
@@ -280,7 +280,7 @@ def _some(samples: FloatArray, most: int, rng: np.random.Generator) -> FloatArra
     return samples[rng.choice(len(samples), most, replace=False)]
 
 
-def _standardised(samples: FloatArray) -> FloatArray:
+def _standardized(samples: FloatArray) -> FloatArray:
     """Divide each column by its standard deviation; a constant one tells nothing and becomes 0."""
     size = np.abs(samples).max(axis=0)
     samples = samples / np.where(size > 0, size, 1.0)  # squares of large numbers would overflow

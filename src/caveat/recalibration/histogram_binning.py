@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from .._validation import FloatArray
 from ..exceptions import OptionError
-from ._classes import ClassMap, Codes, check_choice, class_shares, normalised, one_vs_rest
+from ._classes import ClassMap, Codes, check_choice, class_shares, normalized, one_vs_rest
 
 
 class HistogramBinning(ClassMap):
@@ -52,9 +52,9 @@ class HistogramBinning(ClassMap):
     its observed share, whatever the shape of the miscalibration, and that without ties each bin
     of "equal-count" has its share of the n samples, rounded up or down.
 
-    **Cannot** tell samples of one bin apart, so it loses resolution; neighbouring bins may come out
+    **Cannot** tell samples of one bin apart, so it loses resolution; neighboring bins may come out
     in the wrong order; bins say 0 and 1 where their samples were all of one kind. For more than
-    two classes the normalisation may undo part of the repair and change which class is on top.
+    two classes the normalization may undo part of the repair and change which class is on top.
 
     References
     ----------
@@ -97,7 +97,7 @@ class HistogramBinning(ClassMap):
     def _map(self, p: FloatArray) -> FloatArray:
         bins = zip(one_vs_rest(p.shape[1]), self.edges_, self.values_, strict=True)
         scores = [values[_bin_of(p[:, k], edges)] for k, edges, values in bins]
-        return normalised(scores, self.base_rates_)
+        return normalized(scores, self.base_rates_)
 
 
 def equal_count_edges(score: FloatArray, bins: int, weight: FloatArray | None) -> FloatArray:
@@ -115,7 +115,7 @@ def equal_count_edges(score: FloatArray, bins: int, weight: FloatArray | None) -
     ends = ends[ends < len(last) - 1]
     below, above = ordered[last[ends]], ordered[last[ends + 1]]
     middle = (below + above) / 2
-    # Between neighbouring doubles there is no middle.
+    # Between neighboring doubles there is no middle.
     return np.r_[0.0, np.where(middle > below, middle, above), 1.0]
 
 

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._validation import FloatArray
-from ._classes import ClassMap, Codes, class_shares, normalised, one_vs_rest
+from ._classes import ClassMap, Codes, class_shares, normalized, one_vs_rest
 
 
 class IsotonicCalibration(ClassMap):
@@ -46,7 +46,7 @@ class IsotonicCalibration(ClassMap):
     **Cannot** separate what the model has ranked wrongly. It says 0 and 1 at the ends, where the
     calibration samples were all of one kind: one exception later makes a logarithmic loss
     infinite. A class that no calibration sample has gets probability 0. For more than two classes
-    the normalisation may undo part of the repair and change which class is on top.
+    the normalization may undo part of the repair and change which class is on top.
 
     References
     ----------
@@ -74,7 +74,7 @@ class IsotonicCalibration(ClassMap):
 
     def _map(self, p: FloatArray) -> FloatArray:
         curves = zip(one_vs_rest(p.shape[1]), self.thresholds_, self.values_, strict=True)
-        return normalised([np.interp(p[:, k], x, g) for k, x, g in curves], self.base_rates_)
+        return normalized([np.interp(p[:, k], x, g) for k, x, g in curves], self.base_rates_)
 
 
 def isotonic_curve(

@@ -10,7 +10,7 @@ from ..exceptions import OptionError
 from ..predictions import Container, Gaussian, Quantiles
 from ..predictions.quantiles import check_levels
 from ._base import Recalibrator
-from ._residuals import gaussian_of, standardised, without_weightless
+from ._residuals import gaussian_of, standardized, without_weightless
 
 _OUTPUTS = ("gaussian", "quantiles")
 _DECAY = 40.0
@@ -32,7 +32,7 @@ class IsotonicDistribution(Recalibrator):
     Since every F is a Gaussian, the recalibrated distributions differ by a shift and a stretch
     only: with m and :math:`v^2` the mean and variance of :math:`R(\Phi(\cdot))`, a prediction
     :math:`(\mu, \sigma^2)` becomes :math:`(\mu + m \sigma, v^2 \sigma^2)`. Between two
-    neighbouring points :math:`R(\Phi(\cdot))` is a truncated Gaussian; its moments are integrated
+    neighboring points :math:`R(\Phi(\cdot))` is a truncated Gaussian; its moments are integrated
     by Gauss-Legendre quadrature with a relative error below 1e-12. The tails beyond the smallest
     and the largest :math:`u_i` are the Gaussian's own, with the mass of half a sample each.
 
@@ -48,7 +48,7 @@ class IsotonicDistribution(Recalibrator):
     Attributes
     ----------
     residuals_ : list of ndarrays
-        The distinct standardised residuals :math:`\Phi^{-1}(u_i)` of each target, in order.
+        The distinct standardized residuals :math:`\Phi^{-1}(u_i)` of each target, in order.
     probabilities_ : list of ndarrays
         R there.
     shift_, scale_ : ndarrays of shape (targets,)
@@ -103,7 +103,7 @@ class IsotonicDistribution(Recalibrator):
             check_levels(as_floats(self.levels, "levels")[0])
         prediction, y, weight = without_weightless(prediction, y, weight)
         mean, variance = gaussian_of(prediction, level).moments()
-        residuals = standardised(y - mean, variance)
+        residuals = standardized(y - mean, variance)
         curves = [_curve(column, weight) for column in residuals.T]
         self.residuals_ = [points for points, _ in curves]
         self.probabilities_ = [heights for _, heights in curves]
@@ -221,5 +221,5 @@ def _quantiles(points: FloatArray, heights: FloatArray, levels: FloatArray) -> F
     with np.errstate(divide="ignore"):
         logarithm = np.logaddexp(np.log1p(-share) + log_ndtr(low), np.log(share) + log_ndtr(high))
     values = np.clip(ndtri_exp(logarithm), low, high)
-    # Within a piece as narrow as a rounding error, neighbours could swap.
+    # Within a piece as narrow as a rounding error, neighbors could swap.
     return np.maximum.accumulate(np.where(mirror, -values, values))

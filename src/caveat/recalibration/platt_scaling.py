@@ -20,7 +20,7 @@ class PlattScaling(ClassMap):
         q_{ik} = \frac{g_k(p_{ik})}{\sum_j g_j(p_{ij})}, \qquad
         g_k(p) = \frac{1}{1 + \exp(-a_k \operatorname{logit}(p) - b_k)}
 
-    where :math:`a_k, b_k` minimise the log loss against the targets :math:`t_{ik}`, one class
+    where :math:`a_k, b_k` minimize the log loss against the targets :math:`t_{ik}`, one class
     against the rest. For two classes this is done once, for the second, and the first gets the
     complement. The score is the logit, so that :math:`a = 1, b = 0` leaves probabilities as they
     are; a sigmoid of the probability itself could not.
@@ -53,7 +53,7 @@ class PlattScaling(ClassMap):
     if the calibration samples say that the model has its classes the wrong way round. With all
     calibration scores equal the slope is left at 1.
 
-    **Cannot** follow any other shape. For more than two classes the normalisation may undo part of
+    **Cannot** follow any other shape. For more than two classes the normalization may undo part of
     the repair and change which class is on top.
 
     References
@@ -95,7 +95,7 @@ class PlattScaling(ClassMap):
         scores = [a * self._logit(p, k) + b for k, a, b in lines]
         if len(scores) == 1:
             scores = [-scores[0], scores[0]]
-        # Normalised as logarithms, so that a row of tiny numbers is not a row of zeros.
+        # Normalized as logarithms, so that a row of tiny numbers is not a row of zeros.
         return softmax(-np.logaddexp(0, -np.stack(scores, axis=1)))
 
     def _logit(self, p: FloatArray, k: int) -> FloatArray:
@@ -124,7 +124,7 @@ def fit_sigmoid(
 
 
 def _newton(score: FloatArray, target: FloatArray, weight: FloatArray) -> FloatArray:
-    """Minimise the log loss over slope and level, from the best constant."""
+    """Minimize the log loss over slope and level, from the best constant."""
     total = weight.sum()
     share = target @ weight / total
     now = np.array([0.0, np.log(share / (1 - share))])

@@ -52,7 +52,7 @@ class TemperatureScaling(Recalibrator):
         is kept; a number for each logit would not keep it. The predicted class is the most
         probable one (of GaussianLogits the one with the largest mean logit), the first of equals.
     shrinkage : float, default=1.0
-        Used with ``per_class``. Each class minimises
+        Used with ``per_class``. Each class minimizes
 
         .. math:: -\sum_{i: \hat y_i = c} w_i \log q_{i, y_i} + \tfrac{s}{2} (T / T_c - 1)^2
 
@@ -140,7 +140,7 @@ class TemperatureScaling(Recalibrator):
             loss = self._noisy_logits(prediction, y, weight)
         # From the answer of every so-many-th row two or three passes over all rows are enough.
         sparse = loss.take(slice(None, None, max(1, len(loss.y) // _FIRST_ROWS)))
-        common = minimise(loss.derivatives, minimise(sparse.derivatives, 1.0))
+        common = minimize(loss.derivatives, minimize(sparse.derivatives, 1.0))
         self.temperature_ = _temperature(common)
         self.class_temperatures_ = np.full(len(prediction.classes), self.temperature_)
         if self.per_class:
@@ -294,7 +294,7 @@ class _NoisyLogits:
         return slope, (share * (spread - first**2)).sum(axis=0) + slope**2
 
 
-def minimise(derivatives: Derivatives, start: float) -> float:
+def minimize(derivatives: Derivatives, start: float) -> float:
     """Return the beta = 1/T in its bounds where the slope changes sign, by safeguarded Newton.
 
     A step that leaves what is known to hold the minimum, or that is not down to half of the step
@@ -329,7 +329,7 @@ def _shrunk(loss: "_Powers | _NoisyLogits", common: float, pull: float) -> float
         slope += pull * (beta / common - 1) / common
         return slope, curvature + pull / common**2
 
-    return minimise(derivatives, common)
+    return minimize(derivatives, common)
 
 
 def _temperature(beta: float) -> float:
@@ -355,5 +355,5 @@ def _check_possible(
         raise InvalidValueError(
             f"the true class {label!r}{where} has probability 0, and no temperature changes that; "
             "raise such zeros first, for example with "
-            "Categorical(numpy.maximum(p, 1e-12), normalise=True)"
+            "Categorical(numpy.maximum(p, 1e-12), normalize=True)"
         )

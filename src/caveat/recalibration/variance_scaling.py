@@ -7,7 +7,7 @@ import numpy as np
 from .._validation import FloatArray, check_fraction
 from ..predictions import Container, Gaussian, Quantiles
 from ._base import Recalibrator
-from ._residuals import gaussian_of, standardised, without_weightless
+from ._residuals import gaussian_of, standardized, without_weightless
 
 
 class VarianceScaling(Recalibrator):
@@ -40,7 +40,7 @@ class VarianceScaling(Recalibrator):
     **Requires** a `Gaussian` whose total variances are above 0, or `Quantiles` with the levels
     (1 - level) / 2 and (1 + level) / 2; calibration samples that the model was not trained on.
 
-    **Promises** that the mean squared standardised residual of the calibration samples is exactly
+    **Promises** that the mean squared standardized residual of the calibration samples is exactly
     1, that means (for quantiles: midpoints) stay and that samples keep their order of uncertainty
     within a target. No other single factor has a higher Gaussian likelihood on these samples.
 
@@ -72,15 +72,15 @@ class VarianceScaling(Recalibrator):
         level = check_fraction(self.level, "level")
         prediction, y, weight = without_weightless(prediction, y, weight)
         mean, variance = gaussian_of(prediction, level).moments()
-        squares = standardised(y - mean, variance) ** 2
+        squares = standardized(y - mean, variance) ** 2
         self.scale_ = np.sqrt(np.average(squares, axis=0, weights=weight))
 
     def _transform(self, prediction: Any) -> Gaussian | Quantiles:
         gaussian = gaussian_of(prediction, self.level)
         mean = gaussian.mean
         if gaussian.members > 1:
-            centre = mean.mean(axis=0)
-            mean = centre + self.scale_ * (mean - centre)
+            center = mean.mean(axis=0)
+            mean = center + self.scale_ * (mean - center)
         scaled = Gaussian(mean, gaussian.variance * self.scale_**2, targets=gaussian.targets)
         if isinstance(prediction, Quantiles):
             return scaled.to_quantiles(prediction.levels)

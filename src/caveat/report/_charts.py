@@ -1,4 +1,4 @@
-"""Charts as plotly describes them, made of figures; a colour is a name that the page resolves."""
+"""Charts as plotly describes them, made of figures; a color is a name that the page resolves."""
 
 import math
 import textwrap
@@ -18,14 +18,14 @@ TECHNIQUE_STYLES = (
     ("@yellow", "longdash", "x"),
     ("@sky", "longdashdot", "star"),
 )
-"""Colour, dash and symbol: two techniques differ in more than colour."""
+"""Color, dash and symbol: two techniques differ in more than color."""
 
 
 def line(
     x: Any,
     y: Any,
     name: str,
-    colour: str,
+    color: str,
     *,
     dash: str = "solid",
     symbol: str = "",
@@ -38,21 +38,21 @@ def line(
         "y": y,
         "name": name,
         "mode": "lines+markers" if symbol else "lines",
-        "line": {"color": colour, "dash": dash, "width": 2.4},
+        "line": {"color": color, "dash": dash, "width": 2.4},
     }
     if symbol:
-        trace["marker"] = {"color": colour, "symbol": symbol, "size": 8}
+        trace["marker"] = {"color": color, "symbol": symbol, "size": 8}
     return trace | (
         {"hovertemplate": f"{hover}<extra></extra>"} if hover else {"hoverinfo": "skip"}
     )
 
 
-def band(x: Any, low: Any, high: Any, name: str, colour: str) -> list[dict[str, Any]]:
+def band(x: Any, low: Any, high: Any, name: str, color: str) -> list[dict[str, Any]]:
     """Return a shaded band between two lines."""
     edge = {"type": "scatter", "x": x, "mode": "lines", "hoverinfo": "skip", "line": {"width": 0}}
     return [
         edge | {"y": low, "showlegend": False},
-        edge | {"y": high, "name": name, "fill": "tonexty", "fillcolor": f"{colour}/0.2"},
+        edge | {"y": high, "name": name, "fill": "tonexty", "fillcolor": f"{color}/0.2"},
     ]
 
 
@@ -69,7 +69,7 @@ def bars(edges: Any, heights: Any, hover: str) -> dict[str, Any]:
         "y": heights,
         "width": edges[1:] - edges[:-1],
         "yaxis": "y2",
-        "marker": {"color": "@grey/0.6", "line": {"width": 0}},
+        "marker": {"color": "@gray/0.6", "line": {"width": 0}},
         "name": "predictions",
         "showlegend": False,
         "hovertemplate": f"{hover}<extra></extra>",
@@ -77,7 +77,7 @@ def bars(edges: Any, heights: Any, hover: str) -> dict[str, Any]:
 
 
 def heat(x: Any, y: Any, counts: Any, hover: str) -> dict[str, Any]:
-    """Return a field of counts, coloured by their logarithm; empty cells stay empty."""
+    """Return a field of counts, colored by their logarithm; empty cells stay empty."""
     some = counts > 0
     logarithm = np.log10(counts, out=np.full(counts.shape, np.nan), where=some)
     ticks = range(max(0, math.floor(np.nanmin(logarithm))), math.floor(np.nanmax(logarithm)) + 1)
@@ -102,7 +102,7 @@ def heat(x: Any, y: Any, counts: Any, hover: str) -> dict[str, Any]:
 
 
 def points(
-    x: Any, y: Any, name: str, colour: Any, symbol: str, text: Sequence[str], hover: str
+    x: Any, y: Any, name: str, color: Any, symbol: str, text: Sequence[str], hover: str
 ) -> dict[str, Any]:
     """Return single samples; ``text`` comes from the data."""
     return {
@@ -111,14 +111,14 @@ def points(
         "x": x,
         "y": y,
         "name": name,
-        "marker": {"color": colour, "symbol": symbol, "size": 7, "opacity": 0.75},
+        "marker": {"color": color, "symbol": symbol, "size": 7, "opacity": 0.75},
         "text": [for_chart(item, 60) for item in text],
         "hovertemplate": f"{hover}<extra></extra>",
     }
 
 
 def intervals(
-    labels: Sequence[str], value: Any, low: Any, high: Any, colour: str, hover: str
+    labels: Sequence[str], value: Any, low: Any, high: Any, color: str, hover: str
 ) -> list[dict[str, Any]]:
     """Return one dot and one interval for each label, from top to bottom.
 
@@ -131,11 +131,11 @@ def intervals(
         "mode": "lines",
         "x": [end for pair in ends for end in pair],
         "y": [place for i in places for place in (i, i, None)],
-        "line": {"color": f"{colour}/0.45", "width": 6},
+        "line": {"color": f"{color}/0.45", "width": 6},
         "hoverinfo": "skip",
         "showlegend": False,
     }
-    dots = points(value, places, "", colour, "circle", labels, hover)
+    dots = points(value, places, "", color, "circle", labels, hover)
     dots["marker"] |= {"size": 10, "opacity": 1}
     return [spans, dots | {"showlegend": False}]
 
@@ -153,9 +153,9 @@ def _wrapped(label: str) -> str:
     return "<br>".join(for_chart(part, 60) for part in textwrap.wrap(label, 30))
 
 
-def legend(name: str, colour: str, symbol: str) -> dict[str, Any]:
-    """Return a line of the legend for marks whose colour changes."""
-    return points([None], [None], name, colour, symbol, [""], "")
+def legend(name: str, color: str, symbol: str) -> dict[str, Any]:
+    """Return a line of the legend for marks whose color changes."""
+    return points([None], [None], name, color, symbol, [""], "")
 
 
 def padded(*arrays: Any) -> list[float]:
@@ -167,5 +167,5 @@ def padded(*arrays: Any) -> list[float]:
 
 
 def style(position: int) -> tuple[str, str, str]:
-    """Return colour, dash and symbol of a technique."""
+    """Return color, dash and symbol of a technique."""
     return TECHNIQUE_STYLES[position % len(TECHNIQUE_STYLES)]

@@ -265,20 +265,20 @@ def _mark_of(
     position: int, technique: str, pair: tuple[Any, ...], in_front: bool
 ) -> list[dict[str, Any]]:
     """Return the mark of a technique, and thin lines for its two intervals."""
-    colour, _, symbol = draw.style(position)
+    color, _, symbol = draw.style(position)
     x, y = pair
     lines = [
-        draw.line([x.low, x.high], [y.value] * 2, "", colour),
-        draw.line([x.value] * 2, [y.low, y.high], "", colour),
+        draw.line([x.low, x.high], [y.value] * 2, "", color),
+        draw.line([x.value] * 2, [y.low, y.high], "", color),
     ]
     names = METRICS[x.metric].title, METRICS[y.metric].title
     hover = f"%{{text}}<br>{names[0]} %{{x:.4~g}}<br>{names[1]} %{{y:.4~g}}"
     name = for_chart(technique)
-    mark = draw.points([x.value], [y.value], name, colour, symbol, [technique], hover)
+    mark = draw.points([x.value], [y.value], name, color, symbol, [technique], hover)
     mark |= {"mode": "markers+text", "text": [name], "textposition": "top right"}
     mark["marker"] |= {"size": 15, "opacity": 1 if in_front else 0.45}
     return [
-        *({**line, "opacity": 0.4, "line": {"color": colour, "width": 1.5}} for line in lines),
+        *({**line, "opacity": 0.4, "line": {"color": color, "width": 1.5}} for line in lines),
         mark,
     ]
 
@@ -320,12 +320,12 @@ def _overlay(comparison: Comparison, kind: str, target: Target, names: Names) ->
     data: list[dict[str, Any]] = []
     rows: list[tuple[str, float, float]] = []
     for name, figure in found.items():
-        colour, dash, symbol = draw.style(comparison.techniques.index(name))
+        color, dash, symbol = draw.style(comparison.techniques.index(name))
         x, y = getattr(figure, across), getattr(figure, up)
         if len(x) > 20:
             symbol = ""
         hover = "%{x:.3~g}: %{y:.4~g}"
-        data.append(draw.line(x, y, for_chart(name), colour, dash=dash, symbol=symbol, hover=hover))
+        data.append(draw.line(x, y, for_chart(name), color, dash=dash, symbol=symbol, hover=hover))
         rows += [(name, *pair) for pair in zip(x.tolist(), y.tolist(), strict=True)]
     if ideal:
         top = max(max(pair) for _, *pair in rows) if kind == "error_calibration" else 1.0

@@ -65,7 +65,7 @@ def consistency_chart(
     return Chart(
         names("audit-chart"),
         title,
-        "1 is the same as the neighbours; 0 is one standard deviation from them. The dotted line "
+        "1 is the same as the neighbors; 0 is one standard deviation from them. The dotted line "
         "is the mean of all samples, the strokes are intervals. More is better.",
         data,
         draw.layout(

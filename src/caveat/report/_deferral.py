@@ -18,7 +18,7 @@ _ACTION_STYLES = {
     ACCEPT: ("@blue", "circle"),
     EXPERT: ("@purple", "diamond"),
     MEASURE: ("@yellow", "square"),
-    DEFER: ("@grey", "square"),
+    DEFER: ("@gray", "square"),
 }
 _HOVER = "%{text}<br>aleatoric %{x:.3~g}<br>epistemic %{y:.3~g}"
 _READ = (
@@ -49,11 +49,11 @@ def split_deferral(figure: Any, evaluation: Evaluation, names: Names, target: Ta
     traces.append(draw.legend(f"{kinds[0][0]}, kept", "@blue", "circle"))
     if classes:
         traces.append(draw.legend("wrong, kept", "@orange", "x"))
-    traces.append(draw.legend("deferred", "@grey", "circle"))
+    traces.append(draw.legend("deferred", "@gray", "circle"))
     chart = Chart(
         names("chart"),
         figure.title,
-        _READ + " Deferred samples turn grey" + ("; wrong ones are crosses." if classes else "."),
+        _READ + " Deferred samples turn gray" + ("; wrong ones are crosses." if classes else "."),
         traces,
         draw.layout(figure.x_label, figure.y_label, height=460),
         numbers_table(
@@ -142,10 +142,10 @@ def _regions(figure: Any, evaluation: Evaluation, triage: Triage, names: Names) 
     traces = []
     for name in triage.reasons:
         chosen = [i for i, taken in enumerate(action) if taken == name]
-        colour, symbol = _ACTION_STYLES[name]
+        color, symbol = _ACTION_STYLES[name]
         traces.append(
             draw.points(
-                figure.aleatoric[chosen], figure.epistemic[chosen], name, colour, symbol,
+                figure.aleatoric[chosen], figure.epistemic[chosen], name, color, symbol,
                 figure.ids[chosen].tolist(), f"sample {_HOVER}",
             )
         )  # fmt: skip
@@ -153,7 +153,7 @@ def _regions(figure: Any, evaluation: Evaluation, triage: Triage, names: Names) 
     return Chart(
         names("chart"),
         figure.title,
-        _READ + " The colour and the mark say what the policy does with it.",
+        _READ + " The color and the mark say what the policy does with it.",
         traces,
         draw.layout(figure.x_label, figure.y_label, height=460),
         numbers_table("Marks in this chart", ("action", list(triage.reasons)), ("marks", counts)),

@@ -5,7 +5,7 @@ from typing import Any
 from .. import figures
 from ..evaluation import Evaluation, TriagePolicy
 from ..metrics import METRICS
-from ..results.words import centre
+from ..results.words import center
 from . import _figure_charts as charts
 from ._deferral import curve_deferral, policy_blocks, split_deferral
 from ._groups import group_sections
@@ -142,7 +142,7 @@ def _classes(evaluation: Evaluation) -> list[tuple[str, str | None]]:
     if len(evaluation.prediction.classes) == 2:
         return [("class", None), ("confidence", None)]
     rows = evaluation.matching(metric="positive_calibration_error", group="")
-    worst = max(rows, key=centre, default=None)
+    worst = max(rows, key=center, default=None)
     found: list[tuple[str, str | None]] = [("confidence", None)]
     return found + ([("class", worst.one_class)] if worst else [])
 

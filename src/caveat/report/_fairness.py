@@ -95,7 +95,7 @@ def _sections(audit: FairnessAudit) -> list[Section]:
             "individuals",
             "Are those who are alike treated alike?",
             "Individuals",
-            "Each sample is compared with its nearest neighbours, whatever their group.",
+            "Each sample is compared with its nearest neighbors, whatever their group.",
             _individuals(audit, names),
         ),
         Section(

@@ -18,7 +18,7 @@ from ..fairness.panels import (
     sized_lines,
     uncertain_groups,
 )
-from ..results.judgements import Judgement, Pairing
+from ..results.judgments import Judgment, Pairing
 from ..results.tables import interval_words, number
 from ..results.words import SHORT
 from . import _charts as draw
@@ -34,12 +34,12 @@ PIXELS = 17
 """The height of such a line."""
 
 _VERDICTS = (
-    (Judgement.WITHIN, "@green", "diamond"),
-    (Judgement.SMALL, "@sky", "diamond-tall"),
-    (Judgement.GAP, "@yellow", "triangle-up"),
-    (Judgement.BEYOND, "@orange", "x"),
-    (Judgement.UNCLEAR, "@blue", "circle"),
-    (Judgement.NOT_JUDGED, "@grey", "square"),
+    (Judgment.WITHIN, "@green", "diamond"),
+    (Judgment.SMALL, "@sky", "diamond-tall"),
+    (Judgment.GAP, "@yellow", "triangle-up"),
+    (Judgment.BEYOND, "@orange", "x"),
+    (Judgment.UNCLEAR, "@blue", "circle"),
+    (Judgment.NOT_JUDGED, "@gray", "square"),
 )
 
 
@@ -56,10 +56,10 @@ def ratios(audit: FairnessAudit, attribute: str, names: Names) -> Chart:
     places, edges = row_places([len(lines) for lines in labels])
     placed = list(zip(places, rows, strict=True))
     data = [_fair_band(band, edges), draw.line([1, 1], edges, "equal", "@ink", dash="dot")]
-    for verdict, colour, symbol in _VERDICTS:
-        some = [(place, row) for place, row in placed if row.judgement is verdict]
+    for verdict, color, symbol in _VERDICTS:
+        some = [(place, row) for place, row in placed if row.judgment is verdict]
         if some:
-            data += _points(some, SHORT[verdict], colour, symbol, ends)
+            data += _points(some, SHORT[verdict], color, symbol, ends)
     data += _undefined(placed)
     pairs = "the worst pair of groups" if rows[0].comparison is Pairing.WORST else "groups"
     note = f"The {len(rows)} ratios farthest from 1 are shown; {left} others are in the table."
@@ -85,8 +85,8 @@ def ratios(audit: FairnessAudit, attribute: str, names: Names) -> Chart:
 
 def _reads(rows: Sequence[FairnessRow]) -> str:
     """Return how to read the chart; what it says of the bars must be true of each of them."""
-    odds = any(row.measure == "equalised_odds" for row in rows)
-    either = " Equalised odds have a gap if either of their two ratios has." if odds else ""
+    odds = any(row.measure == "equalized_odds" for row in rows)
+    either = " Equalized odds have a gap if either of their two ratios has." if odds else ""
     return (
         "A ratio of 1 is equal treatment; the shaded band is within the threshold. Bars are "
         "intervals, wide enough to hold for all comparisons at once: a bar that does not reach 1 "
@@ -113,7 +113,7 @@ def _fair_band(band: tuple[float, float], edges: list[float]) -> dict[str, Any]:
 def _points(
     some: Sequence[tuple[float, FairnessRow]],
     name: str,
-    colour: str,
+    color: str,
     symbol: str,
     ends: tuple[float, float],
 ) -> list[dict[str, Any]]:
@@ -125,22 +125,22 @@ def _points(
         [x for pair in zip(low, high, strict=True) for x in (*pair, None)],
         [y for place, _ in known for y in (place, place, None)],
         name,
-        f"{colour}/0.5",
+        f"{color}/0.5",
     )
-    spans |= {"showlegend": False, "line": {"color": f"{colour}/0.5", "width": 6}}
+    spans |= {"showlegend": False, "line": {"color": f"{color}/0.5", "width": 6}}
     text = [f"{measure_label(row)}, {row.group} / {row.reference}" for _, row in some]
     dots = draw.points(
         [row.value for _, row in some],
         [place for place, _ in some],
         name,
-        colour,
+        color,
         symbol,
         text,
         "%{text}: %{x:.3~g}",
     )
     dots["marker"] |= {"size": 10, "opacity": 1}
     arrows = [
-        draw.points([end], [place], name, colour, f"triangle-{way}", [""], "")
+        draw.points([end], [place], name, color, f"triangle-{way}", [""], "")
         | {"showlegend": False, "hoverinfo": "skip", "hovertemplate": None}
         for place, row in known
         for beyond, end, way in (
@@ -164,7 +164,7 @@ def _undefined(placed: Sequence[tuple[float, FairnessRow]]) -> list[dict[str, An
             "y": places,
             "text": ["undefined"] * len(places),
             "textposition": "middle right",
-            "textfont": {"color": "@grey"},
+            "textfont": {"color": "@gray"},
             "hoverinfo": "skip",
             "showlegend": False,
         }
@@ -290,7 +290,7 @@ def distribution(
     ]  # fmt: skip
     places, edges = row_places([len(lines) for lines in labels])
     data = [
-        _spans(low, high, places, "5 to 95 %", "@grey", 2),
+        _spans(low, high, places, "5 to 95 %", "@gray", 2),
         _spans(first, third, places, "25 to 75 %", "@sky/0.6", 11),
         _strokes(middle, places),
         draw.points(
@@ -336,11 +336,11 @@ def distribution(
 
 
 def _spans(
-    low: Any, high: Any, places: list[float], name: str, colour: str, width: int
+    low: Any, high: Any, places: list[float], name: str, color: str, width: int
 ) -> dict[str, Any]:
     ends = [x for pair in zip(low, high, strict=True) for x in (*pair, None)]
     heights = [y for place in places for y in (place, place, None)]
-    return draw.line(ends, heights, name, colour) | {"line": {"color": colour, "width": width}}
+    return draw.line(ends, heights, name, color) | {"line": {"color": color, "width": width}}
 
 
 def _strokes(middle: Any, places: list[float]) -> dict[str, Any]:
@@ -354,7 +354,7 @@ def _strokes(middle: Any, places: list[float]) -> dict[str, Any]:
 _READ = {
     "aleatoric": "How noisy the data of each group is, by the model's account. More of the same "
     "data will not reduce it.",
-    "epistemic": "What the model has not learnt of each group. More or better data would reduce "
+    "epistemic": "What the model has not learned of each group. More or better data would reduce "
     "it.",
     "predictive": "Both together: how uncertain the predictions are.",
 }

@@ -58,15 +58,15 @@ _MEANINGS = {
         "How many of those that belong to the class are missed.",
         "Those that do not belong to it.",
     ),
-    "equalised_odds": (
-        "Equalised odds",
+    "equalized_odds": (
+        "Equalized odds",
         "Two ratios, of true and of false positive rates; as one number the one farther from 1.",
         "How many people are behind either rate.",
     ),
     "equal_accuracy": (
         "Equal accuracy",
         "Whether predictions are right as often in every group.",
-        "Whether errors harm one group and favour another.",
+        "Whether errors harm one group and favor another.",
     ),
     "mean_absolute_error": (
         "Mean absolute error",
@@ -80,7 +80,7 @@ _MEANINGS = {
     ),
     "epistemic_uncertainty": (
         "Epistemic uncertainty",
-        "What the model has not learnt of the group; more or better data would reduce it.",
+        "What the model has not learned of the group; more or better data would reduce it.",
         "What no member of the model knows.",
     ),
     "predictive_uncertainty": (
@@ -90,9 +90,9 @@ _MEANINGS = {
     ),
     "consistency": (
         "Consistency",
-        "1 less the difference from the mean of the nearest neighbours, in standard deviations of "
+        "1 less the difference from the mean of the nearest neighbors, in standard deviations of "
         "the quantity: whether those who are alike are treated alike.",
-        "Whether the features say who is alike; and a small group has neighbours farther away.",
+        "Whether the features say who is alike; and a small group has neighbors farther away.",
     ),
 }
 
@@ -102,8 +102,8 @@ def measure_words(measure: str) -> str:
 
     Examples
     --------
-    >>> measure_words("equalised_odds"), measure_words("expected_calibration_error")
-    ('Equalised odds', 'Expected calibration error')
+    >>> measure_words("equalized_odds"), measure_words("expected_calibration_error")
+    ('Equalized odds', 'Expected calibration error')
     """
     return _MEANINGS[measure][0] if measure in _MEANINGS else METRICS[measure].title
 

@@ -122,7 +122,7 @@ def confidence_curve(figure: Any, names: Names, confidence: float, target: Targe
     hover = "%{x:.0%} removed<br>error %{y:.4~g}"
     data = [
         *draw.band(figure.removed, figure.low, figure.high, _band(confidence), "@blue"),
-        draw.line(figure.removed, figure.random, "in random order", "@grey", dash="dash"),
+        draw.line(figure.removed, figure.random, "in random order", "@gray", dash="dash"),
         draw.line(figure.removed, figure.oracle, "largest errors first", "@green", dash="dot"),
         draw.line(figure.removed, figure.error, "most uncertain first", "@blue", hover=hover),
     ]
@@ -158,7 +158,7 @@ def error_histogram(figure: Any, names: Names, target: Target) -> Chart:
     return Chart(
         names("chart"),
         figure.title,
-        "The stronger the colour, the more samples. The upper left is where it hurts: a large "
+        "The stronger the color, the more samples. The upper left is where it hurts: a large "
         "error at a low uncertainty.",
         [draw.heat(x, y, figure.counts, hover)],
         draw.layout(figure.x_label, figure.y_label),

@@ -7,7 +7,7 @@ import numpy as np
 from .. import figures
 from ..evaluation import Evaluation
 from ..metrics import METRICS
-from ..results.judgements import Contrast
+from ..results.judgments import Contrast
 from ..results.tables import bracket, number
 from . import _charts as draw
 from ._escape import for_chart

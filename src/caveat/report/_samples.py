@@ -9,8 +9,8 @@ _LISTS = {
     "most_uncertain": ("Most uncertain", "Where the model says itself that it does not know."),
     "most_confidently_wrong": (
         "Most confidently wrong",
-        "Errors at the least uncertainty: look for mislabelled samples, and for a kind of sample "
-        "that the model has not learnt.",
+        "Errors at the least uncertainty: look for mislabeled samples, and for a kind of sample "
+        "that the model has not learned.",
     ),
 }
 _HEADER = ("id", "truth", "predicted", "uncertainty", "error")

@@ -116,7 +116,7 @@ class Chart:
 
 @dataclass(frozen=True)
 class Deferral:
-    """A chart with a slider: what it says at each step, and what it colours."""
+    """A chart with a slider: what it says at each step, and what it colors."""
 
     kind: ClassVar[str] = "deferral"
     id: str
@@ -167,7 +167,7 @@ class Said:
 
     @property
     def word(self) -> str:
-        """The level in words: colour alone tells nothing to some."""
+        """The level in words: color alone tells nothing to some."""
         levels = {"good": "Good", "bad": "Problem", "unsure": "Unsure"}
         return self.called or levels.get(self.level, "Note")
 
@@ -222,7 +222,7 @@ class Text:
 
 @dataclass(frozen=True)
 class Run:
-    """Neighbours that share a grid, or a block that stands alone."""
+    """Neighbors that share a grid, or a block that stands alone."""
 
     boxed: bool
     blocks: list[Any]

@@ -9,7 +9,7 @@ from ..experiments.error import TERMS, interval_words
 from ..experiments.evidence import LEAST, TOLERANCE
 from ..experiments.panels import Line, Panel, noise_words, panels, y_range
 from ..experiments.reading import read, remarks, sentence
-from ..results.judgements import ConditionState
+from ..results.judgments import ConditionState
 from . import _charts as draw
 from ._escape import for_chart
 from .content import (
@@ -154,8 +154,8 @@ def _term_chart(errors: list[UDE], names: Names) -> Chart:
     for position, error in enumerate(errors):
         parts = [*(error.terms[name] for name in TERMS), error]
         value, low, high = ([getattr(p, end) for p in parts] for end in ("value", "low", "high"))
-        colour, _, symbol = draw.style(position)
-        spans, dots = draw.intervals(labels, value, low, high, colour, "%{text}: %{x:.3f}")
+        color, _, symbol = draw.style(position)
+        spans, dots = draw.intervals(labels, value, low, high, color, "%{text}: %{x:.3f}")
         shift = 0.2 * (position - (len(errors) - 1) / 2)
         for trace in (spans, dots):
             trace["y"] = [None if place is None else place + shift for place in trace["y"]]
@@ -164,7 +164,7 @@ def _term_chart(errors: list[UDE], names: Names) -> Chart:
         data += [spans, dots]
         columns.append((_words(error.decomposition), value))
     ends = [-0.5, len(labels) - 0.5]
-    line = draw.line([TOLERANCE] * 2, ends, "counts as met up to here", "@grey", dash="dot")
+    line = draw.line([TOLERANCE] * 2, ends, "counts as met up to here", "@gray", dash="dot")
     places = list(range(len(labels)))
     axis = {"tickvals": places, "ticktext": labels, "range": ends[::-1], "zeroline": False}
     return Chart(
@@ -246,11 +246,11 @@ def sweep_chart(
 
 
 def _trace(panel: Panel, line: Line) -> dict[str, Any]:
-    colour, dash, symbol = _LOOKS[line.name]
+    color, dash, symbol = _LOOKS[line.name]
     whole = "" if line.name == "score" else f" (100 % = {line.whole:.3g})"
     label = for_chart(line.label, 40)
     hover = f"{label} at %{{x:.3~g}} %: %{{y:.1f}} %"
-    drawn = (panel.x, line.mean, f"{label}{whole}", colour)
+    drawn = (panel.x, line.mean, f"{label}{whole}", color)
     return draw.line(*drawn, dash=dash, symbol=symbol, hover=hover)
 
 
@@ -330,7 +330,7 @@ def _protocol(protocol: Protocol, what: str) -> str:
 
 def _cost(result: Disentanglement) -> str:
     cost = result.cost
-    steps = "" if cost.steps is None else f", {cost.steps:,} steps of the optimiser"
+    steps = "" if cost.steps is None else f", {cost.steps:,} steps of the optimizer"
     return f"Cost: {cost.trainings:,} trainings{steps}, {cost.seconds:,.1f} seconds."
 
 

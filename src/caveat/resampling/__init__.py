@@ -15,13 +15,13 @@ are paired, so their differences and ratios are replicates of gaps:
 >>> brier = METRICS["brier"]
 >>> a = replicates(brier, y, {"probabilities": p}, plan, rows=old)
 >>> b = replicates(brier, y, {"probabilities": p}, plan, rows=~old)
->>> gap = interval_of(a.centre - b.centre, a - b)
+>>> gap = interval_of(a.center - b.center, a - b)
 >>> bool(gap.low < 0 < gap.high)
 True
 
 What comes back
 ---------------
-``replicates`` returns `Replicates`: ``.values`` (resamples,), ``.centre`` (the same computation on
+``replicates`` returns `Replicates`: ``.values`` (resamples,), ``.center`` (the same computation on
 the samples themselves), ``.units``; for binned errors also ``.gaps`` (gaps,), ``.deviations``
 (resamples, gaps) and ``.norm``, which `confidence_interval` needs. ``a - b`` and ``a / b`` are
 `Replicates` again, ``np.asarray(a)`` is the values. `confidence_interval` and `interval_of` return

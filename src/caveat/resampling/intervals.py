@@ -102,7 +102,7 @@ def confidence_interval(
     >>> p = np.random.default_rng(0).random(2000)
     >>> y = (np.random.default_rng(1).random(2000) < p).astype(int)
     >>> found = replicates(METRICS["ece"], y, {"probabilities": p}, make_plan(2000, random_state=0))
-    >>> interval = confidence_interval(METRICS["ece"], found.centre, found)
+    >>> interval = confidence_interval(METRICS["ece"], found.center, found)
     >>> interval.low, bool(0.01 < interval.high < 0.05), interval.method
     (0.0, True, 'test inversion')
     """
@@ -161,7 +161,7 @@ def _by_chance(replicates: Replicates, level: float) -> bool:
         return False
     values = replicates.null()
     values = values[~np.isnan(values)]
-    larger = np.count_nonzero(values >= replicates.centre * (1 - 1e-12))
+    larger = np.count_nonzero(values >= replicates.center * (1 - 1e-12))
     return bool((1 + larger) / (1 + len(values)) > (1 - level) / 2) if len(values) else False
 
 
@@ -175,13 +175,13 @@ def interval_of(
     r"""Return the confidence interval of any statistic: a gap, a ratio, a paired difference.
 
     **Replicates with standard errors** (of means) give the bootstrap-t interval: with t* the
-    quantiles of (replicate - centre) / (its standard error), the ends are value - t* times the
+    quantiles of (replicate - center) / (its standard error), the ends are value - t* times the
     standard error of the samples. It follows the skewness of a mean, for which percentiles are too
     narrow. Standard errors below a tenth of that of the samples count as a tenth, and t* is widened
     as the quantiles of others are.
 
     **Replicates of halves** (of metrics without sums) show the bias b of half the samples beside
-    all: the mean of the halves less the centre. A bias that falls as 1 / n is as large once more in
+    all: the mean of the halves less the center. A bias that falls as 1 / n is as large once more in
     all samples, one that falls as 1 / sqrt(n) is 2.4 times as large. The interval reaches from the
     lower to the higher of the two corrected values, and Student's t times the standard error beyond
     them.
@@ -189,14 +189,14 @@ def interval_of(
     **All others** give the bias-corrected percentile interval. Percentiles respect the range of a
     statistic and follow any monotone transformation of it, which the reflected ("basic") interval
     does not: for an area of 0.99 that one can end above 1. With z_0 the normal quantile of the
-    share of replicates below the centre, their quantiles are taken at
+    share of replicates below the center, their quantiles are taken at
 
     .. math:: \Phi\bigl(2 z_0 \pm \sqrt{G / (G - 1)} \; t_{G-1}\bigr),
 
     where the first term removes the median bias and the second stands for the normal quantile: it
     widens the interval as Student's t does with G units, for whose lost degree of freedom the
     plain bootstrap does not account (unequal weights count as fewer units). Replicates are shifted
-    by the difference between the value and their centre, which is that of an approximation by
+    by the difference between the value and their center, which is that of an approximation by
     cells.
 
     Replicates that are NaN (a group without positives in a resample) are left out: the interval is
@@ -211,7 +211,7 @@ def interval_of(
     ----------
     value : float
     replicates : Replicates or array of shape (resamples,)
-        Of an array the centre is taken to be the value.
+        Of an array the center is taken to be the value.
     confidence : float, default=0.95
     range : pair of float, optional
         The values that the statistic can have; the interval is clipped to it.
@@ -230,9 +230,9 @@ def interval_of(
     """
     level = check_fraction(confidence, "confidence")
     if isinstance(replicates, Replicates):
-        values, centre = replicates.values, replicates.centre
+        values, center = replicates.values, replicates.center
     else:
-        values, centre = np.asarray(replicates, dtype=np.float64), float(value)
+        values, center = np.asarray(replicates, dtype=np.float64), float(value)
     if values.ndim != 1 or not len(values):
         raise ShapeError(
             f"replicates must be one value for each resample; got shape {values.shape}"
@@ -240,7 +240,7 @@ def interval_of(
     if isinstance(replicates, Replicates) and replicates.share is not None and np.isfinite(value):
         return _score(replicates.share, replicates.hit, level)
     defined = ~np.isnan(values)
-    if not (np.isfinite(value) and np.isfinite(centre) and _enough(defined)):
+    if not (np.isfinite(value) and np.isfinite(center) and _enough(defined)):
         return _UNDEFINED
     if isinstance(replicates, Replicates) and replicates.half:
         return _from_halves(value, replicates, defined, level, range)
@@ -248,8 +248,8 @@ def interval_of(
         low, high = np.clip(_student(value, replicates, defined, level), *range)
         return ConfidenceInterval(float(low), float(high), "bootstrap-t")
     ordered = np.sort(values[defined])
-    ends = _quantiles(ordered, _levels(ordered, centre, level, replicates))
-    ends = np.array([min(ends[0] - centre, 0.0), max(ends[1] - centre, 0.0)])
+    ends = _quantiles(ordered, _levels(ordered, center, level, replicates))
+    ends = np.array([min(ends[0] - center, 0.0), max(ends[1] - center, 0.0)])
     if isinstance(replicates, Replicates) and 0 < replicates.units < _FEW_UNITS:
         with np.errstate(invalid="ignore", over="ignore"):  # some may be infinite
             least = _expanded(level, replicates) * float(np.nan_to_num(ordered.std()))
@@ -320,7 +320,7 @@ def _student(value: float, replicates: Replicates, defined: np.ndarray, level: f
     """Return the ends of the bootstrap-t interval."""
     assert replicates.errors is not None
     error = np.maximum(replicates.errors[defined], _LEAST_ERROR * replicates.error)
-    away = np.sort((replicates.values[defined] - replicates.centre) / error)
+    away = np.sort((replicates.values[defined] - replicates.center) / error)
     ends = -widened(_quantiles(away, np.array([1 + level, 1 - level]) / 2), level, replicates)
     ends = np.array([min(ends[0], 0.0), max(ends[1], 0.0)])
     if replicates.units < _FEW_UNITS:
@@ -338,7 +338,7 @@ def _from_halves(
 ) -> ConfidenceInterval:
     """Return the interval between and beyond two ways to correct the bias."""
     values, half = replicates.values[defined], replicates.half
-    bias = float(values.mean()) - replicates.centre
+    bias = float(values.mean()) - replicates.center
     odds = half / (1 - half)
     corrected = value - bias * np.array([odds, 1 / (1 / np.sqrt(half) - 1)])
     # Without replacement, what a part varies by is what the whole would vary by times the odds.
@@ -352,15 +352,15 @@ def _enough(defined: np.ndarray) -> bool:
     return bool(defined.mean() >= LEAST_DEFINED)
 
 
-def _levels(ordered: FloatArray, centre: float, level: float, replicates: Any) -> FloatArray:
+def _levels(ordered: FloatArray, center: float, level: float, replicates: Any) -> FloatArray:
     """Return the two shares of the replicates between which the interval lies."""
     from scipy.special import ndtr, ndtri
 
     number = len(ordered)
     # Values that are equal on paper may differ by rounding.
-    close = 1e-12 * max(abs(centre), float(np.abs(ordered[[0, -1]]).max()))
+    close = 1e-12 * max(abs(center), float(np.abs(ordered[[0, -1]]).max()))
     close = close if np.isfinite(close) else 0.0
-    below = np.searchsorted(ordered, centre - close), np.searchsorted(ordered, centre + close)
+    below = np.searchsorted(ordered, center - close), np.searchsorted(ordered, center + close)
     share = np.clip((below[0] + below[1]) / (2 * number), 1 / (number + 1), number / (number + 1))
     spread = np.array([-1.0, 1.0]) * _expanded(level, replicates)
     return np.asarray(ndtr(2 * ndtri(share) + spread))

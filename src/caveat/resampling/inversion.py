@@ -101,12 +101,12 @@ def _directions(gaps: FloatArray, deviations: FloatArray) -> Iterator[FloatArray
     limit = float(np.quantile(((deviations[:, noisy] / noise[noisy]) ** 2).sum(1), _COMPATIBLE))
     sparse = [np.where(ratio >= min(least, ratio.max()), gaps, 0.0) for least in _SMALL_GAPS]
     dense = [np.sign(gaps) * noise, noise, _largest_mode(deviations)]
-    for direction in (*sparse, *dense, _levelled(gaps, noise)):
+    for direction in (*sparse, *dense, _leveled(gaps, noise)):
         if direction.any() and _distance(direction[noisy], *known) <= limit:
             yield direction
 
 
-def _levelled(gaps: FloatArray, noise: FloatArray) -> FloatArray:
+def _leveled(gaps: FloatArray, noise: FloatArray) -> FloatArray:
     """Return the gaps with those that may be the largest made equal: the maximum's worst case."""
     size = np.abs(gaps)
     near = size + 2 * noise >= size.max()

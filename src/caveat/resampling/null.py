@@ -74,7 +74,7 @@ def _drawing(
     """Return what draws truths, (number, samples); None if the inputs are no distribution."""
     names = set(prepared.inputs)
     if names == {"probabilities"}:
-        data = prepared.labelled(classes)
+        data = prepared.labeled(classes)
         running = np.cumsum(data.probabilities, axis=1)
         labels = np.asarray(data.classes)
 

@@ -70,7 +70,7 @@ def pair_interval(
     >>> y, few = (rng.random(1000) < p).astype(int), np.arange(1000) < 100
     >>> plan, metric = make_plan(1000, random_state=0), METRICS["ece"]
     >>> found = [replicates(metric, y, {"probabilities": p}, plan, rows=r) for r in (few, ~few)]
-    >>> gap = pair_interval(metric, (found[0].centre, found[1].centre), tuple(found))
+    >>> gap = pair_interval(metric, (found[0].center, found[1].center), tuple(found))
     >>> bool(gap.low < 0 < gap.high), gap.method
     (True, 'test inversion')
     """
@@ -98,7 +98,7 @@ def pair_of(
     if np.isnan([one.low, other.low]).any():
         return ConfidenceInterval(float("nan"), float("nan"), "undefined")
     ends = [
-        np.array([interval.low, _centre(interval, value), interval.high])
+        np.array([interval.low, _center(interval, value), interval.high])
         for interval, value in zip((one, other), values, strict=True)
     ]
     biased = one.estimate is not None or other.estimate is not None
@@ -126,17 +126,17 @@ def widening(confidence: float, among: int) -> float:
     return float(ndtri((1 - confidence) / (2 * max(among, 1)))) / limit
 
 
-def _centre(interval: ConfidenceInterval, value: float) -> float:
-    centre = value if interval.estimate is None else interval.estimate
-    return min(max(centre, interval.low), interval.high)
+def _center(interval: ConfidenceInterval, value: float) -> float:
+    center = value if interval.estimate is None else interval.estimate
+    return min(max(center, interval.low), interval.high)
 
 
 def combined(
     one: Any, other: Any, wider: float = 1.0, correlation: float = 0.0
 ) -> tuple[float, float, float]:
-    """Return low end, centre and high end of a difference, from those of two numbers.
+    """Return low end, center and high end of a difference, from those of two numbers.
 
-    The distances of the ends from the centre are made ``wider`` by a factor.
+    The distances of the ends from the center are made ``wider`` by a factor.
     """
     with np.errstate(invalid="ignore"):  # ends may be infinite
         gap = float(one[1] - other[1])
@@ -177,7 +177,7 @@ def _ratio(
         return ConfidenceInterval(float("nan"), float("nan"), "undefined")
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         logs = np.log(np.maximum(np.array([one, other]), 0.0))
-        # A centre at 0 leaves the whole of what lies below it open.
+        # A center at 0 leaves the whole of what lies below it open.
         logs[:, 1] = np.where(np.isinf(logs[:, 1]), logs[:, 2], logs[:, 1])
         low, _, high = np.exp(combined(logs[0], logs[1], wider, correlation))
         estimate = float(one[1] / other[1]) if biased and other[1] > 0 else None

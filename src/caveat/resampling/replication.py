@@ -37,7 +37,7 @@ class Replicates:
     ----------
     values : ndarray of shape (resamples,)
         NaN where a resample leaves the metric undefined: a group without positives, say.
-    centre : float
+    center : float
         The same computation on the samples themselves, each once; the metric's value, up to the
         approximation by cells with many samples.
     units : int
@@ -51,7 +51,7 @@ class Replicates:
         The gaps of each resample less those.
     norm : callable, optional
     error, errors : float and ndarray of shape (resamples,), optional
-        For smooth functions of means: the standard error of the centre and of each value.
+        For smooth functions of means: the standard error of the center and of each value.
     share : Spread, optional
         For shares: that of hits and misses, from which the interval follows without resamples.
     hit : float
@@ -68,7 +68,7 @@ class Replicates:
     """
 
     values: FloatArray
-    centre: float
+    center: float
     units: int = 0
     strata: int = 1
     gaps: FloatArray | None = field(default=None, repr=False)
@@ -89,7 +89,7 @@ class Replicates:
         if not self.half:
             return False
         with np.errstate(invalid="ignore"):
-            return bool(abs(np.nanmean(self.values) - self.centre) > np.nanstd(self.values) / 2)
+            return bool(abs(np.nanmean(self.values) - self.center) > np.nanstd(self.values) / 2)
 
     def __len__(self) -> int:
         return len(self.values)
@@ -101,15 +101,15 @@ class Replicates:
         _check_paired(self, other)
         with np.errstate(invalid="ignore"):
             values = self.values - other.values
-            centre = float(np.float64(self.centre) - other.centre)
-        return _of_both(values, centre, self, other)
+            center = float(np.float64(self.center) - other.center)
+        return _of_both(values, center, self, other)
 
     def __truediv__(self, other: "Replicates") -> "Replicates":
         _check_paired(self, other)
         with np.errstate(divide="ignore", invalid="ignore"):
             values = self.values / other.values
-            centre = float(np.float64(self.centre) / other.centre)
-        return _of_both(values, centre, self, other)
+            center = float(np.float64(self.center) / other.center)
+        return _of_both(values, center, self, other)
 
 
 def _check_paired(first: Replicates, second: Replicates) -> None:
@@ -121,10 +121,10 @@ def _check_paired(first: Replicates, second: Replicates) -> None:
 
 
 def _of_both(
-    values: FloatArray, centre: float, first: Replicates, second: Replicates
+    values: FloatArray, center: float, first: Replicates, second: Replicates
 ) -> Replicates:
     units, strata = min(first.units, second.units), max(first.strata, second.strata)
-    return Replicates(values, centre, units, strata, half=max(first.half, second.half))
+    return Replicates(values, center, units, strata, half=max(first.half, second.half))
 
 
 def replicates(
@@ -178,7 +178,7 @@ def replicates(
     >>> y, mean = np.array([1.0, 2.0, 3.0, 4.0]), np.array([1.5, 2.0, 2.0, 4.5])
     >>> plan = make_plan(4, resamples=5, random_state=0)
     >>> found = replicates(METRICS["mae"], y, {"mean": mean}, plan)
-    >>> found.centre, found.values.shape
+    >>> found.center, found.values.shape
     (0.5, (5,))
     """
     if prepared is None:

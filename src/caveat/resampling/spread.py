@@ -92,9 +92,9 @@ def share_limits(spread: Spread, confidence: float) -> Limits:
     p = np.clip(spread.mean, 0.0, 1.0)  # rounding of sums may leave [0, 1]
     size = effective_size(p * (1 - p), spread, confidence)
     z = score(confidence)
-    centre = (p + z**2 / (2 * size)) / (1 + z**2 / size)
+    center = (p + z**2 / (2 * size)) / (1 + z**2 / size)
     half = z / (1 + z**2 / size) * np.sqrt(p * (1 - p) / size + z**2 / (4 * size**2))
-    return np.clip(np.minimum(centre - half, p), 0, 1), np.clip(np.maximum(centre + half, p), 0, 1)
+    return np.clip(np.minimum(center - half, p), 0, 1), np.clip(np.maximum(center + half, p), 0, 1)
 
 
 def effective_size(single: FloatArray, spread: Spread, confidence: float) -> FloatArray:

@@ -59,7 +59,7 @@ def with_unseen(
 
 
 def _of_classes(prepared: Prepared, classes: Any, doubted: bool) -> Prepared | None:
-    data = prepared.labelled(classes)
+    data = prepared.labeled(classes)
     top = data.probabilities.argmax(axis=1)
     wrong = top != data.codes
     rng = np.random.default_rng(prepared.plan.seed)

@@ -1,1 +1,1 @@
-"""What a number is about, and what was judged of it: rows, tables, judgements, words for them."""
+"""What a number is about, and what was judged of it: rows, tables, judgments, words for them."""

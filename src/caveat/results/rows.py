@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
-from .judgements import Contrast, Judgement, Pairing, Part
+from .judgments import Contrast, Judgment, Pairing, Part
 from .words import VERDICTS
 
 NAN = float("nan")
@@ -182,7 +182,7 @@ class FairnessRow(Row):
     kind : {"group", "ratio", "difference"}
     measure : str
     statistic : str
-        "mean" or "quantile=0.95" of an uncertainty; "y=0", "y=1" or "farther from 1" of equalised
+        "mean" or "quantile=0.95" of an uncertainty; "y=0", "y=1" or "farther from 1" of equalized
         odds; otherwise empty.
     label : str
         The class that is compared with the rest, or the target; empty where all are meant.
@@ -211,7 +211,7 @@ class FairnessRow(Row):
         The interval that the verdict rests on, which holds for all comparisons of the attribute at
         once.
     note : str
-    judgement : str
+    judgment : str
         The verdict in a word: "beyond", "gap", "small", "within", "unclear", "different", "equal",
         "not judged" or "undefined"; empty in the rows of single groups.
     one_class : str or None
@@ -224,7 +224,7 @@ class FairnessRow(Row):
     columns: ClassVar[tuple[str, ...]] = (
         "attribute", "kind", "measure", "statistic", "label", "group", "reference", "comparison",
         "value", "low", "high", "estimate", "samples", "flag", "symmetric_flag", "verdict",
-        "verdict_low", "verdict_high", "note", "judgement", "one_class", "target", "quantile",
+        "verdict_low", "verdict_high", "note", "judgment", "one_class", "target", "quantile",
     )  # fmt: skip
 
     scale: str = GROUPED
@@ -234,7 +234,7 @@ class FairnessRow(Row):
     comparison: Pairing = Pairing.NONE
     flag: bool | None = None
     symmetric_flag: bool | None = None
-    judgement: Judgement = Judgement.NONE
+    judgment: Judgment = Judgment.NONE
     why: str = ""
     """Why it is undefined."""
     verdict_low: float = NAN
@@ -282,7 +282,7 @@ class FairnessRow(Row):
     @property
     def verdict(self) -> str:
         """What the interval lets one say, in words."""
-        return f"undefined ({self.why})" if self.why else VERDICTS[self.judgement]
+        return f"undefined ({self.why})" if self.why else VERDICTS[self.judgment]
 
 
 def called(attribute: str, category: str, combined: bool) -> str:

@@ -1,4 +1,4 @@
-"""Words for numbers, intervals, lists and judgements; and the statements a verdict is made of."""
+"""Words for numbers, intervals, lists and judgments; and the statements a verdict is made of."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from .judgements import Judgement
+from .judgments import Judgment
 
 if TYPE_CHECKING:
     from .rows import Row
@@ -14,25 +14,25 @@ if TYPE_CHECKING:
 Level = Literal["good", "bad", "unsure", "info"]
 
 VERDICTS = {
-    Judgement.NONE: "",
-    Judgement.BEYOND: "a gap beyond the threshold",
-    Judgement.GAP: "a gap, which may or may not exceed the threshold",
-    Judgement.SMALL: "a gap, but within the threshold",
-    Judgement.WITHIN: "within the threshold",
-    Judgement.UNCLEAR: "the data cannot show whether there is a gap beyond the threshold",
-    Judgement.DIFFERENT: "different",
-    Judgement.EQUAL: "the data cannot show whether there is a difference",
-    Judgement.NOT_JUDGED: "not judged without intervals",
+    Judgment.NONE: "",
+    Judgment.BEYOND: "a gap beyond the threshold",
+    Judgment.GAP: "a gap, which may or may not exceed the threshold",
+    Judgment.SMALL: "a gap, but within the threshold",
+    Judgment.WITHIN: "within the threshold",
+    Judgment.UNCLEAR: "the data cannot show whether there is a gap beyond the threshold",
+    Judgment.DIFFERENT: "different",
+    Judgment.EQUAL: "the data cannot show whether there is a difference",
+    Judgment.NOT_JUDGED: "not judged without intervals",
 }
-"""Judgements of two groups as tables have them."""
+"""Judgments of two groups as tables have them."""
 
 SHORT = {
-    Judgement.BEYOND: "gap beyond threshold",
-    Judgement.GAP: "gap, size unclear",
-    Judgement.SMALL: "gap within threshold",
-    Judgement.WITHIN: "within threshold",
-    Judgement.UNCLEAR: "unclear",
-    Judgement.NOT_JUDGED: "not judged",
+    Judgment.BEYOND: "gap beyond threshold",
+    Judgment.GAP: "gap, size unclear",
+    Judgment.SMALL: "gap within threshold",
+    Judgment.WITHIN: "within threshold",
+    Judgment.UNCLEAR: "unclear",
+    Judgment.NOT_JUDGED: "not judged",
 }
 """The same in legends and narrow tables."""
 
@@ -126,7 +126,7 @@ def percent_with_interval(
     row: "Row", confidence: float, of: str = "", *, short: bool = False
 ) -> str:
     """Return a relative error like a share, free of bias if that is known."""
-    said, *ends = (f"{100 * value:.1f}" for value in (centre(row), row.low, row.high))
+    said, *ends = (f"{100 * value:.1f}" for value in (center(row), row.low, row.high))
     seen = _seen(said, f"{100 * row.value:.1f}", " %")
     return f"{said} %{of}{_bracket(row, confidence, short, (ends[0], f'{ends[1]} %'), seen)}"
 
@@ -139,7 +139,7 @@ def points_with_interval(
     Then the value in these samples, which the tables show, is in the brackets as well.
     """
     unit = "" if short else " percentage points"
-    said, ends = points(centre(row)), (points(row.low), points(row.high))
+    said, ends = points(center(row)), (points(row.low), points(row.high))
     seen = _seen(said, points(row.value))
     return f"{said}{unit}{of}{_bracket(row, confidence, short, ends, seen)}"
 
@@ -160,7 +160,7 @@ def correlation_with_interval(
     return f"{value}{of}{_bracket(row, confidence, short, (ends[0], ends[1]))}"
 
 
-def centre(row: "Row") -> float:
+def center(row: "Row") -> float:
     """Return the value of a row, free of the bias that binned errors have, if that is known."""
     return row.value if np.isnan(row.estimate) else row.estimate
 

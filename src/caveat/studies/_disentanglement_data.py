@@ -40,7 +40,7 @@ class Material:
     y_test: np.ndarray
     preset: str
     every: tuple[Any, np.ndarray] | None = None
-    centre: Any = None
+    center: Any = None
     scale: Any = None
 
     @property
@@ -60,7 +60,7 @@ class Material:
 
     def scaled(self, X: Any) -> Any:
         """Return points on the scale of the training samples."""
-        return (X - self.centre) / self.scale
+        return (X - self.center) / self.scale
 
 
 def take_material(dataset: Any, target: str | None, scale: str, rng: np.random.Generator) -> Any:
@@ -117,11 +117,11 @@ def _split(name: str, title: str, X: Any, y: Any, rng: np.random.Generator) -> M
 def _table(
     name: str, title: str, X: Any, y: Any, X_test: Any, y_test: Any, every: Any
 ) -> Material:  # fmt: skip
-    centre, scale = X.mean(axis=0), X.std(axis=0)
+    center, scale = X.mean(axis=0), X.std(axis=0)
     scale = np.where(scale > 0, scale, 1.0)
     preset = "two-moons" if name in POINTS else "wine"
-    X, X_test = ((part - centre) / scale for part in (X, X_test))
-    return Material(name, title, X, y, X_test, y_test, preset, every, centre, scale)
+    X, X_test = ((part - center) / scale for part in (X, X_test))
+    return Material(name, title, X, y, X_test, y_test, preset, every, center, scale)
 
 
 def _images(name: str, scale: str, rng: np.random.Generator) -> Material:
@@ -176,7 +176,7 @@ def model_of(
     classes = more.pop("classes", material.classes)
     found = estimators.preset(material.preset, method, classes=classes, head=head)
     if not material.images:
-        found["standardise"] = False
+        found["standardize"] = False
     elif scale == "quick":
         found |= _QUICK_SETTINGS
         if method == "deep-ensemble":

@@ -9,7 +9,7 @@ from ..report.content import Cell, Names, Page, Said, Section, Sentences, Table,
 from ..report.disentanglement import sweep_chart
 from ..report.page import render
 from ..report.write import checked_place, replace_file
-from ..results.judgements import Support
+from ..results.judgments import Support
 from ._disentanglement_conclusions import words_of
 from ._disentanglement_paper import METHODS
 from ._disentanglement_result import DisentanglementStudy

@@ -161,7 +161,7 @@ def _trained(
             part: np.stack([getattr(split, part) for split in splits]).reshape(-1, side, side)
             for part in ("aleatoric", "epistemic")
         }
-        shown = material.X * material.scale + material.centre
+        shown = material.X * material.scale + material.center
         some = slice(None) if rows is None else rows
         found.append(
             FeatureSpace(
@@ -186,7 +186,7 @@ def _epochs(epochs: int, wanted: _Wanted, condition: Condition) -> int:
 
 def _plane(material: Material, side: int) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return the places to look at, and the same on the scale that the networks learned."""
-    known = material.X * material.scale + material.centre
+    known = material.X * material.scale + material.center
     low, high = known.min(axis=0), known.max(axis=0)
     wide = _MARGIN[material.name] * (high - low)
     x1, x2 = (np.linspace(low[i] - wide[i], high[i] + wide[i], side) for i in range(2))

@@ -8,7 +8,7 @@ from ..exceptions import OptionError
 from ..experiments import Curve
 from ..experiments.error import TERMS
 from ..plots.style import (
-    GREY,
+    GRAY,
     PALETTE,
     SEQUENTIAL,
     Look,
@@ -26,7 +26,7 @@ from ._disentanglement_rows import ERROR, DisentanglementRunRow, distances, per_
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_COLOURS = {"aleatoric": PALETTE[1], "epistemic": PALETTE[0], "score": "#000000"}
+_COLORS = {"aleatoric": PALETTE[1], "epistemic": PALETTE[0], "score": "#000000"}
 _MARKERS = {"aleatoric": "s", "epistemic": "^", "score": "o"}
 _LABELS = {"size": "training data used, %", "noise": "labels permuted, %"}
 _BAND = 2
@@ -125,13 +125,13 @@ def _curve(ax: "Axes", curve: Curve) -> "Axes":
     for part, axis in (("aleatoric", ax), ("epistemic", ax), ("score", right)):
         values = getattr(curve, part)
         mean = values.mean(axis=0)
-        own: dict[str, Any] = {"color": _COLOURS[part], "marker": _MARKERS[part], "markersize": 3}
+        own: dict[str, Any] = {"color": _COLORS[part], "marker": _MARKERS[part], "markersize": 3}
         axis.plot(x, mean, **own, label="accuracy" if part == "score" else part)
         if curve.repeats > 1:
             wide = _BAND * values.std(axis=0, ddof=1)
             # No uncertainty is below none, and no accuracy above all.
             high = np.minimum(mean + wide, 1.0) if part == "score" else mean + wide
-            band(axis, x, np.maximum(mean - wide, 0.0), high, _COLOURS[part])
+            band(axis, x, np.maximum(mean - wide, 0.0), high, _COLORS[part])
     if curve.kind == "size":
         ax.set_xscale("log")
         # From the largest down, those whose labels do not touch.
@@ -240,7 +240,7 @@ def _plane(study: DisentanglementStudy, *, figure: str | None = None) -> Any:
             )  # fmt: skip
             for label, face in zip(np.unique(space.y), ("white", "black"), strict=False):
                 points = space.X[space.y == label]
-                ax.scatter(*points.T, s=5, color=face, edgecolors=GREY, linewidths=0.3)
+                ax.scatter(*points.T, s=5, color=face, edgecolors=GRAY, linewidths=0.3)
             if i == 0:
                 what = "of the samples" if space.kind == "size" else "of the labels permuted"
                 ax.set_title(f"{space.level:.0%} {what}", fontsize="small")

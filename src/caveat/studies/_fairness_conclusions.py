@@ -14,8 +14,8 @@ Outcomes = list[bool | None]
 WORDS = {
     "statistical_parity": "statistical parity",
     "equal_opportunity": "equal opportunity",
-    "equalised_odds_as_printed": "equalised odds as printed",
-    "equalised_odds": "equalised odds",
+    "equalized_odds_as_printed": "equalized odds as printed",
+    "equalized_odds": "equalized odds",
     "equal_accuracy": "accuracy",
     "epistemic_uncertainty": "epistemic uncertainty",
     "aleatoric_uncertainty": "aleatoric uncertainty",

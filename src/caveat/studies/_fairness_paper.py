@@ -5,7 +5,7 @@ from dataclasses import dataclass
 THRESHOLD = 0.2
 """A ratio F is called unfair if \\|F - 1\\| is above it."""
 
-ODDS = "equalised_odds_as_printed"
+ODDS = "equalized_odds_as_printed"
 POINT = ("statistical_parity", "equal_opportunity", ODDS, "equal_accuracy")
 UNCERTAIN = ("epistemic_uncertainty", "aleatoric_uncertainty", "predictive_uncertainty")
 RATES = (
@@ -15,7 +15,7 @@ RATES = (
     "false_positive_rate",
     "false_negative_rate",
 )
-OURS = ("false_negative_rate", "equalised_odds")
+OURS = ("false_negative_rate", "equalized_odds")
 """Ratios that the paper does not print."""
 
 
@@ -75,9 +75,9 @@ def _synthetic(zero: str, one: str, ratios: str) -> tuple[Attribute, ...]:
 _EVERYWHERE = (
     "Equal opportunity is defined there by false negative rates (equation 24), but every table "
     "prints the ratio of true positive rates, and so does this one.",
-    "Equalised odds as printed is (FPR0 / FPR1) / (TPR0 / TPR1). It is 1 for a model that is "
+    "Equalized odds as printed is (FPR0 / FPR1) / (TPR0 / TPR1). It is 1 for a model that is "
     "biased by the same factor in both rates, so it is no measure of fairness; "
-    "equalised_odds is the one of the two ratios that is farther from 1.",
+    "equalized_odds is the one of the two ratios that is farther from 1.",
     "The positive predictive value is TP / (TP + FP); TP / (TP + FN) is printed.",
     "The scales 0 and 6 of the prior are read as -log(sigma): 1 and exp(-6).",
 )
@@ -134,7 +134,7 @@ EXPERIMENTS = {
             "The covariance [5, 3; 5, 3] is read as [5, 3; 3, 5].",
             "The best linear rule errs in 18.6 % of group 0 and 6.7 % of group 1, which is a ratio "
             "of accuracies of 0.87.",
-            "Equalised odds of 7.90 need a false positive rate of group 1 that rounds to 0.05, not "
+            "Equalized odds of 7.90 need a false positive rate of group 1 that rounds to 0.05, not "
             "0.04: some printed digits are cut off, not rounded.",
             *_SYNTHETIC,
             *_EVERYWHERE,
@@ -188,7 +188,7 @@ EXPERIMENTS = {
         "figure 4",
         (
             "Half of the rows, drawn anew for each run, are for testing; sample sizes are of all.",
-            "Neighbours are the 5 nearest by all standardised features; neither number nor scale "
+            "Neighbors are the 5 nearest by all standardized features; neither number nor scale "
             "is given. The outcome of a sample is the class predicted for it.",
             *_EVERYWHERE,
         ),
@@ -232,10 +232,10 @@ EXPERIMENTS = {
             "9,872 women are 9,782: 8,670 and 1,112 in table 4.",
             "'No hidden layer where the intermediate size is 25' is read as one layer of 25 units.",
             "Sample sizes are of the training set; all else is of the test set that is given.",
-            "Features are standardised here; whether they were there is not said. "
-            "standardise=False gives small aleatoric uncertainties as printed, but neither the "
+            "Features are standardized here; whether they were there is not said. "
+            "standardize=False gives small aleatoric uncertainties as printed, but neither the "
             "printed accuracies nor the printed epistemic uncertainties.",
-            "Neighbours are the 5 nearest by all standardised features; neither number nor scale "
+            "Neighbors are the 5 nearest by all standardized features; neither number nor scale "
             "is given. The outcome of a sample is the class predicted for it.",
             *_EVERYWHERE,
         ),

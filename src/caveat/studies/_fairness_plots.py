@@ -6,7 +6,7 @@ import numpy as np
 
 from ..exceptions import OptionError
 from ..plots.style import (
-    GREY,
+    GRAY,
     PALETTE,
     Look,
     band,
@@ -54,7 +54,7 @@ def _ratios(
     ax.set_xscale("log")
     ends = (1 - THRESHOLD, 1 + THRESHOLD)
     ax.axvspan(*ends, color=PALETTE[2], alpha=0.12, linewidth=0, label="fair in the paper's sense")
-    ax.axvline(1, color=GREY, linewidth=1, linestyle=(0, (2, 2)), zorder=1)
+    ax.axvline(1, color=GRAY, linewidth=1, linestyle=(0, (2, 2)), zorder=1)
     low, high = (np.array([getattr(row, end) for row in rows]) for end in ("low", "high"))
     known = np.isfinite(low)
     ax.hlines(places[known], low[known], high[known], color=PALETTE[0], linewidth=1.4)
@@ -93,7 +93,7 @@ def _consistency(
     low, high = (np.array([getattr(row, end) for row in rows]) for end in ("low", "high"))
     known = np.isfinite(low)
     ax.hlines(places[known], low[known], high[known], color="black", linewidth=1.4)
-    ax.axvline(0, color=GREY, linewidth=0.6)
+    ax.axvline(0, color=GRAY, linewidth=0.6)
     unit = ", in units of its spread" if scaled else ""
     (name,) = words([measure])
     ax.set_xlabel(plain(f"consistency of {name}{unit}: more is better"))

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from .._validation import FloatArray
 from ..datasets import Dataset, load_adult, load_compas, make_sd1, make_sd2, make_sd3
 from ..fairness import audit, consistency
-from ..results.judgements import Pairing, Part
+from ..results.judgments import Pairing, Part
 from ..uncertainty import decompose
 from ._fairness_paper import EXPERIMENTS, ODDS, OURS, POINT, RATES, UNCERTAIN, Attribute
 
@@ -135,7 +135,7 @@ def measured(
 
 
 def printed_odds(of_groups: Mapping[tuple[str, str], float], minority: str, majority: str) -> float:
-    """Return (FPR0 / FPR1) / (TPR0 / TPR1), the number that the tables print as equalised odds."""
+    """Return (FPR0 / FPR1) / (TPR0 / TPR1), the number that the tables print as equalized odds."""
     rates = [
         of_groups.get((group, f"{name}_positive_rate"), np.nan)
         for name in ("false", "true")
@@ -153,7 +153,7 @@ def consistencies(
     queries: int | None,
     seed: int,
 ) -> list[dict[Key, float]]:
-    """Return figures 4 and 5 for each run; runs that share their test set share its neighbours."""
+    """Return figures 4 and 5 for each run; runs that share their test set share its neighbors."""
     shared: dict[int, list[int]] = {}
     for i, run in enumerate(runs):
         shared.setdefault(id(run.test), []).append(i)

@@ -9,7 +9,7 @@ import numpy as np
 
 from .._validation import FloatArray
 from ..resampling.student import student_interval
-from ..results.judgements import Support
+from ..results.judgments import Support
 from ..results.tables import RowTable, html_tables, number, terminal_table
 
 NAN = float("nan")

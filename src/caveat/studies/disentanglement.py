@@ -235,10 +235,10 @@ class _Runner:
         for method in methods:
             for head in _heads(splits):
                 own = [split for split in splits if head_of(split) == head]
-                for scaling, (X, y, test, standardise) in self._scalings().items():
+                for scaling, (X, y, test, standardize) in self._scalings().items():
                     model = model_of(
                         data, method, head, self.scale, self.settings,
-                        classes=data.classes - 1, standardise=standardise,
+                        classes=data.classes - 1, standardize=standardize,
                     )  # fmt: skip
                     result = detect(
                         model,

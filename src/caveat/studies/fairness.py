@@ -41,7 +41,7 @@ def run_fairness_study(
     random_state: RandomState = None,
     scale: str = "quick",
     learning_rate: float | None = None,
-    standardise: bool = True,
+    standardize: bool = True,
     widths: Sequence[int] | None = None,
     queries: int | None = None,
     confidence: float = 0.95,
@@ -52,7 +52,7 @@ def run_fairness_study(
 
     Networks with Gaussian weights (Bayes by backprop) learn the data set in lock-step; each run
     has its own seed, and its own data (SD1 to SD3) or split (COMPAS). The predictions on the test
-    set are audited: tables 1 to 5. On COMPAS and Adult the consistency among neighbours is
+    set are audited: tables 1 to 5. On COMPAS and Adult the consistency among neighbors is
     measured (figures 4 and 5), on COMPAS also networks of other widths (figure 6).
 
     Parameters
@@ -64,19 +64,19 @@ def run_fairness_study(
         more run holds 95 %.
     random_state : int, Generator or None
     scale : {"quick", "paper"}, default="quick"
-        How many runs, widths and neighbour queries; the networks are the same. "quick" takes a CPU
+        How many runs, widths and neighbor queries; the networks are the same. "quick" takes a CPU
         less than two minutes.
     learning_rate : float, optional
         Of Adam, which the paper does not give; by default that of `caveat.estimators.preset`, 0.01.
         Of 0.001, 0.01 and 0.05 it was chosen with the printed table 1 in view, to which it comes
         closest; with 0.001, networks without a hidden layer are little better than chance after
         the five epochs that they are given.
-    standardise : bool, default=True
+    standardize : bool, default=True
         Whether features are scaled to mean 0 and variance 1.
     widths : sequence of int, optional
         Hidden units of figure 6; by default only COMPAS has some. An empty one leaves it out.
     queries : int, optional
-        Of how many test samples the neighbours are looked up; by default 3000, or all ("paper").
+        Of how many test samples the neighbors are looked up; by default 3000, or all ("paper").
     confidence : float, default=0.95
     settings : dict, optional
         Other settings of `caveat.estimators.BayesByBackpropClassifier`, such as ``epochs``.
@@ -113,7 +113,7 @@ def run_fairness_study(
     queries = _QUERIES[scale] if queries is None else _whole(queries, "queries")
     rng = generator(random_state)
     chosen = [int(seed) for seed in rng.integers(2**32, size=number)]
-    given = _settings(experiment, learning_rate, standardise, settings)
+    given = _settings(experiment, learning_rate, standardize, settings)
     runs = make_runs(dataset, chosen)
     asked = {"queries": queries, "seed": int(rng.integers(2**32))}
     values = _measured(
@@ -160,11 +160,11 @@ def _whole(value: Any, name: str) -> int:
 
 
 def _settings(
-    experiment: Experiment, rate: float | None, standardise: bool, settings: dict[str, Any] | None
+    experiment: Experiment, rate: float | None, standardize: bool, settings: dict[str, Any] | None
 ) -> dict[str, Any]:
     from ..estimators import preset
 
-    own: dict[str, Any] = {"standardise": standardise}
+    own: dict[str, Any] = {"standardize": standardize}
     if rate is not None:
         own["learning_rate"] = rate
     return {**preset(experiment.preset), **own, **(settings or {})}
@@ -185,7 +185,7 @@ def _rate_note(rate: float, experiment: Experiment) -> str:
 def _model_words(given: dict[str, Any]) -> str:
     units = " and ".join(map(str, given["hidden"]))
     hidden = f"with {units} hidden units" if units else "without a hidden layer"
-    scaled = "" if given["standardise"] else ", features as they are"
+    scaled = "" if given["standardize"] else ", features as they are"
     return f"Bayes by backprop {hidden}, {given['epochs']} epochs{scaled}"
 
 
@@ -194,7 +194,7 @@ def _measured(
     attributes: Sequence[Attribute],
     settings: dict[str, Any],
     widths: Sequence[int],
-    neighbours: dict[str, Any] | None,
+    neighbors: dict[str, Any] | None,
     width_runs: int,
     progress: bool,
 ) -> Values:
@@ -205,8 +205,8 @@ def _measured(
     large = [(model, run.large) for model, run in pairs if run.large is not None]
     if large:
         values |= collated([measured(m, data, attributes, "expectation") for m, data in large])
-    if neighbours is not None:
-        values |= collated(consistencies(models, runs, attributes[:2], **neighbours))
+    if neighbors is not None:
+        values |= collated(consistencies(models, runs, attributes[:2], **neighbors))
     some = runs[:width_runs]
     for width in widths:
         models = train(some, {**settings, "hidden": (width,)}, progress)

@@ -25,7 +25,7 @@ DistanceFunction = Callable[[FloatArray, FloatArray], Any]
 Codes = NDArray[np.intp]
 
 # Below this fraction of the two squared norms their difference has lost too many digits.
-_CANCELLED = 1e-4
+_CANCELED = 1e-4
 
 
 def class_distances(
@@ -52,7 +52,7 @@ def class_distances(
     ----------
     X : array of shape (samples,), (samples, channels) or with more axes
         Features, finite; all axes but the first are channels. The distances are in their units, so
-        channels of different scales should be standardised first.
+        channels of different scales should be standardized first.
     y : array of shape (samples,)
         The class of each sample.
     distance : {"energy", "wasserstein"} or callable
@@ -123,7 +123,7 @@ def _mean_and_deviation(
 def _by_distribution(
     X: FloatArray, codes: Codes, classes: int, distance: str
 ) -> Iterator[FloatArray]:
-    """Yield the distances in each channel, by sums over the gaps between neighbouring values."""
+    """Yield the distances in each channel, by sums over the gaps between neighboring values."""
     kernel = _energy if distance == "energy" else _wasserstein
     sizes = np.bincount(codes, minlength=classes)
     for column in X.T:
@@ -157,7 +157,7 @@ def _energy(gaps: FloatArray, codes: Codes, sizes: Codes) -> FloatArray:
     norms = np.diag(products)
     sums = norms[:, None] + norms
     squares = sums - products - products.T
-    close = np.triu(squares < _CANCELLED * sums, 1)
+    close = np.triu(squares < _CANCELED * sums, 1)
     if close.any():
         _recompute(squares, np.argwhere(close), gaps, codes, sizes)
     np.fill_diagonal(squares, 0.0)

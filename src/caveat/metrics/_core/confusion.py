@@ -8,13 +8,13 @@ from numpy.typing import NDArray
 
 from ..._blocks import row_blocks
 from ..._validation import FloatArray
-from .._inputs import Labelled
+from .._inputs import Labeled
 from ..batch import Batch
 from ..sums import UNBIASED, Part, Sums, split
 from .sharing import is_sharing, shared
 
 
-def most_probable(data: Labelled) -> Iterator[tuple[slice, NDArray[np.intp]]]:
+def most_probable(data: Labeled) -> Iterator[tuple[slice, NDArray[np.intp]]]:
     """Yield slices of rows and the positions of their most probable classes."""
     if is_sharing():
         labels, _ = top_of_all(data)
@@ -25,7 +25,7 @@ def most_probable(data: Labelled) -> Iterator[tuple[slice, NDArray[np.intp]]]:
             yield rows, block.argmax(axis=1)
 
 
-def top_of_all(data: Labelled) -> tuple[NDArray[np.intp], FloatArray]:
+def top_of_all(data: Labeled) -> tuple[NDArray[np.intp], FloatArray]:
     """Return the most probable class of every row and its probability, kept for other metrics."""
 
     def compute() -> tuple[NDArray[np.intp], FloatArray]:
@@ -38,7 +38,7 @@ def top_of_all(data: Labelled) -> tuple[NDArray[np.intp], FloatArray]:
     return shared("top", (data.probabilities,), compute)
 
 
-def class_counts(data: Labelled) -> tuple[FloatArray, FloatArray, FloatArray]:
+def class_counts(data: Labeled) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return, for each class, how often it was right, true, predicted: all that is needed here.
 
     The diagonal and the margins of the confusion matrix, whose other entries are many with many
@@ -57,7 +57,7 @@ def class_counts(data: Labelled) -> tuple[FloatArray, FloatArray, FloatArray]:
 
 def counts_of(batch: Batch, classes: Any) -> list[Part]:
     """The same as sums over units: right and true, (..., 2, classes), then predicted."""
-    data = batch.labelled(classes)
+    data = batch.labeled(classes)
     number = len(data.classes)
 
     def predicted() -> NDArray[np.intp]:

@@ -11,7 +11,7 @@ def rank_correlation(first: FloatArray, second: FloatArray, weight: FloatArray |
     if weight is not None and not weight.min() > 0:
         counted = weight > 0  # a sample of weight 0 is as good as absent
         first, second, weight = first[counted], second[counted], weight[counted]
-    a, b = _centred_ranks(first, weight), _centred_ranks(second, weight)
+    a, b = _centered_ranks(first, weight), _centered_ranks(second, weight)
     weighted_a, weighted_b = (a, b) if weight is None else (weight * a, weight * b)
     spread = np.sqrt(np.dot(weighted_a, a)) * np.sqrt(np.dot(weighted_b, b))
     if not spread > 0:
@@ -19,7 +19,7 @@ def rank_correlation(first: FloatArray, second: FloatArray, weight: FloatArray |
     return float(np.clip(np.dot(weighted_a, b) / spread, -1, 1))
 
 
-def _centred_ranks(key: FloatArray, weight: FloatArray | None) -> FloatArray:
+def _centered_ranks(key: FloatArray, weight: FloatArray | None) -> FloatArray:
     """Return the weight below each key, less that above it, halved: the rank minus its mean."""
     order = shared_order(key)
     ordered = key[order]

@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._validation import FloatArray
-from .._inputs import Labelled
+from .._inputs import Labeled
 
 
-def true_probabilities(data: Labelled) -> FloatArray:
+def true_probabilities(data: Labeled) -> FloatArray:
     """Return the probability that each true class was given."""
     picked = np.empty(len(data))
     for rows, block in data.blocks():
@@ -17,13 +17,13 @@ def true_probabilities(data: Labelled) -> FloatArray:
     return picked
 
 
-def true_entries(data: Labelled, rows: slice) -> NDArray[np.intp]:
+def true_entries(data: Labeled, rows: slice) -> NDArray[np.intp]:
     """Return where the true classes are in a block read row by row."""
     classes = len(data.classes)
     return np.arange(0, (rows.stop - rows.start) * classes, classes) + data.codes[rows]
 
 
-def squares(data: Labelled) -> FloatArray:
+def squares(data: Labeled) -> FloatArray:
     """Return the sum over the classes of the squared residuals of each sample."""
     values = np.empty(len(data))
     for rows, residual in residuals(data):
@@ -31,7 +31,7 @@ def squares(data: Labelled) -> FloatArray:
     return values
 
 
-def mean_of_squares(data: Labelled) -> float:
+def mean_of_squares(data: Labeled) -> float:
     """Return the mean of that over the samples, in two thirds of the time."""
     total = 0.0
     for rows, residual in residuals(data):
@@ -44,7 +44,7 @@ def mean_of_squares(data: Labelled) -> float:
     return total / (len(data) if data.weight is None else float(data.weight.sum()))
 
 
-def residuals(data: Labelled) -> Iterator[tuple[slice, FloatArray]]:
+def residuals(data: Labeled) -> Iterator[tuple[slice, FloatArray]]:
     """Yield slices of rows and p - [y = k], which the next step overwrites.
 
     The longer way than sum p^2 - 2 p_y + 1, whose terms cancel where the forecast is nearly right.

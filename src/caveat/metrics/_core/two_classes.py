@@ -4,10 +4,10 @@ import numpy as np
 
 from ..._validation import FloatArray
 from ...exceptions import ShapeError
-from .._inputs import Labelled
+from .._inputs import Labeled
 
 
-def second_class(data: Labelled) -> FloatArray:
+def second_class(data: Labeled) -> FloatArray:
     """Return the probability of the second class, (samples,), checked."""
     score = np.empty(len(data))
     for rows, block in data.blocks():
@@ -15,7 +15,7 @@ def second_class(data: Labelled) -> FloatArray:
     return score
 
 
-def require_two_classes(data: Labelled, what: str) -> None:
+def require_two_classes(data: Labeled, what: str) -> None:
     """Refuse more than two classes where the second is the positive one."""
     if len(data.classes) > 2:
         raise ShapeError(

@@ -50,7 +50,7 @@ def width_part(
     """Return sums over equal-width bins, (resamples, parts, readings, bins), and the readings."""
     number = 1
     if kind == "classwise":
-        data = replace(batch.labelled(classes), weight=batch.weight)
+        data = replace(batch.labeled(classes), weight=batch.weight)
         number = len(data.classes)
 
         def matrix() -> Any:
@@ -87,13 +87,13 @@ def count_parts(
         return [count_part(batch, lambda: (p, hit, None), bins, ("event", kind, names), happened)]
     return [
         count_part(batch, partial(column, batch, k, classes), bins, ("class", k, names), happened)
-        for k in range(len(batch.labelled(classes).classes))
+        for k in range(len(batch.labeled(classes).classes))
     ]
 
 
 def column(batch: Batch, k: int, classes: Any, threshold: float = 0.0) -> Kept:
     """Return the probabilities of a class from a threshold on, and whether it was the true one."""
-    data = batch.labelled(classes)
+    data = batch.labeled(classes)
     p = np.ascontiguousarray(data.probabilities[:, k])
     hit = data.codes == k
     if not p.min() < threshold:

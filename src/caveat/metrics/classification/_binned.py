@@ -11,7 +11,7 @@ from .._core.equal_count import bin_sums, cumulative_sums
 from .._core.equal_width import add_sums, bin_of
 from .._core.sharing import is_sharing, shared
 from .._curves import ReliabilityCurve
-from .._inputs import Labelled, option
+from .._inputs import Labeled, option
 from ._events import Source, columns, events, whole
 
 KINDS = ("top-label", "positive", "classwise")
@@ -28,7 +28,7 @@ def binned(source: Source, kind: str, bins: int, binning: str, parts: Sequence[s
     The parts are "predicted" and "happened", "gap" for the first less the second, and "mass", the
     weight in the bin.
     """
-    if isinstance(source, Labelled) and kind == "classwise":
+    if isinstance(source, Labeled) and kind == "classwise":
         if binning == "equal-width":
             return shared_width(source, bins, parts)
         return np.stack(
@@ -78,7 +78,7 @@ def whole_ties(source: Source, kind: str, bins: int) -> FloatArray:
     """
     each = (
         [(p, hit) for _, p, hit in columns(source)]
-        if isinstance(source, Labelled) and kind == "classwise"
+        if isinstance(source, Labeled) and kind == "classwise"
         else [whole(source, kind)]
     )
     shares = np.linspace(0, 1, bins + 1)
@@ -89,7 +89,7 @@ def whole_ties(source: Source, kind: str, bins: int) -> FloatArray:
     return np.stack(sums, axis=1)[[1, 2, 0]]
 
 
-def shared_width(source: Labelled, bins: int, parts: Sequence[str]) -> FloatArray:
+def shared_width(source: Labeled, bins: int, parts: Sequence[str]) -> FloatArray:
     """Return sums over the equal-width bins of every class, taken once for several metrics."""
     if not is_sharing():
         return classwise_width(source, bins, parts)
@@ -100,7 +100,7 @@ def shared_width(source: Labelled, bins: int, parts: Sequence[str]) -> FloatArra
 
 
 def classwise_width(
-    source: Labelled,
+    source: Labeled,
     bins: int,
     parts: Sequence[str],
     unit: NDArray[np.int32] | None = None,
@@ -144,7 +144,7 @@ def curves(source: Source, kind: str, bins: int, binning: str) -> list[Reliabili
     if binning == "equal-width":
         sums = binned(source, kind, bins, binning, PARTS)
         return [curve(sums[:, i], width_edges(bins)) for i in range(sums.shape[1])]
-    if isinstance(source, Labelled) and kind == "classwise":
+    if isinstance(source, Labeled) and kind == "classwise":
         return [count_curve(p, hit, source.weight, bins) for _, p, hit in columns(source)]
     return [count_curve(*whole(source, kind), source.weight, bins)]
 

@@ -14,7 +14,7 @@ from ...exceptions import ShapeError
 from ...predictions import Categorical
 from .._core.confusion import top_of_all
 from .._core.sharing import is_sharing
-from .._inputs import Labelled, check_length, codes_of, labelled, weights
+from .._inputs import Labeled, check_length, codes_of, labeled, weights
 
 Event = tuple[slice, FloatArray, NDArray[Any]]
 """A slice of rows, the probability of the event in each, and whether it happened (0 or 1)."""
@@ -58,7 +58,7 @@ class Binary:
         return None if self.weight is None else self.weight[rows]
 
 
-Source = Binary | Labelled
+Source = Binary | Labeled
 
 
 def read(
@@ -66,7 +66,7 @@ def read(
 ) -> Source:
     """Pair true labels with probabilities, in the form that suits the reading ``kind``."""
     vector = kind != "classwise" and _is_vector(probabilities)
-    source = (_binary if vector else labelled)(
+    source = (_binary if vector else labeled)(
         y_true, probabilities, classes=classes, sample_weight=sample_weight
     )
     if kind == "positive" and len(source.classes) > 2:
@@ -135,7 +135,7 @@ def whole(source: Source, kind: str) -> tuple[FloatArray, NDArray[Any]]:
     return predicted, happened
 
 
-def columns(source: Labelled) -> Iterator[tuple[int, FloatArray, NDArray[np.bool_]]]:
+def columns(source: Labeled) -> Iterator[tuple[int, FloatArray, NDArray[np.bool_]]]:
     """Yield each class with its probabilities, contiguous, and whether it was the true class."""
     for start in range(0, len(source.classes), _COLUMNS):
         classes = range(start, min(start + _COLUMNS, len(source.classes)))

@@ -13,7 +13,7 @@ from ...exceptions import OptionError
 from .._core.equal_count import bin_sums
 from .._core.sharing import is_sharing, shared
 from .._curves import ReliabilityCurve
-from .._inputs import Labelled, count, labelled
+from .._inputs import Labeled, count, labeled
 from ..batch import Batch, names_of
 from ..sums import Sums, absolute_sum, over
 from ._bin_sums import column, count_part
@@ -81,7 +81,7 @@ def adaptive_calibration_error(
     0.125
     """
     bins = count(bins, "bins")
-    source = labelled(y_true, probabilities, classes=classes, sample_weight=sample_weight)
+    source = labeled(y_true, probabilities, classes=classes, sample_weight=sample_weight)
     return float(np.mean(_class_errors(source, 0.0, bins)))
 
 
@@ -132,7 +132,7 @@ def thresholded_adaptive_calibration_error(
     """
     bins = count(bins, "bins")
     _check_threshold(threshold)
-    source = labelled(y_true, probabilities, classes=classes, sample_weight=sample_weight)
+    source = labeled(y_true, probabilities, classes=classes, sample_weight=sample_weight)
     errors = _class_errors(source, threshold, bins)
     return float(np.mean(errors)) if errors else float("nan")
 
@@ -176,7 +176,7 @@ def adaptive_reliability_curve(
     """
     bins = count(bins, "bins")
     _check_threshold(threshold)
-    source = labelled(y_true, probabilities, classes=classes, sample_weight=sample_weight)
+    source = labeled(y_true, probabilities, classes=classes, sample_weight=sample_weight)
     names = source.classes.tolist()
     return {names[k]: count_curve(*kept, bins) for k, kept in _kept(source, threshold)}
 
@@ -187,7 +187,7 @@ _USUAL = (0.0, 0.01)
 Kept = tuple[FloatArray, NDArray[np.bool_], FloatArray | None]
 
 
-def _class_errors(source: Labelled, threshold: float, bins: int) -> list[float]:
+def _class_errors(source: Labeled, threshold: float, bins: int) -> list[float]:
     """Return the error of each class that reaches the threshold.
 
     Where metrics share their work, those of the usual thresholds come from one reading.
@@ -201,7 +201,7 @@ def _class_errors(source: Labelled, threshold: float, bins: int) -> list[float]:
 
 
 def _all_errors(
-    source: Labelled, thresholds: tuple[float, ...], bins: int
+    source: Labeled, thresholds: tuple[float, ...], bins: int
 ) -> dict[float, list[float]]:
     def of_class(column: tuple[int, FloatArray, NDArray[np.bool_]]) -> list[float | None]:
         _, p, hit = column
@@ -215,7 +215,7 @@ def _all_errors(
     }
 
 
-def _kept(source: Labelled, threshold: float) -> Iterator[tuple[int, Kept]]:
+def _kept(source: Labeled, threshold: float) -> Iterator[tuple[int, Kept]]:
     """Yield classes with their probabilities, hits and weights, from the threshold on."""
     for k, p, hit in columns(source):
         kept = _from(threshold, p, hit, source.weight)
@@ -244,7 +244,7 @@ def _sums(batch: Batch, *, threshold: float = 0.01, bins: int = 15, classes: Any
     names = names_of(classes)
     parts = [
         count_part(batch, partial(column, batch, k, classes, threshold), bins, ("class", k, names))
-        for k in range(len(batch.labelled(classes).classes))
+        for k in range(len(batch.labeled(classes).classes))
     ]
 
     def gaps(read: tuple[FloatArray, ...], first: int) -> FloatArray:

@@ -10,7 +10,7 @@ from ..._validation import FloatArray
 from .._core.roc import Reading, area_of, precision_of, roc_part, roc_points
 from .._core.sharing import is_sharing, shared
 from .._core.two_classes import second_class
-from .._inputs import Labelled, labelled, option
+from .._inputs import Labeled, labeled, option
 from ..batch import Batch, names_of
 from ..sums import UNBIASED, Sums
 from ._kinds import DECISION_SCORE
@@ -64,7 +64,7 @@ def roc_auc_score(
     0.75
     """
     option(average, "average", ("macro", "weighted"))
-    data = labelled(y_true, probabilities, classes=classes, sample_weight=sample_weight)
+    data = labeled(y_true, probabilities, classes=classes, sample_weight=sample_weight)
     return _one_against_rest(area_of, data, average)
 
 
@@ -121,11 +121,11 @@ def average_precision_score(
     0.8333
     """
     option(average, "average", ("macro", "weighted"))
-    data = labelled(y_true, probabilities, classes=classes, sample_weight=sample_weight)
+    data = labeled(y_true, probabilities, classes=classes, sample_weight=sample_weight)
     return _one_against_rest(precision_of, data, average)
 
 
-def _one_against_rest(area: Reading, data: Labelled, average: str) -> float:
+def _one_against_rest(area: Reading, data: Labeled, average: str) -> float:
     if len(data.classes) == 2:
         return float(area(*_points(data, 1, second_class(data))))
     for _ in data.blocks():  # for the checks alone: the classes follow one by one
@@ -142,12 +142,12 @@ def _one_against_rest(area: Reading, data: Labelled, average: str) -> float:
     return float(_mean_of_classes(areas, mass[occur], average))
 
 
-def _areas(data: Labelled, wanted: tuple[Reading, ...], k: int) -> dict[Reading, float]:
+def _areas(data: Labeled, wanted: tuple[Reading, ...], k: int) -> dict[Reading, float]:
     points = _points(data, k, np.ascontiguousarray(data.probabilities[:, k]))
     return {area: float(area(*points)) for area in wanted}
 
 
-def _points(data: Labelled, k: int, score: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _points(data: Labeled, k: int, score: FloatArray) -> tuple[FloatArray, FloatArray]:
     return roc_points(data.codes == k, score, data.weight)[1:]
 
 
@@ -160,7 +160,7 @@ def _mean_of_classes(areas: FloatArray, mass: FloatArray, average: str) -> Float
 
 
 def _sums(reading: Reading, batch: Batch, *, average: str = "macro", classes: Any = None) -> Sums:
-    data = batch.labelled(classes)
+    data = batch.labeled(classes)
     number = len(data.classes)
     if number == 2:
         return second_class_sums(batch, reading, classes)
@@ -188,7 +188,7 @@ def _sums(reading: Reading, batch: Batch, *, average: str = "macro", classes: An
 
 def second_class_sums(batch: Batch, reading: Reading, classes: Any) -> Sums:
     """Return the sums of what is read off the curve of the second of two classes."""
-    data = batch.labelled(classes)
+    data = batch.labeled(classes)
     name = ("roc", 1, names_of(classes))
     part = roc_part(batch, data.codes == 1, lambda: second_class(data), name, reading, bounded=True)
     return Sums([part], lambda read: read[:, 0], UNBIASED)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from ..._validation import FloatArray
-from .._inputs import count, labelled
+from .._inputs import count, labeled
 from ..batch import Batch
 from ..entry import Metric
 from ..sums import UNBIASED, Sums, over, square_sum
@@ -113,7 +113,7 @@ def brier_decomposition(
     (0.125, 0.25)
     """
     number = count(bins, "bins")
-    data = labelled(y_true, probabilities, classes=classes, sample_weight=sample_weight)
+    data = labeled(y_true, probabilities, classes=classes, sample_weight=sample_weight)
     parts = ("mass", "predicted", "happened", "square")
     return _decompose(*shared_width(data, number, parts))
 

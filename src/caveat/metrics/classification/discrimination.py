@@ -9,7 +9,7 @@ from ..._validation import FloatArray
 from .._core.confusion import class_counts, matthews, most_probable, of_counts
 from .._core.two_classes import require_two_classes
 from .._inputs import average as mean
-from .._inputs import labelled, option
+from .._inputs import labeled, option
 from ..batch import Batch
 from ..entry import Metric
 from ..means import share_of
@@ -85,7 +85,7 @@ def accuracy_score(
     >>> accuracy_score([0, 1, 1, 0], [[0.9, 0.1], [0.2, 0.8], [0.6, 0.4], [0.7, 0.3]])
     0.75
     """
-    data = labelled(y_true, probabilities, classes=classes, sample_weight=sample_weight)
+    data = labeled(y_true, probabilities, classes=classes, sample_weight=sample_weight)
     right = np.empty(len(data))
     for rows, predicted in most_probable(data):
         right[rows] = predicted == data.codes[rows]
@@ -95,7 +95,7 @@ def accuracy_score(
 def balanced_accuracy_score(
     y_true: Any, probabilities: Any, *, classes: Any = None, sample_weight: Any = None
 ) -> float:
-    r"""Mean over the classes of the share of their samples that were recognised.
+    r"""Mean over the classes of the share of their samples that were recognized.
 
     .. math:: \frac{1}{|K|} \sum_{k \in K} \frac{\sum_i [\hat y_i = y_i = k]}{\sum_i [y_i = k]}
 
@@ -130,7 +130,7 @@ def balanced_accuracy_score(
     >>> balanced_accuracy_score([0, 0, 0, 1], [[0.9, 0.1], [0.8, 0.2], [0.7, 0.3], [0.6, 0.4]])
     0.5
     """
-    data = labelled(y_true, probabilities, classes=classes, sample_weight=sample_weight)
+    data = labeled(y_true, probabilities, classes=classes, sample_weight=sample_weight)
     return float(_mean_recall(*class_counts(data)))
 
 
@@ -188,7 +188,7 @@ def f1_score(
     0.6666666666666666
     """
     option(average, "average", ("macro", "micro", "weighted", "binary"))
-    data = labelled(y_true, probabilities, classes=classes, sample_weight=sample_weight)
+    data = labeled(y_true, probabilities, classes=classes, sample_weight=sample_weight)
     if average == "binary":
         require_two_classes(data, 'f1_score with average="binary"')
     return float(_f1(average, *class_counts(data)))
@@ -255,7 +255,7 @@ def matthews_correlation_score(
     >>> round(matthews_correlation_score([0, 1, 1, 0], [0.2, 0.9, 0.4, 0.1]), 4)
     0.5774
     """
-    data = labelled(y_true, probabilities, classes=classes, sample_weight=sample_weight)
+    data = labeled(y_true, probabilities, classes=classes, sample_weight=sample_weight)
     return float(matthews(*class_counts(data)))
 
 
@@ -275,7 +275,7 @@ ENTRIES = [
     ),
     DECISION_SCORE(
         function=balanced_accuracy_score,
-        says="The share of its samples that a class has recognised, averaged over the classes.",
+        says="The share of its samples that a class has recognized, averaged over the classes.",
         cannot_see="How sure the model was; how many false alarms a rare class gets.",
         aliases=("balanced_accuracy",),
         sums=_balanced_accuracy_sums,

@@ -12,7 +12,7 @@ from .._core.confusion import most_probable
 from .._core.equal_width import add_sums, bin_of
 from .._core.sharing import is_sharing, shared
 from .._curves import ReliabilityCurve
-from .._inputs import Labelled, count, labelled
+from .._inputs import Labeled, count, labeled
 from ..batch import Batch
 from ..entry import Metric
 from ..sums import Part, Sums, absolute_sum, split
@@ -35,7 +35,7 @@ def uncertainty_calibration_error(
        \bigl|\mathrm{err}(B_m) - \mathrm{uncert}(B_m)\bigr|, \qquad
        \tilde H(p) = -\frac{1}{\log K} \sum_{k=1}^K p_k \log p_k
 
-    over equal-width bins of the normalised entropy :math:`\tilde H` in [0, 1], with the share of
+    over equal-width bins of the normalized entropy :math:`\tilde H` in [0, 1], with the share of
     wrong predictions :math:`\mathrm{err}` and the mean :math:`\mathrm{uncert}` of
     :math:`\tilde H`, halved if there are two classes, where a uniform prediction is wrong in half
     of the cases. The prediction is the most probable class, the first of equals. The difference is
@@ -85,7 +85,7 @@ def uncertainty_reliability_curve(
     classes: Any = None,
     sample_weight: Any = None,
 ) -> ReliabilityCurve:
-    """Normalised entropy (``predicted``) and rate of errors (``observed``) in each bin.
+    """Normalized entropy (``predicted``) and rate of errors (``observed``) in each bin.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ def uncertainty_reliability_curve(
     -------
     ReliabilityCurve
         ``predicted`` is halved if there are two classes; ``low`` and ``high`` are on the axis of
-        the normalised entropy itself. Bins without samples are left out.
+        the normalized entropy itself. Bins without samples are left out.
 
     Examples
     --------
@@ -112,7 +112,7 @@ def uncertainty_reliability_curve(
     (array([0. , 0.5]), array([0.5, 0.5]))
     """
     bins = count(bins, "bins")
-    source = labelled(y_true, probabilities, classes=classes, sample_weight=sample_weight)
+    source = labeled(y_true, probabilities, classes=classes, sample_weight=sample_weight)
     sums = np.zeros((3, bins))
     for rows, wrong, entropy in _errors_and_entropies(source):
         add_sums(sums, entropy, [entropy, wrong, None], source.weights(rows))
@@ -122,7 +122,7 @@ def uncertainty_reliability_curve(
 
 
 def _uncertainty_sums(batch: Batch, *, bins: int = 15, classes: Any = None) -> Sums:
-    data = batch.labelled(classes)
+    data = batch.labeled(classes)
     entropy, wrong = np.empty((2, len(data)))
     for rows, block_wrong, block in _errors_and_entropies(data):
         entropy[rows], wrong[rows] = block, block_wrong
@@ -139,7 +139,7 @@ def _uncertainty_sums(batch: Batch, *, bins: int = 15, classes: Any = None) -> S
 
 
 def _errors_and_entropies(
-    source: Labelled,
+    source: Labeled,
 ) -> Iterator[tuple[slice, NDArray[Any], FloatArray]]:
     """Yield slices of rows, whether the most probable class is wrong, and the entropies."""
     if is_sharing():
@@ -151,7 +151,7 @@ def _errors_and_entropies(
             yield rows, block.argmax(axis=1) != source.codes[rows], entropy_of(block)
 
 
-def all_entropies(source: Labelled) -> FloatArray:
+def all_entropies(source: Labeled) -> FloatArray:
     """Return the entropies of all rows, kept for other metrics."""
 
     def compute() -> FloatArray:

@@ -11,7 +11,7 @@ from ...exceptions import OptionError
 from .._core.confusion import matthews
 from .._core.roc import false_where_true, roc_points, true_where_false
 from .._core.two_classes import require_two_classes, second_class
-from .._inputs import labelled
+from .._inputs import labeled
 from ..batch import Batch
 from ..sums import Sums
 from ._kinds import DECISION_SCORE
@@ -117,7 +117,7 @@ def operating_point(
         least = _rate(sensitivity, "sensitivity")
     else:
         least = _rate(specificity, "specificity")
-    data = labelled(y_true, probabilities, classes=classes, sample_weight=sample_weight)
+    data = labeled(y_true, probabilities, classes=classes, sample_weight=sample_weight)
     require_two_classes(data, "a threshold")
     threshold, false, true = roc_points(data.codes == 1, second_class(data), data.weight)
     if not min(false[-1], true[-1]) > 0:

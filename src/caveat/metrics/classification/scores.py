@@ -8,7 +8,7 @@ import numpy as np
 from ..._validation import FloatArray
 from ...exceptions import OptionError
 from .._core.residuals import mean_of_squares, squares, true_probabilities
-from .._inputs import average, labelled
+from .._inputs import average, labeled
 from ..entry import Metric
 from ..means import mean_of
 
@@ -64,7 +64,7 @@ def negative_log_likelihood_loss(
         impossible happened. With ``eps`` such a sample costs :math:`-\log\varepsilon` instead
         (36.04 for 2.2e-16, scikit-learn's choice in float64; 6.9 for 1e-3), so the loss then
         depends on ``eps`` as much as on the predictions, and no longer punishes differences
-        below it. Other probabilities are not touched, and rows are not renormalised.
+        below it. Other probabilities are not touched, and rows are not renormalized.
     per_sample : bool, default=False
         Return the loss of each sample, not weighted, instead of the mean.
     sample_weight : array of shape (samples,), optional
@@ -91,7 +91,7 @@ def negative_log_likelihood_loss(
     3.8005
     """
     least = _check_eps(eps)
-    data = labelled(y_true, probabilities, classes=classes, sample_weight=sample_weight)
+    data = labeled(y_true, probabilities, classes=classes, sample_weight=sample_weight)
     values = _minus_log(true_probabilities(data), least)
     return values if per_sample else average(values, data.weight)
 
@@ -177,7 +177,7 @@ def brier_loss(
     >>> brier_loss([0, 1], [[0.5, 0.5], [0.75, 0.25]], per_sample=True)
     array([0.5  , 1.125])
     """
-    data = labelled(y_true, probabilities, classes=classes, sample_weight=sample_weight)
+    data = labeled(y_true, probabilities, classes=classes, sample_weight=sample_weight)
     return squares(data) if per_sample else mean_of_squares(data)
 
 

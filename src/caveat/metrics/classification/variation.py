@@ -11,7 +11,7 @@ from ...exceptions import InvalidValueError, OptionError, ShapeError
 from .._core.equal_width import add_sums, bin_of
 from .._core.sharing import is_sharing
 from .._curves import ReliabilityCurve
-from .._inputs import Labelled, count, labelled
+from .._inputs import Labeled, count, labeled
 from ..batch import Batch
 from ..entry import Metric
 from ..sums import Part, Sums, absolute_sum, split
@@ -74,7 +74,7 @@ def variation_calibration_error(
 
     References
     ----------
-    .. [1] A. Thompson, V. Desai. Extending Confidence Calibration to Generalised Measures of
+    .. [1] A. Thompson, V. Desai. Extending Confidence Calibration to Generalized Measures of
        Variation. 2026.
     .. [2] European Partnership on Metrology 22HLT01 (QUMPHY), deliverable D2, 2026,
        appendix C.1.4.
@@ -135,7 +135,7 @@ def variation_reliability_curve(
     """
     bins = count(bins, "bins")
     measure, of_ranked = _measure(variation)
-    source = labelled(y_true, probabilities, classes=classes, sample_weight=sample_weight)
+    source = labeled(y_true, probabilities, classes=classes, sample_weight=sample_weight)
     sums, ranks = _rank_sums(source, bins, measure)
     mass = sums[1]
     held = mass > 0
@@ -148,7 +148,7 @@ def _variation_sums(
     batch: Batch, *, bins: int = 15, variation: Any = "entropy", classes: Any = None
 ) -> Sums:
     measure, of_ranked = _measure(variation)
-    data = batch.labelled(classes)
+    data = batch.labeled(classes)
     number = len(data.classes)
     varied = np.concatenate([measure(block) for _, block in data.blocks()])
     index = bin_of(varied, bins)
@@ -183,7 +183,7 @@ def _variation_sums(
     )
 
 
-def _rank_sums(source: Labelled, bins: int, measure: Variation) -> tuple[FloatArray, FloatArray]:
+def _rank_sums(source: Labeled, bins: int, measure: Variation) -> tuple[FloatArray, FloatArray]:
     """Return sums of the variation and of weights over bins, and the weight of each rank there."""
     number = len(source.classes)
     sums, ranks = np.zeros((2, bins)), np.zeros(bins * number)

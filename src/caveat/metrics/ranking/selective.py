@@ -268,8 +268,8 @@ def _correlation_sums(batch: Batch) -> Sums:
 
     def reduce(sums: FloatArray) -> FloatArray:
         row, column = np.divmod(held, second.number)
-        a = _centred_ranks(sums, row, first.number)
-        b = _centred_ranks(sums, column, second.number)
+        a = _centered_ranks(sums, row, first.number)
+        b = _centered_ranks(sums, column, second.number)
         spread = np.einsum("rk,rk,rk->r", sums, a, a) * np.einsum("rk,rk,rk->r", sums, b, b)
         product = np.einsum("rk,rk,rk->r", sums, a, b)
         correlation = np.clip(product / np.sqrt(spread), -1.0, 1.0)
@@ -285,7 +285,7 @@ def _coarse(key: FloatArray) -> Cells:
     return Cells(index.astype(np.uint16), len(edges) + 1)
 
 
-def _centred_ranks(sums: FloatArray, cell: Any, number: int) -> FloatArray:
+def _centered_ranks(sums: FloatArray, cell: Any, number: int) -> FloatArray:
     """Return the weight below each joint cell's key less that above it, halved."""
     from scipy.sparse import csr_array
 

@@ -208,7 +208,7 @@ ENTRIES = [
         function=mean_absolute_scaled_error,
         inputs=("mean",),
         says="The mean absolute error as a share of what always predicting the training median "
-        "would make; below 1 the model has learnt something.",
+        "would make; below 1 the model has learned something.",
         cannot_see="The predicted uncertainty; whether a bad ratio is a bad model, or targets that "
         "vary little.",
         aliases=("mase",),

@@ -19,12 +19,12 @@ from ._kinds import LOSS
 __all__ = [
     "dispersion",
     "error_calibration_curve",
-    "expected_normalised_calibration_error",
+    "expected_normalized_calibration_error",
     "sharpness",
 ]
 
 
-def expected_normalised_calibration_error(
+def expected_normalized_calibration_error(
     y_true: Any, mean: Any, variance: Any, *, bins: int = 15, sample_weight: Any = None
 ) -> float:
     r"""Relative gap between predicted and observed spread, over bins of predicted spread (ENCE).
@@ -63,17 +63,17 @@ def expected_normalised_calibration_error(
 
     Examples
     --------
-    >>> from caveat.metrics import expected_normalised_calibration_error
+    >>> from caveat.metrics import expected_normalized_calibration_error
     >>> y, mean, variance = [1.0, -1.0, 3.0, -3.0], [0.0] * 4, [1.0, 1.0, 4.0, 4.0]
-    >>> expected_normalised_calibration_error(y, mean, variance, bins=2)
+    >>> expected_normalized_calibration_error(y, mean, variance, bins=2)
     0.25
     """
     given = gaussians(y_true, mean, variance, sample_weight)
     predicted, observed, _ = _bin_means(given, count(bins, "bins"))
-    return float(absolute_mean(_normalised_gaps(np.sqrt(predicted), np.sqrt(observed))))
+    return float(absolute_mean(_normalized_gaps(np.sqrt(predicted), np.sqrt(observed))))
 
 
-def _normalised_gaps(predicted: FloatArray, observed: FloatArray) -> FloatArray:
+def _normalized_gaps(predicted: FloatArray, observed: FloatArray) -> FloatArray:
     """Gaps relative to what was predicted; NaN where nothing was drawn."""
     gaps = over(observed - predicted, predicted) + 0 * predicted
     return np.where((predicted == 0) & (observed > 0), np.inf, gaps)
@@ -90,7 +90,7 @@ def error_calibration_curve(
 ) -> ReliabilityCurve:
     r"""Observed against predicted spread in bins of predicted spread.
 
-    The curve behind `expected_normalised_calibration_error`, with the same bins.
+    The curve behind `expected_normalized_calibration_error`, with the same bins.
 
     Parameters
     ----------
@@ -283,7 +283,7 @@ def _dispersion_sums(batch: Batch, *, ddof: int = 1) -> Sums:
     return of_scores(batch, [off, off**2], finish)
 
 
-def _normalised_sums(batch: Batch, *, bins: int = 15) -> Sums:
+def _normalized_sums(batch: Batch, *, bins: int = 15) -> Sums:
     y, mean, variance, _ = gaussians(
         batch.truth, batch.inputs["mean"], batch.inputs["variance"], None
     )
@@ -303,7 +303,7 @@ def _normalised_sums(batch: Batch, *, bins: int = 15) -> Sums:
         return np.maximum(np.diff(below, axis=2), 0.0) / mass[:, None, None]
 
     def finish(means: FloatArray) -> FloatArray:
-        return _normalised_gaps(*np.moveaxis(np.sqrt(means), 1, 0))
+        return _normalized_gaps(*np.moveaxis(np.sqrt(means), 1, 0))
 
     return Sums([Part(make, reduce)], finish, absolute_mean)
 
@@ -317,7 +317,7 @@ def _spreads(
 
 ENTRIES = [
     LOSS(
-        function=expected_normalised_calibration_error,
+        function=expected_normalized_calibration_error,
         inputs=("mean", "variance"),
         locality="local",
         says="Whether samples with about the same predicted spread have errors of that size.",
@@ -325,7 +325,7 @@ ENTRIES = [
         "decide; whether the spread tells samples apart; its value grows with the number of bins.",
         aliases=("ence",),
         curve=error_calibration_curve,
-        sums=_normalised_sums,
+        sums=_normalized_sums,
         short="ENCE",
         shown=("headline", "compared", "groups", "shift"),
         serves={"variance": "calibration", "interval": "beside"},

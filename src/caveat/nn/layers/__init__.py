@@ -9,7 +9,7 @@ from .flipout import FlipoutConv1d, FlipoutConv2d, FlipoutLinear
 from .heads import GaussianLogitsHead, MeanVarianceHead, QuantileHead
 from .pooled import PooledConv1d, PooledConv2d
 from .priors import GaussianPrior, Prior, ScaleMixturePrior
-from .standardise import Standardise
+from .standardize import Standardize
 
 __all__ = [
     "BayesConv1d",
@@ -34,7 +34,7 @@ __all__ = [
     "QuantileHead",
     "ScaleMixturePrior",
     "SpatialDropout",
-    "Standardise",
+    "Standardize",
     "Stochastic",
     "number_layers",
     "stochastic_layers",

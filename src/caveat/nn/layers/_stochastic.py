@@ -40,7 +40,7 @@ class Stochastic(nn.Module):
     def penalty(self) -> Tensor | None:
         """Return what the layer adds to the objective, after a pass; None for nothing.
 
-        A Kullback-Leibler divergence or a regulariser, not divided by anything.
+        A Kullback-Leibler divergence or a regularizer, not divided by anything.
         """
         return None
 

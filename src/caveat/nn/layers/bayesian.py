@@ -23,7 +23,7 @@ class BayesLinear(Bayes):
         \sigma = \log(1 + e^{\rho})
 
     One pass draws one set of weights for all its rows, in training too; the outputs' own noise is
-    never drawn instead of the weights' (the local reparametrisation), so that a pass is a network.
+    never drawn instead of the weights' (the local reparametrization), so that a pass is a network.
     In evaluation outside of `caveat.nn.keyed` the weights are their means.
 
     `penalty` is the divergence :math:`KL(q \Vert p)` of the weights from the prior, in closed form

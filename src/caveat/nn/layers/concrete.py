@@ -59,7 +59,7 @@ class ConcreteDropout(Weighted):
         return torch.sigmoid(-dropped) * (1 + torch.exp(self.logit_p))
 
     def penalty(self) -> Tensor:
-        """Return the regulariser, not divided by the number of samples."""
+        """Return the regularizer, not divided by the number of samples."""
         logit = self.logit_p
         squares = self.length_scale**2 * self.weight.square().sum() * (1 + torch.exp(logit)) / 2
         # -log p = softplus(-logit) and -log(1 - p) = softplus(logit), finite for every logit.

@@ -60,7 +60,7 @@ class Dropout(Stochastic):
 class SpatialDropout(Dropout):
     r"""Dropout of whole channels: all places of a channel are kept or dropped together.
 
-    Neighbouring places of a convolution's output are alike, so dropping single ones takes little
+    Neighboring places of a convolution's output are alike, so dropping single ones takes little
     away; a channel is the unit there.
 
     Parameters

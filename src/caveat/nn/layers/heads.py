@@ -108,7 +108,7 @@ class MeanVarianceHead(GaussianHead):
     :math:`r` does, not as its exponential. A network that learns its few samples by heart wants a
     variance of 0, where the likelihood is infinite; the floor ends that: the slope of the Gaussian
     loss in the mean is at most the residual over floor squared (a million times it, by default).
-    The floor is in units of the targets: standardise them.
+    The floor is in units of the targets: standardize them.
 
     Parameters
     ----------
@@ -154,7 +154,7 @@ class MeanVarianceHead(GaussianHead):
 class QuantileHead(nn.Module):
     r"""Quantiles that cannot cross.
 
-    The level next to 1/2 is a linear output; every other quantile is its neighbour's plus a
+    The level next to 1/2 is a linear output; every other quantile is its neighbor's plus a
     softplus above it, or minus one below it:
 
     .. math:: q_c = r_c, \quad q_{j+1} = q_j + \log(1 + e^{r_{j+1}}) \;(j \ge c), \quad
@@ -195,7 +195,7 @@ class QuantileHead(nn.Module):
         self.in_features = check_size(in_features, "in_features")
         self.levels = check_levels(levels)
         self.targets = check_size(targets, "targets")
-        self.centre = min(range(len(self.levels)), key=lambda i: abs(self.levels[i] - 0.5))
+        self.center = min(range(len(self.levels)), key=lambda i: abs(self.levels[i] - 0.5))
         size = self.targets * len(self.levels)
         self.linear = linear(in_features, size, bias=bias, device=device, dtype=dtype)
 
@@ -206,10 +206,10 @@ class QuantileHead(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """Return quantiles of shape (rows, targets, levels), increasing along the last axis."""
         raw = self.linear(x).unflatten(-1, (self.targets, len(self.levels)))
-        middle = raw[..., self.centre : self.centre + 1]
+        middle = raw[..., self.center : self.center + 1]
         steps = functional.softplus(raw)
-        above = middle + steps[..., self.centre + 1 :].cumsum(-1)
-        below = middle - steps[..., : self.centre].flip(-1).cumsum(-1).flip(-1)
+        above = middle + steps[..., self.center + 1 :].cumsum(-1)
+        below = middle - steps[..., : self.center].flip(-1).cumsum(-1).flip(-1)
         return torch.cat([below, middle, above], dim=-1)
 
     def extra_repr(self) -> str:

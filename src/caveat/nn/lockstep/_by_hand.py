@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from .. import layers
 from ..networks import CNN, MLP
 from ._ends import BY_ROW, End, bare, make_end
-from ._parts import Dropout, Elementwise, Linear, Part, Random, Rectifier, Standardise
+from ._parts import Dropout, Elementwise, Linear, Part, Random, Rectifier, Standardize
 from ._random_parts import PRIORS, DropConnect, MeanField
 
 State = dict[str, Tensor]
@@ -153,7 +153,7 @@ def _is_foreign(module: nn.Module) -> bool:
     if type(module) in _HEADS:
         linear: Any = module.linear
         return is_altered(module) or is_altered(linear) or type(linear) not in (nn.Linear, *_RANDOM)
-    known = (*_SAME, *_RANDOM, nn.Linear, nn.ReLU, layers.Dropout, layers.Standardise)
+    known = (*_SAME, *_RANDOM, nn.Linear, nn.ReLU, layers.Dropout, layers.Standardize)
     return is_altered(module) or type(module) not in known
 
 
@@ -169,8 +169,8 @@ def _part(module: Any, name: str, state: State, gradients: State, call: int) -> 
         return DropConnect(module, state[weight], state.get(bias), rooms)
     if isinstance(module, _RANDOM):
         return _random_part(module, name, state, gradients)
-    if isinstance(module, layers.Standardise):
-        return Standardise(state[f"{name}mean"], state[f"{name}scale"])
+    if isinstance(module, layers.Standardize):
+        return Standardize(state[f"{name}mean"], state[f"{name}scale"])
     if isinstance(module, layers.Dropout):
         return Dropout(module.place, module.p, call)
     return Rectifier() if isinstance(module, nn.ReLU) else Elementwise(module)

@@ -73,7 +73,7 @@ class Checkpoint:
 
         tensors = {"flat": run.stack.flat, "sums": run.sums}
         for group, state in (
-            ("optimiser", run.optimiser.state),
+            ("optimizer", run.optimizer.state),
             ("buffers", run.stack.buffers),
             ("finished", run.finished),
             ("best", run.best_state),
@@ -130,7 +130,7 @@ def restore(run: Run, numbers: dict[str, Any], tensors: State) -> None:
         size = len(active) * shape.numel()
         state[name] = tensors["flat"][start : start + size].view(len(active), *shape)
         start += size
-    run.enter(active, state, groups.get("optimiser"))
+    run.enter(active, state, groups.get("optimizer"))
     run.sums.copy_(tensors["sums"])
     run.finished, run.best_state = groups.get("finished", {}), groups.get("best", {})
     run.best = np.array(numbers["best"])

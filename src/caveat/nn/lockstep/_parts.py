@@ -95,7 +95,7 @@ class Rectifier(Part):
         )
 
 
-class Standardise(Part):
+class Standardize(Part):
     """A shift and a scale that are not learned."""
 
     def __init__(self, mean: Tensor, scale: Tensor) -> None:

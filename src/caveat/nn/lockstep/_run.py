@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from ..noise import derive_key, make_keys
 from ._batches import Batches
 from ._by_hand import draws
-from ._optimisers import make_optimiser
+from ._optimizers import make_optimizer
 from ._problem import Problem
 from ._settings import Training
 from ._stack import Stack, State
@@ -73,7 +73,7 @@ class Run:
         self.anchors = anchors
         self.enter(np.arange(count), state)
 
-    def enter(self, active: np.ndarray, state: State, optimiser: State | None = None) -> None:
+    def enter(self, active: np.ndarray, state: State, optimizer: State | None = None) -> None:
         """Make the stack of the copies that train from here on."""
         self.active = active
         self.running = np.array([self.status[i] == "training" for i in active])
@@ -85,11 +85,11 @@ class Run:
             self.module, state, self.loss, self.device,
             stacked=self.stacked, alone=self.alone, compiled=training.compile,
         )  # fmt: skip
-        self.optimiser = make_optimiser(
-            training.optimiser, self.stack.flat, training.weight_decay, training.momentum
+        self.optimizer = make_optimizer(
+            training.optimizer, self.stack.flat, training.weight_decay, training.momentum
         )
-        for name, value in (optimiser or {}).items():
-            self.optimiser.state[name].copy_(value)
+        for name, value in (optimizer or {}).items():
+            self.optimizer.state[name].copy_(value)
         chosen = torch.from_numpy(active).to(self.device)
         self.active_keys = self.keys[chosen]
         self.batches = Batches(
@@ -139,7 +139,7 @@ class Run:
             gradient.add_(strength * (self.stack.flat - goal), alpha=2.0)
         with torch.no_grad():
             self.sums.add_(each)
-            self.optimiser.update(self.stack.flat, gradient, self.rate, step + 1)
+            self.optimizer.update(self.stack.flat, gradient, self.rate, step + 1)
 
     def _passes(self, x: Tensor, y: Tensor, counts: Tensor, keys: Tensor) -> tuple[Tensor, Tensor]:
         """Return the objective of each copy and all gradients: means over draws of the noise."""
@@ -217,11 +217,11 @@ class Run:
             return
         chosen = torch.from_numpy(np.flatnonzero(running)).to(self.device)
         state = {name: value[chosen].clone() for name, value in self.stack.state().items()}
-        optimiser = {
-            name: self.stack.part_of(value, chosen) for name, value in self.optimiser.state.items()
+        optimizer = {
+            name: self.stack.part_of(value, chosen) for name, value in self.optimizer.state.items()
         }
         sums, summed = self.sums[chosen].clone(), self.summed[running]
-        self.enter(self.active[running], state, optimiser)
+        self.enter(self.active[running], state, optimizer)
         self.sums, self.summed = sums, summed
 
 

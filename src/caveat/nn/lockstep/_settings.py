@@ -37,16 +37,16 @@ class Training:
     epochs : int, default=100
         How often a copy sees its samples, unless the copy says otherwise.
     batch_size : int, default=128
-    optimiser : {"adam", "adamw", "sgd"}, default="adam"
+    optimizer : {"adam", "adamw", "sgd"}, default="adam"
     learning_rate : float, default=1e-3
     weight_decay : float, default=0.0
-        As the optimiser of that name has it: for AdamW decoupled from the gradient.
+        As the optimizer of that name has it: for AdamW decoupled from the gradient.
     momentum : float, default=0.0
         Of "sgd".
     likelihood_weight : float, default=1.0
         Of the mean loss of a batch.
     penalty_weight : float or "per-sample", optional
-        Of what the layers add (divergences, regularisers); "per-sample" is one over the number of
+        Of what the layers add (divergences, regularizers); "per-sample" is one over the number of
         samples of the copy, which makes the objective an evidence lower bound per sample. None
         leaves the penalty out.
     draws : int, default=1
@@ -81,7 +81,7 @@ class Training:
 
     epochs: int = 100
     batch_size: int = 128
-    optimiser: str = "adam"
+    optimizer: str = "adam"
     learning_rate: float = 1e-3
     weight_decay: float = 0.0
     momentum: float = 0.0
@@ -108,7 +108,7 @@ class Training:
         _positive_whole(self.epochs, "epochs")
         _positive_whole(self.batch_size, "batch_size")
         _positive_whole(self.draws, "draws")
-        _one_of(self.optimiser, ("adam", "adamw", "sgd"), "optimiser")
+        _one_of(self.optimizer, ("adam", "adamw", "sgd"), "optimizer")
         _one_of(self.precision, ("float32", "bfloat16"), "precision")
         _one_of(self.engine, ("auto", "stacked", "sequential"), "engine")
         _one_of(self.anchor, (None, "zero", "initial", "drawn"), "anchor")

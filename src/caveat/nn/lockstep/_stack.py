@@ -152,7 +152,7 @@ class Stack:
     """Stacked weights in one long vector, with a view for each parameter.
 
     The vector is ordered by parameter, then by copy, so that each view (copies, ...) is contiguous
-    and an optimiser has one tensor to work on.
+    and an optimizer has one tensor to work on.
 
     Parameters
     ----------

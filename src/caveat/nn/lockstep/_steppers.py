@@ -99,6 +99,6 @@ def _changing(run: Run) -> list[Tensor]:  # pragma: no cover - needs a GPU
     return [
         run.stack.flat,
         run.sums,
-        *run.optimiser.state.values(),
+        *run.optimizer.state.values(),
         *run.stack.buffers.values(),
     ]

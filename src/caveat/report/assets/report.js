@@ -5,9 +5,9 @@
   const read = (id) => JSON.parse(document.getElementById(id).textContent);
   root.classList.remove("no-js");
 
-  /* Colours: charts name them ("@blue", "@blue/0.2"); the style sheet knows them for each theme. */
-  const COLOURED = new Set(["color", "fillcolor", "bgcolor", "bordercolor", "colorscale"]);
-  function colour(token) {
+  /* Colors: charts name them ("@blue", "@blue/0.2"); the style sheet knows them for each theme. */
+  const COLORED = new Set(["color", "fillcolor", "bgcolor", "bordercolor", "colorscale"]);
+  function color(token) {
     const [name, opacity] = token.slice(1).split("/");
     const value = getComputedStyle(root).getPropertyValue(`--${name}`).trim();
     if (!opacity) return value;
@@ -15,20 +15,20 @@
     return `rgba(${r},${g},${b},${opacity})`;
   }
   function themed(value, key) {
-    if (typeof value === "string") return COLOURED.has(key) && value[0] === "@" ? colour(value) : value;
-    if (Array.isArray(value)) return COLOURED.has(key) || typeof value[0] === "object" ? value.map((v) => themed(v, key)) : value;
+    if (typeof value === "string") return COLORED.has(key) && value[0] === "@" ? color(value) : value;
+    if (Array.isArray(value)) return COLORED.has(key) || typeof value[0] === "object" ? value.map((v) => themed(v, key)) : value;
     if (value === null || typeof value !== "object") return value;
     return Object.fromEntries(Object.entries(value).map(([k, v]) => [k, themed(v, k)]));
   }
   function layoutOf(given, room, width) {
     const layout = themed(given, "");
     const size = room < 420 ? 11.5 : 13;
-    const axis = { gridcolor: colour("@grid"), linecolor: colour("@line"), zeroline: false, automargin: true, ticks: "outside", tickcolor: colour("@line") };
+    const axis = { gridcolor: color("@grid"), linecolor: color("@line"), zeroline: false, automargin: true, ticks: "outside", tickcolor: color("@line") };
     const base = {
       paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", autosize: true,
-      font: { family: getComputedStyle(document.body).fontFamily, size, color: colour("@text") },
+      font: { family: getComputedStyle(document.body).fontFamily, size, color: color("@text") },
       margin: { l: 8, r: 12, t: 8, b: 8 }, hovermode: "closest", dragmode: false,
-      hoverlabel: { bgcolor: colour("@surface"), bordercolor: colour("@line"), font: { color: colour("@text") }, align: "left" },
+      hoverlabel: { bgcolor: color("@surface"), bordercolor: color("@line"), font: { color: color("@text") }, align: "left" },
       legend: { orientation: "h", y: 1.02, yanchor: "bottom", x: 0, itemclick: false, itemdoubleclick: false },
     };
     for (const name of Object.keys(layout)) {
@@ -74,10 +74,10 @@
         Plotly.restyle(box, { x: [[steps.x[step]]], y: [[steps.y[step]]] }, [steps.spot]);
         return;
       }
-      const [deferred, kept, wrong] = ["@grey", "@blue", "@orange"].map(colour);
-      const colours = steps.uncertainty.map((values, trace) => values.map((value) =>
+      const [deferred, kept, wrong] = ["@gray", "@blue", "@orange"].map(color);
+      const colors = steps.uncertainty.map((values, trace) => values.map((value) =>
         (value > steps.threshold[step] ? deferred : trace === 1 ? wrong : kept)));
-      Plotly.restyle(box, { "marker.color": colours }, colours.map((_, i) => i));
+      Plotly.restyle(box, { "marker.color": colors }, colors.map((_, i) => i));
     };
     input.addEventListener("input", paint);
     paint();
@@ -89,7 +89,7 @@
   const dark = matchMedia("(prefers-color-scheme: dark)");
   const button = document.querySelector(".theme");
   const isDark = () => (root.dataset.theme || (dark.matches ? "dark" : "light")) === "dark";
-  const name = () => { button.textContent = isDark() ? "Light colours" : "Dark colours"; };
+  const name = () => { button.textContent = isDark() ? "Light colors" : "Dark colors"; };
   button.addEventListener("click", () => {
     root.dataset.theme = isDark() ? "light" : "dark";
     name();

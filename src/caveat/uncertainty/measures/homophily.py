@@ -26,7 +26,7 @@ Found = tuple[FloatArray, float, float]  # best point, its value, a value that n
 Certificate = Literal["concave", "exact", "bound"]
 
 # All of these are relative to the largest entry of A, which is scaled to 1.
-_CONCAVE = 1e-10  # a larger eigenvalue of the centred A is not rounding
+_CONCAVE = 1e-10  # a larger eigenvalue of the centered A is not rounding
 _EXACT = 1e-6  # bounds this close are one value; the feasibility tolerance of the solver
 _CLOSED = 1e-8  # bounds this close need no more work
 _STATIONARY = 1e-12  # where the ascent stops
@@ -170,19 +170,19 @@ def homophily_maximum(H: Any, *, node_limit: int | None = 5000) -> HomophilyMaxi
     scale = float(H.max())
     A = (H / (scale or 1.0)) ** 2
     certificate: Certificate = "concave"
-    curvature = max(0.0, float(np.linalg.eigvalsh(_centred(A))[-1]))
+    curvature = max(0.0, float(np.linalg.eigvalsh(_centered(A))[-1]))
     if curvature <= _CONCAVE:
-        p, lower, upper = _maximise_concave(A, max(_starts(A, 1), key=lambda p: p @ A @ p))
+        p, lower, upper = _maximize_concave(A, max(_starts(A, 1), key=lambda p: p @ A @ p))
         upper += 2 * curvature  # two points of the simplex are at most sqrt(2) apart
     else:
-        p, lower, upper = _maximise(A, _LONG if node_limit is None else int(node_limit))
+        p, lower, upper = _maximize(A, _LONG if node_limit is None else int(node_limit))
         certificate = "exact" if upper - lower <= _EXACT else "bound"
     p.flags.writeable = False
     return HomophilyMaximum(max(lower, upper) * scale**2, lower * scale**2, p, certificate)
 
 
-def _maximise(A: FloatArray, node_limit: int) -> Found:
-    """Maximise p'Ap where it is not concave; A has 1 as its largest entry."""
+def _maximize(A: FloatArray, node_limit: int) -> Found:
+    """Maximize p'Ap where it is not concave; A has 1 as its largest entry."""
     p, lower = max((_ascend(A, start) for start in _starts(A, 20)), key=lambda found: found[1])
     kept = _candidates(A, lower)
     inner = A[np.ix_(kept, kept)]
@@ -226,7 +226,7 @@ def _ascend(A: FloatArray, start: FloatArray, steps: int = 20_000) -> tuple[Floa
     return p, float(p @ A @ p)
 
 
-def _maximise_concave(B: FloatArray, start: FloatArray, steps: int = 20_000) -> Found:
+def _maximize_concave(B: FloatArray, start: FloatArray, steps: int = 20_000) -> Found:
     """Ascend where p'Bp is concave; the bound is the highest point of the tangent plane."""
     p, value = _ascend(B, start, steps)
     return p, value, value + 2 * max(0.0, float((B @ p).max()) - value)
@@ -235,7 +235,7 @@ def _maximise_concave(B: FloatArray, start: FloatArray, steps: int = 20_000) -> 
 def _concave_above(B: FloatArray) -> FloatArray:
     """Return a matrix that is concave on the simplex and off the diagonal at least B."""
     np.fill_diagonal(B, 0.0)
-    convex = _positive_part(_centred(B))
+    convex = _positive_part(_centered(B))
     # A convex function on the simplex is at most the linear one through its corners.
     corners = np.diag(convex)
     return B - convex + (corners[:, None] + corners) / 2
@@ -265,7 +265,7 @@ def _relax(A: FloatArray, p: FloatArray, lower: float) -> Found:
         if step % _CHECK_EVERY == 0:
             guess = np.maximum(X.sum(axis=1), _STATIONARY)
             p, lower = max((p, lower), _ascend(A, guess / guess.sum()), key=lambda at: at[1])
-            upper = min(upper, _maximise_concave(_concave_above(A + N), p, 1000)[2])
+            upper = min(upper, _maximize_concave(_concave_above(A + N), p, 1000)[2])
             if upper - lower <= _CLOSED:
                 break
         m = ((A + N + S).sum() + penalty * (X.sum() - 1)) / classes**2
@@ -336,7 +336,7 @@ def _least_slopes(A: FloatArray, most: FloatArray) -> FloatArray:
     return (shares * np.take_along_axis(A, order, axis=1)).sum(axis=1)
 
 
-def _centred(A: FloatArray) -> FloatArray:
+def _centered(A: FloatArray) -> FloatArray:
     """Project onto the vectors that sum to 0, from both sides."""
     means = A.mean(axis=0)
     return A - means - means[:, None] + means.mean()
@@ -374,7 +374,7 @@ def _check_distances(H: Any, classes: int | None = None) -> FloatArray:
         i, j = np.argwhere(asymmetric)[0]
         raise InvalidValueError(
             f"H is not symmetric: H[{i}, {j}] is {H[i, j]:g}, but H[{j}, {i}] is {H[j, i]:g}; "
-            "symmetrise with (H + H.T) / 2 if both mean the same distance"
+            "symmetrize with (H + H.T) / 2 if both mean the same distance"
         )
     H = (H + H.T) / 2
     np.fill_diagonal(H, 0.0)

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 
-class Standardise(nn.Module):
+class Standardize(nn.Module):
     r"""Subtract a mean and divide by a scale, both kept with the weights.
 
     .. math:: y = (x - m) / s
@@ -21,8 +21,8 @@ class Standardise(nn.Module):
     Examples
     --------
     >>> import torch
-    >>> from caveat.nn.layers import Standardise
-    >>> layer = Standardise(2)
+    >>> from caveat.nn.layers import Standardize
+    >>> layer = Standardize(2)
     >>> layer.mean.copy_(torch.tensor([1.0, 0.0])), layer.scale.fill_(2.0)
     (tensor([1., 0.]), tensor([2., 2.]))
     >>> layer(torch.tensor([[3.0, 4.0]]))

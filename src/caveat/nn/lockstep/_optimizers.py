@@ -1,4 +1,4 @@
-"""Optimisers of one long vector that holds the weights of all copies."""
+"""Optimizers of one long vector that holds the weights of all copies."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -71,8 +71,8 @@ class GradientDescent:
         weights.sub_(gradient * rate)
 
 
-def make_optimiser(name: str, weights: Tensor, decay: float, momentum: float) -> Any:
-    """Return the optimiser of a checked name for a vector of weights."""
+def make_optimizer(name: str, weights: Tensor, decay: float, momentum: float) -> Any:
+    """Return the optimizer of a checked name for a vector of weights."""
     if name in ("adam", "adamw"):
         return Adam(torch.zeros_like(weights), torch.zeros_like(weights), decay, name == "adamw")
     return GradientDescent(torch.zeros_like(weights), decay, momentum)

@@ -1,4 +1,4 @@
-"""The nearest neighbours of rows, equal rows and equal distances taken care of."""
+"""The nearest neighbors of rows, equal rows and equal distances taken care of."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -19,7 +19,7 @@ _BY_PRODUCTS = (*_SQUARED, "sqeuclidean")
 """Computed from the products of rows, which loses digits far from the origin."""
 
 _OF_A_SIZE = ("precomputed", "haversine")
-"""Not the same to neighbours if all features are divided by one number."""
+"""Not the same to neighbors if all features are divided by one number."""
 
 _RELATIVE = ("braycurtis", "dice", "sokalsneath")
 """0 / 0 from a row without any feature to itself."""
@@ -74,13 +74,13 @@ def within_one(X: FloatArray, axis: int | None) -> FloatArray:
     return np.asarray(np.ldexp(X, -np.frexp(np.abs(X).max(axis=axis))[1]))
 
 
-def neighbour_means(
-    values: FloatArray, places: Places, rows: NDArray[np.intp], neighbours: int, distance: Distance
+def neighbor_means(
+    values: FloatArray, places: Places, rows: NDArray[np.intp], neighbors: int, distance: Distance
 ) -> FloatArray:
-    """Return the mean values of the nearest neighbours of some rows, (rows, columns).
+    """Return the mean values of the nearest neighbors of some rows, (rows, columns).
 
-    A row is not its own neighbour; rows equal to it are. Rows that are equally far compete for the
-    last of the ``neighbours`` places and share what is left of them in equal parts, so that the
+    A row is not its own neighbor; rows equal to it are. Rows that are equally far compete for the
+    last of the ``neighbors`` places and share what is left of them in equal parts, so that the
     order of the table does not matter.
     """
     number = len(places.counts)
@@ -92,20 +92,20 @@ def neighbour_means(
     total = np.empty((len(asked), values.shape[1]))
     own = np.empty(len(asked))
     # Two more than are wanted: the row itself, and one that shows that there is no tie.
-    waiting, width = np.arange(len(asked)), min(number, neighbours + 2)
+    waiting, width = np.arange(len(asked)), min(number, neighbors + 2)
     while len(waiting):
         undecided = []
         step = max(1, _HELD // width)
         for part in (waiting[i : i + step] for i in range(0, len(waiting), step)):
             some = asked[part]
             found, index = _search(model, places.points, some, width, distance)
-            weight, done = _weights(found, index, some, places, neighbours, distance)
+            weight, done = _weights(found, index, some, places, neighbors, distance)
             total[part] = _weighted_sums(weight, index, sums)
             own[part] = (weight * (index == some[:, None])).sum(axis=1)
             undecided.append(part[~done])
         waiting, width = np.concatenate(undecided), min(number, 4 * width)
     back = back.reshape(-1)
-    return (total[back] - own[back, None] * values[rows]) / neighbours
+    return (total[back] - own[back, None] * values[rows]) / neighbors
 
 
 def _model(points: FloatArray, distance: Distance) -> Any:
@@ -153,20 +153,20 @@ def _weights(
     index: NDArray[np.intp],
     own: NDArray[np.intp],
     places: Places,
-    neighbours: int,
+    neighbors: int,
     distance: Distance,
 ) -> tuple[FloatArray, NDArray[np.bool_]]:
     """Return how much each place counts for each row, and whether all its ties were found."""
     named = distance if isinstance(distance, str) else ""
     far = found**2 if named in _SQUARED else found
     counts = places.counts[index] - (index == own[:, None])
-    last = np.argmax(np.cumsum(counts, axis=1) >= neighbours, axis=1)
+    last = np.argmax(np.cumsum(counts, axis=1) >= neighbors, axis=1)
     limit = far[np.arange(len(far)), last][:, None]
     slack = _ROUNDING * (np.abs(limit) + _size(places.points[own], named)[:, None])
     nearer = far < limit - slack
     tied = ~nearer & (far <= limit + slack)
     before = (counts * nearer).sum(axis=1)
-    share = (neighbours - before) / (counts * tied).sum(axis=1)
+    share = (neighbors - before) / (counts * tied).sum(axis=1)
     weight = np.where(counts > 0, nearer + tied * share[:, None], 0.0)
     done = (far[:, -1] > (limit + slack)[:, 0]) | (far.shape[1] == len(places.counts))
     return weight, done

@@ -62,7 +62,7 @@ class Choice:
         return [kind for kind, named in found.items() if named]
 
 
-def recognise_attributes(choice: Choice, names: Sequence[str]) -> Choice:
+def recognize_attributes(choice: Choice, names: Sequence[str]) -> Choice:
     """Fill in target, id, weight, cluster and group where they were not named."""
     free = _Free(names, choice)
     return replace(
@@ -75,7 +75,7 @@ def recognise_attributes(choice: Choice, names: Sequence[str]) -> Choice:
     )
 
 
-def recognise_prediction(choice: Choice, names: Sequence[str], same_file: bool) -> Choice:
+def recognize_prediction(choice: Choice, names: Sequence[str], same_file: bool) -> Choice:
     """Fill in the columns of the prediction where they were not named."""
     free = _Free(names, choice if same_file else Choice())
     if not choice.kinds:
@@ -177,7 +177,7 @@ def _prediction(free: _Free, names: Sequence[str]) -> dict[str, Any]:
         return found[0][1]
     if not found:
         raise FileFormatError(
-            f"no prediction is recognised among the columns {listed(names)}; name its columns, for "
+            f"no prediction is recognized among the columns {listed(names)}; name its columns, for "
             "example: --probability 'p_*' --target y, or --mean mean --std std --target y"
         )
     raise FileFormatError(

@@ -18,7 +18,7 @@ class Contrast(Word):
     RATIO = "ratio"
 
 
-class Judgement(Word):
+class Judgment(Word):
     """What an interval lets one say of a gap between two groups."""
 
     NONE = ""
@@ -33,10 +33,10 @@ class Judgement(Word):
     UNDEFINED = "undefined"
 
 
-FINE = (Judgement.SMALL, Judgement.WITHIN)
+FINE = (Judgment.SMALL, Judgment.WITHIN)
 """What shows that there is no gap beyond the threshold."""
 
-BY_WEIGHT = (Judgement.BEYOND, Judgement.GAP, Judgement.UNCLEAR, *FINE)
+BY_WEIGHT = (Judgment.BEYOND, Judgment.GAP, Judgment.UNCLEAR, *FINE)
 """What can be said of a ratio; of several ratios the first of these that holds is said."""
 
 
