@@ -199,7 +199,7 @@ def evaluate(
     metrics : list of str, optional
         Names or aliases from ``caveat.metrics.METRICS``; by default all that apply.
     confidence : float, default=0.95
-        Of the intervals.
+        The confidence level of the intervals.
     resamples : int, default=1000
         Bootstrap resamples; 0 leaves the intervals out.
     random_state : int, Generator or None

@@ -78,7 +78,7 @@ def audit(
         How the uncertainty is split: "auto" is "variance" for classes and "total_variance" for
         numbers.
     neighbors, distance, scale, queries
-        Of the consistency; see `caveat.fairness.consistency`.
+        Options of the consistency; see `caveat.fairness.consistency`.
     threshold : float, default=0.2
     confidence : float, default=0.95
     resamples : int, default=1000
@@ -86,7 +86,7 @@ def audit(
         them all verdicts.
     random_state : int, Generator or None
     sample_weight : array of shape (samples,), optional
-        Of the groups; in the consistency every sample counts alike.
+        Weights for the groups; in the consistency every sample counts alike.
     cluster : array of shape (samples,), optional
         Samples that belong together and are resampled together.
 

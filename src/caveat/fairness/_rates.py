@@ -32,7 +32,7 @@ class Samples:
     Attributes
     ----------
     columns : mapping of str to ndarrays of shape (samples,)
-        Of numbers: ``mean_absolute_error`` and uncertainties, by (name, label).
+        For regression: ``mean_absolute_error`` and uncertainties, by (name, label).
     truth, predicted : ndarrays of shape (samples,) or None
         Codes of classes.
     labels : sequence of (code, label)

@@ -35,7 +35,7 @@ class FairnessAudit(Drawable, RowTable[FairnessRow]):
     rows : tuple of FairnessRow
         One number each; `to_frame` and `to_json` give them as a table.
     confidence : float
-        Of the intervals.
+        The confidence level of the intervals.
     threshold : float
         A ratio is within it from ``1 - threshold`` to ``1 / (1 - threshold)``.
     samples : int

@@ -51,7 +51,7 @@ class Paragraph:
     attribute : str
         Empty for individuals.
     patterns : tuple of str
-        Of gaps beyond the threshold "epistemic gap", "aleatoric gap", "predictive gap", "point
+        For gaps beyond the threshold: "epistemic gap", "aleatoric gap", "predictive gap", "point
         gap", "point gap without uncertainty gap", "uncertainty gap without point gap"; "gap of
         unclear size", which may or may not exceed it; "no gap beyond the threshold", and "gap
         within the threshold" if there is one; "unclear", "too few samples", "not all compared" if
