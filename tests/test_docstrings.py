@@ -5,6 +5,7 @@ from caveat._docstrings import describe_parameters, entries_of, sections_of
 TABLE = {
     "y_true": "y_true : array of shape (samples,)\n    True values.",
     "bins": "bins : int\n    Number of bins.",
+    "kind": "kind : str",
     "sample_weight": "sample_weight : array of shape (samples,)",
     "mean": "mean, variance : arrays of shape (samples,)",
     "variance": "mean, variance : arrays of shape (samples,)",
@@ -13,7 +14,7 @@ TABLE = {
 
 def test_parameters_are_completed_in_the_order_of_the_signature_with_its_defaults():
     @describe_parameters(TABLE)
-    def error(y_true, mean, variance, *, bins=15, special="a", sample_weight=None):
+    def error(y_true, mean, variance, *, bins=15, kind="top", special="a", sample_weight=None):
         r"""Summary with :math:`\sigma`.
 
         More.
@@ -39,6 +40,7 @@ def test_parameters_are_completed_in_the_order_of_the_signature_with_its_default
         "y_true : array of shape (samples,)\n    True values.\n"
         "mean, variance : arrays of shape (samples,)\n"
         "bins : int, default=15\n    Number of bins.\n"
+        'kind : str, default="top"\n'
         'special : str, default="a"\n    Its own words.\n'
         "sample_weight : array of shape (samples,), optional\n\n"
         "Returns\n-------\nfloat\n\n"

@@ -27,16 +27,12 @@ def describe_parameters(*tables: Mapping[str, str]) -> Callable[[Documented], Do
     Examples
     --------
     >>> from caveat._docstrings import describe_parameters
-    >>> @describe_parameters({"bins": "bins : int\\n    Number of bins."})
+    >>> table = {"bins": "bins : int, the number of them"}
+    >>> @describe_parameters(table)
     ... def count(bins=15):
     ...     "Count."
-    >>> print(count.__doc__)
-    Count.
-    <BLANKLINE>
-    Parameters
-    ----------
-    bins : int, default=15
-        Number of bins.
+    >>> count.__doc__.splitlines()[-1]
+    'bins : int, the number of them, default=15'
     """
 
     def decorate(documented: Documented) -> Documented:
@@ -78,9 +74,8 @@ def _completed(docstring: str, defaults: dict[str, Any], tables: tuple[Any, ...]
         if entry is None:
             entry = next((table[name] for table in tables if name in table), None)
             if entry is not None and default is not _REQUIRED:
-                stated = "optional" if default is None else f"default={default!r}"
                 head, line, text = entry.partition("\n")
-                entry = f"{head}, {stated}{line}{text}"
+                entry = f"{head}, {_stated(default)}{line}{text}"
         if entry is not None and entry not in entries:
             entries.append(entry.rstrip())
     parts = [sections.pop("").rstrip()]
@@ -93,9 +88,16 @@ def _completed(docstring: str, defaults: dict[str, Any], tables: tuple[Any, ...]
 _REQUIRED = object()
 
 
+def _stated(default: Any) -> str:
+    if default is None:
+        return "optional"
+    return f'default="{default}"' if isinstance(default, str) else f"default={default!r}"
+
+
 def _defaults(documented: Any) -> dict[str, Any]:
     """Return the parameters of a function or constructor with their defaults, in their order."""
-    function = documented.__init__ if isinstance(documented, type) else documented
+    is_class = isinstance(documented, type)
+    function = documented.__init__ if is_class else documented
     code = function.__code__
     positional, keywords = code.co_argcount, code.co_kwonlyargcount
     names = code.co_varnames[: positional + keywords]
@@ -103,6 +105,6 @@ def _defaults(documented: Any) -> dict[str, Any]:
     given = function.__defaults__ or ()
     defaults.update(zip(names[positional - len(given) : positional], given, strict=True))
     defaults.update(function.__kwdefaults__ or {})
-    if isinstance(documented, type):
+    if is_class:
         del defaults[names[0]]
     return defaults
