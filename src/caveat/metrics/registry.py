@@ -3,9 +3,11 @@
 import inspect
 from typing import Any
 
+from .._docstrings import describe_parameters
 from .._registry import Registry
 from ..exceptions import OptionError, UnknownNameError
 from . import classification, ranking, regression
+from ._parameters import CLASSIFICATION, RANKING, REGRESSION
 from .entry import Metric, Place, Role
 
 
@@ -114,6 +116,16 @@ def _ambiguous(name: str, found: list[Metric]) -> UnknownNameError:
 
 MODULES = (*classification.MODULES, *regression.MODULES, *ranking.MODULES)
 """A metric is declared in one of these: its function, its curve, and its line in ENTRIES."""
+
+for _family, _table in (
+    (classification, CLASSIFICATION),
+    (regression, REGRESSION),
+    (ranking, RANKING),
+):
+    for _module in _family.MODULES:
+        for _name in _module.__all__:
+            if inspect.isfunction(function := getattr(_module, _name)):
+                describe_parameters(_table)(function)
 
 METRICS = MetricRegistry(
     "metric", [entry for module in MODULES for entry in getattr(module, "ENTRIES", ())]

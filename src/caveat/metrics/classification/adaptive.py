@@ -51,15 +51,9 @@ def adaptive_calibration_error(
 
     Parameters
     ----------
-    y_true : array of shape (samples,)
-        The true classes: 0, 1, ... or the labels in ``classes``.
-    probabilities : array of shape (samples, classes) or (samples,), or Categorical
-        One dimension is the probability of the second of two classes.
     bins : int, default=15
         The number of ranges. Samples with equal probabilities are spread over the ranges they reach
         in every order at once, and a range that ends inside a sample takes the fraction inside.
-    classes : sequence of labels, optional
-    sample_weight : array of shape (samples,), optional
 
     Returns
     -------
@@ -102,15 +96,8 @@ def thresholded_adaptive_calibration_error(
 
     Parameters
     ----------
-    y_true : array of shape (samples,)
-        The true classes: 0, 1, ... or the labels in ``classes``.
-    probabilities : array of shape (samples, classes) or (samples,), or Categorical
-        One dimension is the probability of the second of two classes.
     threshold : float, default=0.01
         :math:`\epsilon`, from 0 to 1, the default of the authors' own code; at 0 this is ACE.
-    bins : int, default=15
-    classes : sequence of labels, optional
-    sample_weight : array of shape (samples,), optional
 
     Returns
     -------
@@ -150,15 +137,8 @@ def adaptive_reliability_curve(
 
     Parameters
     ----------
-    y_true : array of shape (samples,)
-        The true classes: 0, 1, ... or the labels in ``classes``.
-    probabilities : array of shape (samples, classes) or (samples,), or Categorical
-        One dimension is the probability of the second of two classes.
     threshold : float, default=0
         The least probability that counts, from 0 to 1.
-    bins : int, default=15
-    classes : sequence of labels, optional
-    sample_weight : array of shape (samples,), optional
 
     Returns
     -------

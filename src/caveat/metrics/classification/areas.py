@@ -33,20 +33,6 @@ def roc_auc_score(
     which is the area under the receiver operating characteristic. For two classes :math:`p` is the
     probability of the second; for more, the areas of each class against the rest are averaged.
 
-    Parameters
-    ----------
-    y_true : array of shape (samples,)
-        The true classes.
-    probabilities : array of shape (samples, classes), or (samples,) for the second of two classes
-        Or a Categorical, whose members are averaged.
-    average : {"macro", "weighted"}, default="macro"
-        With more than two classes, the mean over those that occur, or the mean weighted by how
-        often they do. It makes no difference for two.
-    classes : sequence of labels, optional
-        The label of each class; by default those of the Categorical or frame, or 0, 1, ...
-    sample_weight : array of shape (samples,), optional
-        How often each sample counts.
-
     Returns
     -------
     float
@@ -83,20 +69,6 @@ def average_precision_score(
     with precision :math:`P_j` and recall :math:`R_j` where the probability is at least the
     :math:`j`-th highest distinct one. For two classes it is the probability of the second; for
     more, the areas of each class against the rest are averaged.
-
-    Parameters
-    ----------
-    y_true : array of shape (samples,)
-        The true classes.
-    probabilities : array of shape (samples, classes), or (samples,) for the second of two classes
-        Or a Categorical, whose members are averaged.
-    average : {"macro", "weighted"}, default="macro"
-        With more than two classes, the mean over those that occur, or the mean weighted by how
-        often they do. It makes no difference for two.
-    classes : sequence of labels, optional
-        The label of each class; by default those of the Categorical or frame, or 0, 1, ...
-    sample_weight : array of shape (samples,), optional
-        How often each sample counts.
 
     Returns
     -------

@@ -73,16 +73,8 @@ def brier_decomposition(
 
     Parameters
     ----------
-    y_true : array of shape (samples,)
-        The true classes.
-    probabilities : array of shape (samples, classes), or (samples,) for the second of two classes
-        Or a Categorical, whose members are averaged.
-    classes : sequence of labels, optional
-        The label of each class; by default those of the Categorical or frame, or 0, 1, ...
     bins : int, default=15
         Bins for each class: :math:`[b/B, (b+1)/B)`, the last one closed.
-    sample_weight : array of shape (samples,), optional
-        How often each sample counts.
 
     Returns
     -------
@@ -170,19 +162,6 @@ def brier_calibration_error(
 
     over bins of equal width of the forecasts of each class, as in :func:`brier_decomposition`.
 
-    Parameters
-    ----------
-    y_true : array of shape (samples,)
-        The true classes.
-    probabilities : array of shape (samples, classes), or (samples,) for the second of two classes
-        Or a Categorical, whose members are averaged.
-    classes : sequence of labels, optional
-        The label of each class; by default those of the Categorical or frame, or 0, 1, ...
-    bins : int, default=15
-        Bins for each class: :math:`[b/B, (b+1)/B)`, the last one closed.
-    sample_weight : array of shape (samples,), optional
-        How often each sample counts.
-
     Returns
     -------
     float
@@ -218,19 +197,6 @@ def brier_refinement_loss(
     .. math:: \sum_k \sum_b \frac{n_{kb}}{N} \operatorname{Var}_{kb}(y - p)
 
     over bins of equal width of the forecasts of each class, as in :func:`brier_decomposition`.
-
-    Parameters
-    ----------
-    y_true : array of shape (samples,)
-        The true classes.
-    probabilities : array of shape (samples, classes), or (samples,) for the second of two classes
-        Or a Categorical, whose members are averaged.
-    classes : sequence of labels, optional
-        The label of each class; by default those of the Categorical or frame, or 0, 1, ...
-    bins : int, default=15
-        Bins for each class: :math:`[b/B, (b+1)/B)`, the last one closed.
-    sample_weight : array of shape (samples,), optional
-        How often each sample counts.
 
     Returns
     -------

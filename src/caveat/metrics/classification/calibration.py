@@ -39,32 +39,6 @@ def expected_calibration_error(
     :math:`\mathrm{acc}`. The absolute difference is the one of the equation of [1]_ and [2]_;
     where [2]_ speaks of squares in words, that is ``norm=2``.
 
-    Parameters
-    ----------
-    y_true : array of shape (samples,)
-        The true classes: 0, 1, ... or the labels in ``classes``.
-    probabilities : array of shape (samples, classes) or (samples,), or Categorical
-        One dimension is the probability of the second of two classes. The members of a
-        Categorical are averaged.
-    bins : int, default=15
-    kind : {"top-label", "positive", "classwise"}, default="top-label"
-        Which event. "top-label": the most probable class (the first of equals) is the true one, at
-        its probability. "positive": the second of two classes is the true one; elsewhere this is
-        called binary ECE. "classwise": each class in turn is the true one, and the mean of the
-        classes' values is returned, whatever the norm.
-    norm : {1, 2, "max"}, default=1
-        The weighted mean of the absolute differences, the root of the weighted mean of their
-        squares, or the largest of them.
-    binning : {"equal-width", "equal-count"}, default="equal-width"
-        Bins :math:`[(m-1)/M, m/M)` of which the last is closed, or bins with the same weight. In
-        the second case samples with equal probabilities are spread over the bins they reach in
-        every order at once, and a bin that ends inside a sample takes the fraction inside: neither
-        the order of the rows nor a remainder of samples / bins changes the result.
-    classes : sequence of labels, optional
-        The labels of the columns; by default 0, 1, ..., a frame's columns or the Categorical's.
-    sample_weight : array of shape (samples,), optional
-        A weight of 2 equals a row that is there twice.
-
     Returns
     -------
     float
@@ -149,19 +123,6 @@ def maximum_calibration_error(
     over the bins that hold samples: `expected_calibration_error` with ``norm="max"``. A bin with a
     single sample counts like any other, so prefer ``binning="equal-count"`` in small samples.
 
-    Parameters
-    ----------
-    y_true : array of shape (samples,)
-        The true classes: 0, 1, ... or the labels in ``classes``.
-    probabilities : array of shape (samples, classes) or (samples,), or Categorical
-        One dimension is the probability of the second of two classes.
-    bins : int, default=15
-    kind : {"top-label", "positive", "classwise"}, default="top-label"
-        Which event; see `expected_calibration_error`. Classwise, the mean of the classes' maxima.
-    binning : {"equal-width", "equal-count"}, default="equal-width"
-    classes : sequence of labels, optional
-    sample_weight : array of shape (samples,), optional
-
     Returns
     -------
     float
@@ -204,18 +165,9 @@ def reliability_curve(
 
     Parameters
     ----------
-    y_true : array of shape (samples,)
-        The true classes: 0, 1, ... or the labels in ``classes``.
-    probabilities : array of shape (samples, classes) or (samples,), or Categorical
-        One dimension is the probability of the second of two classes.
-    bins : int, default=15
-    kind : {"top-label", "positive", "classwise"}, default="top-label"
-        Which event; see `expected_calibration_error`.
     binning : {"equal-width", "equal-count"}, default="equal-width"
         Equal-width bins without samples are left out. The edges of equal-count bins are the
         smallest and the largest probability in the bin.
-    classes : sequence of labels, optional
-    sample_weight : array of shape (samples,), optional
 
     Returns
     -------

@@ -1,7 +1,7 @@
 """How well the classes are told apart, by the most probable class or by the order of scores."""
 
 from functools import partial
-from typing import Any, Literal, overload
+from typing import Any, Literal
 
 import numpy as np
 
@@ -10,6 +10,7 @@ from .._core.confusion import class_counts, matthews, most_probable, of_counts
 from .._core.two_classes import require_two_classes
 from .._inputs import average as mean
 from .._inputs import labeled, option
+from .._per_sample import mean_or_scores
 from ..batch import Batch
 from ..entry import Metric
 from ..means import share_of
@@ -24,24 +25,7 @@ __all__ = [
 ]
 
 
-@overload
-def accuracy_score(
-    y_true: Any,
-    probabilities: Any,
-    *,
-    classes: Any = None,
-    per_sample: Literal[False] = False,
-    sample_weight: Any = None,
-) -> float: ...
-@overload
-def accuracy_score(
-    y_true: Any,
-    probabilities: Any,
-    *,
-    classes: Any = None,
-    per_sample: Literal[True],
-    sample_weight: Any = None,
-) -> FloatArray: ...
+@mean_or_scores
 def accuracy_score(
     y_true: Any,
     probabilities: Any,
@@ -55,19 +39,6 @@ def accuracy_score(
     .. math:: \frac{1}{N} \sum_{i=1}^{N} [\hat y_i = y_i]
 
     with :math:`\hat y_i` the most probable class, the first of equals.
-
-    Parameters
-    ----------
-    y_true : array of shape (samples,)
-        The true classes.
-    probabilities : array of shape (samples, classes), or (samples,) for the second of two classes
-        Or a Categorical, whose members are averaged.
-    classes : sequence of labels, optional
-        The label of each class; by default those of the Categorical or frame, or 0, 1, ...
-    per_sample : bool, default=False
-        Return 1.0 or 0.0 for each sample instead of the share.
-    sample_weight : array of shape (samples,), optional
-        How often each sample counts.
 
     Returns
     -------
@@ -101,17 +72,6 @@ def balanced_accuracy_score(
 
     with :math:`\hat y_i` the most probable class, the first of equals, and :math:`K` the classes
     that occur.
-
-    Parameters
-    ----------
-    y_true : array of shape (samples,)
-        The true classes.
-    probabilities : array of shape (samples, classes), or (samples,) for the second of two classes
-        Or a Categorical, whose members are averaged.
-    classes : sequence of labels, optional
-        The label of each class; by default those of the Categorical or frame, or 0, 1, ...
-    sample_weight : array of shape (samples,), optional
-        How often each sample counts.
 
     Returns
     -------
@@ -158,18 +118,10 @@ def f1_score(
 
     Parameters
     ----------
-    y_true : array of shape (samples,)
-        The true classes.
-    probabilities : array of shape (samples, classes), or (samples,) for the second of two classes
-        Or a Categorical, whose members are averaged.
     average : {"macro", "micro", "weighted", "binary"}, default="macro"
         The mean over classes; the same from the summed counts (which is the accuracy); the mean
         weighted by how often each class occurs; or only the second of two classes. A class that
         neither occurs nor is predicted has no :math:`F_k` and is left out of means.
-    classes : sequence of labels, optional
-        The label of each class; by default those of the Categorical or frame, or 0, 1, ...
-    sample_weight : array of shape (samples,), optional
-        How often each sample counts.
 
     Returns
     -------
@@ -223,17 +175,6 @@ def matthews_correlation_score(
         \frac{c N - \sum_k t_k p_k}{\sqrt{(N^2 - \sum_k p_k^2)(N^2 - \sum_k t_k^2)}}
 
     which is the same for two. Predicted is the most probable class, the first of equals.
-
-    Parameters
-    ----------
-    y_true : array of shape (samples,)
-        The true classes.
-    probabilities : array of shape (samples, classes), or (samples,) for the second of two classes
-        Or a Categorical, whose members are averaged.
-    classes : sequence of labels, optional
-        The label of each class; by default those of the Categorical or frame, or 0, 1, ...
-    sample_weight : array of shape (samples,), optional
-        How often each sample counts.
 
     Returns
     -------

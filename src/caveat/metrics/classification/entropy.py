@@ -41,16 +41,6 @@ def uncertainty_calibration_error(
     of the cases. The prediction is the most probable class, the first of equals. The difference is
     absolute, as in the equation of [2]_, not squared, as in its table 4.
 
-    Parameters
-    ----------
-    y_true : array of shape (samples,)
-        The true classes: 0, 1, ... or the labels in ``classes``.
-    probabilities : array of shape (samples, classes) or (samples,), or Categorical
-        One dimension is the probability of the second of two classes.
-    bins : int, default=15
-    classes : sequence of labels, optional
-    sample_weight : array of shape (samples,), optional
-
     Returns
     -------
     float
@@ -86,16 +76,6 @@ def uncertainty_reliability_curve(
     sample_weight: Any = None,
 ) -> ReliabilityCurve:
     """Normalized entropy (``predicted``) and rate of errors (``observed``) in each bin.
-
-    Parameters
-    ----------
-    y_true : array of shape (samples,)
-        The true classes: 0, 1, ... or the labels in ``classes``.
-    probabilities : array of shape (samples, classes) or (samples,), or Categorical
-        One dimension is the probability of the second of two classes.
-    bins : int, default=15
-    classes : sequence of labels, optional
-    sample_weight : array of shape (samples,), optional
 
     Returns
     -------

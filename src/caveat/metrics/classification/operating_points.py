@@ -80,10 +80,6 @@ def operating_point(
         Or a Categorical of two classes, whose members are averaged.
     sensitivity, specificity : float, optional
         The rate that must be met, from 0 to 1; give one of the two.
-    classes : sequence of labels, optional
-        The label of each class; by default those of the Categorical or frame, or 0, 1.
-    sample_weight : array of shape (samples,), optional
-        How often each sample counts.
 
     Returns
     -------
@@ -175,16 +171,8 @@ def specificity_at_sensitivity_score(
 
     Parameters
     ----------
-    y_true : array of shape (samples,)
-        The true classes; the second is the positive one.
-    probabilities : array of shape (samples,) for the second of two classes, or (samples, 2)
-        Or a Categorical of two classes, whose members are averaged.
     sensitivity : float, default=0.8
         The sensitivity that must be met, from 0 to 1.
-    classes : sequence of labels, optional
-        The label of each class; by default those of the Categorical or frame, or 0, 1.
-    sample_weight : array of shape (samples,), optional
-        How often each sample counts.
 
     Returns
     -------
@@ -234,16 +222,8 @@ def sensitivity_at_specificity_score(
 
     Parameters
     ----------
-    y_true : array of shape (samples,)
-        The true classes; the second is the positive one.
-    probabilities : array of shape (samples,) for the second of two classes, or (samples, 2)
-        Or a Categorical of two classes, whose members are averaged.
     specificity : float, default=0.8
         The specificity that must be met, from 0 to 1.
-    classes : sequence of labels, optional
-        The label of each class; by default those of the Categorical or frame, or 0, 1.
-    sample_weight : array of shape (samples,), optional
-        How often each sample counts.
 
     Returns
     -------

@@ -1,7 +1,7 @@
 """Proper scores of class probabilities, and what the Brier score is made of."""
 
 from numbers import Real
-from typing import Any, Literal, overload
+from typing import Any
 
 import numpy as np
 
@@ -9,32 +9,14 @@ from ..._validation import FloatArray
 from ...exceptions import OptionError
 from .._core.residuals import mean_of_squares, squares, true_probabilities
 from .._inputs import average, labeled
+from .._per_sample import mean_or_scores
 from ..entry import Metric
 from ..means import mean_of
 
 __all__ = ["brier_loss", "negative_log_likelihood_loss"]
 
 
-@overload
-def negative_log_likelihood_loss(
-    y_true: Any,
-    probabilities: Any,
-    *,
-    classes: Any = None,
-    eps: float = 0.0,
-    per_sample: Literal[False] = False,
-    sample_weight: Any = None,
-) -> float: ...
-@overload
-def negative_log_likelihood_loss(
-    y_true: Any,
-    probabilities: Any,
-    *,
-    classes: Any = None,
-    eps: float = 0.0,
-    per_sample: Literal[True],
-    sample_weight: Any = None,
-) -> FloatArray: ...
+@mean_or_scores
 def negative_log_likelihood_loss(
     y_true: Any,
     probabilities: Any,
@@ -52,12 +34,6 @@ def negative_log_likelihood_loss(
 
     Parameters
     ----------
-    y_true : array of shape (samples,)
-        The true classes.
-    probabilities : array of shape (samples, classes), or (samples,) for the second of two classes
-        Or a Categorical, whose members are averaged.
-    classes : sequence of labels, optional
-        The label of each class; by default those of the Categorical or frame, or 0, 1, ...
     eps : float, default=0.0
         The least probability of the true class that counts, from 0 up to but not including 1.
         With 0, one true class of probability 0 makes the loss infinite: what was said to be
@@ -65,8 +41,6 @@ def negative_log_likelihood_loss(
         (36.04 for 2.2e-16, scikit-learn's choice in float64; 6.9 for 1e-3), so the loss then
         depends on ``eps`` as much as on the predictions, and no longer punishes differences
         below it. Other probabilities are not touched, and rows are not renormalized.
-    per_sample : bool, default=False
-        Return the loss of each sample, not weighted, instead of the mean.
     sample_weight : array of shape (samples,), optional
         How often each sample counts. A sample of weight 0 does not count, even if it is infinite.
 
@@ -110,24 +84,7 @@ def _minus_log(probability: FloatArray, least: float) -> FloatArray:
     return np.subtract(0.0, logarithm, out=logarithm)  # a negation would give -0.0
 
 
-@overload
-def brier_loss(
-    y_true: Any,
-    probabilities: Any,
-    *,
-    classes: Any = None,
-    per_sample: Literal[False] = False,
-    sample_weight: Any = None,
-) -> float: ...
-@overload
-def brier_loss(
-    y_true: Any,
-    probabilities: Any,
-    *,
-    classes: Any = None,
-    per_sample: Literal[True],
-    sample_weight: Any = None,
-) -> FloatArray: ...
+@mean_or_scores
 def brier_loss(
     y_true: Any,
     probabilities: Any,
@@ -139,19 +96,6 @@ def brier_loss(
     r"""Mean squared distance between the probabilities and what happened (Brier score).
 
     .. math:: \frac{1}{N} \sum_{i=1}^{N} \sum_{k=1}^{K} (p_{ik} - [y_i = k])^2
-
-    Parameters
-    ----------
-    y_true : array of shape (samples,)
-        The true classes.
-    probabilities : array of shape (samples, classes), or (samples,) for the second of two classes
-        Or a Categorical, whose members are averaged.
-    classes : sequence of labels, optional
-        The label of each class; by default those of the Categorical or frame, or 0, 1, ...
-    per_sample : bool, default=False
-        Return the loss of each sample, not weighted, instead of the mean.
-    sample_weight : array of shape (samples,), optional
-        How often each sample counts.
 
     Returns
     -------

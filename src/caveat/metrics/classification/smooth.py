@@ -62,17 +62,11 @@ def smooth_calibration_error(
 
     Parameters
     ----------
-    y_true : array of shape (samples,)
-        The true classes: 0, 1, ... or the labels in ``classes``.
-    probabilities : array of shape (samples, classes) or (samples,), or Categorical
-        One dimension is the probability of the second of two classes.
     kind : {"top-label", "positive"}, default="top-label"
         Which event: the most probable class is the true one, or the second of two classes is.
     bandwidth : float, optional
         Return :math:`\mathrm{smECE}_\sigma` at this :math:`\sigma`, at least 1/1024, instead of
         the fixed point.
-    classes : sequence of labels, optional
-    sample_weight : array of shape (samples,), optional
 
     Returns
     -------
@@ -139,17 +133,11 @@ def smooth_reliability_curve(
 
     Parameters
     ----------
-    y_true : array of shape (samples,)
-        The true classes: 0, 1, ... or the labels in ``classes``.
-    probabilities : array of shape (samples, classes) or (samples,), or Categorical
-        One dimension is the probability of the second of two classes.
     points : int, default=100
         How many equal cells of [0, 1] the kernel's weights are summed over.
     kind : {"top-label", "positive"}, default="top-label"
     bandwidth : float, optional
         At least 1/1024; by default the smooth calibration error itself, and no less than that.
-    classes : sequence of labels, optional
-    sample_weight : array of shape (samples,), optional
 
     Returns
     -------

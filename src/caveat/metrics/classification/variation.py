@@ -47,11 +47,6 @@ def variation_calibration_error(
 
     Parameters
     ----------
-    y_true : array of shape (samples,)
-        The true classes: 0, 1, ... or the labels in ``classes``.
-    probabilities : array of shape (samples, classes) or (samples,), or Categorical
-        One dimension is the probability of the second of two classes.
-    bins : int, default=15
     variation : {"entropy", "confidence", "gini"} or callable, default="entropy"
         The measure :math:`V`. "entropy" is divided by :math:`\log K`, and never halved; "gini" is
         :math:`(1 - \sum p_k^2) K / (K - 1)`; "confidence" is the probability of the first rank,
@@ -59,8 +54,6 @@ def variation_calibration_error(
         takes distributions of shape (rows, classes) in the order of the ranks - predicted ones
         fall from left to right, observed ones need not - and returns values in [0, 1], of shape
         (rows,).
-    classes : sequence of labels, optional
-    sample_weight : array of shape (samples,), optional
 
     Returns
     -------
@@ -110,15 +103,8 @@ def variation_reliability_curve(
 
     Parameters
     ----------
-    y_true : array of shape (samples,)
-        The true classes: 0, 1, ... or the labels in ``classes``.
-    probabilities : array of shape (samples, classes) or (samples,), or Categorical
-        One dimension is the probability of the second of two classes.
-    bins : int, default=15
     variation : {"entropy", "confidence", "gini"} or callable, default="entropy"
         See `variation_calibration_error`.
-    classes : sequence of labels, optional
-    sample_weight : array of shape (samples,), optional
 
     Returns
     -------

@@ -81,15 +81,9 @@ def confidence_curve(
         What each prediction is off by, not negative: absolute errors give a curve of the mean
         absolute error, squared errors of the mean squared error, 0 for right and 1 for wrong of
         the error rate.
-    uncertainty : array of shape (samples,)
-        Any measure of it; only its order counts.
-    points : int, default=100
-        How many points :math:`q` the curve has; 100 removes 0, 1, ..., 99 percent.
     aggregate : {"mean", "root_mean_square"}, default="mean"
         How the errors of a set become one number. With "root_mean_square" absolute errors give a
         curve of the root mean squared error.
-    sample_weight : array of shape (samples,), optional
-        How often each sample counts.
 
     Returns
     -------
@@ -136,17 +130,6 @@ def oracle_curve(
     The confidence curve of an uncertainty that is in the same order as the errors: the lowest
     there can be for these predictions.
 
-    Parameters
-    ----------
-    error : array of shape (samples,)
-        What each prediction is off by, not negative.
-    points : int, default=100
-        How many points the curve has; 100 removes 0, 1, ..., 99 percent.
-    aggregate : {"mean", "root_mean_square"}, default="mean"
-        How the errors of a set become one number.
-    sample_weight : array of shape (samples,), optional
-        How often each sample counts.
-
     Returns
     -------
     RemovalCurve
@@ -177,19 +160,6 @@ def confidence_oracle_curve(
 
     Also known as the sparsification error. The error of the model itself is taken out, so that
     uncertainties of different models can be compared.
-
-    Parameters
-    ----------
-    error : array of shape (samples,)
-        What each prediction is off by, not negative.
-    uncertainty : array of shape (samples,)
-        Any measure of it; only its order counts.
-    points : int, default=100
-        How many points the curve has; 100 removes 0, 1, ..., 99 percent.
-    aggregate : {"mean", "root_mean_square"}, default="mean"
-        How the errors of a set become one number.
-    sample_weight : array of shape (samples,), optional
-        How often each sample counts.
 
     Returns
     -------

@@ -34,10 +34,6 @@ def error_detection_auroc_score(
     ----------
     wrong : array of shape (samples,)
         Whether each prediction is wrong: booleans, or 0 and 1.
-    uncertainty : array of shape (samples,)
-        Any measure of it; only its order counts.
-    sample_weight : array of shape (samples,), optional
-        How often each sample counts.
 
     Returns
     -------
@@ -68,16 +64,6 @@ def detection_roc_auc_score(is_out: Any, score: Any, *, sample_weight: Any = Non
 
     which is the area under the receiver operating characteristic.
 
-    Parameters
-    ----------
-    is_out : array of shape (samples,)
-        Whether each sample is out of distribution: booleans, or 0 and 1.
-    score : array of shape (samples,)
-        Higher where a sample is more likely to be out of distribution, as an epistemic
-        uncertainty; only its order counts. Negate a confidence.
-    sample_weight : array of shape (samples,), optional
-        How often each sample counts.
-
     Returns
     -------
     float
@@ -107,16 +93,6 @@ def detection_average_precision_score(
 
     with precision :math:`P_j` and recall :math:`R_j` where the score is at least the :math:`j`-th
     highest distinct one.
-
-    Parameters
-    ----------
-    is_out : array of shape (samples,)
-        Whether each sample is out of distribution: booleans, or 0 and 1. Those outside are the
-        positives.
-    score : array of shape (samples,)
-        Higher where a sample is more likely to be out of distribution; only its order counts.
-    sample_weight : array of shape (samples,), optional
-        How often each sample counts.
 
     Returns
     -------
@@ -153,15 +129,8 @@ def false_positive_rate_at_true_positive_rate_error(
 
     Parameters
     ----------
-    is_out : array of shape (samples,)
-        Whether each sample is out of distribution: booleans, or 0 and 1. Those outside are the
-        positives.
-    score : array of shape (samples,)
-        Higher where a sample is more likely to be out of distribution; only its order counts.
     true_positive_rate : float, default=0.95
         The share of samples from outside that has to be flagged, above 0 and at most 1.
-    sample_weight : array of shape (samples,), optional
-        How often each sample counts.
 
     Returns
     -------

@@ -69,12 +69,10 @@ def coverage_calibration_error(
 
     Parameters
     ----------
-    y_true : array of shape (samples,)
     mean, variance : arrays of shape (samples,)
         A variance of 0 is the limit of small ones: a true value met exactly is at the median.
     levels : array of shape (levels,), default=0.05, 0.1, ..., 0.95
         From 0 to 1. The papers do not say theirs; compare values at the same levels only.
-    sample_weight : array of shape (samples,), optional
 
     Returns
     -------
@@ -114,12 +112,10 @@ def central_coverage_error(
 
     Parameters
     ----------
-    y_true : array of shape (samples,)
     mean, variance : arrays of shape (samples,)
         A variance of 0 is the limit of small ones: it covers a true value that is met exactly.
     levels : array of shape (levels,), default=0.01, 0.02, ..., 0.99
         From 0 to 1.
-    sample_weight : array of shape (samples,), optional
 
     Returns
     -------
@@ -156,12 +152,10 @@ def maximum_coverage_error(
 
     Parameters
     ----------
-    y_true : array of shape (samples,)
     mean, variance : arrays of shape (samples,)
         A variance of 0 is the limit of small ones: it covers a true value that is met exactly.
     levels : array of shape (levels,), default=0.01, 0.02, ..., 0.99
         From 0 to 1.
-    sample_weight : array of shape (samples,), optional
 
     Returns
     -------
@@ -201,13 +195,11 @@ def coverage_curve(
 
     Parameters
     ----------
-    y_true : array of shape (samples,)
     mean, variance : arrays of shape (samples,)
         A variance of 0 is the limit of small ones: a true value met exactly is at the median.
     levels : array of shape (levels,), default=0.01, 0.02, ..., 0.99
         From 0 to 1.
     kind : {"central", "one-sided"}, default="central"
-    sample_weight : array of shape (samples,), optional
 
     Returns
     -------

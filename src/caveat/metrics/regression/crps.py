@@ -9,11 +9,12 @@ with X, X' drawn independently from the predicted distribution F.
 """
 
 from math import pi, sqrt
-from typing import Any, Literal, overload
+from typing import Any
 
 import numpy as np
 
 from ..._validation import FloatArray
+from .._per_sample import mean_or_scores
 from ..means import mean_of
 from ._checked import gaussians, mixtures, score
 from ._kinds import LOSS
@@ -24,24 +25,7 @@ __all__ = ["gaussian_crps_loss", "mixture_crps_loss"]
 _TINY = float(np.finfo(float).tiny)
 
 
-@overload
-def gaussian_crps_loss(
-    y_true: Any,
-    mean: Any,
-    variance: Any,
-    *,
-    sample_weight: Any = None,
-    per_sample: Literal[False] = False,
-) -> float: ...
-@overload
-def gaussian_crps_loss(
-    y_true: Any,
-    mean: Any,
-    variance: Any,
-    *,
-    sample_weight: Any = None,
-    per_sample: Literal[True],
-) -> FloatArray: ...
+@mean_or_scores
 def gaussian_crps_loss(
     y_true: Any,
     mean: Any,
@@ -57,12 +41,8 @@ def gaussian_crps_loss(
 
     Parameters
     ----------
-    y_true : array of shape (samples,)
     mean, variance : arrays of shape (samples,)
         A variance of 0 is a point, whose score is the absolute error.
-    sample_weight : array of shape (samples,), optional
-    per_sample : bool, default=False
-        Return each sample's score, unweighted, instead of their mean.
 
     Returns
     -------
@@ -111,24 +91,7 @@ def _expected_distance(mean: FloatArray, deviation: FloatArray) -> FloatArray:
     return mean
 
 
-@overload
-def mixture_crps_loss(
-    y_true: Any,
-    means: Any,
-    variances: Any,
-    *,
-    sample_weight: Any = None,
-    per_sample: Literal[False] = False,
-) -> float: ...
-@overload
-def mixture_crps_loss(
-    y_true: Any,
-    means: Any,
-    variances: Any,
-    *,
-    sample_weight: Any = None,
-    per_sample: Literal[True],
-) -> FloatArray: ...
+@mean_or_scores
 def mixture_crps_loss(
     y_true: Any,
     means: Any,
@@ -149,12 +112,8 @@ def mixture_crps_loss(
 
     Parameters
     ----------
-    y_true : array of shape (samples,)
     means, variances : arrays of shape (members, samples)
         Members whose variance is 0 are points; if all are, this is `ensemble_crps_loss`.
-    sample_weight : array of shape (samples,), optional
-    per_sample : bool, default=False
-        Return each sample's score, unweighted, instead of their mean.
 
     Returns
     -------

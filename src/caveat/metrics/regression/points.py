@@ -1,12 +1,13 @@
 """Errors of points: what a model without uncertainty is judged by."""
 
-from typing import Any, Literal, overload
+from typing import Any
 
 import numpy as np
 
 from ..._validation import FloatArray, as_floats
 from ...exceptions import OptionError
 from .._inputs import vector
+from .._per_sample import mean_or_scores
 from ..batch import Batch
 from ..means import mean_of, of_scores, ratio_of_means, root_mean
 from ..sums import Sums
@@ -18,37 +19,13 @@ __all__ = ["mean_absolute_error", "mean_absolute_scaled_error", "root_mean_squar
 _LOST = 1e-290
 
 
-@overload
-def mean_absolute_error(
-    y_true: Any,
-    mean: Any,
-    *,
-    sample_weight: Any = None,
-    per_sample: Literal[False] = False,
-) -> float: ...
-@overload
-def mean_absolute_error(
-    y_true: Any,
-    mean: Any,
-    *,
-    sample_weight: Any = None,
-    per_sample: Literal[True],
-) -> FloatArray: ...
+@mean_or_scores
 def mean_absolute_error(
     y_true: Any, mean: Any, *, sample_weight: Any = None, per_sample: bool = False
 ) -> float | FloatArray:
     r"""Average distance of the prediction from the true value (MAE).
 
     .. math:: \frac{1}{N} \sum_n |y_n - \mu_n|
-
-    Parameters
-    ----------
-    y_true : array of shape (samples,)
-    mean : array of shape (samples,)
-        The predicted point.
-    sample_weight : array of shape (samples,), optional
-    per_sample : bool, default=False
-        Return each sample's error, unweighted, instead of their mean.
 
     Returns
     -------
@@ -73,13 +50,6 @@ def root_mean_squared_error(y_true: Any, mean: Any, *, sample_weight: Any = None
     r"""Root of the average squared distance of the prediction from the true value (RMSE).
 
     .. math:: \sqrt{\frac{1}{N} \sum_n (y_n - \mu_n)^2}
-
-    Parameters
-    ----------
-    y_true : array of shape (samples,)
-    mean : array of shape (samples,)
-        The predicted point.
-    sample_weight : array of shape (samples,), optional
 
     Returns
     -------
@@ -123,9 +93,6 @@ def mean_absolute_scaled_error(
 
     Parameters
     ----------
-    y_true : array of shape (samples,)
-    mean : array of shape (samples,)
-        The predicted point.
     y_train : array of shape (training samples,)
         The targets of the training set. Give this or ``reference_median``, not both.
     reference_median : float

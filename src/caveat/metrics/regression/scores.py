@@ -1,11 +1,12 @@
 """Scores of densities and of single quantiles."""
 
 from math import log, pi
-from typing import Any, Literal, overload
+from typing import Any
 
 import numpy as np
 
 from ..._validation import FloatArray, check_fraction
+from .._per_sample import mean_or_scores
 from ..entry import Metric
 from ..means import mean_of
 from ._checked import gaussians, mixtures, points, score
@@ -20,24 +21,7 @@ __all__ = [
 _LOG_TWO_PI = log(2 * pi)
 
 
-@overload
-def gaussian_negative_log_likelihood_loss(
-    y_true: Any,
-    mean: Any,
-    variance: Any,
-    *,
-    sample_weight: Any = None,
-    per_sample: Literal[False] = False,
-) -> float: ...
-@overload
-def gaussian_negative_log_likelihood_loss(
-    y_true: Any,
-    mean: Any,
-    variance: Any,
-    *,
-    sample_weight: Any = None,
-    per_sample: Literal[True],
-) -> FloatArray: ...
+@mean_or_scores
 def gaussian_negative_log_likelihood_loss(
     y_true: Any,
     mean: Any,
@@ -53,12 +37,8 @@ def gaussian_negative_log_likelihood_loss(
 
     Parameters
     ----------
-    y_true : array of shape (samples,)
     mean, variance : arrays of shape (samples,)
         A variance of 0 is refused: a point has no density.
-    sample_weight : array of shape (samples,), optional
-    per_sample : bool, default=False
-        Return each sample's loss, unweighted, instead of their mean.
 
     Returns
     -------
@@ -94,24 +74,7 @@ def _log_density(y: FloatArray, mean: FloatArray, variance: FloatArray) -> Float
     return scores
 
 
-@overload
-def mixture_negative_log_likelihood_loss(
-    y_true: Any,
-    means: Any,
-    variances: Any,
-    *,
-    sample_weight: Any = None,
-    per_sample: Literal[False] = False,
-) -> float: ...
-@overload
-def mixture_negative_log_likelihood_loss(
-    y_true: Any,
-    means: Any,
-    variances: Any,
-    *,
-    sample_weight: Any = None,
-    per_sample: Literal[True],
-) -> FloatArray: ...
+@mean_or_scores
 def mixture_negative_log_likelihood_loss(
     y_true: Any,
     means: Any,
@@ -130,12 +93,8 @@ def mixture_negative_log_likelihood_loss(
 
     Parameters
     ----------
-    y_true : array of shape (samples,)
     means, variances : arrays of shape (members, samples)
         A variance of 0 is refused: a point has no density.
-    sample_weight : array of shape (samples,), optional
-    per_sample : bool, default=False
-        Return each sample's loss, unweighted, instead of their mean.
 
     Returns
     -------
@@ -175,24 +134,7 @@ def _mixture_loss(y: FloatArray, means: FloatArray, variances: FloatArray) -> Fl
         return -(np.log(logs.mean(axis=0)) + peak)
 
 
-@overload
-def pinball_loss(
-    y_true: Any,
-    value: Any,
-    *,
-    level: float,
-    sample_weight: Any = None,
-    per_sample: Literal[False] = False,
-) -> float: ...
-@overload
-def pinball_loss(
-    y_true: Any,
-    value: Any,
-    *,
-    level: float,
-    sample_weight: Any = None,
-    per_sample: Literal[True],
-) -> FloatArray: ...
+@mean_or_scores
 def pinball_loss(
     y_true: Any,
     value: Any,
@@ -207,17 +149,6 @@ def pinball_loss(
 
     Its expectation is least where the true value is below :math:`q` with probability :math:`\tau`.
     At :math:`\tau = 1/2` it is half the absolute error.
-
-    Parameters
-    ----------
-    y_true : array of shape (samples,)
-    value : array of shape (samples,)
-        The predicted quantile :math:`q`.
-    level : float
-        The level :math:`\tau` of the quantile, strictly between 0 and 1.
-    sample_weight : array of shape (samples,), optional
-    per_sample : bool, default=False
-        Return each sample's loss, unweighted, instead of their mean.
 
     Returns
     -------

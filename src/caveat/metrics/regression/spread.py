@@ -36,14 +36,6 @@ def expected_normalized_calibration_error(
     equal variances stand in every order at once, and a sample that a bin ends in is shared between
     two: neither the order of rows nor more bins than samples is a problem.
 
-    Parameters
-    ----------
-    y_true : array of shape (samples,)
-    mean, variance : arrays of shape (samples,)
-        Variances may be 0.
-    bins : int, default=15
-    sample_weight : array of shape (samples,), optional
-
     Returns
     -------
     float
@@ -94,15 +86,11 @@ def error_calibration_curve(
 
     Parameters
     ----------
-    y_true : array of shape (samples,)
-    mean, variance : arrays of shape (samples,)
-        Variances may be 0.
     bins : int, default=15
         Bins of equal counts (equal weights) in the order of the predicted variance.
     squared : bool, default=False
         Compare mean variances with mean squared errors, as the calibration plots of [2]_ do,
         instead of their roots.
-    sample_weight : array of shape (samples,), optional
 
     Returns
     -------
@@ -176,8 +164,6 @@ def dispersion(y_true: Any, variance: Any, *, ddof: int = 1, sample_weight: Any 
     y_true : array of shape (samples,)
         The result does not depend on them; they are checked all the same, so that this is called
         like any other metric.
-    variance : array of shape (samples,)
-        Variances may be 0.
     ddof : {0, 1}, default=1
         What is taken off :math:`N` in the denominator; 1 as in the definition of [1]_.
     sample_weight : array of shape (samples,), optional
@@ -234,9 +220,6 @@ def sharpness(y_true: Any, variance: Any, *, sample_weight: Any = None) -> float
     y_true : array of shape (samples,)
         The result does not depend on them; they are checked all the same, so that this is called
         like any other metric.
-    variance : array of shape (samples,)
-        Variances may be 0.
-    sample_weight : array of shape (samples,), optional
 
     Returns
     -------
