@@ -48,8 +48,8 @@ def attributes(groups: Any, length: int) -> list[Attribute]:
         columns = {str(name): _column(groups[name], str(name)) for name in given}
     elif type(groups).__module__.startswith("pyarrow") and hasattr(groups, "column_names"):
         _check_distinct(groups.column_names)
-        found = zip(groups.column_names, groups.columns, strict=True)
-        columns = {str(name): _column(column, str(name)) for name, column in found}
+        pairs = zip(groups.column_names, groups.columns, strict=True)
+        columns = {str(name): _column(column, str(name)) for name, column in pairs}
     else:
         array, names, _ = to_numpy(groups, "groups")
         if array.ndim == 1:
@@ -83,10 +83,10 @@ def _as_meant(array: NDArray[Any], value: Any) -> NDArray[Any]:
     if kind is None or array.dtype.kind != "f":
         return array
     known = array == array
-    found = np.full(len(array), None, dtype=object)
+    values = np.full(len(array), None, dtype=object)
     exact = bool if kind[0] == "bool" else int  # of any size, as no type of numpy is
-    found[known] = [exact(number) for number in array[known].tolist()]
-    return found
+    values[known] = [exact(number) for number in array[known].tolist()]
+    return values
 
 
 def _is_frame(groups: Any) -> bool:

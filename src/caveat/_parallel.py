@@ -9,8 +9,7 @@ from concurrent.futures import BrokenExecutor, CancelledError, ThreadPoolExecuto
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, TypeVar
 
-import numpy as np
-
+from ._validation import is_integer
 from .exceptions import OptionError
 
 Item = TypeVar("Item")
@@ -49,8 +48,7 @@ def map_threads(function: Callable[[Item], Result], items: Iterable[Item]) -> li
 
 def check_jobs(n_jobs: Any, name: str = "n_jobs") -> None:
     """Raise unless this is a number of processes as joblib counts them: -1 for all cores."""
-    whole = isinstance(n_jobs, int | np.integer) and not isinstance(n_jobs, bool)
-    if n_jobs is not None and not (whole and n_jobs):
+    if n_jobs is not None and not (is_integer(n_jobs) and n_jobs):
         raise OptionError(
             f"{name} must be a number of processes, or -1 for one on each core; got {n_jobs!r}"
         )

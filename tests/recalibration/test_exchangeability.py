@@ -135,7 +135,9 @@ class TestPermutation:
 
     def test_resamples(self):
         for resamples in (0, 1.5, True, "many"):
-            with pytest.raises(OptionError, match="resamples must be a positive whole number; got"):
+            with pytest.raises(
+                OptionError, match="resamples must be a whole number of at least 1; got"
+            ):
                 exchangeability_test([1.0], [2.0], resamples=resamples)
 
 

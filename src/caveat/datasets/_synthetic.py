@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 
 from .._random import RandomState, generator
-from .._validation import FloatArray
-from ..exceptions import OptionError
+from .._validation import FloatArray, check_integer
 from ._dataset import Dataset
 
 Draw = Callable[[np.random.Generator, int], FloatArray]
@@ -151,12 +150,7 @@ _MOST = 10_000_000
 
 def check_samples(samples: Any) -> int:
     """Return how many samples to draw of each kind."""
-    whole = isinstance(samples, int | np.integer) and not isinstance(samples, bool)
-    if not whole or samples < 1:
-        raise OptionError(f"samples must be a whole number of at least 1; got {samples!r}")
-    if samples > _MOST:
-        raise OptionError(f"samples must be at most {_MOST:,}; got {samples!r}")
-    return int(samples)
+    return check_integer(samples, "samples", most=_MOST)
 
 
 def _normal(center: float, covariance: list[list[float]]) -> Draw:

@@ -118,8 +118,8 @@ def _targets(wanted: Any, names: Sequence[str], targets: Sequence[str]) -> tuple
 
 def _by_name(names: Sequence[str], targets: Sequence[str]) -> tuple[str, ...]:
     """``price`` or ``y_price`` for the target ``price``; all of them or none."""
-    found = []
+    matched = []
     for target in targets:
         spelled = [target, *(f"{start}_{target}" for start in ("y", "target", "true", "y_true"))]
-        found += [name for name in spelled if name in names][:1]
-    return tuple(found) if len(found) == len(targets) else ()
+        matched += [name for name in spelled if name in names][:1]
+    return tuple(matched) if len(matched) == len(targets) else ()

@@ -51,8 +51,8 @@ class Plan:
     @property
     def names(self) -> list[str]:
         """The columns to read."""
-        found = [name for layout in self.layouts.values() for name in layout.names]
-        return [*found, *([self.levels] if self.levels else [])]
+        names = [name for layout in self.layouts.values() for name in layout.names]
+        return [*names, *([self.levels] if self.levels else [])]
 
     @property
     def is_classification(self) -> bool:
@@ -188,9 +188,11 @@ def _class_labels(labels: Sequence[str], count: int, given: Build) -> list[Any]:
     if given.classes is not None and not labels:
         return list(given.classes)
     if labels:
-        found = [whole(label) for label in labels]
-        exact = all(isinstance(n, int) and str(n) == s for n, s in zip(found, labels, strict=True))
-        return found if exact else list(labels)
+        numbers = [whole(label) for label in labels]
+        exact = all(
+            isinstance(n, int) and str(n) == s for n, s in zip(numbers, labels, strict=True)
+        )
+        return numbers if exact else list(labels)
     values = () if given.truth is None else given.truth.values
     if all(isinstance(v, int) and 0 <= v < count for v in values):
         return list(range(count))

@@ -53,11 +53,11 @@ def labels(column: Any, name: str) -> Labels:
 
         column = pa.chunked_array([pa.array(column[:, 0])])
     column = _text_checked(_plain(column), name)
-    found = _encoded(column)
-    values = found.dictionary.to_pylist()
+    encoded = _encoded(column)
+    values = encoded.dictionary.to_pylist()
     missing = [v is None or v == "" or (isinstance(v, float) and np.isnan(v)) for v in values]
-    codes = found.indices.to_numpy(zero_copy_only=False)
-    if any(missing) or found.indices.null_count:
+    codes = encoded.indices.to_numpy(zero_copy_only=False)
+    if any(missing) or encoded.indices.null_count:
         gone = np.flatnonzero(missing)
         _refuse_missing(~np.isfinite(codes) | np.isin(codes, gone), name, "label")
     uniform = _uniform(values)
@@ -78,9 +78,9 @@ def group(column: Any, name: str) -> Any:
         return pd.Series(column.to_numpy(), name=name)
     if pa.types.is_floating(kind):
         return pd.Series(column.to_numpy(), name=name)
-    found = _encoded(_text_checked(column, name))
-    words = [None if v is None or v == "" else str(v) for v in found.dictionary.to_pylist()]
-    codes = np.nan_to_num(found.indices.to_numpy(zero_copy_only=False), nan=len(words))
+    encoded = _encoded(_text_checked(column, name))
+    words = [None if v is None or v == "" else str(v) for v in encoded.dictionary.to_pylist()]
+    codes = np.nan_to_num(encoded.indices.to_numpy(zero_copy_only=False), nan=len(words))
     shared = np.array([*words, None], dtype=object)  # one object a value, not one a row
     return pd.Series(shared[codes.astype(np.intp)], dtype=object, name=name)
 

@@ -41,10 +41,10 @@ def lay_out(
     wanted = [patterns] if isinstance(patterns, str) else list(patterns)
     columns: dict[tuple[str, ...], str] = {}
     for pattern in wanted:
-        for column, found in expand(pattern, names, axes, option):
-            if pattern == column and len(wanted) > 1 and not found:
-                found = {axes[0]: column}
-            key = tuple(found.get(axis, "") for axis in axes)
+        for column, matched in expand(pattern, names, axes, option):
+            if pattern == column and len(wanted) > 1 and not matched:
+                matched = {axes[0]: column}
+            key = tuple(matched.get(axis, "") for axis in axes)
             if key in columns:
                 raise OptionError(
                     f"{option}: {columns[key]!r} and {column!r} are both taken for "
@@ -70,9 +70,9 @@ def expand(
     # Members are numbered as a rule, and then a class may hold the separator itself.
     for member in (r"\d+", ".+?"):
         regex = _regex(pattern, axes, option, member)
-        found = [(name, match) for name in names if (match := regex.fullmatch(name))]
-        if found:
-            return [(name, match.groupdict()) for name, match in found]
+        matches = [(name, match) for name in names if (match := regex.fullmatch(name))]
+        if matches:
+            return [(name, match.groupdict()) for name, match in matches]
     raise OptionError(f"{option}: no column matches {pattern!r}; the columns are {listed(names)}")
 
 
@@ -113,12 +113,12 @@ def _regex(pattern: str, axes: tuple[str, ...], option: str, member: str) -> re.
 
 
 def _ordered(axis: str, labels: Iterable[str]) -> tuple[str, ...]:
-    found = list(labels)
-    if axis == "member" and all(label.isdecimal() for label in found):
-        found.sort(key=int)
+    ordered = list(labels)
+    if axis == "member" and all(label.isdecimal() for label in ordered):
+        ordered.sort(key=int)
     if axis == "level":
-        found.sort(key=float)
-    return tuple(found)
+        ordered.sort(key=float)
+    return tuple(ordered)
 
 
 def _check_complete(

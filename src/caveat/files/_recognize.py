@@ -52,14 +52,14 @@ class Choice:
         """The kinds of prediction that are named."""
         mean = self.mean is not None or self.variance is not None or self.std is not None
         interval = self.lower is not None or self.upper is not None
-        found = {
+        by_kind = {
             "probability": self.probability is not None,
             "logit": self.logit is not None,
             "mean": mean,
             "quantile": self.quantile is not None,
             "interval": interval,
         }
-        return [kind for kind, named in found.items() if named]
+        return [kind for kind, named in by_kind.items() if named]
 
 
 def recognize_attributes(choice: Choice, names: Sequence[str]) -> Choice:
@@ -106,27 +106,27 @@ class _Free:
 
     def take(self, wanted: Sequence[str]) -> str | None:
         """The only column of one of these names; with several nothing is certain, so nothing."""
-        found = self.named(wanted)
-        if len(found) != 1:
+        matches = self.named(wanted)
+        if len(matches) != 1:
             return None
-        self.names.remove(found[0])
-        return found[0]
+        self.names.remove(matches[0])
+        return matches[0]
 
     def pattern(self, kind: str, label: str) -> str | None:
         """The name or pattern of the columns of a kind; an error if there are several."""
-        found = [*self.named((*_PREFIXES[kind], *_ALONE.get(kind, ())))]
+        patterns = [*self.named((*_PREFIXES[kind], *_ALONE.get(kind, ())))]
         starts: dict[str, list[str]] = {}
         for name in self.names:
             prefix, mark, rest = name.partition("_")
-            if prefix.lower() in _PREFIXES[kind] and mark and rest and name not in found:
+            if prefix.lower() in _PREFIXES[kind] and mark and rest and name not in patterns:
                 starts.setdefault(prefix, []).append(rest)
-        found += [_shape(prefix, rests, kind, label) for prefix, rests in starts.items()]
-        if len(found) > 1:
+        patterns += [_shape(prefix, rests, kind, label) for prefix, rests in starts.items()]
+        if len(patterns) > 1:
             raise FileFormatError(
-                f"{' and '.join(map(repr, found))} could each be the {kind}; name one with "
-                f"--{kind} {found[0]!r}"
+                f"{' and '.join(map(repr, patterns))} could each be the {kind}; name one with "
+                f"--{kind} {patterns[0]!r}"
             )
-        return found[0] if found else None
+        return patterns[0] if patterns else None
 
 
 def _shape(prefix: str, rests: list[str], kind: str, label: str) -> str:
@@ -144,45 +144,45 @@ def _shape(prefix: str, rests: list[str], kind: str, label: str) -> str:
 
 
 def _target(free: _Free) -> str | None:
-    found = free.named(_TARGET)
-    if len(found) > 1:
+    matches = free.named(_TARGET)
+    if len(matches) > 1:
         raise FileFormatError(
-            f"{' and '.join(map(repr, found))} could each be the target; name one with --target "
-            f"{found[0]}"
+            f"{' and '.join(map(repr, matches))} could each be the target; name one with --target "
+            f"{matches[0]}"
         )
     return free.take(_TARGET)
 
 
 def _prediction(free: _Free, names: Sequence[str]) -> dict[str, Any]:
-    found: list[tuple[str, dict[str, Any]]] = []
+    readings: list[tuple[str, dict[str, Any]]] = []
     for kind in ("probability", "logit"):
         pattern = free.pattern(kind, "class")
         if pattern:
-            found.append((f"--{kind} {pattern!r}", {kind: pattern}))
+            readings.append((f"--{kind} {pattern!r}", {kind: pattern}))
     quantiles = [match for name in free.names if (match := _QUANTILE.fullmatch(name))]
     stored = free.named(("quantiles",)) if free.named(("levels",)) else []
     if stored:
-        found.append((f"--quantile {stored[0]!r}", {"quantile": stored[0]}))
+        readings.append((f"--quantile {stored[0]!r}", {"quantile": stored[0]}))
     if quantiles:
         start = re.sub(r"\d*\.\d+$", "", quantiles[0].string)
         if any(match["target"] for match in quantiles):
             start = re.sub(r"^.*(?=_q(?:uantile)?_?$)", "{target}", start, flags=re.IGNORECASE)
-        found.append((f"--quantile {start + '*'!r}", {"quantile": start + "*"}))
+        readings.append((f"--quantile {start + '*'!r}", {"quantile": start + "*"}))
     lower, upper = free.pattern("lower", "target"), free.pattern("upper", "target")
     if lower and upper:
         words = f"--lower {lower!r} --upper {upper!r} --coverage 0.9"
-        found.append((words, {"lower": lower, "upper": upper}))
-    found += _gaussian(free, alone=not found)
-    if len(found) == 1:
-        return found[0][1]
-    if not found:
+        readings.append((words, {"lower": lower, "upper": upper}))
+    readings += _gaussian(free, alone=not readings)
+    if len(readings) == 1:
+        return readings[0][1]
+    if not readings:
         raise FileFormatError(
             f"no prediction is recognized among the columns {listed(names)}; name its columns, for "
             "example: --probability 'p_*' --target y, or --mean mean --std std --target y"
         )
     raise FileFormatError(
         f"the columns {listed(names)} hold more than one prediction; name one: "
-        + ", or ".join(words for words, _ in found)
+        + ", or ".join(words for words, _ in readings)
     )
 
 
@@ -205,12 +205,12 @@ def _gaussian(free: _Free, alone: bool) -> list[tuple[str, dict[str, Any]]]:
     return [(" ".join(f"--{kind} {pattern!r}" for kind, pattern in named.items()), named)]
 
 
-def _completed(found: Choice, free: _Free) -> Choice:
+def _completed(choice: Choice, free: _Free) -> Choice:
     """The mean of a named spread, or the spread of a named mean."""
-    if found.mean is None:
-        return replace(found, mean=free.pattern("mean", "target"))
-    if found.variance is None and found.std is None:
+    if choice.mean is None:
+        return replace(choice, mean=free.pattern("mean", "target"))
+    if choice.variance is None and choice.std is None:
         return replace(
-            found, variance=free.pattern("variance", "target"), std=free.pattern("std", "target")
+            choice, variance=free.pattern("variance", "target"), std=free.pattern("std", "target")
         )
-    return found
+    return choice

@@ -161,14 +161,14 @@ class NpzSource:
             _refuse_bomb(
                 sum(self.sizes.get(f"{name}.npy", 0) for name in names), self.path.stat().st_size
             )
-            found: dict[str, Any] = {}
+            arrays: dict[str, Any] = {}
             with np.load(self.path, allow_pickle=False) as file:
                 for name in names:
                     array = read_member(file, name)
                     if array.ndim == 0:
                         raise FileFormatError(f"the array {name!r} is a single value, not a column")
-                    found[name] = _arrow(array, name) if array.ndim == 1 else array
-        return found
+                    arrays[name] = _arrow(array, name) if array.ndim == 1 else array
+        return arrays
 
 
 def _arrow(array: NDArray[Any], name: str) -> Any:

@@ -158,9 +158,9 @@ def _target(column: Any, name: str, task: str) -> tuple[NDArray[Any], str, str]:
         if values.ndim != 1:
             raise ShapeError(f"target {name!r} must have one value a row; got {values.shape}")
         return values.astype(np.float64), "regression", "target of a regression"
-    found = labels(column, name)
-    words = f"target with {len(found.values)} classes"
-    return np.array(found.values)[found.codes], "classification", words
+    encoded = labels(column, name)
+    words = f"target with {len(encoded.values)} classes"
+    return np.array(encoded.values)[encoded.codes], "classification", words
 
 
 def _few(column: Any, name: str) -> bool:
@@ -202,15 +202,15 @@ def _append(
         return
     if len(column) != samples:
         raise ShapeError(f"{name!r} must have a row for each of {samples} samples")
-    found = labels(column, name)
-    if len(found.values) > MOST_VALUES:
+    encoded = labels(column, name)
+    if len(encoded.values) > MOST_VALUES:
         raise InvalidValueError(
-            f"column {name!r} holds text with {len(found.values)} distinct values, more than the "
+            f"column {name!r} holds text with {len(encoded.values)} distinct values, more than the "
             f"{MOST_VALUES} that a category may have; leave it out, or turn it into numbers first"
         )
-    said.append(f"{name!r} is text: one column for each of {len(found.values)} values")
-    names += [f"{name}={value}" for value in found.values]
-    parts.append(np.eye(len(found.values))[found.codes])
+    said.append(f"{name!r} is text: one column for each of {len(encoded.values)} values")
+    names += [f"{name}={value}" for value in encoded.values]
+    parts.append(np.eye(len(encoded.values))[encoded.codes])
 
 
 def _finite(values: NDArray[Any], name: str) -> NDArray[Any]:

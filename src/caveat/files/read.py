@@ -233,22 +233,22 @@ def _saved(source: Source, about: Source, choice: Choice, given: Build) -> Predi
 def _finished(
     prediction: Any, truth: Any, wanted: Attributes, columns: dict[str, Any], said: list[str]
 ) -> PredictionTable:
-    found = wanted.read(columns, said)
-    for name, values in {"the target": truth, **found}.items():
+    attributes = wanted.read(columns, said)
+    for name, values in {"the target": truth, **attributes}.items():
         if values is not None and len(values) != len(prediction):
             raise ShapeError(
                 f"{name} has {len(values)} row{'s' * (len(values) != 1)}, the prediction has "
                 f"{len(prediction)}; each sample "
                 "needs one row, in the same order"
             )
-    return PredictionTable(prediction, truth, **found, recognized=tuple(said))
+    return PredictionTable(prediction, truth, **attributes, recognized=tuple(said))
 
 
 def _numbers(names: tuple[str, ...], columns: dict[str, Any]) -> Any:
     if not names:
         return None
-    found = [numbers(columns[name], name) for name in names]
-    return found[0] if len(found) == 1 else np.stack(found, axis=1)
+    values = [numbers(columns[name], name) for name in names]
+    return values[0] if len(values) == 1 else np.stack(values, axis=1)
 
 
 def _refuse_empty(columns: dict[str, Any]) -> None:

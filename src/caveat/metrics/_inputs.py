@@ -1,6 +1,6 @@
 """What metrics take, checked while it is read: no pass over the data for the checks alone."""
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,12 +17,13 @@ from .._validation import (
     as_floats,
     as_labels,
     as_weights,
+    check_integer,
     check_not_negative,
     check_probabilities,
     check_size,
     encode_labels,
 )
-from ..exceptions import InvalidValueError, LabelError, OptionError, ShapeError
+from ..exceptions import InvalidValueError, LabelError, ShapeError
 from ..predictions import Categorical
 
 MOST = 10_000_000
@@ -156,18 +157,7 @@ def check_length(array: np.ndarray, length: int, name: str, other: str) -> None:
 
 def count(value: Any, name: str, least: int = 1) -> int:
     """Return a whole number that is at least ``least``."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise OptionError(f"{name} must be a whole number of at least {least}; got {value!r}")
-    if value > MOST:
-        raise OptionError(f"{name} must be at most {MOST:,}; got {value!r}")
-    return int(value)
-
-
-def option(value: Any, name: str, allowed: tuple[Any, ...]) -> Any:
-    """Return ``value`` if it is one of the allowed ones."""
-    if not isinstance(value, Hashable) or value not in allowed:
-        raise OptionError(f"{name} must be one of {', '.join(map(repr, allowed))}; got {value!r}")
-    return value
+    return check_integer(value, name, least, MOST)
 
 
 def average(per_sample: FloatArray, weight: FloatArray | None) -> float:

@@ -26,12 +26,14 @@ class MetricRegistry(Registry[Metric]):
             Only metrics of this task: "classification", "regression", "ranking" or "detection".
         """
         try:
-            found = [entry for entry in self.find(name) if task is None or entry.task == str(task)]
+            matches = [
+                entry for entry in self.find(name) if task is None or entry.task == str(task)
+            ]
         except UnknownNameError:
             return default
-        if len(found) > 1:
-            raise _ambiguous(name, found)
-        return found[0] if found else default
+        if len(matches) > 1:
+            raise _ambiguous(name, matches)
+        return matches[0] if matches else default
 
     def register(self, metric: Metric) -> None:
         """Add a metric of your own: evaluations, reports and the command line then have it, too.
@@ -102,15 +104,15 @@ class MetricRegistry(Registry[Metric]):
         return tuple(name for name, m in self.items() if m.serves.get(expression) == role)
 
     def __getitem__(self, name: str) -> Metric:
-        found = self.find(name)
-        if len(found) > 1:
-            raise _ambiguous(name, found)
-        return found[0]
+        matches = self.find(name)
+        if len(matches) > 1:
+            raise _ambiguous(name, matches)
+        return matches[0]
 
 
-def _ambiguous(name: str, found: list[Metric]) -> UnknownNameError:
-    meanings = " and ".join(f"{entry.name} ({entry.task})" for entry in found)
-    example = f"METRICS.get({name!r}, task={found[0].task!r})"
+def _ambiguous(name: str, matches: list[Metric]) -> UnknownNameError:
+    meanings = " and ".join(f"{entry.name} ({entry.task})" for entry in matches)
+    example = f"METRICS.get({name!r}, task={matches[0].task!r})"
     return UnknownNameError(f"{name!r} is short for {meanings}; say which: {example}")
 
 

@@ -218,7 +218,7 @@ def _restored(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> State:
     metric = METRICS[header["metric"]]
     parts = {}
     for kind, rows in (("totals", 1), ("units", UNITS)):
-        found = []
+        pairs = []
         for i in range(int(header["parts"])):
             columns, sums = (arrays[f"{kind}_{i}_{name}"] for name in ("columns", "sums"))
             fits = sums.shape == (rows, len(columns)) and columns.ndim == 1
@@ -226,8 +226,8 @@ def _restored(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> State:
                 raise FileFormatError(f"{kind} {i} do not have the shape of sums")
             if not (np.diff(columns) > 0).all() or (len(columns) and columns[0] < 0):
                 raise FileFormatError(f"{kind} {i} are not in order")
-            found.append((columns, sums))
-        parts[kind] = tuple(found)
+            pairs.append((columns, sums))
+        parts[kind] = tuple(pairs)
     shape = {str(name): int(number) for name, number in header["shape"].items()}
     state = State(
         metric.name, dict(header["options"]), shape, int(header["samples"]), bool(header["plain"]),
@@ -281,13 +281,13 @@ def _given(
 
     Inputs may be given by their names; classes that a prediction or a frame names are an option.
     """
-    found = dict(zip(metric.inputs, inputs, strict=False))
-    found |= {name: options.pop(name) for name in metric.inputs[len(inputs) :] if name in options}
-    if len(found) < len(metric.inputs) or len(inputs) > len(metric.inputs):
-        takes, came = ", ".join(metric.inputs), max(len(found), len(inputs))
+    values = dict(zip(metric.inputs, inputs, strict=False))
+    values |= {name: options.pop(name) for name in metric.inputs[len(inputs) :] if name in options}
+    if len(values) < len(metric.inputs) or len(inputs) > len(metric.inputs):
+        takes, came = ", ".join(metric.inputs), max(len(values), len(inputs))
         raise ShapeError(f"{metric.name} takes y_true, {takes}; got {came} arrays beside it")
     given = {}
-    for name, value in found.items():
+    for name, value in values.items():
         named = value.classes.tolist() if isinstance(value, Categorical) else None
         given[name], columns, _ = to_numpy(
             value.mean if isinstance(value, Categorical) else value, name
@@ -326,12 +326,12 @@ def value_of(metric: "Metric", state: State) -> float:
     """Return the value of a metric from its state."""
     made, read = _finished(metric, state, FINE)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        found = made.finish(*read)
+        result = made.finish(*read)
         if made.value is not None:
-            found = made.value(*read)
+            result = made.value(*read)
         elif made.norm != UNBIASED:
-            found = made.norm(found)
-    return float(found[0])
+            result = made.norm(result)
+    return float(result[0])
 
 
 def _finished(metric: "Metric", state: State, bits: int) -> tuple[Sums, list[Any]]:
@@ -367,9 +367,9 @@ def widened(part: Part, columns: NDArray[np.int64], sums: FloatArray) -> FloatAr
     """Return sums at their places among all that a part has."""
     if part.joint:
         return sums
-    found = np.zeros((len(sums), part.matrix().shape[1]))
-    found[:, columns] = sums
-    return found
+    wide = np.zeros((len(sums), part.matrix().shape[1]))
+    wide[:, columns] = sums
+    return wide
 
 
 def _any_label(options: Mapping[str, Any]) -> np.ndarray:

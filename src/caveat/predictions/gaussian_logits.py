@@ -11,12 +11,12 @@ from .._validation import (
     FloatArray,
     as_floats,
     as_labels,
+    check_integer,
     check_not_negative,
     check_same_shape,
     check_size,
     squared,
 )
-from ..exceptions import OptionError
 from ._container import count
 from ._expected_softmax import expected_softmax
 from .categorical import Categorical, WithClasses, softmax, with_members
@@ -153,8 +153,4 @@ def sampled_softmax(mean: FloatArray, std: FloatArray, noise: FloatArray) -> Flo
 
 def check_draws(draws: int) -> int:
     """Return a positive whole number of draws."""
-    if isinstance(draws, bool) or not isinstance(draws, int | np.integer) or draws < 1:
-        raise OptionError(f"draws must be a positive whole number; got {draws!r}")
-    if draws > _MOST_DRAWS:
-        raise OptionError(f"draws must be at most {_MOST_DRAWS:,}; got {draws!r}")
-    return int(draws)
+    return check_integer(draws, "draws", most=_MOST_DRAWS)

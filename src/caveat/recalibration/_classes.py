@@ -2,15 +2,13 @@
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._blocks import row_blocks
-from .._validation import FloatArray
-from ..exceptions import OptionError
+from .._validation import FloatArray, check_choice
 from ..predictions import Categorical, GaussianLogits
 from ._base import Recalibrator
 
@@ -109,29 +107,3 @@ def normalized(scores: Sequence[FloatArray], base_rates: FloatArray) -> FloatArr
     p[empty], sums[empty] = base_rates, 1.0
     p /= sums[:, None]
     return p
-
-
-def check_choice(value: Any, name: str, choices: tuple[Any, ...]) -> None:
-    """Refuse what is not one of the choices."""
-    if not any(value is choice or value == choice for choice in choices):
-        raise OptionError(f"{name} must be {' or '.join(map(repr, choices))}; got {value!r}")
-
-
-def check_strength(value: Any, name: str) -> float:
-    """Return a finite number that is not negative."""
-    number = _number(value)
-    if not 0 <= number < np.inf:
-        raise OptionError(f"{name} must be a number of at least 0; got {value!r}")
-    return number
-
-
-def check_floor(value: Any) -> float:
-    """Return the least probability that a logarithm sees, between 0 and 0.1."""
-    number = _number(value)
-    if not 0 < number <= 0.1:
-        raise OptionError(f"eps must be a number above 0 and at most 0.1; got {value!r}")
-    return number
-
-
-def _number(value: Any) -> float:
-    return float(value) if isinstance(value, Real) and not isinstance(value, bool) else np.nan

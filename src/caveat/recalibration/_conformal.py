@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._validation import FloatArray, check_finite
+from .._validation import FloatArray, check_finite, check_integer
 from ..exceptions import InvalidValueError, OptionError
 from ._base import Recalibrator
 
@@ -196,11 +196,7 @@ def margins_of(spread: FloatArray | None, edges: FloatArray, margins: FloatArray
 
 def check_bins(bins: Any) -> int | None:
     """Return a number of bins of at least 1, or None."""
-    if bins is None:
-        return None
-    if isinstance(bins, bool) or not isinstance(bins, int | np.integer) or bins < 1:
-        raise OptionError(f"bins must be None or a whole number of at least 1; got {bins!r}")
-    return int(bins)
+    return None if bins is None else check_integer(bins, "bins")
 
 
 def check_flags(**flags: Any) -> None:

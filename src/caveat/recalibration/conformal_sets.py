@@ -7,10 +7,9 @@ from numpy.typing import NDArray
 
 from .._blocks import row_blocks
 from .._random import RandomState, generator
-from .._validation import FloatArray, check_fraction
-from ..exceptions import OptionError
+from .._validation import FloatArray, check_choice, check_fraction, check_integer, check_number
 from ..predictions import Categorical, Container, GaussianLogits, PredictionSet
-from ._classes import as_probabilities, calibration_rows, check_choice, check_strength
+from ._classes import as_probabilities, calibration_rows
 from ._conformal import ConformalRecalibrator, check_flags, conformal_quantile, too_few
 
 Block = tuple[FloatArray, FloatArray]
@@ -235,10 +234,8 @@ class ConformalSets(ConformalRecalibrator):
         check_choice(self.score, "score", ("lac", "aps", "raps"))
         check_choice(self.empty, "empty", ("allow", "top"))
         check_flags(randomized=self.randomized, class_conditional=self.class_conditional)
-        check_strength(self.penalty, "penalty")
-        whole = isinstance(self.k_reg, int | np.integer) and not isinstance(self.k_reg, bool)
-        if not whole or self.k_reg < 0:
-            raise OptionError(f"k_reg must be a whole number of at least 0; got {self.k_reg!r}")
+        check_number(self.penalty, "penalty")
+        check_integer(self.k_reg, "k_reg", 0)
         return coverage
 
     @property

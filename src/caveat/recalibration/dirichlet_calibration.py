@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 
 from .._blocks import row_blocks
-from .._validation import FloatArray
+from .._validation import FloatArray, check_number
 from ..predictions.categorical import softmax
-from ._classes import ClassMap, Codes, check_floor, check_strength
+from ._classes import ClassMap, Codes
 
 
 class DirichletCalibration(ClassMap):
@@ -84,10 +84,10 @@ class DirichletCalibration(ClassMap):
         self.members = members
 
     def _check_options(self) -> None:
-        check_strength(self.regularization, "regularization")
+        check_number(self.regularization, "regularization")
         if self.intercept_regularization is not None:
-            check_strength(self.intercept_regularization, "intercept_regularization")
-        check_floor(self.eps)
+            check_number(self.intercept_regularization, "intercept_regularization")
+        check_number(self.eps, "eps", 0, 0.1, "right")
 
     def _learn(self, p: FloatArray, codes: Codes, weight: FloatArray | None) -> None:
         from scipy.optimize import minimize

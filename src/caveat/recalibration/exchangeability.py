@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._random import RandomState, generator
-from .._validation import FloatArray, as_floats, check_finite, check_fraction
+from .._validation import FloatArray, as_floats, check_finite, check_fraction, check_integer
 from ..exceptions import OptionError, ShapeError, UnsupportedPredictionError
 from ..predictions import Container
 
@@ -122,7 +122,7 @@ def exchangeability_test(
     first, second = _read(calibration, test)
     rng = generator(random_state)
     if method == "permutation":
-        statistic, p_value = _permutation(first, second, _check_resamples(resamples), rng)
+        statistic, p_value = _permutation(first, second, check_integer(resamples, "resamples"), rng)
     elif first.shape[1] > 1:
         raise ShapeError(
             "a martingale bets on one number for each sample; got "
@@ -171,28 +171,21 @@ def warn_if_shifted(
     return result
 
 
-def _check_resamples(resamples: Any) -> int:
-    whole = isinstance(resamples, int | np.integer) and not isinstance(resamples, bool)
-    if not whole or resamples < 1:
-        raise OptionError(f"resamples must be a positive whole number; got {resamples!r}")
-    return int(resamples)
-
-
 def _message(method: str, p_value: float) -> str:
-    found = f"({_METHODS[method]}, p = {p_value:.2g})"
+    evidence = f"({_METHODS[method]}, p = {p_value:.2g})"
     if p_value > 0.1:
         return (
-            f"no sign that the test samples differ from the calibration samples {found}; this does "
-            "not prove that they are alike"
+            f"no sign that the test samples differ from the calibration samples {evidence}; this "
+            "does not prove that they are alike"
         )
     if p_value > 0.01:
         return (
-            f"the test samples may differ from the calibration samples {found}: look at more of "
+            f"the test samples may differ from the calibration samples {evidence}: look at more of "
             "them before relying on what was learned from calibration"
         )
     return (
-        f"the test samples differ from the calibration samples by more than chance {found}: what "
-        "was learned from calibration need not hold for them, so calibrate on samples like them"
+        f"the test samples differ from the calibration samples by more than chance {evidence}: "
+        "what was learned from calibration need not hold for them: calibrate on samples like them"
     )
 
 

@@ -1,13 +1,10 @@
 """The observed share of each class in bins of its probability."""
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
-from .._validation import FloatArray
-from ..exceptions import OptionError
-from ._classes import ClassMap, Codes, check_choice, class_shares, normalized, one_vs_rest
+from .._validation import FloatArray, check_choice, check_integer
+from ._classes import ClassMap, Codes, class_shares, normalized, one_vs_rest
 
 
 class HistogramBinning(ClassMap):
@@ -78,7 +75,7 @@ class HistogramBinning(ClassMap):
         self.members = members
 
     def _check_options(self) -> None:
-        check_bins(self.bins)
+        check_integer(self.bins, "bins")
         check_choice(self.strategy, "strategy", ("equal-count", "equal-width"))
 
     def _learn(self, p: FloatArray, codes: Codes, weight: FloatArray | None) -> None:
@@ -131,9 +128,3 @@ def _shares(
     hits = np.bincount(place[hit], None if weight is None else weight[hit], minlength=number)
     middle = (edges[:-1] + edges[1:]) / 2
     return np.divide(hits, mass, out=middle, where=mass > 0)
-
-
-def check_bins(bins: Any) -> None:
-    """Refuse what is not a positive whole number."""
-    if isinstance(bins, bool) or not isinstance(bins, int | np.integer) or bins < 1:
-        raise OptionError(f"bins must be a positive whole number; got {bins!r}")

@@ -4,10 +4,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._blocks import row_blocks
-from .._validation import FloatArray
+from .._validation import FloatArray, check_choice, check_number
 from ..exceptions import InvalidValueError
 from ..predictions.categorical import softmax
-from ._classes import ClassMap, Codes, check_choice, check_floor, one_vs_rest
+from ._classes import ClassMap, Codes, one_vs_rest
 
 _RIDGE = 1e-12
 
@@ -80,7 +80,7 @@ class PlattScaling(ClassMap):
 
     def _check_options(self) -> None:
         check_choice(self.smoothing, "smoothing", (True, False))
-        check_floor(self.eps)
+        check_number(self.eps, "eps", 0, 0.1, "right")
 
     def _learn(self, p: FloatArray, codes: Codes, weight: FloatArray | None) -> None:
         weight = np.ones(len(p)) if weight is None else weight

@@ -8,13 +8,13 @@ import numpy as np
 
 from .._blocks import row_blocks
 from .._random import RandomState, generator
-from .._validation import FloatArray, position
+from .._validation import FloatArray, check_choice, check_number, position
 from ..exceptions import InvalidValueError
 from ..predictions import Categorical, GaussianLogits
 from ..predictions.categorical import softmax
 from ..predictions.gaussian_logits import check_draws
 from ._base import Recalibrator
-from ._classes import Codes, calibration_rows, check_choice, check_strength, map_rows
+from ._classes import Codes, calibration_rows, map_rows
 
 LOWEST, HIGHEST = 1e-3, 1e3
 """Temperatures stay between these."""
@@ -129,7 +129,7 @@ class TemperatureScaling(Recalibrator):
     def _fit(self, prediction: Any, y: Codes, weight: FloatArray | None) -> None:
         check_choice(self.members, "members", ("mean", "each"))
         check_choice(self.per_class, "per_class", (False, True))
-        pull = check_strength(self.shrinkage, "shrinkage")
+        pull = check_number(self.shrinkage, "shrinkage")
         if self.draws is not None:
             check_draws(self.draws)
         loss: _Powers | _NoisyLogits

@@ -5,8 +5,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from .._validation import FloatArray
-from ..exceptions import OptionError, ShapeError
+from .._validation import FloatArray, check_integer
+from ..exceptions import ShapeError
 from ..predictions import Categorical, Container, GaussianLogits, ProbabilityInterval
 from ._base import Recalibrator
 from ._classes import as_probabilities, calibration_rows, one_vs_rest
@@ -112,16 +112,12 @@ class VennAbers(Recalibrator):
     def _check_folds(self, samples: int) -> int:
         if self.folds is None:
             return 1
-        whole = isinstance(self.folds, int | np.integer) and not isinstance(self.folds, bool)
-        if not whole or self.folds < 2:
-            raise OptionError(
-                f"folds must be None or a whole number of parts, two at least; got {self.folds!r}"
-            )
-        if self.folds > samples:
+        folds = check_integer(self.folds, "folds", 2)
+        if folds > samples:
             raise ShapeError(
-                f"{self.folds} folds need at least {self.folds} calibration samples; got {samples}"
+                f"{folds} folds need at least {folds} calibration samples; got {samples}"
             )
-        return int(self.folds)
+        return folds
 
 
 def _fold_steps(

@@ -33,7 +33,7 @@ question whether two predictions of the same samples may have the same binned er
 Several metrics of one truth share their work through `Prepared`:
 
 >>> shared = Prepared(y, {"probabilities": p}, plan)
->>> found = [replicates(METRICS[name], prepared=shared) for name in ("auc", "ece", "brier")]
+>>> draws = [replicates(METRICS[name], prepared=shared) for name in ("auc", "ece", "brier")]
 """
 
 from .from_states import state_interval

@@ -6,11 +6,12 @@ from typing import Any
 import numpy as np
 
 from .._random import RandomState, generator
+from .._validation import check_integer
 from ..exceptions import OptionError
 from ..metrics import Metric, State
 from ..metrics.states import UNITS, finishing, widened
 from .intervals import ConfidenceInterval, confidence_interval
-from .plan import Plan, draws, whole
+from .plan import MOST, Plan, draws
 from .replication import summed
 from .spread import Spread, stacked
 
@@ -60,7 +61,7 @@ def state_interval(
         raise OptionError(f"state_interval takes a Metric and a State of it; got {metric!r}")
     value = metric.value(state)
     rng = generator(random_state)
-    counts = draws(UNITS, whole(resamples, "resamples"), rng)
+    counts = draws(UNITS, check_integer(resamples, "resamples", most=MOST), rng)
     plan = Plan(np.zeros(0, dtype=np.int32), counts.astype(np.uint16), 1, None, 0)
     sums = finishing(metric, state)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
@@ -68,13 +69,13 @@ def state_interval(
             widened(part, *held) for part, held in zip(sums.parts, state.units, strict=True)
         ]
         held = int(np.count_nonzero(np.any(state.units[0][1] != 0, axis=1)))
-        found = summed(sums, matrices, plan, held)
+        result = summed(sums, matrices, plan, held)
         if sums.hits is not None:
             share = _share(matrices[0], state, held)
-            found = replace(found, share=share, hit=sums.hit)
+            result = replace(result, share=share, hit=sums.hit)
         elif sums.rests_on < 5:
-            found = replace(found, values=np.full(len(found), np.nan))
-    return confidence_interval(metric, value, found, confidence)
+            result = replace(result, values=np.full(len(result), np.nan))
+    return confidence_interval(metric, value, result, confidence)
 
 
 def _share(sums: Any, state: State, units: int) -> Spread:

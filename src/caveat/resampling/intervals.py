@@ -101,8 +101,8 @@ def confidence_interval(
     >>> from caveat.resampling import confidence_interval, make_plan, replicates
     >>> p = np.random.default_rng(0).random(2000)
     >>> y = (np.random.default_rng(1).random(2000) < p).astype(int)
-    >>> found = replicates(METRICS["ece"], y, {"probabilities": p}, make_plan(2000, random_state=0))
-    >>> interval = confidence_interval(METRICS["ece"], found.center, found)
+    >>> draws = replicates(METRICS["ece"], y, {"probabilities": p}, make_plan(2000, random_state=0))
+    >>> interval = confidence_interval(METRICS["ece"], draws.center, draws)
     >>> interval.low, bool(0.01 < interval.high < 0.05), interval.method
     (0.0, True, 'test inversion')
     """
@@ -275,10 +275,10 @@ def interval_at(
     """
     if replicates.share is not None or level == confidence:
         return interval_of(value, replicates, level, range=range)
-    found = interval_of(value, replicates, confidence, range=range)
+    interval = interval_of(value, replicates, confidence, range=range)
     factor = stretch(level, confidence, replicates.units, len(replicates))
-    low, high = np.clip(stretched((value, found.low, found.high), factor, log), *range)
-    return ConfidenceInterval(float(low), float(high), found.method, found.estimate)
+    low, high = np.clip(stretched((value, interval.low, interval.high), factor, log), *range)
+    return ConfidenceInterval(float(low), float(high), interval.method, interval.estimate)
 
 
 @cache

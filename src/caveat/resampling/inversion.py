@@ -56,8 +56,8 @@ def _test(
     """Return the chance of a norm below the observed one, as a function of the length."""
 
     def share_below(length: float) -> float:
-        found = norm(length * direction + deviations)
-        return float(np.mean(found < observed) + np.mean(found == observed) / 2)
+        values = norm(length * direction + deviations)
+        return float(np.mean(values < observed) + np.mean(values == observed) / 2)
 
     return share_below
 

@@ -57,15 +57,15 @@ def as_noisy(deviations: FloatArray, gaps: FloatArray) -> FloatArray:
     noise, least = _noise(deviations), _noise(gaps)
     wider = np.divide(least, noise, out=np.ones(len(noise)), where=(noise > 0) & (least > noise))
     silent = (noise == 0) & (least > 0)
-    found = deviations * wider
-    found[:, silent] = np.resize(gaps[:, silent], (len(found), np.count_nonzero(silent)))
-    return found
+    result = deviations * wider
+    result[:, silent] = np.resize(gaps[:, silent], (len(result), np.count_nonzero(silent)))
+    return result
 
 
-def _noise(found: FloatArray) -> FloatArray:
+def _noise(values: FloatArray) -> FloatArray:
     """Return the standard deviation of each column; 0 where a number is not finite."""
     with np.errstate(invalid="ignore"):
-        return np.nan_to_num(found.std(axis=0), posinf=0.0)
+        return np.nan_to_num(values.std(axis=0), posinf=0.0)
 
 
 def _drawing(

@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from .._validation import FloatArray, check_fraction
+from .._validation import FloatArray, check_choice, check_fraction
 from ..exceptions import OptionError
 from ..metrics._inputs import count
 from ..metrics.entry import Metric
@@ -69,18 +69,17 @@ def pair_interval(
     >>> p = rng.random(1000)
     >>> y, few = (rng.random(1000) < p).astype(int), np.arange(1000) < 100
     >>> plan, metric = make_plan(1000, random_state=0), METRICS["ece"]
-    >>> found = [replicates(metric, y, {"probabilities": p}, plan, rows=r) for r in (few, ~few)]
-    >>> gap = pair_interval(metric, (found[0].center, found[1].center), tuple(found))
+    >>> draws = [replicates(metric, y, {"probabilities": p}, plan, rows=r) for r in (few, ~few)]
+    >>> gap = pair_interval(metric, (draws[0].center, draws[1].center), tuple(draws))
     >>> bool(gap.low < 0 < gap.high), gap.method
     (True, 'test inversion')
     """
     check_fraction(confidence, "confidence")
-    if kind not in ("gap", "ratio"):
-        raise OptionError(f"kind must be 'gap' or 'ratio'; got {kind!r}")
+    check_choice(kind, "kind", ("gap", "ratio"))
     pairs = count(among, "among")
     one, other = (
-        confidence_interval(metric, value, found, confidence)
-        for value, found in zip(values, replicates, strict=True)
+        confidence_interval(metric, value, draws, confidence)
+        for value, draws in zip(values, replicates, strict=True)
     )
     wider = widening(confidence, pairs)
     return pair_of(one, other, values, kind, correlation(*replicates), wider)
@@ -241,9 +240,9 @@ def equal_errors(
 class _Errors:
     """The mean of some binned errors, and what resamples make of it at any true value."""
 
-    def __init__(self, found: Sequence[Replicates], level: float) -> None:
+    def __init__(self, replicates: Sequence[Replicates], level: float) -> None:
         self._parts = []
-        for one in found:
+        for one in replicates:
             if one.norm is None or one.gaps is None or one.deviations is None:
                 raise OptionError("equal_errors compares binned errors; use interval_of for others")
             self._parts.append((one.norm, one.gaps, widened(one.deviations, level, one)))
@@ -252,5 +251,5 @@ class _Errors:
     def at(self, length: float) -> FloatArray:
         """Return the resampled errors if the true one were this long."""
         scale = length / self.observed if self.observed > 0 else 0.0
-        found = [norm(scale * gaps + deviations) for norm, gaps, deviations in self._parts]
-        return np.asarray(np.mean(found, axis=0))
+        values = [norm(scale * gaps + deviations) for norm, gaps, deviations in self._parts]
+        return np.asarray(np.mean(values, axis=0))

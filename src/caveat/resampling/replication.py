@@ -177,8 +177,8 @@ def replicates(
     >>> from caveat.resampling import make_plan, replicates
     >>> y, mean = np.array([1.0, 2.0, 3.0, 4.0]), np.array([1.5, 2.0, 2.0, 4.5])
     >>> plan = make_plan(4, resamples=5, random_state=0)
-    >>> found = replicates(METRICS["mae"], y, {"mean": mean}, plan)
-    >>> found.center, found.values.shape
+    >>> draws = replicates(METRICS["mae"], y, {"mean": mean}, plan)
+    >>> draws.center, draws.values.shape
     (0.5, (5,))
     """
     if prepared is None:
@@ -191,29 +191,29 @@ def replicates(
     needed = prepared.narrowed(metric.inputs)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         made = metric.sums(needed, **chosen)
-        found = replace(_of_samples(made, needed), clustered=needed.cluster is not None)
+        result = replace(_of_samples(made, needed), clustered=needed.cluster is not None)
         if made.rests_on < LEAST:
-            return replace(found, values=np.full(len(found), np.nan))
+            return replace(result, values=np.full(len(result), np.nan))
         if made.hits is not None:
             share = spread_of(made.hits, needed.weight, needed.cluster)
             clustered = needed.cluster is not None
-            return replace(found, share=stacked([share], clustered), hit=made.hit)
+            return replace(result, share=stacked([share], clustered), hit=made.hit)
         if np.isfinite(made.rests_on):
-            found = replace(found, units=min(found.units, int(made.rests_on)))
-        more = with_unseen(needed, chosen, doubted=found.norm is not None)
+            result = replace(result, units=min(result.units, int(made.rests_on)))
+        more = with_unseen(needed, chosen, doubted=result.norm is not None)
         if more is not None:
             other = _of_samples(metric.sums(more, **chosen), more)
-            found = replace(found, unseen=other.values, deviations=other.deviations)
+            result = replace(result, unseen=other.values, deviations=other.deviations)
     # Of many samples no truths are drawn, whose bins hold enough of them.
-    if found.norm is None or not made.zero_if_calibrated or not needed.exact:
-        return found
+    if result.norm is None or not made.zero_if_calibrated or not needed.exact:
+        return result
     draws = partial(null_draws, metric.sums, needed, chosen)
     if made.value is not None:
-        return replace(found, null=lambda: draws()[0])
+        return replace(result, null=lambda: draws()[0])
     values, gaps = draws()
-    if len(gaps) and found.deviations is not None:
-        found = replace(found, deviations=as_noisy(found.deviations, gaps))
-    return replace(found, null=lambda: values)
+    if len(gaps) and result.deviations is not None:
+        result = replace(result, deviations=as_noisy(result.deviations, gaps))
+    return replace(result, null=lambda: values)
 
 
 def summed(sums: Sums, matrices: Sequence[Any], plan: Plan, units: int) -> Replicates:
@@ -225,9 +225,9 @@ def summed(sums: Sums, matrices: Sequence[Any], plan: Plan, units: int) -> Repli
         _reweighted(matrix() if callable(matrix) else matrix, part.reduce, plan)
         for part, matrix in zip(sums.parts, matrices, strict=True)
     ]
-    found, strata = sums.finish(*read), plan.strata
+    finished, strata = sums.finish(*read), plan.strata
     if sums.norm == UNBIASED:
-        made = Replicates(found[1:], float(found[0]), units, strata)
+        made = Replicates(finished[1:], float(finished[0]), units, strata)
         if sums.means is None or strata > 1 or units > STUDENT:
             return made
         matrix = dense(matrices[0]() if callable(matrices[0]) else matrices[0])
@@ -237,8 +237,8 @@ def summed(sums: Sums, matrices: Sequence[Any], plan: Plan, units: int) -> Repli
         squares = _reweighted(products(matrix[:, :weight_and_scores]), np.asarray, plan)
         errors = standard_errors(read[0][:, :weight_and_scores], squares, sums.means, units)
         return replace(made, error=float(errors[0]), errors=errors[1:])
-    values = sums.norm(found) if sums.value is None else sums.value(*read)
-    gaps, deviations = found[0], found[1:] - found[0]
+    values = sums.norm(finished) if sums.value is None else sums.value(*read)
+    gaps, deviations = finished[0], finished[1:] - finished[0]
     return Replicates(values[1:], float(values[0]), units, strata, gaps, deviations, sums.norm)
 
 

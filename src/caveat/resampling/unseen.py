@@ -135,8 +135,8 @@ def _draw(chance: FloatArray, number: int, rng: np.random.Generator) -> NDArray[
     running = np.cumsum(chance)
     if not 0 < running[-1] < np.inf:
         return rng.integers(0, len(chance), number)
-    found = np.searchsorted(running, rng.random(number) * running[-1], side="right")
-    return np.minimum(found, len(chance) - 1)
+    places = np.searchsorted(running, rng.random(number) * running[-1], side="right")
+    return np.minimum(places, len(chance) - 1)
 
 
 def _extended(

@@ -127,8 +127,8 @@ def count_part(
     def reduce(sums: FloatArray) -> FloatArray:
         cells = sums.shape[1] // values
         if happened:
-            found = np.diff(sums_below(sums, cells, shares, whole=True), axis=2)
-            return found[:, [1, 2, 0]]
+            binned = np.diff(sums_below(sums, cells, shares, whole=True), axis=2)
+            return binned[:, [1, 2, 0]]
         gaps = np.diff(sums_below(sums, cells, shares), axis=2)
         mass = np.tile(sums[:, :cells].sum(axis=1)[:, None, None] / bins, (1, 1, bins))
         return np.concatenate([gaps, mass, fixed.sums(sums, cells)[:, ::-1]], axis=1)

@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._validation import FloatArray
+from ..._validation import FloatArray, check_choice
 from .._core.equal_count import bin_sums, cumulative_sums
 from .._core.equal_width import add_sums, bin_of
 from .._core.sharing import is_sharing, shared
 from .._curves import ReliabilityCurve
-from .._inputs import Labeled, option
+from .._inputs import Labeled
 from ._events import Source, columns, events, whole
 
 KINDS = ("top-label", "positive", "classwise")
@@ -50,8 +50,8 @@ def total_weight(source: Source) -> float:
 
 def check_options(kind: Any, binning: Any, kinds: tuple[str, ...] = KINDS) -> None:
     """Refuse readings and ways to cut that do not exist."""
-    option(kind, "kind", kinds)
-    option(binning, "binning", BINNINGS)
+    check_choice(kind, "kind", kinds)
+    check_choice(binning, "binning", BINNINGS)
 
 
 def values_of(p: FloatArray, hit: NDArray[Any], parts: Sequence[str]) -> list[Any]:

@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._parallel import map_threads
-from ..._validation import FloatArray
-from ...exceptions import OptionError
+from ..._validation import FloatArray, check_number
 from .._core.equal_count import bin_sums
 from .._core.sharing import is_sharing, shared
 from .._curves import ReliabilityCurve
@@ -118,7 +117,7 @@ def thresholded_adaptive_calibration_error(
     0.1875
     """
     bins = count(bins, "bins")
-    _check_threshold(threshold)
+    check_number(threshold, "threshold", 0, 1)
     source = labeled(y_true, probabilities, classes=classes, sample_weight=sample_weight)
     errors = _class_errors(source, threshold, bins)
     return float(np.mean(errors)) if errors else float("nan")
@@ -155,7 +154,7 @@ def adaptive_reliability_curve(
     (array([0.25, 1.  ]), array([0.5, 1. ]))
     """
     bins = count(bins, "bins")
-    _check_threshold(threshold)
+    check_number(threshold, "threshold", 0, 1)
     source = labeled(y_true, probabilities, classes=classes, sample_weight=sample_weight)
     names = source.classes.tolist()
     return {names[k]: count_curve(*kept, bins) for k, kept in _kept(source, threshold)}
@@ -174,10 +173,10 @@ def _class_errors(source: Labeled, threshold: float, bins: int) -> list[float]:
     """
     thresholds = _USUAL if is_sharing() and threshold in _USUAL else (threshold,)
     arrays = (source.codes, source.probabilities, source.weight)
-    found = shared(
+    errors = shared(
         ("adaptive", thresholds, bins), arrays, lambda: _all_errors(source, thresholds, bins)
     )
-    return found[threshold]
+    return errors[threshold]
 
 
 def _all_errors(
@@ -228,11 +227,11 @@ def _sums(batch: Batch, *, threshold: float = 0.01, bins: int = 15, classes: Any
     ]
 
     def gaps(read: tuple[FloatArray, ...], first: int) -> FloatArray:
-        found, mass = np.moveaxis(np.stack(read, axis=2), 1, 0)[first : first + 2]
+        gap, mass = np.moveaxis(np.stack(read, axis=2), 1, 0)[first : first + 2]
         total = mass.sum(axis=2, keepdims=True)
         occurs = np.count_nonzero(total > 0, axis=1, keepdims=True)
-        shaped = over(found, total) / np.where(occurs > 0, occurs, np.nan)
-        return shaped.reshape(len(found), -1)
+        shaped = over(gap, total) / np.where(occurs > 0, occurs, np.nan)
+        return shaped.reshape(len(gap), -1)
 
     return Sums(
         parts,
@@ -240,11 +239,6 @@ def _sums(batch: Batch, *, threshold: float = 0.01, bins: int = 15, classes: Any
         absolute_sum,
         value=lambda *read: absolute_sum(gaps(read, 0)),
     )
-
-
-def _check_threshold(threshold: Any) -> None:
-    if not isinstance(threshold, int | float) or not 0 <= threshold <= 1:
-        raise OptionError(f"threshold must be a number from 0 to 1; got {threshold!r}")
 
 
 _SAYS = (

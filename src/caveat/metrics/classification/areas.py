@@ -6,11 +6,11 @@ from typing import Any, Literal
 import numpy as np
 
 from ..._parallel import map_threads
-from ..._validation import FloatArray
+from ..._validation import FloatArray, check_choice
 from .._core.roc import Reading, area_of, precision_of, roc_part, roc_points
 from .._core.sharing import is_sharing, shared
 from .._core.two_classes import second_class
-from .._inputs import Labeled, labeled, option
+from .._inputs import Labeled, labeled
 from ..batch import Batch, names_of
 from ..sums import UNBIASED, Sums
 from ._kinds import DECISION_SCORE
@@ -49,7 +49,7 @@ def roc_auc_score(
     >>> roc_auc_score([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
     0.75
     """
-    option(average, "average", ("macro", "weighted"))
+    check_choice(average, "average", ("macro", "weighted"))
     data = labeled(y_true, probabilities, classes=classes, sample_weight=sample_weight)
     return _one_against_rest(area_of, data, average)
 
@@ -92,7 +92,7 @@ def average_precision_score(
     >>> round(average_precision_score([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]), 4)
     0.8333
     """
-    option(average, "average", ("macro", "weighted"))
+    check_choice(average, "average", ("macro", "weighted"))
     data = labeled(y_true, probabilities, classes=classes, sample_weight=sample_weight)
     return _one_against_rest(precision_of, data, average)
 
@@ -107,10 +107,10 @@ def _one_against_rest(area: Reading, data: Labeled, average: str) -> float:
     # Ordering the samples is the work: where areas are shared, both are read off the same points.
     wanted = (area_of, precision_of) if is_sharing() else (area,)
     arrays = (data.codes, data.probabilities, data.weight)
-    found = shared(
+    per_class = shared(
         "areas", arrays, lambda: map_threads(partial(_areas, data, wanted), occur.tolist())
     )
-    areas = np.array([by_class[area] for by_class in found])
+    areas = np.array([by_class[area] for by_class in per_class])
     return float(_mean_of_classes(areas, mass[occur], average))
 
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from ..._validation import FloatArray
+from ..._validation import FloatArray, check_choice
 from .._curves import ReliabilityCurve
-from .._inputs import count, option
+from .._inputs import count
 from ..batch import Batch
 from ..sums import Sums
 from ._bin_sums import count_parts, norm_of, shaped_gaps, width_part
@@ -70,7 +70,7 @@ def expected_calibration_error(
     """
     bins = count(bins, "bins")
     check_options(kind, binning)
-    option(norm, "norm", (1, 2, "max"))
+    check_choice(norm, "norm", (1, 2, "max"))
     source = read(y_true, probabilities, kind, classes=classes, sample_weight=sample_weight)
     if norm == 1:  # the weight in each bin is not needed, and costs a pass
         (gaps,) = binned(source, kind, bins, binning, ("gap",))
@@ -100,8 +100,8 @@ def calibration_sums(
     size = norm_of(norm, len(parts))
 
     def gaps(read: tuple[FloatArray, ...], first: int) -> FloatArray:
-        found = np.moveaxis(np.stack(read, axis=2), 1, 0)
-        return shaped_gaps(found[first], found[first + 1], norm)
+        stacked = np.moveaxis(np.stack(read, axis=2), 1, 0)
+        return shaped_gaps(stacked[first], stacked[first + 1], norm)
 
     return Sums(parts, lambda *read: gaps(read, 2), size, value=lambda *read: size(gaps(read, 0)))
 
@@ -185,10 +185,10 @@ def reliability_curve(
     bins = count(bins, "bins")
     check_options(kind, binning)
     source = read(y_true, probabilities, kind, classes=classes, sample_weight=sample_weight)
-    found = curves(source, kind, bins, binning)
+    results = curves(source, kind, bins, binning)
     if kind == "classwise":
-        return dict(zip(source.classes.tolist(), found, strict=True))
-    return found[0]
+        return dict(zip(source.classes.tolist(), results, strict=True))
+    return results[0]
 
 
 ENTRIES = [

@@ -5,11 +5,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ..._validation import FloatArray
+from ..._validation import FloatArray, check_choice
 from .._core.confusion import class_counts, matthews, most_probable, of_counts
 from .._core.two_classes import require_two_classes
 from .._inputs import average as mean
-from .._inputs import labeled, option
+from .._inputs import labeled
 from .._per_sample import mean_or_scores
 from ..batch import Batch
 from ..entry import Metric
@@ -139,20 +139,20 @@ def f1_score(
     >>> f1_score([0, 1, 1, 0], [0.2, 0.9, 0.4, 0.1], average="binary")
     0.6666666666666666
     """
-    option(average, "average", ("macro", "micro", "weighted", "binary"))
+    check_choice(average, "average", ("macro", "micro", "weighted", "binary"))
     data = labeled(y_true, probabilities, classes=classes, sample_weight=sample_weight)
     if average == "binary":
         require_two_classes(data, 'f1_score with average="binary"')
     return float(_f1(average, *class_counts(data)))
 
 
-def _f1(average: str, right: FloatArray, true: FloatArray, found: FloatArray) -> FloatArray:
+def _f1(average: str, right: FloatArray, true: FloatArray, predicted: FloatArray) -> FloatArray:
     if average == "micro":
         return right.sum(axis=-1) / true.sum(axis=-1)
     if average == "binary":
-        right, true, found = right[..., 1:], true[..., 1:], found[..., 1:]
-    each = over(2 * right, true + found)
-    share = true if average == "weighted" else true + found > 0
+        right, true, predicted = right[..., 1:], true[..., 1:], predicted[..., 1:]
+    each = over(2 * right, true + predicted)
+    share = true if average == "weighted" else true + predicted > 0
     with np.errstate(invalid="ignore"):  # no class may be defined
         return np.asarray((each * share).sum(axis=-1) / share.sum(axis=-1))
 

@@ -140,9 +140,11 @@ def all_entropies(source: Labeled) -> FloatArray:
     return shared("entropies", (source.probabilities,), compute)
 
 
-def mean_gap(found: ReliabilityCurve) -> float:
+def mean_gap(reliability: ReliabilityCurve) -> float:
     """Return the mean distance of a curve from the diagonal."""
-    return float(np.average(np.abs(found.predicted - found.observed), weights=found.weight))
+    return float(
+        np.average(np.abs(reliability.predicted - reliability.observed), weights=reliability.weight)
+    )
 
 
 def entropy_of(block: FloatArray) -> FloatArray:

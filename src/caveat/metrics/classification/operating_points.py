@@ -1,12 +1,11 @@
 """Two classes at one threshold: the best of one rate where the other must be met."""
 
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any
 
 import numpy as np
 
-from ..._validation import FloatArray
+from ..._validation import FloatArray, check_number
 from ...exceptions import OptionError
 from .._core.confusion import matthews
 from .._core.roc import false_where_true, roc_points, true_where_false
@@ -110,9 +109,9 @@ def operating_point(
             f"{'neither' if sensitivity is None else 'both'}"
         )
     if specificity is None:
-        least = _rate(sensitivity, "sensitivity")
+        least = check_number(sensitivity, "sensitivity", 0, 1)
     else:
-        least = _rate(specificity, "specificity")
+        least = check_number(specificity, "specificity", 0, 1)
     data = labeled(y_true, probabilities, classes=classes, sample_weight=sample_weight)
     require_two_classes(data, "a threshold")
     threshold, false, true = roc_points(data.codes == 1, second_class(data), data.weight)
@@ -121,12 +120,6 @@ def operating_point(
     threshold, false, true = np.r_[np.inf, threshold], np.r_[0.0, false], np.r_[0.0, true]
     place = (_at_sensitivity if specificity is None else _at_specificity)(false, true, least)
     return _point(threshold[place], false[place], true[place], false[-1], true[-1])
-
-
-def _rate(value: Any, name: str) -> float:
-    if not isinstance(value, Real) or not 0 <= float(value) <= 1:
-        raise OptionError(f"{name} must be a number from 0 to 1; got {value!r}")
-    return float(value)
 
 
 def _at_sensitivity(false: FloatArray, true: FloatArray, least: float) -> int:
@@ -144,12 +137,12 @@ def _point(
 ) -> OperatingPoint:
     """Return what follows from the false and true positives at a threshold."""
     right = np.array([negatives - false, true])
-    found = np.array([right[0] + (positives - true), true + false])
+    predicted = np.array([right[0] + (positives - true), true + false])
     return OperatingPoint(
         threshold=float(threshold),
         sensitivity=float(true / positives),
         specificity=float(right[0] / negatives),
-        mcc=float(matthews(right, np.array([negatives, positives]), found)),
+        mcc=float(matthews(right, np.array([negatives, positives]), predicted)),
     )
 
 

@@ -1,12 +1,10 @@
 """Proper scores of class probabilities, and what the Brier score is made of."""
 
-from numbers import Real
 from typing import Any
 
 import numpy as np
 
-from ..._validation import FloatArray
-from ...exceptions import OptionError
+from ..._validation import FloatArray, check_number
 from .._core.residuals import mean_of_squares, squares, true_probabilities
 from .._inputs import average, labeled
 from .._per_sample import mean_or_scores
@@ -64,16 +62,10 @@ def negative_log_likelihood_loss(
     >>> round(negative_log_likelihood_loss([0, 1], [[0.5, 0.5], [1.0, 0.0]], eps=1e-3), 4)
     3.8005
     """
-    least = _check_eps(eps)
+    least = check_number(eps, "eps", 0, 1, "left")
     data = labeled(y_true, probabilities, classes=classes, sample_weight=sample_weight)
     values = _minus_log(true_probabilities(data), least)
     return values if per_sample else average(values, data.weight)
-
-
-def _check_eps(eps: Any) -> float:
-    if not isinstance(eps, Real) or not 0 <= float(eps) < 1:
-        raise OptionError(f"eps must be a number from 0 up to but not including 1; got {eps!r}")
-    return float(eps)
 
 
 def _minus_log(probability: FloatArray, least: float) -> FloatArray:

@@ -6,11 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from ..._validation import FloatArray
-from ...exceptions import OptionError
+from ..._validation import FloatArray, check_choice, check_number
 from .._core.equal_width import add_sums, bin_of
 from .._curves import ReliabilityCurve
-from .._inputs import count, option
+from .._inputs import count
 from ..batch import Batch
 from ..sums import Part, Sums, absolute_mean, split
 from ._bin_sums import event
@@ -103,10 +102,12 @@ def smooth_calibration_error(
     >>> round(smooth_calibration_error([0, 1, 0, 1], p, kind="positive"), 6)
     0.142281
     """
-    option(kind, "kind", ("top-label", "positive"))
+    check_choice(kind, "kind", ("top-label", "positive"))
     source = read(y_true, probabilities, kind, classes=classes, sample_weight=sample_weight)
     (residuals,) = _transforms(source, kind, ("residual",))
-    return _error(residuals, None if bandwidth is None else _check_bandwidth(bandwidth))
+    return _error(
+        residuals, None if bandwidth is None else check_number(bandwidth, "bandwidth", _NARROWEST)
+    )
 
 
 def _error(residuals: FloatArray, bandwidth: float | None) -> float:
@@ -158,13 +159,13 @@ def smooth_reliability_curve(
     (4, 100)
     """
     points = count(points, "points")
-    option(kind, "kind", ("top-label", "positive"))
+    check_choice(kind, "kind", ("top-label", "positive"))
     source = read(y_true, probabilities, kind, classes=classes, sample_weight=sample_weight)
     mass, predicted, observed = _transforms(source, kind, ("mass", "predicted", "observed"))
     if bandwidth is None:
         sigma = max(_error(predicted - observed, None), _NARROWEST)
     else:
-        sigma = _check_bandwidth(bandwidth)
+        sigma = check_number(bandwidth, "bandwidth", _NARROWEST)
     density, *sums = _in_cells(np.stack([mass, predicted, observed]), sigma, points)
     low, high = width_edges(points)
     held = density > 1e-9
@@ -175,14 +176,6 @@ def smooth_reliability_curve(
         low=low[held],
         high=high[held],
     )
-
-
-def _check_bandwidth(bandwidth: Any) -> float:
-    if not isinstance(bandwidth, int | float) or not _NARROWEST <= bandwidth < math.inf:
-        raise OptionError(
-            f"bandwidth must be a finite number of at least 1/1024; got {bandwidth!r}"
-        )
-    return float(bandwidth)
 
 
 def _transforms(source: Source, kind: str, what: Iterable[str]) -> list[FloatArray]:
@@ -300,7 +293,7 @@ def _sums(
     residuals at that bandwidth do.
     """
     p, hit = event(batch, kind, classes)
-    found: list[float] = []  # the bandwidth of the sample itself, which comes first
+    widths: list[float] = []  # the bandwidth of the sample itself, which comes first
 
     def make() -> Any:
         residual, index = p - hit, bin_of(p, _COARSE)
@@ -316,9 +309,9 @@ def _sums(
             values = _coarse_level(transform, bandwidth)
         else:
             values = _fixed_points(transform, _coarse_level, _STEPS)
-        if not found:
-            found.append(bandwidth or max(float(np.nan_to_num(values[0])), _NARROWEST))
-        return np.column_stack([values, _smoothed(transform, found[0], _NODES)])
+        if not widths:
+            widths.append(bandwidth or max(float(np.nan_to_num(values[0])), _NARROWEST))
+        return np.column_stack([values, _smoothed(transform, widths[0], _NODES)])
 
     def finish(read: FloatArray) -> FloatArray:
         # Ends of the interval hold half a cell.

@@ -144,12 +144,12 @@ def _variation_sums(
         observed = np.zeros_like(mass)
         held = mass > 0
         shares = ranks.reshape(len(ranks), bins, number)[held] / mass[held, None]
-        found = of_ranked(shares)
+        measured = of_ranked(shares)
         if corrected and variation == "entropy":
             # The entropy of few samples is too small (Miller and Madow).
             seen = np.count_nonzero(shares > 0, axis=1)
-            found = np.minimum(found + (seen - 1) / (2 * mass[held] * np.log(number)), 1.0)
-        observed[held] = found * mass[held]
+            measured = np.minimum(measured + (seen - 1) / (2 * mass[held] * np.log(number)), 1.0)
+        observed[held] = measured * mass[held]
         return (predicted - observed) / mass.sum(axis=1, keepdims=True)
 
     def rank_matrix() -> Any:

@@ -53,8 +53,8 @@ def detected(
 ) -> Detected:
     """Return for each sample whether it should be found and the score that should find it."""
     flags = column(flag, flag_name)
-    found = flags == 1
-    known = found | (flags == 0)
+    flagged = flags == 1
+    known = flagged | (flags == 0)
     if not known.all():
         index, where = position(~known, ("sample",))
         raise InvalidValueError(
@@ -62,7 +62,7 @@ def detected(
         )
     scores = vector(score, score_name, largest=_ANY)
     check_length(scores, len(flags), score_name, flag_name)
-    return found, scores, weights_beside(sample_weight, len(flags), flag_name)
+    return flagged, scores, weights_beside(sample_weight, len(flags), flag_name)
 
 
 def weights_beside(sample_weight: Any, length: int, other: str) -> FloatArray | None:

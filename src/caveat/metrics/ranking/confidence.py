@@ -5,10 +5,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ..._validation import FloatArray
+from ..._validation import FloatArray, check_choice
 from .._core.cells import sums_below
 from .._core.equal_count import cumulative_sums
-from .._inputs import count, option
+from .._inputs import count
 from ..batch import Batch
 from ..sums import Part
 from ._checked import errors_of, key_sums, ranked, ranked_of, weights_beside
@@ -115,7 +115,7 @@ def confidence_curve(
     array([3. , 2. , 1.5, 1. ])
     """
     points = count(points, "points", 2)
-    option(aggregate, "aggregate", ("mean", "root_mean_square"))
+    check_choice(aggregate, "aggregate", ("mean", "root_mean_square"))
     errors, spread, weight = ranked(error, uncertainty, sample_weight)
     curve = _remaining(errors, spread, points, aggregate, weight)
     oracle = _remaining(errors, errors, points, aggregate, weight)
@@ -142,7 +142,7 @@ def oracle_curve(
     array([3. , 2. , 1.5, 1. ])
     """
     points = count(points, "points", 2)
-    option(aggregate, "aggregate", ("mean", "root_mean_square"))
+    check_choice(aggregate, "aggregate", ("mean", "root_mean_square"))
     errors = errors_of(error)
     weight = weights_beside(sample_weight, len(errors), "error")
     return RemovalCurve(_removed(points), _remaining(errors, errors, points, aggregate, weight))
@@ -184,7 +184,7 @@ def remaining_error(
 ) -> FloatArray:
     """Return the errors of the confidence curve alone: the oracle's cost as much again."""
     points = count(points, "points", 2)
-    option(aggregate, "aggregate", ("mean", "root_mean_square"))
+    check_choice(aggregate, "aggregate", ("mean", "root_mean_square"))
     errors, spread, weight = ranked(error, uncertainty, sample_weight)
     return _remaining(errors, spread, points, aggregate, weight)
 

@@ -3,7 +3,7 @@
 from functools import partial
 from typing import Any
 
-from ...exceptions import OptionError
+from ..._validation import check_number
 from .._core.order import shared_order
 from .._core.roc import Reading, area_of, false_where_true, precision_of, roc_part, roc_points
 from ..batch import Batch
@@ -53,8 +53,10 @@ def error_detection_auroc_score(
     >>> error_detection_auroc_score([False, True, False, True], [0.1, 0.3, 0.4, 0.5])
     0.75
     """
-    found = detected(wrong, uncertainty, sample_weight, flag_name="wrong", score_name="uncertainty")
-    return float(area_of(*roc_points(*found, order_of=shared_order)[1:]))
+    checked = detected(
+        wrong, uncertainty, sample_weight, flag_name="wrong", score_name="uncertainty"
+    )
+    return float(area_of(*roc_points(*checked, order_of=shared_order)[1:]))
 
 
 def detection_roc_auc_score(is_out: Any, score: Any, *, sample_weight: Any = None) -> float:
@@ -156,24 +158,13 @@ def false_positive_rate_at_true_positive_rate_error(
     >>> false_positive_rate_at_true_positive_rate_error([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
     0.5
     """
-    return _read(false_where_true(_rate(true_positive_rate)), is_out, score, sample_weight)
-
-
-def _rate(value: Any) -> float:
-    try:
-        rate = float(value)
-    except (TypeError, ValueError):
-        rate = float("nan")
-    if not 0 < rate <= 1:
-        raise OptionError(
-            f"true_positive_rate must be a number above 0 and at most 1; got {value!r}"
-        )
-    return rate
+    rate = check_number(true_positive_rate, "true_positive_rate", 0, 1, "right")
+    return _read(false_where_true(rate), is_out, score, sample_weight)
 
 
 def _read(reading: Reading, is_out: Any, score: Any, sample_weight: Any) -> float:
-    found = detected(is_out, score, sample_weight, flag_name="is_out", score_name="score")
-    return float(reading(*roc_points(*found)[1:]))
+    checked = detected(is_out, score, sample_weight, flag_name="is_out", score_name="score")
+    return float(reading(*roc_points(*checked)[1:]))
 
 
 def _sums(reading: Reading, score: str, batch: Batch) -> Sums:

@@ -9,10 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..._blocks import row_blocks
-from ..._validation import FloatArray, as_floats
+from ..._validation import FloatArray, as_floats, check_choice
 from ...exceptions import OptionError
 from .._core.levels import shares_at_or_below
-from .._inputs import option
 from ..batch import Batch
 from ..entry import Metric
 from ..sums import Norm, Part, Sums, absolute_sum, largest, square_sum
@@ -224,7 +223,7 @@ def coverage_curve(
     """
     given = gaussians(y_true, mean, variance, sample_weight)
     steps = _levels(levels, HUNDREDTHS)
-    kind = option(kind, "kind", ("central", "one-sided"))
+    kind = check_choice(kind, "kind", ("central", "one-sided"))
     total = len(given.y) if given.weight is None else given.weight.sum()
     return CoverageCurve(steps, _observed(given, steps, kind == "central"), float(total))
 

@@ -4,11 +4,11 @@ from typing import Any
 
 import numpy as np
 
-from ..._validation import FloatArray
+from ..._validation import FloatArray, check_choice
 from .._core.cells import sums_below
 from .._core.equal_count import bin_sums
 from .._curves import ReliabilityCurve
-from .._inputs import count, option, vector, weights
+from .._inputs import count, vector, weights
 from ..batch import Batch
 from ..entry import Metric
 from ..means import of_scores, root_mean
@@ -193,7 +193,7 @@ def dispersion(y_true: Any, variance: Any, *, ddof: int = 1, sample_weight: Any 
     spread, weight = _spreads(y_true, variance, sample_weight)
     deviations = np.sqrt(spread)
     number = float(len(deviations) if weight is None else weight.sum())
-    freedom = number - option(ddof, "ddof", (0, 1))
+    freedom = number - check_choice(ddof, "ddof", (0, 1))
     # Relative to one of them, so that equal deviations have exactly the variation 0.
     first = deviations[0]
     deviations -= first
