@@ -196,7 +196,9 @@ def _no_nan(array: NDArray[Any], name: str) -> NDArray[Any]:
 
 def _refuse_missing(bad: NDArray[np.bool_], name: str, what: str) -> None:
     row, count = int(np.argmax(bad)) + 1, int(np.count_nonzero(bad))
-    text = "; --keep-na takes NA and the like in a CSV as text" if what in ("label", "name") else ""
+    text = (
+        "; keep_na=True takes NA and the like in a CSV as text" if what in ("label", "name") else ""
+    )
     raise InvalidValueError(
         f"column {name!r} has no {what} in data row {row} ({count} of {len(bad)} rows have none); "
         f"remove or fill such rows first{text}"
@@ -212,7 +214,7 @@ def _not_numbers(column: Any, name: str) -> InvalidValueError:
         if not _is_number(value):
             advice = ""
             if re.fullmatch(r"\s*-?\d*,\d+\s*", value):
-                advice = "; for decimal commas add --decimal ','"
+                advice = "; for decimal commas add decimal=','"
             return InvalidValueError(
                 f"column {name!r} must be numbers; data row {row} holds the text "
                 f"{value[:40]!r}{advice}"

@@ -1,4 +1,4 @@
-"""What columns are for, by their common names; never by their values."""
+"""Recognize columns by their common names, never by their values."""
 
 import re
 from collections.abc import Sequence
@@ -31,7 +31,7 @@ _QUANTILE = re.compile(r"(?:(?P<target>.+)_)?q(?:uantile)?_?\d*\.\d+", re.IGNORE
 
 @dataclass(frozen=True)
 class Choice:
-    """Which column is what: names, patterns or nothing."""
+    """The columns that are named: names, patterns or None."""
 
     probability: Any = None
     logit: Any = None
@@ -92,7 +92,7 @@ def recognize_prediction(choice: Choice, names: Sequence[str], same_file: bool) 
 
 
 class _Free:
-    """The columns that nothing has been found for yet."""
+    """The columns that have no meaning yet."""
 
     def __init__(self, names: Sequence[str], choice: Choice) -> None:
         given: set[str] = set()
@@ -105,7 +105,7 @@ class _Free:
         return [name for name in self.names if name.lower() in wanted]
 
     def take(self, wanted: Sequence[str]) -> str | None:
-        """The only column of one of these names; with several nothing is certain, so nothing."""
+        """Take the only column of one of these names; with several, none."""
         matches = self.named(wanted)
         if len(matches) != 1:
             return None
@@ -124,7 +124,7 @@ class _Free:
         if len(patterns) > 1:
             raise FileFormatError(
                 f"{' and '.join(map(repr, patterns))} could each be the {kind}; name one with "
-                f"--{kind} {patterns[0]!r}"
+                f"{kind}={patterns[0]!r}"
             )
         return patterns[0] if patterns else None
 
@@ -147,46 +147,49 @@ def _target(free: _Free) -> str | None:
     matches = free.named(_TARGET)
     if len(matches) > 1:
         raise FileFormatError(
-            f"{' and '.join(map(repr, matches))} could each be the target; name one with --target "
-            f"{matches[0]}"
+            f"{' and '.join(map(repr, matches))} could each be the target; name one with "
+            f"target={matches[0]!r}"
         )
     return free.take(_TARGET)
 
 
 def _prediction(free: _Free, names: Sequence[str]) -> dict[str, Any]:
-    readings: list[tuple[str, dict[str, Any]]] = []
+    readings: list[dict[str, Any]] = []
     for kind in ("probability", "logit"):
         pattern = free.pattern(kind, "class")
         if pattern:
-            readings.append((f"--{kind} {pattern!r}", {kind: pattern}))
+            readings.append({kind: pattern})
     quantiles = [match for name in free.names if (match := _QUANTILE.fullmatch(name))]
     stored = free.named(("quantiles",)) if free.named(("levels",)) else []
     if stored:
-        readings.append((f"--quantile {stored[0]!r}", {"quantile": stored[0]}))
+        readings.append({"quantile": stored[0]})
     if quantiles:
         start = re.sub(r"\d*\.\d+$", "", quantiles[0].string)
         if any(match["target"] for match in quantiles):
             start = re.sub(r"^.*(?=_q(?:uantile)?_?$)", "{target}", start, flags=re.IGNORECASE)
-        readings.append((f"--quantile {start + '*'!r}", {"quantile": start + "*"}))
+        readings.append({"quantile": start + "*"})
     lower, upper = free.pattern("lower", "target"), free.pattern("upper", "target")
     if lower and upper:
-        words = f"--lower {lower!r} --upper {upper!r} --coverage 0.9"
-        readings.append((words, {"lower": lower, "upper": upper}))
+        readings.append({"lower": lower, "upper": upper})
     readings += _gaussian(free, alone=not readings)
     if len(readings) == 1:
-        return readings[0][1]
+        return readings[0]
     if not readings:
         raise FileFormatError(
             f"no prediction is recognized among the columns {listed(names)}; name its columns, for "
-            "example: --probability 'p_*' --target y, or --mean mean --std std --target y"
+            "example with probability='p_*', or with mean='mean' and std='std'"
         )
     raise FileFormatError(
         f"the columns {listed(names)} hold more than one prediction; name one: "
-        + ", or ".join(words for words, _ in readings)
+        + ", or ".join(map(_arguments, readings))
     )
 
 
-def _gaussian(free: _Free, alone: bool) -> list[tuple[str, dict[str, Any]]]:
+def _arguments(reading: dict[str, Any]) -> str:
+    return " and ".join(f"{kind}={pattern!r}" for kind, pattern in reading.items())
+
+
+def _gaussian(free: _Free, alone: bool) -> list[dict[str, Any]]:
     parts = {kind: free.pattern(kind, "target") for kind in ("mean", "variance", "std")}
     named = {kind: pattern for kind, pattern in parts.items() if pattern}
     if "mean" not in named or (len(named) == 1 and not alone):
@@ -194,15 +197,14 @@ def _gaussian(free: _Free, alone: bool) -> list[tuple[str, dict[str, Any]]]:
     if "{member}" not in str(named["mean"]) and len(named) == 1:
         raise FileFormatError(
             f"{named['mean']!r} gives means without an uncertainty; name the columns of it with "
-            "--variance, --std, --quantile, or --lower and --upper"
+            "variance=, std=, quantile=, or lower= and upper="
         )
     if len(named) == 3:
         raise FileFormatError(
-            f"{named['variance']!r} and {named['std']!r} both tell the spread; name one: --mean "
-            f"{named['mean']!r} --variance {named['variance']!r}, or --mean {named['mean']!r} "
-            f"--std {named['std']!r}"
+            f"{named['variance']!r} and {named['std']!r} both tell the spread; name one: "
+            f"{_arguments({'variance': named['variance']})}, or {_arguments({'std': named['std']})}"
         )
-    return [(" ".join(f"--{kind} {pattern!r}" for kind, pattern in named.items()), named)]
+    return [named]
 
 
 def _completed(choice: Choice, free: _Free) -> Choice:

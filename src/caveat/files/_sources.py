@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ..exceptions import FileFormatError
 from ..predictions import load
 from ..predictions._files import _HEADER, _refuse_bomb, read_member
-from ._reading import readable
+from ._errors import readable
 from ._text import BLOCK, CsvSource
 
 FORMATS = (

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..exceptions import FileFormatError, OptionError
 from ..predictions._files import _refuse_bomb
-from ._reading import readable
+from ._errors import readable
 
 BLOCK = 2**24
 """Bytes parsed at a time; a row must fit into it."""
@@ -24,7 +24,7 @@ _MISSING = (
     "", "NA", "N/A", "n/a", "#N/A", "#N/A N/A", "#NA", "<NA>", "NaN", "nan", "-NaN", "-nan", "NULL",
     "null", "1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN",
 )  # fmt: skip
-"""What R, pandas, Excel and databases write where a value is missing.
+"""How R, pandas, Excel and databases write a missing value.
 
 "None" is not among them: it is the name of a class or group as often as not.
 """
@@ -49,7 +49,7 @@ class CsvSource:
         if self.delimiter == decimal:
             raise OptionError(
                 f"delimiter and decimal are both {decimal!r}; they must differ, for example "
-                "--delimiter ';' --decimal ','"
+                "delimiter=';' and decimal=','"
             )
         self.names = self._header()
         if len(self.names) == 1 and delimiter is None:
@@ -114,10 +114,10 @@ class CsvSource:
         return names
 
     def _refuse_other_separators(self, header: str) -> None:
-        for mark, shown in ((";", "';'"), ("\t", "$'\\t'"), ("|", "'|'")):
+        for mark in (";", "\t", "|"):
             if mark in header:
-                commas = " (and --decimal ',' if its numbers have decimal commas)"
+                commas = " (and decimal=',' if its numbers have decimal commas)"
                 raise FileFormatError(
                     f"{self.path} seems to be separated by {mark!r}, not {self.delimiter!r}: add "
-                    f"--delimiter {shown}{commas if mark == ';' else ''}"
+                    f"delimiter={mark!r}{commas if mark == ';' else ''}"
                 )

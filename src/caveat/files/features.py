@@ -1,4 +1,4 @@
-"""Read what a model learns from, or what samples are alike in: features and a target."""
+"""Read features and a target from a table file."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._validation import check_choice
 from ..exceptions import FileFormatError, InvalidValueError, OptionError, ShapeError
 from ._columns import labels, numbers
+from ._errors import naming_file
 from ._patterns import expand
-from ._reading import about as naming
 from ._sources import Source, open_source
 
 MOST_VALUES = 50
@@ -37,7 +38,7 @@ class FeatureTable:
     y : ndarray of shape (samples,) or None
         Labels of classes, or numbers; None without a target.
     names : tuple of str
-        Of the features.
+        Names of the features.
     task : {"classification", "regression", ""}
         Empty without a target.
     recognized : tuple of str
@@ -84,7 +85,7 @@ def read_features(
         "auto" takes text for classes, and so whole numbers with at most 20 distinct values; other
         numbers are a regression.
     delimiter, decimal : str, optional
-        Of CSV files; by default a comma (a tab for .tsv) and a point.
+        Separator and decimal mark of a CSV file; by default a comma (a tab for .tsv) and a point.
     keep_na : bool, default=False
         Take ``NA``, ``null`` and the like in a text column of a CSV as text, not as missing.
 
@@ -105,10 +106,9 @@ def read_features(
     >>> table.recognized[0]
     "'color' is text: one column for each of 2 values"
     """
-    if task not in _TASKS:
-        raise OptionError(f"task must be one of {', '.join(_TASKS)}; got {task!r}")
+    check_choice(task, "task", _TASKS)
     source = open_source(path, delimiter, decimal, keep_na)
-    with naming(Path(path)):
+    with naming_file(Path(path)):
         if source.saved is not None:
             raise FileFormatError("the file is a prediction that caveat saved, not features")
         return _table(source, target, feature, drop, task)
@@ -119,17 +119,17 @@ def _table(
 ) -> FeatureTable:
     targets = [] if target is None else [target]
     for name in targets:
-        expand(name, source.names, ("target",), "--target", exact=True)
+        expand(name, source.names, ("target",), "target", exact=True)
         if name in feature:
-            raise OptionError(f"--feature: {name!r} is the target")
-    left = {*targets, *_matching(drop, source.names, "--drop")}
+            raise OptionError(f"feature={name!r} is the target")
+    left = {*targets, *_matching(drop, source.names, "drop")}
     unnamed = [name for name in source.names if name in _ROW_NUMBERS and not feature]
     left |= {*unnamed}
-    chosen = _matching(feature, source.names, "--feature") if feature else source.names
+    chosen = _matching(feature, source.names, "feature") if feature else source.names
     wanted = [name for name in dict.fromkeys(chosen) if name not in left]
     if not wanted:
-        beside = "".join(f" beside {name!r}" for name in targets)
-        raise FileFormatError(f"no column is left to learn from{beside}")
+        others = "".join(f" beside {name!r}" for name in targets)
+        raise FileFormatError(f"no column is left to learn from{others}")
     columns = source.read([*targets, *wanted])
     samples = len(columns[(targets or wanted)[0]])
     if samples == 0:
@@ -147,8 +147,10 @@ def _table(
     return FeatureTable(X, y, tuple(names), kind, (*said, *words))
 
 
-def _matching(patterns: Sequence[str], names: Sequence[str], option: str) -> list[str]:
-    return [name for pattern in patterns for name, _ in expand(pattern, names, ("class",), option)]
+def _matching(patterns: Sequence[str], names: Sequence[str], argument: str) -> list[str]:
+    return [
+        name for pattern in patterns for name, _ in expand(pattern, names, ("class",), argument)
+    ]
 
 
 def _target(column: Any, name: str, task: str) -> tuple[NDArray[Any], str, str]:

@@ -12,7 +12,7 @@ from ..batch import Batch
 from ..sums import Part, over, split
 from .order import increasing_order
 
-Reading = Callable[[FloatArray, FloatArray], FloatArray]
+CurveStatistic = Callable[[FloatArray, FloatArray], FloatArray]
 """From the negatives and positives at or above each score, highest first, (..., scores)."""
 
 _TINY = float(np.finfo(np.float64).tiny)
@@ -74,7 +74,7 @@ def roc_part(
     positive: NDArray[np.bool_],
     key: Callable[[], FloatArray],
     name: Any,
-    reading: Reading,
+    reading: CurveStatistic,
     *,
     bounded: bool = False,
 ) -> Part:
@@ -116,7 +116,7 @@ def precision_of(false: FloatArray, true: FloatArray) -> FloatArray:
         return np.asarray(added / true[..., -1])
 
 
-def false_where_true(rate: float, within: bool = False) -> Reading:
+def false_where_true(rate: float, within: bool = False) -> CurveStatistic:
     """Return what reads the rate of negatives where that of positives reaches ``rate``.
 
     At the score that does, or, ``within`` a coarse cell, on the line that ends there: steps as
@@ -125,7 +125,7 @@ def false_where_true(rate: float, within: bool = False) -> Reading:
     return partial(_false_where_true, rate, within)
 
 
-def true_where_false(rate: float, within: bool = False) -> Reading:
+def true_where_false(rate: float, within: bool = False) -> CurveStatistic:
     """Return what reads the rate of positives where that of negatives does not exceed ``rate``."""
     return partial(_true_where_false, rate, within)
 

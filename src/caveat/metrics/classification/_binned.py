@@ -12,7 +12,7 @@ from .._core.equal_width import add_sums, bin_of
 from .._core.sharing import is_sharing, shared
 from .._curves import ReliabilityCurve
 from .._inputs import Labeled
-from ._events import Source, columns, events, whole
+from ._events import EventSource, columns, events, whole
 
 KINDS = ("top-label", "positive", "classwise")
 BINNINGS = ("equal-width", "equal-count")
@@ -22,7 +22,9 @@ _ENTRIES = 2**20
 """Probabilities in a block where many units are summed apart: each block adds to all of them."""
 
 
-def binned(source: Source, kind: str, bins: int, binning: str, parts: Sequence[str]) -> FloatArray:
+def binned(
+    source: EventSource, kind: str, bins: int, binning: str, parts: Sequence[str]
+) -> FloatArray:
     """Return sums over the bins, of shape (parts, readings, bins); one reading unless classwise.
 
     The parts are "predicted" and "happened", "gap" for the first less the second, and "mass", the
@@ -43,7 +45,7 @@ def binned(source: Source, kind: str, bins: int, binning: str, parts: Sequence[s
     return sums[:, None]
 
 
-def total_weight(source: Source) -> float:
+def total_weight(source: EventSource) -> float:
     """Return the number of samples, or the sum of their weights."""
     return float(len(source) if source.weight is None else source.weight.sum())
 
@@ -71,7 +73,7 @@ def _count(
     return sums
 
 
-def whole_ties(source: Source, kind: str, bins: int) -> FloatArray:
+def whole_ties(source: EventSource, kind: str, bins: int) -> FloatArray:
     """Return sums of gap, outcome and weight over bins of about equal count that split no tie.
 
     Of shape (3, readings, bins). Two bins that share a tie would share its noise.
@@ -139,7 +141,7 @@ def classwise_width(
     return np.stack([sums[part].reshape(-1, bins) for part in parts])
 
 
-def curves(source: Source, kind: str, bins: int, binning: str) -> list[ReliabilityCurve]:
+def curves(source: EventSource, kind: str, bins: int, binning: str) -> list[ReliabilityCurve]:
     """Return the curve of each reading."""
     if binning == "equal-width":
         sums = binned(source, kind, bins, binning, PARTS)

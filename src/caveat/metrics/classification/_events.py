@@ -58,12 +58,12 @@ class Binary:
         return None if self.weight is None else self.weight[rows]
 
 
-Source = Binary | Labeled
+EventSource = Binary | Labeled
 
 
 def read(
     y_true: Any, probabilities: Any, kind: str, *, classes: Any = None, sample_weight: Any = None
-) -> Source:
+) -> EventSource:
     """Pair true labels with probabilities, in the form that suits the reading ``kind``."""
     vector = kind != "classwise" and _is_vector(probabilities)
     source = (_binary if vector else labeled)(
@@ -96,7 +96,7 @@ def _binary(y_true: Any, probabilities: Any, *, classes: Any, sample_weight: Any
     return Binary(codes, array, names, weights(sample_weight, len(array)), checked=not quick)
 
 
-def events(source: Source, kind: str) -> Iterator[Event]:
+def events(source: EventSource, kind: str) -> Iterator[Event]:
     """Yield the event of the reading ``kind``: "positive" or "top-label"."""
     if kind == "positive":
         if isinstance(source, Binary):
@@ -123,7 +123,7 @@ def events(source: Source, kind: str) -> Iterator[Event]:
             yield rows, top, label == source.codes[rows]
 
 
-def whole(source: Source, kind: str) -> tuple[FloatArray, NDArray[Any]]:
+def whole(source: EventSource, kind: str) -> tuple[FloatArray, NDArray[Any]]:
     """Return the event of all rows at once."""
     if kind == "positive" and isinstance(source, Binary):
         for _ in source.blocks():

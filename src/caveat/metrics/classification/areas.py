@@ -7,7 +7,7 @@ import numpy as np
 
 from ..._parallel import map_threads
 from ..._validation import FloatArray, check_choice
-from .._core.roc import Reading, area_of, precision_of, roc_part, roc_points
+from .._core.roc import CurveStatistic, area_of, precision_of, roc_part, roc_points
 from .._core.sharing import is_sharing, shared
 from .._core.two_classes import second_class
 from .._inputs import Labeled, labeled
@@ -97,7 +97,7 @@ def average_precision_score(
     return _one_against_rest(precision_of, data, average)
 
 
-def _one_against_rest(area: Reading, data: Labeled, average: str) -> float:
+def _one_against_rest(area: CurveStatistic, data: Labeled, average: str) -> float:
     if len(data.classes) == 2:
         return float(area(*_points(data, 1, second_class(data))))
     for _ in data.blocks():  # for the checks alone: the classes follow one by one
@@ -114,7 +114,9 @@ def _one_against_rest(area: Reading, data: Labeled, average: str) -> float:
     return float(_mean_of_classes(areas, mass[occur], average))
 
 
-def _areas(data: Labeled, wanted: tuple[Reading, ...], k: int) -> dict[Reading, float]:
+def _areas(
+    data: Labeled, wanted: tuple[CurveStatistic, ...], k: int
+) -> dict[CurveStatistic, float]:
     points = _points(data, k, np.ascontiguousarray(data.probabilities[:, k]))
     return {area: float(area(*points)) for area in wanted}
 
@@ -131,7 +133,9 @@ def _mean_of_classes(areas: FloatArray, mass: FloatArray, average: str) -> Float
     return np.where(np.count_nonzero(occurs, axis=-1) < 2, np.nan, mean)
 
 
-def _sums(reading: Reading, batch: Batch, *, average: str = "macro", classes: Any = None) -> Sums:
+def _sums(
+    reading: CurveStatistic, batch: Batch, *, average: str = "macro", classes: Any = None
+) -> Sums:
     data = batch.labeled(classes)
     number = len(data.classes)
     if number == 2:
@@ -158,7 +162,7 @@ def _sums(reading: Reading, batch: Batch, *, average: str = "macro", classes: An
     return Sums(parts, finish, UNBIASED)
 
 
-def second_class_sums(batch: Batch, reading: Reading, classes: Any) -> Sums:
+def second_class_sums(batch: Batch, reading: CurveStatistic, classes: Any) -> Sums:
     """Return the sums of what is read off the curve of the second of two classes."""
     data = batch.labeled(classes)
     name = ("roc", 1, names_of(classes))

@@ -14,7 +14,7 @@ from ..batch import Batch
 from ..sums import Part, Sums, absolute_mean, split
 from ._bin_sums import event
 from ._binned import total_weight, width_edges
-from ._events import Source, events, read
+from ._events import EventSource, events, read
 from ._kinds import CALIBRATION_ERROR
 
 __all__ = ["smooth_calibration_error", "smooth_reliability_curve"]
@@ -178,7 +178,7 @@ def smooth_reliability_curve(
     )
 
 
-def _transforms(source: Source, kind: str, what: Iterable[str]) -> list[FloatArray]:
+def _transforms(source: EventSource, kind: str, what: Iterable[str]) -> list[FloatArray]:
     """Return the cosine transforms of measures on [0, 1], divided by the total weight.
 
     A cell's sum S and first moment T of a value say how linear weights share it between the

@@ -5,7 +5,14 @@ from typing import Any
 
 from ..._validation import check_number
 from .._core.order import shared_order
-from .._core.roc import Reading, area_of, false_where_true, precision_of, roc_part, roc_points
+from .._core.roc import (
+    CurveStatistic,
+    area_of,
+    false_where_true,
+    precision_of,
+    roc_part,
+    roc_points,
+)
 from ..batch import Batch
 from ..entry import Metric
 from ..sums import UNBIASED, Sums
@@ -162,12 +169,12 @@ def false_positive_rate_at_true_positive_rate_error(
     return _read(false_where_true(rate), is_out, score, sample_weight)
 
 
-def _read(reading: Reading, is_out: Any, score: Any, sample_weight: Any) -> float:
+def _read(reading: CurveStatistic, is_out: Any, score: Any, sample_weight: Any) -> float:
     checked = detected(is_out, score, sample_weight, flag_name="is_out", score_name="score")
     return float(reading(*roc_points(*checked)[1:]))
 
 
-def _sums(reading: Reading, score: str, batch: Batch) -> Sums:
+def _sums(reading: CurveStatistic, score: str, batch: Batch) -> Sums:
     positive, key, _ = detected(
         batch.truth, batch.inputs[score], None, flag_name="truth", score_name=score
     )
