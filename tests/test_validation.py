@@ -117,3 +117,5 @@ class TestOptions:
         for value in ("c", None, ["a"]):
             with pytest.raises(OptionError, match=r"^kind must be one of 'a', 'b'; got"):
                 check_choice(value, "kind", ("a", "b"))
+        with pytest.raises(OptionError, match=r"^kind must be one of 'a', or a callable; got 3$"):
+            check_choice(3, "kind", ("a",), "a callable")

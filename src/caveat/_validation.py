@@ -253,10 +253,11 @@ def _bounds(low: float, high: float, closed: Closed) -> str:
     }[closed]
 
 
-def check_choice(value: Any, name: str, choices: Sequence[Any]) -> Any:
-    """Return ``value`` if it is one of the choices."""
+def check_choice(value: Any, name: str, choices: Sequence[Any], other: str = "") -> Any:
+    """Return ``value`` if it is one of the choices; ``other`` says what else would be accepted."""
     if not isinstance(value, Hashable) or value not in choices:
-        raise OptionError(f"{name} must be one of {', '.join(map(repr, choices))}; got {value!r}")
+        known = ", ".join([*map(repr, choices), *([f"or {other}"] if other else [])])
+        raise OptionError(f"{name} must be one of {known}; got {value!r}")
     return value
 
 

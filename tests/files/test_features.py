@@ -175,7 +175,9 @@ def test_files_of_another_kind(tmp_path):
     caveat.Categorical([[0.5, 0.5]]).save(tmp_path / "p.npz")
     with pytest.raises(FileFormatError, match="a prediction that caveat saved, not features"):
         read_features(tmp_path / "p.npz", "y")
-    with pytest.raises(OptionError, match="task must be one of 'auto', 'classification', 'regression'"):
+    with pytest.raises(
+        OptionError, match="task must be one of 'auto', 'classification', 'regression'"
+    ):
         read_features(tmp_path / "p.npz", "y", task="ranking")
     path = text(tmp_path, "a;y\n1,5;0\n2,5;1\n")
     with pytest.raises(FileFormatError, match="add delimiter=';'"):

@@ -288,7 +288,7 @@ class TestInputs:
         with pytest.raises(InvalidValueError, match="test of sample 0, column 1 is inf"):
             exchangeability_test([[1.0, 1.0]], [[1.0, np.inf]])
         with pytest.raises(
-            OptionError, match="method must be 'permutation' or 'martingale'; got 'ks'"
+            OptionError, match="method must be one of 'permutation', 'martingale'; got 'ks'"
         ):
             exchangeability_test([1.0], [1.0], method="ks")
 

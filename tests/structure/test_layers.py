@@ -40,9 +40,7 @@ FORWARDS = {
     ("experiments/_detection_result.py", "plot", "plots"),
     ("experiments/_shift_result.py", "plot", "plots"),
     ("metrics/entry.py", "interval", "resampling"),
-    ("predictions/categorical.py", "decompose", "uncertainty"),
-    ("predictions/gaussian.py", "decompose", "uncertainty"),
-    ("predictions/gaussian_logits.py", "decompose", "uncertainty"),
+    ("predictions/_container.py", "decompose", "uncertainty"),
     ("results/tables.py", "plot", "plots"),
     ("results/tables.py", "report", "report"),
 }

@@ -55,7 +55,8 @@ def make_two_moons(
 
     Parameters
     ----------
-    random_state : int, Generator or None
+    random_state : int, Generator or None, optional
+        Seed of the random draws.
     samples : int, default=500
         How many of each class.
     noise : float, default=0.1
@@ -99,7 +100,8 @@ def make_triangle(
 
     Parameters
     ----------
-    random_state : int, Generator or None
+    random_state : int, Generator or None, optional
+        Seed of the random draws.
     samples : int, default=500
         How many of each class.
     noise : float, default=0.1

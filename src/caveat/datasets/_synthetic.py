@@ -31,7 +31,8 @@ def make_sd1(random_state: RandomState = None, *, samples: int = 100) -> Dataset
 
     Parameters
     ----------
-    random_state : int, Generator or None
+    random_state : int, Generator or None, optional
+        Seed of the random draws.
     samples : int, default=100
         How many of each group and class: 100 make 400 rows.
 
@@ -76,7 +77,8 @@ def make_sd2(random_state: RandomState = None, *, samples: int = 100) -> Dataset
 
     Parameters
     ----------
-    random_state : int, Generator or None
+    random_state : int, Generator or None, optional
+        Seed of the random draws.
     samples : int, default=100
         How many of each group and class: 100 make 400 rows.
 
@@ -116,7 +118,8 @@ def make_sd3(random_state: RandomState = None, *, samples: int = 100) -> Dataset
 
     Parameters
     ----------
-    random_state : int, Generator or None
+    random_state : int, Generator or None, optional
+        Seed of the random draws.
     samples : int, default=100
         How many of each group and class: 100 make 400 rows.
 

@@ -84,8 +84,10 @@ def read_features(
     task : {"auto", "classification", "regression"}, default="auto"
         "auto" takes text for classes, and so whole numbers with at most 20 distinct values; other
         numbers are a regression.
-    delimiter, decimal : str, optional
-        Separator and decimal mark of a CSV file; by default a comma (a tab for .tsv) and a point.
+    delimiter : str, optional
+        Separator of a CSV file; by default a comma, or a tab for .tsv.
+    decimal : str, default="."
+        Decimal mark of a CSV file.
     keep_na : bool, default=False
         Take ``NA``, ``null`` and the like in a text column of a CSV as text, not as missing.
 

@@ -114,8 +114,10 @@ def read_predictions(
     target_file : str or path, optional
         A second file, with a row for each sample in the same order, for target, groups, ids,
         weights and clusters.
-    delimiter, decimal : str, optional
-        Separator and decimal mark of a CSV file; by default a comma (a tab for .tsv) and a point.
+    delimiter : str, optional
+        Separator of a CSV file; by default a comma, or a tab for .tsv.
+    decimal : str, default="."
+        Decimal mark of a CSV file.
     keep_na : bool, default=False
         Take ``NA``, ``N/A``, ``NaN``, ``null`` and the like in a text column of a CSV as text, such
         as the code of Namibia. By default they are missing, as an empty entry always is: an error

@@ -12,7 +12,14 @@ from .entry import Metric, Place, Role
 
 
 class MetricRegistry(Registry[Metric]):
-    """Metrics by full name or alias; an alias that two tasks share asks for the task."""
+    """Metrics by full name or alias; an alias that two tasks share asks for the task.
+
+    Parameters
+    ----------
+    kind : str
+        What an entry is called in messages.
+    entries : sequence of Metric
+    """
 
     def get(self, name: str, default: Any = None, *, task: str | None = None) -> Any:
         """Return the metric of this name, or ``default`` if there is none.
@@ -93,7 +100,13 @@ class MetricRegistry(Registry[Metric]):
         return tuple(name for name, metric in self.items() if place in metric.shown)
 
     def serving(self, expression: str, role: Role) -> tuple[str, ...]:
-        """Return the names of the metrics with a role where uncertainty is expressed in a way.
+        """Return the names of the metrics with a role.
+
+        Parameters
+        ----------
+        expression : {"probability", "entropy", "variance", "interval"}
+            How uncertainty is expressed.
+        role : {"skill", "calibration", "beside"}
 
         Examples
         --------

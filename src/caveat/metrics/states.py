@@ -106,7 +106,7 @@ class State:
     ----------
     metric : str
     options : dict
-        Of the metric; those that it was made with.
+        Options of the metric that it was made with.
     shape : dict of str to int
         How many classes, members or levels the inputs have.
     samples : int

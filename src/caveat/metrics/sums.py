@@ -24,7 +24,7 @@ class Part:
     matrix : callable
         Makes the (units, width) sums, dense or sparse.
     reduce : callable
-        Turns sums of units, (..., width), into something small; as they are by default.
+        Turns sums of units, (..., width), into something small; the identity by default.
     joint : bool
         Whether the sums are of the cells that `Batch.joint` names, and not of all.
     """

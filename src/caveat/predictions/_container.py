@@ -100,10 +100,31 @@ class Container:
         save(self, path)
 
 
+class Decomposable(Container):
+    """A prediction whose uncertainty can be split into an aleatoric and an epistemic part."""
+
+    def decompose(self, method: str = "auto", **options: Any) -> Any:
+        """Split the uncertainty; see :func:`caveat.decompose`.
+
+        Parameters
+        ----------
+        method : str, default="auto"
+            A name in ``caveat.uncertainty.DECOMPOSITIONS``.
+        **options
+            Options of the method.
+        """
+        from ..uncertainty import decompose
+
+        return decompose(self, method, **options)
+
+
 def concat(predictions: Sequence[Container]) -> Any:
     """Join predictions of one kind along the samples.
 
-    All of them must have the same members, classes or targets, and nominal coverage.
+    Parameters
+    ----------
+    predictions : sequence of predictions
+        All with the same members, classes or targets, and nominal coverage.
 
     Examples
     --------

@@ -18,7 +18,7 @@ from .._validation import (
     shorten,
 )
 from ..exceptions import ShapeError
-from ._container import Container, count
+from ._container import Container, Decomposable, count
 
 _AXES = ("member", "sample", "class")
 
@@ -43,7 +43,7 @@ class WithClasses(Container):
         return f"{len(self.classes)} classes ({shorten(self.classes)})"
 
 
-class Categorical(WithClasses):
+class Categorical(WithClasses, Decomposable):
     """Class probabilities, one set for each member; a plain classifier has one member.
 
     Parameters
@@ -146,12 +146,6 @@ class Categorical(WithClasses):
     def labels(self) -> LabelArray:
         """The most probable class of each sample (the first of equals)."""
         return self.classes[self.mean.argmax(axis=1)]
-
-    def decompose(self, method: str = "auto", **options: Any) -> Any:
-        """Split the uncertainty; see :func:`caveat.decompose`."""
-        from ..uncertainty import decompose
-
-        return decompose(self, method, **options)
 
     def __repr__(self) -> str:
         return (

@@ -47,7 +47,17 @@ __all__ = [
 
 @dataclass(frozen=True)
 class RecalibrationMethod:
-    """A technique: its class, what it promises and what it cannot fix, in one sentence each."""
+    """An entry of the table of recalibrators.
+
+    Attributes
+    ----------
+    recalibrator : type
+    promises : str
+        What it promises, in one sentence.
+    cannot : str
+        What it cannot repair, in one sentence.
+    aliases : tuple of str
+    """
 
     recalibrator: type[Recalibrator]
     promises: str

@@ -76,7 +76,7 @@ class Recalibrator(BaseEstimator):
         Parameters
         ----------
         prediction : Container
-            Of the type and with the classes or targets that ``fit`` saw.
+            The same type, with the same classes or targets, as in ``fit``.
         groups : array, Series, dict of arrays or frame, optional
             Needed if and only if ``fit`` was given groups, with values that ``fit`` saw.
         calibration : Container, optional
@@ -96,7 +96,15 @@ class Recalibrator(BaseEstimator):
     def fit_transform(
         self, prediction: Any, y: Any, *, groups: Any = None, sample_weight: Any = None
     ) -> Any:
-        """Fit, and repair the very samples it was fitted on; a guarantee does not cover these."""
+        """Fit, and repair the samples it was fitted on, for which no guarantee holds.
+
+        Parameters
+        ----------
+        prediction, y
+            See `fit`.
+        groups, sample_weight : arrays, optional
+            See `fit`.
+        """
         self.fit(prediction, y, groups=groups, sample_weight=sample_weight)
         return self.transform(prediction, groups=groups)
 

@@ -63,7 +63,7 @@ class ConformalSets(ConformalRecalibrator):
         What becomes of a set without classes: it stays empty, which says that no class is likely,
         or it gets the most probable class, which covers more often than asked: by the share of
         samples whose set was empty and whose most probable class is true.
-    random_state : int, Generator or None
+    random_state : int, Generator or None, optional
         Seeds :math:`u` and the smoothing of the p-values; drawn from once, in ``fit``. The draw of
         a row depends on the seed, on its probabilities and on how many identical rows come before
         it: not on the other rows, so a sample has the same set alone and among others, and a fitted

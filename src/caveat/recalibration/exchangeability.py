@@ -8,8 +8,15 @@ from typing import Any
 import numpy as np
 
 from .._random import RandomState, generator
-from .._validation import FloatArray, as_floats, check_finite, check_fraction, check_integer
-from ..exceptions import OptionError, ShapeError, UnsupportedPredictionError
+from .._validation import (
+    FloatArray,
+    as_floats,
+    check_choice,
+    check_finite,
+    check_fraction,
+    check_integer,
+)
+from ..exceptions import ShapeError, UnsupportedPredictionError
 from ..predictions import Container
 
 MOST_SCORES = 10_000
@@ -84,7 +91,7 @@ def exchangeability_test(
         ``"martingale"`` takes one number for each sample.
     resamples : int, default=999
         Random divisions; the p-value is at least 1 / (resamples + 1).
-    random_state : int, Generator or None
+    random_state : int, Generator or None, optional
         For the divisions, for the choice of at most 10,000 samples of either side (1,000 where a
         sample has several numbers), and for breaking ties.
 
@@ -114,11 +121,10 @@ def exchangeability_test(
     0.001
     >>> print(result.message)
     the test samples differ from the calibration samples by more than chance (energy-distance
-    permutation test, p = 0.001): what was learned from calibration need not hold for them, so
+    permutation test, p = 0.001): what was learned from calibration need not hold for them:
     calibrate on samples like them
     """
-    if not isinstance(method, str) or method not in _METHODS:
-        raise OptionError(f"method must be 'permutation' or 'martingale'; got {method!r}")
+    check_choice(method, "method", tuple(_METHODS))
     first, second = _read(calibration, test)
     rng = generator(random_state)
     if method == "permutation":

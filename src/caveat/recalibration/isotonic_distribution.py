@@ -5,14 +5,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .._blocks import row_blocks
-from .._validation import FloatArray, as_floats, check_fraction
-from ..exceptions import OptionError
+from .._validation import FloatArray, as_floats, check_choice, check_fraction
 from ..predictions import Container, Gaussian, Quantiles
 from ..predictions.quantiles import check_levels
 from ._base import Recalibrator
 from ._residuals import gaussian_of, standardized, without_weightless
 
-_OUTPUTS = ("gaussian", "quantiles")
 _DECAY = 40.0
 _FEW_NODES, _MANY_NODES = 6, 40
 
@@ -97,8 +95,7 @@ class IsotonicDistribution(Recalibrator):
 
     def _fit(self, prediction: Any, y: FloatArray, weight: FloatArray | None) -> None:
         level = check_fraction(self.level, "level")
-        if self.output not in _OUTPUTS:
-            raise OptionError(f"output must be 'gaussian' or 'quantiles'; got {self.output!r}")
+        check_choice(self.output, "output", ("gaussian", "quantiles"))
         if self.levels is not None:
             check_levels(as_floats(self.levels, "levels")[0])
         prediction, y, weight = without_weightless(prediction, y, weight)

@@ -39,7 +39,8 @@ def state_interval(
     state : State
     confidence : float, default=0.95
     resamples : int, default=1000
-    random_state : int, Generator or None
+    random_state : int, Generator or None, optional
+        Seed of the random draws.
 
     Returns
     -------

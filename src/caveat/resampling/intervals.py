@@ -211,9 +211,9 @@ def interval_of(
     ----------
     value : float
     replicates : Replicates or array of shape (resamples,)
-        Of an array the center is taken to be the value.
+        The center of an array is taken to be the value.
     confidence : float, default=0.95
-    range : pair of float, optional
+    range : pair of float, default=(-inf, inf)
         The values that the statistic can have; the interval is clipped to it.
 
     Returns

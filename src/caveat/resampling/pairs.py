@@ -201,8 +201,8 @@ def equal_errors(
     Parameters
     ----------
     first, second : sequences of Replicates
-        Of a binned error, under one plan. The errors of each sequence are averaged: over classes,
-        say.
+        Replicates of a binned error, under one plan. The errors of each sequence are averaged, for
+        example over classes.
     confidence : float, default=0.95
 
     Returns

@@ -106,7 +106,8 @@ def make_plan(
         are drawn, or random groups of them if there are more than 4,096.
     strata : array of shape (samples,), optional
         Draws are made within each value, whose number of units stays what it is.
-    random_state : int, Generator or None
+    random_state : int, Generator or None, optional
+        Seed of the random draws.
 
     Returns
     -------

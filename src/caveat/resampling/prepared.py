@@ -81,9 +81,15 @@ class Prepared(Batch):
         return min(number, max(1, round(_kish(mass))))
 
     def extended(self, truth: Any, rows: NDArray[np.intp], plan: Plan, weight: Any) -> "Prepared":
-        """Return some of the rows, any number of times, under other truths, weights and a plan.
+        """Return some of the rows, any number of times, with other truths, weights and plan.
 
-        The plan says the unit of each of these rows. Keys are cut into as fine cells as before.
+        Parameters
+        ----------
+        truth : array of shape (rows,)
+        rows : array of int
+        plan : Plan
+            Its units are those of these rows.
+        weight : array of shape (rows,) or None
         """
         other = copy(self)
         other.truth, other.plan, other.weight = truth, plan, weight

@@ -151,11 +151,11 @@ def replicates(
     ----------
     metric : Metric
         An entry of `caveat.metrics.METRICS`, or one of your own.
-    truth : array of shape (samples,)
+    truth : array of shape (samples,), optional
         The first argument of the metric's function.
-    inputs : dict of str to array
+    inputs : dict of str to array, optional
         The other arguments by name; all of a `Prepared` are read if it is given instead.
-    plan : Plan
+    plan : Plan, optional
     options : dict, optional
         Keyword options of the metric.
     sample_weight : array of shape (samples,), optional

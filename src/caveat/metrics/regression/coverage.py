@@ -70,8 +70,9 @@ def coverage_calibration_error(
     ----------
     mean, variance : arrays of shape (samples,)
         A variance of 0 is the limit of small ones: a true value met exactly is at the median.
-    levels : array of shape (levels,), default=0.05, 0.1, ..., 0.95
-        From 0 to 1. The papers do not say theirs; compare values at the same levels only.
+    levels : array of shape (levels,), optional
+        From 0 to 1; by default 0.05, 0.1, ..., 0.95. The papers do not say theirs; compare values
+        at the same levels only.
 
     Returns
     -------
@@ -113,8 +114,8 @@ def central_coverage_error(
     ----------
     mean, variance : arrays of shape (samples,)
         A variance of 0 is the limit of small ones: it covers a true value that is met exactly.
-    levels : array of shape (levels,), default=0.01, 0.02, ..., 0.99
-        From 0 to 1.
+    levels : array of shape (levels,), optional
+        From 0 to 1; by default 0.01, 0.02, ..., 0.99.
 
     Returns
     -------
@@ -153,8 +154,8 @@ def maximum_coverage_error(
     ----------
     mean, variance : arrays of shape (samples,)
         A variance of 0 is the limit of small ones: it covers a true value that is met exactly.
-    levels : array of shape (levels,), default=0.01, 0.02, ..., 0.99
-        From 0 to 1.
+    levels : array of shape (levels,), optional
+        From 0 to 1; by default 0.01, 0.02, ..., 0.99.
 
     Returns
     -------
@@ -196,8 +197,8 @@ def coverage_curve(
     ----------
     mean, variance : arrays of shape (samples,)
         A variance of 0 is the limit of small ones: a true value met exactly is at the median.
-    levels : array of shape (levels,), default=0.01, 0.02, ..., 0.99
-        From 0 to 1.
+    levels : array of shape (levels,), optional
+        From 0 to 1; by default 0.01, 0.02, ..., 0.99.
     kind : {"central", "one-sided"}, default="central"
 
     Returns

@@ -93,9 +93,9 @@ def mean_absolute_scaled_error(
 
     Parameters
     ----------
-    y_train : array of shape (training samples,)
+    y_train : array of shape (training samples,), optional
         The targets of the training set. Give this or ``reference_median``, not both.
-    reference_median : float
+    reference_median : float, optional
         The median of the training targets, where they are not at hand.
     sample_weight : array of shape (samples,), optional
         Weights of the held-out samples, in both errors.

@@ -49,12 +49,11 @@ def geometric_uncertainty(
 
     Parameters
     ----------
-    probabilities : Categorical, or array of shape (samples, classes) or (members, samples, classes)
-        Members are averaged first.
-    distance : {"fisher-rao", "euclidean", "kullback-leibler", "renyi"} or callable
-        A callable gets p of shape (n, classes), read-only and some of the samples at a time, and u
-        of shape (classes,); it returns the n distances of the rows of p from u. It must be largest
-        at the vertices of the simplex, and there the same for all.
+    distance : str or callable, default="fisher-rao"
+        "fisher-rao", "euclidean", "kullback-leibler" or "renyi". A callable gets p of shape
+        (n, classes), read-only and some of the samples at a time, and u of shape (classes,); it
+        returns the n distances of the rows of p from u. It must be largest at the vertices of the
+        simplex, and there the same for all.
     order : int, optional
         The exponent n, at least 1; the uncertainty increases with it. By default 2 for Fisher-Rao
         and Euclidean, 1 for the others.

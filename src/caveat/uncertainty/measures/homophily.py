@@ -80,8 +80,6 @@ def homophily_uncertainty(
 
     Parameters
     ----------
-    probabilities : Categorical, or array of shape (samples, classes) or (members, samples, classes)
-        Members are averaged first.
     H : array of shape (classes, classes)
         Distances between the classes: symmetric, not negative, 0 on the diagonal.
     maximum : HomophilyMaximum, optional
