@@ -77,7 +77,7 @@ def _column(value: Any, name: str) -> NDArray[Any]:
 
 
 def _as_meant(array: NDArray[Any], value: Any) -> NDArray[Any]:
-    """Return whole numbers and truth values as such, which missing ones have made numbers of."""
+    """Return whole numbers and booleans that missing values have turned into floats."""
     dtype = getattr(value, "dtype", getattr(value, "type", ""))
     kind = re.match(r"u?int\d|bool", str(dtype).lower())
     if kind is None or array.dtype.kind != "f":
@@ -124,7 +124,7 @@ def _attribute(name: str, column: NDArray[Any], length: int) -> Attribute:
     known = column[~missing]
     if known.dtype == object:
         known = _plain(known)
-    if missing.any() and known.dtype.kind == "U":  # what is called missing is missing
+    if missing.any() and known.dtype.kind == "U":  # a value named like the missing group joins it
         missing[~missing] = known == MISSING
         known = known[known != MISSING]
     distinct, inverse = np.unique(known, return_inverse=True)
@@ -140,7 +140,7 @@ def _attribute(name: str, column: NDArray[Any], length: int) -> Attribute:
 
 
 def _plain(known: NDArray[Any]) -> NDArray[Any]:
-    """Return text, or whole numbers and truth values as they are, which have an order of theirs."""
+    """Return text, or whole numbers and booleans unchanged, which sort as numbers."""
     if {type(value) for value in known} in ({bool}, {int}):
         return known
     return np.array([str(value) for value in known], dtype=str)

@@ -1,4 +1,4 @@
-"""Work side by side: by threads, and by joblib in processes or on a cluster."""
+"""Parallel maps: threads, and joblib in processes or on a cluster."""
 
 import os
 import pickle
@@ -16,7 +16,7 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 _TRIES = 3
-"""How often in a row workers may be lost without a single task being done."""
+"""How often in a row workers may be lost without any finished task."""
 
 _LOST = (CancelledError, BrokenExecutor, OSError)
 """What joblib's backends raise when a worker dies or cannot be reached any more.
@@ -139,7 +139,7 @@ def _call(
 
 
 def _portable(error: Exception) -> Exception:
-    """Return an error that another process can read: one that it cannot looks like a lost one."""
+    """Return an error that another process can unpickle; otherwise the worker would seem lost."""
     try:
         pickle.loads(_dumps(error))
     except Exception:
@@ -155,7 +155,7 @@ def _dumps(value: Any) -> bytes:
 
 
 def _on_this_worker() -> AbstractContextManager[Any]:
-    """Keep on a worker of a cluster what a model runs side by side itself.
+    """Run the parallel work of a model on its own worker of a cluster.
 
     Its own tasks would go to the other workers, with data of which one worker has the only copy:
     when that dies, they cannot be run again.

@@ -36,7 +36,7 @@ class Registry(Mapping[str, Entry]):
         self._replace(entries)
 
     def _replace(self, entries: Sequence[Entry]) -> None:
-        """Make the table one of these entries."""
+        """Replace all entries of the table."""
         named = {entry.name: entry for entry in entries}
         aliases: dict[str, list[Entry]] = {}
         for entry in entries:

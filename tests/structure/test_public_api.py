@@ -37,7 +37,7 @@ def test_unknown_attribute():
     message = "^module 'caveat' has no attribute 'Categoricall'; did you mean 'Categorical'\\?$"
     with pytest.raises(AttributeError, match=message):
         _ = caveat.Categoricall
-    with pytest.raises(AttributeError, match="has no attribute 'nothing_like_it'$"):
+    with pytest.raises(AttributeError, match=r"has no attribute 'nothing_like_it'$"):
         _ = caveat.nothing_like_it
     assert not hasattr(caveat, "_evaluate")
 

@@ -48,7 +48,7 @@ def load_wine() -> Dataset:
 def make_two_moons(
     random_state: RandomState = None, *, samples: int = 500, noise: float = 0.1
 ) -> Dataset:
-    """Draw two half circles that reach into each other, scikit-learn's ``make_moons``.
+    """Draw two interleaving half circles, scikit-learn's ``make_moons``.
 
     Where they come close, labels are uncertain if there is noise; away from both, a model knows
     nothing.

@@ -1,4 +1,4 @@
-"""Two groups, two classes, two features: three ways for a model to be unfair."""
+"""Synthetic groups on which models are unfair, in three ways."""
 
 from collections.abc import Callable
 from typing import Any
@@ -12,7 +12,7 @@ from ._dataset import Dataset
 Draw = Callable[[np.random.Generator, int], FloatArray]
 
 HELD_OUT = 5
-"""One row in so many is for testing."""
+"""One row in this many is for testing."""
 
 
 def make_sd1(random_state: RandomState = None, *, samples: int = 100) -> Dataset:

@@ -31,12 +31,12 @@ class Attributes:
         return [*self.target, *self.group, *filter(None, (self.id, self.weight, self.cluster))]
 
     def text(self, labels: bool) -> list[str]:
-        """The columns to keep as they are written: 007 is not 7 in a name."""
+        """The columns to keep as text: an id 007 is not 7."""
         names = {*filter(None, (self.id, self.cluster)), *(self.target if labels else ())}
         return sorted(names - set(self.group) - {self.weight})
 
     def read(self, columns: dict[str, Any], said: list[str]) -> dict[str, Any]:
-        """Return groups, ids, sample_weight and cluster, and say what they were taken from."""
+        """Return groups, ids, sample_weight and cluster, and note their columns."""
         import pandas as pd
 
         if self.target:

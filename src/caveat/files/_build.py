@@ -24,7 +24,7 @@ _AXES = {
 }
 _NORMALIZE = "normalize=True divides each row by its sum, as rounded numbers need"
 _ROUNDING = 2.0
-"""By how much rows of rounded percentages may miss 100."""
+"""How far sums of rounded percentages may be from 100."""
 _SPREAD = "variances and standard deviations are never negative, and all numbers are finite"
 _CROSSING = "quantiles must be finite and not cross; sort=True sorts those of each sample"
 
@@ -225,7 +225,7 @@ def _binary(
 
 
 def _unlike_probabilities(array: NDArray[Any], percent: bool) -> str:
-    """Return what to do about numbers that are not probabilities; one column is of two classes."""
+    """Return advice on numbers that are not probabilities; one column stands for two classes."""
     several = array.shape[-1] > 1
     low, high = np.min(array, initial=0.0), np.max(array, initial=0.0)
     if low < 0:

@@ -1,4 +1,4 @@
-"""One column of a file as numbers, labels, groups or names; every refusal names column and row."""
+"""One column of a file as numbers, labels, groups or names; errors name the column and the row."""
 
 import re
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ class Labels:
 def numbers(column: Any, name: str) -> NDArray[Any]:
     """Return a column as floats; a column of lists of one length gets a second axis.
 
-    float32 stays what it is: how far rows of probabilities may be from 1 depends on it.
+    float32 is kept: the tolerance of row sums of probabilities depends on the precision.
     """
     import pyarrow as pa
 
@@ -45,7 +45,7 @@ def numbers(column: Any, name: str) -> NDArray[Any]:
 
 
 def labels(column: Any, name: str) -> Labels:
-    """Return the labels of a column: text as it is, whole numbers as such however written."""
+    """Return the labels of a column: text unchanged, whole numbers as int however written."""
     if isinstance(column, np.ndarray):
         if column.ndim != 2 or column.shape[1] != 1:
             raise ShapeError(f"{name!r} must have one label a row; got shape {column.shape}")
@@ -81,7 +81,7 @@ def group(column: Any, name: str) -> Any:
     encoded = _encoded(_text_checked(column, name))
     words = [None if v is None or v == "" else str(v) for v in encoded.dictionary.to_pylist()]
     codes = np.nan_to_num(encoded.indices.to_numpy(zero_copy_only=False), nan=len(words))
-    shared = np.array([*words, None], dtype=object)  # one object a value, not one a row
+    shared = np.array([*words, None], dtype=object)  # one object for each value, not for each row
     return pd.Series(shared[codes.astype(np.intp)], dtype=object, name=name)
 
 
@@ -112,7 +112,7 @@ def whole(value: Label) -> Label:
 
 
 def _merged(values: list[Label], codes: NDArray[np.intp]) -> Labels:
-    """Make numbers of labels that are all whole ("1", "1.0", 1.0), and sort them as numbers."""
+    """Convert labels that are all whole numbers ("1", "1.0", 1.0) to int, sorted as numbers."""
     numbers = [whole(value) for value in values]
     written = all(
         isinstance(n, int) and (not isinstance(v, str) or v in (str(n), f"{n}.0"))

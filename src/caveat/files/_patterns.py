@@ -37,7 +37,7 @@ class Layout:
 def lay_out(
     patterns: str | Sequence[str], names: Sequence[str], axes: tuple[str, ...], argument: str
 ) -> Layout:
-    """Find the columns that are meant and arrange them along the axes; ``*`` is the first axis."""
+    """Find the columns of the patterns and arrange them along the axes; ``*`` is the first axis."""
     wanted = [patterns] if isinstance(patterns, str) else list(patterns)
     columns: dict[tuple[str, ...], str] = {}
     for pattern in wanted:
@@ -62,7 +62,7 @@ def lay_out(
 def expand(
     pattern: str, names: Sequence[str], axes: tuple[str, ...], argument: str, exact: bool = False
 ) -> list[tuple[str, dict[str, str]]]:
-    """Return the columns that a pattern means, each with what its parts stand for."""
+    """Return the columns that match a pattern, each with the values of its parts."""
     if pattern in names:
         return [(pattern, _level(pattern, argument) if axes[0] == "level" else {})]
     if exact or not _PARTS.search(pattern):
@@ -145,7 +145,7 @@ def _words(axes: tuple[str, ...], key: tuple[str, ...]) -> str:
 
 
 def suggestion(name: str, names: Sequence[str]) -> str:
-    """What may have been meant, or else all there is."""
+    """Return a suggestion for a misspelled name, or all names."""
     lower = {known.lower(): known for known in names}
     near = difflib.get_close_matches(name.lower(), list(lower), n=3)
     if near:

@@ -1,4 +1,4 @@
-"""One way to read every format: which columns there are, and some of them as Arrow columns."""
+"""Readers of all formats: the names of the columns, and some of them as Arrow columns."""
 
 import zipfile
 from collections.abc import Callable, Sequence
@@ -70,7 +70,7 @@ def open_source(
 
 
 def _sound(column: Any) -> Any:
-    """Return a column whose offsets and text were checked: a damaged file must not crash us."""
+    """Return a column after checking its offsets and text: a damaged file must not crash Python."""
     column.validate(full=True)
     return column
 

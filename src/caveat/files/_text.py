@@ -1,4 +1,4 @@
-"""CSV and its relatives."""
+"""CSV and TSV files."""
 
 import codecs
 import csv
@@ -15,7 +15,7 @@ BLOCK = 2**24
 """Bytes parsed at a time; a row must fit into it."""
 
 _HEADER = 2**22
-"""Bytes among which the names of the columns are."""
+"""Bytes that hold the names of the columns."""
 
 _UNPACKED = 2**20
 """Bytes unpacked at a time while a compressed file is measured."""
@@ -26,7 +26,7 @@ _MISSING = (
 )  # fmt: skip
 """How R, pandas, Excel and databases write a missing value.
 
-"None" is not among them: it is the name of a class or group as often as not.
+"None" is not among them: it is often the name of a class or group.
 """
 
 
@@ -64,7 +64,7 @@ class CsvSource:
             include_columns=list(names),
             column_types=dict.fromkeys(text, pa.string()),
             decimal_point=self.decimal,
-            # "True" stays text: only then is it still the label that the file shows.
+            # "True" stays text, as the file shows it.
             true_values=[],
             false_values=[],
             null_values=list(_MISSING),
@@ -97,7 +97,7 @@ class CsvSource:
         return pa.input_stream(str(self.path), compression="gzip" if self.packed else None)
 
     def _refuse_bomb(self) -> None:
-        """Unpack a file once for its size alone, up to what it may honestly hold."""
+        """Unpack a file once to measure it; raise if it is larger than its packed size allows."""
         packed, count = self.path.stat().st_size, 0
         with self._open() as file:
             while block := file.read_buffer(_UNPACKED):

@@ -23,14 +23,14 @@ MOST_CLASSES = 20
 """Whole numbers with more distinct values are an amount, not classes."""
 
 _ROW_NUMBERS = ("", "Unnamed: 0", "__index_level_0__")
-"""What pandas calls the column of its index."""
+"""Names that pandas gives to the column of its index."""
 
 _TASKS = ("auto", "classification", "regression")
 
 
 @dataclass(frozen=True, eq=False)
 class FeatureTable:
-    """What a file of features holds.
+    """Features and target from a file.
 
     Attributes
     ----------
@@ -42,7 +42,7 @@ class FeatureTable:
     task : {"classification", "regression", ""}
         Empty without a target.
     recognized : tuple of str
-        What was taken for what, in plain sentences.
+        How each column was used, in plain sentences.
     """
 
     X: NDArray[np.float64]
@@ -156,7 +156,7 @@ def _matching(patterns: Sequence[str], names: Sequence[str], argument: str) -> l
 
 
 def _target(column: Any, name: str, task: str) -> tuple[NDArray[Any], str, str]:
-    """Return the target, whether it is classes or numbers, and words for that."""
+    """Return the target, its task and a note on it."""
     if task == "regression" or (task == "auto" and not _few(column, name)):
         values = _finite(numbers(column, name), name)
         if values.ndim != 1:

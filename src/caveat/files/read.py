@@ -20,7 +20,7 @@ from ._sources import Source, open_source
 
 @dataclass(frozen=True, eq=False)
 class PredictionTable:
-    """What a file of predictions holds.
+    """Predictions and what belongs to them from a file.
 
     Attributes
     ----------
@@ -31,7 +31,7 @@ class PredictionTable:
         One column for each attribute.
     ids, sample_weight, cluster : ndarrays of shape (samples,) or None
     recognized : tuple of str
-        What each column was taken for, in plain sentences.
+        How each column was used, in plain sentences.
     """
 
     prediction: Any
@@ -73,7 +73,7 @@ def read_predictions(
     decimal: str = ".",
     keep_na: bool = False,
 ) -> PredictionTable:
-    r"""Read predictions, and what is true, from CSV, Parquet, NPZ, Arrow or JSON lines.
+    r"""Read predictions and true values from CSV, Parquet, NPZ, Arrow or JSON lines.
 
     Columns are named, or meant by a pattern: ``p_*`` (classes are what the star matches),
     ``p_{class}_{member}``, ``mean_{target}``, ``q*`` (levels). What is not named is recognized by

@@ -1,4 +1,4 @@
-"""Is the number right? Arrays in, a float or a curve out; METRICS is the table of them all."""
+"""Metrics of predictions: arrays in, a float or a curve out; METRICS lists all of them."""
 
 from ._curves import ReliabilityCurve
 from .batch import Batch

@@ -1,4 +1,4 @@
-"""What metrics take, checked while it is read: no pass over the data for the checks alone."""
+"""Checked inputs of metrics; arrays are checked while they are read, without another pass."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ from ..exceptions import InvalidValueError, LabelError, ShapeError
 from ..predictions import Categorical
 
 MOST = 10_000_000
-"""More bins or points than this are a slip of the pen that would take all of the memory."""
+"""Larger numbers of bins or points are taken for a mistake; they would fill the memory."""
 
 weights = as_weights
 
@@ -41,7 +41,7 @@ class Labeled:
     classes: LabelArray
     weight: FloatArray | None
     tolerance: float | None
-    """How far a row may be from 1; None if the rows have been checked already."""
+    """How far the sum of a row may be from 1; None if the rows were checked before."""
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -95,7 +95,7 @@ def labeled(
 
 
 def codes_of(y_true: Any, classes: LabelArray, *, named: bool) -> NDArray[np.intp]:
-    """Return the position of each label in ``classes``; quick where labels are positions."""
+    """Return the position of each label in ``classes``; fast where labels are positions."""
     labels = to_numpy(y_true, "y_true").array
     if not named and labels.ndim == 1 and labels.dtype.kind in "iub" and labels.size:
         if labels.min() >= 0 and labels.max() < len(classes):
@@ -150,7 +150,7 @@ def scale(value: Any, name: str, length: int) -> FloatArray:
 
 
 def check_length(array: np.ndarray, length: int, name: str, other: str) -> None:
-    """Refuse arrays that do not have one entry for each sample."""
+    """Raise if an array does not have one entry for each sample."""
     if len(array) != length:
         raise ShapeError(f"{name} has {len(array)} samples, {other} has {length}")
 

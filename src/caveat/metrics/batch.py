@@ -1,4 +1,4 @@
-"""Samples whose sums are taken: their truth and inputs, in units that are summed apart."""
+"""Samples whose sums are taken: truth and inputs, in units that are summed separately."""
 
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
@@ -13,7 +13,7 @@ from .._validation import FloatArray
 from ._inputs import Labeled, labeled
 
 EXACT = 4096
-"""Up to so many rows every distinct key has a cell of its own."""
+"""Up to this many rows every distinct key has its own cell."""
 
 CELLS = 200
 """Cells of a key with more rows."""
@@ -32,7 +32,7 @@ class Cells:
 
 
 class Batch:
-    """One truth and its inputs; keeps what several metrics need of them.
+    """One truth and its inputs, with results that several metrics need.
 
     Parameters
     ----------
@@ -48,13 +48,13 @@ class Batch:
     Attributes
     ----------
     independent : float
-        How many independent samples of equal weight would say as much.
+        The effective number of independent samples of equal weight.
     exact : bool
         Whether every distinct key has a cell of its own.
     """
 
     fixed = False
-    """Whether cells are the same for all samples there can be, so that sums of several add up."""
+    """Whether cells do not depend on the samples, so that sums of several batches add up."""
 
     def __init__(
         self,
@@ -74,7 +74,7 @@ class Batch:
         return len(self.truth)
 
     def narrowed(self: Result, names: Sequence[str]) -> Result:
-        """Return the same with some of the inputs; what is kept is shared."""
+        """Return the same batch with some of the inputs; kept results are shared."""
         narrow: Any = copy(self)
         narrow.inputs = {name: narrow.inputs[name] for name in names}
         result: Result = narrow
@@ -99,7 +99,7 @@ class Batch:
         def make() -> Labeled:
             data = labeled(self.truth, self.inputs["probabilities"], classes=classes)
             for _ in data.blocks():
-                pass  # the check is in the reading
+                pass  # reading the blocks checks them
             return replace(data, tolerance=None)
 
         return self.kept(("labeled", names_of(classes)), make)

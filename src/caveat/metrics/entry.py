@@ -1,4 +1,4 @@
-"""What the registry knows of a metric: all of it, declared in one place beside the function."""
+"""The declaration of a metric, beside its function: all that the registry knows."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

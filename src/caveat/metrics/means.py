@@ -1,4 +1,4 @@
-"""Means of scores, shares of samples, and smooth functions of a few means, as sums."""
+"""Means of scores, shares of samples and smooth functions of means, as sums."""
 
 from collections.abc import Callable
 from functools import partial

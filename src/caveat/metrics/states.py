@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["UNITS", "State", "cell_of", "load_state", "state_of", "value_of"]
 
 UNITS = 64
-"""Into so many random units the samples are dealt, by a hash of their number, id or cluster."""
+"""Number of random units that samples are assigned to, by a hash of their number, id or cluster."""
 
 FINE, COARSE = 7, 1
 """Bits of a key that count beyond its power of two: for the value, and for the units."""
@@ -64,14 +64,14 @@ def cell_of(
 
 
 def _octaves(key: FloatArray, bits: int) -> NDArray[np.intp]:
-    """Return the cells of keys that are not negative; 0 is that of what is next to nothing."""
+    """Return the cells of keys that are not negative; tiny keys share cell 0."""
     mantissa, exponent = np.frexp(np.minimum(key, _LARGEST))
     place = (exponent + _OCTAVES - 1) * 2**bits + ((2 * mantissa - 1) * 2**bits).astype(np.intp) + 1
     return np.where(key >= 2.0**-_OCTAVES, place, 0).astype(np.intp)
 
 
 class _Grid(Batch):
-    """Samples whose keys are cut into cells that are the same for all samples there can be."""
+    """A batch with fixed cells, which do not depend on the samples."""
 
     fixed = True
 
@@ -88,7 +88,7 @@ class _Grid(Batch):
         *,
         bounded: bool = False,
     ) -> Cells:
-        # Of a table of two keys there are as many cells as products.
+        # A table of two keys has the product of the numbers of cells.
         bits = max(self._bits - 2, 0) if number < CELLS else self._bits
         bits = max(bits, 4) if number > CELLS else bits
         index, cells = cell_of(key, bits, bounded=bounded)
@@ -146,7 +146,7 @@ class State:
         )
 
     def __radd__(self, other: Any) -> "State":
-        """So that ``sum(states)`` works."""
+        """Let ``sum(states)`` start from 0."""
         return self if isinstance(other, int) and other == 0 else NotImplemented
 
     def __repr__(self) -> str:
@@ -233,7 +233,7 @@ def _restored(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> State:
         metric.name, dict(header["options"]), shape, int(header["samples"]), bool(header["plain"]),
         **parts,
     )  # fmt: skip
-    value_of(metric, state)  # what cannot be read is no state
+    value_of(metric, state)  # raises if the sums do not fit the metric
     return state
 
 
@@ -295,19 +295,19 @@ def _given(
         labels = columns if named is None else named
         if name == "probabilities" and labels is not None and labels != list(range(len(labels))):
             options.setdefault("classes", labels)
-    # None is the default of those options that have it.
+    # An option that is None has its default.
     return given, {name: _plain(value) for name, value in options.items() if value is not None}
 
 
 def _plain(value: Any) -> Any:
-    """Return an option as JSON would hold it; functions stay what they are."""
+    """Return an option as JSON holds it; functions are returned unchanged."""
     return list(value) if isinstance(value, tuple) else getattr(value, "tolist", lambda: value)()
 
 
 def _check_options(
     metric: "Metric", truth: np.ndarray, given: dict[str, np.ndarray], options: Mapping[str, Any]
 ) -> None:
-    """Refuse options that the function refuses, by calling it with the first sample."""
+    """Raise on invalid options, by calling the function with the first sample."""
     first, *parameters = inspect.signature(metric.function).parameters.values()
     others = {first.name, *metric.inputs, "sample_weight", "per_sample"}
     known = {part.name: part for part in parameters if part.name not in others}
@@ -345,13 +345,13 @@ def _finished(metric: "Metric", state: State, bits: int) -> tuple[Sums, list[Any
 
 
 def finishing(metric: "Metric", state: State, bits: int = COARSE) -> Sums:
-    """Return the metric's sums as functions alone: what was summed comes from a state."""
+    """Return the functions of the metric's sums; the sums themselves come from a state."""
     if not isinstance(state, State):
         raise OptionError(f"expected a State of {metric.name}; got {state!r}")
     if metric.name != state.metric:
         raise OptionError(f"this is a state of {state.metric}, not of {metric.name}")
     assert metric.sums is not None
-    # One sample of any kind: only functions of sums are made of it.
+    # The functions do not depend on the samples: any one sample will do.
     options = dict(state.options)
     levels = options.pop("levels", None) if "levels" in metric.inputs else None
     inputs = {name: _any_input(name, state.shape, levels) for name in metric.inputs}
@@ -393,7 +393,7 @@ def _any_input(name: str, shape: Mapping[str, int], levels: Any) -> np.ndarray:
 
 
 def _units(samples: int, ids: Any, name: str) -> NDArray[np.int32]:
-    """Deal samples to units by a hash of their number, or of an id."""
+    """Assign samples to units by a hash of their number or id."""
     if ids is None:
         codes, keys = np.arange(samples), np.arange(samples, dtype=np.uint64)
     else:
@@ -411,7 +411,7 @@ def _units(samples: int, ids: Any, name: str) -> NDArray[np.int32]:
 
 
 def _compressed(matrix: Any) -> tuple[NDArray[np.int64], FloatArray]:
-    """Return the columns in which there is something, and these."""
+    """Return the columns that are not all 0, and their sums."""
     if hasattr(matrix, "tocsc"):
         columns = np.unique(matrix.indices).astype(np.int64)
         return columns, dense(matrix.tocsc()[:, columns])

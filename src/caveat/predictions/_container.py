@@ -1,4 +1,4 @@
-"""What all predictions share: frozen arrays with a sample axis, and what follows from it."""
+"""The base class of predictions: frozen arrays with a sample axis."""
 
 from collections.abc import Mapping, Sequence
 from os import PathLike
@@ -30,7 +30,7 @@ class Container:
 
     @classmethod
     def _trusted(cls, fields: Mapping[str, Any]) -> Self:
-        """Build one from fields that came out of a checked one."""
+        """Build a prediction from fields that are already checked."""
         new = object.__new__(cls)
         new._store(**fields)
         return new

@@ -24,7 +24,7 @@ _AXES = ("member", "sample", "class")
 
 
 class WithClasses(Container):
-    """What the predictions over classes share."""
+    """The base class of predictions over classes."""
 
     classes: LabelArray
 
@@ -83,7 +83,7 @@ class Categorical(WithClasses, Decomposable):
 
     @classmethod
     def _of_any_precision(cls, probabilities: Any, *, classes: Any) -> Self:
-        """Build from rows that were refused or accepted before, by the precision they came in."""
+        """Build from rows that were checked before, in the precision they had then."""
         array = with_members(as_floats(probabilities, "probabilities")[0], "probabilities")
         labels = as_labels(classes, "classes", array.shape[-1], "class")
         check_probabilities(array, "probabilities", LOOSEST_TOLERANCE, normalize=False)
@@ -164,7 +164,7 @@ def softmax(logits: FloatArray) -> FloatArray:
 
 
 def with_members(array: FloatArray, name: str) -> FloatArray:
-    """Return (samples, classes) as one member; refuse fewer than two classes."""
+    """Return (samples, classes) as one member; raise on fewer than two classes."""
     if array.ndim not in (2, 3):
         advice = (
             "; for the probability of the second of two classes use Categorical.from_binary"

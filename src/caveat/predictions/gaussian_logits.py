@@ -153,5 +153,5 @@ def sampled_softmax(mean: FloatArray, std: FloatArray, noise: FloatArray) -> Flo
 
 
 def check_draws(draws: int) -> int:
-    """Return a positive whole number of draws."""
+    """Return a checked number of draws."""
     return check_integer(draws, "draws", most=_MOST_DRAWS)

@@ -1,4 +1,4 @@
-"""What all recalibrators share: checks, groups, and being scikit-learn estimators."""
+"""The base class of recalibrators: checks, groups, and the scikit-learn interface."""
 
 from typing import Any, ClassVar, Self
 
@@ -115,7 +115,7 @@ class Recalibrator(BaseEstimator):
         raise NotImplementedError
 
     def _parts(self, prediction: Any, groups: Any) -> list[tuple[Any, Self]]:
-        """Check what is given after ``fit``; return rows and who repairs them, for each group."""
+        """Check the arguments after ``fit``; return the rows and the fitted part of each group."""
         if not hasattr(self, "signature_"):
             raise NotFittedError(
                 f"this {type(self).__name__} is not fitted yet; call fit(prediction, y) with "
@@ -152,7 +152,7 @@ class Recalibrator(BaseEstimator):
 
 
 def _signature(prediction: Any) -> dict[str, Any]:
-    """What must be the same at fit and at transform: the type and what holds for all samples."""
+    """Return what must be equal at fit and at transform: the type and the shared values."""
     shared = {
         name: np.asarray(getattr(prediction, name)).tolist() for name in type(prediction)._shared
     }

@@ -1,4 +1,4 @@
-"""What the recalibrators of class probabilities share: members, and one class against the rest."""
+"""The base class of recalibrators of class probabilities, and one-vs-rest helpers."""
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
@@ -34,7 +34,7 @@ class ClassMap(Recalibrator):
         return map_rows(as_probabilities(prediction), self.members, self._map)
 
     def _check_options(self) -> None:
-        """Refuse arguments other than ``members`` that are not what they should be."""
+        """Raise on invalid options other than ``members``."""
 
     @abstractmethod
     def _learn(self, p: FloatArray, codes: Codes, weight: FloatArray | None) -> None:
@@ -59,7 +59,7 @@ def calibration_rows(
 ) -> tuple[FloatArray, Codes, FloatArray | None]:
     """Return the (rows, classes) to learn from: the means, or all members with equal shares.
 
-    A sample of weight 0 is not there; M members of a sample count 1/M of it each.
+    Samples of weight 0 are dropped; each of M members of a sample counts 1/M.
     """
     count = prediction.members
     if members == "mean" or count == 1:
@@ -87,7 +87,7 @@ def map_rows(
 
 
 def one_vs_rest(classes: int) -> Sequence[int]:
-    """Return the classes to fit: each, but of two only the second, which settles the first."""
+    """Return the classes to fit: all, or only the second of two."""
     return (1,) if classes == 2 else range(classes)
 
 

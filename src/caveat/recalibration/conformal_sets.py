@@ -1,4 +1,4 @@
-"""Conformal sets of classes: as many as it takes to hold the true one as often as asked."""
+"""Conformal prediction sets of classes."""
 
 from typing import Any, ClassVar
 
@@ -264,11 +264,11 @@ class ConformalSets(ConformalRecalibrator):
         return scores + uniforms * true
 
     def _penalty(self, rank: FloatArray) -> Any:
-        """Return what is added to the score of each class by its rank, 1 for the most probable."""
+        """Return the penalty on the score of each class by its rank, 1 for the most probable."""
         return 0.0 if self.score == "aps" else self.penalty * np.maximum(rank - self.k_reg, 0.0)
 
     def _class_scores(self, p: FloatArray, uniforms: FloatArray) -> FloatArray:
-        """Return what is compared with the threshold, for each class of each row."""
+        """Return the score of each class of each row, which is compared with the threshold."""
         if self.score == "lac":
             return 1 - p
         above, rank = _ranked_above(p)

@@ -1,4 +1,4 @@
-"""Are the samples to come like the calibration samples? Every repair rests on that."""
+"""Tests whether new samples are exchangeable with the calibration samples."""
 
 import warnings
 from collections.abc import Iterator
@@ -36,7 +36,7 @@ class ShiftWarning(UserWarning):
 
 @dataclass(frozen=True)
 class ExchangeabilityTest:
-    """What :func:`exchangeability_test` found.
+    """Result of :func:`exchangeability_test`.
 
     Attributes
     ----------
@@ -265,7 +265,7 @@ def _permutation(
         kernel = cdist(pooled, pooled)
         statistics = _from_distances
     observed = float(statistics(share[None], kernel)[0])
-    # Divisions that are equally far apart differ in rounding; they count as reaching it.
+    # Divisions with mathematically equal distances differ by rounding; they count as reaching it.
     reached = observed * (1 - 1e-9) - 1e-15
     hits = 1
     for divisions in _divisions(share, resamples, rng):
@@ -280,7 +280,7 @@ def _some(samples: FloatArray, most: int, rng: np.random.Generator) -> FloatArra
 
 
 def _standardized(samples: FloatArray) -> FloatArray:
-    """Divide each column by its standard deviation; a constant one tells nothing and becomes 0."""
+    """Divide each column by its standard deviation; a constant column becomes 0."""
     size = np.abs(samples).max(axis=0)
     samples = samples / np.where(size > 0, size, 1.0)  # squares of large numbers would overflow
     samples -= samples.mean(axis=0)

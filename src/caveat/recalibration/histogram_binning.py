@@ -106,7 +106,7 @@ def equal_count_edges(score: FloatArray, bins: int, weight: FloatArray | None) -
         ordered, counted = score[order], np.cumsum(weight[order])
     last = np.flatnonzero(np.r_[ordered[1:] != ordered[:-1], True])
     running = counted[last]
-    # A share that is reached but for rounding is reached: three thirds make one.
+    # Tolerance for rounding: three thirds make one.
     wanted = np.arange(1, bins) / bins * running[-1] * (1 - 1e-10)
     ends = np.unique(np.searchsorted(running, wanted))
     ends = ends[ends < len(last) - 1]

@@ -82,7 +82,7 @@ def isotonic_curve(
 ) -> tuple[FloatArray, FloatArray]:
     """Return the bends of the increasing least-squares fit and its values there.
 
-    Equal scores are one point, exactly: nothing is merged that differs.
+    Only exactly equal scores are merged.
     """
     from scipy.optimize import isotonic_regression
 

@@ -16,7 +16,7 @@ _FEW_NODES, _MANY_NODES = 6, 40
 
 
 class IsotonicDistribution(Recalibrator):
-    r"""Map predicted probabilities to observed ones, and read mean and variance off the result.
+    r"""Map predicted probabilities to observed ones, and compute mean and variance of the result.
 
     For each target let :math:`u_i = F_i(y_i)` be the predicted probability of what is at most the
     truth, :math:`F_i` the Gaussian with the prediction's mean and variance, and let

@@ -161,7 +161,7 @@ def _derivatives(
 
 
 def _check_overlap(score: FloatArray, hit: NDArray[np.bool_]) -> None:
-    """Refuse calibration samples for which steeper is always better."""
+    """Raise if the classes are separable, so that a steeper sigmoid is always better."""
     if hit.any() and not hit.all():
         low, high = score[~hit], score[hit]
         apart = low.max() <= high.min() or high.max() <= low.min()

@@ -1,4 +1,4 @@
-"""One number for all logits, or one for each predicted class."""
+"""Temperature scaling: one temperature, or one for each predicted class."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -219,7 +219,7 @@ class _Powers:
         slope = curvature = 0.0
         classes = self.p.shape[1]
         ones = np.ones(classes)
-        # A row has a class of at least 1/K, whose power is no danger while K^-beta is a number.
+        # A row has a class of at least 1/K, whose power is safe while K^-beta is not 0.
         small = beta * np.log(classes) > 600
         for rows in row_blocks(*self.p.shape):
             gap = _logarithm(self.p[rows])
@@ -297,9 +297,9 @@ class _NoisyLogits:
 def minimize(derivatives: Derivatives, start: float) -> float:
     """Return the beta = 1/T in its bounds where the slope changes sign, by safeguarded Newton.
 
-    A step that leaves what is known to hold the minimum, or that is not down to half of the step
-    before, gives way: to the bound on that side if it was not tried yet, else to the geometric
-    middle. So a minimum that runs away is found in three passes, and no case takes long.
+    A step that leaves the bracket of the minimum, or that is not down to half of the step
+    before, is replaced: by the bound on that side if it was not tried yet, else by the geometric
+    middle. So a minimum at a bound takes three passes, and no case takes long.
     """
     lower, upper = 1 / HIGHEST, 1 / LOWEST
     bounds, tried = (lower, upper), set()

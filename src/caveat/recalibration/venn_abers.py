@@ -13,7 +13,7 @@ from ._classes import as_probabilities, calibration_rows, one_vs_rest
 
 
 class VennAbers(Recalibrator):
-    r"""Venn-ABERS probabilities: two isotonic fits, the sample itself in both of them.
+    r"""Venn-ABERS probabilities: two isotonic fits that include the sample itself.
 
     With calibration scores :math:`s_i` of a class and :math:`z_i = [y_i \text{ is the class}]`, a
     sample of score :math:`s` gets
@@ -206,7 +206,7 @@ def _merged(parts: list[dict[str, Any]], score: FloatArray) -> tuple[FloatArray,
     with np.errstate(divide="ignore"):  # a lower of 1 means a geometric mean of 0
         against = np.exp(np.mean(np.log1p(-np.array(lowers)), axis=0))
     upper = np.exp(np.mean(np.log(uppers), axis=0))
-    # Parts that disagree can leave less than 1 for both; their ratio is what the merger keeps.
+    # Parts that disagree can leave a sum below 1; merging keeps their ratio.
     excess = np.minimum(upper + against, 1.0)
     upper = upper / excess
     return np.clip(1 - against / excess, 0.0, upper), upper

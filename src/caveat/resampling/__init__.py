@@ -1,4 +1,4 @@
-"""How sure is each number: bootstrap intervals and paired comparisons for any metric.
+"""Bootstrap confidence intervals and paired comparisons for any metric.
 
 ``make_plan(samples, ...)`` draws once which samples each resample holds; ``replicates(metric,
 truth, inputs, plan, ...)`` gives the metric in every resample, for all samples or the ``rows`` of a

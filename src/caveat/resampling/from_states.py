@@ -1,4 +1,4 @@
-"""Intervals from states: the units that a state holds are resampled as those of samples are."""
+"""Confidence intervals from states, by resampling the units of a state."""
 
 from dataclasses import replace
 from typing import Any
@@ -28,10 +28,9 @@ def state_interval(
 ) -> ConfidenceInterval:
     """Return the confidence interval of a metric from its state.
 
-    The samples of a state are dealt to 64 units, which are resampled. What resamples cannot show
-    (see `confidence_interval`) is not drawn beside them, since that takes the samples: with hardly
-    any wrong predictions, and for the low end of calibration errors with few samples, evaluate the
-    samples themselves.
+    The samples of a state are in 64 units, which are resampled. Unseen samples (see
+    `confidence_interval`) cannot be added without the samples: with hardly any wrong predictions,
+    and for the lower end of calibration errors with few samples, evaluate the samples themselves.
 
     Parameters
     ----------
@@ -84,7 +83,7 @@ def _share(sums: Any, state: State, units: int) -> Spread:
     mass, hits = sums.T
     total = float(mass.sum())
     mean = float(hits.sum()) / total
-    if state.plain:  # as of independent samples
+    if state.plain:  # independent samples
         variance, size, kish, kish_units = mean * (1 - mean) / total, total, total, total
     else:
         apart = hits - mean * mass

@@ -22,7 +22,7 @@ LEAST_DEFINED = 0.5
 
 @dataclass(frozen=True)
 class ConfidenceInterval:
-    """Where the population value of a statistic lies, with the stated confidence.
+    """Confidence interval of the population value of a statistic.
 
     Attributes
     ----------
@@ -130,7 +130,7 @@ def confidence_interval(
 
 
 def _score(share: Spread, hit: float, level: float) -> ConfidenceInterval:
-    """Return the interval of a share by Wilson."""
+    """Return Wilson's interval of a share."""
     low, high = share_limits(share, level)
     return ConfidenceInterval(float(low[0]) * hit, float(high[0]) * hit, "score")
 
@@ -138,7 +138,7 @@ def _score(share: Spread, hit: float, level: float) -> ConfidenceInterval:
 def _with_unseen(
     value: float, replicates: Replicates, level: float, range: tuple[float, float]
 ) -> ConfidenceInterval:
-    """Return percentiles of the resamples that hold an unseen sample each, and the value."""
+    """Return the percentile interval of the resamples with an unseen sample; it holds the value."""
     from scipy.special import ndtr
 
     assert replicates.unseen is not None
@@ -148,7 +148,7 @@ def _with_unseen(
     spread = np.array([-1.0, 1.0]) * _expanded(level, replicates)
     low, high = np.clip(_quantiles(np.sort(replicates.unseen[defined]), ndtr(spread)), *range)
     if replicates.error > 0:
-        # An unseen sample raises all of these: it does not say how low a mean can be.
+        # Unseen samples raise the values, so the lower end of a mean comes from bootstrap-t.
         least = _student(value, replicates, ~np.isnan(replicates.values), level)[0]
         low = min(low, float(np.clip(least, *range)))
     name = "percentile with unseen samples"
@@ -156,7 +156,7 @@ def _with_unseen(
 
 
 def _by_chance(replicates: Replicates, level: float) -> bool:
-    """Whether chance alone may make the error of a calibrated prediction as large."""
+    """Whether a calibrated prediction may have an error as large as this by chance."""
     if replicates.null is None:
         return False
     values = replicates.null()
@@ -268,10 +268,10 @@ def interval_at(
     range: tuple[float, float] = (-np.inf, np.inf),
     log: bool = False,
 ) -> ConfidenceInterval:
-    """Return the interval at a level that resamples may not reach, from that at the confidence.
+    """Return the interval at a level too high for the resamples, from that at the confidence.
 
-    Of shares it is made at the level; others are made wider as Student's would be, on the scale of
-    the logarithm if asked.
+    Shares get Wilson's interval at the level; other intervals are widened as Student's t is, on the
+    logarithmic scale if ``log``.
     """
     if replicates.share is not None or level == confidence:
         return interval_of(value, replicates, level, range=range)
@@ -336,7 +336,7 @@ def _from_halves(
     level: float,
     range: tuple[float, float],
 ) -> ConfidenceInterval:
-    """Return the interval between and beyond two ways to correct the bias."""
+    """Return the interval that holds two corrections of the bias, see `interval_of`."""
     values, half = replicates.values[defined], replicates.half
     bias = float(values.mean()) - replicates.center
     odds = half / (1 - half)
@@ -357,7 +357,7 @@ def _levels(ordered: FloatArray, center: float, level: float, replicates: Any) -
     from scipy.special import ndtr, ndtri
 
     number = len(ordered)
-    # Values that are equal on paper may differ by rounding.
+    # Values that are mathematically equal may differ by rounding.
     close = 1e-12 * max(abs(center), float(np.abs(ordered[[0, -1]]).max()))
     close = close if np.isfinite(close) else 0.0
     below = np.searchsorted(ordered, center - close), np.searchsorted(ordered, center + close)
@@ -377,9 +377,9 @@ def _expanded(level: float, replicates: Any) -> float:
 
 
 def widened(deviations: FloatArray, level: float, replicates: Any) -> FloatArray:
-    """Return deviations of resamples as Student's t would have them with this number of units."""
+    """Return deviations of resamples, widened as Student's t is for this number of units."""
     normal = score(level)
-    # Next to no confidence leaves next to no interval, however wide.
+    # A confidence near 0 has a normal quantile near 0, which cannot divide.
     return deviations * (_expanded(level, replicates) / normal if normal > 0 else 1.0)
 
 

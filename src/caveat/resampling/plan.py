@@ -1,4 +1,4 @@
-"""Which samples each resample draws, and how often: one plan for every metric, group and model."""
+"""The plan: how often each resample draws each unit, for every metric, group and model."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +14,7 @@ from ..metrics.batch import EXACT
 __all__ = ["Plan", "make_plan"]
 
 UNITS = 1000
-"""Of more than `EXACT` rows, or clusters, this many random blocks of them are drawn."""
+"""Number of random blocks that are drawn where there are more than `EXACT` rows or clusters."""
 
 _LEAST_PER_STRATUM = 50
 

@@ -21,7 +21,7 @@ from .unseen import with_unseen
 __all__ = ["Replicates", "replicates"]
 
 LEAST = 5
-"""With fewer samples behind the weakest part of a metric, resamples say nothing of it."""
+"""With fewer samples behind the weakest part of a metric, resamples are meaningless."""
 
 _CHUNK = 2**19
 """Doubles of resampled sums held at a time (4 MiB)."""
@@ -29,7 +29,7 @@ _CHUNK = 2**19
 
 @dataclass(frozen=True)
 class Replicates:
-    """A statistic in every resample, and what its interval needs besides.
+    """A statistic in every resample, and what else its interval needs.
 
     Behaves as the array of its values; differences and ratios of two under one plan are paired.
 
@@ -159,7 +159,7 @@ def replicates(
     options : dict, optional
         Keyword options of the metric.
     sample_weight : array of shape (samples,), optional
-        Multiplies how often a row is drawn.
+        Weight of each row, multiplied by how often it is drawn.
     rows : array of bool or int, optional
         The rows of one group.
     prepared : Prepared, optional
@@ -204,7 +204,7 @@ def replicates(
         if more is not None:
             other = _of_samples(metric.sums(more, **chosen), more)
             result = replace(result, unseen=other.values, deviations=other.deviations)
-    # Of many samples no truths are drawn, whose bins hold enough of them.
+    # With many samples every bin holds enough of them, and no truths need to be drawn.
     if result.norm is None or not made.zero_if_calibrated or not needed.exact:
         return result
     draws = partial(null_draws, metric.sums, needed, chosen)
@@ -219,7 +219,7 @@ def replicates(
 def summed(sums: Sums, matrices: Sequence[Any], plan: Plan, units: int) -> Replicates:
     """Return a metric in every resample from the sums of units, one matrix for each part.
 
-    A part may come as what makes its matrix, which is then forgotten before the next.
+    A matrix may be a function that makes it, so that it is freed before the next.
     """
     read = [
         _reweighted(matrix() if callable(matrix) else matrix, part.reduce, plan)
@@ -248,8 +248,8 @@ def _of_samples(sums: Sums, prepared: Prepared) -> Replicates:
 
 
 def _reweighted(matrix: Any, reduce: Callable[[FloatArray], FloatArray], plan: Plan) -> FloatArray:
-    """Return what is made of the sums of units, of the samples themselves and of each resample."""
-    # Once each, but for units that only some resamples hold.
+    """Return the reduced sums of the samples themselves and of each resample."""
+    # Each unit once, except those that only some resamples hold.
     once = (np.arange(plan.units) < plan.units - plan.extra).astype(np.float64)
     step = max(16, _CHUNK // matrix.shape[1])
     reduced = [reduce(once[None] @ matrix)]

@@ -38,7 +38,7 @@ class Cuts:
     def sums(self, sums: FloatArray, cells: int) -> FloatArray:
         """Return sums over the bins of the samples, (resamples, values, bins), the weight first.
 
-        Bins that move with each resample would add noise of their own, which new samples have not.
+        Bins that move with each resample would add noise that new samples do not have.
         """
         values = split(sums, cells)
         if self._parts is None:

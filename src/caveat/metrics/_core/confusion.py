@@ -1,4 +1,4 @@
-"""How often each class was right, true and predicted: what scores of decisions are made of."""
+"""Counts of right, true and predicted classes, from which scores of decisions follow."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -55,7 +55,7 @@ def class_counts(data: Labeled) -> tuple[FloatArray, FloatArray, FloatArray]:
 
 
 def counts_of(batch: Batch, classes: Any) -> list[Part]:
-    """The same as sums over units: right and true, (..., 2, classes), then predicted."""
+    """Return these counts as sums over units: right and true, (..., 2, classes), predicted."""
     data = batch.labeled(classes)
     number = len(data.classes)
 
@@ -88,8 +88,8 @@ def matthews(right: FloatArray, true: FloatArray, predicted: FloatArray) -> Floa
     total = true.sum(axis=-1, keepdims=True)
     covariance = right.sum(axis=-1) * total[..., 0] - (true * predicted).sum(axis=-1)
     squares = (predicted * (total - predicted)).sum(-1) * (true * (total - true)).sum(-1)
-    spread = np.sqrt(np.maximum(squares, 0.0))  # rounding may leave less than nothing
+    spread = np.sqrt(np.maximum(squares, 0.0))  # rounding may leave a negative number
     with np.errstate(divide="ignore", invalid="ignore"):
-        value = np.clip(covariance / spread, -1.0, 1.0)  # weights can round to just outside
+        value = np.clip(covariance / spread, -1.0, 1.0)  # rounding of weights can leave [-1, 1]
     value = np.where(np.count_nonzero(predicted > 0, axis=-1) < 2, 0.0, value)
     return np.where(np.count_nonzero(true > 0, axis=-1) < 2, np.nan, value)

@@ -17,7 +17,7 @@ from ..._blocks import row_blocks
 from ..._validation import FloatArray
 
 SMALL = 8192
-"""Up to here a plain sort is quicker than the detour over cells."""
+"""Up to this many samples a plain sort is faster than cells."""
 
 _CELL_BITS = 14
 _CELLS = 2**_CELL_BITS
@@ -138,7 +138,7 @@ def _by_bits(middle: tuple[float, float]) -> Callable[[FloatArray], NDArray[np.i
 def _by_value(middle: tuple[float, float]) -> Callable[[FloatArray], NDArray[np.int64]]:
     with np.errstate(over="ignore", divide="ignore"):
         factor = _CELLS / np.float64(middle[1] - middle[0])
-    if not 0 < factor < np.inf:  # one value, or all that doubles can hold
+    if not 0 < factor < np.inf:  # a single value, or the whole range of doubles
         return lambda key: np.zeros(len(key), dtype=np.int64)
 
     def cells_of(key: FloatArray) -> NDArray[np.int64]:

@@ -1,4 +1,4 @@
-"""Sums over the bins of predicted probability, for every reading and both ways to cut the bins."""
+"""Sums over the bins of predicted probability, for every kind of event and binning."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -19,13 +19,13 @@ BINNINGS = ("equal-width", "equal-count")
 PARTS = ("predicted", "happened", "mass")
 
 _ENTRIES = 2**20
-"""Probabilities in a block where many units are summed apart: each block adds to all of them."""
+"""Entries of a block where many units are summed separately; each block adds to all of them."""
 
 
 def binned(
     source: EventSource, kind: str, bins: int, binning: str, parts: Sequence[str]
 ) -> FloatArray:
-    """Return sums over the bins, of shape (parts, readings, bins); one reading unless classwise.
+    """Return sums over the bins, of shape (parts, events, bins); one event unless classwise.
 
     The parts are "predicted" and "happened", "gap" for the first less the second, and "mass", the
     weight in the bin.
@@ -51,7 +51,7 @@ def total_weight(source: EventSource) -> float:
 
 
 def check_options(kind: Any, binning: Any, kinds: tuple[str, ...] = KINDS) -> None:
-    """Refuse readings and ways to cut that do not exist."""
+    """Raise on an unknown kind of event or binning."""
     check_choice(kind, "kind", kinds)
     check_choice(binning, "binning", BINNINGS)
 
@@ -76,7 +76,7 @@ def _count(
 def whole_ties(source: EventSource, kind: str, bins: int) -> FloatArray:
     """Return sums of gap, outcome and weight over bins of about equal count that split no tie.
 
-    Of shape (3, readings, bins). Two bins that share a tie would share its noise.
+    The shape is (3, events, bins). Two bins that share a tie would share its noise.
     """
     each = (
         [(p, hit) for _, p, hit in columns(source)]
@@ -110,8 +110,8 @@ def classwise_width(
 ) -> FloatArray:
     """Return sums over the equal-width bins of every class, (parts, units x classes, bins).
 
-    Every row is in one bin of each class. With one unit for all samples there are so many readings
-    as classes.
+    Every row is in one bin of each class. With one unit for all samples there are as many events as
+    classes.
     """
     number = len(source.classes)
     width = number * bins
@@ -142,7 +142,7 @@ def classwise_width(
 
 
 def curves(source: EventSource, kind: str, bins: int, binning: str) -> list[ReliabilityCurve]:
-    """Return the curve of each reading."""
+    """Return the curve of each event."""
     if binning == "equal-width":
         sums = binned(source, kind, bins, binning, PARTS)
         return [curve(sums[:, i], width_edges(bins)) for i in range(sums.shape[1])]

@@ -1,4 +1,4 @@
-"""What kinds of metrics of classes have in common."""
+"""Fields that declarations of classification metrics share."""
 
 from functools import partial
 

@@ -169,7 +169,7 @@ Kept = tuple[FloatArray, NDArray[np.bool_], FloatArray | None]
 def _class_errors(source: Labeled, threshold: float, bins: int) -> list[float]:
     """Return the error of each class that reaches the threshold.
 
-    Where metrics share their work, those of the usual thresholds come from one reading.
+    Where metrics share their work, the usual thresholds are computed in one pass.
     """
     thresholds = _USUAL if is_sharing() and threshold in _USUAL else (threshold,)
     arrays = (source.codes, source.probabilities, source.weight)
@@ -205,7 +205,7 @@ def _kept(source: Labeled, threshold: float) -> Iterator[tuple[int, Kept]]:
 def _from(
     threshold: float, p: FloatArray, hit: NDArray[np.bool_], weight: FloatArray | None
 ) -> Kept | None:
-    """Return what reaches the threshold, or None if nothing that counts does."""
+    """Return the samples that reach the threshold, or None if none with weight does."""
     kept = p >= threshold
     if not kept.all():
         p, hit = p[kept], hit[kept]

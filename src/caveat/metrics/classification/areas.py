@@ -100,11 +100,11 @@ def average_precision_score(
 def _one_against_rest(area: CurveStatistic, data: Labeled, average: str) -> float:
     if len(data.classes) == 2:
         return float(area(*_points(data, 1, second_class(data))))
-    for _ in data.blocks():  # for the checks alone: the classes follow one by one
+    for _ in data.blocks():  # only checks the rows: the classes are read one by one below
         pass
     mass = np.bincount(data.codes, data.weight, len(data.classes)).astype(np.float64)
     occur = np.flatnonzero(mass > 0)
-    # Ordering the samples is the work: where areas are shared, both are read off the same points.
+    # Sorting is the costly part: where results are shared, both areas use the same points.
     wanted = (area_of, precision_of) if is_sharing() else (area,)
     arrays = (data.codes, data.probabilities, data.weight)
     per_class = shared(
@@ -134,12 +134,12 @@ def _mean_of_classes(areas: FloatArray, mass: FloatArray, average: str) -> Float
 
 
 def _sums(
-    reading: CurveStatistic, batch: Batch, *, average: str = "macro", classes: Any = None
+    statistic: CurveStatistic, batch: Batch, *, average: str = "macro", classes: Any = None
 ) -> Sums:
     data = batch.labeled(classes)
     number = len(data.classes)
     if number == 2:
-        return second_class_sums(batch, reading, classes)
+        return second_class_sums(batch, statistic, classes)
 
     def column(k: int) -> FloatArray:
         return np.ascontiguousarray(data.probabilities[:, k])
@@ -154,7 +154,7 @@ def _sums(
             data.codes == k,
             partial(column, k),
             ("roc", k, names_of(classes)),
-            reading,
+            statistic,
             bounded=True,
         )
         for k in range(number)
@@ -162,11 +162,13 @@ def _sums(
     return Sums(parts, finish, UNBIASED)
 
 
-def second_class_sums(batch: Batch, reading: CurveStatistic, classes: Any) -> Sums:
-    """Return the sums of what is read off the curve of the second of two classes."""
+def second_class_sums(batch: Batch, statistic: CurveStatistic, classes: Any) -> Sums:
+    """Return the sums of a statistic of the ROC curve of the second of two classes."""
     data = batch.labeled(classes)
     name = ("roc", 1, names_of(classes))
-    part = roc_part(batch, data.codes == 1, lambda: second_class(data), name, reading, bounded=True)
+    part = roc_part(
+        batch, data.codes == 1, lambda: second_class(data), name, statistic, bounded=True
+    )
     return Sums([part], lambda read: read[:, 0], UNBIASED)
 
 

@@ -133,7 +133,7 @@ def _decompose(
 
 def _refinement(gap: FloatArray, square: FloatArray, weight: FloatArray) -> FloatArray:
     """Variances of the residuals within the bins, (..., classes, bins)."""
-    # Rounding can put that of equal residuals just below 0.
+    # Rounding can make the variance of equal residuals slightly negative.
     within = np.maximum(square - over(gap**2, weight), 0.0)
     return within.sum(axis=(-2, -1)) / weight[..., 0, :].sum(axis=-1)
 

@@ -88,14 +88,14 @@ def calibration_sums(
     binning: str = "equal-width",
     classes: Any = None,
 ) -> Sums:
-    """Return the gaps of a reading in bins; of equal-count bins, in those of the samples."""
+    """Return the gaps of an event in bins; equal-count bins are those of the samples."""
     if binning == "equal-width":
-        part, readings = width_part(batch, bins, kind, classes, ("gap", "mass"))
+        part, event_count = width_part(batch, bins, kind, classes, ("gap", "mass"))
 
         def finish(sums: FloatArray) -> FloatArray:
             return shaped_gaps(sums[:, 0], sums[:, 1], norm)
 
-        return Sums([part], finish, norm_of(norm, readings))
+        return Sums([part], finish, norm_of(norm, event_count))
     parts = count_parts(batch, bins, kind, classes)
     size = norm_of(norm, len(parts))
 

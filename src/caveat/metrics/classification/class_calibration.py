@@ -1,4 +1,4 @@
-"""The expected calibration error of one class against the rest, under names of their own."""
+"""Calibration errors of single classes: classwise, and of the positive class."""
 
 from functools import partial
 from typing import Any

@@ -28,7 +28,7 @@ def debiased_calibration_error(
     classes: Any = None,
     sample_weight: Any = None,
 ) -> float:
-    r"""Debiased calibration error: root mean square over bins, freed of what chance adds.
+    r"""Debiased calibration error: root mean square over bins, corrected for sampling noise.
 
     .. math:: \Bigl( \sum_m \frac{|B_m|}{N} \Bigl[
        \bigl(\mathrm{acc}(B_m) - \mathrm{conf}(B_m)\bigr)^2 -
@@ -87,7 +87,7 @@ def debiased_calibration_error(
 
 
 def _debiased(gap: FloatArray, happened: FloatArray, mass: FloatArray) -> FloatArray:
-    """The root mean square over (..., readings, bins) without what chance adds.
+    """Return the root mean square over (..., events, bins), corrected for sampling noise.
 
     NaN if no bin has two samples.
     """
@@ -107,7 +107,7 @@ def _sums(
     binning: str = "equal-count",
     classes: Any = None,
 ) -> Sums:
-    """The interval is that of the plain root mean square, whose target it shares."""
+    """Return the sums of the plain root mean square, whose interval has the same target."""
     if binning == "equal-width":
         part, _ = width_part(batch, bins, kind, classes, ("gap", "happened", "mass"))
         parts = [part]

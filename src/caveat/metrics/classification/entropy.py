@@ -114,7 +114,7 @@ def _uncertainty_sums(batch: Batch, *, bins: int = 15, classes: Any = None) -> S
         return gaps / mass.sum(axis=1, keepdims=True)
 
     part = Part(lambda: batch.matrix(index, bins, [gap, None]))
-    # Entropy is not the rate of errors, however right the probabilities are.
+    # Entropy differs from the error rate even for the true probabilities.
     return Sums([part], finish, absolute_sum, zero_if_calibrated=False)
 
 

@@ -1,4 +1,4 @@
-"""Two classes at one threshold: the best of one rate where the other must be met."""
+"""Two classes at one threshold: sensitivity at a given specificity, and the reverse."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -29,7 +29,7 @@ _ROUNDING = 1e-12
 
 @dataclass(frozen=True)
 class OperatingPoint:
-    """One threshold for the probability of the second class, and what it gives.
+    """One threshold for the probability of the second class, and the rates there.
 
     Attributes
     ----------
@@ -135,7 +135,7 @@ def _at_specificity(false: FloatArray, true: FloatArray, least: float) -> int:
 def _point(
     threshold: float, false: float, true: float, negatives: float, positives: float
 ) -> OperatingPoint:
-    """Return what follows from the false and true positives at a threshold."""
+    """Return the operating point from the false and true positives at a threshold."""
     right = np.array([negatives - false, true])
     predicted = np.array([right[0] + (positives - true), true + false])
     return OperatingPoint(

@@ -1,4 +1,4 @@
-"""Proper scores of class probabilities, and what the Brier score is made of."""
+"""Proper scores of class probabilities."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ def negative_log_likelihood_loss(
     per_sample: bool = False,
     sample_weight: Any = None,
 ) -> float | FloatArray:
-    r"""Mean of minus the logarithm of the probability that the true class was given.
+    r"""Mean of minus the logarithm of the predicted probability of the true class.
 
     .. math:: -\frac{1}{N} \sum_{i=1}^{N} \log \max(p_{i, y_i}, \varepsilon)
 
@@ -85,7 +85,7 @@ def brier_loss(
     per_sample: bool = False,
     sample_weight: Any = None,
 ) -> float | FloatArray:
-    r"""Mean squared distance between the probabilities and what happened (Brier score).
+    r"""Mean squared distance between the probabilities and the outcomes (Brier score).
 
     .. math:: \frac{1}{N} \sum_{i=1}^{N} \sum_{k=1}^{K} (p_{ik} - [y_i = k])^2
 

@@ -94,7 +94,7 @@ def _read(
 ) -> tuple[np.ndarray, np.ndarray, FloatArray | None]:
     """Return true classes as positions, membership and weights, checked."""
     if not isinstance(membership, PredictionSet):
-        # Its checks are the ones wanted here; the nominal coverage plays no part.
+        # Only its checks are needed; the nominal coverage is not used.
         sets = PredictionSet(membership, coverage=0.5, classes=classes)
     elif classes is None:
         sets = membership

@@ -1,4 +1,4 @@
-"""Calibration without bins: the residuals are smoothed by a kernel whose width they set."""
+"""Calibration without bins: residuals smoothed by a kernel whose width follows from them."""
 
 import math
 from collections.abc import Callable, Iterable
@@ -34,7 +34,7 @@ _TINY = 1e-300
 _COARSE = 2**10
 """Cells of the grid of resamples."""
 _NODES = 2**8
-"""Points at which smoothed resamples are looked at..."""
+"""Points at which smoothed resamples are evaluated..."""
 _WIDE = 2.0**-6
 """...where the bandwidth is at least four times their distance."""
 _STEPS = 8
@@ -207,7 +207,7 @@ def _moments(value: Any, p: FloatArray) -> list[Any]:
 
 
 def _on_nodes(total: FloatArray, upper: FloatArray) -> FloatArray:
-    """Share each cell, (..., cells), between its ends, and halve what the transform counts twice.
+    """Divide each cell, (..., cells), between its ends; halve what the transform counts twice.
 
     ``upper`` is the part that belongs to the upper end.
     """
@@ -220,7 +220,7 @@ def _on_nodes(total: FloatArray, upper: FloatArray) -> FloatArray:
 
 def _damped(transform: FloatArray, sigma: Any, nodes: int = _CELLS) -> FloatArray:
     """Return the frequencies, (..., frequencies), that Gaussians of width ``sigma`` leave."""
-    width = np.minimum(sigma, _VANISHED)  # wider ones leave the mean alone, too
+    width = np.minimum(sigma, _VANISHED)  # wider kernels leave only the mean, too
     narrowest = float(np.nanmin(width, initial=_VANISHED))
     last = min(nodes, math.ceil(_VANISHED / (math.pi * narrowest)))
     place = np.reshape(width, (-1, 1) if np.ndim(width) else ()) * np.arange(last + 1)

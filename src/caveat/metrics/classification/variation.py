@@ -196,7 +196,7 @@ def _rank_cells(
 ) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
     """Return the cells, bin by rank of the true class, of each row, and how many ranks it covers.
 
-    A tie counts in equal parts on each of the ranks that it covers: so many cells in a row.
+    A tie counts in equal parts on each of the ranks that it covers, which are adjacent cells.
     """
     better, equal = places(block, codes)
     cells = index * block.shape[1] + better

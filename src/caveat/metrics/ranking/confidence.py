@@ -182,7 +182,7 @@ def confidence_oracle_curve(
 def remaining_error(
     error: Any, uncertainty: Any, points: int, aggregate: Aggregate, sample_weight: Any
 ) -> FloatArray:
-    """Return the errors of the confidence curve alone: the oracle's cost as much again."""
+    """Return the errors of the confidence curve alone; the oracle's would double the cost."""
     points = count(points, "points", 2)
     check_choice(aggregate, "aggregate", ("mean", "root_mean_square"))
     errors, spread, weight = ranked(error, uncertainty, sample_weight)
@@ -202,7 +202,7 @@ def _remaining(
 ) -> FloatArray:
     """Return the error of those with the lowest keys, all of them first, the fewest last."""
     unit = error.max() if aggregate == "root_mean_square" else 1.0
-    unit = unit if unit > 0 else 1.0  # squares of very small or large errors are lost
+    unit = unit if unit > 0 else 1.0  # squares of very small or large errors would be 0 or infinite
     values = error if aggregate == "mean" else (error / unit) ** 2
     shares = np.arange(points, 0, -1) / points
     total = len(error) if weight is None else weight.sum()
@@ -211,7 +211,7 @@ def _remaining(
 
 
 def remaining_part(batch: Batch, key: str, points: int, aggregate: Aggregate) -> Part:
-    """The same as sums over cells of the errors or the uncertainties: (resamples, points)."""
+    """Return the same curve as sums over cells of the key: (resamples, points)."""
     shares = np.arange(points, 0, -1) / points
 
     def make() -> Any:

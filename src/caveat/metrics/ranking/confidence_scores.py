@@ -1,4 +1,4 @@
-"""What is read off the confidence curve: its area above the oracle's, its drop, its steadiness."""
+"""Statistics of the confidence curve: area above the oracle's, drop and monotonicity."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ from .confidence import (
 
 __all__ = ["confidence_oracle_area_error", "decrease_ratio_score", "error_drop_score"]
 
-# Two means that are equal on paper differ by the rounding of their sums, which stays below this.
+# Relative tolerance for the rounding of means that are mathematically equal.
 _ROUNDING = 1e-12
 
 

@@ -1,4 +1,4 @@
-"""How well a score finds what it should: wrong predictions, or samples from elsewhere."""
+"""Detection of wrong predictions and of out-of-distribution samples by a score."""
 
 from functools import partial
 from typing import Any
@@ -67,7 +67,7 @@ def error_detection_auroc_score(
 
 
 def detection_roc_auc_score(is_out: Any, score: Any, *, sample_weight: Any = None) -> float:
-    r"""Chance that a sample from outside scores higher than one from inside.
+    r"""Probability that an out-of-distribution sample scores higher than an in-distribution one.
 
     .. math:: P(s_{\mathrm{out}} > s_{\mathrm{in}}) + \tfrac12 P(s_{\mathrm{out}} = s_{\mathrm{in}})
 
@@ -96,7 +96,7 @@ def detection_roc_auc_score(is_out: Any, score: Any, *, sample_weight: Any = Non
 def detection_average_precision_score(
     is_out: Any, score: Any, *, sample_weight: Any = None
 ) -> float:
-    r"""Area under the precision-recall curve of finding samples from outside, as a sum of steps.
+    r"""Area under the precision-recall curve of out-of-distribution detection, as a sum of steps.
 
     .. math:: \sum_j (R_j - R_{j-1}) P_j
 
@@ -131,7 +131,7 @@ def detection_average_precision_score(
 def false_positive_rate_at_true_positive_rate_error(
     is_out: Any, score: Any, *, true_positive_rate: float = 0.95, sample_weight: Any = None
 ) -> float:
-    r"""Share of samples from inside that are flagged when 95 % of those from outside are.
+    r"""Share of in-distribution samples flagged when 95 % of the out-of-distribution ones are.
 
     .. math:: P(s_{\mathrm{in}} \ge t), \qquad
               t = \max \{ t : P(s_{\mathrm{out}} \ge t) \ge \mathrm{TPR} \}
@@ -139,7 +139,7 @@ def false_positive_rate_at_true_positive_rate_error(
     Parameters
     ----------
     true_positive_rate : float, default=0.95
-        The share of samples from outside that has to be flagged, above 0 and at most 1.
+        Share of out-of-distribution samples to flag, above 0 and at most 1.
 
     Returns
     -------
@@ -169,16 +169,16 @@ def false_positive_rate_at_true_positive_rate_error(
     return _read(false_where_true(rate), is_out, score, sample_weight)
 
 
-def _read(reading: CurveStatistic, is_out: Any, score: Any, sample_weight: Any) -> float:
+def _read(statistic: CurveStatistic, is_out: Any, score: Any, sample_weight: Any) -> float:
     checked = detected(is_out, score, sample_weight, flag_name="is_out", score_name="score")
-    return float(reading(*roc_points(*checked)[1:]))
+    return float(statistic(*roc_points(*checked)[1:]))
 
 
-def _sums(reading: CurveStatistic, score: str, batch: Batch) -> Sums:
+def _sums(statistic: CurveStatistic, score: str, batch: Batch) -> Sums:
     positive, key, _ = detected(
         batch.truth, batch.inputs[score], None, flag_name="truth", score_name=score
     )
-    part = roc_part(batch, positive, lambda: key, score, reading)
+    part = roc_part(batch, positive, lambda: key, score, statistic)
     return Sums([part], lambda read: read[:, 0], UNBIASED)
 
 

@@ -1,4 +1,4 @@
-"""What it costs to accept more and more uncertain predictions."""
+"""Selective prediction: error of the accepted samples, and rank correlation."""
 
 from dataclasses import dataclass
 from typing import Any

@@ -32,14 +32,14 @@ TWENTIETHS = np.arange(1, 20) / 20
 HUNDREDTHS = np.arange(1, 100) / 100
 """0.01, 0.02, ..., 0.99: the levels of the central errors by default."""
 
-# Scores beyond are all alike, and a variance of 0 divides by the root of the other.
+# Scores beyond _FAR count as _FAR, and a variance of 0 as _TINY.
 _FAR = 1e300
 _TINY = float(np.finfo(float).tiny)
 
 
 @dataclass(frozen=True)
 class CoverageCurve:
-    """Nominal coverage and what was observed of it.
+    """Nominal and observed coverage.
 
     Attributes
     ----------
@@ -269,7 +269,7 @@ def _error(
 
 
 def _sums(which: _Error, batch: Batch, *, levels: Any = None) -> Sums:
-    """Counts between the levels: those below are sums of them."""
+    """Return counts between the levels; those below a level are running sums."""
     steps = _levels(levels, which.levels)
     shares = which.shares(steps)
     given = gaussians(batch.truth, batch.inputs["mean"], batch.inputs["variance"], None)

@@ -21,7 +21,7 @@ from ._kinds import LOSS
 
 __all__ = ["gaussian_crps_loss", "mixture_crps_loss"]
 
-# A variance of 0 divides by this instead: far below any error, so the limit comes out.
+# Replaces a variance of 0; far below any error, so that the limit results.
 _TINY = float(np.finfo(float).tiny)
 
 

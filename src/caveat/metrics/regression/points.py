@@ -1,4 +1,4 @@
-"""Errors of points: what a model without uncertainty is judged by."""
+"""Errors of point predictions."""
 
 from typing import Any
 
@@ -66,7 +66,7 @@ def root_mean_squared_error(y_true: Any, mean: Any, *, sample_weight: Any = None
     square = mean_score(lambda rows: (y[rows] - point[rows]) ** 2, len(y), weight)
     if square > _LOST:
         return float(np.sqrt(square))
-    unit = float(np.abs(y - point).max()) or 1.0  # squares of very small errors are lost
+    unit = float(np.abs(y - point).max()) or 1.0  # squares of very small errors would be 0
     square = mean_score(lambda rows: ((y[rows] - point[rows]) / unit) ** 2, len(y), weight)
     return unit * float(np.sqrt(square))
 

@@ -1,4 +1,4 @@
-"""Do predicted quantiles hold the share of true values that their levels say?"""
+"""Observed coverage of predicted quantiles."""
 
 from functools import partial
 from typing import Any

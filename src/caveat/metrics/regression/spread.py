@@ -1,4 +1,4 @@
-"""Whether predicted spreads are as large as the errors, and how much they differ."""
+"""Calibration of predicted spreads, their dispersion and sharpness."""
 
 from typing import Any
 
@@ -66,7 +66,7 @@ def expected_normalized_calibration_error(
 
 
 def _normalized_gaps(predicted: FloatArray, observed: FloatArray) -> FloatArray:
-    """Gaps relative to what was predicted; NaN where nothing was drawn."""
+    """Return gaps relative to the prediction; NaN for an empty resample."""
     gaps = over(observed - predicted, predicted) + 0 * predicted
     return np.where((predicted == 0) & (observed > 0), np.inf, gaps)
 
@@ -145,7 +145,9 @@ def _bin_ends(
     """Return the smallest and the largest key in each of the bins of equal weight."""
     order = np.argsort(key)
     running = np.arange(1.0, len(key) + 1) if weight is None else np.cumsum(weight[order])
-    cuts = np.minimum(np.arange(bins + 1) * running[-1] / bins, running[-1])  # but for rounding
+    cuts = np.minimum(
+        np.arange(bins + 1) * running[-1] / bins, running[-1]
+    )  # may exceed it by rounding
     first = np.searchsorted(running, cuts[:-1], side="right")
     last = np.searchsorted(running, cuts[1:], side="left")
     return key[order[first]], key[order[last]]
@@ -157,7 +159,7 @@ def dispersion(y_true: Any, variance: Any, *, ddof: int = 1, sample_weight: Any 
     .. math:: c_v = \frac{1}{\bar\sigma} \sqrt{\frac{\sum_n (\sigma_n - \bar\sigma)^2}{N - 1}},
         \quad \bar\sigma = \frac{1}{N} \sum_n \sigma_n
 
-    Beside a calibration error it tells whether uncertainty differs between samples at all.
+    It complements a calibration error: it tells whether uncertainty differs between samples at all.
 
     Parameters
     ----------
@@ -212,7 +214,7 @@ def sharpness(y_true: Any, variance: Any, *, sample_weight: Any = None) -> float
 
     .. math:: \sqrt{\frac{1}{N} \sum_n \sigma_n^2}
 
-    The root mean variance, not the mean standard deviation, which is never above it: of
+    The root mean variance, not the mean standard deviation, which is never above it: for
     calibrated predictions it equals the root mean squared error.
 
     Parameters
@@ -254,7 +256,7 @@ def _dispersion_sums(batch: Batch, *, ddof: int = 1) -> Sums:
     # About their mean the moments do not cancel; equal deviations have exactly the variation 0.
     off = deviation - (deviation[0] if np.all(deviation == deviation[0]) else center)
     if batch.fixed:
-        off = deviation  # about 0, which is the same for all samples there can be
+        off = deviation  # about 0, which does not depend on the samples
     base = float(deviation[0] - off[0])
 
     def finish(means: FloatArray, mass: FloatArray) -> FloatArray:
@@ -278,7 +280,7 @@ def _normalized_sums(batch: Batch, *, bins: int = 15) -> Sums:
         return batch.matrix(cells.index, cells.number, [None, variance, error])
 
     def reduce(sums: FloatArray) -> FloatArray:
-        # Bins move with the resamples: what that adds stands for the tails that a bin of few
+        # Bins move with the resamples: the extra noise stands for the tails that a bin of few
         # samples does not show.
         cells = sums.shape[1] // 3
         below = sums_below(sums, cells, np.linspace(0, 1, bins + 1))

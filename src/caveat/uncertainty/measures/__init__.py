@@ -1,4 +1,4 @@
-"""Measures: one number that says how open a categorical prediction is."""
+"""Measures of the uncertainty of categorical predictions."""
 
 import inspect
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""What the measures share: the mean over members, blocks of rows with one scratch array, scaling.
+"""Helpers of measures: mean over members, blocks of rows with a scratch array, scaling.
 
 A kernel takes a block of rows and a scratch array of the block's shape, which it may overwrite, and
 returns one number for each row. It checks nothing.

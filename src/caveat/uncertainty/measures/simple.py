@@ -1,4 +1,4 @@
-"""Measures that need no more than the probabilities themselves."""
+"""Measures of the probabilities alone."""
 
 from typing import Any
 
