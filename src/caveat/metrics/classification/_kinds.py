@@ -23,3 +23,11 @@ DECISION_SCORE = partial(
     range=(0.0, 1.0),
     optimum=1.0,
 )
+LOSS = partial(
+    Metric,
+    task="classification",
+    inputs=("probabilities",),
+    direction="lower",
+    range=(0.0, float("inf")),
+    optimum=0.0,
+)

@@ -8,10 +8,10 @@ import numpy as np
 from ..._validation import FloatArray
 from .._inputs import count, labeled
 from ..batch import Batch
-from ..entry import Metric
 from ..sums import UNBIASED, Sums, over, square_sum
 from ._bin_sums import shaped_gaps, width_part
 from ._binned import shared_width
+from ._kinds import CALIBRATION_ERROR
 
 __all__ = [
     "BrierDecomposition",
@@ -221,35 +221,25 @@ def brier_refinement_loss(
 
 
 ENTRIES = [
-    Metric(
+    CALIBRATION_ERROR(
         function=brier_calibration_error,
-        task="classification",
-        inputs=("probabilities",),
-        direction="lower",
+        unit="",
         range=(0.0, 2.0),
-        optimum=0.0,
-        locality="local",
         says="How far, squared, forecasts of about the same probability are from how often the "
         "class then occurred.",
         cannot_see="Whether the forecasts tell samples apart: the base rate for everyone gets 0. "
         "Errors within a bin that cancel.",
         aliases=("brier_calibration",),
         sums=_calibration_sums,
-        within_class=False,
     ),
-    Metric(
+    CALIBRATION_ERROR(
         function=brier_refinement_loss,
-        task="classification",
-        inputs=("probabilities",),
-        direction="lower",
+        unit="",
         range=(0.0, 2.0),
-        optimum=0.0,
-        locality="local",
         says="How much of the Brier score is left once each bin of forecasts is right on average.",
         cannot_see="Whether the probabilities mean what they say; and how much of it is noise in "
         "the data that no model could remove.",
         aliases=("brier_refinement",),
         sums=_refinement_sums,
-        within_class=False,
     ),
 ]

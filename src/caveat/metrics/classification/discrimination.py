@@ -12,7 +12,6 @@ from .._inputs import average as mean
 from .._inputs import labeled
 from .._per_sample import mean_or_scores
 from ..batch import Batch
-from ..entry import Metric
 from ..means import share_of
 from ..sums import Sums, over
 from ._kinds import DECISION_SCORE
@@ -232,13 +231,9 @@ ENTRIES = [
         sums=_f1_sums,
         within_class=False,
     ),
-    Metric(
+    DECISION_SCORE(
         function=matthews_correlation_score,
-        task="classification",
-        inputs=("probabilities",),
-        direction="higher",
         range=(-1.0, 1.0),
-        optimum=1.0,
         says="How strongly true and predicted classes go together; 0 is chance.",
         cannot_see="How sure the model was; which kind of error it makes.",
         aliases=("mcc",),

@@ -14,9 +14,9 @@ from .._core.sharing import is_sharing, shared
 from .._curves import ReliabilityCurve
 from .._inputs import Labeled, count, labeled
 from ..batch import Batch
-from ..entry import Metric
 from ..sums import Part, Sums, absolute_sum, split
 from ._binned import curve, width_edges
+from ._kinds import CALIBRATION_ERROR
 
 __all__ = ["uncertainty_calibration_error", "uncertainty_reliability_curve"]
 
@@ -156,14 +156,9 @@ def entropy_of(block: FloatArray) -> FloatArray:
 
 
 ENTRIES = [
-    Metric(
+    CALIBRATION_ERROR(
         function=uncertainty_calibration_error,
-        task="classification",
-        inputs=("probabilities",),
-        direction="lower",
-        range=(0.0, 1.0),
-        optimum=0.0,
-        locality="local",
+        unit="",
         says="How far the entropy of the predicted distribution is from the rate of errors, on "
         "average over bins of entropy.",
         cannot_see="Perfect calibration: entropy and the rate of errors are different quantities, "
@@ -173,6 +168,5 @@ ENTRIES = [
         curve=uncertainty_reliability_curve,
         sums=_uncertainty_sums,
         short="UCE",
-        within_class=False,
     ),
 ]

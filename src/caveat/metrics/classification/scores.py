@@ -8,8 +8,8 @@ from ..._validation import FloatArray, check_number
 from .._core.residuals import mean_of_squares, squares, true_probabilities
 from .._inputs import average, labeled
 from .._per_sample import mean_or_scores
-from ..entry import Metric
 from ..means import mean_of
+from ._kinds import LOSS
 
 __all__ = ["brier_loss", "negative_log_likelihood_loss"]
 
@@ -118,13 +118,8 @@ def brier_loss(
 
 
 ENTRIES = [
-    Metric(
+    LOSS(
         function=negative_log_likelihood_loss,
-        task="classification",
-        inputs=("probabilities",),
-        direction="lower",
-        range=(0.0, np.inf),
-        optimum=0.0,
         proper=True,
         says="How surprising the true classes were under the predicted probabilities, in nats.",
         cannot_see="Whether a bad value comes from poor calibration or poor discrimination; one "
@@ -136,13 +131,9 @@ ENTRIES = [
         shown=("headline", "compared", "groups", "shift"),
         serves={"probability": "skill", "entropy": "skill"},
     ),
-    Metric(
+    LOSS(
         function=brier_loss,
-        task="classification",
-        inputs=("probabilities",),
-        direction="lower",
         range=(0.0, 2.0),
-        optimum=0.0,
         proper=True,
         says="How far, squared, the predicted probabilities are from what happened.",
         cannot_see="Whether a bad value comes from poor calibration or poor discrimination; with "

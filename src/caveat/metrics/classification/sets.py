@@ -10,6 +10,7 @@ from .._inputs import average, check_length, codes_of, weights
 from .._per_sample import mean_or_scores
 from ..entry import Metric
 from ..means import mean_of, share_of
+from ._kinds import LOSS
 
 __all__ = ["mean_set_size", "set_coverage"]
 
@@ -121,12 +122,9 @@ ENTRIES = [
         unit="share",
         shown=("headline", "compared", "groups", "shift"),
     ),
-    Metric(
+    LOSS(
         function=mean_set_size,
-        task="classification",
         inputs=("membership",),
-        direction="lower",
-        range=(0.0, np.inf),
         optimum=None,
         says="How many classes a set leaves open on average; fewer are more useful at the same "
         "coverage.",

@@ -13,9 +13,9 @@ from .._core.sharing import is_sharing
 from .._curves import ReliabilityCurve
 from .._inputs import Labeled, count, labeled
 from ..batch import Batch
-from ..entry import Metric
 from ..sums import Part, Sums, absolute_sum, split
 from ._binned import curve, width_edges
+from ._kinds import CALIBRATION_ERROR
 from .entropy import all_entropies, entropy_of, mean_gap
 
 __all__ = [
@@ -248,14 +248,9 @@ def _gini(block: FloatArray) -> FloatArray:
 
 
 ENTRIES = [
-    Metric(
+    CALIBRATION_ERROR(
         function=variation_calibration_error,
-        task="classification",
-        inputs=("probabilities",),
-        direction="lower",
-        range=(0.0, 1.0),
-        optimum=0.0,
-        locality="local",
+        unit="",
         says="How far the predicted entropy is from that of the observed outcomes, ranked by "
         "predicted probability, on average over bins of entropy.",
         cannot_see="Which rank is the frequent one, so that certain predictions that are always "
@@ -265,7 +260,6 @@ ENTRIES = [
         sums=_variation_sums,
         short="VCE",
         shown=("headline",),
-        within_class=False,
         serves={"entropy": "calibration"},
     ),
 ]

@@ -13,7 +13,6 @@ from ..._validation import FloatArray, as_floats, check_choice
 from ...exceptions import OptionError
 from .._core.levels import shares_at_or_below
 from ..batch import Batch
-from ..entry import Metric
 from ..sums import Norm, Part, Sums, absolute_sum, largest, square_sum
 from ._checked import Gaussians, gaussians
 from ._kinds import LOSS
@@ -355,13 +354,10 @@ ENTRIES = [
         shown=("headline", "compared"),
         serves={"interval": "calibration"},
     ),
-    Metric(
+    LOSS(
         function=central_coverage_error,
-        task="regression",
         inputs=("mean", "variance"),
-        direction="lower",
         range=(0.0, 50.0),
-        optimum=0.0,
         says="Whether intervals around the prediction hold as many true values as they should, on "
         "average over all sizes of interval, in percent.",
         cannot_see=_BLIND + " Errors to one side, which widen an interval like errors to both.",
@@ -372,13 +368,10 @@ ENTRIES = [
         unit="percent",
         shown=("shift",),
     ),
-    Metric(
+    LOSS(
         function=maximum_coverage_error,
-        task="regression",
         inputs=("mean", "variance"),
-        direction="lower",
         range=(0.0, 1.0),
-        optimum=0.0,
         says="How wrong the coverage of intervals around the prediction is at its worst.",
         cannot_see=_BLIND + " Whether the worst level is the exception or the rule.",
         aliases=("mce",),

@@ -210,12 +210,9 @@ ENTRIES = [
         shown=("compared",),
         serves={"interval": "beside"},
     ),
-    Metric(
+    LOSS(
         function=mean_interval_width,
-        task="regression",
         inputs=("lower", "upper"),
-        direction="lower",
-        range=(0.0, np.inf),
         optimum=None,
         says="How wide the intervals are on average; narrower is more useful at the same coverage.",
         cannot_see="Whether the true value is inside: empty intervals are the narrowest.",

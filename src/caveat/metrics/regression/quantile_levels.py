@@ -12,6 +12,7 @@ from ..entry import Metric
 from ..means import share_of
 from ..sums import Part, Sums, absolute_mean
 from ._checked import points, quantile_arrays, score
+from ._kinds import LOSS
 from .coverage import CoverageCurve
 
 __all__ = ["quantile_coverage", "quantile_coverage_curve", "quantile_coverage_error"]
@@ -136,13 +137,10 @@ ENTRIES = [
         sums=share_of(quantile_coverage),
         unit="share",
     ),
-    Metric(
+    LOSS(
         function=quantile_coverage_error,
-        task="regression",
         inputs=("levels", "values"),
-        direction="lower",
         range=(0.0, 1.0),
-        optimum=0.0,
         says="Whether as many true values lie at or below each predicted quantile as its level "
         "says, on average over the levels that were predicted.",
         cannot_see="Whether single quantiles are right: too high for some and too low for others "

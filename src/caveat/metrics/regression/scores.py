@@ -7,7 +7,6 @@ import numpy as np
 
 from ..._validation import FloatArray, check_fraction
 from .._per_sample import mean_or_scores
-from ..entry import Metric
 from ..means import mean_of
 from ._checked import gaussians, mixtures, points, score
 from ._kinds import LOSS
@@ -176,11 +175,9 @@ def pinball(above: FloatArray, level: float | FloatArray) -> FloatArray:
 
 
 ENTRIES = [
-    Metric(
+    LOSS(
         function=gaussian_negative_log_likelihood_loss,
-        task="regression",
         inputs=("mean", "variance"),
-        direction="lower",
         range=(-np.inf, np.inf),
         optimum=None,
         proper=True,
@@ -193,11 +190,9 @@ ENTRIES = [
         unit="nats",
         shown=("headline",),
     ),
-    Metric(
+    LOSS(
         function=mixture_negative_log_likelihood_loss,
-        task="regression",
         inputs=("means", "variances"),
-        direction="lower",
         range=(-np.inf, np.inf),
         optimum=None,
         proper=True,

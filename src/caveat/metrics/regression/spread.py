@@ -330,12 +330,9 @@ ENTRIES = [
         short="CV",
         shown=("shift",),
     ),
-    Metric(
+    LOSS(
         function=sharpness,
-        task="regression",
         inputs=("variance",),
-        direction="lower",
-        range=(0.0, np.inf),
         optimum=None,
         says="How large the predicted uncertainty is; smaller is more useful if it is honest.",
         cannot_see="Whether the predictions are as good as they claim to be.",
