@@ -261,8 +261,8 @@ ENTRIES = [
     CALIBRATION_ERROR(
         function=thresholded_adaptive_calibration_error,
         says=f"{_SAYS}, among the probabilities that reach a threshold.",
-        cannot_see="Whatever lies below the threshold, such as a class that happens although its "
-        "probability is next to 0.",
+        cannot_see="Whatever lies below the threshold, such as a class that occurs although its "
+        "probability is close to 0.",
         aliases=("tace",),
         curve=partial(adaptive_reliability_curve, threshold=0.01),
         sums=_sums,

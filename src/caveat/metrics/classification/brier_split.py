@@ -225,8 +225,8 @@ ENTRIES = [
         function=brier_calibration_error,
         unit="",
         range=(0.0, 2.0),
-        says="How far, squared, forecasts of about the same probability are from how often the "
-        "class then occurred.",
+        says="The squared difference between similar forecasts and the frequency of the class "
+        "among them.",
         cannot_see="Whether the forecasts tell samples apart: the base rate for everyone gets 0. "
         "Errors within a bin that cancel.",
         aliases=("brier_calibration",),

@@ -215,7 +215,7 @@ ENTRIES = [
     ),
     DECISION_SCORE(
         function=balanced_accuracy_score,
-        says="The share of its samples that a class has recognized, averaged over the classes.",
+        says="The share of each class that is recognized, averaged over the classes.",
         cannot_see="How sure the model was; how many false alarms a rare class gets.",
         aliases=("balanced_accuracy",),
         sums=_balanced_accuracy_sums,

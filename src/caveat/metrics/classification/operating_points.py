@@ -260,8 +260,7 @@ def _sensitivity_sums(batch: Batch, *, specificity: float = 0.8, classes: Any = 
 ENTRIES = [
     DECISION_SCORE(
         function=specificity_at_sensitivity_score,
-        says="How many of the first class are left in "
-        "peace by a threshold that finds enough of the second.",
+        says="The highest specificity among thresholds with the required sensitivity.",
         cannot_see="Calibration, and every other threshold; how the threshold does on new data.",
         aliases=("specificity_at_sensitivity",),
         sums=_specificity_sums,
@@ -271,8 +270,7 @@ ENTRIES = [
     ),
     DECISION_SCORE(
         function=sensitivity_at_specificity_score,
-        says="How many of the second class are found by a "
-        "threshold that leaves enough of the first in peace.",
+        says="The highest sensitivity among thresholds with the required specificity.",
         cannot_see="Calibration, and every other threshold; how the threshold does on new data.",
         aliases=("sensitivity_at_specificity",),
         sums=_sensitivity_sums,

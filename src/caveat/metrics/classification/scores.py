@@ -135,7 +135,7 @@ ENTRIES = [
         function=brier_loss,
         range=(0.0, 2.0),
         proper=True,
-        says="How far, squared, the predicted probabilities are from what happened.",
+        says="The squared distance of the predicted probabilities from the outcomes.",
         cannot_see="Whether a bad value comes from poor calibration or poor discrimination; with "
         "rare classes a forecast that ignores them scores well.",
         aliases=("brier",),

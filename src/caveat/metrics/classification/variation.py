@@ -253,8 +253,8 @@ ENTRIES = [
         unit="",
         says="How far the predicted entropy is from that of the observed outcomes, ranked by "
         "predicted probability, on average over bins of entropy.",
-        cannot_see="Which rank is the frequent one, so that certain predictions that are always "
-        "wrong have none, and different distributions of the same entropy.",
+        cannot_see="Which rank is the frequent one: confident predictions that are always wrong "
+        "get 0. Different distributions of the same entropy.",
         aliases=("vce",),
         curve=variation_reliability_curve,
         sums=_variation_sums,

@@ -107,7 +107,7 @@ def detection_average_precision_score(
     -------
     float
         From 0 to 1 (perfect order); higher is better. Chance, and a constant score, get the share
-        of samples from outside. NaN where there are none, 1 where there are no others.
+        of out-of-distribution samples. NaN where there are none, 1 where there are no others.
 
     Notes
     -----
@@ -151,7 +151,7 @@ def false_positive_rate_at_true_positive_rate_error(
     -----
     The threshold is the highest score at which the rate is reached or exceeded, and all samples
     with that score are flagged: nothing is interpolated, so the value is one that a threshold can
-    have. Part of the literature takes the samples from inside as the positives; pass
+    have. Part of the literature takes in-distribution samples as the positives; pass
     ``~is_out`` and ``-score`` for that.
 
     References
@@ -203,18 +203,19 @@ ENTRIES = [
     ),
     AREA(
         function=detection_roc_auc_score,
-        says="How often a sample from outside scores higher than one from inside; 0.5 is chance.",
-        cannot_see=f"{_ORDER_ONLY}; how many false alarms there are when samples from outside are "
-        "rare.",
+        says="How often an out-of-distribution sample scores higher than an in-distribution one; "
+        "0.5 is chance.",
+        cannot_see=f"{_ORDER_ONLY}; how many false alarms there are when out-of-distribution "
+        "samples are rare.",
         aliases=("ood_auc",),
         sums=partial(_sums, area_of, "score"),
     ),
     AREA(
         function=detection_average_precision_score,
-        says="How many of the samples with the highest scores are from outside, over all depths; "
-        "their share is chance.",
+        says="How many of the samples with the highest scores are out of distribution, over all "
+        "depths; their share is chance.",
         cannot_see=f"{_ORDER_ONLY}. It cannot be compared between data with different shares of "
-        "samples from outside.",
+        "out-of-distribution samples.",
         aliases=("ood_ap",),
         sums=partial(_sums, precision_of, "score"),
     ),
@@ -225,8 +226,8 @@ ENTRIES = [
         direction="lower",
         range=(0.0, 1.0),
         optimum=0.0,
-        says="How many samples from inside are flagged by mistake when 95 % of those from outside "
-        "are found.",
+        says="How many in-distribution samples are flagged when 95 % of the out-of-distribution "
+        "samples are.",
         cannot_see="Every threshold but one; calibration of the score.",
         aliases=("fpr95",),
         sums=_false_positive_sums,

@@ -164,8 +164,8 @@ ENTRIES = [
         function=gaussian_crps_loss,
         inputs=("mean", "variance"),
         proper=True,
-        says="How far the predicted Gaussian is from what happened, over the whole distribution: "
-        "an absolute error that credits an honest spread.",
+        says="How far the predicted Gaussian is from the true value, over the whole distribution: "
+        "an absolute error that rewards an honest spread.",
         cannot_see=_CANNOT_SEE,
         aliases=("crps",),
         sums=mean_of(gaussian_crps_loss),
@@ -177,7 +177,7 @@ ENTRIES = [
         function=mixture_crps_loss,
         inputs=("means", "variances"),
         proper=True,
-        says="How far the mixture of the members' Gaussians is from what happened, over the whole "
+        says="How far the mixture of the members' Gaussians is from the true value, over the whole "
         "distribution.",
         cannot_see=_CANNOT_SEE,
         aliases=("mixture_crps",),

@@ -227,7 +227,7 @@ ENTRIES = [
         inputs=("lower", "upper"),
         says="Width and coverage of intervals in one number: narrow is good, and every miss costs "
         "by how far off it is.",
-        cannot_see="Everything of the distribution but the two ends; whether a bad value comes "
+        cannot_see="All of the distribution except the two ends; whether a bad value comes "
         "from width or from misses.",
         aliases=("winkler", "interval_score"),
         sums=mean_of(interval_loss),

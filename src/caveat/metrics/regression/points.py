@@ -174,8 +174,8 @@ ENTRIES = [
     LOSS(
         function=mean_absolute_scaled_error,
         inputs=("mean",),
-        says="The mean absolute error as a share of what always predicting the training median "
-        "would make; below 1 the model has learned something.",
+        says="The mean absolute error divided by that of always predicting the training median; "
+        "below 1 the model has learned something.",
         cannot_see="The predicted uncertainty; whether a bad ratio is a bad model, or targets that "
         "vary little.",
         aliases=("mase",),

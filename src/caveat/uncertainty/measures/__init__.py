@@ -82,7 +82,7 @@ MEASURES = Registry(
         Measure(
             "gini_impurity",
             gini_impurity,
-            "the chance that two draws from the prediction differ",
+            "the probability that two draws from the prediction differ",
             ("gini",),
         ),
         Measure(
