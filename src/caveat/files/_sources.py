@@ -99,47 +99,44 @@ class ParquetSource:
             return {name: _sound(file.read(columns=[name]).column(name)) for name in names}
 
 
-class ArrowSource:
+class _TableSource:
+    """A file that is opened as one Arrow table."""
+
+    def __init__(self, path: Path, table: Any) -> None:
+        self.path, self.table, self.saved = path, table, None
+        self.names = list(table.column_names)
+
+    def read(self, names: Sequence[str], text: Sequence[str] = ()) -> dict[str, Any]:
+        """Return these columns."""
+        with readable(self.path):
+            return {name: _sound(self.table.column(name)) for name in names}
+
+
+class ArrowSource(_TableSource):
     """Arrow IPC as a file or a stream, and Feather."""
 
     def __init__(self, path: Path) -> None:
         import pyarrow.feather
         import pyarrow.ipc
 
-        self.path = path
-        self.saved = None
         with path.open("rb") as file:
             start = file.read(6)
         if start in (b"ARROW1", b"FEA1\x00\x00") or start[:4] == b"FEA1":
-            self.table = pyarrow.feather.read_table(path, memory_map=True)
+            table = pyarrow.feather.read_table(path, memory_map=True)
         else:
             with pyarrow.memory_map(str(path)) as stored:
-                self.table = pyarrow.ipc.open_stream(stored).read_all()
-        self.names = list(self.table.column_names)
-
-    def read(self, names: Sequence[str], text: Sequence[str] = ()) -> dict[str, Any]:
-        """Return these columns."""
-        with readable(self.path):
-            return {name: _sound(self.table.column(name)) for name in names}
+                table = pyarrow.ipc.open_stream(stored).read_all()
+        super().__init__(path, table)
 
 
-class JsonLinesSource:
+class JsonLinesSource(_TableSource):
     """One JSON object a line."""
 
     def __init__(self, path: Path) -> None:
         import pyarrow.json
 
-        self.path = path
-        self.saved = None
-        self.table = pyarrow.json.read_json(
-            path, read_options=pyarrow.json.ReadOptions(block_size=BLOCK)
-        )
-        self.names = list(self.table.column_names)
-
-    def read(self, names: Sequence[str], text: Sequence[str] = ()) -> dict[str, Any]:
-        """Return these columns."""
-        with readable(self.path):
-            return {name: _sound(self.table.column(name)) for name in names}
+        options = pyarrow.json.ReadOptions(block_size=BLOCK)
+        super().__init__(path, pyarrow.json.read_json(path, read_options=options))
 
 
 class NpzSource:

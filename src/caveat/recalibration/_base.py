@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import NotFittedError
 
+from .._docstrings import describe_parameters, entries_of
 from .._groups import Attribute, combined
 from .._validation import FloatArray, as_weights
 from ..exceptions import (
@@ -16,6 +17,17 @@ from ..exceptions import (
 )
 from ..predictions import Container, concat
 from .exchangeability import warn_if_shifted
+
+PARAMETERS = entries_of("""\
+members : {"mean", "each"}
+    Calibrate the mean over members, so that the result has one member; or each member, by one
+    map learned from all members, of which each counts 1/M of a sample.
+level : float
+    Coverage of the interval that turns quantiles into a Gaussian; not used for a Gaussian.
+coverage : float
+    Share of true values to cover, strictly between 0 and 1.
+""")
+"""Entries that the docstrings of several recalibrators share."""
 
 
 class Recalibrator(BaseEstimator):
@@ -29,6 +41,11 @@ class Recalibrator(BaseEstimator):
     """
 
     takes: ClassVar[tuple[type[Container], ...]]
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "__init__" in vars(cls):
+            describe_parameters(PARAMETERS)(cls)
 
     def fit(
         self, prediction: Any, y: Any, *, groups: Any = None, sample_weight: Any = None

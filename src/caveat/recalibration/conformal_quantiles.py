@@ -28,8 +28,6 @@ class ConformalQuantiles(ConformalRecalibrator):
 
     Parameters
     ----------
-    coverage : float, default=0.9
-        The share of truths to cover.
     symmetric : bool, default=True
         If False, the ends move by the quantiles of their own scores, :math:`l_i - y_i` and
         :math:`y_i - u_i`, at (1 + c) / 2 each. If True, midpoints never move.

@@ -33,9 +33,6 @@ class DirichletCalibration(ClassMap):
         :math:`\mu`, on the intercepts; by default the same as ``regularization``.
     eps : float, default=1e-12
         The least probability of which a logarithm is taken; smaller ones count as this one.
-    members : {"mean", "each"}, default="mean"
-        Calibrate the mean over members, so that the result has one member; or each member, by one
-        map learned from all members, of which each counts 1/M of a sample.
 
     Attributes
     ----------

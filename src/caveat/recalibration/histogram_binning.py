@@ -29,9 +29,6 @@ class HistogramBinning(ClassMap):
         reached, halfway to the next score. Equal scores are never split, so ties make the bins
         unequal or fewer. Or bins :math:`[j/B, (j+1)/B)` of equal width, the last one closed, in
         which a bin without calibration samples keeps its midpoint.
-    members : {"mean", "each"}, default="mean"
-        Calibrate the mean over members, so that the result has one member; or each member, by one
-        map learned from all members, of which each counts 1/M of a sample.
 
     Attributes
     ----------

@@ -21,12 +21,6 @@ class IsotonicCalibration(ClassMap):
     beyond the outermost it is constant. A row in which every :math:`g_k` is 0 becomes the base
     rates of the calibration samples.
 
-    Parameters
-    ----------
-    members : {"mean", "each"}, default="mean"
-        Calibrate the mean over members, so that the result has one member; or each member, by one
-        map learned from all members, of which each counts 1/M of a sample.
-
     Attributes
     ----------
     thresholds_, values_ : lists of ndarrays

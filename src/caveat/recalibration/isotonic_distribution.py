@@ -36,8 +36,6 @@ class IsotonicDistribution(Recalibrator):
 
     Parameters
     ----------
-    level : float, default=0.6827
-        Coverage of the interval that turns quantiles into a Gaussian; not used for a Gaussian.
     output : {"gaussian", "quantiles"}, default="gaussian"
         The moments of the recalibrated distribution, or its quantiles.
     levels : array of shape (levels,), optional

@@ -34,9 +34,6 @@ class PlattScaling(ClassMap):
     eps : float, default=1e-12
         The least :math:`p` and the least :math:`1 - p` of which a logarithm is taken; smaller ones
         count as this one.
-    members : {"mean", "each"}, default="mean"
-        Calibrate the mean over members, so that the result has one member; or each member, by one
-        map learned from all members, of which each counts 1/M of a sample.
 
     Attributes
     ----------

@@ -73,6 +73,20 @@ def bin_sums(
     return np.diff(cumulative_sums(key, values, np.linspace(0, 1, bins + 1), weight), axis=1)
 
 
+def bin_ends(
+    key: FloatArray, bins: int, weight: FloatArray | None
+) -> tuple[FloatArray, FloatArray]:
+    """Return the smallest and the largest key in each of the bins of equal weight."""
+    order = np.argsort(key)
+    running = np.arange(1.0, len(key) + 1) if weight is None else np.cumsum(weight[order])
+    cuts = np.minimum(
+        np.arange(bins + 1) * running[-1] / bins, running[-1]
+    )  # may exceed it by rounding
+    first = np.searchsorted(running, cuts[:-1], side="right")
+    last = np.searchsorted(running, cuts[1:], side="left")
+    return key[order[first]], key[order[last]]
+
+
 def nearest(points: FloatArray, targets: FloatArray) -> FloatArray:
     """Return the increasing point that is nearest to each target, the lower of two."""
     above = np.clip(np.searchsorted(points, targets), 1, len(points) - 1)

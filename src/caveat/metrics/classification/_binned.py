@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._validation import FloatArray, check_choice
-from .._core.equal_count import bin_sums, cumulative_sums
+from .._core.equal_count import bin_ends, bin_sums, cumulative_sums
 from .._core.equal_width import add_sums, bin_of
 from .._core.sharing import is_sharing, shared
 from .._curves import ReliabilityCurve
@@ -155,7 +155,7 @@ def count_curve(
     p: FloatArray, hit: NDArray[Any], weight: FloatArray | None, bins: int
 ) -> ReliabilityCurve:
     """Return the curve over bins of equal count, with the smallest and the largest p of each."""
-    return curve(_count(p, hit, weight, bins, PARTS), _count_edges(p, weight, bins))
+    return curve(_count(p, hit, weight, bins, PARTS), bin_ends(p, bins, weight))
 
 
 def curve(sums: FloatArray, edges: tuple[FloatArray, FloatArray]) -> ReliabilityCurve:
@@ -175,15 +175,3 @@ def width_edges(bins: int) -> tuple[FloatArray, FloatArray]:
     """Return where equal-width bins begin and end."""
     edges = np.arange(bins + 1) / bins
     return edges[:-1], edges[1:]
-
-
-def _count_edges(
-    key: FloatArray, weight: FloatArray | None, bins: int
-) -> tuple[FloatArray, FloatArray]:
-    """Return the smallest and the largest key with some of its weight in each equal-count bin."""
-    order = np.argsort(key)
-    ends = np.arange(1.0, len(key) + 1) if weight is None else np.cumsum(weight[order])
-    cuts = np.arange(bins + 1) * ends[-1] / bins
-    low = np.searchsorted(ends, cuts[:-1], side="right")
-    high = np.searchsorted(ends, np.minimum(cuts[1:], ends[-1]), side="left")
-    return key[order[low]], key[order[high]]

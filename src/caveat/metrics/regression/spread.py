@@ -6,7 +6,7 @@ import numpy as np
 
 from ..._validation import FloatArray, check_choice
 from .._core.cells import sums_below
-from .._core.equal_count import bin_sums
+from .._core.equal_count import bin_ends, bin_sums
 from .._curves import ReliabilityCurve
 from .._inputs import count, vector, weights
 from ..batch import Batch
@@ -119,7 +119,7 @@ def error_calibration_curve(
     given = gaussians(y_true, mean, variance, sample_weight)
     bins = count(bins, "bins")
     predicted, observed, mass = _bin_means(given, bins)
-    low, high = _bin_ends(given.variance, bins, given.weight)
+    low, high = bin_ends(given.variance, bins, given.weight)
     shape = np.positive if squared else np.sqrt
     return ReliabilityCurve(
         shape(predicted), shape(observed), np.full(bins, mass), shape(low), shape(high)
@@ -137,20 +137,6 @@ def _bin_means(given: Gaussians, bins: int) -> tuple[FloatArray, FloatArray, flo
     # Sums are differences of running sums: rounding may leave a bin without error just below 0.
     predicted, observed = np.maximum(sums, 0.0) / mass
     return predicted, observed, mass
-
-
-def _bin_ends(
-    key: FloatArray, bins: int, weight: FloatArray | None
-) -> tuple[FloatArray, FloatArray]:
-    """Return the smallest and the largest key in each of the bins of equal weight."""
-    order = np.argsort(key)
-    running = np.arange(1.0, len(key) + 1) if weight is None else np.cumsum(weight[order])
-    cuts = np.minimum(
-        np.arange(bins + 1) * running[-1] / bins, running[-1]
-    )  # may exceed it by rounding
-    first = np.searchsorted(running, cuts[:-1], side="right")
-    last = np.searchsorted(running, cuts[1:], side="left")
-    return key[order[first]], key[order[last]]
 
 
 def dispersion(y_true: Any, variance: Any, *, ddof: int = 1, sample_weight: Any = None) -> float:
