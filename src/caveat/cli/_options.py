@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ._console import say, working
+from ._console import in_options, say, working
 
 _COLUMNS = "Columns, by name or pattern; common names are recognized"
 _FILES = "How the file is written"
@@ -106,7 +106,7 @@ def read_table(read: Callable[..., Any], path: Path, **options: Any) -> Any:
     with working(f"reading {path.name}"):
         table = read(path, **options)
     for sentence in table.recognized:
-        say(f"{path.name}: {sentence}", error=True, style="dim")
+        say(f"{path.name}: {in_options(sentence)}", error=True, style="dim")
     return table
 
 
