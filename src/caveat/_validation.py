@@ -5,6 +5,7 @@ sorted or renormalized unless the caller's own argument says so.
 """
 
 from collections.abc import Sequence
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -220,6 +221,15 @@ def check_fraction(value: Any, name: str) -> float:
     if not 0 < fraction < 1:
         raise OptionError(f"{name} must be a number strictly between 0 and 1; got {value!r}")
     return fraction
+
+
+def check_integer(value: Any, name: str, least: int = 1, most: int | None = None) -> int:
+    """Return ``value`` as an int from ``least`` to ``most``; numpy's integers are welcome."""
+    integer = isinstance(value, Integral) and not isinstance(value, bool | np.bool_)
+    if not integer or value < least or (most is not None and value > most):
+        limits = f"of at least {least}" if most is None else f"from {least} to {most}"
+        raise OptionError(f"{name} must be a whole number {limits}; got {value!r}")
+    return int(value)
 
 
 _LARGEST_WEIGHT = 1e70

@@ -131,8 +131,8 @@ def _check_layers(model: "NetworkEstimator", network: Any) -> None:
 
 
 def _check_random(model: "NetworkEstimator", network: Any, X: np.ndarray) -> None:
+    from ..nn import explain
     from ..nn._plan import NOTHING_RANDOM
-    from ..nn.monte_carlo import explain
 
     if explain(network, X).way == NOTHING_RANDOM:
         raise OptionError(

@@ -353,7 +353,7 @@ class NetworkEstimator(BaseEstimator):
         """Return raw outputs as a tensor (members, samples, ...)."""
         import torch
 
-        from ..nn.monte_carlo import monte_carlo
+        from ..nn import monte_carlo
 
         if self._pass_count() is None:
             return torch.from_numpy(self._trained().outputs(X, device=self.device))
@@ -376,8 +376,8 @@ class NetworkEstimator(BaseEstimator):
 
     def _plan(self, X: np.ndarray) -> Any:
         """Return how passes are run, found once for a fitted network and a device."""
+        from ..nn import explain
         from ..nn.lockstep._settings import as_device
-        from ..nn.monte_carlo import explain
 
         device = as_device(self.device)
         state, place, plan = _PLANS.get(self, (None, None, None))

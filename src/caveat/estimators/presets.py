@@ -118,7 +118,7 @@ def _outputs(module: Any, classes: int, head: str | None) -> Any:
         raise OptionError(f"classes must be a whole number of at least 2; got {classes!r}")
     # A network without a head gives logits, which is what "softmax" reads.
     own = {} if head in (None, "softmax") else {"head": head}
-    return partial(module, outputs=classes, **own)
+    return partial(module, out_features=classes, **own)
 
 
 def _table(hidden: tuple[int, ...], where: str, method: str | None) -> dict[str, Any]:

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from ..._arrays import to_numpy
+from ..._validation import check_integer
 from ...exceptions import InvalidValueError, LabelError, OptionError, ShapeError
 from .. import losses
 from .._generators import Generators
@@ -142,21 +143,14 @@ def _check_held_weights(weights: Tables, validation: Tables) -> None:
 
 
 def check_copies(copies: Sequence[Copy]) -> None:
-    """Refuse copies that are not there, and numbers of theirs that are out of range."""
+    """Raise if there are no copies, or if a number of one is out of range."""
     if not copies:
         raise OptionError("copies must be at least one")
-    ranges = {"epochs": (1, None), "steps": (1, None), "seed": (0, 2**63 - 1)}
+    limits = {"epochs": (1, None), "steps": (1, None), "seed": (0, 2**63 - 1)}
     for i, copy in enumerate(copies):
-        for name, (least, most) in ranges.items():
-            value = getattr(copy, name)
-            if value is None:
-                continue
-            whole = isinstance(value, int | np.integer)
-            if not whole or value < least or (most is not None and value > most):
-                limits = f"of at least {least}" if most is None else f"from {least} to {most}"
-                raise OptionError(
-                    f"{name} of copy {i} must be a whole number {limits}; got {value!r}"
-                )
+        for name, (least, most) in limits.items():
+            if getattr(copy, name) is not None:
+                check_integer(getattr(copy, name), f"{name} of copy {i}", least, most)
 
 
 def as_input(X: Any) -> Tensor:
