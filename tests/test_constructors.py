@@ -104,7 +104,7 @@ def test_the_docstring_lists_all_parameters_with_the_defaults_of_the_class():
 def test_the_signature_is_real_and_what_is_passed_on_is_not_stored():
     signature = inspect.signature(Child)
     assert list(signature.parameters) == [
-        "size", "low", "name", "high", "bias", "scale", "free", "undocumented"
+        "size", "low", "name", "bias", "scale", "free", "undocumented", "high"
     ]  # fmt: skip
     assert signature.parameters["bias"].annotation is bool
     made = Child(3, bias=False)

@@ -56,9 +56,21 @@ def _show_initial_values(cls: Any) -> None:
 
 
 def _with_advice(cls: Any) -> Callable[..., None]:
-    """Return the constructor, which suggests the name that was meant for an unknown one."""
+    """Return the constructor, which suggests the name that was meant for an unknown one.
+
+    Keyword-only parameters stand in the order of the classes that declare them, the class's own
+    first.
+    """
     store = cls.__init__
-    known = list(inspect.signature(store).parameters)[1:]
+    bases = [vars(base).get("__annotations__", {}) for base in cls.__mro__]
+    parameters = sorted(
+        inspect.signature(store).parameters.values(),
+        key=lambda p: (
+            p.kind,
+            p.kind is p.KEYWORD_ONLY and [p.name in b for b in bases].index(True),
+        ),
+    )
+    known = [parameter.name for parameter in parameters[1:]]
 
     @wraps(store)
     def construct(self: Any, *args: Any, **options: Any) -> None:
@@ -68,6 +80,7 @@ def _with_advice(cls: Any) -> Callable[..., None]:
             raise TypeError(f"{cls.__name__} has no parameter {name!r}; {advice}")
         store(self, *args, **options)
 
+    construct.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     return construct
 
 

@@ -2,41 +2,38 @@
 
 import numpy as np
 
-from ._data import whole
-from ._network import ESTIMATOR
+from .._constructors import declared
+from .._defaults import MEMBERS
+from .._validation import check_integer
 from ._tasks import NetworkClassifier, NetworkRegressor, WithPrior
 
 
-@ESTIMATOR
+@declared(kw_only=True)
 class DeepEnsemble(WithPrior):
-    """What the deep ensembles share."""
+    """Several networks on the same samples.
 
-    members: int = 10
-    # A prior with one center pulls all members to the same place, and hides what they do not know.
+    Parameters
+    ----------
+    members : int
+        Number of networks.
+    prior_std : float or None
+        Standard deviation of a Gaussian prior of all weights; None leaves it out, since a prior
+        that all members share pulls them to the same place and hides what they do not know.
+    """
+
+    members: int = MEMBERS
     prior_std: float | None = None
 
     def _members(self, rows: np.ndarray, draw: np.random.Generator) -> list[np.ndarray]:
-        return [rows] * whole(self.members, "members")
+        return [rows] * check_integer(self.members, "members")
 
 
-@ESTIMATOR
+@declared(kw_only=True)
 class DeepEnsembleClassifier(DeepEnsemble, NetworkClassifier):
     """Several networks for classes, trained in lock-step on the same samples.
 
     They differ in their initial weights and in the order of their samples; where they disagree,
     the model does not know.
-
-    Parameters
-    ----------
-    members : int, default=10
-        How many networks.
-    head : {"softmax", "gaussian-logits"}, default="softmax"
-        Whether the logits are numbers or Gaussians with a learned standard deviation.
-    prior_std : float or None, default=None
-        The standard deviation of a Gaussian prior of all weights; None leaves it out, as a prior
-        that members share makes them agree.
-    **settings
-        The others are those of `caveat.estimators.NetworkEstimator`, and so are the attributes.
 
     References
     ----------
@@ -54,25 +51,9 @@ class DeepEnsembleClassifier(DeepEnsemble, NetworkClassifier):
     """
 
 
-@ESTIMATOR
+@declared(kw_only=True)
 class DeepEnsembleRegressor(DeepEnsemble, NetworkRegressor):
-    """Several networks for numbers, trained in lock-step on the same samples.
-
-    Parameters
-    ----------
-    members : int, default=10
-        How many networks.
-    head : {"mean-std", "mean"}, default="mean-std"
-        Whether a standard deviation is learned, which may differ between samples.
-    prior_std : float or None, default=None
-        The standard deviation of a Gaussian prior of all weights; None leaves it out, as a prior
-        that members share makes them agree.
-    **settings
-        The others are those of `caveat.estimators.NetworkEstimator`, and so are the attributes.
-
-    References
-    ----------
-    As for `DeepEnsembleClassifier`.
+    """Several networks for numbers, trained in lock-step; see `DeepEnsembleClassifier`.
 
     Examples
     --------

@@ -1,39 +1,26 @@
 """Flipout: Gaussian weights, whose noise has other signs in every row of a batch."""
 
-from ._network import ESTIMATOR
+from .._constructors import declared
 from ._tasks import NetworkClassifier, NetworkRegressor
 from .bayes_by_backprop import Variational
 
 
-@ESTIMATOR
-class _Flipout(Variational):
+@declared(kw_only=True)
+class Flipout(Variational):
+    """Gaussian weights with row-wise signs."""
+
     _layers = "flipout"
 
 
-@ESTIMATOR
-class FlipoutClassifier(_Flipout, NetworkClassifier):
+@declared(kw_only=True)
+class FlipoutClassifier(Flipout, NetworkClassifier):
     """One network for classes with Gaussian weights, trained with less noise in its gradients.
 
     The posterior and the objective are those of `BayesByBackpropClassifier`; only in training the
     noise of the weights has other random signs in each row of a batch, so that it partly cancels.
-    The settings that are named here are described there.
-
-    Parameters
-    ----------
-    prior : float, three floats or caveat.nn.layers.Prior, default=1.0
-        Published experiments also use ``(0.5, 5.0, 2.0)``, an even mixture of two wide Gaussians;
-        see `preset`.
-    initial_mean, initial_std : float, optional
-    likelihood_weight : float, default=1.0
-    divergence_weight : float or "per-sample", default="per-sample"
-    draws : int, default=1
-    where : {"all", "last"}, default="all"
-    passes : int, default=50
-    head : {"softmax", "gaussian-logits"}, default="softmax"
-        Whether the logits are numbers or Gaussians with a learned standard deviation.
-    **settings
-        The others are those of `caveat.estimators.NetworkEstimator`, and so are the attributes. A
-        ``module`` brings its own layers, such as `caveat.nn.layers.FlipoutLinear`.
+    Published experiments also use the prior ``(0.5, 5.0, 2.0)``, an even mixture of two wide
+    Gaussians; see `preset`. A ``module`` brings its own layers, such as
+    `caveat.nn.layers.FlipoutLinear`.
 
     References
     ----------
@@ -50,30 +37,9 @@ class FlipoutClassifier(_Flipout, NetworkClassifier):
     """
 
 
-@ESTIMATOR
-class FlipoutRegressor(_Flipout, NetworkRegressor):
-    """One network for numbers with Gaussian weights, trained with less noise in its gradients.
-
-    See `FlipoutClassifier`; the settings that are named here are described for
-    `BayesByBackpropClassifier`.
-
-    Parameters
-    ----------
-    prior : float, three floats or caveat.nn.layers.Prior, default=1.0
-    initial_mean, initial_std : float, optional
-    likelihood_weight : float, default=1.0
-    divergence_weight : float or "per-sample", default="per-sample"
-    draws : int, default=1
-    where : {"all", "last"}, default="all"
-    passes : int, default=50
-    head : {"mean-std", "mean"}, default="mean-std"
-        Whether a standard deviation is learned, which may differ between samples.
-    **settings
-        The others are those of `caveat.estimators.NetworkEstimator`, and so are the attributes.
-
-    References
-    ----------
-    As for `FlipoutClassifier`.
+@declared(kw_only=True)
+class FlipoutRegressor(Flipout, NetworkRegressor):
+    """One network for numbers with Gaussian weights and Flipout; see `FlipoutClassifier`.
 
     Examples
     --------

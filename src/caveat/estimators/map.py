@@ -1,26 +1,18 @@
 """Maximum a posteriori: one network, under a Gaussian prior on its weights."""
 
-from ._network import ESTIMATOR
+from .._constructors import declared
 from ._tasks import NetworkClassifier, NetworkRegressor, WithPrior
 
 
-@ESTIMATOR
+@declared(kw_only=True)
 class MAPClassifier(WithPrior, NetworkClassifier):
     r"""One network for classes, the most probable one under a Gaussian prior.
 
     .. math:: \frac{1}{N} \sum_n -\log p(y_n \mid x_n, \theta)
         + \frac{\lVert \theta \rVert^2}{2 N s^2}
 
-    It has one member, so all its uncertainty is aleatoric.
-
-    Parameters
-    ----------
-    head : {"softmax", "gaussian-logits"}, default="softmax"
-        Whether the logits are numbers or Gaussians with a learned standard deviation.
-    prior_std : float or None, default=0.5
-        :math:`s`, the standard deviation of the prior of all weights; None leaves it out.
-    **settings
-        The others are those of `caveat.estimators.NetworkEstimator`, and so are the attributes.
+    with the standard deviation :math:`s` of the prior. It has one member, so all its uncertainty is
+    aleatoric.
 
     Examples
     --------
@@ -35,22 +27,13 @@ class MAPClassifier(WithPrior, NetworkClassifier):
     """
 
 
-@ESTIMATOR
+@declared(kw_only=True)
 class MAPRegressor(WithPrior, NetworkRegressor):
     """One network for numbers, the most probable one under a Gaussian prior.
 
     The objective is that of `MAPClassifier`, with Gaussians whose mean and standard deviation the
-    network says, or with ``head="mean"`` the squared error, which counts noise of the size of the
-    targets' spread against the prior.
-
-    Parameters
-    ----------
-    head : {"mean-std", "mean"}, default="mean-std"
-        Whether a standard deviation is learned, which may differ between samples.
-    prior_std : float or None, default=0.5
-        The standard deviation of the prior of all weights; None leaves it out.
-    **settings
-        The others are those of `caveat.estimators.NetworkEstimator`, and so are the attributes.
+    network predicts; with ``head="mean"`` it is the squared error, under noise whose standard
+    deviation is that of the targets.
 
     Examples
     --------

@@ -16,7 +16,7 @@ from ._copies import unwrap
 from ._generators import Generators
 from ._inputs import as_inputs, first_rows, place, precision
 from ._outputs import Prediction, choose_head, to_prediction
-from ._plan import NOTHING_RANDOM, Plan
+from ._plan import Plan
 from ._prepare import make_plan
 from ._run import run
 
@@ -241,7 +241,7 @@ def _passes(
     keys: Tensor | None = pass_keys(passes, random_state).to(plan.device)
     if batch_size is not None:
         batch_size = check_integer(batch_size, "batch_size")
-    if passes == 1 or plan.way == NOTHING_RANDOM:
+    if passes == 1 or not plan.random:
         keys = None
     elif plan.off:
         warnings.warn(

@@ -17,7 +17,7 @@ class Bayes(MeanField):
 
 
 @declared()
-class BayesLinear(Dense, Bayes):
+class BayesLinear(Bayes, Dense):
     r"""A dense layer whose weights and biases are independent Gaussians.
 
     .. math:: y = x W' + b, \quad W_{ij} \sim N(\mu_{ij}, \sigma_{ij}^2), \quad
@@ -49,7 +49,7 @@ class BayesLinear(Dense, Bayes):
 
 
 @declared()
-class BayesConv1d(Conv1d, Bayes):
+class BayesConv1d(Bayes, Conv1d):
     """A convolution of signals with independent Gaussian weights; see `BayesLinear`.
 
     Inputs have shape (rows, in_channels, length).
@@ -57,7 +57,7 @@ class BayesConv1d(Conv1d, Bayes):
 
 
 @declared()
-class BayesConv2d(Conv2d, Bayes):
+class BayesConv2d(Bayes, Conv2d):
     """A convolution of images with independent Gaussian weights; see `BayesLinear`.
 
     Inputs have shape (rows, in_channels, height, width).

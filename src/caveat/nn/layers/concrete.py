@@ -87,7 +87,7 @@ class ConcreteDropout(Weighted):
 
 
 @declared()
-class ConcreteDropoutLinear(Dense, ConcreteDropout):
+class ConcreteDropoutLinear(ConcreteDropout, Dense):
     r"""A dense layer that drops its inputs with a probability that it learns.
 
     A dropped input is relaxed so that the probability has a gradient:
@@ -124,7 +124,7 @@ class ConcreteDropoutLinear(Dense, ConcreteDropout):
 
 
 @declared()
-class ConcreteDropoutConv1d(Conv1d, ConcreteDropout):
+class ConcreteDropoutConv1d(ConcreteDropout, Conv1d):
     """A convolution of signals that drops whole channels; see `ConcreteDropoutLinear`.
 
     :math:`K_{in}` is the number of input channels. Inputs have shape
@@ -133,7 +133,7 @@ class ConcreteDropoutConv1d(Conv1d, ConcreteDropout):
 
 
 @declared()
-class ConcreteDropoutConv2d(Conv2d, ConcreteDropout):
+class ConcreteDropoutConv2d(ConcreteDropout, Conv2d):
     """A convolution of images that drops whole channels; see `ConcreteDropoutLinear`.
 
     :math:`K_{in}` is the number of input channels. Inputs have shape

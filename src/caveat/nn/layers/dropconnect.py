@@ -42,7 +42,7 @@ class DropConnect(Weighted):
 
 
 @declared()
-class DropConnectLinear(Dense, DropConnect):
+class DropConnectLinear(DropConnect, Dense):
     r"""A dense layer whose weights are set to 0 at random.
 
     .. math:: y = \frac{x (M \odot W)'}{1 - p} + b, \quad M_{ij} \sim \mathrm{Bernoulli}(1 - p)
@@ -69,7 +69,7 @@ class DropConnectLinear(Dense, DropConnect):
 
 
 @declared()
-class DropConnectConv1d(Conv1d, DropConnect):
+class DropConnectConv1d(DropConnect, Conv1d):
     """A convolution of signals whose weights are dropped; see `DropConnectLinear`.
 
     Inputs have shape (rows, in_channels, length).
@@ -77,7 +77,7 @@ class DropConnectConv1d(Conv1d, DropConnect):
 
 
 @declared()
-class DropConnectConv2d(Conv2d, DropConnect):
+class DropConnectConv2d(DropConnect, Conv2d):
     """A convolution of images whose weights are dropped; see `DropConnectLinear`.
 
     Inputs have shape (rows, in_channels, height, width).

@@ -25,7 +25,7 @@ class Flipout(MeanField):
 
 
 @declared()
-class FlipoutLinear(Dense, Flipout):
+class FlipoutLinear(Flipout, Dense):
     r"""A dense layer with Gaussian weights whose noise has other signs in every row.
 
     .. math:: y_n = x_n M' + b + r_n \odot \big((x_n \odot s_n) (\sigma \odot \epsilon)'
@@ -60,7 +60,7 @@ class FlipoutLinear(Dense, Flipout):
 
 
 @declared()
-class FlipoutConv1d(Conv1d, Flipout):
+class FlipoutConv1d(Flipout, Conv1d):
     """A convolution of signals with Gaussian weights and row-wise signs; see `FlipoutLinear`.
 
     Inputs have shape (rows, in_channels, length).
@@ -68,7 +68,7 @@ class FlipoutConv1d(Conv1d, Flipout):
 
 
 @declared()
-class FlipoutConv2d(Conv2d, Flipout):
+class FlipoutConv2d(Flipout, Conv2d):
     """A convolution of images with Gaussian weights and row-wise signs; see `FlipoutLinear`.
 
     Inputs have shape (rows, in_channels, height, width).

@@ -24,11 +24,11 @@ _OF_CODES = (losses.nll, losses.sampled_softmax_nll)
 class Copy:
     """What one copy of the network has of its own; what is None it shares with the others.
 
-    Attributes
+    Parameters
     ----------
     seed : int, optional
-        From 0 to 2**63 - 1. Decides its initial weights, the order of its samples and its noise,
-        whatever else trains beside it; drawn from ``random_state`` by default.
+        Decides its initial weights, the order of its samples and its noise, whatever else trains
+        beside it; from 0 to 2**63 - 1, by default drawn from ``random_state``.
     rows : array of int, optional
         The samples it learns from, repeated ones as often as they occur; by default all.
     y : array with one entry for each sample of X, optional

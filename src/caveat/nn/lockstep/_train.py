@@ -63,14 +63,18 @@ def train(
     Parameters
     ----------
     module : nn.Module or function that makes one
-        Of a module the parameters are drawn anew for each copy (by ``reset_parameters``).
+        The network. The parameters of a module are drawn anew for each copy (by
+        ``reset_parameters``).
     X : array of shape (samples, ...)
+        Samples.
     y : array of shape (samples, ...)
-        Whole numbers are class codes.
+        Labels; whole numbers are class codes.
     loss : callable
         (output, y) -> one number for each sample; see `caveat.nn.losses`.
     copies : int or sequence of Copy, default=1
+        Number of copies, or what each has of its own.
     training : Training, optional
+        Settings of the training; by default ``Training()``.
     checkpoint : path, optional
         A folder from which a killed training goes on, with the same numbers (but for noise that a
         module or a loss draws from torch's own generator).
