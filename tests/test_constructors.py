@@ -26,6 +26,11 @@ class Base:
     Attributes
     ----------
     total : int
+
+    Examples
+    --------
+    >>> {name}(1).size
+    1
     """
 
     size: int
@@ -117,6 +122,15 @@ def test_a_name_that_was_meant_is_suggested():
         Child(3, scael=1.0)
     with pytest.raises(TypeError, match="Base has no parameter 'xyz'; known are size, name, low"):
         Base(3, xyz=1)
+
+
+def test_an_example_of_a_base_is_shown_under_the_name_of_the_class():
+    @declared()
+    class Grandchild(Base):
+        """Another one."""
+
+    assert Grandchild.__doc__.endswith("Examples\n--------\n>>> Grandchild(1).size\n1")
+    assert "Examples" not in Base.__doc__
 
 
 def test_without_docstrings_there_is_nothing_to_complete():

@@ -2,7 +2,8 @@
 
 A class declares and documents its own parameters; `declared` makes the constructor and adds to the
 docstring what the bases document, with the defaults that hold for the class. So each parameter is
-described once, and editors, ``help`` and the documentation show all of them.
+described once, and editors, ``help`` and the documentation show all of them. A class without an
+example gets that of its bases, where ``{name}`` stands for its own name.
 """
 
 import inspect
@@ -109,9 +110,13 @@ def _completed(cls: type) -> str:
         own.pop(title, None)
         if section:
             text[title] = section
+    example = next((each["Examples"] for each in written if "Examples" in each), [])
+    template = any("{name}" in line for line in own.get("Examples", []))
+    own["Examples"] = [] if template else [x.replace("{name}", cls.__name__) for x in example]
     return "\n\n".join(
         "\n".join([*([title, "-" * len(title)] if title else []), *section]).strip()
         for title, section in (text | own).items()
+        if section or not title
     )
 
 

@@ -28,6 +28,18 @@ class NetworkClassifier(ClassifierMixin, NetworkEstimator, PredictsClasses):
     ----------
     classes_ : ndarray of shape (classes,)
         The labels, in the order of the probabilities.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from caveat.estimators import {name}
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = {name}(epochs=10, random_state=0).fit(X, y)
+    >>> prediction = model.predict_distribution(X)
+    >>> len(prediction), prediction.classes.tolist()
+    (150, [0, 1, 2])
+    >>> model.predict_proba(X).shape
+    (150, 3)
     """
 
     head: str = "softmax"
@@ -168,6 +180,17 @@ class NetworkRegressor(TargetEstimator):
     ----------
     head : {"mean-std", "mean"}
         Whether a standard deviation is learned, which may differ between samples.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from caveat.estimators import {name}
+    >>> X = np.linspace(-1, 1, 60)[:, None]
+    >>> model = {name}(epochs=10, random_state=0).fit(X, X[:, 0] ** 2)
+    >>> model.predict_distribution(X).mean.shape[1:]
+    (60, 1)
+    >>> model.predict_interval(X, coverage=0.9)
+    Interval: 60 samples x 1 target (0), coverage 0.9
     """
 
     head: str = "mean-std"

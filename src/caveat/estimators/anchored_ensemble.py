@@ -57,15 +57,6 @@ class AnchoredEnsembleClassifier(AnchoredEnsemble, NetworkClassifier):
     ----------
     Pearce, Leibfried, Brintrup: Uncertainty in neural networks: approximately Bayesian ensembling,
     2020.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from caveat.estimators import AnchoredEnsembleClassifier
-    >>> X, y = load_iris(return_X_y=True)
-    >>> model = AnchoredEnsembleClassifier(members=3, epochs=10, random_state=0).fit(X, y)
-    >>> model.predict_distribution(X)
-    Categorical: 3 members x 150 samples x 3 classes (0, 1, 2)
     """
 
 
@@ -87,15 +78,6 @@ class AnchoredEnsembleRegressor(AnchoredEnsemble, NetworkRegressor):
     noise_std : float
         Standard deviation :math:`\sigma` of the noise, in units of the targets' standard deviation;
         only used with ``head="mean"``.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from caveat.estimators import AnchoredEnsembleRegressor
-    >>> X = np.linspace(-1, 1, 60)[:, None]
-    >>> model = AnchoredEnsembleRegressor(members=3, epochs=10, random_state=0).fit(X, X[:, 0] ** 2)
-    >>> model.predict_distribution(X)
-    Gaussian: 3 members x 60 samples x 1 target (0)
     """
 
     noise_std: float = 0.3

@@ -106,28 +106,9 @@ class BayesByBackpropClassifier(Variational, NetworkClassifier):
     References
     ----------
     Blundell et al.: Weight uncertainty in neural networks, 2015.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from caveat.estimators import BayesByBackpropClassifier
-    >>> X, y = load_iris(return_X_y=True)
-    >>> model = BayesByBackpropClassifier(epochs=10, passes=20, random_state=0).fit(X, y)
-    >>> model.predict_distribution(X)
-    Categorical: 20 members x 150 samples x 3 classes (0, 1, 2)
     """
 
 
 @declared(kw_only=True)
 class BayesByBackpropRegressor(Variational, NetworkRegressor):
-    """One network for numbers with Gaussian weights; see `BayesByBackpropClassifier`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from caveat.estimators import BayesByBackpropRegressor
-    >>> X = np.linspace(-1, 1, 60)[:, None]
-    >>> model = BayesByBackpropRegressor(epochs=10, passes=20, random_state=0).fit(X, X[:, 0] ** 2)
-    >>> model.predict_distribution(X)
-    Gaussian: 20 members x 60 samples x 1 target (0)
-    """
+    """One network for numbers with Gaussian weights; see `BayesByBackpropClassifier`."""

@@ -27,28 +27,9 @@ class BootstrapClassifier(Bootstrap, NetworkClassifier):
     References
     ----------
     Breiman: Bagging predictors, 1996.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from caveat.estimators import BootstrapClassifier
-    >>> X, y = load_iris(return_X_y=True)
-    >>> model = BootstrapClassifier(members=3, epochs=10, random_state=0).fit(X, y)
-    >>> model.predict_distribution(X)
-    Categorical: 3 members x 150 samples x 3 classes (0, 1, 2)
     """
 
 
 @declared(kw_only=True)
 class BootstrapRegressor(Bootstrap, NetworkRegressor):
-    """Several networks for numbers, each on a resample; see `BootstrapClassifier`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from caveat.estimators import BootstrapRegressor
-    >>> X = np.linspace(-1, 1, 60)[:, None]
-    >>> model = BootstrapRegressor(members=3, epochs=10, random_state=0).fit(X, X[:, 0] ** 2)
-    >>> model.predict_distribution(X)
-    Gaussian: 3 members x 60 samples x 1 target (0)
-    """
+    """Several networks for numbers, each on a resample; see `BootstrapClassifier`."""

@@ -54,28 +54,9 @@ class ConcreteDropoutClassifier(ConcreteDropout, NetworkClassifier):
     References
     ----------
     Gal, Hron, Kendall: Concrete dropout, 2017.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from caveat.estimators import ConcreteDropoutClassifier
-    >>> X, y = load_iris(return_X_y=True)
-    >>> model = ConcreteDropoutClassifier(epochs=10, passes=20, random_state=0).fit(X, y)
-    >>> model.predict_distribution(X)
-    Categorical: 20 members x 150 samples x 3 classes (0, 1, 2)
     """
 
 
 @declared(kw_only=True)
 class ConcreteDropoutRegressor(ConcreteDropout, NetworkRegressor):
-    """One network for numbers with learned dropout rates; see `ConcreteDropoutClassifier`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from caveat.estimators import ConcreteDropoutRegressor
-    >>> X = np.linspace(-1, 1, 60)[:, None]
-    >>> model = ConcreteDropoutRegressor(epochs=10, passes=20, random_state=0).fit(X, X[:, 0] ** 2)
-    >>> model.predict_distribution(X)
-    Gaussian: 20 members x 60 samples x 1 target (0)
-    """
+    """One network for numbers with learned dropout rates; see `ConcreteDropoutClassifier`."""

@@ -39,28 +39,9 @@ class DeepEnsembleClassifier(DeepEnsemble, NetworkClassifier):
     ----------
     Lakshminarayanan, Pritzel, Blundell: Simple and scalable predictive uncertainty estimation using
     deep ensembles, 2017.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from caveat.estimators import DeepEnsembleClassifier
-    >>> X, y = load_iris(return_X_y=True)
-    >>> model = DeepEnsembleClassifier(members=3, epochs=10, random_state=0).fit(X, y)
-    >>> model.predict_distribution(X)
-    Categorical: 3 members x 150 samples x 3 classes (0, 1, 2)
     """
 
 
 @declared(kw_only=True)
 class DeepEnsembleRegressor(DeepEnsemble, NetworkRegressor):
-    """Several networks for numbers, trained in lock-step; see `DeepEnsembleClassifier`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from caveat.estimators import DeepEnsembleRegressor
-    >>> X = np.linspace(-1, 1, 60)[:, None]
-    >>> model = DeepEnsembleRegressor(members=3, epochs=10, random_state=0).fit(X, X[:, 0] ** 2)
-    >>> model.predict_distribution(X)
-    Gaussian: 3 members x 60 samples x 1 target (0)
-    """
+    """Several networks for numbers, trained in lock-step; see `DeepEnsembleClassifier`."""

@@ -25,28 +25,9 @@ class FlipoutClassifier(Flipout, NetworkClassifier):
     References
     ----------
     Wen et al.: Flipout: efficient pseudo-independent weight perturbations on mini-batches, 2018.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from caveat.estimators import FlipoutClassifier
-    >>> X, y = load_iris(return_X_y=True)
-    >>> model = FlipoutClassifier(epochs=10, passes=20, random_state=0).fit(X, y)
-    >>> model.predict_distribution(X)
-    Categorical: 20 members x 150 samples x 3 classes (0, 1, 2)
     """
 
 
 @declared(kw_only=True)
 class FlipoutRegressor(Flipout, NetworkRegressor):
-    """One network for numbers with Gaussian weights and Flipout; see `FlipoutClassifier`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from caveat.estimators import FlipoutRegressor
-    >>> X = np.linspace(-1, 1, 60)[:, None]
-    >>> model = FlipoutRegressor(epochs=10, passes=20, random_state=0).fit(X, X[:, 0] ** 2)
-    >>> model.predict_distribution(X)
-    Gaussian: 20 members x 60 samples x 1 target (0)
-    """
+    """One network for numbers with Gaussian weights and Flipout; see `FlipoutClassifier`."""

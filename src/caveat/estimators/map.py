@@ -13,17 +13,6 @@ class MAPClassifier(WithPrior, NetworkClassifier):
 
     with the standard deviation :math:`s` of the prior. It has one member, so all its uncertainty is
     aleatoric.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from caveat.estimators import MAPClassifier
-    >>> X, y = load_iris(return_X_y=True)
-    >>> model = MAPClassifier(epochs=20, random_state=0).fit(X, y)
-    >>> model.predict_distribution(X)
-    Categorical: 1 member x 150 samples x 3 classes (0, 1, 2)
-    >>> model.score(X, y) > 0.9
-    True
     """
 
 
@@ -34,15 +23,4 @@ class MAPRegressor(WithPrior, NetworkRegressor):
     The objective is that of `MAPClassifier`, with Gaussians whose mean and standard deviation the
     network predicts; with ``head="mean"`` it is the squared error, under noise whose standard
     deviation is that of the targets.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from caveat.estimators import MAPRegressor
-    >>> X = np.linspace(-1, 1, 60)[:, None]
-    >>> model = MAPRegressor(epochs=40, random_state=0).fit(X, X[:, 0] ** 2)
-    >>> model.predict_distribution(X)
-    Gaussian: 1 member x 60 samples x 1 target (0)
-    >>> model.predict_interval([[0.5]], coverage=0.9).coverage
-    0.9
     """

@@ -58,28 +58,9 @@ class MCDropoutClassifier(WithPrior, WithRate, NetworkClassifier):
     References
     ----------
     Gal, Ghahramani: Dropout as a Bayesian approximation, 2016.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from caveat.estimators import MCDropoutClassifier
-    >>> X, y = load_iris(return_X_y=True)
-    >>> model = MCDropoutClassifier(epochs=10, passes=20, random_state=0).fit(X, y)
-    >>> model.predict_distribution(X)
-    Categorical: 20 members x 150 samples x 3 classes (0, 1, 2)
     """
 
 
 @declared(kw_only=True)
 class MCDropoutRegressor(WithPrior, WithRate, NetworkRegressor):
-    """One network for numbers, whose hidden units are dropped; see `MCDropoutClassifier`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from caveat.estimators import MCDropoutRegressor
-    >>> X = np.linspace(-1, 1, 60)[:, None]
-    >>> model = MCDropoutRegressor(epochs=10, passes=20, random_state=0).fit(X, X[:, 0] ** 2)
-    >>> model.predict_distribution(X)
-    Gaussian: 20 members x 60 samples x 1 target (0)
-    """
+    """One network for numbers, whose hidden units are dropped; see `MCDropoutClassifier`."""

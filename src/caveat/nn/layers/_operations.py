@@ -226,7 +226,15 @@ class Convolution(Operation):
 
 @declared()
 class Conv1d(Convolution):
-    """A convolution of signals."""
+    """A convolution of signals.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from caveat.nn.layers import {name}
+    >>> {name}(3, 8, kernel_size=5, padding=2)(torch.ones(2, 3, 20)).shape
+    torch.Size([2, 8, 20])
+    """
 
     axes = ("length",)
     convolve = staticmethod(functional.conv1d)
@@ -234,7 +242,15 @@ class Conv1d(Convolution):
 
 @declared()
 class Conv2d(Convolution):
-    """A convolution of images."""
+    """A convolution of images.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from caveat.nn.layers import {name}
+    >>> {name}(3, 8, kernel_size=3)(torch.ones(2, 3, 10, 10)).shape
+    torch.Size([2, 8, 8, 8])
+    """
 
     axes = ("height", "width")
     convolve = staticmethod(functional.conv2d)

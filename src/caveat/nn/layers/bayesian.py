@@ -50,15 +50,9 @@ class BayesLinear(Bayes, Dense):
 
 @declared()
 class BayesConv1d(Bayes, Conv1d):
-    """A convolution of signals with independent Gaussian weights; see `BayesLinear`.
-
-    Inputs have shape (rows, in_channels, length).
-    """
+    """A convolution of signals with independent Gaussian weights; see `BayesLinear`."""
 
 
 @declared()
 class BayesConv2d(Bayes, Conv2d):
-    """A convolution of images with independent Gaussian weights; see `BayesLinear`.
-
-    Inputs have shape (rows, in_channels, height, width).
-    """
+    """A convolution of images with independent Gaussian weights; see `BayesLinear`."""

@@ -127,8 +127,7 @@ class ConcreteDropoutLinear(ConcreteDropout, Dense):
 class ConcreteDropoutConv1d(ConcreteDropout, Conv1d):
     """A convolution of signals that drops whole channels; see `ConcreteDropoutLinear`.
 
-    :math:`K_{in}` is the number of input channels. Inputs have shape
-    (rows, in_channels, length).
+    :math:`K_{in}` is the number of input channels.
     """
 
 
@@ -136,6 +135,5 @@ class ConcreteDropoutConv1d(ConcreteDropout, Conv1d):
 class ConcreteDropoutConv2d(ConcreteDropout, Conv2d):
     """A convolution of images that drops whole channels; see `ConcreteDropoutLinear`.
 
-    :math:`K_{in}` is the number of input channels. Inputs have shape
-    (rows, in_channels, height, width).
+    :math:`K_{in}` is the number of input channels.
     """

@@ -70,15 +70,9 @@ class DropConnectLinear(DropConnect, Dense):
 
 @declared()
 class DropConnectConv1d(DropConnect, Conv1d):
-    """A convolution of signals whose weights are dropped; see `DropConnectLinear`.
-
-    Inputs have shape (rows, in_channels, length).
-    """
+    """A convolution of signals whose weights are dropped; see `DropConnectLinear`."""
 
 
 @declared()
 class DropConnectConv2d(DropConnect, Conv2d):
-    """A convolution of images whose weights are dropped; see `DropConnectLinear`.
-
-    Inputs have shape (rows, in_channels, height, width).
-    """
+    """A convolution of images whose weights are dropped; see `DropConnectLinear`."""

@@ -61,15 +61,9 @@ class FlipoutLinear(Flipout, Dense):
 
 @declared()
 class FlipoutConv1d(Flipout, Conv1d):
-    """A convolution of signals with Gaussian weights and row-wise signs; see `FlipoutLinear`.
-
-    Inputs have shape (rows, in_channels, length).
-    """
+    """A convolution of signals with Gaussian weights and row-wise signs; see `FlipoutLinear`."""
 
 
 @declared()
 class FlipoutConv2d(Flipout, Conv2d):
-    """A convolution of images with Gaussian weights and row-wise signs; see `FlipoutLinear`.
-
-    Inputs have shape (rows, in_channels, height, width).
-    """
+    """A convolution of images with Gaussian weights and row-wise signs; see `FlipoutLinear`."""
