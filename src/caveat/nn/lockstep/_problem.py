@@ -1,4 +1,4 @@
-"""What is trained: the data all copies share, and what each copy has of its own."""
+"""What is trained: the data that all copies share, and what each copy has of its own."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -123,15 +123,15 @@ class Problem:
 
     def steps(self, training: Training) -> np.ndarray:
         """Return how many steps each copy takes, unless it stops before."""
-        found = training.batches(self.lengths)
+        steps = training.batches(self.lengths)
         for i, copy in enumerate(self.copies):
-            found[i] *= training.epochs if copy.epochs is None else copy.epochs
-            found[i] = found[i] if copy.steps is None else copy.steps
-        return found
+            steps[i] *= training.epochs if copy.epochs is None else copy.epochs
+            steps[i] = steps[i] if copy.steps is None else copy.steps
+        return steps
 
 
 def _check_held_weights(weights: Tables, validation: Tables) -> None:
-    """Refuse weights with which no mean over validation samples can be formed."""
+    """Raise if weights allow no mean over validation samples."""
     pairs = {*zip(weights.which.tolist(), validation.which.tolist(), strict=True)}
     for weight, rows in sorted(pairs):
         total = weights.kept[weight][validation.kept[rows]].sum()
@@ -173,18 +173,20 @@ def suited(X: Tensor, module: nn.Module) -> Tensor:
         if _output(module, whole) is not None:
             return whole
     kinds = [value.dtype for value in module.parameters() if value.is_floating_point()]
-    found = X.to(kinds[0] if kinds else torch.float32)
-    if found.dtype != X.dtype:
-        _check_finite(found, f"holds a number too large for {found.dtype}, as the module has it")
-    return found
+    converted = X.to(kinds[0] if kinds else torch.float32)
+    if converted.dtype != X.dtype:
+        _check_finite(
+            converted, f"holds a number too large for {converted.dtype}, as the module has it"
+        )
+    return converted
 
 
 def check_codes(problem: Problem, module: nn.Module, loss: Any) -> None:
-    """Refuse class codes for which a module has no output; on a GPU they would end the program."""
+    """Raise if a class code has no output; on a GPU it would end the program."""
     if bare(loss) not in _OF_CODES or problem.y.is_floating_point():
         return
     output = _output(module, problem.X)
-    if output is None:  # the first step says why, and in its place
+    if output is None:  # the first step will raise the error
         return
     classes = output.shape[-1]
     for codes in _used_codes(problem, classes):
@@ -197,7 +199,7 @@ def check_codes(problem: Problem, module: nn.Module, loss: Any) -> None:
 
 
 def _output(module: nn.Module, X: Tensor) -> Any:
-    """Return what a module says of the first sample; None if it cannot take it."""
+    """Return the output of a module for the first sample; None if it fails."""
     x = X[:1].to(next(module.parameters()).device, copy=True)
     with torch.no_grad(), Generators().kept():
         try:
