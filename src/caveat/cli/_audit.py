@@ -107,7 +107,11 @@ def audit_command(
 
     with working(f"auditing {len(table):,} samples"):
         result = audit(table.prediction, table.y, **options)
-    _write(result, output, report, title)
+    if output is not None:
+        write_table(result, output)
+    if report is not None:
+        with working("writing the page"):
+            result.report(report, title=title, source=file.name)
     if numbers.json:
         print_json(as_json(result, table.recognized, report))
         return
@@ -157,14 +161,6 @@ def _features(file: Path, columns: Columns, patterns: Sequence[str], samples: in
     if len(table) != samples:
         raise ShapeError(f"{file}: --feature: each of the {samples} samples needs one row")
     return table.X
-
-
-def _write(result: Any, output: Path | None, report: Path | None, title: str | None) -> None:
-    if output is not None:
-        write_table(result, output)
-    if report is not None:
-        with working("writing the page"):
-            result.report(report, title=title)
 
 
 def as_json(result: Any, recognized: Sequence[str], report: Path | None) -> dict[str, Any]:

@@ -35,10 +35,10 @@ def show_audit(result: Any) -> None:
             say(f"{_SHORTER[judgment]}: {VERDICTS[judgment]}", style="dim")
 
 
-def show_audit_verdict(reading: Any) -> None:
+def show_audit_verdict(verdict: Any) -> None:
     """Print the paragraphs, the summary first, each with a mark for its level."""
-    said = [Statement(part.level, f"{part.name}: {part.text}") for part in reading]
-    show_statements([Statement(reading.level, reading.summary), *said])
+    said = [Statement(part.level, f"{part.name}: {part.text}") for part in verdict]
+    show_statements([Statement(verdict.level, verdict.summary), *said])
 
 
 def _show_ratios(result: Any, attribute: str) -> None:

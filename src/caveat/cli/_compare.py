@@ -9,6 +9,7 @@ import numpy as np
 import typer
 
 from ..exceptions import LabelError, OptionError
+from ..results.words import joined
 from ._console import print_json, say, steps
 from ._evaluate import with_target
 from ._options import Columns, Page, Rows, Settings, about, shared
@@ -70,7 +71,7 @@ def compare_command(
     if report is not None:
         from ..report import write_report
 
-        write_report(comparison, report)
+        write_report(comparison, report, source=joined(_sources(files)))
     if settings.json:
         print_json(_as_json(comparison, recommendation))
         return
@@ -108,6 +109,11 @@ def read_techniques(files: list[str], techniques: list[str], columns: Columns) -
         tables[name] = columns.read(path, classes=shared_classes, **parts_of)
         _check_same(name, tables)
     return tables
+
+
+def _sources(files: list[str]) -> list[str]:
+    """Return the names of the files, without their folders."""
+    return [Path(path).name for _, path in map(_named, files)]
 
 
 def _named(text: str) -> tuple[str, str]:
