@@ -12,7 +12,7 @@ from ..exceptions import LabelError, OptionError
 from ..results.words import joined
 from ._console import print_json, say, steps
 from ._evaluate import with_target
-from ._options import Columns, Page, Rows, Settings, about, shared
+from ._options import Columns, Page, Rows, Settings, about, option, shared
 from ._output import check_output, check_page, write_table
 from ._tables import show_comparison
 
@@ -33,18 +33,13 @@ def compare_command(
     settings: Settings,
     technique: Annotated[
         list[str] | None,
-        typer.Option(
-            help="In one file: NAME=PATTERN of probabilities, or NAME=mean:PATTERN,std:PATTERN "
-            "and so on; repeated.",
-            show_default=False,
+        option(
+            "In one file: NAME=PATTERN of probabilities, or NAME=mean:PATTERN,std:PATTERN and so "
+            "on; repeated."
         ),
     ] = None,
     expression: Annotated[
-        str | None,
-        typer.Option(
-            help="What to recommend by: probability, entropy, variance or interval.",
-            show_default=False,
-        ),
+        str | None, option("What to recommend by: probability, entropy, variance or interval.")
     ] = None,
     scale: Annotated[
         str, typer.Option(help="Where it must be right: global, local or adaptive.")
