@@ -184,6 +184,7 @@ def test_report(file, tmp_path, capsys):
     options = ("audit", file, *P, "--group", "sex", "--resamples", "40", "--report", page)
     out, _ = call(capsys, *options, "--title", "Is it <b>fair?")
     assert "Is it &lt;b&gt;fair?" in page.read_text(encoding="utf-8")
+    assert f" · {file.name} · " in page.read_text(encoding="utf-8")
     assert f"report: {page}" in out.replace("\n", "")
     page.unlink()
     assert document(capsys, *options)["report"] == str(page)
