@@ -203,10 +203,7 @@ def _grouped_bars(
     return Chart(
         title=title,
         read=read,
-        x=Axis(
-            label=label,
-            ends=(min(ends), max(least, 1.05 * max(ends)) if max(ends) > least else least),
-        ),
+        x=Axis(label=label, ends=(min(ends), 1.05 * max(ends) if max(ends) > least else least)),
         y=axis,
         marks=tuple(marks),
         numbers=numbers,

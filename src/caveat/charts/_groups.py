@@ -59,7 +59,7 @@ def groups(
     [1.0, 0.5]
     """
     found = samples(evaluation, target)
-    names = {entry.name for entry in METRICS.find(metric or _usual(evaluation))}
+    names = {entry.name for entry in METRICS.find(_usual(evaluation) if metric is None else metric)}
     rows = [row for row in evaluation.rows if row.metric in names and row.target == found.target]
     everyone = [row for row in rows if row.overall]
     if not everyone:
