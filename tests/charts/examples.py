@@ -76,6 +76,11 @@ def weighted_numbers():
     return sampled(prediction, y, sample_weight=weight, cluster=cluster)
 
 
+def evaluate_wide():
+    """Numbers with much larger errors than the others."""
+    return evaluate(caveat.Gaussian(np.zeros(50), 1e4), np.arange(50.0) * 9)
+
+
 @cache
 def two_targets():
     first, second = number_arrays(seed=2), number_arrays(seed=3)

@@ -1,6 +1,7 @@
 """The charts of experiments and of a policy."""
 
 from functools import cache
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -208,7 +209,7 @@ class TestTerms:
         assert len({bar.get_facecolor() for bar in ax.patches}) == 2
         assert len({bar.get_hatch() for bar in ax.patches}) == 2
         ends = sorted((bar.get_y(), bar.get_y() + bar.get_height()) for bar in ax.patches)
-        assert all(top <= bottom for (_, top), (bottom, _) in zip(ends, ends[1:], strict=False))
+        assert all(end <= start for (_, end), (start, _) in pairwise(ends))
         assert set(labels(ax)) == {"information", "pairwise kl", "counts as met"}
         assert len(charts.terms(given, "pairwise_kl").plot().patches) == 5
 

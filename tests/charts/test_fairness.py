@@ -208,7 +208,7 @@ class TestDistributions:
             replace(row, value=np.nan) if row.measure == "predictive_uncertainty" else row
             for row in RESULT
         ]
-        with pytest.raises(OptionError, match="^no group of this audit has a finite predictive"):
+        with pytest.raises(OptionError, match=r"^no group of this audit has a finite predictive"):
             charts.distributions(replace(RESULT, rows=tuple(rows)))
 
     def test_unknown_part(self):

@@ -70,6 +70,15 @@ class TestGroups:
         assert numbers["value"].tolist() == [1.0, 1.0]
         assert np.isnan(numbers["low"]).all()
 
+    def test_an_infinite_value_of_all_has_no_line(self):
+        prediction = caveat.Categorical.from_binary([0.0, 0.2, 0.6, 0.7])
+        options = {"groups": {"g": list("aabb")}, "metrics": ["log_loss"], "resamples": 0}
+        result = caveat.evaluate(prediction, [1, 0, 1, 1], **options)
+        chart = charts.groups(result, attribute="g")
+        assert chart.numbers["group"] == ["b"]
+        assert len(chart.marks) == 1
+        assert np.isfinite(chart.x.ends).all()
+
     def test_options_and_targets(self):
         result = examples.numbers()
         first = charts.groups(result, "interval_coverage")
@@ -95,8 +104,8 @@ class TestGroups:
     @pytest.mark.parametrize("metric", ["expected_calibration_error", "accuracy", "dispersion"])
     def test_of_many_groups_the_worst_are_shown(self, metric):
         result = grouped(metric, {"many": np.arange(examples.N) % 40})
-        rows = [row for row in result.select(metric=metric, attribute="many")]
-        value = np.array([row.value for row in rows if row.statistic == "value"])
+        rows = result.select(metric=metric, attribute="many", statistic="value")
+        value = np.array([row.value for row in rows])
         (whole,) = result.select(metric=metric, group="")
         badness = {
             "expected_calibration_error": value,
@@ -249,10 +258,10 @@ class TestTradeOff:
         levels = {"few": [0.05, 0.5, 0.95], "many": [0.05, 0.25, 0.5, 0.75, 0.95]}
         pair = {name: both.to_quantiles(some) for name, some in levels.items()}
         unlike = caveat.compare(pair, y, resamples=0)  # no measure of reliability that both share
-        with pytest.raises(OptionError, match="^a trade-off needs a proper score and another"):
+        with pytest.raises(OptionError, match=r"^a trade-off needs a proper score and another"):
             charts.trade_off(unlike)
         result = two_targets_compared(resamples=20)
-        with pytest.raises(OptionError, match="^'x' does not have both "):
+        with pytest.raises(OptionError, match=r"^'x' does not have both "):
             charts.trade_off(result, "c")
 
 

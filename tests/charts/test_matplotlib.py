@@ -138,8 +138,7 @@ class TestOwnAxes:
         ax = chart.plot()
         largest = max(chart.numbers[name].max() for name in ("observed", "predicted"))
         assert ax.get_xlim()[1] == pytest.approx(1.05 * largest)
-        wide = examples.evaluate(caveat.Gaussian(np.zeros(50), 1e4), np.arange(50.0) * 9)
-        charts.error_calibration(wide).plot(ax=ax)
+        charts.error_calibration(examples.evaluate_wide()).plot(ax=ax)
         assert ax.get_xlim()[1] > 100
         assert list(ax.lines[0].get_xdata()) == list(ax.get_xlim())
         end = ax.get_xlim()
@@ -182,10 +181,11 @@ class TestNewFigures:
         assert (extent[2:] <= ax.figure.bbox.extents[2:]).all()
 
     def test_legend_goes_beside_where_it_is_long(self):
+        """The figure is widened once, and only if it is not the caller's."""
         p, codes = examples.class_arrays()
-        three = {name: caveat.Categorical(p) for name in "abc"}
+        four = {name: caveat.Categorical(p) for name in "abcd"}
         asked = ["ece", "accuracy"]
-        comparison = caveat.compare(three, codes, resamples=0, metrics=asked)
+        comparison = caveat.compare(four, codes, resamples=0, metrics=asked)
         ax = caveat.plot(comparison, "reliability")
         assert ax.figure.get_figwidth() == pytest.approx(4.6 + 2.6)
         _, own = pyplot.subplots(figsize=(5, 5))

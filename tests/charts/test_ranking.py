@@ -286,5 +286,5 @@ class TestDeferral:
             assert counted[kept].sum() >= (1 - share) * counted.sum() - 1e-9
 
     def test_needs_an_order(self):
-        with pytest.raises(UnsupportedPredictionError, match="^deferral needs an uncertainty and"):
+        with pytest.raises(UnsupportedPredictionError, match=r"^deferral needs an uncertainty and"):
             charts.deferral(examples.sets())

@@ -141,8 +141,6 @@ def better(metric: str) -> str:
 
 
 def _usual(evaluation: Evaluation) -> str:
-    if not isinstance(evaluation, Evaluation):
-        raise OptionError(f"evaluation must be an Evaluation; got a {type(evaluation).__name__}")
     grouped = [row.metric for row in evaluation.rows if row.group]
     if not grouped:
         raise OptionError("this evaluation has no groups; pass groups= to evaluate")

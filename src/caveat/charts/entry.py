@@ -60,7 +60,7 @@ class Entry:
         return "target" in inspect.signature(self.function).parameters
 
     def samples(self, evaluation: Evaluation, target: Any = None, asked: str = "") -> Samples:
-        """Return the samples of one target; an error, by what was asked, if they lack this chart."""
+        """Return the samples of one target; an error if they do not have what was asked."""
         found = samples(evaluation, target)
         if not self.applies(evaluation, found):
             from .table import available
