@@ -397,6 +397,11 @@ def row_axis(labels: Sequence[Sequence[str]]) -> tuple[Axis, list[float]]:
     return Axis(ends=(float(ends[-1]), 0.0), ticks=ticks, rows=True), places
 
 
+def literal(text: str) -> str:
+    """Return text that stands for itself in what a mark says."""
+    return text.replace("{", "{{").replace("}", "}}")
+
+
 def label_lines(parts: Sequence[str], width: int = 24) -> list[str]:
     """Return the lines of a label: each part begins a new one and takes six at most."""
     return [
