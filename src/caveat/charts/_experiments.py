@@ -22,6 +22,7 @@ from .chart import (
     Rule,
     label_lines,
     padded,
+    plain,
     ratio_axis,
     row_axis,
 )
@@ -95,7 +96,7 @@ def _sweep(panel: Panel, ends: tuple[float, float], note: str) -> Chart:
         marks.append(
             Line(
                 x=panel.x, y=line.mean, label=f"{line.label}{whole}", color=color, dash=dash,
-                marker=marker, main=True, says=f"{line.label} at {{x:.3g}} %: {{y:.1f}} %",
+                marker=marker, main=True, says=f"{plain(line.label)} at {{x:.3g}} %: {{y:.1f}} %",
             )
         )  # fmt: skip
         if not np.array_equal(line.low, line.high, equal_nan=True):
@@ -195,7 +196,7 @@ def _grouped_bars(
                 x=value, y=np.add(places, shift), height=0.92 * height, hatch=position, main=True,
                 label=name if len(series) > 1 else "", text=list(labels),
                 low=np.where(known, low, np.nan), high=np.where(known, high, np.nan),
-                says=f"{{text}}, {name.replace('{', '{{').replace('}', '}}')}: {{x:.3g}}",
+                says=f"{{text}}, {plain(name)}: {{x:.3g}}",
             )
         )  # fmt: skip
         numbers |= {name: value, f"{name}, low": low, f"{name}, high": high}

@@ -151,6 +151,7 @@ class _Scale:
             with np.errstate(divide="ignore", invalid="ignore"):
                 x = np.log(x)
         share = np.clip((x - low) / ((high - low) or 1.0), -0.5, 1.5)
+        share = np.where(np.isinf(x), np.nan, share)
         return self.room[0] + share * (self.room[1] - self.room[0])
 
 
@@ -263,7 +264,7 @@ class _Svg:
 
     def _band(self, mark: Band) -> None:
         color = self._style(mark).color
-        x, low, high = self.x(mark.x), self.y(mark.low), self.y(mark.high)
+        x, (low, high) = self.x(mark.x), self._within(mark.low, mark.high)
         if len(x) == 1:
             d = f"M{_round(x[0])},{_round(low[0])}V{_round(high[0])}"
             self._add(f'<path class="s-{color} wide" stroke-width="6" d="{d}"/>')
@@ -272,6 +273,11 @@ class _Svg:
             d = _path(x[some], high[some]) + "L" + _path(x[some][::-1], low[some][::-1])[1:] + "z"
             self._add(f'<path class="f-{color} band" d="{d}"/>')
         self._in_legend(mark, f'<path class="f-{color} band" d="M0,-5h20v10h-20z"/>')
+
+    def _within(self, low: Any, high: Any) -> tuple[Any, Any]:
+        """Return the two edges of an area, cut off where the axis ends."""
+        least, most = sorted(self.y.ends)
+        return self.y(np.clip(low, least, most)), self.y(np.clip(high, least, most))
 
     def _points(self, mark: Points) -> None:
         style = self._style(mark)
@@ -336,7 +342,7 @@ class _Svg:
                 if high[i] > ends[1]:
                     self._shapes([self.right], [y[i]], "right", color, 4.0)
         if isinstance(mark, Points) and mark.y_low is not None:
-            low, high = self.y(mark.y_low), self.y(mark.y_high)
+            low, high = self._within(mark.y_low, mark.y_high)
             d = "".join(
                 f"M{_round(x[i])},{_round(low[i])}V{_round(high[i])}"
                 for i in range(len(x))
@@ -434,7 +440,7 @@ class _Svg:
         x, y = self.x(mark.x), self.y(mark.y)
         self.spot = [(_round(a), _round(b)) for a, b in zip(x, y, strict=True)]
         at = self.spot[mark.start]
-        self._add(f'<circle data-spot class="f-orange" r="6" cx="{at[0]}" cy="{at[1]}"/>')
+        self._add(f'<circle data-spot="" class="f-orange" r="6" cx="{at[0]}" cy="{at[1]}"/>')
 
     def _text(self, mark: Text) -> None:
         at = _round(self.x(mark.x)) + 4, _round(self.y(mark.y)) + 4

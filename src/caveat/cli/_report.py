@@ -45,7 +45,7 @@ def report_command(
         )
     _, evaluation = evaluate_file(file, columns, settings)
     with working("writing the page"):
-        path = write_report(evaluation, output, title=title, policy=policy)
+        path = write_report(evaluation, output, title=title, policy=policy, source=file.name)
     if settings.json:
         print_json({"report": str(path)})
         return
