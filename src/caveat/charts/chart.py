@@ -437,6 +437,17 @@ def ratio_axis(numbers: Sequence[float], label: str, band: Sequence[float] = (1.
     return Axis(label=label, ends=(low, high), log=True, ticks=shown)
 
 
+def plain(text: str) -> str:
+    """Return text that can stand in a format string.
+
+    Examples
+    --------
+    >>> plain("{x}")
+    '{{x}}'
+    """
+    return text.replace("{", "{{").replace("}", "}}")
+
+
 def padded(*arrays: Any) -> tuple[float, float]:
     """Return the ends of an axis with some room beside the finite numbers in the arrays."""
     finite = np.concatenate([np.ravel(np.asarray(array, dtype=np.float64)) for array in arrays])

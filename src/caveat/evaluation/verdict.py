@@ -185,6 +185,8 @@ _SETS = {
 }
 _UNDEFINED = "How far it can be trusted is unknown, as too few resamples gave a number"
 _UNRELIABLE = ("group calibration", "group coverage")
+_INCLUDED = ("group accuracy", "also")
+"""Topics that the summary speaks of, beside its own."""
 _SUMMARIES = {
     "calibration": {},
     "classes": {},
@@ -220,7 +222,7 @@ def _summary(evidence: Evidence, findings: list[Finding]) -> Statement:
     less = _names(findings, "group accuracy")
     if less:
         text += "; it is right less often " + ("there" if less == bad else f"for {less}")
-    used = [f for f in findings if f in main or f.topic in (*_UNRELIABLE, "group accuracy")]
+    used = [f for f in findings if f in main or f.topic in (*_UNRELIABLE, *_INCLUDED)]
     rows = unique_rows([row for finding in used for row in finding.statement.rows])
     return Statement(level, f"{text}.", rows)
 
