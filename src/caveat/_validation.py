@@ -1,11 +1,13 @@
-"""The one place that checks prediction arrays and returns their canonical float64 form.
+"""The one place that checks options and prediction arrays; arrays become canonical float64.
 
 Every check names the argument, the first offending sample and what to do. Nothing is clipped,
 sorted or renormalized unless the caller's own argument says so.
 """
 
-from collections.abc import Sequence
-from typing import Any
+import math
+from collections.abc import Hashable, Sequence
+from numbers import Real
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -211,6 +213,53 @@ def _normalized(probabilities: FloatArray, name: str, start: int) -> FloatArray:
     return probabilities / sums
 
 
+def is_integer(value: Any) -> bool:
+    """Whether the value is an int or a numpy integer, and no bool."""
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
+def check_integer(value: Any, name: str, least: int = 1, most: int | None = None) -> int:
+    """Return ``value`` as an int from ``least`` to ``most``."""
+    if not is_integer(value) or value < least:
+        raise OptionError(f"{name} must be a whole number of at least {least}; got {value!r}")
+    if most is not None and value > most:
+        raise OptionError(f"{name} must be at most {most:,}; got {value!r}")
+    return int(value)
+
+
+Closed = Literal["both", "left", "right", "neither"]
+
+
+def check_number(
+    value: Any, name: str, low: float = 0.0, high: float = math.inf, closed: Closed = "both"
+) -> float:
+    """Return ``value`` as a finite float from ``low`` to ``high``, with these ends or without."""
+    number = float(value) if isinstance(value, Real) and not isinstance(value, bool) else math.nan
+    above = number >= low if closed in ("both", "left") else number > low
+    below = number <= high if closed in ("both", "right") else number < high
+    if not (above and below and number < math.inf):
+        raise OptionError(f"{name} must be a number {_bounds(low, high, closed)}; got {value!r}")
+    return number
+
+
+def _bounds(low: float, high: float, closed: Closed) -> str:
+    if high == math.inf:
+        return f"of at least {low:g}" if closed in ("both", "left") else f"above {low:g}"
+    return {
+        "both": f"from {low:g} to {high:g}",
+        "left": f"of at least {low:g} and below {high:g}",
+        "right": f"above {low:g} and at most {high:g}",
+        "neither": f"strictly between {low:g} and {high:g}",
+    }[closed]
+
+
+def check_choice(value: Any, name: str, choices: Sequence[Any]) -> Any:
+    """Return ``value`` if it is one of the choices."""
+    if not isinstance(value, Hashable) or value not in choices:
+        raise OptionError(f"{name} must be one of {', '.join(map(repr, choices))}; got {value!r}")
+    return value
+
+
 def check_fraction(value: Any, name: str) -> float:
     """Return ``value`` as a float strictly between 0 and 1."""
     try:
@@ -299,8 +348,8 @@ def _uniform(labels: list[Any], name: str) -> LabelArray:
     if kinds == {int, float}:
         kinds = {float}
     if len(kinds) != 1 or not kinds <= {str, int, float, bool}:
-        found = ", ".join(sorted(kind.__name__ for kind in kinds))
-        raise LabelError(f"{name} must all be str, int, float or bool, of one type; got {found}")
+        names = ", ".join(sorted(kind.__name__ for kind in kinds))
+        raise LabelError(f"{name} must all be str, int, float or bool, of one type; got {names}")
     try:
         return np.asarray(labels, dtype=kinds.pop())
     except OverflowError:
