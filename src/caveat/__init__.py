@@ -7,23 +7,23 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from . import charts as charts
     from . import datasets as datasets
     from . import estimators as estimators
     from . import evaluation as evaluation
     from . import exceptions as exceptions
     from . import experiments as experiments
     from . import fairness as fairness
-    from . import figures as figures
     from . import files as files
     from . import metrics as metrics
     from . import nn as nn
-    from . import plots as plots
     from . import predictions as predictions
     from . import recalibration as recalibration
     from . import report as report
     from . import resampling as resampling
     from . import studies as studies
     from . import uncertainty as uncertainty
+    from .charts import plot as plot
     from .estimators import AnchoredEnsembleClassifier as AnchoredEnsembleClassifier
     from .estimators import AnchoredEnsembleRegressor as AnchoredEnsembleRegressor
     from .estimators import BayesByBackpropClassifier as BayesByBackpropClassifier
@@ -151,22 +151,22 @@ _HOMES = {
     "from_sklearn": "estimators",
     "load": "predictions",
     "measure": "uncertainty",
+    "plot": "charts",
     "read_predictions": "files",
     "warn_if_shifted": "recalibration",
     "write_report": "report",
 }
 _MODULES = (
+    "charts",
     "datasets",
     "estimators",
     "evaluation",
     "exceptions",
     "experiments",
     "fairness",
-    "figures",
     "files",
     "metrics",
     "nn",
-    "plots",
     "predictions",
     "recalibration",
     "report",
@@ -224,6 +224,7 @@ __all__ = [
     "VennAbers",
     "Verdict",
     "audit",
+    "charts",
     "class_distances",
     "compare",
     "concat",
@@ -237,7 +238,6 @@ __all__ = [
     "exchangeability_test",
     "experiments",
     "fairness",
-    "figures",
     "files",
     "fit_many",
     "from_sklearn",
@@ -245,7 +245,7 @@ __all__ = [
     "measure",
     "metrics",
     "nn",
-    "plots",
+    "plot",
     "predictions",
     "read_predictions",
     "recalibration",

@@ -79,8 +79,8 @@ def test_the_same_numbers_as_the_library(file, tmp_path, capsys):
         queries=200, threshold=0.1, confidence=0.9, resamples=50, random_state=7,
     )  # fmt: skip
     assert found["rows"] == json.loads(wanted.to_json())
-    assert found["reading"] == json.loads(wanted.reading().to_json())
-    assert found["summary"] == wanted.reading().summary
+    assert found["verdict"] == json.loads(wanted.verdict().to_json())
+    assert found["summary"] == wanted.verdict().summary
     assert (found["threshold"], found["confidence"], found["samples"]) == (0.1, 0.9, N)
     assert found["privileged"] == {
         "sex": "m", "race": "white", "sex x race": "sex=m, race=white"

@@ -833,8 +833,8 @@ class TestResult:
         page = result._repr_html_()
         assert "<i>" not in page
         assert "&lt;i&gt;" in page
-        assert "<i>f</i>" in str(result.reading())
-        assert "<i>" not in result.reading()._repr_html_()
+        assert "<i>f</i>" in str(result.verdict())
+        assert "<i>" not in result.verdict()._repr_html_()
 
     def test_many_groups_are_cut_in_print_and_whole_in_the_frame(self):
         result = run(TWO, Y2, {"ward": np.arange(N) % 12}, resamples=40)

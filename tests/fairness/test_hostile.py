@@ -56,8 +56,8 @@ def test_an_audit_of_groups_without_any_difference():
     groups = np.repeat(["a", "b"], 20)
     X = np.arange(40.0)[:, None]
     result = caveat.audit(prediction, np.ones(40), groups, X=X, resamples=40, random_state=0)
-    assert result.reading().paragraphs
+    assert result.verdict().paragraphs
     same = {"consistency": 1.0, "low": 1.0, "high": 1.0}
     rows = tuple(replace(row, **same) for row in result.consistency.rows)
     result = replace(result, consistency=replace(result.consistency, rows=rows))
-    assert "no sample of any group differs from its neighbors" in str(result.reading())
+    assert "no sample of any group differs from its neighbors" in str(result.verdict())

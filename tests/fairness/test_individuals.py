@@ -31,7 +31,7 @@ def data(n, *, jitter=(0.1, 0.1), seed=0):
 def said(n, resamples=200, **options):
     prediction, y, groups, X = data(n, **options)
     result = audit(prediction, y, groups, X=X, resamples=resamples, random_state=0)
-    return result.reading().paragraphs[-1]
+    return result.verdict().paragraphs[-1]
 
 
 def row(group, difference, half=0.0, *, quantity="prediction", attribute="sex", n=100, low=None):
@@ -89,7 +89,7 @@ NUMBERS = audit(
 
 def paragraph(*rows, of=CLASSES, neighbors=5, **changes):
     found = replace(of, consistency=alike(*rows, neighbors=neighbors), **changes)
-    return found.reading().paragraphs[-1]
+    return found.verdict().paragraphs[-1]
 
 
 class TestPatternsOfAudits:
@@ -135,7 +135,7 @@ class TestPatternsOfAudits:
 
     def test_without_features_nothing_is_said(self):
         prediction, y, groups, _ = data(200)
-        reading = audit(prediction, y, groups, resamples=40, random_state=0).reading()
+        reading = audit(prediction, y, groups, resamples=40, random_state=0).verdict()
         assert [part.attribute for part in reading] == ["group"]
 
     @pytest.mark.parametrize("seed", range(12))
@@ -149,7 +149,7 @@ class TestPatternsOfAudits:
         place, predicted = X[:, 0], prediction.labels
         near = np.argsort(np.abs(place[:, None] - place), axis=1)[:, 1:4]
         share = np.mean(predicted[near] == predicted[:, None])
-        text = result.reading().paragraphs[-1].text
+        text = result.verdict().paragraphs[-1].text
         assert text.startswith(
             f"On average {100 * share:.1f} % of a sample's 3 nearest neighbors have its predicted "
             "class (95 % interval "
@@ -157,7 +157,7 @@ class TestPatternsOfAudits:
 
     def test_rows_and_json(self):
         prediction, y, groups, X = data(3000, jitter=(0.1, 1.5))
-        reading = audit(prediction, y, groups, X=X, resamples=50, random_state=0).reading()
+        reading = audit(prediction, y, groups, X=X, resamples=50, random_state=0).verdict()
         assert {type(entry) for entry in reading.paragraphs[-1].rows} == {ConsistencyRow}
         entry = json.loads(reading.to_json())[-1]
         assert entry["patterns"] == ["individual gap"]
@@ -362,7 +362,7 @@ class TestWording:
             X=X,
             resamples=40,
             random_state=0,
-        ).reading()
+        ).verdict()
         text = constant.paragraphs[-1].text
         assert text.startswith("All samples have the same prediction.")
         assert "nan" not in text
@@ -373,14 +373,14 @@ class TestWording:
             X=X,
             resamples=40,
             random_state=0,
-        ).reading()
+        ).verdict()
         assert one.paragraphs[-1].text.startswith(
             "On average 100 % of a sample's 5 nearest neighbors have its predicted class. The "
         )
 
     def test_summary_mentions_individuals(self):
         prediction, y, groups, X = data(3000, jitter=(0.1, 1.5))
-        reading = audit(prediction, y, groups, X=X, resamples=50, random_state=0).reading()
+        reading = audit(prediction, y, groups, X=X, resamples=50, random_state=0).verdict()
         assert reading.level == "bad"
         assert reading.summary.endswith(
             "samples of some groups are treated less like their neighbors than those of others, "
@@ -389,7 +389,7 @@ class TestWording:
 
     def test_a_gap_that_may_or_may_not_exceed_the_threshold(self):
         rows = row("f", 0.13, 0.01), row("m", 0.1, 0.001)
-        found = replace(CLASSES, consistency=alike(*rows)).reading()
+        found = replace(CLASSES, consistency=alike(*rows)).verdict()
         part = found.paragraphs[-1]
         assert (part.patterns, part.level) == (("gap of unclear size",), "unsure")
         assert (
@@ -481,7 +481,7 @@ class TestBothSides:
         prediction, y, groups, _ = data(100)
         result = audit(prediction, y, groups, resamples=40, random_state=0)
         result = replace(result, privileged={"group": "p"}, consistency=alike(*self.ROWS))
-        return result.reading().paragraphs[-1].text
+        return result.verdict().paragraphs[-1].text
 
     def test_are_told_apart(self):
         text = self.text()

@@ -21,7 +21,7 @@ def means(result, measure="epistemic_uncertainty", statistic="mean"):
 
 def assert_agreed(result):
     assert means(result) == [0, 0]
-    (paragraph,) = result.reading()
+    (paragraph,) = result.verdict()
     assert "epistemic gap" not in paragraph.patterns
     assert "Whether the model knows less about one group cannot be seen from it." in paragraph.text
 
@@ -52,7 +52,7 @@ def test_members_that_agree_about_numbers(noise, size):
     prediction = caveat.Gaussian.from_members(np.stack([mean] * 3), variance)
     result = run(prediction, mean + rng.normal(size=2 * N))
     assert means(result) == [0, 0]
-    assert "epistemic gap" not in result.reading().paragraphs[0].patterns
+    assert "epistemic gap" not in result.verdict().paragraphs[0].patterns
     if not noise:
         assert means(result, "predictive_uncertainty") == [0, 0]
 
@@ -72,7 +72,7 @@ def test_errors():
     variance = rng.uniform(0.9, 1.1, size=(3, 2 * N))
     result = run(caveat.Gaussian.from_members(np.stack([mean] * 3), variance), y)
     assert means(result, "mean_absolute_error", "") == [0, 0]
-    assert "point gap" not in result.reading().paragraphs[0].patterns
+    assert "point gap" not in result.verdict().paragraphs[0].patterns
 
 
 def test_one_number_beyond_all_others_hides_none():

@@ -140,7 +140,7 @@ def names_in(words):
 def check(prediction, y, groups, **options):
     """Take the reading apart; return what was claimed, and the sentences that claim nothing."""
     result = audit(prediction, y, {"g": groups}, resamples=100, random_state=0, **options)
-    (paragraph,) = result.reading()
+    (paragraph,) = result.verdict()
     truth = rates(prediction, y, groups)
     band = result.fair_band
     said, counted, rest = [], {}, []
@@ -415,7 +415,7 @@ class TestNoRatio:
         result = audit(
             caveat.Categorical.from_binary(p), y, {"g": g}, resamples=100, random_state=0
         )
-        reading = result.reading()
+        reading = result.verdict()
         (paragraph,) = reading
         assert paragraph.patterns == ("not all compared",)
         assert reading.level == paragraph.level == "unsure"
@@ -452,5 +452,5 @@ class TestNoRatio:
         result = audit(
             caveat.Gaussian.from_members(mean, variance), y, {"g": g}, resamples=100, random_state=0
         )
-        text = result.reading().paragraphs[0].text
+        text = result.verdict().paragraphs[0].text
         assert re.search(r"The mean absolute error is 0\.[78]\d+ for g=b and 0 for g=a \(", text)

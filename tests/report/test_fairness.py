@@ -64,7 +64,7 @@ def page(tmp_path_factory):
 
 
 def test_reading_comes_first(page):
-    reading = result().reading()
+    reading = result().verdict()
     places = [page.text.index(" ".join(reading.summary.split()))]
     places += [page.text.index(f"{part.name}: {part.text}") for part in reading]
     assert places == sorted(places)
@@ -526,7 +526,7 @@ class TestWithAnEvaluation:
         assert sections[:-2] == [
             a["id"] for a in written(evaluation, tmp_path).named("section")
         ][:-1]  # fmt: skip
-        assert found.reading().summary in page.text
+        assert found.verdict().summary in page.text
         assert "Each measure of one group over that of another." in page.text
         assert "nearest neighbors, whatever their group" not in page.text
         identifiers = [a["id"] for _, a in page.elements if a.get("id")]

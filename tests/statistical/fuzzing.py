@@ -428,7 +428,7 @@ RESULTS = {
     "Verdict": lambda w: _evaluation(w).verdict(),
     "UDE": lambda w: built(_disentanglement(w).error),
     "Reading": lambda w: built(_disentanglement(w).reading),
-    "fairness.Reading": lambda w: built(_audit(w).reading),
+    "fairness.AuditVerdict": lambda w: built(_audit(w).verdict),
     "MetricRegistry": lambda w: METRICS,
     "Plan": lambda w: caveat.resampling.make_plan(w.samples, resamples=3, random_state=0),
     "Wrapped": lambda w: caveat.from_sklearn(_sklearn_model(w.task)),

@@ -23,7 +23,7 @@ _SHORTER = SHORT | {
 def show_audit(result: Any) -> None:
     """Print what was audited, what it says in plain words, and the numbers of each attribute."""
     say(result.description, style="bold")
-    show_reading(result.reading())
+    show_audit_verdict(result.verdict())
     for attribute in result.attributes:
         _show_ratios(result, attribute)
         _show_groups(result, attribute)
@@ -35,7 +35,7 @@ def show_audit(result: Any) -> None:
             say(f"{_SHORTER[judgment]}: {VERDICTS[judgment]}", style="dim")
 
 
-def show_reading(reading: Any) -> None:
+def show_audit_verdict(reading: Any) -> None:
     """Print the paragraphs, the summary first, each with a mark for its level."""
     said = [Statement(part.level, f"{part.name}: {part.text}") for part in reading]
     show_statements([Statement(reading.level, reading.summary), *said])
@@ -43,7 +43,7 @@ def show_reading(reading: Any) -> None:
 
 def _show_ratios(result: Any, attribute: str) -> None:
     """Print the ratios: to the privileged group, or else of more than two the worst pairs."""
-    from ..fairness.panels import farthest
+    from ..fairness.shown import farthest
     from ..results.tables import interval_words, number
 
     comparison = result.comparison(attribute)

@@ -63,7 +63,7 @@ class Comparison(Drawable, RowTable[ComparedRow]):
 
     def recommend(
         self,
-        expression: str = "probability",
+        expression: str | None = None,
         *,
         scale: str = "local",
         prioritize: Any = None,
@@ -79,8 +79,9 @@ class Comparison(Drawable, RowTable[ComparedRow]):
 
         Parameters
         ----------
-        expression : {"probability", "entropy", "variance", "interval"}
-            How the uncertainty will be used.
+        expression : {"probability", "entropy", "variance", "interval"}, optional
+            How the uncertainty will be used; by default what the predictions express: the
+            probability of classes, the variance of Gaussians, the interval of other numbers.
         scale : {"global", "local", "adaptive"}
             Whether it must be right over all samples (the proper score alone decides), by predicted
             uncertainty, or for each class (classification; each against the rest) or target

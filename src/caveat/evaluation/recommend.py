@@ -6,14 +6,16 @@ techniques that are not clearly worse by it, calibration decides.
 """
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..exceptions import OptionError
+from ..exceptions import CaveatError, OptionError
 from ..metrics import METRICS
+from ..predictions import Gaussian, Interval, Quantiles
 from ..results.rows import option_words
 from ..results.tables import number
 from ._evaluate import Answer
@@ -87,13 +89,23 @@ class Recommendation:
 
 def recommend(
     comparison: "Comparison",
-    expression: str,
+    expression: str | None,
     *,
     scale: str,
     prioritize: Any,
     minimum: Mapping[str, float],
 ) -> Recommendation:
     """Choose a technique; the arguments are those of `Comparison.recommend`."""
+    if expression is None:
+        expression, *others = _expressions(comparison)
+        options: dict[str, Any] = {"scale": scale, "prioritize": prioritize, "minimum": minimum}
+        try:
+            return recommend(comparison, expression, **options)
+        except CaveatError:
+            for other in others:
+                with suppress(CaveatError):
+                    return recommend(comparison, other, **options)
+            raise
     if not isinstance(expression, str) or expression not in _EXPRESSIONS:
         raise OptionError(f"expression must be one of {list(_EXPRESSIONS)}; got {expression!r}")
     if not isinstance(scale, str) or scale not in _SCALES:
@@ -126,6 +138,16 @@ def recommend(
         worse_in_skill=case.worse,
         pareto=case.front,
     )
+
+
+def _expressions(comparison: "Comparison") -> list[str]:
+    """Return what the predictions express, the most fitting first."""
+    kinds = {type(evaluation.prediction) for evaluation in comparison.evaluations.values()}
+    if kinds <= {Gaussian}:
+        return ["variance", "interval"]
+    if kinds & {Gaussian, Quantiles, Interval}:
+        return ["interval", "variance"]
+    return ["probability", "entropy"]
 
 
 def _excluded(comparison: "Comparison", minimum: Mapping[str, float]) -> dict[str, str]:

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from html import escape
 
 from ..results.judgments import State
@@ -28,9 +28,12 @@ class Verdict:
     Attributes
     ----------
     statements : tuple of Statement
+    next_step : str
+        What to do about it.
     """
 
     statements: tuple[Statement, ...]
+    next_step: str = field(default="", kw_only=True)
 
     def __iter__(self) -> Iterator[Statement]:
         return iter(self.statements)
@@ -135,11 +138,12 @@ def verdict(evaluation: Evaluation) -> Verdict:
     else:
         findings = number_findings(evidence)
     if evidence.samples < 2:
-        return Verdict((_summary(evidence, findings),))
+        return Verdict((_summary(evidence, findings),), next_step=_next_step(evidence, findings))
     findings += warning_findings(evidence) + group_findings(evidence) + source_findings(evidence)
     if not evidence.measured:
         findings = [_only_described(finding) for finding in findings]
-    return Verdict((_summary(evidence, findings), *(f.statement for f in findings)))
+    statements = (_summary(evidence, findings), *(f.statement for f in findings))
+    return Verdict(statements, next_step=_next_step(evidence, findings))
 
 
 def _only_described(finding: Finding) -> Finding:
@@ -247,3 +251,48 @@ def _names(findings: list[Finding], *topics: str) -> str:
     """Return the groups that findings name, each once."""
     names = dict.fromkeys(name for f in findings if f.topic in topics for name in f.names)
     return listed(names) if names else ""
+
+
+_REPAIRS = {
+    "calibration": "Recalibrate the probabilities on held-out samples (TemperatureScaling is the "
+    "simplest way)",
+    "classes": "Recalibrate the probabilities on held-out samples (DirichletCalibration treats "
+    "every class)",
+    "coverage": "Recalibrate the spread on held-out samples (VarianceScaling), or take "
+    "ConformalResiduals for a guaranteed coverage",
+    "quantiles": "Recalibrate the quantiles on held-out samples (ConformalQuantiles)",
+    "sets": "Make the sets anew from held-out samples (ConformalSets)",
+}
+
+
+def _next_step(evidence: Evidence, findings: list[Finding]) -> str:
+    """Return what to do, by fixed rules: the first that applies."""
+    main = [f for f in findings if f.topic in _SUMMARIES]
+    states = {f.state for f in main}
+    if evidence.samples >= 2 and not evidence.measured:
+        return (
+            "Evaluate again with intervals (resamples=1000): without them nothing can be claimed."
+        )
+    if not main or evidence.samples < 2:
+        return "Evaluate more samples, with a prediction that has an uncertainty."
+    if State.NO_UNCERTAINTY in states:
+        return (
+            "Give the model an uncertainty: an ensemble, or conformal intervals around its numbers "
+            "(ConformalResiduals)."
+        )
+    off = (f for f in main if _summary_level(f) == "bad" or f.state is State.SOMEWHAT)
+    worst = next(off, None)
+    if worst is not None:
+        return f"{_REPAIRS[worst.topic]}, then evaluate again."
+    bad = _names(findings, *_UNRELIABLE)
+    if bad:
+        return (
+            f"Recalibrate by group (groups= in fit) on held-out samples, or do not rely on the "
+            f"uncertainty for {bad}."
+        )
+    if _worst([_summary_level(f) for f in main]) == "unsure":
+        return f"Label more samples like these: {evidence.samples:,} are too few to decide."
+    return (
+        "Decide what to accept and what to hand over: TriagePolicy keeps the error rate of what is "
+        "accepted below a limit that you set."
+    )

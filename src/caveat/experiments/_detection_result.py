@@ -143,10 +143,10 @@ class ClassDetection(Saved, RowTable[DetectionRow]):
         return super()._restored(given) | {"cost": Cost(**given["cost"])}
 
     def plot(self, **options: Any) -> Any:
-        """Draw the areas as bars in matplotlib Axes; see `caveat.plots.plot_detection`."""
-        from ..plots import plot_detection
+        """Draw the areas as bars in matplotlib Axes; see `caveat.charts.detection`."""
+        from ..charts import plot
 
-        return plot_detection(self, **options)
+        return plot(self, **options)
 
     @property
     def description(self) -> str:

@@ -214,10 +214,10 @@ class ShiftCurves(Saved, RowTable[ShiftRow]):
         return super()._restored(given) | {"rows": parts_of(ShiftRow, given["rows"])}
 
     def plot(self, quantity: Any = "uncertainty", **options: Any) -> Any:
-        """Draw curves in matplotlib Axes; see `caveat.plots.plot_shift`."""
-        from ..plots import plot_shift
+        """Draw curves in matplotlib Axes; see `caveat.charts.shift`."""
+        from ..charts import plot
 
-        return plot_shift(self, quantity, **options)
+        return plot(self, quantity=quantity, **options)
 
     def __repr__(self) -> str:
         return terminal_table(*self._readable(intervals=False)) + self._rest()
@@ -295,10 +295,10 @@ class DomainShift(Saved, RowTable[DomainRow]):
         }
 
     def plot(self, **options: Any) -> Any:
-        """Draw the ratios in matplotlib Axes; see `caveat.plots.plot_domain_shift`."""
-        from ..plots import plot_domain_shift
+        """Draw the ratios in matplotlib Axes; see `caveat.charts.domain_shift`."""
+        from ..charts import plot
 
-        return plot_domain_shift(self, **options)
+        return plot(self, **options)
 
     def __repr__(self) -> str:
         return "\n".join([terminal_table(*self._readable()).rstrip("\n"), *self._lines()]) + "\n"

@@ -19,7 +19,7 @@ from ..results.tables import (
     terminal_table,
 )
 from ._consistency_result import Consistency
-from ._reading import Reading, read
+from ._verdict import AuditVerdict, read
 from .measures import MEASURES
 
 _MOST_LINES = 40
@@ -93,16 +93,16 @@ class FairnessAudit(Drawable, RowTable[FairnessRow]):
         asked = str(attribute) in self.privileged or len(self.groups(attribute)) == 2
         return Pairing.REFERENCE if asked else Pairing.WORST
 
-    def reading(self) -> Reading:
+    def verdict(self) -> AuditVerdict:
         """Say in plain words what was found: of each attribute, and of individuals."""
         return read(self)
 
     def __repr__(self) -> str:
         parts = [terminal_table(*table) for table in self._tables()]
-        return "\n".join([*parts, str(self.reading()), self._rest()])
+        return "\n".join([*parts, str(self.verdict()), self._rest()])
 
     def _repr_html_(self) -> str:
-        parts = [html_tables(self._tables()), self.reading()._repr_html_()]
+        parts = [html_tables(self._tables()), self.verdict()._repr_html_()]
         return "".join([*parts, f"<p>{escape(self._rest())}</p>"])
 
     def _rest(self) -> str:
@@ -132,7 +132,7 @@ class FairnessAudit(Drawable, RowTable[FairnessRow]):
         return f"{self.description}{more}", [attribute, *chosen], body[:_MOST_LINES]
 
     def _table_of_ratios(self, attribute: str) -> ShownTable:
-        from .panels import farthest
+        from .shown import farthest
 
         comparison = self.comparison(attribute)
         every = self.matching(attribute=attribute, kind="ratio", comparison=comparison)

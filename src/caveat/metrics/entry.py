@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from .sums import Sums
 
 Task = Literal["classification", "regression", "ranking", "detection"]
-Place = Literal["headline", "compared", "groups", "shift"]
+Place = Literal["headline", "compared", "groups", "shift", "skill", "calibration", "ranking"]
 Role = Literal["skill", "calibration", "beside"]
 
 MEMBERS_FIRST = frozenset({"means", "variances", "members"})
@@ -71,7 +71,7 @@ class Metric:
         The abbreviation for tables; empty where there is none that people know.
     unit : {"", "share", "percent", "nats", "target"}
         What it is measured in; "target" for the unit of the predicted number.
-    shown : tuple of {"headline", "compared", "groups", "shift"}
+    shown : tuple of {"headline", "compared", "groups", "shift", "skill", "calibration", "ranking"}
         Which short tables it is in: of an evaluation, a comparison, groups, shifts of the inputs.
     within_class : bool
         Whether it means something among the samples of one true class. Calibration does not: even

@@ -1,34 +1,21 @@
 """The page of a comparison: which technique to use, then all of them side by side."""
 
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
-from .. import figures
-from ..evaluation import Comparison, Evaluation
+from .. import charts
+from ..charts import CHARTS
+from ..evaluation import Comparison
 from ..evaluation.recommend import Recommendation
 from ..exceptions import CaveatError
 from ..metrics import METRICS
-from ..predictions import Gaussian, Interval, Quantiles
 from ..results.rows import ComparedRow, Key
 from ..results.tables import number
-from . import _charts as draw
-from ._escape import for_chart
-from ._evaluation import evaluation_sections, targets_of, with_chooser
+from ._evaluation import described, evaluation_sections, targets_of, title_line, with_chooser
 from ._words import metric_cell
-from .content import (
-    Cell,
-    Chart,
-    Names,
-    Page,
-    Said,
-    Section,
-    Sentences,
-    Table,
-    Target,
-    Technique,
-    numbers_table,
-)
+from .content import Cell, Figure, Names, Page, Said, Section, Sentences, Table, Target, Technique
 
 Found = dict[tuple[str, Key], ComparedRow]
 """The rows of techniques, by name and by what they are of."""
@@ -36,12 +23,12 @@ Found = dict[tuple[str, Key], ComparedRow]
 _TITLE = "Which of these predictions to trust?"
 
 
-def comparison_page(comparison: Comparison, title: str | None) -> Page:
+def comparison_page(comparison: Comparison, title: str | None, source: str) -> Page:
     """Return the page of a comparison."""
     names = Names()
     first = next(iter(comparison.evaluations.values()))
     targets = targets_of(first)
-    answer = recommendation(comparison)
+    answer = _recommendation(comparison)
     sections = [
         _recommended(comparison, answer),
         _side_by_side(comparison, targets, names),
@@ -49,31 +36,21 @@ def comparison_page(comparison: Comparison, title: str | None) -> Page:
         _overlays(comparison, targets, names),
         _each(comparison, names),
     ]
-    about = (
-        f"{len(comparison.techniques)} techniques: {', '.join(comparison.techniques)}. All predict "
-        f"the same {len(first.ids):,} samples, so differences are paired; intervals have "
-        f"{100 * comparison.confidence:g} % confidence."
-    )
+    techniques = f"{len(comparison.techniques)} techniques: {', '.join(comparison.techniques)}"
+    about = title_line(
+        f"{described(first)}, the same for {techniques}", source,
+        f"{100 * comparison.confidence:g} % intervals, paired differences",
+    )  # fmt: skip
     kept = [section for section in sections if section.blocks]
     return Page("Comparison", title or _TITLE, about, kept)
 
 
-def recommendation(comparison: Comparison) -> Recommendation | str:
-    """Return the recommendation for how these predictions express uncertainty, or why not."""
-    kinds = {type(evaluation.prediction) for evaluation in comparison.evaluations.values()}
-    if kinds <= {Gaussian}:
-        expressions = ["variance", "interval"]
-    elif kinds & {Gaussian, Quantiles, Interval}:
-        expressions = ["interval", "variance"]
-    else:
-        expressions = ["probability", "entropy"]
-    reason = ""
-    for expression in expressions:
-        try:
-            return comparison.recommend(expression)
-        except CaveatError as error:
-            reason = reason or str(error)
-    return f"No recommendation: {reason}"
+def _recommendation(comparison: Comparison) -> Recommendation | str:
+    """Return the recommendation for what these predictions express, or why there is none."""
+    try:
+        return comparison.recommend()
+    except CaveatError as error:
+        return f"No recommendation: {error}"
 
 
 def _recommended(comparison: Comparison, answer: Recommendation | str) -> Section:
@@ -87,7 +64,7 @@ def _recommended(comparison: Comparison, answer: Recommendation | str) -> Sectio
         said += [Said("info", caution) for caution in answer.cautions]
         said.append(Said("info", _looked_at(answer)))
     blocks = [Sentences("Recommendation", said)]
-    return Section("verdict", "Recommendation", "Recommendation", "", blocks)
+    return Section("verdict", "Recommendation", "Recommendation", "", blocks, folded=False)
 
 
 def _decided(answer: Recommendation) -> Table:
@@ -202,10 +179,12 @@ def _trade_off(
     comparison: Comparison, answer: Recommendation | str, targets: list[Target], names: Names
 ) -> Section:
     blocks: list[Any] = []
-    if not isinstance(answer, str) and answer.skill:
+    if not isinstance(answer, str):
         for target in targets:
-            chart = _pareto(comparison, answer, target, names)
-            blocks += [chart] if chart is not None else []
+            # A target without a spread has no reliability, and one score no trade-off.
+            with suppress(CaveatError):
+                chart = charts.trade_off(comparison, target.name)
+                blocks.append(Figure(names("chart"), chart, target.key))
     return Section(
         "trade-off",
         "Reliable and good?",
@@ -217,79 +196,21 @@ def _trade_off(
     )
 
 
-def _pareto(
-    comparison: Comparison, answer: Recommendation, target: Target, names: Names
-) -> Chart | None:
-    """Return the chart of reliability against the proper score, if all have both."""
-    reliability, performance = answer.primary, answer.skill
-    pairs = {}
-    for technique in comparison.techniques:
-        measured = [
-            [
-                r
-                for r in comparison.matching(technique=technique, metric=m, group="")
-                if target.has(r)
-            ]
-            for m in (reliability, performance)
-        ]
-        if not all(measured):
-            return None  # a target without a spread has no reliability
-        pairs[technique] = tuple(found[0] for found in measured)
-    front = [t for t in comparison.techniques if t in answer.pareto]
-    data = [
-        trace
-        for position, (technique, pair) in enumerate(pairs.items())
-        for trace in _mark_of(position, technique, pair, technique in front)
-    ]
-    return Chart(
-        names("chart"),
-        f"{METRICS[reliability].title} against {METRICS[performance].title}",
-        "Further left is more reliable, further down is better. Pale marks are beaten in both by "
-        "another technique; thin lines are intervals.",
-        data,
-        draw.layout(METRICS[reliability].title, METRICS[performance].title, showlegend=False),
-        numbers_table(
-            "Reliability and performance of each technique",
-            ("technique", list(pairs)),
-            (METRICS[reliability].title, [pair[0].value for pair in pairs.values()]),
-            (METRICS[performance].title, [pair[1].value for pair in pairs.values()]),
-            ("beaten in both", ["no" if name in front else "yes" for name in pairs]),
-        ),
-        note=f"Not beaten in both by any other: {', '.join(front)}.",
-        target=target.key,
-        wide=True,
-    )
-
-
-def _mark_of(
-    position: int, technique: str, pair: tuple[Any, ...], in_front: bool
-) -> list[dict[str, Any]]:
-    """Return the mark of a technique, and thin lines for its two intervals."""
-    color, _, symbol = draw.style(position)
-    x, y = pair
-    lines = [
-        draw.line([x.low, x.high], [y.value] * 2, "", color),
-        draw.line([x.value] * 2, [y.low, y.high], "", color),
-    ]
-    names = METRICS[x.metric].title, METRICS[y.metric].title
-    hover = f"%{{text}}<br>{names[0]} %{{x:.4~g}}<br>{names[1]} %{{y:.4~g}}"
-    name = for_chart(technique)
-    mark = draw.points([x.value], [y.value], name, color, symbol, [technique], hover)
-    mark |= {"mode": "markers+text", "text": [name], "textposition": "top right"}
-    mark["marker"] |= {"size": 15, "opacity": 1 if in_front else 0.45}
-    return [
-        *({**line, "opacity": 0.4, "line": {"color": color, "width": 1.5}} for line in lines),
-        mark,
-    ]
-
-
 def _overlays(comparison: Comparison, targets: list[Target], names: Names) -> Section:
-    charts = [
-        _overlay(comparison, kind, target, names)
-        for kind in _OVERLAYS
-        for target in ([Target()] if kind == "reliability" else targets)
-    ]
-    blocks: list[Any] = [chart for chart in charts if chart is not None]
+    blocks: list[Any] = []
+    for entry in CHARTS.of(next(iter(comparison.evaluations.values()))):
+        if not (entry.section and entry.overlays):
+            continue
+        for target in targets if entry.of_target else [Target()]:
+            given = {"target": target.name} if entry.of_target else {}
+            found = {
+                name: entry.function(evaluation, **given)
+                for name, evaluation in comparison.evaluations.items()
+                if entry.name in charts.available(evaluation, target.name)
+            }
+            if found:
+                chart = charts.overlay(found, next(iter(found.values())).read)
+                blocks.append(Figure(names("chart"), chart, target.key))
     return Section(
         "curves",
         "The same curves of all",
@@ -299,59 +220,9 @@ def _overlays(comparison: Comparison, targets: list[Target], names: Names) -> Se
     )
 
 
-_OVERLAYS = {
-    "reliability": ("predicted", "observed", "as it should be"),
-    "coverage": ("nominal", "observed", "as promised"),
-    "error_calibration": ("predicted", "observed", "as it should be"),
-    "confidence_curve": ("removed", "error", ""),
-}
-"""The arrays of a figure that are drawn over one another, and what the diagonal is."""
-
-
-def _overlay(comparison: Comparison, kind: str, target: Target, names: Names) -> Chart | None:
-    across, up, ideal = _OVERLAYS[kind]
-    found = {
-        name: _figure(kind, evaluation, target)
-        for name, evaluation in comparison.evaluations.items()
-        if kind in figures.available(evaluation, target.name)
-    }
-    if not found:
-        return None
-    data: list[dict[str, Any]] = []
-    rows: list[tuple[str, float, float]] = []
-    for name, figure in found.items():
-        color, dash, symbol = draw.style(comparison.techniques.index(name))
-        x, y = getattr(figure, across), getattr(figure, up)
-        if len(x) > 20:
-            symbol = ""
-        hover = "%{x:.3~g}: %{y:.4~g}"
-        data.append(draw.line(x, y, for_chart(name), color, dash=dash, symbol=symbol, hover=hover))
-        rows += [(name, *pair) for pair in zip(x.tolist(), y.tolist(), strict=True)]
-    if ideal:
-        top = max(max(pair) for _, *pair in rows) if kind == "error_calibration" else 1.0
-        data.insert(0, draw.diagonal(0, top, ideal))
-    some = next(iter(found.values()))
-    headings = "technique", some.x_label, some.y_label
-    return Chart(
-        names("chart"),
-        some.title,
-        "Closer to the dotted line is better." if ideal else "The faster it falls, the better.",
-        data,
-        draw.layout(some.x_label, some.y_label, yaxis={"rangemode": "tozero"}),
-        numbers_table(some.title, *zip(headings, zip(*rows, strict=True), strict=True)),
-        target=target.key,
-    )
-
-
-def _figure(kind: str, evaluation: Evaluation, target: Target) -> Any:
-    if kind == "reliability":
-        return figures.reliability(evaluation)
-    return getattr(figures, kind)(evaluation, target.name)
-
-
 def _each(comparison: Comparison, names: Names) -> Section:
     blocks: list[Any] = [
-        Technique(name, evaluation.description, evaluation_sections(evaluation, names, f"t{i}-"))
+        Technique(name, described(evaluation), evaluation_sections(evaluation, names, f"t{i}-"))
         for i, (name, evaluation) in enumerate(comparison.evaluations.items())
     ]
     return Section(

@@ -1,17 +1,34 @@
 """The page of one evaluation: the verdict first, then what it rests on."""
 
+from datetime import date
 from typing import Any
 
-from .. import figures
+from .. import charts
+from ..charts import CHARTS
 from ..evaluation import Evaluation, TriagePolicy
 from ..metrics import METRICS
+from ..metrics.entry import Place
+from ..results.rows import Row
+from ..results.tables import number
 from ..results.words import center
-from . import _figure_charts as charts
-from ._deferral import curve_deferral, policy_blocks, split_deferral
-from ._groups import group_sections
-from ._samples import samples_tables
-from ._words import definition, rows_table
-from .content import Chooser, Definitions, Names, Page, Said, Section, Sentences, Target
+from ._deferral import curve_slider, policy_blocks, split_slider
+from ._words import definition, label, rows_table, share
+from .content import (
+    Cell,
+    Chooser,
+    Definitions,
+    Figure,
+    Folded,
+    Names,
+    Page,
+    Said,
+    Section,
+    Sentences,
+    Step,
+    Table,
+    Target,
+    Tiles,
+)
 
 MOST_TARGETS = 12
 """Charts of more targets would make the page heavy; the tables have all of them."""
@@ -19,11 +36,35 @@ MOST_TARGETS = 12
 _TITLE = "How far can these predictions be trusted?"
 
 
-def evaluation_page(evaluation: Evaluation, title: str | None, policy: TriagePolicy | None) -> Page:
+def evaluation_page(
+    evaluation: Evaluation, title: str | None, policy: TriagePolicy | None, source: str
+) -> Page:
     """Return the page of one evaluation."""
-    about = f"{evaluation.description}. {_sure(evaluation)}"
     sections = evaluation_sections(evaluation, Names(), "", policy)
+    about = title_line(described(evaluation), source, _sure(evaluation))
     return Page("Evaluation", title or _TITLE, about, sections)
+
+
+def title_line(what: str, source: str, *more: str) -> str:
+    """Return the line below the title: what was evaluated, where it is from, and the date."""
+    today = date.today()
+    parts = [what, source, f"{today.day} {today:%B %Y}", *more]
+    return " · ".join(part for part in parts if part)
+
+
+def described(evaluation: Evaluation) -> str:
+    """Return what was evaluated, in words."""
+    prediction = evaluation.prediction
+    samples = f"{len(evaluation.truth):,} samples"
+    members = getattr(prediction, "members", 1)
+    of = f", {members} members" if members > 1 else ""
+    if hasattr(prediction, "classes"):
+        names = [str(name) for name in prediction.classes.tolist()]
+        listed = f" ({', '.join(names)})" if len(names) <= 4 else ""
+        return f"{samples}, {len(names)} classes{listed}{of}"
+    targets = [str(name) for name in prediction.targets.tolist()]
+    several = f", {len(targets)} targets" if len(targets) > 1 else ""
+    return f"{samples}{several}{of}"
 
 
 def evaluation_sections(
@@ -37,15 +78,18 @@ def evaluation_sections(
         _calibration(evaluation, names, targets),
         _ranking(evaluation, names, targets, policy),
         _why(evaluation, names, targets, policy),
-        *group_sections(evaluation, names, targets),
+        *_group_sections(evaluation, names, targets),
         _samples(evaluation, targets),
         _notes(evaluation),
     ]
-    kept = [section for section in sections if section.blocks]
     return [
-        Section(prefix + s.id, s.title, s.short, s.lead, with_chooser(s.blocks, targets, names))
-        for s in kept
-    ]
+        Section(
+            prefix + s.id, s.title, s.short, s.lead, with_chooser(s.blocks, targets, names),
+            s.folded,
+        )
+        for s in sections
+        if s.blocks
+    ]  # fmt: skip
 
 
 def targets_of(evaluation: Evaluation) -> list[Target]:
@@ -66,24 +110,57 @@ def with_chooser(blocks: list[Any], targets: list[Target], names: Names) -> list
 
 def _sure(evaluation: Evaluation) -> str:
     if all(row.low != row.low for row in evaluation.rows):
-        return "No intervals: nothing here says how sure a number is."
-    return f"Intervals and bands have {100 * evaluation.confidence:g} % confidence."
+        return "no intervals: nothing here says how sure a number is"
+    return f"{100 * evaluation.confidence:g} % intervals and bands"
 
 
 def _verdict(evaluation: Evaluation) -> Section:
-    from ..evaluation.verdict import verdict
+    answer = evaluation.verdict()
+    summary, *others = answer.statements
+    said = [_said(summary)]
+    for statement in others:
+        # What explains the summary needs no alarm of its own.
+        part_of_it = statement.level == summary.level == "bad" and shares_rows(statement, summary)
+        said.append(_said(statement, "Detail" if part_of_it else ""))
+    blocks: list[Any] = [Sentences("Verdict", said[:1])]
+    carrying = _carrying(evaluation)
+    blocks += [Tiles([_tile(row) for row in carrying])] if carrying else []
+    blocks += [Step(answer.next_step)] if answer.next_step else []
+    blocks += [Sentences("What the verdict rests on", said[1:])] if said[1:] else []
+    return Section("verdict", "Verdict", "Verdict", "", blocks, folded=False)
 
-    said = [
-        Said(
-            statement.level,
-            statement.text,
-            rows_table(list(statement.rows), "The rows of the table behind this sentence")
-            if statement.rows
-            else None,
-        )
-        for statement in verdict(evaluation).statements
+
+def shares_rows(statement: Any, summary: Any) -> bool:
+    """Whether two statements rest on the same numbers."""
+    return any(row in summary.rows for row in statement.rows)
+
+
+def _said(statement: Any, called: str = "") -> Said:
+    rows = list(statement.rows)
+    table = rows_table(rows, "The rows of the table behind this sentence") if rows else None
+    return Said(statement.level, statement.text, table, called)
+
+
+def _carrying(evaluation: Evaluation) -> list[Row]:
+    """Return the three numbers that carry the verdict: how good, how honest, how knowing."""
+    places: tuple[Place, ...] = ("skill", "calibration", "ranking")
+    found = [
+        [
+            row
+            for metric in METRICS.shown(place)
+            for row in evaluation.matching(metric=metric, group="")
+            if row.one_class is None and row.value == row.value
+        ]
+        for place in places
     ]
-    return Section("verdict", "Verdict", "Verdict", "", [Sentences("Verdict", said)])
+    # Of several the last: two classes are read by the second, intervals by the widest.
+    return [rows[-1] for rows in found if rows]
+
+
+def _tile(row: Row) -> tuple[str, str, str]:
+    words = share if METRICS[row.metric].unit == "share" else number
+    between = "" if row.low != row.low else f"{words(row.low)} to {words(row.high)}"
+    return label(row), words(center(row)), between
 
 
 def _numbers(evaluation: Evaluation) -> Section:
@@ -112,21 +189,32 @@ def _numbers(evaluation: Evaluation) -> Section:
     )
 
 
+def _figures(
+    section: str, evaluation: Evaluation, target: Target, names: Names, first: bool
+) -> tuple[list[Any], list[Any]]:
+    """Return the charts of a section for one target: those to show, and those to fold away."""
+    shown: list[Any] = []
+    folded: list[Any] = []
+    have = charts.available(evaluation, target.name)
+    for entry in CHARTS.of(evaluation):
+        if entry.section != section or entry.name not in have or not (entry.of_target or first):
+            continue
+        for options in entry.views(evaluation):
+            given = {"target": target.name} if entry.of_target else {}
+            chart = entry.function(evaluation, **options, **given)
+            figure = Figure(names("chart"), chart, target.key if entry.of_target else "")
+            (folded if entry.folded(options) else shown).append(figure)
+    return shown, folded
+
+
 def _calibration(evaluation: Evaluation, names: Names, targets: list[Target]) -> Section:
-    sure = evaluation.confidence
     blocks: list[Any] = []
-    if "reliability" in figures.available(evaluation):
-        for kind, label in (*_classes(evaluation), ("entropy", None), ("variation", None)):
-            figure = figures.reliability(evaluation, kind, label=label)
-            blocks.append(charts.reliability(figure, names, sure))
-    for target in targets:
-        have = figures.available(evaluation, target.name)
-        if "coverage" in have:
-            covered = figures.coverage(evaluation, target.name)
-            blocks.append(charts.coverage(covered, names, sure, target))
-        if "error_calibration" in have:
-            errors = figures.error_calibration(evaluation, target.name)
-            blocks.append(charts.error_calibration(errors, names, sure, target))
+    folded: list[Any] = []
+    for i, target in enumerate(targets):
+        shown, more = _figures("calibration", evaluation, target, names, i == 0)
+        blocks, folded = [*blocks, *shown], [*folded, *more]
+    if folded:
+        blocks.append(Folded("Charts of the entropy", folded))
     return Section(
         "calibration",
         "Does it mean what it says?",
@@ -137,31 +225,17 @@ def _calibration(evaluation: Evaluation, names: Names, targets: list[Target]) ->
     )
 
 
-def _classes(evaluation: Evaluation) -> list[tuple[str, str | None]]:
-    """Which probabilities to draw: of the second of two classes; of more, of the worst as well."""
-    if len(evaluation.prediction.classes) == 2:
-        return [("class", None), ("confidence", None)]
-    rows = evaluation.matching(metric="positive_calibration_error", group="")
-    worst = max(rows, key=center, default=None)
-    found: list[tuple[str, str | None]] = [("confidence", None)]
-    return found + ([("class", worst.one_class)] if worst else [])
-
-
 def _ranking(
     evaluation: Evaluation, names: Names, targets: list[Target], policy: TriagePolicy | None
 ) -> Section:
     blocks: list[Any] = []
-    for target in targets:
-        have = figures.available(evaluation, target.name)
-        if "confidence_curve" in have:
-            curve = figures.confidence_curve(evaluation, target.name)
-            chart = charts.confidence_curve(curve, names, evaluation.confidence, target)
-            # The slider is where the split is; without one it moves along this curve.
-            plain = policy is not None or "split" in have
-            blocks.append(chart if plain else curve_deferral(curve, chart, evaluation, names))
-            blocks.append(charts.ecdf(figures.ecdf(evaluation, target.name), names, target))
-            cells = figures.error_histogram(evaluation, target.name)
-            blocks.append(charts.error_histogram(cells, names, target))
+    for i, target in enumerate(targets):
+        shown, _ = _figures("ranking", evaluation, target, names, i == 0)
+        # The slider is where the split is; without one it moves along the confidence curve.
+        has_split = "split" in charts.available(evaluation, target.name)
+        if shown and policy is None and not has_split:
+            shown[0] = curve_slider(evaluation, names, target)
+        blocks += shown
     return Section(
         "ranking",
         "Does it know when it is wrong?",
@@ -174,15 +248,11 @@ def _ranking(
 def _why(
     evaluation: Evaluation, names: Names, targets: list[Target], policy: TriagePolicy | None
 ) -> Section:
-    found = [
-        (target, figures.split(evaluation, target.name))
-        for target in targets
-        if "split" in figures.available(evaluation, target.name)
-    ]
+    found = [t for t in targets if "split" in charts.available(evaluation, t.name)]
     if policy is not None:
-        blocks = policy_blocks(found[0][1] if found else None, evaluation, policy, names)
+        blocks = policy_blocks(evaluation, policy, bool(found), names)
     else:
-        blocks = [split_deferral(split, evaluation, names, target) for target, split in found]
+        blocks = [split_slider(evaluation, names, target) for target in found]
     return Section(
         "why",
         "Why is it uncertain, and what to do about it?",
@@ -195,12 +265,81 @@ def _why(
     )
 
 
+def _group_sections(
+    evaluation: Evaluation, names: Names, targets: list[Target]
+) -> list[Section]:  # fmt: skip
+    """Return one section for the true classes, and one for the groups that were given."""
+    blocks: dict[bool, list[Any]] = {True: [], False: []}
+    for target in targets:
+        for metric in _group_metrics(evaluation):
+            rows = [row for row in evaluation.matching(metric=metric) if target.has(row)]
+            for attribute in _attributes(rows):
+                of_class = attribute in (charts.AGAINST_REST, evaluation.true_class)
+                if not of_class and metric == "negative_log_likelihood_loss":
+                    continue
+                # Of several options the last, which is the widest interval.
+                option = [row.option for row in rows if row.overall][-1]
+                given = {"option": option} if attribute != charts.AGAINST_REST else {}
+                chart = charts.groups(
+                    evaluation, metric, target.name, attribute=attribute, **given
+                )  # fmt: skip
+                blocks[of_class].append(Figure(names("chart"), chart, target.key))
+    lead = "with its interval; the dotted line is the value over all samples."
+    return [
+        Section(
+            "classes",
+            "Is it as good for every class?",
+            "Classes",
+            f"One dot for each class, {lead} A rarer class is usually recognized less often, by "
+            "perfect probabilities as well.",
+            blocks[True],
+        ),
+        Section(
+            "groups",
+            "Is it as good for everybody?",
+            "Groups",
+            f"One dot for each group, {lead}",
+            blocks[False],
+        ),
+    ]
+
+
+def _group_metrics(evaluation: Evaluation) -> list[str]:
+    """The metrics to show: the usual ones, or the first two if none of these was asked for."""
+    have = dict.fromkeys(
+        row.metric for row in evaluation.rows if not row.overall or row.one_class is not None
+    )
+    if evaluation.matching(metric="positive_calibration_error", option="", group=""):
+        have.pop("expected_calibration_error", None)  # two classes: one reading says it all
+    return [name for name in METRICS.shown("groups") if name in have] or list(have)[:2]
+
+
+def _attributes(rows: list[Row]) -> list[str]:
+    """Return the attributes of a metric that have a group in which it is defined."""
+    if all(row.one_class is not None for row in rows if row.overall):
+        return [charts.AGAINST_REST]
+    defined = (row for row in rows if not row.overall and row.value == row.value)
+    return list(dict.fromkeys(row.attribute for row in defined))
+
+
+_LISTS = {
+    "most_uncertain": ("Most uncertain", "Where the model says itself that it does not know."),
+    "most_confidently_wrong": (
+        "Most confidently wrong",
+        "Errors at the least uncertainty: look for mislabeled samples, and for a kind of sample "
+        "that the model has not learned.",
+    ),
+}
+
+
 def _samples(evaluation: Evaluation, targets: list[Target]) -> Section:
     tables: list[Any] = []
     for target in targets:
-        if "extremes" in figures.available(evaluation, target.name):
-            found = figures.extremes(evaluation, target=target.name)
-            tables += samples_tables(found, target)
+        if "confidence_curve" in charts.available(evaluation, target.name):
+            found = charts.extremes(evaluation, target=target.name)
+            for name, words in _LISTS.items():
+                rows = getattr(found, name)
+                tables += [_sample_table(rows, *words, target)] if rows else []
     return Section(
         "samples",
         "Samples to look at",
@@ -208,6 +347,29 @@ def _samples(evaluation: Evaluation, targets: list[Target]) -> Section:
         "By their id, so that they can be found in the data.",
         tables,
     )
+
+
+def _sample_table(samples: list[Any], title: str, read: str, target: Target) -> Table:
+    rows = [
+        [
+            Cell(sample.id),
+            *(
+                Cell(value) if isinstance(value, str) else Cell(number(value), value)
+                for value in (sample.truth, sample.predicted)
+            ),
+            Cell(number(sample.uncertainty), sample.uncertainty),
+            Cell("wrong" if sample.error else "right")
+            if isinstance(sample.truth, str)
+            else Cell(number(sample.error), sample.error),
+        ]
+        for sample in samples
+    ]
+    of = f" ({target.name})" if target.name is not None else ""
+    header = ("id", "truth", "predicted", "uncertainty", "error")
+    return Table(
+        f"{title} samples{of}", header, rows, title=title + of, read=read, target=target.key,
+        sortable=True, heads=True, narrow=True,
+    )  # fmt: skip
 
 
 def _notes(evaluation: Evaluation) -> Section:

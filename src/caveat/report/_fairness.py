@@ -1,21 +1,25 @@
 """The page of an audit: what it says in plain words first, then what that rests on."""
 
+from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
+from .. import charts
+from ..charts.fairness import PARTS, measure_label
 from ..evaluation import Evaluation
 from ..exceptions import OptionError
 from ..fairness import ConsistencyRow, FairnessAudit, FairnessRow, Paragraph
+from ..fairness.meanings import measure_says
 from ..results.tables import interval_words, number
-from . import _fairness_charts as charts
-from ._consistency_charts import consistency_chart, consistency_table
-from ._evaluation import MOST_TARGETS
-from ._fairness_words import definitions_of, measure_says, method_notes
+from ._evaluation import MOST_TARGETS, title_line
+from ._fairness_words import definitions_of, method_notes
 from .content import (
     Cell,
     Chooser,
     Definitions,
+    Figure,
     Names,
     Page,
     Said,
@@ -29,14 +33,15 @@ from .content import (
 MOST_GROUPS = 10
 """A table of more columns cannot be read; the largest groups are shown, the others counted."""
 
-MOST_LINES = 60
+MOST_LINES, MOST_ROWS = 60, 300
 _TITLE = "Who does the model know less about?"
-_PARTS = ("predictive", "aleatoric", "epistemic")
 
 
-def audit_page(audit: FairnessAudit, title: str | None) -> Page:
+def audit_page(audit: FairnessAudit, title: str | None, source: str) -> Page:
     """Return the page of an audit."""
-    about = f"{audit.description}, by {', '.join(audit.attributes)}. {_sure(audit)}"
+    about = title_line(
+        f"{audit.description}, by {', '.join(audit.attributes)}", source, _sure(audit)
+    )
     kept = [section for section in _sections(audit) if section.blocks]
     return Page("Fairness audit", title or _TITLE, about, kept)
 
@@ -68,7 +73,7 @@ def with_audit(page: Page, evaluation: Evaluation, audit: FairnessAudit) -> Page
 def _sections(audit: FairnessAudit) -> list[Section]:
     names = Names()
     return [
-        _reading(audit),
+        _verdict(audit),
         Section(
             "ratios",
             "Between groups",
@@ -110,18 +115,19 @@ def _sections(audit: FairnessAudit) -> list[Section]:
 
 def _sure(audit: FairnessAudit) -> str:
     if all(np.isnan(row.low) for row in audit.rows):
-        return "No intervals: nothing here says how sure a number is."
-    return f"Intervals have {100 * audit.confidence:g} % confidence."
+        return "no intervals: nothing here says how sure a number is"
+    return f"{100 * audit.confidence:g} % intervals"
 
 
-def _reading(audit: FairnessAudit) -> Section:
-    reading = audit.reading()
-    said = [Said(reading.level, reading.summary, called=reading.headline)]
+def _verdict(audit: FairnessAudit) -> Section:
+    answer = audit.verdict()
+    said = [Said(answer.level, answer.summary, called=answer.headline)]
     said += [
         Said(part.level, f"{part.name}: {part.text}", _behind(part), part.headline)
-        for part in reading
+        for part in answer
     ]
-    return Section("verdict", "In plain words", "In words", "", [Sentences("Reading", said)])
+    blocks = [Sentences("Verdict", said)]
+    return Section("verdict", "In plain words", "In words", "", blocks, folded=False)
 
 
 def _behind(paragraph: Paragraph) -> Table | None:
@@ -130,8 +136,8 @@ def _behind(paragraph: Paragraph) -> Table | None:
     groups = [row for row in paragraph.rows if isinstance(row, FairnessRow)]
     alike = [row for row in paragraph.rows if isinstance(row, ConsistencyRow)]
     if groups:
-        return charts.ratio_table(groups, caption)
-    return consistency_table(alike, caption) if alike else None
+        return _ratio_table(groups, caption)
+    return _consistency_table(alike, caption) if alike else None
 
 
 def _ratios(audit: FairnessAudit, names: Names) -> list[Any]:
@@ -139,9 +145,53 @@ def _ratios(audit: FairnessAudit, names: Names) -> list[Any]:
     for attribute in audit.attributes:
         rows = [row for row in audit.matching(attribute=attribute) if row.kind != "group"]
         caption = f"All ratios and differences by {attribute}"
-        blocks.append(charts.ratios(audit, attribute, names))
-        blocks.append(charts.ratio_table(rows, caption, folded=f"{caption} ({len(rows)})"))
+        blocks.append(Figure(names("audit-chart"), charts.ratios(audit, attribute)))
+        blocks.append(_ratio_table(rows, caption, folded=f"{caption} ({len(rows)})"))
     return blocks
+
+
+def _ratio_table(rows: Sequence[FairnessRow], caption: str, **options: str) -> Table:
+    """Return ratios and differences as a table, each with what its interval lets one say."""
+    body = []
+    several = any(_differs(row) for row in rows)
+    for row in rows[:MOST_ROWS]:
+        measure = measure_label(row) + (f", {row.statistic}" if row.statistic else "")
+        flags = "" if row.flag is None else _flags(row)
+        body.append(
+            [
+                Cell(measure),
+                Cell(f"{row.group} / {row.reference}"),
+                Cell(row.kind),
+                Cell(number(row.value) or "undefined", row.value),
+                Cell(interval_words(row.low, row.high) or "none", row.low),
+                *([_deciding(row)] if several else []),
+                Cell(flags),
+                Cell(row.verdict + (f" ({row.note})" if row.note else "")),
+            ]
+        )
+    decides = ["interval for all comparisons"] if several else []
+    header = ["measure", "groups", "kind", "value", "interval", *decides]
+    header += ["beyond the threshold", "verdict"]
+    more = f"The first {MOST_ROWS} of {len(rows)} rows." if len(rows) > MOST_ROWS else ""
+    return Table(caption, header, body, more=more, sortable=True, heads=True, **options)  # type: ignore[arg-type]
+
+
+def _differs(row: FairnessRow) -> bool:
+    """Whether the verdict rests on a wider interval than that of the one number."""
+    known = not np.isnan(row.verdict_low)
+    return known and (row.low, row.high) != (row.verdict_low, row.verdict_high)
+
+
+def _deciding(row: FairnessRow) -> Cell:
+    words = interval_words(row.verdict_low, row.verdict_high)
+    return Cell(words or "none", row.verdict_low)
+
+
+def _flags(row: FairnessRow) -> str:
+    """Say which of the two flags of a ratio are up, which look at its value only."""
+    if row.flag == row.symmetric_flag:
+        return "yes" if row.flag else "no"
+    return "by its distance from 1 only" if row.flag else "on the log scale only"
 
 
 def _groups(audit: FairnessAudit, attribute: str) -> Table:
@@ -174,7 +224,7 @@ def _groups(audit: FairnessAudit, attribute: str) -> Table:
 
 
 def _name(row: FairnessRow) -> Cell:
-    return Cell(charts.measure_label(row), says=measure_says(row.measure))
+    return Cell(measure_label(row), says=measure_says(row.measure))
 
 
 def _value(row: FairnessRow | None) -> Cell:
@@ -197,8 +247,10 @@ def _distributions(audit: FairnessAudit, names: Names) -> list[Any]:
         blocks.append(Chooser(names("audit-chooser"), "Target", "target", choices))
     for target in targets:
         for attribute in audit.attributes:
-            found = [charts.distribution(audit, attribute, part, names, target) for part in _PARTS]
-            blocks += [chart for chart in found if chart is not None]
+            for part in PARTS:
+                with suppress(OptionError):  # nobody has a finite uncertainty
+                    chart = charts.distributions(audit, part, attribute, target.name)
+                    blocks.append(Figure(names("audit-chart"), chart, target.key))
     return blocks
 
 
@@ -206,15 +258,36 @@ def _individuals(audit: FairnessAudit, names: Names) -> list[Any]:
     alike = audit.consistency
     if alike is None:
         return []
-    blocks: list[Any] = []
-    for attribute in audit.attributes:
-        for quantity in alike.differences:
-            chart = consistency_chart(alike, quantity, attribute, names)
-            blocks += [chart] if chart is not None else []
-    constant = [name for name in alike.differences if not alike.spread[name]]
+    varied = [name for name in alike.differences if alike.spread[name]]
+    blocks: list[Any] = [
+        Figure(names("audit-chart"), charts.consistency(alike, quantity, attribute))
+        for attribute in audit.attributes
+        for quantity in varied
+    ]
+    constant = [name for name in alike.differences if name not in varied]
     if constant:
         words = f"All samples have the same {', '.join(constant)}: its consistency has no scale."
         blocks.append(Text(words))
     caption = "All consistencies, raw and scaled"
     opened = f"{caption} ({len(alike.rows)})"
-    return [*blocks, consistency_table(alike.rows, caption, folded=opened)]
+    return [*blocks, _consistency_table(alike.rows, caption, folded=opened)]
+
+
+def _consistency_table(rows: Sequence[ConsistencyRow], caption: str, **options: str) -> Table:
+    """Return consistencies as a table, raw and in units of the spread."""
+    body = [
+        [
+            Cell(row.quantity),
+            Cell(row.label),
+            Cell(number(row.consistency) or "none", row.consistency),
+            Cell(interval_words(row.low, row.high) or "none", row.low),
+            Cell(number(row.scaled) or "none", row.scaled),
+            Cell(interval_words(row.scaled_low, row.scaled_high) or "none", row.scaled_low),
+            Cell(f"{row.samples:,}", row.samples),
+            Cell(row.note),
+        ]
+        for row in rows[:MOST_ROWS]
+    ]
+    header = ["of", "samples of", "raw", "interval", "scaled", "interval", "samples", "note"]
+    more = f"The first {MOST_ROWS} of {len(rows)} rows." if len(rows) > MOST_ROWS else ""
+    return Table(caption, header, body, more=more, sortable=True, heads=True, **options)  # type: ignore[arg-type]

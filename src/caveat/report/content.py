@@ -1,13 +1,17 @@
 """What a page is made of: plain blocks of text, tables and charts, which the template lays out."""
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import count, groupby
 from typing import Any, ClassVar
 
 import numpy as np
 
-from ..results.tables import number
+from ..charts import Chart
+from ..charts.svg import Drawing, render
+from ..metrics import METRICS
+from ..results.tables import WITHOUT_CHANCE, number
 from ._escape import for_script
 
 MOST_ROWS = 60
@@ -82,51 +86,63 @@ class Table:
 
 
 @dataclass(frozen=True)
-class Chart:
-    """A chart as plotly describes it, what it shows in words, and its numbers."""
+class Figure:
+    """A chart on the page: its drawing, what can be read off, and its numbers."""
 
     kind: ClassVar[str] = "chart"
     id: str
-    title: str
-    read: str
-    data: list[dict[str, Any]]
-    layout: dict[str, Any]
-    table: Table | None = None
-    value: str = ""
-    note: str = ""
+    chart: Chart
     target: str = ""
-    wide: bool = False
+
+    @cached_property
+    def drawing(self) -> Drawing:
+        """The chart as SVG."""
+        return render(self.chart, standalone=False)
 
     @property
-    def height(self) -> int:
-        """Its height in pixels, so that the page does not jump when it is drawn."""
-        return int(self.layout["height"])
+    def table(self) -> Table:
+        """The numbers behind the chart."""
+        return numbers_table(self.chart.title, self.chart.numbers)
+
+    @property
+    def value(self) -> str:
+        """The number that sums the chart up, in words."""
+        headline = self.chart.headline
+        if headline is None or np.isnan(headline.value):
+            return ""
+        low, high = headline.interval
+        between = "" if np.isnan(low) else f" ({number(low)} to {number(high)})"
+        freed = (
+            "" if np.isnan(headline.estimate) else f"; {number(headline.estimate)} {WITHOUT_CHANCE}"
+        )
+        return f"{METRICS[headline.metric].label}: {number(headline.value)}{between}{freed}"
 
     @property
     def label(self) -> str:
         """What a screen reader says of it."""
         told = f" {self.value}." if self.value else ""
-        return f"Chart: {self.title}. {self.read}{told} The numbers are in the table that follows."
+        return (
+            f"Chart: {self.chart.title}. {self.chart.read}{told} The arrow keys read values off; "
+            "the numbers are in the table that follows."
+        )
 
     @property
     def json(self) -> str:
-        """The chart for the script that draws it."""
-        return for_script({"data": self.data, "layout": self.layout})
+        """What can be read off, for the script that shows it."""
+        return for_script(self.drawing.points)
 
 
 @dataclass(frozen=True)
-class Deferral:
-    """A chart with a slider: what it says at each step, and what it colors."""
+class Slider:
+    """A chart with a slider: what it says at each step, and what it colors or moves."""
 
-    kind: ClassVar[str] = "deferral"
+    kind: ClassVar[str] = "slider"
     id: str
-    chart: Chart
+    figure: Figure
     tag: str
     sentences: list[str]
-    steps: dict[str, Any]
-    """What the script needs to paint a step: a threshold, or the place of a marker."""
-
-    start: int = 0
+    threshold: Any = ()
+    start: int = 20
     target: str = ""
 
     @property
@@ -142,7 +158,15 @@ class Deferral:
     @property
     def json(self) -> str:
         """The steps for the script."""
-        return for_script({"sentences": self.sentences, **self.steps})
+        drawing = self.figure.drawing
+        return for_script(
+            {
+                "sentences": self.sentences,
+                "threshold": self.threshold,
+                "keyed": drawing.keyed,
+                "spot": drawing.spot,
+            }
+        )
 
 
 @dataclass(frozen=True)
@@ -179,6 +203,22 @@ class Sentences:
     kind: ClassVar[str] = "verdict"
     name: str
     statements: list[Said]
+
+
+@dataclass(frozen=True)
+class Tiles:
+    """The few numbers that carry the verdict: a name, a number, what is beside it."""
+
+    kind: ClassVar[str] = "tiles"
+    items: list[tuple[str, str, str]]
+
+
+@dataclass(frozen=True)
+class Step:
+    """What to do next."""
+
+    kind: ClassVar[str] = "step"
+    text: str
 
 
 @dataclass(frozen=True)
@@ -221,48 +261,33 @@ class Text:
 
 
 @dataclass(frozen=True)
-class Run:
-    """Neighbors that share a grid, or a block that stands alone."""
+class Folded:
+    """Charts that few readers need."""
 
-    boxed: bool
+    kind: ClassVar[str] = "folded"
+    title: str
     blocks: list[Any]
 
 
 @dataclass(frozen=True)
 class Section:
-    """A part of the page with a place in the contents."""
+    """A part of the page with a place in the contents; folded until it is asked for."""
 
     id: str
     title: str
     short: str
     lead: str = ""
     blocks: list[Any] = field(default_factory=list)
+    folded: bool = True
 
     @property
-    def runs(self) -> Iterator[Run]:
-        """The blocks, those that share a grid together."""
-        for boxed, found in groupby(self.blocks, lambda b: b.kind not in _ALONE):
-            blocks = list(found)
-            yield Run(boxed, _filled(blocks) if boxed else blocks)
+    def runs(self) -> Iterator[tuple[bool, list[Any]]]:
+        """The blocks; those that share a grid together."""
+        for boxed, found in groupby(self.blocks, lambda block: block.kind not in _ALONE):
+            yield boxed, list(found)
 
 
-def _filled(blocks: list[Any]) -> list[Any]:
-    """Return the blocks of a grid of two columns; a chart that would stand alone takes both."""
-    filled, alone = list(blocks), False
-    for i, block in enumerate(blocks):
-        narrow = block.narrow if block.kind == "table" else block.kind == "chart" and not block.wide
-        alone = narrow and not alone
-        last = i + 1 == len(blocks) or _target(blocks[i + 1]) != _target(block)
-        if alone and block.kind == "chart" and (last or blocks[i + 1].kind != "chart"):
-            filled[i], alone = replace(block, wide=True), False
-    return filled
-
-
-def _target(block: Any) -> str:
-    return getattr(block, "target", "")
-
-
-_ALONE = {"verdict", "chooser", "technique", "text"}
+_ALONE = {"verdict", "tiles", "step", "chooser", "technique", "text", "folded"}
 
 
 @dataclass(frozen=True)
@@ -285,18 +310,23 @@ class Page:
     sections: list[Section]
 
 
-def numbers_table(
-    caption: str, *columns: tuple[str, Any], words: Callable[[float], str] = number
-) -> Table:
-    """Return the table behind a chart: one column of text or numbers for each pair."""
-    length = len(columns[0][1])
-    rows = [
-        [
-            Cell(str(values[i])) if isinstance(values[i], str)
-            else Cell(words(float(values[i])), float(values[i]))
-            for _, values in columns
-        ]
-        for i in range(min(length, MOST_ROWS))
-    ]  # fmt: skip
-    more = "" if length <= MOST_ROWS else f"The first {MOST_ROWS} of {length} rows."
-    return Table(caption, [name for name, _ in columns], rows, more=more)
+def numbers_table(caption: str, numbers: Any) -> Table:
+    """Return the table behind a chart: one column of text or numbers for each entry."""
+    columns = {name: list(values) for name, values in numbers.items()}
+    length = len(next(iter(columns.values()), []))
+    step = -(-length // MOST_ROWS) if _is_curve(columns) else 1
+    shown = range(0, length, step)[:MOST_ROWS]
+    rows = [[_number_cell(values[i]) for values in columns.values()] for i in shown]
+    more = "" if len(rows) * step >= length else f"The first {MOST_ROWS} of {length} rows."
+    return Table(caption, list(columns), rows, more=more)
+
+
+def _is_curve(columns: dict[str, list[Any]]) -> bool:
+    """Whether all columns are numbers along a line: some rows then stand for all."""
+    return not any(isinstance(value, str) for values in columns.values() for value in values[:1])
+
+
+def _number_cell(value: Any) -> Cell:
+    if isinstance(value, str):
+        return Cell(str(value))
+    return Cell(number(float(value)) or "undefined", float(value))

@@ -1,10 +1,11 @@
-"""One page as one text: template, style, scripts and the rule that nothing may leave it."""
+"""One page as one text: template, style, script and the rule that nothing may leave it."""
 
 import base64
 import hashlib
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
+from ..charts.svg import STYLE
 from .content import Page
 
 if TYPE_CHECKING:
@@ -19,21 +20,18 @@ def asset(name: str) -> str:
 def render(page: Page) -> str:
     """Return the page as HTML."""
     from markupsafe import Markup
-    from plotly.offline import get_plotlyjs  # type: ignore[import-untyped]
 
     from .. import __version__
 
     # A browser reads every line ending as one; the hash must be of what it reads.
-    scripts = [text.replace("\r\n", "\n") for text in (get_plotlyjs(), asset("report.js"))]
-    plotly, script = (Markup(text) for text in scripts)
+    script = asset("report.js").replace("\r\n", "\n")
     return _environment().get_template("page.html.j2").render(
         page=page,
         title=page.title,
         version=__version__,
-        policy=_policy(scripts),
-        style=Markup(asset("report.css")),
-        plotly=plotly,
-        script=script,
+        policy=_policy(script),
+        style=Markup(asset("report.css") + STYLE),
+        script=Markup(script),
     )  # fmt: skip
 
 
@@ -49,14 +47,10 @@ def _environment() -> "Environment":
     )
 
 
-def _policy(scripts: list[str]) -> str:
-    """The content security policy: these two scripts run, and nothing is fetched or sent."""
-    hashes = " ".join(f"'sha256-{_digest(text)}'" for text in scripts)
+def _policy(script: str) -> str:
+    """The content security policy: this script runs, and nothing is fetched or sent."""
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     return (
-        f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; img-src data:; "
-        "base-uri 'none'; form-action 'none'"
+        f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; "
+        "img-src data:; base-uri 'none'; form-action 'none'"
     )
-
-
-def _digest(text: str) -> str:
-    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

@@ -9,9 +9,9 @@ from ..exceptions import OptionError
 from ..experiments import Disentanglement
 from ..fairness import FairnessAudit
 from ._comparison import comparison_page
+from ._disentanglement import disentanglement_page
 from ._evaluation import evaluation_page
 from ._fairness import audit_page, with_audit
-from .disentanglement import disentanglement_page
 from .page import render
 
 _ENDINGS = ("", ".html", ".htm")
@@ -24,6 +24,7 @@ def write_report(
     title: str | None = None,
     policy: TriagePolicy | None = None,
     audit: FairnessAudit | None = None,
+    source: str = "",
 ) -> Path:
     """Write a report that a person wants to read: one HTML file that needs nothing else.
 
@@ -46,6 +47,8 @@ def write_report(
         then stand in the place of the slider.
     audit : FairnessAudit, optional
         Of the same prediction, for an `Evaluation`: the page then has a section on fairness.
+    source : str, default=""
+        What stands below the title beside the date: the file, the model, ...
 
     Returns
     -------
@@ -64,29 +67,31 @@ def write_report(
     """
     if title is not None and not isinstance(title, str):
         raise OptionError(f"title must be text; got {title!r}")
+    if not isinstance(source, str):
+        raise OptionError(f"source must be text; got {source!r}")
     if policy is not None and not isinstance(policy, TriagePolicy):
         raise OptionError(f"policy must be a fitted TriagePolicy; got a {type(policy).__name__}")
     if audit is not None:
         _check_audit(result, audit)
     place = checked_place(path)
     if isinstance(result, Evaluation):
-        page = evaluation_page(result, title, policy)
+        page = evaluation_page(result, title, policy, source)
         page = page if audit is None else with_audit(page, result, audit)
     elif isinstance(result, FairnessAudit):
         if policy is not None:
             raise OptionError("policy belongs to an evaluation: pass it with that, and audit= too")
-        page = audit_page(result, title)
+        page = audit_page(result, title, source)
     elif isinstance(result, Comparison):
         if policy is not None:
             raise OptionError(
                 "policy belongs to one technique: pass it with that technique's evaluation, "
                 "comparison.evaluations[name]"
             )
-        page = comparison_page(result, title)
+        page = comparison_page(result, title, source)
     elif isinstance(result, Disentanglement):
         if policy is not None:
             raise OptionError("policy decides on predictions: pass it with an evaluation")
-        page = disentanglement_page(result, title)
+        page = disentanglement_page(result, title, source)
     else:
         raise OptionError(
             "a report is made of what caveat.evaluate, caveat.compare, caveat.audit or "

@@ -95,8 +95,8 @@ class Drawable:
     """Results that can be drawn in many ways, and written as a page."""
 
     def plot(self, kind: str | None = None, /, **options: Any) -> Any:
-        """Draw a figure in matplotlib Axes; see `caveat.plots.plot`."""
-        from ..plots import plot
+        """Draw a chart in matplotlib Axes; see `caveat.plot`."""
+        from ..charts import plot
 
         return plot(self, kind, **options)
 

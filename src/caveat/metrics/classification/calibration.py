@@ -250,7 +250,7 @@ ENTRIES = [
         curve=reliability_curve,
         sums=calibration_sums,
         short="ECE",
-        shown=("headline", "compared", "groups", "shift"),
+        shown=("headline", "compared", "groups", "shift", "calibration"),
         serves={"probability": "calibration"},
     ),
     CALIBRATION_ERROR(

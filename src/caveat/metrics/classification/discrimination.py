@@ -271,7 +271,7 @@ ENTRIES = [
         aliases=("accuracy",),
         sums=share_of(accuracy_score),
         unit="share",
-        shown=("headline", "compared", "groups", "shift"),
+        shown=("headline", "compared", "groups", "shift", "skill"),
     ),
     DECISION_SCORE(
         function=balanced_accuracy_score,

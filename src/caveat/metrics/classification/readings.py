@@ -150,7 +150,7 @@ ENTRIES = [
         aliases=("binary_ece", "positive_ece"),
         curve=partial(reliability_curve, kind="positive"),
         sums=partial(calibration_sums, kind="positive"),
-        shown=("headline", "compared", "groups"),
+        shown=("headline", "compared", "groups", "calibration"),
         two_classes=True,
     ),
 ]

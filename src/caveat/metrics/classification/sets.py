@@ -173,7 +173,7 @@ ENTRIES = [
         "some classes or groups are covered less than others.",
         sums=share_of(set_coverage),
         unit="share",
-        shown=("headline", "compared", "groups", "shift"),
+        shown=("headline", "compared", "groups", "shift", "calibration"),
     ),
     Metric(
         function=mean_set_size,
@@ -187,6 +187,6 @@ ENTRIES = [
         cannot_see="Whether the true class is in the set: empty sets are the smallest.",
         aliases=("set_size",),
         sums=mean_of(mean_set_size),
-        shown=("headline", "compared", "groups", "shift"),
+        shown=("headline", "compared", "groups", "shift", "skill"),
     ),
 ]

@@ -232,7 +232,7 @@ ENTRIES = [
         "of them hard to tell, scores low.",
         aliases=("auroc_error",),
         sums=partial(_sums, area_of, "uncertainty"),
-        shown=("headline", "compared", "shift"),
+        shown=("headline", "compared", "shift", "ranking"),
     ),
     AREA(
         function=detection_roc_auc_score,

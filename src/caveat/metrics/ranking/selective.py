@@ -337,6 +337,6 @@ ENTRIES = [
         "the certain or the uncertain end.",
         aliases=("spearman",),
         sums=_correlation_sums,
-        shown=("headline", "compared"),
+        shown=("headline", "compared", "ranking"),
     ),
 ]

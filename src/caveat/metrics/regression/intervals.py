@@ -277,7 +277,7 @@ ENTRIES = [
         "samples or groups are covered less than others.",
         sums=share_of(interval_coverage),
         unit="share",
-        shown=("headline", "groups", "shift"),
+        shown=("headline", "groups", "shift", "calibration"),
     ),
     Metric(
         function=coverage_ratio,

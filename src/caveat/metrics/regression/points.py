@@ -190,7 +190,7 @@ ENTRIES = [
         sums=mean_of(mean_absolute_error),
         short="MAE",
         unit="target",
-        shown=("headline", "compared", "groups", "shift"),
+        shown=("headline", "compared", "groups", "shift", "skill"),
         serves={"variance": "beside"},
     ),
     LOSS(

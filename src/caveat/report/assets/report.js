@@ -5,85 +5,107 @@
   const read = (id) => JSON.parse(document.getElementById(id).textContent);
   root.classList.remove("no-js");
 
-  /* Colors: charts name them ("@blue", "@blue/0.2"); the style sheet knows them for each theme. */
-  const COLORED = new Set(["color", "fillcolor", "bgcolor", "bordercolor", "colorscale"]);
-  function color(token) {
-    const [name, opacity] = token.slice(1).split("/");
-    const value = getComputedStyle(root).getPropertyValue(`--${name}`).trim();
-    if (!opacity) return value;
-    const [r, g, b] = [1, 3, 5].map((i) => parseInt(value.slice(i, i + 2), 16));
-    return `rgba(${r},${g},${b},${opacity})`;
-  }
-  function themed(value, key) {
-    if (typeof value === "string") return COLORED.has(key) && value[0] === "@" ? color(value) : value;
-    if (Array.isArray(value)) return COLORED.has(key) || typeof value[0] === "object" ? value.map((v) => themed(v, key)) : value;
-    if (value === null || typeof value !== "object") return value;
-    return Object.fromEntries(Object.entries(value).map(([k, v]) => [k, themed(v, k)]));
-  }
-  function layoutOf(given, room, width) {
-    const layout = themed(given, "");
-    const size = room < 420 ? 11.5 : 13;
-    const axis = { gridcolor: color("@grid"), linecolor: color("@line"), zeroline: false, automargin: true, ticks: "outside", tickcolor: color("@line") };
-    const base = {
-      paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", autosize: true,
-      font: { family: getComputedStyle(document.body).fontFamily, size, color: color("@text") },
-      margin: { l: 8, r: 12, t: 8, b: 8 }, hovermode: "closest", dragmode: false,
-      hoverlabel: { bgcolor: color("@surface"), bordercolor: color("@line"), font: { color: color("@text") }, align: "left" },
-      legend: { orientation: "h", y: 1.02, yanchor: "bottom", x: 0, itemclick: false, itemdoubleclick: false },
+  /* Values are read off charts by pointer or arrow keys; their texts come with the page. */
+  const SVG = "http://www.w3.org/2000/svg";
+  function readable(box) {
+    const svg = box.querySelector("svg");
+    const tip = box.querySelector(".tip");
+    let points = null, ring = null, now = -1;
+    const known = () => (points ??= read(box.dataset.points));
+    const show = (i) => {
+      now = i;
+      const [x, y, text] = known()[i];
+      if (!ring) {
+        ring = document.createElementNS(SVG, "circle");
+        ring.setAttribute("r", "6");
+        ring.setAttribute("class", "ring");
+        svg.append(ring);
+      }
+      ring.setAttribute("cx", x);
+      ring.setAttribute("cy", y);
+      ring.style.display = "";
+      tip.textContent = text;
+      tip.hidden = false;
+      const scale = svg.clientWidth / svg.viewBox.baseVal.width;
+      const half = tip.offsetWidth / 2;
+      const left = Math.min(Math.max(x * scale, half), Math.max(box.clientWidth - half, half));
+      tip.style.left = `${left}px`;
+      const above = y * scale - tip.offsetHeight - 12;
+      tip.style.top = `${above < 0 ? y * scale + 14 : above}px`;
     };
-    for (const name of Object.keys(layout)) {
-      if (/^[xy]axis\d*$/.test(name)) layout[name] = { ...axis, ...layout[name], title: { ...layout[name].title, font: { size } } };
-      else if (name === "legend") layout[name] = { ...base.legend, ...layout[name] };
-      else if (name === "margin") layout[name] = { ...base.margin, ...layout[name] };
-    }
-    return { ...base, ...layout, ...(width ? { width, autosize: false } : {}) };
+    const hide = () => { now = -1; tip.hidden = true; if (ring) ring.style.display = "none"; };
+    box.addEventListener("pointermove", (event) => {
+      const place = new DOMPoint(event.clientX, event.clientY).matrixTransform(svg.getScreenCTM().inverse());
+      let best = -1, least = 900;
+      known().forEach(([x, y], i) => {
+        const far = (x - place.x) ** 2 + (y - place.y) ** 2;
+        if (far < least) { least = far; best = i; }
+      });
+      if (best < 0) hide(); else show(best);
+    });
+    box.addEventListener("pointerleave", hide);
+    box.addEventListener("blur", hide);
+    box.addEventListener("keydown", (event) => {
+      const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+      if (event.key === "Escape") hide();
+      if (!step || !known().length) return;
+      event.preventDefault();
+      show((now + step + known().length) % known().length);
+    });
   }
+  all(".chart").forEach(readable);
 
-  /* Charts are drawn when they come near the window, and again when the theme changes. */
-  const charts = new Map();
-  const config = { displaylogo: false, displayModeBar: false, responsive: true, scrollZoom: false };
-  function draw(box, width) {
-    if (!charts.has(box)) charts.set(box, read(box.dataset.chart));
-    const chart = charts.get(box);
-    Plotly.react(box, themed(chart.data, ""), layoutOf(chart.layout, width || box.clientWidth, width), config);
-    const slider = sliders.find((s) => s.box === box);
-    if (slider) slider.paint();
-  }
-  const shown = (box) => (box.checkVisibility ? box.checkVisibility() : box.offsetParent !== null);
-  const redraw = (width) => charts.forEach((_, box) => { if (shown(box)) draw(box, width); });
-  const waiting = new IntersectionObserver((entries) => {
-    for (const entry of entries) {
-      if (!entry.isIntersecting) continue;
-      waiting.unobserve(entry.target);
-      draw(entry.target);
-    }
-  }, { rootMargin: "400px" });
-
-  /* Slider: the sentences and thresholds come with the page; nothing is computed here. */
-  const sliders = all(".slider").map((part) => {
+  /* Slider: the sentences, places and thresholds come with the page; nothing is computed here. */
+  all(".slider").forEach((part) => {
     const input = part.querySelector("input");
     const said = part.querySelector("output");
     const steps = read(part.dataset.steps);
-    const box = document.querySelector(`[data-chart="${part.dataset.paints}"]`);
+    const svg = document.querySelector(`[data-points="${part.dataset.paints}"] svg`);
+    const groups = steps.keyed.map((_, i) => svg.querySelector(`[data-keyed="${i}"]`));
+    const drawn = (group, keep, name) => {
+      const path = document.createElementNS(SVG, "path");
+      const d = group.places.filter((_, i) => keep(group.keys[i])).map(([x, y]) => `M${x},${y}${group.shape}`);
+      path.setAttribute("d", d.join(""));
+      const dot = group.shape === "h0";
+      path.setAttribute("class", group.filled ? `f-${name}` : `s-${name} round`);
+      if (!group.filled) path.setAttribute("stroke-width", dot ? "6" : "1.8");
+      return path;
+    };
     const paint = () => {
       const step = Number(input.value);
       said.textContent = steps.sentences[step];
       input.setAttribute("aria-valuetext", steps.sentences[step]);
-      if (!box || !charts.has(box)) return;
-      if (steps.spot !== undefined) {
-        Plotly.restyle(box, { x: [[steps.x[step]]], y: [[steps.y[step]]] }, [steps.spot]);
-        return;
+      const spot = svg.querySelector("[data-spot]");
+      if (spot) {
+        spot.setAttribute("cx", steps.spot[step][0]);
+        spot.setAttribute("cy", steps.spot[step][1]);
       }
-      const [deferred, kept, wrong] = ["@gray", "@blue", "@orange"].map(color);
-      const colors = steps.uncertainty.map((values, trace) => values.map((value) =>
-        (value > steps.threshold[step] ? deferred : trace === 1 ? wrong : kept)));
-      Plotly.restyle(box, { "marker.color": colors }, colors.map((_, i) => i));
+      steps.keyed.forEach((group, i) => {
+        const kept = (key) => key <= steps.threshold[step];
+        groups[i].replaceChildren(drawn(group, (key) => !kept(key), "gray"), drawn(group, kept, group.color));
+      });
     };
     input.addEventListener("input", paint);
     paint();
-    return { box, paint };
   });
-  all(".chart").forEach((box) => waiting.observe(box));
+
+  /* Parts are folded; links, "Open all" and printing unfold them. */
+  const parts = all("details.part, details.more, details.technique");
+  const unfold = document.querySelector(".unfold");
+  const open = (yes) => parts.forEach((part) => { part.open = yes; });
+  unfold.addEventListener("click", () => {
+    const yes = unfold.textContent === "Open all";
+    open(yes);
+    unfold.textContent = yes ? "Close all" : "Open all";
+  });
+  const follow = () => {
+    const part = location.hash && document.getElementById(location.hash.slice(1));
+    const details = part && part.querySelector("details.part");
+    if (details) { details.open = true; part.scrollIntoView(); }
+  };
+  addEventListener("hashchange", follow);
+  all("nav.contents a").forEach((a) => a.addEventListener("click", () => setTimeout(follow)));
+  follow();
 
   /* Theme: follows the system until the button is pressed; nothing is stored. */
   const dark = matchMedia("(prefers-color-scheme: dark)");
@@ -93,24 +115,23 @@
   button.addEventListener("click", () => {
     root.dataset.theme = isDark() ? "light" : "dark";
     name();
-    redraw();
   });
-  dark.addEventListener("change", () => { name(); redraw(); });
+  dark.addEventListener("change", name);
   name();
 
-  /* Paper is light, and shows every chart that is not folded away. */
+  /* Paper is light, and shows the parts that are folded. */
   let before = null;
   const paper = () => {
-    if (before !== null) return;
-    before = root.dataset.theme || "";
+    if (before) return;
+    before = { theme: root.dataset.theme || "", open: parts.map((part) => part.open) };
     root.dataset.theme = "light";
-    all(".chart").forEach((box) => { if (shown(box)) draw(box, 640); });
+    parts.forEach((part) => { if (!part.matches(".technique")) part.open = true; });
   };
   const screen = () => {
-    if (before === null) return;
-    if (before) root.dataset.theme = before; else delete root.dataset.theme;
+    if (!before) return;
+    if (before.theme) root.dataset.theme = before.theme; else delete root.dataset.theme;
+    parts.forEach((part, i) => { part.open = before.open[i]; });
     before = null;
-    redraw();
   };
   addEventListener("beforeprint", paper);
   addEventListener("afterprint", screen);

@@ -1,8 +1,7 @@
 """Coverage: how many true values lie inside what should hold them."""
 
-from dataclasses import dataclass
 from math import sqrt
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -13,48 +12,17 @@ from ..predictions import Gaussian, Interval, PredictionSet, Quantiles
 from ..predictions.quantiles import central_coverages
 from ..resampling.spread import Spread, share_limits, spread_of, stacked
 from ..results.rows import option_words
-from ._available import checked
-from ._figure import Figure, Headline, headline
+from ._diagonal import diagonal_chart, numbers_of
 from ._nested import shares_inside
-from ._samples import Samples, of_target
+from ._numbers import headline
+from ._samples import Samples, has_spread, of_target
+from .chart import Chart, Headline
+from .entry import Entry
 
 _TINY = float(np.finfo(np.float64).tiny)
 
 
-@dataclass(frozen=True, eq=False)
-class Coverage(Figure):
-    """What `coverage` returns.
-
-    Attributes
-    ----------
-    nominal, observed : ndarrays of shape (levels,)
-        The coverage that was promised, and the share of true values inside.
-    low, high : ndarrays of shape (levels,)
-        Confidence limits of ``observed``, level by level.
-    kind : {"central", "one-sided", "sets"}
-        Whether ``observed`` is the share inside central intervals, at or below quantiles, or in
-        sets of classes.
-    metric : str
-    value : float
-    interval : pair of float
-        As in the table; NaN where the metric was not asked.
-    title, x_label, y_label : str
-    confidence : float
-    """
-
-    nominal: FloatArray
-    observed: FloatArray
-    low: FloatArray
-    high: FloatArray
-    kind: str
-    metric: str
-    value: float
-    interval: tuple[float, float]
-
-    _columns: ClassVar[tuple[str, ...]] = ("nominal", "observed", "low", "high")
-
-
-def coverage(evaluation: Evaluation, target: Any = None) -> Coverage:
+def coverage(evaluation: Evaluation, target: Any = None) -> Chart:
     """Return the share of true values inside intervals of each nominal coverage.
 
     Parameters
@@ -68,19 +36,19 @@ def coverage(evaluation: Evaluation, target: Any = None) -> Coverage:
 
     Returns
     -------
-    Coverage
+    Chart
         With Wilson's limits at the effective sample size.
 
     Examples
     --------
     >>> import caveat
-    >>> from caveat.figures import coverage
+    >>> from caveat.charts import coverage
     >>> prediction = caveat.Interval([0.0, 0.0, 0.0, 0.0], [1.0, 1.0, 1.0, 1.0], coverage=0.9)
-    >>> figure = coverage(caveat.evaluate(prediction, [0.5, 0.5, 0.5, 2.0], resamples=0))
-    >>> figure.nominal, figure.observed
+    >>> chart = coverage(caveat.evaluate(prediction, [0.5, 0.5, 0.5, 2.0], resamples=0))
+    >>> chart.numbers["nominal"], chart.numbers["observed"]
     (array([0.9]), array([0.75]))
     """
-    found = checked("coverage", evaluation, target)
+    found = ENTRY.samples(evaluation, target)
     prediction = evaluation.prediction
     if isinstance(prediction, Quantiles):
         kind, nominal, spread = _quantiles(prediction, found)
@@ -93,29 +61,36 @@ def coverage(evaluation: Evaluation, target: Any = None) -> Coverage:
         spread = _few([found.error == 0], found)
     else:
         kind, nominal, spread = "central", HUNDREDTHS.copy(), _gaussian(found)
-    low, high = share_limits(spread, evaluation.confidence)
-    number = _headline(evaluation, found, kind, nominal)
-    x_label, y_label = _LABELS[kind]
-    return Coverage(
-        title=f"Coverage{of_target(evaluation, found)}",
-        x_label=x_label,
-        y_label=y_label,
-        confidence=evaluation.confidence,
-        nominal=nominal,
-        observed=spread.mean,
-        low=low,
-        high=high,
-        kind=kind,
-        metric=number.metric,
-        value=number.value,
-        interval=number.interval,
+    x_label, y_label, read = _WORDS[kind]
+    return diagonal_chart(
+        evaluation,
+        (f"Coverage{of_target(evaluation, found)}", read, x_label, y_label),
+        numbers_of("nominal", nominal, spread.mean, share_limits(spread, evaluation.confidence)),
+        _headline(evaluation, found, kind, nominal),
+        ends=(1.0, 1.0),
+        percent=True,
     )
 
 
-_LABELS = {
-    "central": ("nominal coverage of the interval", "share of true values inside"),
-    "one-sided": ("level of the quantile", "share of true values at or below"),
-    "sets": ("nominal coverage of the set", "share of true classes inside"),
+_WORDS = {
+    "central": (
+        "nominal coverage of the interval",
+        "share of true values inside",
+        "Below the dotted line the intervals are too narrow: fewer true values lie inside than "
+        "promised. Above it they are wider than they need to be.",
+    ),
+    "one-sided": (
+        "level of the quantile",
+        "share of true values at or below",
+        "On the dotted line, as many true values lie below each quantile as should; below it the "
+        "quantile is too low, above it too high.",
+    ),
+    "sets": (
+        "nominal coverage of the set",
+        "share of true classes inside",
+        "Below the dotted line fewer sets hold the true class than promised; above it the sets are "
+        "larger than they need to be.",
+    ),
 }
 
 
@@ -157,3 +132,17 @@ def _headline(evaluation: Evaluation, found: Samples, kind: str, nominal: FloatA
         return headline(evaluation, "central_coverage_error", found.target)
     option = option_words(None, float(nominal[-1]), None)
     return headline(evaluation, "interval_coverage", found.target, option)
+
+
+def _applies(evaluation: Evaluation, found: Samples) -> bool:
+    sets = isinstance(evaluation.prediction, Quantiles | Interval | PredictionSet)
+    return sets or has_spread(evaluation, found)
+
+
+ENTRY = Entry(
+    "coverage",
+    coverage,
+    applies=_applies,
+    needs="intervals, quantiles, sets of classes, or a variance above 0",
+    section="calibration",
+)

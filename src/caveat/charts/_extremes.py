@@ -10,7 +10,7 @@ from ..evaluation import Evaluation
 from ..evaluation.result import class_probabilities
 from ..metrics._inputs import count
 from ..predictions import Quantiles
-from ._available import checked
+from ._confidence import ENTRY
 from ._samples import Samples
 
 
@@ -81,7 +81,7 @@ def extremes(evaluation: Evaluation, number: int = 20, target: Any = None) -> Ex
     Examples
     --------
     >>> import caveat
-    >>> from caveat.figures import extremes
+    >>> from caveat.charts import extremes
     >>> prediction = caveat.Categorical.from_binary([0.1, 0.5, 0.99], classes=["no", "yes"])
     >>> result = caveat.evaluate(prediction, ["no", "no", "no"], ids=["a", "b", "c"], resamples=0)
     >>> found = extremes(result, 1)
@@ -89,7 +89,7 @@ def extremes(evaluation: Evaluation, number: int = 20, target: Any = None) -> Ex
     ('b', 'yes')
     """
     number = count(number, "number")
-    found = checked("extremes", evaluation, target)
+    found = ENTRY.samples(evaluation, target)
     counted = np.flatnonzero(found.counted)
     uncertain = _largest(found.uncertainty, counted, number)
     if found.classes:

@@ -95,7 +95,7 @@ class Paragraph:
 
 
 @dataclass(frozen=True, repr=False)
-class Reading:
+class AuditVerdict:
     """What an audit says in plain words: of each attribute, and of individuals if it looked."""
 
     paragraphs: tuple[Paragraph, ...]
@@ -149,7 +149,7 @@ class Reading:
         )
 
 
-def read(audit: "FairnessAudit") -> Reading:
+def read(audit: "FairnessAudit") -> AuditVerdict:
     """Say in plain words what an audit has shown of each attribute, and of individuals."""
     paragraphs = [_paragraph(audit, name) for name in audit.attributes]
     if audit.consistency is not None:
@@ -160,7 +160,7 @@ def read(audit: "FairnessAudit") -> Reading:
             else ((GapPattern.NOTHING,), _NO_INTERVALS, ())
         )
         paragraphs.append(Paragraph("", *said))
-    return Reading(tuple(paragraphs))
+    return AuditVerdict(tuple(paragraphs))
 
 
 def _summary(paragraphs: Sequence[Paragraph]) -> str:

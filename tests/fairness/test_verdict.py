@@ -30,7 +30,7 @@ def made(n, *, p=(0.8, 0.8), spread=(0.05, 0.05), wrong=(0.3, 0.3), positive=(0.
 
 def read(*arguments, **options):
     result = audit(*arguments, **{"resamples": 200, "random_state": 0, **options})
-    (paragraph,) = result.reading()
+    (paragraph,) = result.verdict()
     return paragraph
 
 
@@ -125,7 +125,7 @@ class TestPatterns:
             else row
             for row in result
         )
-        reading = replace(result, rows=rows).reading()
+        reading = replace(result, rows=rows).verdict()
         (found,) = reading
         assert found.patterns == ("gap of unclear size",)
         assert (found.level, found.headline) == ("unsure", "Gap, size unclear")
@@ -149,7 +149,7 @@ class TestPatterns:
             replace(row, **gap) if (row.measure, row.kind) == ("equal_accuracy", "ratio") else row
             for row in result
         )
-        reading = replace(result, rows=rows).reading()
+        reading = replace(result, rows=rows).verdict()
         (found,) = reading
         assert found.patterns == ("epistemic gap", "gap of unclear size")
         assert (found.level, reading.headline) == ("bad", "Gap beyond threshold")
@@ -202,7 +202,7 @@ class TestPatterns:
             else row
             for row in result
         )
-        (found,) = replace(result, rows=rows).reading()
+        (found,) = replace(result, rows=rows).verdict()
         assert "point gap without uncertainty gap" not in found.patterns
         assert (
             "No uncertainty shows a gap beyond the threshold, which does not mean that there is none."
@@ -216,7 +216,7 @@ class TestPatterns:
             "epistemic_uncertainty": Judgment.UNCLEAR,
         }
         rows = tuple(replace(row, judgment=words.get(row.measure, row.judgment)) for row in result)
-        (found,) = replace(result, rows=rows).reading()
+        (found,) = replace(result, rows=rows).verdict()
         assert found.patterns[0] == "predictive gap"
         assert "are less certain: its predictive uncertainty is" in found.text
         assert "cannot be told" in found.text
@@ -281,7 +281,7 @@ class TestWording:
         prediction, y, groups = made(3000, spread=(0.12, 0.04))
         both = {**groups, "side": np.arange(6000) % 2}
         result = audit(prediction, y, both, intersections=True, resamples=100, random_state=0)
-        text = result.reading().paragraphs[-1].text
+        text = result.verdict().paragraphs[-1].text
         assert text.startswith("The model knows less about sex=f, side=")
 
     def test_numbers(self):
@@ -308,10 +308,10 @@ class TestWording:
             return replace(row, **changes) if row.measure == "epistemic_uncertainty" else row
 
         open_ended = replace(result, rows=tuple(edit(row, verdict_high=np.inf) for row in result))
-        assert " or more)" in str(open_ended.reading())
+        assert " or more)" in str(open_ended.verdict())
         ends = {"low": 0.0, "high": 0.3, "verdict_low": 0.0, "verdict_high": 0.3}
         inverted = tuple(edit(row, value=0.2, **ends) for row in result)
-        text = str(replace(result, rows=inverted).reading())
+        text = str(replace(result, rows=inverted).verdict())
         assert "knows less about sex=m" in text
         assert "(95 % interval 3.33 or more)" in text
 
@@ -332,7 +332,7 @@ class TestWording:
             else row
             for row in result
         )
-        assert words in str(replace(result, rows=rows).reading())
+        assert words in str(replace(result, rows=rows).verdict())
 
     def test_of_several_groups_it_reaches_into_what_is_not_fair(self):
         """Unclear, and yet an interval that is all fair: the one shown must be the wider one."""
@@ -341,7 +341,7 @@ class TestWording:
         result = audit(
             prediction, y, {"ward": rng.integers(6, size=3000)}, resamples=200, random_state=0
         )
-        text = result.reading().paragraphs[0].text
+        text = result.verdict().paragraphs[0].text
         low, high = map(
             float,
             re.search(
@@ -354,7 +354,7 @@ class TestWording:
         prediction, y, _ = made(20_000)
         ward = np.random.default_rng(0).integers(3, size=40_000)
         result = audit(prediction, y, {"ward": ward}, resamples=100, random_state=0)
-        assert result.reading().paragraphs[0].patterns[0] == "no gap beyond the threshold"
+        assert result.verdict().paragraphs[0].patterns[0] == "no gap beyond the threshold"
         first = result.select(measure="equal_opportunity", kind="ratio")[0]
         undefined = {
             "value": np.nan,
@@ -362,7 +362,7 @@ class TestWording:
             "why": "no positives in ward=0",
         }
         rows = tuple(replace(row, **undefined) if row is first else row for row in result)
-        (found,) = replace(result, rows=rows).reading()
+        (found,) = replace(result, rows=rows).verdict()
         assert found.patterns == ("unclear",)
         assert found.text.startswith(
             "The data cannot show whether there is a gap beyond the threshold in equal opportunity. "
@@ -383,7 +383,7 @@ class TestWording:
             caveat.Categorical.from_binary(p), y, {"g": g}, cluster=cluster, resamples=100,
             random_state=0,
         )  # fmt: skip
-        (found,) = result.reading()
+        (found,) = result.verdict()
         assert (found.patterns, found.level) == (("too few samples",), "unsure")
         assert found.text == (
             "There are too few samples to say anything: all comparisons are with groups of fewer "
@@ -406,7 +406,7 @@ class TestWording:
             else row
             for row in result
         )
-        (found,) = replace(result, rows=rows).reading()
+        (found,) = replace(result, rows=rows).verdict()
         assert found.patterns == ("not judged",)
         assert found.text.startswith("Nothing could be compared. There is no ratio of")
 
@@ -456,7 +456,7 @@ class TestReading:
     RESULT = audit(*made(300), resamples=50, random_state=0)
 
     def test_prints_and_writes(self):
-        reading = self.RESULT.reading()
+        reading = self.RESULT.verdict()
         assert len(reading) == 1
         assert str(reading).startswith("sex: ")
         assert repr(reading) == str(reading)
@@ -478,7 +478,7 @@ class TestSummary:
 
     @staticmethod
     def reading(*arguments, **options):
-        return audit(*arguments, **{"resamples": 100, "random_state": 0, **options}).reading()
+        return audit(*arguments, **{"resamples": 100, "random_state": 0, **options}).verdict()
 
     @pytest.mark.parametrize(
         ("given", "level", "text"),

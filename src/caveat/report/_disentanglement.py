@@ -4,35 +4,29 @@ from typing import Any
 
 import numpy as np
 
+from .. import charts
 from ..experiments import UDE, Disentanglement, Protocol
 from ..experiments.error import TERMS, interval_words
 from ..experiments.evidence import LEAST, TOLERANCE
-from ..experiments.panels import Line, Panel, noise_words, panels, y_range
+from ..experiments.panels import noise_words
 from ..experiments.reading import read, remarks, sentence
 from ..results.judgments import ConditionState
-from . import _charts as draw
-from ._escape import for_chart
+from ._evaluation import title_line
 from .content import (
     Cell,
-    Chart,
     Chooser,
     Definition,
     Definitions,
+    Figure,
     Names,
     Page,
     Said,
     Section,
     Sentences,
     Table,
-    numbers_table,
 )
 
 _TITLE = "Is the split into aleatoric and epistemic real?"
-_LOOKS = {
-    "score": ("@ink", "solid", "circle"),
-    "aleatoric": ("@orange", "dash", "square"),
-    "epistemic": ("@blue", "dot", "triangle-up"),
-}
 _SHOULD = {
     "aleatoric_consistency": "Aleatoric uncertainty follows noise",
     "epistemic_consistency": "Epistemic uncertainty follows missing data",
@@ -47,7 +41,7 @@ _STATES = {
 }
 
 
-def disentanglement_page(result: Disentanglement, title: str | None) -> Page:
+def disentanglement_page(result: Disentanglement, title: str | None, source: str) -> Page:
     """Return the page of a disentanglement."""
     names = Names()
     several = len(result.decompositions) > 1
@@ -60,7 +54,7 @@ def disentanglement_page(result: Disentanglement, title: str | None) -> Page:
         _method(result),
     ]
     kept = [section for section in sections if section.blocks]
-    return Page("Disentanglement", title or _TITLE, f"{result.description}.", kept)
+    return Page("Disentanglement", title or _TITLE, title_line(result.description, source), kept)
 
 
 def _verdict(result: Disentanglement) -> Section:
@@ -76,7 +70,7 @@ def _verdict(result: Disentanglement) -> Section:
             Said("unsure", sentence(check.text)) for check in result.checks if not check.passed
         ]
         said += [Said("info", sentence(note)) for note in result.notes]
-    return Section("verdict", "Verdict", "Verdict", "", [Sentences("Verdict", said)])
+    return Section("verdict", "Verdict", "Verdict", "", [Sentences("Verdict", said)], folded=False)
 
 
 def _by_decomposition(result: Disentanglement) -> list[Section]:
@@ -104,7 +98,7 @@ def _numbers(result: Disentanglement, names: Names) -> Section:
         "A split is real if each part follows its own cause (C1, C2) and neither follows the "
         "other's (O1, O2). The first two alone are a trap: the total uncertainty under two names "
         f"meets them. An error of 0 is ideal; up to {TOLERANCE:g} a condition counts as met.",
-        [_term_table(result, errors), _term_chart(errors, names)],
+        [_term_table(result, errors), Figure(names("chart"), charts.terms(result))],
     )
 
 
@@ -147,38 +141,6 @@ def _symbols(name: str) -> str:
     return f"Correlation of {kind.uncertainty} uncertainty with what {cost} cost."
 
 
-def _term_chart(errors: list[UDE], names: Names) -> Chart:
-    labels = [*(kind.symbol for kind in TERMS.values()), "UDE"]
-    data: list[dict[str, Any]] = []
-    columns: list[tuple[str, Any]] = [("error", labels)]
-    for position, error in enumerate(errors):
-        parts = [*(error.terms[name] for name in TERMS), error]
-        value, low, high = ([getattr(p, end) for p in parts] for end in ("value", "low", "high"))
-        color, _, symbol = draw.style(position)
-        spans, dots = draw.intervals(labels, value, low, high, color, "%{text}: %{x:.3f}")
-        shift = 0.2 * (position - (len(errors) - 1) / 2)
-        for trace in (spans, dots):
-            trace["y"] = [None if place is None else place + shift for place in trace["y"]]
-        dots["marker"]["symbol"] = symbol
-        dots |= {"name": for_chart(_words(error.decomposition)), "showlegend": len(errors) > 1}
-        data += [spans, dots]
-        columns.append((_words(error.decomposition), value))
-    ends = [-0.5, len(labels) - 0.5]
-    line = draw.line([TOLERANCE] * 2, ends, "counts as met up to here", "@gray", dash="dot")
-    places = list(range(len(labels)))
-    axis = {"tickvals": places, "ticktext": labels, "range": ends[::-1], "zeroline": False}
-    return Chart(
-        names("chart"),
-        "How far each correlation is from its ideal",
-        "Further left is better. The bar says where the error could be as well, by the spread over "
-        "repeats.",
-        [*data, line],
-        draw.layout("error; 0 is ideal", "", yaxis=axis, xaxis={"rangemode": "tozero"}),
-        numbers_table("Errors of each split", *columns),
-        wide=True,
-    )
-
-
 def _sweeps(result: Disentanglement, names: Names) -> Section:
     several = len(result.decompositions) > 1
     blocks: list[Any] = []
@@ -186,81 +148,17 @@ def _sweeps(result: Disentanglement, names: Names) -> Section:
         choices = [(str(i), _words(name)) for i, name in enumerate(result.decompositions, start=1)]
         blocks.append(Chooser(names("chooser"), "Split by", "target", choices))
     for i, name in enumerate(result.decompositions, start=1):
-        error = result.error(decomposition=name)
-        both = panels(result, name)
-        for panel in both:
-            target = str(i) if several else ""
-            blocks.append(sweep_chart(panel, error, y_range(both), names, target))
+        target = str(i) if several else ""
+        blocks += [Figure(names("chart"), chart, target) for chart in charts.sweeps(result, name)]
     return Section(
         "sweeps",
         "What was done to the data, and what the parts did",
         "Sweeps",
         "With less training data the model knows less, and the noise stays the same. With "
-        f"permuted {noise_words(result.task)} the noise grows, and the data stay as many. Bands "
-        "are two standard deviations over repeats.",
+        f"permuted {noise_words(result.task)} the noise grows, and the amount of data stays the "
+        "same. Bands are two standard deviations over repeats.",
         blocks,
     )
-
-
-_READ = {
-    "size": "From left to right the model gets more data: its {score} should rise, epistemic "
-    "uncertainty should fall with it, and aleatoric uncertainty should stay where it is.",
-    "noise": "From left to right more {what} are wrong: the {score} should fall, aleatoric "
-    "uncertainty should rise with it, and epistemic uncertainty should stay where it is.",
-}
-
-
-def sweep_chart(
-    panel: Panel, error: UDE, ends: tuple[float, float], names: Names, target: str
-) -> Chart:
-    """Return score and both uncertainties along one sweep."""
-    score, *parts = panel.lines
-    data: list[dict[str, Any]] = []
-    for line in panel.lines:
-        if not np.array_equal(line.low, line.high, equal_nan=True):
-            shade = draw.band(panel.x, line.low, line.high, "", _LOOKS[line.name][0])
-            data += [trace | {"showlegend": False} for trace in shade]
-    for line in panel.lines:
-        data.append(_trace(panel, line))
-    ticks = panel.ticks
-    x: dict[str, Any] = {}
-    if panel.logarithmic:
-        x = {"type": "log", "tickvals": ticks, "ticktext": [f"{value:g}" for value in ticks]}
-    y = {"range": list(ends)}
-    of = f" by {_words(error.decomposition)}" if target else ""
-    return Chart(
-        names("chart"),
-        f"{panel.title}{of}",
-        _READ[panel.kind].format(score=score.label, what=panel.what),
-        data,
-        draw.layout(panel.x_label, panel.y_label, xaxis=x, yaxis=y),
-        numbers_table(
-            f"{panel.title}{of}: means over repeats",
-            (panel.x_label, panel.x),
-            (score.label, score.raw),
-            *((line.label, line.raw) for line in parts),
-        ),
-        value=_correlations(panel, error),
-        target=target,
-    )
-
-
-def _trace(panel: Panel, line: Line) -> dict[str, Any]:
-    color, dash, symbol = _LOOKS[line.name]
-    whole = "" if line.name == "score" else f" (100 % = {line.whole:.3g})"
-    label = for_chart(line.label, 40)
-    hover = f"{label} at %{{x:.3~g}} %: %{{y:.1f}} %"
-    drawn = (panel.x, line.mean, f"{label}{whole}", color)
-    return draw.line(*drawn, dash=dash, symbol=symbol, hover=hover)
-
-
-def _correlations(panel: Panel, error: UDE) -> str:
-    said = [
-        f"{kind.uncertainty} {error.terms[name].correlation:z.2f} ({kind.ideal:g} is ideal)"
-        for name, kind in TERMS.items()
-        if kind.sweep == panel.kind
-    ]
-    return f"Correlation with the loss of {panel.lines[0].label}: {', '.join(said)}"
 
 
 def _checks(result: Disentanglement) -> Section:

@@ -1,6 +1,5 @@
 """How often each pair of uncertainty and error occurs."""
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,53 +9,15 @@ from .._validation import FloatArray
 from ..evaluation import Evaluation
 from ..evaluation.result import class_probabilities
 from ..metrics._inputs import count
-from ._available import checked
-from ._figure import Figure
 from ._samples import DISTRIBUTIONS, of_target
+from .chart import Axis, Chart, Heat, Mark, Rule
+from .entry import Entry
 
 _FAR = 0.995
 """Of a long tail the axis shows this share."""
 
 
-@dataclass(frozen=True, eq=False)
-class ErrorHistogram(Figure):
-    """What `error_histogram` returns.
-
-    Attributes
-    ----------
-    counts : ndarray of shape (error cells, uncertainty cells)
-        Samples in each cell, or the sum of their weights.
-    uncertainty_edges, error_edges : ndarrays of shape (cells + 1,)
-        Where the cells begin and end. Of a long tail the axis shows 99.5 %, and the last cell holds
-        what lies beyond.
-    note : str
-        Says so where it is so.
-    title, x_label, y_label : str
-    confidence : float
-    """
-
-    counts: FloatArray
-    uncertainty_edges: FloatArray
-    error_edges: FloatArray
-    note: str
-
-    def to_frame(self) -> Any:
-        """Return one row for each cell that holds samples."""
-        import pandas as pd
-
-        rows, columns = np.nonzero(self.counts)
-        return pd.DataFrame(
-            {
-                "uncertainty_low": self.uncertainty_edges[columns],
-                "uncertainty_high": self.uncertainty_edges[columns + 1],
-                "error_low": self.error_edges[rows],
-                "error_high": self.error_edges[rows + 1],
-                "count": self.counts[rows, columns],
-            }
-        )
-
-
-def error_histogram(evaluation: Evaluation, target: Any = None, bins: int = 40) -> ErrorHistogram:
+def error_histogram(evaluation: Evaluation, target: Any = None, bins: int = 40) -> Chart:
     """Return a histogram of error against uncertainty.
 
     Parameters
@@ -70,24 +31,22 @@ def error_histogram(evaluation: Evaluation, target: Any = None, bins: int = 40) 
 
     Returns
     -------
-    ErrorHistogram
+    Chart
         The error of a number is absolute; that of a class is 1 less the probability that the true
-        class was given.
+        class was given. Of a long tail the axis shows 99.5 %, and the last cell holds the rest.
+        The numbers are the cells that hold samples, the fullest first.
 
     Examples
     --------
     >>> import caveat
-    >>> from caveat.figures import error_histogram
+    >>> from caveat.charts import error_histogram
     >>> prediction = caveat.Gaussian([0.0, 0.0, 0.0], [1.0, 1.0, 4.0])
-    >>> figure = error_histogram(caveat.evaluate(prediction, [0, 1, 4], resamples=0), bins=2)
-    >>> figure.counts
-    array([[0., 2.],
-           [0., 1.]])
-    >>> figure.uncertainty_edges, figure.error_edges
-    (array([0., 1., 2.]), array([0., 2., 4.]))
+    >>> chart = error_histogram(caveat.evaluate(prediction, [0, 1, 4], resamples=0), bins=2)
+    >>> chart.to_frame()[["uncertainty_high", "error_high", "samples"]].values.tolist()
+    [[2.0, 2.0, 2.0], [2.0, 4.0, 1.0]]
     """
     bins = count(bins, "bins")
-    found = checked("error_histogram", evaluation, target)
+    found = ENTRY.samples(evaluation, target)
     error, y_label = found.error, "absolute error"
     if isinstance(evaluation.prediction, DISTRIBUTIONS):
         error = 1 - _true_probabilities(class_probabilities(evaluation), found.truth)
@@ -98,15 +57,34 @@ def error_histogram(evaluation: Evaluation, target: Any = None, bins: int = 40) 
     cells = _cell(error, y_edges) * bins + _cell(found.uncertainty, x_edges)
     counts = np.bincount(cells, found.weight, bins**2).astype(np.float64).reshape(bins, bins)
     beyond = [name for name, yes in (("column", x_beyond), ("row", y_beyond)) if yes]
-    return ErrorHistogram(
+    rows, columns = np.nonzero(counts)
+    order = np.argsort(-counts[rows, columns], kind="stable")
+    rows, columns = rows[order], columns[order]
+    marks: list[Mark] = [
+        Heat(
+            x=x_edges, y=y_edges, values=np.where(counts > 0, counts, np.nan), scale="samples",
+            log=True, main=True, says="uncertainty {x:.3g}, error {y:.3g}: {value:.4g} samples",
+        )
+    ]  # fmt: skip
+    if y_label == "absolute error":
+        end = min(float(x_edges[-1]), float(y_edges[-1]))
+        marks.append(Rule(end=end, label="error = uncertainty", dash="dash"))
+    return Chart(
         title=f"Error against uncertainty{of_target(evaluation, found)}",
-        x_label=found.uncertainty_label,
-        y_label=y_label,
+        read="The stronger the color, the more samples. The upper left is where it hurts: a large "
+        "error at a low uncertainty.",
+        x=Axis(label=found.uncertainty_label, ends=(0.0, float(x_edges[-1]))),
+        y=Axis(label=y_label, ends=(0.0, float(y_edges[-1]))),
+        marks=tuple(marks),
+        numbers={
+            "uncertainty_low": x_edges[columns],
+            "uncertainty_high": x_edges[columns + 1],
+            "error_low": y_edges[rows],
+            "error_high": y_edges[rows + 1],
+            "samples": counts[rows, columns],
+        },
+        note=f"The last {' and '.join(beyond)} also holds what lies beyond." if beyond else "",
         confidence=evaluation.confidence,
-        counts=counts,
-        uncertainty_edges=x_edges,
-        error_edges=y_edges,
-        note=f"the last {' and '.join(beyond)} also holds what lies beyond" if beyond else "",
     )
 
 
@@ -129,3 +107,14 @@ def _edges(values: FloatArray, bins: int) -> tuple[FloatArray, bool]:
 def _cell(values: FloatArray, edges: FloatArray) -> np.ndarray:
     place = np.searchsorted(edges, values, side="right") - 1
     return np.clip(place, 0, len(edges) - 2)
+
+
+ENTRY = Entry(
+    "error_histogram",
+    error_histogram,
+    applies=lambda _, found: found.ranked,
+    needs="an uncertainty and an error for each sample",
+    section="ranking",
+    overlays=False,
+    aliases=("error_vs_uncertainty",),
+)

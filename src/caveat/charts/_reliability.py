@@ -1,8 +1,7 @@
 """Reliability diagrams: what classes were said to be, and what they were."""
 
-from dataclasses import dataclass
 from math import log
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -17,9 +16,12 @@ from ..metrics.classification.entropy import entropy_of
 from ..metrics.classification.variation import places
 from ..resampling.spread import Limits, Spread, effective_size, share_limits, spread_of, stacked
 from ..results.rows import option_words
-from ._available import checked
-from ._figure import Figure, headline
-from ._samples import Samples
+from ..results.words import center
+from ._diagonal import diagonal_chart, numbers_of
+from ._numbers import headline
+from ._samples import DISTRIBUTIONS, Samples
+from .chart import Chart
+from .entry import Entry
 
 KINDS = ("class", "confidence", "entropy", "variation")
 BINS = 15
@@ -56,54 +58,8 @@ _WORDS = {
 }
 
 
-@dataclass(frozen=True, eq=False)
-class Reliability(Figure):
-    """What `reliability` returns.
-
-    Attributes
-    ----------
-    kind : {"class", "confidence", "entropy", "variation"}
-    predicted, observed : ndarrays of shape (bins,)
-        Means over each bin that holds samples: on the diagonal if they are calibrated.
-    low, high : ndarrays of shape (bins,)
-        Confidence limits of ``observed``, bin by bin.
-    weight : ndarray of shape (bins,)
-        Samples in the bin, or the sum of their weights.
-    density : ndarray of shape (cells,)
-        The share of all samples in each cell of the axis.
-    edges : ndarray of shape (cells + 1,)
-        Where the cells begin and end; the last is the end of the axis.
-    metric : str
-        The number that sums the distances from the diagonal up.
-    value : float
-    interval : pair of float
-        As in the table; NaN where the metric was not asked.
-    estimate : float
-        The value freed of the bias that chance gives binned errors; NaN where it is not known.
-    title, x_label, y_label : str
-    confidence : float
-    """
-
-    kind: str
-    predicted: FloatArray
-    observed: FloatArray
-    low: FloatArray
-    high: FloatArray
-    weight: FloatArray
-    density: FloatArray
-    edges: FloatArray
-    metric: str
-    value: float
-    interval: tuple[float, float]
-    estimate: float
-
-    _columns: ClassVar[tuple[str, ...]] = ("predicted", "observed", "low", "high", "weight")
-
-
-def reliability(
-    evaluation: Evaluation, kind: str | None = None, *, label: Any = None
-) -> Reliability:
-    """Return what was predicted and what was observed in bins of predicted uncertainty.
+def reliability(evaluation: Evaluation, kind: str | None = None, *, label: Any = None) -> Chart:
+    """Return a reliability diagram: predicted against observed, with the density of predictions.
 
     Parameters
     ----------
@@ -119,7 +75,7 @@ def reliability(
 
     Returns
     -------
-    Reliability
+    Chart
         With Wilson's limits at the effective sample size for shares. The entropy of what happened
         has limits from 1,000 draws of the frequencies in the bin (Dirichlet, at the effective
         counts, with one sample more spread evenly): the percentiles of their entropies, these
@@ -129,13 +85,13 @@ def reliability(
     Examples
     --------
     >>> import caveat, numpy as np
-    >>> from caveat.figures import reliability
+    >>> from caveat.charts import reliability
     >>> prediction = caveat.Categorical.from_binary([0.1, 0.1, 0.9, 0.9])
-    >>> figure = reliability(caveat.evaluate(prediction, [0, 1, 1, 1], resamples=0))
-    >>> figure.predicted, figure.observed
+    >>> chart = reliability(caveat.evaluate(prediction, [0, 1, 1, 1], resamples=0))
+    >>> chart.numbers["predicted"], chart.numbers["observed"]
     (array([0.1, 0.9]), array([0.5, 1. ]))
     """
-    found = checked("reliability", evaluation)
+    found = ENTRY.samples(evaluation)
     p = class_probabilities(evaluation)
     if kind is None:
         kind = "class" if p.shape[1] == 2 else "confidence"
@@ -164,28 +120,37 @@ def reliability(
     label = str(evaluation.prediction.classes[code])
     of_one = option_words(label, None, None) if kind == "class" and p.shape[1] > 2 else ""
     number = headline(evaluation, metric, option=of_one)
-    return Reliability(
-        title=title,
-        x_label=x_label if scale == 1 else "half of the predicted entropy",
-        y_label=y_label,
-        confidence=evaluation.confidence,
-        kind=kind,
-        predicted=predicted,
-        observed=spread.mean,
-        low=limits[0],
-        high=limits[1],
-        weight=spread.mass,
-        density=density / density.sum(),
-        edges=scale * np.linspace(0, 1, CELLS + 1),
-        metric=metric,
-        value=number.value,
-        interval=number.interval,
-        estimate=number.estimate,
+    edges = scale * np.linspace(0, 1, CELLS + 1)
+    numbers = numbers_of("predicted", predicted, spread.mean, limits, spread.mass)
+    end = float(edges[-1])
+    top = 1.0 if end == 1 else max(end, float(limits[1].max()))
+    x_label = x_label if scale == 1 else "half of the predicted entropy"
+    return diagonal_chart(
+        evaluation,
+        (title, _READ[kind], x_label, y_label),
+        numbers,
+        number,
+        ends=(end, top),
+        # The error rate of calibrated predictions is another function of their entropy.
+        ideal="perfectly calibrated" if kind != "entropy" else "as often wrong as the entropy says",
+        density=(edges, density / density.sum()),
     )
 
 
+_READ = {
+    "class": "Below the dotted line the class happens less often than predicted, above it more "
+    "often.",
+    "confidence": "Below the dotted line the model is right less often than it says "
+    "(overconfident), above it more often (underconfident).",
+    "entropy": "How often predictions of the same entropy are wrong. It should rise from left to "
+    "right; the dotted line is a rough guide, as entropy and error rate are different things.",
+    "variation": "How varied the outcomes really were, at each predicted entropy. Above the dotted "
+    "line the outcomes vary more than the model says (overconfident).",
+}
+
+
 def _code(evaluation: Evaluation, kind: str, label: Any) -> int:
-    """Return the position of the class that a figure is of; only one kind is of one."""
+    """Return the position of the class of a chart; only one kind needs it."""
     labels = [str(name) for name in evaluation.prediction.classes.tolist()]
     if kind != "class":
         if label is not None:
@@ -301,3 +266,25 @@ def _drawn_limits(frequencies: FloatArray, size: FloatArray, confidence: float) 
         unseen = np.log1p((len(counts) - 1) / size[i]) / log(len(counts))
         high[i] = max(upper, 2 * observed[i] - lower, observed[i] + unseen)
     return np.maximum(low, 0.0), np.minimum(high, 1.0)
+
+
+def _views(evaluation: Evaluation) -> list[dict[str, Any]]:
+    """Which diagrams a page shows: of the second of two classes; of more, of the worst as well."""
+    more = [{"kind": "entropy"}, {"kind": "variation"}]
+    if len(evaluation.prediction.classes) == 2:
+        return [{"kind": "class"}, {"kind": "confidence"}, *more]
+    rows = evaluation.matching(metric="positive_calibration_error", group="")
+    worst = max(rows, key=center, default=None)
+    one = [] if worst is None else [{"kind": "class", "label": worst.one_class}]
+    return [{"kind": "confidence"}, *one, *more]
+
+
+ENTRY = Entry(
+    "reliability",
+    reliability,
+    applies=lambda evaluation, _: isinstance(evaluation.prediction, DISTRIBUTIONS),
+    needs="a probability for each class",
+    section="calibration",
+    views=_views,
+    folded=lambda options: options.get("kind") in ("entropy", "variation"),
+)

@@ -1,4 +1,4 @@
-"""The samples behind a figure: one target of an evaluation, and the probabilities of classes."""
+"""The samples behind a chart: one target of an evaluation, and the probabilities of classes."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,7 +11,7 @@ from .._validation import FloatArray, shorten
 from ..evaluation import Evaluation
 from ..evaluation.questions import uncertainty_words
 from ..exceptions import OptionError
-from ..predictions import Categorical, GaussianLogits, ProbabilityInterval
+from ..predictions import Categorical, Gaussian, GaussianLogits, ProbabilityInterval
 
 DISTRIBUTIONS = (Categorical, GaussianLogits, ProbabilityInterval)
 """The predictions that give every class a probability."""
@@ -69,6 +69,11 @@ class Samples:
         return not np.isnan(self.error).any()
 
     @property
+    def ranked(self) -> bool:
+        """Whether samples can be ordered by uncertainty and compared by error."""
+        return self.has_uncertainty and self.has_error
+
+    @property
     def ranks(self) -> FloatArray:
         """Finite numbers in the order of the uncertainties: for infinity the largest there is."""
         return np.minimum(self.uncertainty, np.finfo(np.float64).max)
@@ -108,7 +113,9 @@ def samples(evaluation: Evaluation, target: Any = None) -> Samples:
 
 def _target(evaluation: Evaluation, target: Any) -> tuple[int, str]:
     if not isinstance(evaluation, Evaluation):
-        raise OptionError(f"figures are of an Evaluation; got a {type(evaluation).__name__}")
+        raise OptionError(
+            f"charts of predictions need an Evaluation; got a {type(evaluation).__name__}"
+        )
     if not hasattr(evaluation.prediction, "targets"):
         if target is not None:
             raise OptionError(f"target is for regression; classes were predicted, got {target!r}")
@@ -136,3 +143,9 @@ def split_parts(evaluation: Evaluation, found: Samples) -> tuple[FloatArray, Flo
         for part in (evaluation.decomposition.aleatoric, evaluation.decomposition.epistemic)
     )
     return (aleatoric, epistemic) if aleatoric.any() and epistemic.any() else None
+
+
+def has_spread(evaluation: Evaluation, found: Samples) -> bool:
+    """Whether numbers with a standard deviation above 0 were predicted."""
+    gaussian = isinstance(evaluation.prediction, Gaussian)
+    return gaussian and bool(found.uncertainty[found.counted].any())

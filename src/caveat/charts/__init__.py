@@ -1,0 +1,86 @@
+"""Charts: a result in, a declaration out, which matplotlib or a page draws.
+
+A `Chart` has marks, axes, words that say how to read it, and its numbers as a table. Bands and
+intervals know of weights and clusters. Colors, dashes and markers differ together, so that charts
+can be read without colors.
+"""
+
+from ._confidence import confidence_curve
+from ._coverage import coverage
+from ._ecdf import ecdf
+from ._error_calibration import error_calibration
+from ._error_histogram import error_histogram
+from ._experiments import detection, domain_shift, shift, sweeps, terms
+from ._extremes import Extremes, Sample, extremes
+from ._groups import AGAINST_REST, comparison, groups, trade_off
+from ._reliability import reliability
+from ._split import Deferral, deferral, split
+from ._triage import operating_curve
+from .chart import (
+    COLORS,
+    Axis,
+    Band,
+    Bars,
+    Chart,
+    Headline,
+    Heat,
+    Image,
+    Line,
+    Points,
+    Rule,
+    Span,
+    Strip,
+    Text,
+    overlay,
+)
+from .entry import Entry
+from .fairness import consistency, distributions, ratios
+from .table import CHARTS, available, chart, plot
+
+__all__ = [
+    "AGAINST_REST",
+    "CHARTS",
+    "COLORS",
+    "Axis",
+    "Band",
+    "Bars",
+    "Chart",
+    "Deferral",
+    "Entry",
+    "Extremes",
+    "Headline",
+    "Heat",
+    "Image",
+    "Line",
+    "Points",
+    "Rule",
+    "Sample",
+    "Span",
+    "Strip",
+    "Text",
+    "available",
+    "chart",
+    "comparison",
+    "confidence_curve",
+    "consistency",
+    "coverage",
+    "deferral",
+    "detection",
+    "distributions",
+    "domain_shift",
+    "ecdf",
+    "error_calibration",
+    "error_histogram",
+    "extremes",
+    "groups",
+    "operating_curve",
+    "overlay",
+    "plot",
+    "ratios",
+    "reliability",
+    "shift",
+    "split",
+    "sweeps",
+    "terms",
+    "trade_off",
+]

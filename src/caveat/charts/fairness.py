@@ -1,0 +1,434 @@
+"""The charts of an audit: ratios with the fair band, uncertainty of each group, consistency."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..exceptions import OptionError
+from ..fairness import Consistency, ConsistencyRow, FairnessAudit
+from ..fairness.meanings import measure_words
+from ..fairness.shown import MOST, farthest, ratio_rows
+from ..results.judgments import Judgment, Pairing
+from ..results.rows import FairnessRow
+from ..results.words import SHORT
+from .chart import (
+    Axis,
+    Bars,
+    Chart,
+    Mark,
+    Points,
+    Rule,
+    Span,
+    Text,
+    label_lines,
+    padded,
+    ratio_axis,
+    row_axis,
+    sized_lines,
+)
+from .entry import Entry
+
+MOST_CONSISTENCIES, MOST_BARS = 30, 60
+QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+PARTS = ("predictive", "aleatoric", "epistemic")
+_WIDTH = 26
+_JUDGMENTS = (
+    (Judgment.WITHIN, "green", "diamond"),
+    (Judgment.SMALL, "sky", "down"),
+    (Judgment.GAP, "yellow", "triangle"),
+    (Judgment.BEYOND, "orange", "cross"),
+    (Judgment.UNCLEAR, "blue", "circle"),
+    (Judgment.NOT_JUDGED, "gray", "square"),
+)
+
+
+def _expect(result: Any, kind: type) -> None:
+    if not isinstance(result, kind):
+        raise OptionError(f"result must be a {kind.__name__}; got a {type(result).__name__}")
+
+
+def _attributes(result: FairnessAudit, attribute: str | None) -> tuple[str, ...]:
+    _expect(result, FairnessAudit)
+    if attribute is not None and attribute not in result.attributes:
+        known = ", ".join(result.attributes)
+        raise OptionError(f"attribute must be one of {known}; got {attribute!r}")
+    return result.attributes if attribute is None else (attribute,)
+
+
+def ratios(
+    result: FairnessAudit, attribute: str | None = None, comparison: str | None = None
+) -> Chart:
+    """Return the ratios between groups with their intervals, and the band that counts as fair.
+
+    Parameters
+    ----------
+    result : FairnessAudit
+    attribute : str, optional
+        By default all of them.
+    comparison : {"reference", "worst pair"}, optional
+        By default that with the privileged group; without one, the worst pair of each attribute
+        with more than two groups.
+
+    Returns
+    -------
+    Chart
+        The axis is logarithmic, so that a ratio and its inverse are as far from 1. Intervals are
+        those that decide, which hold for all comparisons of an attribute at once. An arrow stands
+        for an interval without an end. Ratios that are undefined are named without a point; of
+        more than 40 ratios, those farthest from 1 are shown.
+
+    Examples
+    --------
+    >>> import caveat
+    >>> from caveat.charts import ratios
+    >>> prediction = caveat.Categorical.from_binary([0.2, 0.9, 0.6, 0.7])
+    >>> audit = caveat.audit(prediction, [0, 1, 1, 1], groups={"sex": ["f", "f", "m", "m"]})
+    >>> ratios(audit).x.log
+    True
+    """
+    known = [
+        row
+        for name in _attributes(result, attribute)
+        for row in ratio_rows(result, name, comparison)
+    ]  # fmt: skip
+    if not known:
+        raise OptionError(f"this audit has no comparison {comparison!r}; it has 'reference'")
+    rows = farthest(result, known)
+    several = len({row.attribute for row in rows}) > 1
+    classes = list(dict.fromkeys(row.label for row in rows if row.one_class))
+    axis, places = row_axis([_ratio_label(row, several, len(classes) > 1) for row in rows])
+    value, low, high = np.array(
+        [[row.value, row.verdict_low, row.verdict_high] for row in rows], dtype=np.float64
+    ).T
+    band = result.fair_band
+    marks: list[Mark] = [
+        Span(low=band[0], high=band[1], label="fair band", color="green"),
+        Rule(x=1.0, label="equal", dash="dot"),
+    ]
+    for judgment, color, marker in _JUDGMENTS:
+        some = np.flatnonzero([row.judgment is judgment for row in rows])
+        if len(some):
+            marks.append(
+                Points(
+                    x=value[some], y=np.take(places, some), low=low[some], high=high[some],
+                    label=SHORT[judgment], color=color, marker=marker, main=True, size=6, width=2,
+                    text=[_pair(rows[i]) for i in some], says="{text}: {x:.3g}",
+                )
+            )  # fmt: skip
+    marks += [
+        Text(x=1.0, y=place, text="undefined")
+        for place, row in zip(places, rows, strict=True)
+        if np.isnan(row.value)
+    ]
+    left = len(known) - len(rows)
+    worst = rows[0].comparison is Pairing.WORST
+    by = " and ".join(dict.fromkeys(row.attribute for row in rows))
+    of = f", class {classes[0]}" if len(classes) == 1 else ""
+    return Chart(
+        title=f"Ratios between {'the worst pair of groups' if worst else 'groups'} by {by}{of}",
+        read=_ratios_read(rows),
+        x=ratio_axis([*value, *low, *high], "ratio: first group / second", band),
+        y=axis,
+        marks=tuple(marks),
+        numbers={
+            "measure": [measure_label(row) for row in rows],
+            "groups": [f"{row.group} / {row.reference}" for row in rows],
+            "ratio": value,
+            "low": low,
+            "high": high,
+            "verdict": [row.verdict for row in rows],
+        },
+        note=f"The {len(rows)} ratios farthest from 1 are shown; {left} others are in the table."
+        if left
+        else "",
+        confidence=result.confidence,
+    )
+
+
+def _ratios_read(rows: Sequence[FairnessRow]) -> str:
+    """Return how to read the chart; what it says of the bars must be true of each of them."""
+    odds = any(row.measure == "equalized_odds" for row in rows)
+    either = " Equalized odds have a gap if either of their two ratios has." if odds else ""
+    return (
+        "A ratio of 1 is equal treatment; the shaded band is within the threshold. Bars are "
+        "intervals that hold for all comparisons at once: a bar that does not reach 1 shows a gap, "
+        "and one that lies entirely outside the band shows a gap beyond the threshold."
+        f"{either} An arrow stands for a bar that has no end."
+    )
+
+
+def measure_label(row: FairnessRow) -> str:
+    """Return what a row is of: the measure, and the class or target."""
+    label = f"{' of' if row.target else ', class'} {row.label}" if row.label else ""
+    return f"{measure_words(row.measure)}{label}"
+
+
+def _pair(row: FairnessRow) -> str:
+    return f"{measure_label(row)}, {row.group} / {row.reference}"
+
+
+def _ratio_label(row: FairnessRow, several: bool, classes: bool) -> list[str]:
+    """Return the lines of a label: the measure, the class or target, and the groups."""
+    of = [f"of {row.target}"] if row.target else []
+    if row.one_class and classes:
+        of = [f"class {row.label}"]
+    # A combination has the names of its attributes in it.
+    attribute = f"{row.attribute} " if several and not row.combined else ""
+    whole = f"{attribute}{row.group} / {row.reference}"
+    pair = [whole] if len(whole) <= _WIDTH else [f"{attribute}{row.group}", f"/ {row.reference}"]
+    return label_lines([measure_words(row.measure), *of, *pair], _WIDTH)
+
+
+def distributions(
+    result: FairnessAudit,
+    part: str = "predictive",
+    attribute: str | None = None,
+    target: Any = None,
+) -> Chart:
+    """Return how uncertain the predictions for each group are: quantiles and the mean.
+
+    Parameters
+    ----------
+    result : FairnessAudit
+    part : {"predictive", "aleatoric", "epistemic"}, default="predictive"
+    attribute : str, optional
+        By default all of them.
+    target : str, optional
+        The target, where there are several; by default the first.
+
+    Returns
+    -------
+    Chart
+        The thin line is from the 5 % to the 95 % quantile, the thick one from 25 to 75 %, the
+        stroke the median, the point the mean. Numbers of samples are in parentheses; of more than
+        40 groups the most uncertain are shown.
+
+    Examples
+    --------
+    >>> import caveat
+    >>> from caveat.charts import distributions
+    >>> prediction = caveat.Categorical.from_binary([0.2, 0.9, 0.6, 0.7])
+    >>> audit = caveat.audit(prediction, [0, 1, 1, 1], groups={"sex": ["f", "f", "m", "m"]})
+    >>> distributions(audit).numbers["group"]
+    ['f', 'm']
+    """
+    names = _attributes(result, attribute)
+    if part not in PARTS:
+        raise OptionError(f"part must be one of {', '.join(PARTS)}; got {part!r}")
+    measure = f"{part}_uncertainty"
+    labels = list(dict.fromkeys(row.label for row in result.matching(measure=measure)))
+    label = labels[0] if target is None else str(target)
+    if label not in labels:
+        raise OptionError(f"target must be one of {', '.join(labels)}; got {target!r}")
+    known = [
+        (name, group, rows)
+        for name in names
+        for group, rows in _uncertain_groups(result, name, measure, label)
+    ]
+    if not known:
+        raise OptionError(f"no group of this audit has a finite {part} uncertainty")
+    most = sorted(range(len(known)), key=lambda i: -known[i][2][None].value)[:MOST]
+    groups = [known[i] for i in sorted(most)]
+    several = len(names) > 1
+    axis, places = row_axis(
+        [
+            sized_lines(f"{name} {group}" if several else group, rows[None].samples)
+            for name, group, rows in groups
+        ]
+    )
+    at = {share: np.array([rows[share].value for *_, rows in groups]) for share in QUANTILES}
+    mean = np.array([rows[None].value for *_, rows in groups])
+    of = f" of {label}" if label else ""
+    marks = (
+        Points(
+            x=at[0.5], y=places, low=at[0.05], high=at[0.95], marker=None, label="5 to 95 %",
+            color="gray", width=1.2,
+        ),
+        Points(
+            x=at[0.5], y=places, low=at[0.25], high=at[0.75], marker=None, label="25 to 75 %",
+            color="sky", width=7,
+        ),
+        Points(x=at[0.5], y=places, marker="bar", label="median", color="ink", size=7),
+        Points(
+            x=mean, y=places, marker="diamond", label="mean", color="orange", main=True,
+            text=[group for _, group, _ in groups], says="{text}: mean {x:.3g}",
+        ),
+    )  # fmt: skip
+    left = len(known) - len(groups)
+    columns = {f"{share:.0%}": at[share] for share in QUANTILES}
+    end = 1.05 * float(np.nanmax([at[0.95].max(), mean.max()])) or 1.0
+    return Chart(
+        title=f"{part.capitalize()} uncertainty{of} by {' and '.join(names)}",
+        read=_PART_READ[part],
+        x=Axis(
+            label=f"{part} uncertainty{of} ({result.decomposition.replace('_', ' ')})",
+            ends=(0.0, end),
+        ),
+        y=axis,
+        marks=marks,
+        numbers={
+            "group": [group for _, group, _ in groups],
+            "mean": mean,
+            "low": [rows[None].low for *_, rows in groups],
+            "high": [rows[None].high for *_, rows in groups],
+            **columns,
+            "samples": [rows[None].samples for *_, rows in groups],
+        },
+        note=f"The {len(groups)} most uncertain groups are shown; {left} others are not."
+        if left
+        else "",
+        confidence=result.confidence,
+    )
+
+
+_PART_READ = {
+    "aleatoric": "How noisy the data of each group is, by the model's account. More of the same "
+    "data will not reduce it.",
+    "epistemic": "What the model has not learned of each group. More or better data would reduce "
+    "it.",
+    "predictive": "Both together: how uncertain the predictions are.",
+}
+
+
+def _uncertain_groups(
+    audit: FairnessAudit, attribute: str, measure: str, label: str
+) -> list[tuple[str, dict[float | None, FairnessRow]]]:
+    """Return mean (None) and quantiles of an uncertainty in each group, where it is known."""
+    found: dict[str, dict[float | None, FairnessRow]] = {}
+    for row in audit.matching(attribute=attribute, kind="group", measure=measure):
+        if row.label == label:
+            found.setdefault(row.group, {})[row.quantile] = row
+    return [(group, rows) for group, rows in found.items() if np.isfinite(rows[None].value)]
+
+
+def consistency(
+    result: Consistency | FairnessAudit,
+    quantity: str | None = None,
+    attribute: str | None = None,
+    scaled: bool = True,
+) -> Chart:
+    """Return the consistency of each group, and of each outcome in it, as bars with intervals.
+
+    Parameters
+    ----------
+    result : Consistency or FairnessAudit
+        What `caveat.fairness.consistency` returned, or an audit with ``X=``.
+    quantity : str, optional
+        Which of the values; by default the first.
+    attribute : str, optional
+        The groups of this attribute only; by default of all.
+    scaled : bool, default=True
+        Whether differences are divided by the spread of the quantity. Without, small uncertainties
+        are all close to 1.
+
+    Returns
+    -------
+    Chart
+        Numbers of samples are in parentheses. Of an attribute with more than 30 values the 30 least
+        consistent are shown; of more than 60 bars, those of single outcomes are left out.
+
+    Examples
+    --------
+    >>> from caveat.charts import consistency
+    >>> from caveat.fairness import consistency as measured
+    >>> X, group = [[0.0], [0.1], [0.2], [5.0], [5.1], [5.2]], ["a", "a", "a", "b", "b", "b"]
+    >>> result = measured([1, 1, 0, 0, 0, 0], X, neighbors=2, groups=group, resamples=0)
+    >>> consistency(result).numbers["samples of"]
+    ['all samples', 'group=a', 'group=b']
+    """
+    alike = result.consistency if isinstance(result, FairnessAudit) else result
+    if alike is None:
+        raise OptionError("the audit has no consistencies; pass X= to caveat.audit")
+    _expect(alike, Consistency)
+    known = list(alike.differences)
+    name = known[0] if quantity is None else quantity
+    if name not in known:
+        raise OptionError(f"unknown quantity {quantity!r}; known are {', '.join(known)}")
+    whole, rows = _consistency_rows(alike, name, attribute, scaled)
+    if len(rows) > MOST_BARS:
+        rows = [row for row in rows if not row.outcome] or rows[:MOST_BARS]
+    axis, places = row_axis(
+        [
+            sized_lines(f"outcome {row.outcome}" if row.outcome else row.label, row.samples)
+            for row in rows
+        ]
+    )
+    value, low, high = np.array([_consistency_numbers(row, scaled) for row in rows]).T
+    outcomes = list(dict.fromkeys(row.outcome for row in rows))
+    marks: list[Mark] = []
+    for position, outcome in enumerate(outcomes):
+        some = np.flatnonzero([row.outcome == outcome for row in rows])
+        label = f"outcome {outcome}" if outcome else "all outcomes"
+        marks.append(
+            Bars(
+                x=value[some], y=np.take(places, some), low=low[some], high=high[some], height=1.4,
+                hatch=position, label=label if len(outcomes) > 1 else "", main=True,
+                text=[rows[i].label for i in some], says="{text}: {x:.3g}",
+            )
+        )  # fmt: skip
+    overall = _consistency_numbers(whole, scaled)[0]
+    marks.append(Rule(x=overall, label="all samples", dash="dash"))
+    unit = ", in units of the spread" if scaled else ""
+    by = f" by {attribute}" if attribute is not None else ""
+    every = [whole, *rows]
+    return Chart(
+        title=f"Consistency of {name}{by}",
+        read="1 is the same as the neighbors; 0 is one standard deviation from them. The dashed "
+        "line is the mean of all samples, the strokes are intervals. More is better."
+        if scaled
+        else "1 is the same as the neighbors. The dashed line is the mean of all samples, the "
+        "strokes are intervals. More is better.",
+        x=Axis(
+            label=f"consistency of {name}{unit}: more is better",
+            ends=padded(value, low, high, [overall, 0.0]),
+        ),
+        y=axis,
+        marks=tuple(marks),
+        numbers={
+            "samples of": [row.label for row in every],
+            "consistency": [_consistency_numbers(row, scaled)[0] for row in every],
+            "low": [_consistency_numbers(row, scaled)[1] for row in every],
+            "high": [_consistency_numbers(row, scaled)[2] for row in every],
+            "samples": [row.samples for row in every],
+        },
+    )
+
+
+def _consistency_rows(
+    alike: Consistency, quantity: str, attribute: str | None, scaled: bool
+) -> tuple[ConsistencyRow, list[ConsistencyRow]]:
+    """Return the row of all samples, and those to draw: of groups, or else of outcomes."""
+    whole, *rows = alike.matching(quantity=quantity)
+    if attribute is not None:
+        known = sorted({row.attribute for row in rows if row.attribute})
+        if attribute not in known:
+            raise OptionError(
+                f"unknown attribute {attribute!r}; known are {', '.join(known) or 'none'}"
+            )
+        rows = [row for row in rows if row.attribute == attribute]
+    rows = [row for row in rows if row.attribute] or rows or [whole]
+    rows = [row for row in rows if np.isfinite(_consistency_numbers(row, scaled)[0])]
+    if not rows:
+        raise OptionError(
+            f"the consistency of {quantity!r} has no scaled value: all samples have one value; "
+            "pass scaled=False"
+        )
+    kept: set[tuple[str, str]] = set()
+    for name in {row.attribute for row in rows}:
+        of_it = [row for row in rows if row.attribute == name and not row.outcome]
+        least = sorted(of_it, key=lambda row: _consistency_numbers(row, scaled)[0])
+        kept |= {(name, row.group) for row in least[:MOST_CONSISTENCIES]}
+    return whole, [row for row in rows if not row.attribute or (row.attribute, row.group) in kept]
+
+
+def _consistency_numbers(row: ConsistencyRow, scaled: bool) -> tuple[float, float, float]:
+    """Return a consistency and its interval, raw or in units of the spread."""
+    if scaled:
+        return row.scaled, row.scaled_low, row.scaled_high
+    return row.consistency, row.low, row.high
+
+
+RATIOS = Entry("ratios", ratios, of=FairnessAudit)
+DISTRIBUTIONS = Entry("distributions", distributions, of=FairnessAudit)
+CONSISTENCY = Entry("consistency", consistency, of=FairnessAudit)

@@ -1,0 +1,647 @@
+"""Charts as SVG for a page: text is text, colors are names that a style sheet resolves.
+
+The drawing is `WIDTH` units wide whatever its chart, so that it fits a phone at about its own size
+and half of a wide screen a little larger.
+"""
+
+import base64
+import io
+import math
+import textwrap
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+import numpy as np
+
+from .chart import (
+    COLORS,
+    Axis,
+    Band,
+    Bars,
+    Chart,
+    Heat,
+    Image,
+    Line,
+    Mark,
+    Points,
+    Rule,
+    Span,
+    Spot,
+    Strip,
+    Style,
+    Text,
+    style_of,
+)
+
+WIDTH = 360
+_CHARACTER, _LINE = 6.4, 14.5
+_LEVELS = 8
+_DASHES = {"solid": "", "dash": "7 3", "dot": "2 3", "dashdot": "7 3 2 3"}
+_SHAPES: dict[str, Callable[[float], str]] = {
+    "square": lambda r: f"m{-r:g},{-r:g}h{2 * r:g}v{2 * r:g}h{-2 * r:g}z",
+    "triangle": lambda r: f"m0,{-1.2 * r:g}l{1.15 * r:g},{2 * r:g}h{-2.3 * r:g}z",
+    "down": lambda r: f"m0,{1.2 * r:g}l{1.15 * r:g},{-2 * r:g}h{-2.3 * r:g}z",
+    "diamond": lambda r: (
+        f"m0,{-1.3 * r:g}l{1.3 * r:g},{1.3 * r:g}l{-1.3 * r:g},{1.3 * r:g}"
+        f"l{-1.3 * r:g},{-1.3 * r:g}z"
+    ),
+    "left": lambda r: f"m{-r:g},0l{2 * r:g},{-r:g}v{2 * r:g}z",
+    "right": lambda r: f"m{r:g},0l{-2 * r:g},{-r:g}v{2 * r:g}z",
+}
+_STROKES: dict[str, Callable[[float], str]] = {
+    "plus": lambda r: f"m{-r:g},0h{2 * r:g}m{-r:g},{-r:g}v{2 * r:g}",
+    "cross": lambda r: f"m{-r:g},{-r:g}l{2 * r:g},{2 * r:g}m0,{-2 * r:g}l{-2 * r:g},{2 * r:g}",
+    "bar": lambda r: f"m0,{-1.6 * r:g}v{3.2 * r:g}",
+}
+_STROKES["x"] = _STROKES["cross"]
+
+# Characters that are invisible, turn text around or are not allowed in a document.
+_UNSEEN = dict.fromkeys(
+    code
+    for first, last in (
+        (0, 31), (127, 159), (0x200E, 0x200F), (0x202A, 0x202E), (0x2066, 0x2069), (0x061C, 0x061C),
+        (0x2028, 0x2029), (0xFEFF, 0xFEFF), (0xD800, 0xDFFF),
+    )
+    for code in range(first, last + 1)
+)  # fmt: skip
+
+STYLE = """
+.chart-svg{font:11.5px system-ui,sans-serif;width:100%;height:auto;display:block;overflow:visible}
+.chart-svg text{fill:var(--text,#1b2129)}.chart-svg .soft{fill:var(--soft,#55606e)}
+.chart-svg path,.chart-svg line{fill:none;stroke-linejoin:round}
+.chart-svg .grid{stroke:var(--grid,#e6e9ee)}.chart-svg .axis{stroke:var(--line,#9aa3ad)}
+.chart-svg .round{stroke-linecap:round}.chart-svg .faint{opacity:.45}
+.chart-svg .band{stroke:none;fill-opacity:.2}.chart-svg .wide{stroke-opacity:.5}
+""" + "".join(
+    f".chart-svg .s-{name}{{stroke:var(--{name},{value})}}"
+    f".chart-svg .f-{name}{{fill:var(--{name},{value})}}\n"
+    for name, value in COLORS.items()
+) + "".join(
+    f".chart-svg .h{level}{{stroke:none;fill:color-mix(in oklab,var(--heat-low,#e9f1f8),"
+    f"var(--heat-high,#08306b) {100 * level // (_LEVELS - 1)}%)}}"
+    f".chart-svg .p{level}{{stroke:color-mix(in oklab,var(--heat-low,#e9f1f8),"
+    f"var(--heat-high,#08306b) {15 + 85 * level // (_LEVELS - 1)}%)}}\n"
+    for level in range(_LEVELS)
+)  # fmt: skip
+"""The style sheet of charts; a page defines ``--blue``, ``--text``, ... for its themes."""
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A chart as SVG.
+
+    Attributes
+    ----------
+    svg : str
+    points : list of (float, float, str)
+        What can be read off: a place in the drawing and its text.
+    spot : list of (float, float)
+        The places of the point that a slider moves.
+    keyed : list of dict
+        The points that a slider divides: their places, keys and marks.
+    """
+
+    svg: str
+    points: list[tuple[float, float, str]]
+    spot: list[tuple[float, float]]
+    keyed: list[dict[str, Any]]
+
+
+def shown(text: Any, longest: int = 200) -> str:
+    """Return text for a drawing: no markup, no invisible characters, not too long.
+
+    Examples
+    --------
+    >>> shown("<b>bold</b>")
+    '&lt;b&gt;bold&lt;/b&gt;'
+    """
+    clean = str(text).translate(_UNSEEN)
+    return escape(clean if len(clean) <= longest else clean[: longest - 1] + "…")
+
+
+def render(chart: Chart, *, standalone: bool = True) -> Drawing:
+    """Draw a chart.
+
+    Parameters
+    ----------
+    chart : Chart
+    standalone : bool, default=True
+        Whether the drawing brings its style sheet; a page has it once for all its charts.
+
+    Returns
+    -------
+    Drawing
+    """
+    return _Svg(chart).draw(standalone)
+
+
+class _Scale:
+    """From numbers to units of the drawing."""
+
+    def __init__(self, ends: tuple[float, float], room: tuple[float, float], log: bool) -> None:
+        self.ends, self.room, self.log = ends, room, log
+
+    def __call__(self, values: Any) -> Any:
+        low, high = self.ends
+        x = np.asarray(values, dtype=np.float64)
+        if self.log:
+            low, high = math.log(low), math.log(high)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                x = np.log(x)
+        share = np.clip((x - low) / ((high - low) or 1.0), -0.5, 1.5)
+        return self.room[0] + share * (self.room[1] - self.room[0])
+
+
+class _Svg:
+    """One chart: measures the margins, then draws marks, axes and legend."""
+
+    def __init__(self, chart: Chart) -> None:
+        self.chart = chart
+        self.parts: list[str] = []
+        self.points: list[tuple[float, float, str]] = []
+        self.spot: list[tuple[float, float]] = []
+        self.keyed: list[dict[str, Any]] = []
+        self.swatches: dict[int, str] = {}
+        self.scale_bar: tuple[str, float, float] | None = None
+        self.styles = _styles(chart)
+        x_ends = chart.x.ends or _data_ends(chart, "x")
+        y_ends = chart.y.ends or _data_ends(chart, "y")
+        self.y_ticks = _ticks(chart.y, y_ends, any(isinstance(m, Strip) for m in chart.marks))
+        lines = [line for _, text in self.y_ticks for line in text.split("\n")]
+        left = min(10 + _CHARACTER * max((len(line) for line in lines), default=0), 0.46 * WIDTH)
+        above = textwrap.wrap(chart.y.label, 54)
+        self.top = 6 + _LINE * len(above)
+        self.above = above
+        self.entries = [m for m in chart.marks if chart.legend and m.label and _listed(m)]
+        self.legend_rows = _flow([mark.label for mark in self.entries])
+        self.top += _LINE * len(self.legend_rows) + (6 if self.legend_rows else 0)
+        if chart.y.rows:
+            height = _LINE * abs(y_ends[0] - y_ends[1])
+        else:
+            height = 270.0 if chart.square else 210.0
+        self.left, self.right, self.bottom = left, WIDTH - 12.0, self.top + height
+        self.x = _Scale(x_ends, (self.left, self.right), chart.x.log)
+        self.y = _Scale(y_ends, (self.bottom, self.top), chart.y.log)
+        self.x_ticks = _spaced(_ticks(chart.x, x_ends), self.x)
+
+    def draw(self, standalone: bool) -> Drawing:
+        """Return the drawing."""
+        self._grid()
+        drawers: dict[type[Mark], Callable[[Any], None]] = {
+            Line: self._line,
+            Band: self._band,
+            Points: self._points,
+            Bars: self._bars,
+            Heat: self._heat,
+            Image: self._image,
+            Rule: self._rule,
+            Span: self._span,
+            Strip: self._strip,
+            Spot: self._spot,
+            Text: self._text,
+        }
+        for mark in sorted(self.chart.marks, key=lambda mark: not isinstance(mark, Span | Band)):
+            drawers[type(mark)](mark)
+        height = self._axes()
+        style = f"<style>{STYLE}</style>" if standalone else ""
+        svg = (
+            f'<svg xmlns="http://www.w3.org/2000/svg" class="chart-svg" viewBox="0 0 {WIDTH} '
+            f'{height:.0f}" role="img" aria-label="{shown(self.chart.title)}">{style}'
+            f"{''.join(self.parts)}</svg>"
+        )
+        return Drawing(svg, self.points, self.spot, self.keyed)
+
+    def _style(self, mark: Mark) -> Style:
+        return self.styles[id(mark)]
+
+    def _say(self, mark: Mark, x: Any, y: Any, **more: Any) -> None:
+        """Keep what can be read off the points of a mark."""
+        if not mark.says:
+            return
+        text, at_x, at_y = more.pop("text", ()), self.x(x), self.y(y)
+        for i in range(len(at_x)):
+            if np.isfinite(at_x[i]) and np.isfinite(at_y[i]):
+                values = {key: float(column[i]) for key, column in more.items()}
+                said = mark.says.format(
+                    x=float(x[i]), y=float(y[i]), text=text[i] if len(text) else "", **values
+                )
+                self.points.append((_round(at_x[i]), _round(at_y[i]), said))
+
+    def _grid(self) -> None:
+        if any(isinstance(mark, Heat | Image) for mark in self.chart.marks):
+            return
+        for value, _ in self.x_ticks:
+            at = _round(self.x(value))
+            self._add(f'<path class="grid" d="M{at},{self.top:.1f}V{self.bottom:.1f}"/>')
+        for value, _ in () if self.chart.y.rows else self.y_ticks:
+            at = _round(self.y(value))
+            self._add(f'<path class="grid" d="M{self.left:.1f},{at}H{self.right:.1f}"/>')
+
+    def _add(self, part: str) -> None:
+        self.parts.append(part)
+
+    def _in_legend(self, mark: Mark, swatch: str) -> None:
+        self.swatches[id(mark)] = swatch
+
+    def _line(self, mark: Line) -> None:
+        style = self._style(mark)
+        dash = _DASHES[mark.dash or (style.dash if mark.main else "solid")]
+        look = f'class="s-{style.color}" stroke-width="{1.25 * mark.width:g}"' + (
+            f' stroke-dasharray="{dash}"' if dash else ""
+        )
+        x, y = np.asarray(mark.x, dtype=np.float64), np.asarray(mark.y, dtype=np.float64)
+        self._add(f'<path {look} d="{_path(self.x(x), self.y(y), mark.step)}"/>')
+        shape = mark.marker if mark.marker != "" else style.marker if mark.main else None
+        swatch = f'<path {look} d="M0,0h20"/>'
+        if shape and not mark.step:
+            self._shapes(self.x(x), self.y(y), shape, style.color, 3.0)
+            swatch += _shape([10.0], [0.0], shape, style.color, 3.0)
+        self._in_legend(mark, swatch)
+        self._say(mark, x, y)
+
+    def _band(self, mark: Band) -> None:
+        color = self._style(mark).color
+        x, low, high = self.x(mark.x), self.y(mark.low), self.y(mark.high)
+        if len(x) == 1:
+            d = f"M{_round(x[0])},{_round(low[0])}V{_round(high[0])}"
+            self._add(f'<path class="s-{color} wide" stroke-width="6" d="{d}"/>')
+        else:
+            some = np.isfinite(low) & np.isfinite(high)
+            d = _path(x[some], high[some]) + "L" + _path(x[some][::-1], low[some][::-1])[1:] + "z"
+            self._add(f'<path class="f-{color} band" d="{d}"/>')
+        self._in_legend(mark, f'<path class="f-{color} band" d="M0,-5h20v10h-20z"/>')
+
+    def _points(self, mark: Points) -> None:
+        style = self._style(mark)
+        x, y = np.asarray(mark.x, dtype=np.float64), np.asarray(mark.y, dtype=np.float64)
+        at_x, at_y = self.x(x), self.y(y)
+        shape, size = mark.marker if mark.marker != "" else style.marker, 0.75 * mark.size
+        self._intervals(mark, at_x, at_y, style.color)
+        if shape is None:
+            swatch = f'<path class="s-{style.color}" stroke-width="{mark.width:g}" d="M0,0h20"/>'
+            self._in_legend(mark, swatch)
+            return
+        if mark.values is not None:
+            self._valued(mark, at_x, at_y)
+        elif mark.keys is not None:
+            number = len(self.keyed)
+            self._add(f'<g data-keyed="{number}">')
+            self._shapes(at_x, at_y, shape, style.color, size)
+            self._add("</g>")
+            places = [[_round(a), _round(b)] for a, b in zip(at_x, at_y, strict=True)]
+            form = {"shape": _relative(shape, size), "filled": shape in _SHAPES}
+            keys = [float(f"{key:.6g}") for key in np.asarray(mark.keys, dtype=np.float64)]
+            self.keyed.append({"places": places, "keys": keys, "color": style.color, **form})
+        else:
+            faint = np.broadcast_to(np.asarray(mark.faint, dtype=bool), x.shape)
+            for pale in (True, False):
+                if (faint == pale).any():
+                    some = faint == pale
+                    more = " faint" if pale else ""
+                    self._shapes(at_x[some], at_y[some], shape, style.color, size, more)
+        self._in_legend(mark, _shape([10.0], [0.0], shape, style.color, max(size, 3.0)))
+        self._say(mark, x, y, text=mark.text, **_ends_of(mark))
+
+    def _valued(self, mark: Points, x: Any, y: Any) -> None:
+        """Draw points in shades of a number, the largest on top."""
+        values = np.asarray(mark.values, dtype=np.float64)
+        low, high = float(np.nanmin(values)), float(np.nanmax(values))
+        level = _levels(values, low, high)
+        for shade in range(_LEVELS):
+            some = level == shade
+            if some.any():
+                d = "".join(
+                    f"M{_round(a)},{_round(b)}h0" for a, b in zip(x[some], y[some], strict=True)
+                )
+                self._add(f'<path class="round p{shade}" stroke-width="5" d="{d}"/>')
+        self.scale_bar = mark.scale, low, high
+
+    def _intervals(self, mark: Points | Bars, x: Any, y: Any, color: str) -> None:
+        """Draw intervals; an arrow stands for an end beyond the axis."""
+        width = 1.6 if isinstance(mark, Bars) else 1.3 * mark.width
+        if mark.low is not None:
+            ends = self.x.ends
+            low, high = (np.asarray(end, dtype=np.float64) for end in (mark.low, mark.high))
+            some = np.flatnonzero(~np.isnan(low))
+            first = self.x(np.maximum(low, ends[0]))
+            last = self.x(np.minimum(high, ends[1]))
+            d = "".join(f"M{_round(first[i])},{_round(y[i])}H{_round(last[i])}" for i in some)
+            if d:
+                self._add(f'<path class="s-{color} wide" stroke-width="{width:g}" d="{d}"/>')
+            for i in some:
+                if low[i] < ends[0]:
+                    self._shapes([self.left], [y[i]], "left", color, 4.0)
+                if high[i] > ends[1]:
+                    self._shapes([self.right], [y[i]], "right", color, 4.0)
+        if isinstance(mark, Points) and mark.y_low is not None:
+            low, high = self.y(mark.y_low), self.y(mark.y_high)
+            d = "".join(
+                f"M{_round(x[i])},{_round(low[i])}V{_round(high[i])}"
+                for i in range(len(x))
+                if np.isfinite(low[i])
+            )
+            self._add(f'<path class="s-{color} wide" stroke-width="{width:g}" d="{d}"/>')
+
+    def _shapes(
+        self, x: Any, y: Any, shape: str, color: str, size: float, more: str = ""
+    ) -> None:  # fmt: skip
+        self._add(_shape(x, y, shape, color, size, more))
+
+    def _bars(self, mark: Bars) -> None:
+        style = self._style(mark)
+        x, y = np.asarray(mark.x, dtype=np.float64), np.asarray(mark.y, dtype=np.float64)
+        zero, at = float(self.x(0.0)), self.x(x)
+        high, low = self.y(y - mark.height / 2), self.y(y + mark.height / 2)
+        opacity = (0.85, 0.5, 0.25)[mark.hatch % 3]
+        look = f'class="f-{style.color} s-{style.color}" fill-opacity="{opacity}"'
+        for i in range(len(x)):
+            if np.isfinite(at[i]):
+                d = f"M{zero:.1f},{high[i]:.1f}H{at[i]:.1f}V{low[i]:.1f}H{zero:.1f}z"
+                self._add(f'<path {look} d="{d}"/>')
+        self._intervals(mark, at, self.y(y), "ink")
+        self._in_legend(mark, f'<path {look} d="M0,-5h20v10h-20z"/>')
+        self._say(mark, x, y, text=mark.text, **_ends_of(mark))
+
+    def _heat(self, mark: Heat) -> None:
+        values = np.asarray(mark.values, dtype=np.float64)
+        edges_x, edges_y = self.x(mark.x), self.y(mark.y)
+        low, high = float(np.nanmin(values)), float(np.nanmax(values))
+        scaled = (
+            (np.log(values), math.log(low), math.log(high)) if mark.log else (values, low, high)
+        )
+        level = _levels(*scaled)
+        for shade in range(_LEVELS):
+            d = "".join(
+                f"M{_round(edges_x[j])},{_round(edges_y[i])}H{_round(edges_x[j + 1])}"
+                f"V{_round(edges_y[i + 1])}H{_round(edges_x[j])}z"
+                for i, j in zip(*np.nonzero(level == shade), strict=True)
+            )
+            if d:
+                self._add(f'<path class="h{shade}" d="{d}"/>')
+        self.scale_bar = mark.scale, low, high
+        x, y = (np.asarray(edges, dtype=np.float64) for edges in (mark.x, mark.y))
+        rows, columns = np.nonzero(np.isfinite(values))
+        if len(rows) <= 400:
+            middle_x, middle_y = (x[1:] + x[:-1]) / 2, (y[1:] + y[:-1]) / 2
+            found = {"value": values[rows, columns]}
+            self._say(mark, middle_x[columns], middle_y[rows], **found)
+
+    def _image(self, mark: Image) -> None:
+        from matplotlib.image import imsave
+
+        held = io.BytesIO()
+        imsave(held, np.asarray(mark.values), cmap="cividis", format="png")
+        code = base64.b64encode(held.getvalue()).decode()
+        (left, right), (bottom, top) = self.x(mark.x), self.y(mark.y)
+        self._add(
+            f'<image x="{left:.1f}" y="{top:.1f}" width="{right - left:.1f}" '
+            f'height="{bottom - top:.1f}" preserveAspectRatio="none" '
+            f'href="data:image/png;base64,{code}"/>'
+        )
+
+    def _rule(self, mark: Rule) -> None:
+        color = mark.color or "ink"
+        look = f'class="s-{color}" stroke-dasharray="{_DASHES[mark.dash]}"'
+        if mark.x is not None:
+            d = f"M{_round(self.x(mark.x))},{self.top:.1f}V{self.bottom:.1f}"
+        elif mark.y is not None:
+            d = f"M{self.left:.1f},{_round(self.y(mark.y))}H{self.right:.1f}"
+        else:
+            ends = np.array([0.0, mark.end])
+            d = _path(self.x(ends), self.y(ends))
+        self._add(f'<path {look} d="{d}"/>')
+        self._in_legend(mark, f'<path {look} d="M0,0h20"/>')
+
+    def _span(self, mark: Span) -> None:
+        left, right = self.x(max(mark.low, self.x.ends[0])), self.x(min(mark.high, self.x.ends[1]))
+        d = f"M{left:.1f},{self.top:.1f}H{right:.1f}V{self.bottom:.1f}H{left:.1f}z"
+        self._add(f'<path class="f-{mark.color} band" d="{d}"/>')
+        self._in_legend(mark, f'<path class="f-{mark.color} band" d="M0,-5h20v10h-20z"/>')
+
+    def _strip(self, mark: Strip) -> None:
+        heights = np.asarray(mark.heights) / max(float(np.max(mark.heights)), 1e-300)
+        edges = self.x(mark.edges)
+        tops = self.y(mark.bottom + (mark.top - mark.bottom) * heights)
+        steps = "".join(
+            f"V{_round(top)}H{_round(end)}" for top, end in zip(tops, edges[1:], strict=True)
+        )
+        base = _round(self.y(mark.bottom))
+        self._add(f'<path class="f-gray band" d="M{_round(edges[0])},{base}{steps}V{base}z"/>')
+
+    def _spot(self, mark: Spot) -> None:
+        x, y = self.x(mark.x), self.y(mark.y)
+        self.spot = [(_round(a), _round(b)) for a, b in zip(x, y, strict=True)]
+        at = self.spot[mark.start]
+        self._add(f'<circle data-spot class="f-orange" r="6" cx="{at[0]}" cy="{at[1]}"/>')
+
+    def _text(self, mark: Text) -> None:
+        at = _round(self.x(mark.x)) + 4, _round(self.y(mark.y)) + 4
+        self._add(f'<text class="soft" x="{at[0]:g}" y="{at[1]:g}">{shown(mark.text, 40)}</text>')
+
+    def _axes(self) -> float:
+        """Draw axes, labels, legend and the scale of colors; return the height of the drawing."""
+        self._add(
+            f'<path class="axis" d="M{self.left:.1f},{self.top:.1f}V{self.bottom:.1f}'
+            f'H{self.right:.1f}"/>'
+        )
+        for value, text in self.y_ticks:
+            lines = text.split("\n")
+            first = float(self.y(value)) + 4 - _LINE * (len(lines) - 1) / 2
+            for i, line in enumerate(lines):
+                self._add(
+                    f'<text text-anchor="end" x="{self.left - 5:.1f}" '
+                    f'y="{first + _LINE * i:.1f}">{shown(line, 30)}</text>'
+                )
+        for value, text in self.x_ticks:
+            self._add(
+                f'<text text-anchor="middle" x="{_round(self.x(value))}" '
+                f'y="{self.bottom + 15:.1f}">{shown(text, 30)}</text>'
+            )
+        at = self.bottom + 15
+        for line in textwrap.wrap(self.chart.x.label, 52):
+            at += _LINE
+            middle = (self.left + self.right) / 2
+            wide = _CHARACTER * len(line) / 2
+            place = min(max(middle, wide), WIDTH - wide) if 2 * wide < WIDTH else WIDTH / 2
+            self._add(
+                f'<text class="soft" text-anchor="middle" x="{place:.1f}" y="{at:.1f}">'
+                f"{shown(line)}</text>"
+            )
+        self._legend()
+        if self.scale_bar is not None:
+            at += _LINE + 4
+            self._color_scale(at)
+        return at + 8
+
+    def _legend(self) -> None:
+        at = 11.0
+        for row in self.legend_rows:
+            for i, x in row:
+                mark = self.entries[i]
+                self._add(
+                    f'<g transform="translate({x:.1f},{at - 4:.1f})">{self.swatches[id(mark)]}'
+                    f'<text x="25" y="4">{shown(mark.label, 50)}</text></g>'
+                )
+            at += _LINE
+        at += 6 if self.legend_rows else 0
+        for line in self.above:
+            self._add(f'<text class="soft" x="2" y="{at:.1f}">{shown(line)}</text>')
+            at += _LINE
+
+    def _color_scale(self, at: float) -> None:
+        assert self.scale_bar is not None
+        name, low, high = self.scale_bar
+        self._add(
+            f'<text class="soft" x="{self.left:.1f}" y="{at:.1f}">{shown(name)} {low:.3g}</text>'
+        )
+        start = self.left + _CHARACTER * (len(name) + len(f"{low:.3g}") + 2)
+        for level in range(_LEVELS):
+            d = f"M{start + 12 * level:.1f},{at - 9:.1f}h12v10h-12z"
+            self._add(f'<path class="h{level}" d="{d}"/>')
+        end = start + 12 * _LEVELS + 5
+        self._add(f'<text class="soft" x="{end:.1f}" y="{at:.1f}">{high:.3g}</text>')
+
+
+def _round(value: Any) -> float:
+    return round(float(value), 1)
+
+
+def _path(x: Any, y: Any, step: bool = False) -> str:
+    """Return the path through points, with gaps where a number is missing."""
+    parts, pen = [], "M"
+    for a, b in zip(x, y, strict=True):
+        if not (np.isfinite(a) and np.isfinite(b)):
+            pen = "M"
+            continue
+        parts.append(
+            f"H{_round(a)}V{_round(b)}" if step and pen == "L" else f"{pen}{_round(a)},{_round(b)}"
+        )
+        pen = "L"
+    return "".join(parts)
+
+
+def _relative(shape: str, size: float) -> str:
+    """Return the path of a shape around its place; a round one is a dot of the line's width."""
+    if shape in _SHAPES:
+        return _SHAPES[shape](size)
+    return _STROKES[shape](size) if shape in _STROKES else "h0"
+
+
+def _shape(
+    x: Sequence[float], y: Sequence[float], shape: str, color: str, size: float, more: str = ""
+) -> str:
+    """Return one path with the same shape at each place."""
+    form = _relative(shape, size)
+    d = "".join(
+        f"M{_round(a)},{_round(b)}{form}"
+        for a, b in zip(x, y, strict=True)
+        if np.isfinite(a) and np.isfinite(b)
+    )
+    if shape in _SHAPES:
+        return f'<path class="f-{color}{more}" d="{d}"/>'
+    width = 1.8 if shape in _STROKES else 2 * size
+    return f'<path class="s-{color} round{more}" stroke-width="{width:g}" d="{d}"/>'
+
+
+def _levels(values: Any, low: float, high: float) -> Any:
+    with np.errstate(invalid="ignore"):
+        share = (values - low) / ((high - low) or 1.0) * _LEVELS
+    return np.where(
+        np.isfinite(share), np.minimum(np.nan_to_num(share).astype(int), _LEVELS - 1), -1
+    )
+
+
+def _ends_of(mark: Points | Bars) -> dict[str, Any]:
+    if mark.low is None:
+        return {"low": np.full(len(mark.x), np.nan), "high": np.full(len(mark.x), np.nan)}
+    return {"low": np.asarray(mark.low, float), "high": np.asarray(mark.high, float)}
+
+
+def _listed(mark: Mark) -> bool:
+    """Whether a mark can have an entry in the legend."""
+    return not isinstance(mark, Heat | Image | Strip | Text | Spot)
+
+
+def _styles(chart: Chart) -> dict[int, Style]:
+    """Return the style of each mark: main marks without a color get one after the other."""
+    styles: dict[int, Style] = {}
+    number, last = 0, style_of(0)
+    for mark in chart.marks:
+        style = style_of(number)
+        if isinstance(mark, Band | Strip):
+            style = last
+        elif mark.main and not mark.color and not isinstance(mark, Rule):
+            number += 1
+        if mark.color:
+            style = Style(mark.color, style.dash, style.marker)
+        styles[id(mark)] = style
+        last = style if isinstance(mark, Line) else last
+    return styles
+
+
+def _flow(texts: Sequence[str]) -> list[list[tuple[int, float]]]:
+    """Return the entries of a legend in rows: the number of each and its place."""
+    rows: list[list[tuple[int, float]]] = []
+    at = float(WIDTH)
+    for i, text in enumerate(texts):
+        wide = 38 + _CHARACTER * min(len(text), 50)
+        if at + wide > WIDTH and at > 2:
+            rows.append([])
+            at = 2.0
+        rows[-1].append((i, at))
+        at += wide
+    return rows
+
+
+def _data_ends(chart: Chart, axis: str) -> tuple[float, float]:
+    """Return the range of the marks along an axis, from 0 where nothing is below."""
+    names = {"x": ("x", "low", "high"), "y": ("y", "low", "high", "y_low", "y_high")}[axis]
+    found = []
+    for mark in chart.marks:
+        for name in names:
+            along_x = name in ("low", "high") and not isinstance(mark, Band)
+            if name in ("low", "high") and along_x != (axis == "x"):
+                continue
+            values = getattr(mark, name, None)
+            if values is not None:
+                found.append(np.ravel(np.asarray(values, dtype=np.float64)))
+    values = np.concatenate(found)
+    values = values[np.isfinite(values) & ((values > 0) | (not getattr(chart, axis).log))]
+    low, high = float(values.min()), float(values.max())
+    if getattr(chart, axis).log:
+        return low / 1.1, high * 1.1
+    room = 0.05 * (high - low) or 0.05 * abs(high) or 1.0
+    return (0.0 if low >= 0 else low - room), high + room
+
+
+def _ticks(axis: Axis, ends: tuple[float, float], above: bool = False) -> list[tuple[float, str]]:
+    """Return the ticks of an axis; ``above`` leaves out those below 0, where a strip is."""
+    low, high = min(ends), max(ends)
+    if axis.ticks:
+        return [(value, text) for value, text in axis.ticks if low <= value <= high]
+    if axis.log:
+        first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
+        some = [10.0**power for power in range(first, last + 1) if low <= 10.0**power <= high]
+        return [(value, f"{value:g}") for value in some]
+    size = (high - low) / 4.5
+    power = 10.0 ** math.floor(math.log10(size)) if size > 0 else 1.0
+    step = next(power * factor for factor in (1, 2, 2.5, 5, 10) if power * factor >= size * 0.999)
+    start = math.ceil((max(low, 0.0) if above else low) / step - 1e-9)
+    some = [i * step for i in range(start, start + 12) if i * step <= high + 1e-9 * step]
+    if axis.percent:
+        return [(value, f"{100 * value:g} %") for value in some]
+    return [(value, f"{value + 0.0:.6g}") for value in some]
+
+
+def _spaced(ticks: list[tuple[float, str]], scale: _Scale) -> list[tuple[float, str]]:
+    """Leave out ticks whose labels would touch."""
+    kept: list[tuple[float, str]] = []
+    end = -math.inf
+    for value, text in ticks:
+        at, wide = float(scale(value)), _CHARACTER * len(text) / 2
+        if at - wide > end + 4:
+            kept.append((value, text))
+            end = at + wide
+    return kept
