@@ -44,11 +44,7 @@ def study_command(
     repeats: Annotated[int | None, _option("How many runs; a study has its default.")] = None,
     settings: Annotated[
         list[str] | None,
-        _option(
-            "An option of the study, as methods=flipout,mc-dropout; may be repeated.",
-            "--set",
-            metavar="OPTION=VALUE",
-        ),
+        _option("An option of the study; may be repeated.", "--set", metavar="OPTION=VALUE"),
     ] = None,
     random_state: Seed = 0,
     confidence: Annotated[float, _option("Confidence of intervals.", show_default=True)] = 0.95,

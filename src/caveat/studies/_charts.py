@@ -19,13 +19,14 @@ columns. The kinds are
 """
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .. import charts
-from ..charts import Axis, Band, Chart, Heat, Line, Mark, Points, Rule, Span
-from ..charts.chart import label_lines, padded, ratio_axis, row_axis
+from ..charts import Axis, Band, Chart, Image, Line, Points, Rule, Span
+from ..charts.chart import Mark, label_lines, padded, ratio_axis, row_axis
 from ..experiments import Disentanglement
 from ._plane import Plane
 
@@ -37,9 +38,8 @@ Spec = Mapping[str, Any]
 
 def charts_of(result: "StudyResult") -> dict[str, list[Chart]]:
     """Return the charts that a result has, by name; several under one name belong together."""
-    made = {
-        spec["name"]: list(_KINDS[spec["kind"]](result, spec)) for spec in result.study.paper.charts
-    }
+    specs = result.study.paper.charts
+    made = {spec["name"]: list(_KINDS[spec["kind"]](result, spec)) for spec in specs}
     return {name: found for name, found in made.items() if found}
 
 
@@ -163,49 +163,52 @@ def _runs(result: "StudyResult", spec: Spec) -> Iterator[Chart]:
 
 
 def _sweeps(result: "StudyResult", spec: Spec) -> Iterator[Chart]:
-    from dataclasses import replace
-
     word = result.study.paper.word
     for name, detail in result.details.items():
         method, _, split = name.partition(", ")
         if isinstance(detail, Disentanglement) and split:
             for chart in charts.sweeps(detail, split):
-                yield replace(chart, title=f"{word(method)}, {word(split)}: {chart.title}")
+                short = chart.title.partition(";")[0].lower()
+                yield replace(chart, title=f"{word(method)}, {word(split)}: {short}")
 
 
 def _planes(result: "StudyResult", spec: Spec) -> Iterator[Chart]:
-    planes = [detail for detail in result.details.values() if isinstance(detail, Plane)]
-    changed = {"size": "of the samples", "noise": "of the labels permuted"}
-    for plane in planes:
+    groups: dict[tuple[str, str], list[Plane]] = {}
+    for plane in result.details.values():
+        if isinstance(plane, Plane):
+            groups.setdefault((plane.figure, plane.decomposition), []).append(plane)
+    for (figure, split), planes in groups.items():
         for part in ("aleatoric", "epistemic"):
-            values = getattr(plane, part)[0]
-            samples = [
-                Points(
-                    x=plane.X[plane.y == label, 0], y=plane.X[plane.y == label, 1],
-                    label=f"class {label}", color=color, marker=marker, size=3,
-                )
-                for label, color, marker in zip(
-                    np.unique(plane.y), ("orange", "sky"), ("circle", "square"), strict=False
-                )
-            ]  # fmt: skip
-            split = result.study.paper.word(plane.decomposition)
-            yield Chart(
-                title=f"{plane.figure}: {part} by {split}, {plane.level:.0%} {changed[plane.kind]}",
-                read=spec["read"], x=Axis(label="first feature"), y=Axis(label="second feature"),
-                marks=(
-                    Heat(
-                        x=_edges(plane.x1), y=_edges(plane.x2), values=values,
-                        scale=f"{part} uncertainty",
-                    ),
-                    *samples,
-                ),
-                numbers={"mean over the plane": plane.mean(part)},
-            )  # fmt: skip
+            title = f"{figure}: {part} by {result.study.paper.word(split)}"
+            yield _tiles(planes, part, title, spec["read"])
 
 
-def _edges(centers: Any) -> Any:
-    half = (centers[1] - centers[0]) / 2
-    return np.append(centers - half, centers[-1] + half)
+def _tiles(planes: list[Plane], part: str, title: str, read: str) -> Chart:
+    """Return the planes of several levels side by side, with one scale of colors."""
+    x1, x2 = planes[0].x1, planes[0].x2
+    gap = np.full((len(x2), 1), np.nan)
+    tiles = np.hstack([values for p in planes for values in (getattr(p, part)[0], gap)])[::-1, :-1]
+    wide = len(x1) / (len(x1) + 1)
+    marks: list[Mark] = [Image(values=tiles, x=(0.0, len(planes) - 1 + wide), y=(x2[0], x2[-1]))]
+    for label, color, marker in zip(np.unique(planes[0].y), ("orange", "sky"), "xx", strict=False):
+        places = [k + wide * (p.X[p.y == label, 0] - x1[0]) / (x1[-1] - x1[0])
+                  for k, p in enumerate(planes)]  # fmt: skip
+        heights = np.concatenate([p.X[p.y == label, 1] for p in planes])
+        marks.append(
+            Points(x=np.concatenate(places), y=heights, label=f"samples of class {label}",
+                   color=color, marker=marker, size=3)
+        )  # fmt: skip
+    changed = {"size": "training samples used", "noise": "labels permuted"}[planes[0].kind]
+    levels = [f"{plane.level:.0%}" for plane in planes]
+    return Chart(
+        title=f"{title}, up to {np.nanmax(tiles):.2g}", read=read, marks=tuple(marks),
+        x=Axis(
+            label=f"{changed}; in each tile the first feature", ends=(0.0, len(planes) - 1 + wide),
+            ticks=tuple((k + wide / 2, level) for k, level in enumerate(levels)),
+        ),
+        y=Axis(label="second feature", ends=(x2[0], x2[-1])),
+        numbers={changed: levels, "mean": [float(p.mean(part).mean()) for p in planes]},
+    )  # fmt: skip
 
 
 _KINDS = {

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -82,27 +83,17 @@ def measure_planes(
     from ..estimators import Problem, fit_many
 
     draws = Draws(seed)
-    levels: dict[tuple[str, str], int] = {}
-    conditions = []
-    for plane in wanted:
-        # The place of a level among those of its figure decides what is drawn for it.
-        place = levels.setdefault((plane.figure, plane.decomposition), 0)
-        levels[plane.figure, plane.decomposition] += 1
-        conditions += [Condition(plane.kind, plane.level, place, r) for r in range(repeats)]
     taken, problems = [], []
-    for i, condition in enumerate(conditions):
-        rows, y = None, samples.y
-        if condition.kind == "noise":
-            y = draws.noisy(y, condition)
-        else:
-            rows = rows_of(condition, y, "classification", draws)
+    for plane, repeat in product(wanted, range(repeats)):
+        condition = Condition(plane.kind, plane.level, 0, repeat)
+        noisy = plane.kind == "noise"
+        y = draws.noisy(samples.y, condition) if noisy else samples.y
+        rows = rows_of(condition, y, "classification", draws)  # None for all
         taken.append((slice(None) if rows is None else rows, y))
-        shorter = condition.kind == "noise" or wanted[i // repeats].schedule == "constant-epochs"
-        epochs = model.epochs if shorter else round(model.epochs / condition.level)
-        seeds = draws.seeds(condition, 1)
-        problems.append(
-            Problem(samples.X, y, rows=rows, random_state=seeds[0], parameters={"epochs": epochs})
-        )
+        fixed = noisy or plane.schedule == "constant-epochs"
+        epochs = {"epochs": model.epochs if fixed else round(model.epochs / plane.level)}
+        own = draws.seeds(condition, 1)[0]
+        problems.append(Problem(samples.X, y, rows=rows, random_state=own, parameters=epochs))
     models = fit_many(model, problems, progress=progress)
     known = samples.X * samples.scale + samples.center
     low, high = known.min(axis=0), known.max(axis=0)

@@ -23,8 +23,7 @@ class TrainTest:
     title: str
     X: Any
     y: np.ndarray
-    X_test: Any
-    y_test: np.ndarray
+    test: tuple[Any, np.ndarray]
     every: tuple[Any, np.ndarray] | None = None
     center: Any = 0.0
     scale: Any = 1.0
@@ -38,11 +37,6 @@ class TrainTest:
     def images(self) -> bool:
         """Whether samples are images."""
         return np.ndim(self.X) > 2
-
-    @property
-    def test(self) -> tuple[Any, np.ndarray]:
-        """The samples to test on."""
-        return self.X_test, self.y_test
 
     def scaled(self, X: Any) -> Any:
         """Return points on the scale of the training samples."""
@@ -62,7 +56,7 @@ def from_dataset(
         part if count is None else part.take(_balanced(part.y, count, rng))
         for part, count in zip((train, test), most, strict=True)
     )
-    return TrainTest(name, data.description, train.X, train.y, test.X, test.y)
+    return TrainTest(name, data.description, train.X, train.y, (test.X, test.y))
 
 
 def from_file(path: Any, target: str | None, rng: np.random.Generator) -> TrainTest:
@@ -98,7 +92,7 @@ def _scaled(name: str, title: str, train: Any, test: Any, every: Any) -> TrainTe
     center, scale = train[0].mean(axis=0), train[0].std(axis=0)
     scale = np.where(scale > 0, scale, 1.0)
     X, X_test = ((part - center) / scale for part in (train[0], test[0]))
-    return TrainTest(name, title, X, train[1], X_test, test[1], every, center, scale)
+    return TrainTest(name, title, X, train[1], (X_test, test[1]), every, center, scale)
 
 
 def _balanced(y: np.ndarray, most: int, rng: np.random.Generator) -> np.ndarray:

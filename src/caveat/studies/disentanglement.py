@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import product
 from typing import Any, ClassVar
 
 import numpy as np
@@ -37,10 +38,9 @@ AS_PRINTED = "pairwise_kl, u_a of bias_variance"
 ERROR = "error"
 Curves = tuple[Curve, Curve]
 """Those of both sweeps."""
-SOFTMAX, LOGITS = "softmax", "gaussian-logits"
+SOFTMAX = "softmax"
 SIDE = {"quick": 40, "paper": 100}
 """Points of the planes along each feature."""
-SIZES, NOISE = (0.02, 0.1, 0.25, 1.0), (0.0, 0.25, 0.5, 1.0)
 IMAGES: dict[str, tuple[int | None, int | None]] = {"quick": (1000, 500), "paper": (None, None)}
 """Images to learn from and to test on."""
 
@@ -101,8 +101,7 @@ def model_of(samples: TrainTest, method: str, head: str, task: Task, **more: Any
     """Return the published network of a method; ``more`` are settings for this use."""
     from .. import estimators
 
-    known = {"two-moons": "two-moons", "triangle": "two-moons"}
-    preset = samples.name if samples.images else known.get(samples.name, "wine")
+    preset = PAPER.datasets.get(samples.name, PAPER.datasets["wine"])["preset"]
     classes = more.pop("classes", samples.classes)
     settings = estimators.preset(preset, method, classes=classes, head=head)
     if not samples.images:
@@ -117,14 +116,14 @@ def model_of(samples: TrainTest, method: str, head: str, task: Task, **more: Any
 
 def head_of(split: str) -> str:
     """Return the head that a decomposition needs."""
-    return LOGITS if DECOMPOSITIONS[split].takes is GaussianLogits else SOFTMAX
+    return "gaussian-logits" if DECOMPOSITIONS[split].takes is GaussianLogits else SOFTMAX
 
 
 class Trainer:
     """Trains what is asked for, always with the same seed, so that methods see the same data."""
 
     def __init__(self, task: Task, samples: TrainTest, splits: Sequence[str]) -> None:
-        self.task, self.samples, self.splits = task, samples, splits
+        self.task, self.samples = task, samples
         self.protocol = protocol_of(samples, task)
         self.seed = int(task.rng.integers(2**31))
         self.heads = {head: [s for s in splits if head_of(s) == head]
@@ -143,14 +142,11 @@ class Trainer:
     def sweeps(self, methods: Sequence[str]) -> dict[tuple[str, str], Disentanglement]:
         """Return both sweeps of each method and decomposition; heads share their trainings."""
         found: dict[tuple[str, str], Disentanglement] = {}
-        for method in methods:
-            for head, own in self.heads.items():
-                names = [*own]
-                if method == "deep-ensemble" and head == SOFTMAX:
-                    names += [name for name in THREE if name not in own]
-                model = model_of(self.samples, method, head, self.task)
-                result = self._sweep(model, names, f"{method}-{head}")
-                found |= {(method, split): result for split in own}
+        for method, (head, own) in product(methods, self.heads.items()):
+            three = THREE if method == "deep-ensemble" and head == SOFTMAX else ()
+            model = model_of(self.samples, method, head, self.task)
+            result = self._sweep(model, [*dict.fromkeys((*own, *three))], f"{method}-{head}")
+            found |= {(method, split): result for split in own}
         return found
 
     def rate(self, rate: float) -> Disentanglement:
@@ -169,50 +165,38 @@ class Trainer:
             X, y = data.every
             spread = X.std(axis=0)
             scaled = (X - X.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
-            scalings = {
-                "scaled within": (X, y, None, True), "scaled by all": (scaled, y, None, False),
-            }  # fmt: skip
-        for method in methods:
-            for head, own in self.heads.items():
-                for scaling, (X, y, test, standardize) in scalings.items():
-                    more = {"classes": data.classes - 1, "standardize": standardize}
-                    result = class_detection(
-                        model_of(data, method, head, self.task, **more), X, y, test=test,
-                        decomposition=own, repeats=self.protocol.repeats,
-                        checkpoint=self.task.place(
-                            f"{method}-{head}-detection-{scaling.replace(' ', '-')}"
-                        ),
-                        **self.common,
-                    )  # fmt: skip
-                    found |= {(method, split, scaling): result for split in own}
+            within, by_all = (X, y, None, True), (scaled, y, None, False)
+            scalings = {"scaled within": within, "scaled by all": by_all}
+        for method, (head, own), scaling in product(methods, self.heads.items(), scalings):
+            X, y, test, standardize = scalings[scaling]
+            more = {"classes": data.classes - 1, "standardize": standardize}
+            place = f"{method}-{head}-detection-{scaling.replace(' ', '-')}"
+            result = class_detection(
+                model_of(data, method, head, self.task, **more), X, y, test=test, decomposition=own,
+                repeats=self.protocol.repeats, checkpoint=self.task.place(place), **self.common,
+            )  # fmt: skip
+            found |= {(method, split, scaling): result for split in own}
         return found
 
     def planes(self) -> list[Plane]:
         """Return the planes of figures 5, 10 and 11: MC-Dropout, as in the paper."""
-        wanted = {
-            "triangle": [Plane("figure 10", "information", "size", 1.0)],
-            "two-moons": [
-                Plane(figure, split, kind, level, schedule)
-                for figure, kind, levels, schedule in (
-                    ("figure 5a", "size", SIZES, "inverse-epochs"),
-                    ("figure 5b", "noise", NOISE, "inverse-epochs"),
-                    ("figure 11", "size", SIZES, "constant-epochs"),
-                )
-                for split in SPLITS
-                for level in levels
-            ],
-        }.get(self.samples.name, [])
-        found: dict[tuple[str, str, float], Plane] = {}
+        own = PAPER.datasets.get(self.samples.name, {})
+        wanted = [
+            Plane(one["figure"], split, one["kind"], level, one["schedule"])
+            for one in own.get("planes", ())
+            for split in one["splits"]
+            for level in one["levels"]
+        ]
+        found: list[Plane] = []
         for split in dict.fromkeys(plane.decomposition for plane in wanted):
-            some = [plane for plane in wanted if plane.decomposition == split]
-            measured = measure_planes(
-                some, model_of(self.samples, "mc-dropout", head_of(split), self.task),
-                self.samples, repeats=self.protocol.repeats, seed=self.seed,
-                side=SIDE[self.task.scale], progress=self.task.progress,
-                margin=0.6 if self.samples.name == "two-moons" else 0.5,
+            found += measure_planes(
+                [plane for plane in wanted if plane.decomposition == split],
+                model_of(self.samples, "mc-dropout", head_of(split), self.task), self.samples,
+                repeats=self.protocol.repeats, seed=self.seed, side=SIDE[self.task.scale],
+                margin=own["margin"], progress=self.task.progress,
             )  # fmt: skip
-            found |= {(p.figure, split, p.level): p for p in measured}
-        return [found[p.figure, p.decomposition, p.level] for p in wanted]
+        figures = [plane.figure for plane in wanted]
+        return sorted(found, key=lambda plane: figures.index(plane.figure))
 
 
 def measure(task: Task) -> Measured:
@@ -240,23 +224,19 @@ def measure(task: Task) -> Measured:
     same = same and (task.scale == "paper" or samples.name == "wine")
     first = next(iter(sweeps.values()))
     trainings = sum({id(r): r.cost.trainings for r in sweeps.values()}.values())
-    return Measured(
-        samples.name,
-        samples.title,
+    model = (
         f"{first.samples:,} samples to learn from, {first.test_samples:,} to test on, "
-        f"{counted(trainings, 'training')}",
-        trainer.protocol.repeats,
-        values,
-        summaries,
-        judged=lambda source: same and source != "table 3",
-        notes=_notes(samples, sweeps, bool(detections), task.scale),
-        details={
-            **{", ".join(key): result for key, result in sweeps.items()},
-            **{", ".join(("detection", *key)): result for key, result in detections.items()},
-            **{f"rate {rate:g}": result for rate, result in by_rate.items()},
-            **{f"{p.figure}, {p.decomposition}, {p.level:g}": p for p in planes},
-        },
+        f"{counted(trainings, 'training')}"
     )
+    details: dict[str, Any] = {", ".join(key): result for key, result in sweeps.items()}
+    details |= {", ".join(("detection", *key)): result for key, result in detections.items()}
+    details |= {f"rate {rate:g}": result for rate, result in by_rate.items()}
+    details |= {f"{p.figure}, {p.decomposition}, {p.level:g}": p for p in planes}
+    return Measured(
+        samples.name, samples.title, model, trainer.protocol.repeats, values, summaries,
+        judged=lambda source: same and source != "table 3",
+        notes=_notes(samples, sweeps, bool(detections), task.scale), details=details,
+    )  # fmt: skip
 
 
 def _curves(result: Disentanglement, split: str) -> Curves:
@@ -335,13 +315,11 @@ def values_of(
             size, noise = (c.take(place) for c, place in zip(curves, places, strict=True))
             put("figure 9", ERROR, terms_of(size, noise)[ERROR], "deep-ensemble", split, f"{count}")
     for plane in planes:
+        level = f"{100 * plane.level:g}"
         sides = ("left", "right") if plane.figure == "figure 10" else ("everywhere",)
-        for part in ("aleatoric", "epistemic"):
-            for where in sides:
-                setting = where if len(sides) > 1 else f"{100 * plane.level:g}"
-                numbers = plane.mean(part, where)
-                put(plane.figure, f"{part}_uncertainty", numbers, "mc-dropout",
-                    plane.decomposition, setting)  # fmt: skip
+        for part, where in product(("aleatoric", "epistemic"), sides):
+            factors = "mc-dropout", plane.decomposition, level if where == "everywhere" else where
+            put(plane.figure, f"{part}_uncertainty", plane.mean(part, where), *factors)
     return values, summaries
 
 

@@ -22,7 +22,8 @@ PAPER = Paper.read("fairness")
 THRESHOLD = 0.2
 """The paper calls a ratio F unfair if \\|F - 1\\| is above it."""
 ODDS = "equalized_odds_as_printed"
-POINT = ("statistical_parity", "equal_opportunity", ODDS, "equal_accuracy")
+"""No measure of fairness, and undefined in most runs on few samples: no conclusion rests on it."""
+POINT = ("statistical_parity", "equal_opportunity", "equal_accuracy")
 ALEATORIC, EPISTEMIC = "aleatoric_uncertainty", "epistemic_uncertainty"
 UNCERTAINTIES = (EPISTEMIC, ALEATORIC, "predictive_uncertainty")
 QUANTITIES = ("prediction", ALEATORIC, EPISTEMIC)
@@ -93,9 +94,8 @@ def make_runs(name: str, seeds: Sequence[int]) -> list[Run]:
         return [_generated(_GENERATED[name], seed) for seed in seeds]
     if name == "adult":
         data = load_adult()
-        _, test = data.split()
-        learned = np.flatnonzero(~data.test)
-        return [Run(data.X, data.y, learned, seed, test) for seed in seeds]
+        rows, test = np.flatnonzero(~data.test), data.split()[1]
+        return [Run(data.X, data.y, rows, seed, test) for seed in seeds]
     data = load_compas()
     runs = []
     for seed in seeds:
@@ -207,9 +207,8 @@ def consistencies(
         for i in places:
             prediction = models[i].predict_distribution(test.X)
             split = decompose(prediction, "variance")
-            points = prediction.mean.argmax(axis=1).astype(np.float64)
-            numbers = (points, split.aleatoric, split.epistemic)
-            values |= {f"{i} {what}": v for what, v in zip(QUANTITIES, numbers, strict=True)}
+            values[f"{i} prediction"] = prediction.mean.argmax(axis=1).astype(np.float64)
+            values |= {f"{i} {ALEATORIC}": split.aleatoric, f"{i} {EPISTEMIC}": split.epistemic}
         result = consistency(values, test.X, queries=queries, resamples=0, random_state=seed)
         for i in places:
             predicted = values[f"{i} prediction"][result.queries]
@@ -317,14 +316,12 @@ def flags(
 
 def flags_are_as_printed(table: Table) -> Iterator[Said]:
     """Each table flags the point-based and the uncertainty-based ratios that the paper flags."""
-    # The printed odds are no measure of fairness, and undefined in most runs on few samples.
-    points = [measure for measure in POINT if measure != ODDS]
     ratios = table.rows(kind="ratio")
     for (source, attribute), _ in ratios.groupby(["source", "attribute"], sort=False):
-        for kind, measures in (("point-based", points), ("uncertainty-based", [*UNCERTAINTIES])):
+        for kind, measures in (("point-based", POINT), ("uncertainty-based", UNCERTAINTIES)):
             place = {"kind": "ratio", "source": source, "attribute": attribute, "measure": measures}
             ours, paper = (table.wide("measure", what, **place) for what in ("value", "paper"))
-            printed = paper.iloc[0][measures]
+            printed = paper.iloc[0][[*measures]]
             outcomes = [as_printed(ours[name].to_numpy(), printed[name]) for name in measures]
             where = "" if attribute == "group" else f"{attribute}: "
             yield str(source), where + _flag_words(kind, printed), all_of(outcomes)
@@ -375,13 +372,12 @@ def labels(row: FairnessRow) -> Label | None:
         flag = {True: "yes", False: "no", None: ""}[row.paper_flag]
         more = {"unfair": flag, "as printed": same, "": row.agreement}
         return title, {"ratio": PAPER.word(row.measure)}, more
-    name = row.measure.replace("_", " ")
-    if row.kind == "scaled consistency":
-        name = f"consistency of {name}"
+    name = "consistency of " if row.kind == "scaled consistency" else ""
     group = f"{row.attribute} {row.group}"
     group += f", predicted {row.outcome}" if row.outcome else ""
     group += f", {row.hidden} units" if row.hidden else ""
-    return f"{row.source}: groups", {"measure": name, "group": group}, {}
+    names = {"measure": name + row.measure.replace("_", " "), "group": group}
+    return f"{row.source}: groups", names, {}
 
 
 FAIRNESS = Study(
@@ -400,8 +396,6 @@ FAIRNESS = Study(
         Option("settings", None, "Other settings of BayesByBackpropClassifier, a dict.", False),
     ),
     extra=flags,
-    explanation=(
-        "unfair: the paper's flag, |F - 1| > 0.2; as printed: how many runs have that flag, on the "
-        "same side of 1, and whether most runs do"
-    ),
+    explanation="unfair: the paper's flag, |F - 1| > 0.2; as printed: how many runs have that "
+    "flag on the same side of 1, and whether most runs do",
 )  # fmt: skip

@@ -18,11 +18,8 @@ class Printed(NamedTuple):
 
 
 def printed_number(text: str, exact: bool = False) -> Printed:
-    """Return a printed number: "0.95" may have been anything from 0.945 to 0.96.
-
-    Papers round digits or cut them off. Commas may separate thousands. Counts are exact.
-    """
-    cleaned = text.replace(",", "")
+    """Return a printed number: "0.95", rounded or cut off, may have been 0.945 to 0.96."""
+    cleaned = text.replace(",", "")  # of thousands
     value = float(cleaned)
     digits, _, power = cleaned.lower().partition("e")
     decimals = len(digits.partition(".")[2])

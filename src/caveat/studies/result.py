@@ -6,10 +6,8 @@ from dataclasses import asdict, dataclass
 from html import escape
 from typing import Any
 
-import numpy as np
-
+from .._validation import check_choice, check_integer
 from ..evaluation.verdict import Verdict
-from ..exceptions import OptionError
 from ..results.judgments import Support
 from ..results.tables import (
     RowTable,
@@ -20,7 +18,7 @@ from ..results.tables import (
     plain_row,
     terminal_table,
 )
-from ..results.words import Level, Statement, counted, joined
+from ..results.words import Level, Statement, counted
 from .study import Study, StudyRow, Table
 from .summary import Conclusion, range_coverage
 
@@ -103,23 +101,20 @@ class StudyResult(RowTable[StudyRow]):
 
     def verdict(self) -> Verdict:
         """Say in plain words which conclusions of the paper most runs support."""
-        parts = [
-            f"{sum(one.support == support for one in self.conclusions)} {words}"
-            for support, words in (
-                (Support.SURVIVES, "hold in most runs"),
-                (Support.FAILS, "do not"),
-                (Support.OPEN, "cannot be decided from these runs"),
-            )
-        ]
-        count = counted(len(self.conclusions), "conclusion")
-        summary = f"{self.study.paper.title}: {count} of the paper; {joined(parts)}."
+        states = [one.support for one in self.conclusions]
+        text = (
+            f"{self.study.paper.title}: {states.count(Support.SURVIVES)} of "
+            f"{counted(len(states), 'conclusion')} of the paper hold in most runs, "
+            f"{states.count(Support.FAILS)} do not, and {states.count(Support.OPEN)} cannot be "
+            "decided from these runs."
+        )
         if self.judged:
-            summary += (
+            text += (
                 f" {len(self.differences)} of {counted(len(self.judged), 'printed number')} "
                 "do not agree with ours."
             )
         statements = [Statement(LEVELS[one.support], str(one)) for one in self.conclusions]
-        return Verdict((Statement("info", summary), *statements))
+        return Verdict((Statement("info", text), *statements))
 
     def to_json(self) -> str:
         """Return all of it as one JSON object; NaN becomes null."""
@@ -191,25 +186,25 @@ class StudyResult(RowTable[StudyRow]):
 
         return charts_of(self)
 
-    def plot(self, kind: str | None = None, /, *, ax: Any = None) -> Any:
-        """Draw the charts of one kind in matplotlib Axes.
+    def plot(self, kind: str | None = None, /, *, number: int = 0, ax: Any = None) -> Any:
+        """Draw a chart in matplotlib Axes.
 
         Parameters
         ----------
         kind : str, optional
             A name in `charts`; by default the first.
-        ax : Axes or array of Axes, optional
-            Axes to draw in, one for each chart of that kind.
+        number : int, default=0
+            Which of the charts of this kind.
+        ax : Axes, optional
 
         Returns
         -------
-        Axes, or an array of them if there are several charts
+        Axes
         """
         known = self.charts()
-        kind = next(iter(known)) if kind is None else kind
-        if kind not in known:
-            raise OptionError(f"kind must be one of {', '.join(known)}; got {kind!r}")
-        return draw_all(known[kind], ax)
+        kind = check_choice(next(iter(known)) if kind is None else kind, "kind", [*known])
+        chosen = check_integer(number, "number", least=0, most=len(known[kind]) - 1)
+        return known[kind][chosen].plot(ax=ax)
 
     def report(self, path: Any, *, title: str | None = None) -> Any:
         """Write one HTML page: conclusions, tables, charts and notes.
@@ -239,15 +234,6 @@ class StudyResult(RowTable[StudyRow]):
         items = "".join(f"<li>{escape(line)}</li>" for line in self._lines())
         tables = html_tables(self.tables(), [self.explanation()])
         return f"<p>{escape(self.description)}</p>{tables}<ul>{items}</ul>"
-
-
-def draw_all(charts: list[Any], ax: Any = None) -> Any:
-    """Draw charts in these axes, or each in a figure of its own."""
-    given = [None] * len(charts) if ax is None else list(np.ravel(ax))
-    if len(given) != len(charts):
-        raise OptionError(f"ax must be {counted(len(charts), 'Axes')}; got {len(given)}")
-    drawn = [chart.plot(ax=place) for chart, place in zip(charts, given, strict=True)]
-    return drawn[0] if len(drawn) == 1 else np.array(drawn, dtype=object)
 
 
 def _with(text: str, spread: float) -> str:

@@ -74,34 +74,22 @@ def run_study(
     confidence = check_fraction(confidence, "confidence")
     if repeats is not None:
         repeats = check_integer(repeats, "repeats")
-    task = Task(
-        _checked_dataset(declared, dataset),
-        scale,
-        repeats,
-        generator(random_state),
-        confidence,
-        _checked_folder(checkpoint, random_state),
-        progress,
-        _checked_options(declared, options),
-    )
+    folder = _checked_folder(checkpoint, random_state)
+    known = {option.name: option.default for option in declared.options}
+    check_known(options, [*known], f"study {study!r} has no option")
+    dataset = _checked_dataset(declared, dataset)
+    rng = generator(random_state)
+    task = Task(dataset, scale, repeats, rng, confidence, folder, progress, known | options)
     found = declared.measure(task)
     table = declared.table(found)
     own = declared.paper.datasets.get(found.dataset, {})
     return StudyResult(
-        study=declared,
-        dataset=found.dataset,
-        title=found.title,
-        scale=scale,
-        rows=tuple(declared.rows(found, confidence)),
-        table=table,
-        conclusions=tuple(declared.conclusions(table, confidence)),
+        study=declared, dataset=found.dataset, title=found.title, scale=scale, table=table,
+        rows=tuple(declared.rows(found, confidence)), model=found.model, details=found.details,
+        conclusions=tuple(declared.conclusions(table, confidence)), confidence=confidence,
         notes=(*own.get("notes", ()), *found.notes, *declared.paper.notes),
-        details=found.details,
-        model=found.model,
-        repeats=found.repeats,
-        confidence=confidence,
-        seconds=perf_counter() - started,
-    )
+        repeats=found.repeats, seconds=perf_counter() - started,
+    )  # fmt: skip
 
 
 def _checked_dataset(study: Study, dataset: Any) -> Any:
@@ -123,9 +111,3 @@ def _checked_folder(checkpoint: Any, random_state: Any) -> Path | None:
     if Path(checkpoint).is_file():
         raise OptionError(f"checkpoint {str(checkpoint)!r} is a file; name a folder")
     return Path(checkpoint)
-
-
-def _checked_options(study: Study, given: dict[str, Any]) -> dict[str, Any]:
-    known = {option.name: option.default for option in study.options}
-    check_known(given, [*known], f"study {study.name!r} has no option")
-    return known | given

@@ -168,14 +168,6 @@ def check_known(names: Iterable[Any], known: Sequence[str], words: str) -> None:
             raise OptionError(f"{words} {name!r}; {guess}known are {', '.join(known)}")
 
 
-def _unlimited(measure: str) -> tuple[float, float]:
-    return -np.inf, np.inf
-
-
-def _nothing(*given: Any) -> dict[str, Any]:
-    return {}
-
-
 @dataclass(frozen=True, eq=False)
 class Study:
     """A published experiment that can be run again.
@@ -193,16 +185,14 @@ class Study:
         Whether the paper prints single runs or means of several.
     claims : sequence of callables
         Conclusions that the data file cannot express, as predicates of the tidy table.
-    labels : callable, optional
-        From a row to the table that shows it, what it is, and what follows its numbers; by default
-        from the data file.
+    labels, explanation : callable or None, str
+        In which table a row is shown, what it is, and what follows its numbers, and how to read
+        that; by default from the data file.
     options : tuple of Option
     limits : callable
         From a measure to the lowest and the highest possible value.
     extra : callable
         From factors, values of the runs, printed number and confidence to more fields of the row.
-    explanation : str
-        How to read what follows the numbers.
     takes_files : bool
         Whether a table file can be the data set.
 
@@ -221,8 +211,8 @@ class Study:
     claims: Sequence[Callable[[Table], Iterator[Said]]] = ()
     labels: Callable[[Any], Label | None] | None = None
     options: tuple[Option, ...] = ()
-    limits: Callable[[str], tuple[float, float]] = _unlimited
-    extra: Callable[[dict[str, Any], FloatArray, float, float], dict[str, Any]] = _nothing
+    limits: Callable[[str], tuple[float, float]] = lambda measure: (-np.inf, np.inf)
+    extra: Callable[[dict[str, Any], FloatArray, float, float], dict[str, Any]] = lambda *_: {}
     explanation: str = ""
     takes_files: bool = False
     aliases: tuple[str, ...] = ()

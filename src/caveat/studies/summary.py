@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from .._validation import FloatArray
 from ..resampling.student import student_interval
@@ -30,11 +29,7 @@ class Summary:
     def of(
         cls, values: FloatArray, confidence: float, limits: tuple[float, float] = (-np.inf, np.inf)
     ) -> "Summary":
-        """Return the summary of the defined values; a single one has no interval.
-
-        The interval of the mean ends at the limits: Student's interval of a few runs can exceed
-        the possible values.
-        """
+        """Return the summary of the defined values; intervals end at the possible limits."""
         known = np.sort(values[np.isfinite(values)])
         runs = len(known)
         if runs < 2:
@@ -86,10 +81,8 @@ class Conclusion:
 
     Attributes
     ----------
-    source : str
-        Where it is printed.
-    text : str
-        The statement.
+    source, text : str
+        Where it is printed, and the statement.
     holds, runs : int
         In how many runs it is true, of all in which it can be decided.
     support : {"survives", "does not survive", "open"}
@@ -113,12 +106,7 @@ class Conclusion:
 
     @classmethod
     def of(
-        cls,
-        source: str,
-        text: str,
-        outcomes: ArrayLike,
-        confidence: float = 0.95,
-        name: str = "",
+        cls, source: str, text: str, outcomes: Any, confidence: float = 0.95, name: str = ""
     ) -> "Conclusion":
         """Return the conclusion from what each run shows; NaN where it cannot be decided."""
         values = np.asarray(outcomes, dtype=np.float64).ravel()
@@ -135,8 +123,8 @@ class Conclusion:
 
 def above(first: Any, second: Any) -> FloatArray:
     """Return whether the first is larger; undecided where one of them is undefined."""
-    a, b = np.broadcast_arrays(np.asarray(first, np.float64), np.asarray(second, np.float64))
-    return np.where(np.isnan(a) | np.isnan(b), NAN, (a > b).astype(np.float64))
+    a, b = np.asarray(first, np.float64), np.asarray(second, np.float64)
+    return np.where(np.isnan(a) | np.isnan(b), NAN, a > b)
 
 
 def all_of(parts: Sequence[Any]) -> FloatArray:
