@@ -121,15 +121,15 @@ def audit_command(
 def _privileged(given: Sequence[str] | None) -> dict[str, str] | None:
     if given is None:
         return None
-    found = {}
+    result = {}
     for entry in given:
         name, mark, value = entry.partition("=")
         if not (name and mark and value):
             raise OptionError(f"--privileged: expected ATTRIBUTE=VALUE, got {entry!r}")
-        if name in found:
+        if name in result:
             raise OptionError(f"--privileged names {name!r} twice; one group of each is privileged")
-        found[name] = value
-    return found
+        result[name] = value
+    return result
 
 
 def _positive(given: str | None, prediction: Any) -> Any:

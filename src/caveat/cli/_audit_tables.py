@@ -29,9 +29,9 @@ def show_audit(result: Any) -> None:
         _show_groups(result, attribute)
     if result.consistency is not None:
         _show_consistency(result.consistency)
-    found = {row.judgment for row in result.matching(kind="ratio")}
+    matches = {row.judgment for row in result.matching(kind="ratio")}
     for judgment in BY_WEIGHT:
-        if judgment in found:
+        if judgment in matches:
             say(f"{_SHORTER[judgment]}: {VERDICTS[judgment]}", style="dim")
 
 

@@ -90,7 +90,7 @@ def read_techniques(files: list[str], techniques: list[str], columns: Columns) -
         if len(files) != 1:
             raise OptionError("--technique compares columns of one file; give one file")
         parts = {name: _parts(text) for name, text in map(_pair, techniques)}
-        wanted = [(name, Path(files[0]), found) for name, found in parts.items()]
+        wanted = [(name, Path(files[0]), result) for name, result in parts.items()]
         if len(wanted) < len(techniques):
             raise OptionError("--technique: each needs a name of its own")
     else:
@@ -126,18 +126,18 @@ def _pair(text: str, what: str = "--technique") -> tuple[str, str]:
 
 def _parts(text: str) -> dict[str, str]:
     """``p_*`` is a probability; ``mean:m,std:s`` says more."""
-    found = {}
+    result = {}
     for piece in text.split(","):
         kind, mark, pattern = piece.partition(":")
         if not mark:
             kind, pattern = "probability", piece
-        if kind not in _PARTS or kind in found:
+        if kind not in _PARTS or kind in result:
             raise OptionError(
                 f"--technique: {piece!r} is not understood; write PATTERN or KIND:PATTERN with one "
                 f"of {', '.join(_PARTS)}"
             )
-        found[kind] = pattern
-    return found
+        result[kind] = pattern
+    return result
 
 
 def _check_same(name: str, tables: dict[str, Any]) -> None:
@@ -197,9 +197,9 @@ def _recommended(comparison: Any, expression: str | None, scale: str) -> Any:
 
 
 def _as_json(comparison: Any, recommendation: Any) -> dict[str, Any]:
-    found = None
+    result = None
     if recommendation is not None:
-        found = {
+        result = {
             "technique": recommendation.technique,
             "tied": list(recommendation.tied),
             "primary": recommendation.primary,
@@ -212,6 +212,6 @@ def _as_json(comparison: Any, recommendation: Any) -> dict[str, Any]:
     return {
         "techniques": comparison.techniques,
         "confidence": comparison.confidence,
-        "recommendation": found,
+        "recommendation": result,
         "rows": json.loads(comparison.to_json()),
     }

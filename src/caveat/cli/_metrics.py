@@ -27,13 +27,13 @@ def metrics_command(
     tasks = list(dict.fromkeys(entry.task for entry in METRICS.values()))
     if task is not None and task not in tasks:
         raise OptionError(f"--task must be one of {', '.join(tasks)}; got {task!r}")
-    found = [entry for entry in METRICS.values() if task in (None, entry.task)]
+    result = [entry for entry in METRICS.values() if task in (None, entry.task)]
     if json:
         names = (
             "name", "aliases", "task", "inputs", "direction", "range", "optimum", "locality",
             "proper", "says", "cannot_see",
         )  # fmt: skip
-        print_json([{name: getattr(entry, name) for name in names} for entry in found])
+        print_json([{name: getattr(entry, name) for name in names} for entry in result])
         return
     for name in [task] if task else tasks:
         show_table(
@@ -41,7 +41,7 @@ def metrics_command(
             ["metric", "short", "better", "says"],
             [
                 [entry.name, ", ".join(entry.aliases), ARROWS[entry.direction], entry.says]
-                for entry in found
+                for entry in result
                 if entry.task == name
             ],
             left=(0, 1, 2, 3),

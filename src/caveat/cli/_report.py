@@ -24,7 +24,7 @@ def report_command(
     calibration: Calibration = None,
     risk: Annotated[
         float | None,
-        typer.Option(help="With --calibration: what error rate to bear.", show_default=False),
+        typer.Option(help="With --calibration: the maximum error rate.", show_default=False),
     ] = None,
     tolerance: Tolerance = None,
 ) -> None:
@@ -45,7 +45,9 @@ def report_command(
         )
     _, evaluation = evaluate_file(file, columns, settings)
     with working("writing the page"):
-        path = write_report(evaluation, output, title=title, policy=policy)
+        path = write_report(
+            evaluation, output, title=title, policy=policy, source=Path(file).name
+        )
     if settings.json:
         print_json({"report": str(path)})
         return

@@ -44,12 +44,12 @@ def headline(rows: Iterable[Any], everything: bool, place: Any = "headline") -> 
     """Return the rows for a first look, or all where none is among them."""
     from ..metrics import METRICS
 
-    found = list(rows)
+    result = list(rows)
     if everything:
-        return found
+        return result
     shown = METRICS.shown(place)
-    first = [r for r in found if r.metric in shown and r.one_class is None]
-    return first or found
+    first = [r for r in result if r.metric in shown and r.one_class is None]
+    return first or result
 
 
 def show_rows(evaluation: Any, everything: bool) -> None:
@@ -101,16 +101,16 @@ def show_groups(evaluation: Any) -> None:
 def _show_attribute(title: str, name: str, groups: dict[str, list["Row"]]) -> None:
     from ..metrics import METRICS
 
-    rows = [row for found in groups.values() for row in found]
+    rows = [row for result in groups.values() for row in result]
     names = list(dict.fromkeys(row.metric for row in rows))
     usual = [metric for metric in METRICS.shown("groups") if metric in names]
     if "positive_calibration_error" in usual and "expected_calibration_error" in usual:
         usual.remove("expected_calibration_error")
     metrics = usual[:3] or names[:3]
     body = []
-    for value, found in list(groups.items())[:_MOST_GROUPS]:
-        cells = [next((row for row in found if row.metric == m), None) for m in metrics]
-        body.append([value, f"{found[0].samples:,}", *map(_cell, cells)])
+    for value, result in list(groups.items())[:_MOST_GROUPS]:
+        cells = [next((row for row in result if row.metric == m), None) for m in metrics]
+        body.append([value, f"{result[0].samples:,}", *map(_cell, cells)])
     show_table(title, [name, "samples", *(m.replace("_", " ") for m in metrics)], body)
     if len(groups) > _MOST_GROUPS:
         say(

@@ -106,16 +106,16 @@ class Comparison(Drawable, RowTable[ComparedRow]):
 
     def _cost(self, technique: str, name: str) -> float:
         """The mean over targets of a metric, turned so that less is better."""
-        found = self._entries(technique, name)
-        return float(np.mean([cost(key.metric, answer.value) for key, answer in found.items()]))
+        result = self._entries(technique, name)
+        return float(np.mean([cost(key.metric, answer.value) for key, answer in result.items()]))
 
     def _entries(self, technique: str, name: str) -> dict[Key, Answer]:
         names = {entry.name for entry in METRICS.find(name)}
         answers = self._answers[technique]
-        found = {k: a for k, a in answers.items() if k.metric in names and k.overall}
-        if not found:
+        result = {k: a for k, a in answers.items() if k.metric in names and k.overall}
+        if not result:
             raise OptionError(f"{name!r} was not measured for {technique!r}")
-        return found
+        return result
 
     def __repr__(self) -> str:
         return terminal_table(
@@ -202,7 +202,7 @@ def compare(
         run = Run(weight, plan, confidence, cluster, answers={})
         evaluations[str(name)] = run_evaluation(run, prediction, y, groups, None, metrics, seed)
         answers[str(name)] = run.answers or {}
-    keys = dict.fromkeys(key for found in answers.values() for key in found)
+    keys = dict.fromkeys(key for matches in answers.values() for key in matches)
     rows_of = {
         name: {row.key: row for row in result.rows if row.contrast is Contrast.NONE}
         for name, result in evaluations.items()
@@ -226,7 +226,7 @@ def _compared(
     confidence: float,
 ) -> list[ComparedRow]:
     metric = key.metric
-    have = {name: found[key] for name, found in answers.items() if key in found}
+    have = {name: result[key] for name, result in answers.items() if key in result}
     costs = {name: cost(metric, answer.value) for name, answer in have.items()}
     ranked = sorted((name for name in have if not np.isnan(costs[name])), key=costs.__getitem__)
     rows = []
@@ -261,7 +261,7 @@ def indistinguishable(
     low, high = (value + wider * (end - value) for end in (interval.low, interval.high))
     if np.isnan(low) or low <= 0 <= high:
         return True
-    if all(found.norm is not None for found in (*ours, *theirs)):
+    if all(result.norm is not None for result in (*ours, *theirs)):
         return equal_errors(theirs, ours, 1 - (1 - confidence) / pairs)
     return False
 
@@ -270,17 +270,17 @@ def _paired_difference(metric: str, theirs: list[Replicates], ours: list[Replica
     """Return the replicates of the difference in cost, which know how many units there were."""
     with np.errstate(invalid="ignore"):  # both may be infinite in a resample
         values, center = (
-            _mean_cost(metric, [getattr(found, name) for found in theirs])
-            - _mean_cost(metric, [getattr(found, name) for found in ours])
+            _mean_cost(metric, [getattr(result, name) for result in theirs])
+            - _mean_cost(metric, [getattr(result, name) for result in ours])
             for name in ("values", "center")
         )
-    found = [*theirs, *ours]
+    result = [*theirs, *ours]
     return Replicates(
         values,
         float(center),
-        min(one.units for one in found),
-        max(one.strata for one in found),
-        half=max(one.half for one in found),
+        min(one.units for one in result),
+        max(one.strata for one in result),
+        half=max(one.half for one in result),
     )
 
 

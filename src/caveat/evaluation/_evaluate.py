@@ -73,10 +73,10 @@ class Run:
             for i in places:
                 question, value = part[i], values[i]
                 if not np.isnan(value):
-                    found = replicates(question.metric, options=question.options, prepared=given)
-                    answers[i] = Answer(value, found)
+                    result = replicates(question.metric, options=question.options, prepared=given)
+                    answers[i] = Answer(value, result)
                     if given.exact:
-                        _check_sums(question, value, found.center)
+                        _check_sums(question, value, result.center)
         return answers
 
     def row(self, question: Question, answer: Answer, count: int, **place: Any) -> Row:
@@ -125,13 +125,13 @@ def _shared(
     asked: list[Question],
 ) -> list[tuple[tuple[np.ndarray, dict[str, Any]], list[int]]]:
     """Return the truth and all inputs of questions that can share work, and which these are."""
-    found: dict[tuple[str, str], tuple[tuple[np.ndarray, dict[str, Any]], list[int]]] = {}
+    result: dict[tuple[str, str], tuple[tuple[np.ndarray, dict[str, Any]], list[int]]] = {}
     for i, question in enumerate(asked):
         key = question.target, question.share
-        (_, inputs), places = found.setdefault(key, ((question.truth, {}), []))
+        (_, inputs), places = result.setdefault(key, ((question.truth, {}), []))
         inputs.update(question.inputs)
         places.append(i)
-    return list(found.values())
+    return list(result.values())
 
 
 def _row(
@@ -199,7 +199,7 @@ def evaluate(
     metrics : list of str, optional
         Names or aliases from ``caveat.metrics.METRICS``; by default all that apply.
     confidence : float, default=0.95
-        Of the intervals.
+        The confidence level of the intervals.
     resamples : int, default=1000
         Bootstrap resamples; 0 leaves the intervals out.
     random_state : int, Generator or None
@@ -324,7 +324,7 @@ def _by_group(run: Run, asked: list[Question], attribute: Attribute) -> list[Row
     for i, question in enumerate(asked):
         if len(answers[i]) > 1 and question.metric.direction != "target":
             rows[i] += _between(run, question, attribute.name, answers[i])
-    return [row for found in rows for row in found]
+    return [row for result in rows for row in result]
 
 
 def _between(run: Run, question: Question, name: str, answers: dict[str, Answer]) -> list[Row]:

@@ -77,18 +77,18 @@ class Case:
 
     def trade_off(self, chosen: Choice) -> list[str]:
         """Say who was left behind for lack of skill, and what a more reliable one would cost."""
-        found = []
+        result = []
         if self.worse and len(self.good) > 1:
             names = ", ".join(f"{name} {_number(self.skills[name])}" for name in self.worse)
-            found.append(f"Clearly worse by {_words(self.skill)}: {names}.")
+            result.append(f"Clearly worse by {_words(self.skill)}: {names}.")
         best, most = chosen.tied[0], min(self.values, key=self.values.__getitem__)
         if self.primary != self.skill and most in self.worse and chosen.technique:
             cost = self.skills[most] - self.skills[best]
-            found.append(
+            result.append(
                 f"{most} has a lower {self.what} ({_number(self.values[most])}), which would cost "
                 f"{_number(cost)} in {_words(self.skill)}; recalibrating {best} may give both."
             )
-        return found
+        return result
 
     def _not_worse(self, metric: str, answers: Answers, names: list[str]) -> list[str]:
         """Return the best by a metric, then those that cannot be told from it."""
@@ -163,8 +163,8 @@ def _means(metric: str, answers: Answers) -> dict[str, float]:
     from ._compare import cost
 
     return {
-        name: float(np.mean([cost(metric, answer.value) for answer in found]))
-        for name, found in answers.items()
+        name: float(np.mean([cost(metric, answer.value) for answer in result]))
+        for name, result in answers.items()
     }
 
 

@@ -47,8 +47,8 @@ _MOST_CLASSES = 3
 
 def class_findings(evidence: Evidence) -> list[Finding]:
     """Return what can be said of the probabilities and of how often they are right."""
-    found = [*_calibration(evidence), _accuracy(evidence), _absent_classes(evidence)]
-    return [finding for finding in found if finding is not None]
+    result = [*_calibration(evidence), _accuracy(evidence), _absent_classes(evidence)]
+    return [finding for finding in result if finding is not None]
 
 
 def _calibration(evidence: Evidence) -> list[Finding]:
@@ -56,16 +56,16 @@ def _calibration(evidence: Evidence) -> list[Finding]:
     if len(labels) == 2 and (row := evidence.one("positive_calibration_error")) is not None:
         event = class_event(evidence.evaluation, 1)
         return [_judged(evidence, Reading(row, event, PROBABILITIES, f"class={labels[1]}"))]
-    found = []
+    result = []
     row = evidence.one("expected_calibration_error")
     if row is not None:
-        found.append(_judged(evidence, Reading(row, top_event(evidence.evaluation), CONFIDENCE)))
+        result.append(_judged(evidence, Reading(row, top_event(evidence.evaluation), CONFIDENCE)))
     row = evidence.one("classwise_calibration_error")
     if row is not None and len(labels) > 2:
-        found = _together(
-            found, _all_classes(evidence, row, [f"class={label}" for label in labels])
+        result = _together(
+            result, _all_classes(evidence, row, [f"class={label}" for label in labels])
         )
-    return found
+    return result
 
 
 @dataclass(frozen=True)
@@ -322,13 +322,13 @@ def _all_classes(evidence: Evidence, row: Row, names: list[str]) -> Finding:
             f"the wrong class on average ({value}); {_NOT_MEASURED}."
         )
         return Finding("classes", State.UNMEASURED, Statement("info", text, rows))
-    found = evidence.bounds(row)
-    bounds = Bounds(half * found.center, half * found.low, half * found.high)
+    result = evidence.bounds(row)
+    bounds = Bounds(half * result.center, half * result.low, half * result.high)
     enough = evidence.enough(row)
     state = size_state(bounds, SMALL, TOLERABLE) if enough else State.UNSURE
     wrong = _wrong_classes(evidence, names) if enough else []
     share = (
-        f"{percent(min(half * found.center, 1.0))} of the probability is with the wrong class on "
+        f"{percent(min(half * result.center, 1.0))} of the probability is with the wrong class on "
         f"average ({nominal(evidence.confidence)} interval {points(min(half * row.low, 1.0))} to "
         f"{percent(min(half * row.high, 1.0))}; {value})"
     )
@@ -361,7 +361,7 @@ def _wrong_classes(evidence: Evidence, names: list[str]) -> list[str]:
     Off by more than two points, or by a factor that matters, allowing for the number of classes.
     """
     limit = normal_limit(evidence.confidence, len(names))
-    found = []
+    result = []
     for code, name in enumerate(names):
         event = class_event(evidence.evaluation, code)
         gap, level = abs(event.says - event.was), event.level(limit)
@@ -369,8 +369,8 @@ def _wrong_classes(evidence: Evidence, names: list[str]) -> list[str]:
         if level and far:
             word = "often" if level > 0 else "rarely"
             text = f"{name} too {word} ({percent(event.says)}, observed {percent(event.was)})"
-            found.append((gap, text))
-    return [text for _, text in sorted(found, key=lambda pair: -pair[0])]
+            result.append((gap, text))
+    return [text for _, text in sorted(result, key=lambda pair: -pair[0])]
 
 
 def _together(top: list[Finding], classes: Finding) -> list[Finding]:

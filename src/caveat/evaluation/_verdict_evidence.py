@@ -80,10 +80,10 @@ class Evidence:
     @cached_property
     def units(self) -> float:
         """How many independent samples of equal weight would say as much."""
-        found = self.samples * self.evenness
+        result = self.samples * self.evenness
         if self.evaluation.cluster is not None:
-            found = min(found, float(len(np.unique(self.evaluation.cluster.astype(str)))))
-        return found
+            result = min(result, float(len(np.unique(self.evaluation.cluster.astype(str)))))
+        return result
 
     @cached_property
     def evenness(self) -> float:
@@ -95,11 +95,11 @@ class Evidence:
 
     @cached_property
     def _by_metric(self) -> dict[str, list[Row]]:
-        found: dict[str, list[Row]] = {}
+        result: dict[str, list[Row]] = {}
         for row in self.evaluation.rows:
             if not np.isnan(row.value):
-                found.setdefault(row.metric, []).append(row)
-        return found
+                result.setdefault(row.metric, []).append(row)
+        return result
 
     def overall(self, metric: str) -> list[Row]:
         """Return the defined rows of a metric over all samples: one for each option and target."""
@@ -107,8 +107,8 @@ class Evidence:
 
     def one(self, metric: str) -> Row | None:
         """Return the only row of a metric over all samples, or None."""
-        found = self.overall(metric)
-        return found[0] if found else None
+        result = self.overall(metric)
+        return result[0] if result else None
 
     def of(self, metric: str) -> list[Row]:
         """Return all defined rows of a metric."""
@@ -192,8 +192,8 @@ def quantile_state(bounds: Bounds, level: float) -> State:
     state = coverage_state(bounds, level)
     # Too few true values below an upper quantile: it is too low; above a lower one: too high.
     sides = State.LOW, State.HIGH
-    found = dict(zip((State.NARROW, State.WIDE), sides if upper else sides[::-1], strict=True))
-    return found.get(state, state)
+    result = dict(zip((State.NARROW, State.WIDE), sides if upper else sides[::-1], strict=True))
+    return result.get(state, state)
 
 
 LEVELS: dict[State, Level] = {

@@ -57,10 +57,10 @@ class _Question:
 
 def group_findings(evidence: Evidence) -> list[Finding]:
     """Return for whom it is worse, for whom no difference can be told, and who is too few."""
-    found = [(question, _rows(evidence, question)) for question in _questions(evidence)]
+    result = [(question, _rows(evidence, question)) for question in _questions(evidence)]
     fit = [
         (question, name, kept)
-        for question, by_attribute in found
+        for question, by_attribute in result
         for name, rows in by_attribute.items()
         if len(kept := [r for r in rows if evidence.enough(r) and not np.isnan(r.low)]) > 1
     ]
@@ -76,7 +76,7 @@ def group_findings(evidence: Evidence) -> list[Finding]:
             said |= {row.place for row in worse}
         else:
             level.append((question, name, rows))
-    groups = [row for _, by_name in found for rows in by_name.values() for row in rows]
+    groups = [row for _, by_name in result for rows in by_name.values() for row in rows]
     small = [row for row in groups if not evidence.enough(row)]
     for question, _, rows in level:
         if question.share:
@@ -89,11 +89,11 @@ def group_findings(evidence: Evidence) -> list[Finding]:
 
 def _questions(evidence: Evidence) -> list[_Question]:
     """Return what is compared: calibration and accuracy, or coverage and size of errors."""
-    found = []
+    result = []
     for row in _calibration_rows(evidence):
         of_class = row.metric == "positive_calibration_error"
         subject, they = (PROBABILITIES, "they are") if of_class else (CONFIDENCE, "it is")
-        found.append(
+        result.append(
             _Question(
                 "calibration", row, float,
                 lambda one, _: one.low > SMALL,
@@ -102,7 +102,7 @@ def _questions(evidence: Evidence) -> list[_Question]:
             )
         )  # fmt: skip
     for row in evidence.overall("accuracy_score"):
-        found.append(
+        result.append(
             _Question(
                 "accuracy", row, lambda share: -share,
                 lambda one, best: best.center - one.center >= TOLERABLE,
@@ -111,12 +111,12 @@ def _questions(evidence: Evidence) -> list[_Question]:
             )
         )  # fmt: skip
     for row in _widest(evidence):
-        found.append(_coverage_question(evidence, row, row.promised))
+        result.append(_coverage_question(evidence, row, row.promised))
     for row in evidence.overall("set_coverage"):
         promised = float(evidence.evaluation.prediction.coverage)
-        found.append(_coverage_question(evidence, row, promised))
+        result.append(_coverage_question(evidence, row, promised))
     for row in evidence.overall("mean_absolute_error"):
-        found.append(
+        result.append(
             _Question(
                 "errors", row, float,
                 lambda one, best: one.center >= (1 + TOLERABLE_RATIO) * best.center,
@@ -124,24 +124,24 @@ def _questions(evidence: Evidence) -> list[_Question]:
                 amount_with_interval, amount, share=False,
             )
         )  # fmt: skip
-    return found
+    return result
 
 
 def _calibration_rows(evidence: Evidence) -> list[Row]:
     """Return the row that judges probabilities: of the second of two classes if there are two."""
     if len(getattr(evidence.evaluation.prediction, "classes", ())) == 2:
-        found = evidence.overall("positive_calibration_error")
-        if found:
-            return found
+        result = evidence.overall("positive_calibration_error")
+        if result:
+            return result
     return evidence.overall("expected_calibration_error")
 
 
 def _widest(evidence: Evidence) -> list[Row]:
     """Return for each target the row of the widest intervals."""
-    found: dict[str, Row] = {}
+    result: dict[str, Row] = {}
     for row in sorted(evidence.overall("interval_coverage"), key=lambda row: row.promised):
-        found[row.target] = row
-    return list(found.values())
+        result[row.target] = row
+    return list(result.values())
 
 
 def _of_target(evidence: Evidence, row: Row) -> str:
@@ -165,12 +165,12 @@ def _coverage_question(evidence: Evidence, row: Row, promised: float) -> _Questi
 
 def _rows(evidence: Evidence, question: _Question) -> dict[str, list[Row]]:
     """Return the rows of the groups by attribute."""
-    found: dict[str, list[Row]] = {}
+    result: dict[str, list[Row]] = {}
     for row in evidence.of(question.row.metric):
         same = (row.option, row.target) == (question.row.option, question.row.target)
         if same and not row.overall and row.contrast is Contrast.NONE:
-            found.setdefault(row.attribute, []).append(row)
-    return found
+            result.setdefault(row.attribute, []).append(row)
+    return result
 
 
 def _worse(

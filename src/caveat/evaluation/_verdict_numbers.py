@@ -79,7 +79,7 @@ def _without_uncertainty(evidence: Evidence) -> list[Finding]:
         return []
     spread = evidence.evaluation.uncertainty
     without = [t for t, name in enumerate(_targets(evidence)) if (spread[:, t] == 0).any()]
-    found = []
+    result = []
     for whole in (True, False):
         some = [t for t in without if bool((spread[:, t] == 0).all()) == whole]
         if not some:
@@ -98,8 +98,8 @@ def _without_uncertainty(evidence: Evidence) -> list[Finding]:
             text = f"{which}{text[0].lower()}{text[1:]}"
         state = State.NO_UNCERTAINTY if whole else State.ZEROS
         named = tuple(names) if which else ()
-        found.append(Finding("coverage", state, Statement("unsure", text), named))
-    return found
+        result.append(Finding("coverage", state, Statement("unsure", text), named))
+    return result
 
 
 def _coverages(evidence: Evidence) -> list[Finding]:
@@ -140,10 +140,10 @@ def _coverages(evidence: Evidence) -> list[Finding]:
 
 
 def _by_target(evidence: Evidence, metric: str, reverse: bool) -> dict[str, list[Row]]:
-    found: dict[str, list[Row]] = {}
+    result: dict[str, list[Row]] = {}
     for row in sorted(evidence.overall(metric), key=lambda row: row.promised, reverse=reverse):
-        found.setdefault(row.target, []).append(row)
-    return found
+        result.setdefault(row.target, []).append(row)
+    return result
 
 
 def _infinite(evidence: Evidence) -> list[Finding]:
@@ -214,9 +214,9 @@ def _quantiles_of(evidence: Evidence, rows: list[Row], targets: int, intervals: 
             State.WIDE: {(State.LOW, -1.0), (State.HIGH, 1.0)},
         }
         return next((shape for shape, ends in shapes.items() if sides == ends), State.MIXED)
-    found = {quantile_state(evidence.bounds(row, targets), row.promised) for row in rows}
+    result = {quantile_state(evidence.bounds(row, targets), row.promised) for row in rows}
     # None is proven off, so each must be shown to be right for all to be called so.
-    return next(s for s in (State.UNSURE, State.NEARLY, State.RIGHT) if s in found | {State.RIGHT})
+    return next(s for s in (State.UNSURE, State.NEARLY, State.RIGHT) if s in result | {State.RIGHT})
 
 
 def _off(evidence: Evidence, rows: list[Row], targets: int) -> dict[float, State]:
@@ -261,7 +261,7 @@ def _error_sizes(evidence: Evidence) -> list[Finding]:
     for row in rows:
         by_state.setdefault(_size_of(evidence, row, len(rows)), []).append(row)
     _merge_good(by_state)
-    return [_error_size(evidence, state, found) for state, found in by_state.items()]
+    return [_error_size(evidence, state, result) for state, result in by_state.items()]
 
 
 def _size_of(evidence: Evidence, row: Row, targets: int) -> State:
@@ -331,7 +331,7 @@ def _errors(evidence: Evidence) -> list[Finding]:
 def set_findings(evidence: Evidence) -> list[Finding]:
     """Return what can be said of prediction sets."""
     row, size = evidence.one("set_coverage"), evidence.one("mean_set_size")
-    found = []
+    result = []
     if row is not None:
         promised = float(evidence.evaluation.prediction.coverage)
         state = State.UNMEASURED
@@ -355,10 +355,10 @@ def set_findings(evidence: Evidence) -> list[Finding]:
         text = f"Its sets of classes hold the true one in {hold}: {ends}."
         # The promise of a set is "at least": too large is a waste, not a breach.
         level = "good" if state is State.WIDE else LEVELS[state]
-        found.append(Finding("sets", state, Statement(level, text, (row,))))
+        result.append(Finding("sets", state, Statement(level, text, (row,))))
     if size is not None:
         mean = amount_with_interval(size, evidence.confidence, " on average")
         classes = len(evidence.evaluation.prediction.classes)
         text = f"Of {classes} classes, a set leaves open {mean}."
-        found.append(Finding("size", State.NONE, Statement("info", text, (size,))))
-    return found
+        result.append(Finding("size", State.NONE, Statement("info", text, (size,))))
+    return result

@@ -77,14 +77,14 @@ def _number_warnings(evidence: Evidence) -> list[Finding]:
     by_claim: dict[tuple[Level, str], list[Row]] = {}
     for row in rows:
         by_claim.setdefault(_correlation(evidence, row, len(rows)), []).append(row)
-    for (level, claim), found in by_claim.items():
+    for (level, claim), result in by_claim.items():
         parts = [
             (f"{row.target} " if len(evidence.evaluation.prediction.targets) > 1 else "")
             + correlation_with_interval(row, evidence.confidence, short=i > 0)
-            for i, row in enumerate(found)
+            for i, row in enumerate(result)
         ]
         text = f"{claim}: rank correlation {listed(parts)}; 0 is none, 1 the same order."
-        findings.append(Finding("warning", State.NONE, Statement(level, text, tuple(found))))
+        findings.append(Finding("warning", State.NONE, Statement(level, text, tuple(result))))
     return findings
 
 

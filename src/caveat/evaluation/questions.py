@@ -126,18 +126,18 @@ def questions(
         raise UnsupportedPredictionError(f"expected one of {known}; got a {kind.__name__}")
     blocks = _BLOCKS[kind](prediction, y, random_state)
     wanted = _wanted(metrics)
-    found = [
+    result = [
         question
         for block in blocks
         for name in wanted
         for question in _asked_of(METRICS[name], block)
     ]
-    if not found:
+    if not result:
         raise OptionError(
             f"none of the metrics {list(metrics or wanted)} can be asked of a {kind.__name__}"
             + _OF_A_GAUSSIAN.get(kind, "")
         )
-    return found, blocks
+    return result, blocks
 
 
 def _wanted(metrics: Sequence[str] | None) -> list[str]:

@@ -151,7 +151,7 @@ def _expressions(comparison: "Comparison") -> list[str]:
 
 
 def _excluded(comparison: "Comparison", minimum: Mapping[str, float]) -> dict[str, str]:
-    found: dict[str, str] = {}
+    result: dict[str, str] = {}
     numbers = isinstance(minimum, Mapping) and not [
         bound for bound in minimum.values() if not isinstance(bound, int | float)
     ]
@@ -163,8 +163,10 @@ def _excluded(comparison: "Comparison", minimum: Mapping[str, float]) -> dict[st
                 higher = METRICS[key.metric].direction == "higher"
                 if answer.value < bound if higher else answer.value > bound:
                     side = "below" if higher else "above"
-                    found.setdefault(name, f"{key.metric} {number(answer.value)}, {side} {bound:g}")
-    return found
+                    result.setdefault(
+                        name, f"{key.metric} {number(answer.value)}, {side} {bound:g}"
+                    )
+    return result
 
 
 def _nobody(expression: str, primary: str, excluded: dict[str, str]) -> Recommendation:
@@ -220,8 +222,8 @@ def _reliability(comparison: "Comparison", metric: str) -> str:
         return metric
     for name in (metric, "quantile_coverage_error", "coverage_ratio"):
         asked = [
-            {key for key in found if key.metric == name and key.overall}
-            for found in comparison._answers.values()
+            {key for key in result if key.metric == name and key.overall}
+            for result in comparison._answers.values()
         ]
         if all(asked):
             same = name == metric or _same_levels(comparison, comparison.techniques)
@@ -253,7 +255,7 @@ def _skill(
     for metric in METRICS.serving(expression, "skill"):
         if metric == "quantile_crps_loss" and not _same_levels(comparison, names):
             continue  # means over different quantiles cannot be compared
-        found = {
+        result = {
             name: {
                 key: answer
                 for key, answer in comparison._answers[name].items()
@@ -262,11 +264,11 @@ def _skill(
             for name in names
         }
         shared = [
-            key for key in next(iter(found.values())) if all(key in f for f in found.values())
+            key for key in next(iter(result.values())) if all(key in f for f in result.values())
         ]
-        answers = {name: [found[name][key] for key in shared] for name in names}
+        answers = {name: [result[name][key] for key in shared] for name in names}
         # A probability of 0 for what happened makes the log score infinite, and hides the rest.
-        if shared and all(np.isfinite(a.value) for found in answers.values() for a in found):
+        if shared and all(np.isfinite(a.value) for result in answers.values() for a in result):
             return metric, answers
     proper = list(METRICS.serving(expression, "skill"))
     raise OptionError(
@@ -276,8 +278,8 @@ def _skill(
 
 
 def _same_levels(comparison: "Comparison", names: Sequence[str]) -> bool:
-    found = [getattr(comparison.evaluations[n].prediction, "levels", ()) for n in names]
-    return all(np.array_equal(levels, found[0]) for levels in found)
+    result = [getattr(comparison.evaluations[n].prediction, "levels", ()) for n in names]
+    return all(np.array_equal(levels, result[0]) for levels in result)
 
 
 def _left_out(excluded: dict[str, str]) -> list[str]:
@@ -289,45 +291,45 @@ def _left_out(excluded: dict[str, str]) -> list[str]:
 def _cautions(
     comparison: "Comparison", chosen: str, expression: str, scale: str
 ) -> tuple[str, ...]:
-    found = []
+    result = []
     if not _resampled(comparison):
-        found.append(
+        result.append(
             "How sure the differences are was not measured (no resamples): chance alone may have "
             "decided."
         )
     if expression == "interval":
-        found.append(
+        result.append(
             "Coverage at a single level can mislead: look at the whole curve, the widths, and the "
             "error-based calibration."
         )
     if scale != "adaptive":
-        found += _worse_for_one(comparison, chosen)
-    found.append(
+        result += _worse_for_one(comparison, chosen)
+    result.append(
         "A technique that was repaired on calibration samples keeps its promise only if they and "
         "the samples to come are exchangeable."
     )
-    return tuple(found)
+    return tuple(result)
 
 
 def _resampled(comparison: "Comparison") -> bool:
     return any(
         answer.replicates is not None
-        for found in comparison._answers.values()
-        for answer in found.values()
+        for result in comparison._answers.values()
+        for answer in result.values()
     )
 
 
 def _worse_for_one(comparison: "Comparison", chosen: str) -> list[str]:
     """Name classes for which another technique is better, against the rest, than the chosen one."""
-    found = []
+    result = []
     for row in comparison.matching(technique=chosen, metric="positive_calibration_error", group=""):
         if row.one_class is not None and not row.tied:
             (best, *_) = comparison.matching(
                 metric=row.metric, option=row.option, group="", best=True
             )
-            found.append(
+            result.append(
                 f"{chosen} is not the best for {row.option} against the rest: {number(row.value)} "
                 f"against {number(best.value)} of {best.technique}. A repair that looks at all "
                 "samples at once may harm single classes."
             )
-    return found
+    return result

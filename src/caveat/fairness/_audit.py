@@ -78,7 +78,7 @@ def audit(
         How the uncertainty is split: "auto" is "variance" for classes and "total_variance" for
         numbers.
     neighbors, distance, scale, queries
-        Of the consistency; see `caveat.fairness.consistency`.
+        Options of the consistency; see `caveat.fairness.consistency`.
     threshold : float, default=0.2
     confidence : float, default=0.95
     resamples : int, default=1000
@@ -86,7 +86,7 @@ def audit(
         them all verdicts.
     random_state : int, Generator or None
     sample_weight : array of shape (samples,), optional
-        Of the groups; in the consistency every sample counts alike.
+        Weights for the groups; in the consistency every sample counts alike.
     cluster : array of shape (samples,), optional
         Samples that belong together and are resampled together.
 
@@ -137,12 +137,12 @@ def audit(
     plan = plan_for(prediction, resamples, cluster, seed)
     _check_resamples(resamples, confidence)
     weight = as_weights(sample_weight, len(prediction))
-    found = _attributes(groups, len(prediction), intersections)
-    best = _privileged(privileged, found)
+    result = _attributes(groups, len(prediction), intersections)
+    best = _privileged(privileged, result)
     samples, inputs, points = _samples(prediction, y, decomposition, positive, weight, plan, seed)
     noise = None if plan is None else joint_noise(plan.resamples, seed)
     rows: list[FairnessRow] = []
-    for attribute in found:
+    for attribute in result:
         members = _members(attribute)
         measured = [rates(samples, part) for part in members]
         sizes = [len(part) for part in members]
@@ -157,7 +157,7 @@ def audit(
             X,
             samples,
             points,
-            found,
+            result,
             neighbors=neighbors,
             distance=distance,
             scale=scale,
@@ -174,7 +174,7 @@ def audit(
         samples=len(prediction),
         description=repr(prediction),
         decomposition=decomposition if decomposition != "auto" else _method(prediction),
-        privileged={a.name: a.values[best[a.name]] for a in found if a.name in best},
+        privileged={a.name: a.values[best[a.name]] for a in result if a.name in best},
         consistency=alike,
     )
 
@@ -195,10 +195,10 @@ def _method(prediction: Any) -> str:
 
 def _attributes(groups: Any, length: int, intersections: bool) -> list[Attribute]:
     """Return the attributes, each of which has at least two values and not too many."""
-    found = attributes(groups, length)
-    if intersections and len(found) > 1:
-        found.append(combined(groups, length))
-    for attribute in found:
+    result = attributes(groups, length)
+    if intersections and len(result) > 1:
+        result.append(combined(groups, length))
+    for attribute in result:
         number = len(attribute.values)
         if number < 2:
             raise OptionError(
@@ -211,14 +211,14 @@ def _attributes(groups: Any, length: int, intersections: bool) -> list[Attribute
                 "cut numbers into a few bins first, with pandas.qcut for example, or join rare "
                 "values"
             )
-    return found
+    return result
 
 
-def _privileged(privileged: Any, found: list[Attribute]) -> dict[str, int]:
+def _privileged(privileged: Any, result: list[Attribute]) -> dict[str, int]:
     """Return the code of the privileged group of each attribute that has one."""
     if privileged is None:
         return {}
-    single = [attribute.name for attribute in found]
+    single = [attribute.name for attribute in result]
     if not isinstance(privileged, Mapping):
         if len(single) > 1:
             raise OptionError(
@@ -233,7 +233,7 @@ def _privileged(privileged: Any, found: list[Attribute]) -> dict[str, int]:
             f"privileged names the attribute {unknown[0]!r}; the attributes are {', '.join(single)}"
         )
     codes = {}
-    for attribute in found:
+    for attribute in result:
         value = wanted.get(attribute.name)
         if value is not None and value not in attribute.values:
             known = ", ".join(attribute.values[:8]) + (", ..." if len(attribute.values) > 8 else "")
@@ -346,7 +346,7 @@ def _labels(classes: NDArray[Any], positive: Any) -> list[tuple[int, str]]:
 
 
 def _consistency(
-    X: Any, samples: Samples, predictions: dict[str, Any], found: list[Attribute], **options: Any
+    X: Any, samples: Samples, predictions: dict[str, Any], result: list[Attribute], **options: Any
 ) -> Consistency:
     """Return the consistency among neighbors, of the prediction and of each uncertainty."""
     uncertainties = {
@@ -356,5 +356,5 @@ def _consistency(
     }
     outcomes = predictions["prediction"] if samples.predicted is not None else None
     return consistency(
-        {**predictions, **uncertainties}, X, groups=found, outcomes=outcomes, **options
+        {**predictions, **uncertainties}, X, groups=result, outcomes=outcomes, **options
     )

@@ -247,7 +247,7 @@ def _table(
     level: float,
 ) -> list[ConsistencyRow]:
     """Return the means of all samples, of each group, and of each with each outcome."""
-    found: dict[str, list[ConsistencyRow]] = {name: [] for name in differences}
+    result: dict[str, list[ConsistencyRow]] = {name: [] for name in differences}
     counts = None if plan is None else plan.counts.astype(np.float64)
     everyone = Attribute("", ("",), np.zeros(samples, dtype=np.intp))
     labels = () if of_outcomes is None else of_outcomes.values
@@ -265,8 +265,8 @@ def _table(
                 for name, numbers in zip(differences, means, strict=True):
                     place = name, attribute.name, value, label, int(asked.sum()), units
                     row = _row(place, numbers, spread[name], bool(attribute.parts))
-                    found[name].append(row)
-    return [row for of_one in found.values() for row in of_one]
+                    result[name].append(row)
+    return [row for of_one in result.values() for row in of_one]
 
 
 _NONE = (np.nan, np.nan, np.nan, "no sample of this group was looked up")

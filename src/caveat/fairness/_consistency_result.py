@@ -22,7 +22,7 @@ class ConsistencyRow:
     Attributes
     ----------
     quantity : str
-        Of what: the name in ``values``.
+        The name in ``values``.
     attribute, group : str
         Empty for all samples.
     outcome : str

@@ -111,13 +111,13 @@ class Family:
         """Return the largest standardized deviation of any pair in each joint draw."""
         if (key, chosen) not in self._largest:
             draws = self._draws([rates[key] for rates in self.rates])
-            found = np.zeros(DRAWS)
+            result = np.zeros(DRAWS)
             for i, j in self._pairs(key, chosen):
                 apart = draws[i] - draws[j]
                 spread = float(np.sqrt(np.mean(apart**2)))
                 if spread > 0:  # one of them varies
-                    np.maximum(found, np.abs(apart) / spread, out=found)
-            self._largest[key, chosen] = found
+                    np.maximum(result, np.abs(apart) / spread, out=result)
+            self._largest[key, chosen] = result
         return self._largest[key, chosen]
 
     def _draws(self, rates: Sequence[Rate]) -> FloatArray:
@@ -128,10 +128,10 @@ class Family:
         """
         assert self.noise is not None
         draws = np.stack([self._deviation(rate) for rate in rates]) @ self.noise
-        for found, rate in zip(draws, rates, strict=True):
+        for result, rate in zip(draws, rates, strict=True):
             if rate.at_an_end:
                 ends = rate.interval(self.confidence)
-                found += (ends.high - ends.low) * self._rng.standard_normal(DRAWS)
+                result += (ends.high - ends.low) * self._rng.standard_normal(DRAWS)
         return np.asarray(draws)
 
     def _deviation(self, rate: Rate) -> FloatArray:

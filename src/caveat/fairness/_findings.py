@@ -40,7 +40,7 @@ class Findings:
 
     def _size(self, row: FairnessRow, difference: FairnessRow) -> Judgment:
         """Whether a difference to a rate of 0 is surely so large a part of the other rate."""
-        largest = max(found.high for found in groups_of(row, self.audit))
+        largest = max(result.high for result in groups_of(row, self.audit))
         least = min(abs(difference.verdict_low), abs(difference.verdict_high))
         return Judgment.BEYOND if least > self.audit.threshold * largest else Judgment.GAP
 
@@ -67,10 +67,10 @@ class Findings:
     def shown(self, name: str, verdict: Judgment) -> list[Shown]:
         """The gaps of a size in a measure, each pair once: those asked for, then the farthest."""
         every = (self.gap(row) for row in self.of(name))
-        found = [gap for gap in every if gap is not None and gap.verdict == verdict]
-        found.sort(key=lambda gap: (gap.ratio.comparison is Pairing.WORST, -gap.distance))
+        result = [gap for gap in every if gap is not None and gap.verdict == verdict]
+        result.sort(key=lambda gap: (gap.ratio.comparison is Pairing.WORST, -gap.distance))
         pairs: dict[tuple[str, frozenset[str]], Shown] = {}
-        for gap in found:
+        for gap in result:
             row = gap.ratio
             pairs.setdefault((row.label, frozenset({row.group, row.reference})), gap)
         return list(pairs.values())

@@ -66,7 +66,7 @@ def group_rows(
     weight = None if samples.weight is None else samples.weight[members]
     counted = weight is None or bool(weight.any())
     place = _Place(attribute, attribute.values[code], len(members))
-    found = [place.row("samples", "", float(len(members)))]
+    result = [place.row("samples", "", float(len(members)))]
     for (name, label), rate in measured.items():
         uncertain = name in UNCERTAINTIES
         note = f"undefined: {rate.why}" if rate.why else ""
@@ -74,18 +74,18 @@ def group_rows(
         interval = rate.interval(confidence)
         if interval.method == "constant":
             note = SAME
-        found.append(place.row(name, label, rate.value, interval, part=part, note=note))
+        result.append(place.row(name, label, rate.value, interval, part=part, note=note))
         if uncertain and counted:
             values = quantiles(samples.columns[name, label][members], weight).tolist()
-            found += [
+            result += [
                 place.row(name, label, value, part=Part.QUANTILE, quantile=share)
                 for share, value in zip(QUANTILES, values, strict=True)
             ]
     for label, (name, truth, arrays) in inputs.items():
         if counted:
             value, interval = _calibration(name, truth, arrays, samples, members, confidence)
-            found.append(place.row(name, label, value, interval))
-    return found
+            result.append(place.row(name, label, value, interval))
+    return result
 
 
 def _calibration(
@@ -106,7 +106,7 @@ def _calibration(
     if samples.plan is None or np.isnan(value):
         return value, _NO_INTERVAL
     prepared = Prepared(truth, arrays, samples.plan, sample_weight=weight, rows=members)
-    found = replicates(metric, prepared=prepared)
-    if found.units < 2:  # one cluster, whose spread does not show
+    result = replicates(metric, prepared=prepared)
+    if result.units < 2:  # one cluster, whose spread does not show
         return value, _NO_INTERVAL
-    return value, confidence_interval(metric, value, found, confidence)
+    return value, confidence_interval(metric, value, result, confidence)

@@ -27,7 +27,7 @@ class Gap:
     quantity : str
     group, reference : ConsistencyRow
     ratio : Number
-        Of the mean differences from the neighbors; the scale of the quantity cancels. The interval
+        The ratio of the mean differences from the neighbors; the scale of the quantity cancels. The interval
         is the one that decides, which holds for all comparisons at once.
     comparisons : int
         How many there are: pairs of groups in all quantities.
@@ -107,14 +107,14 @@ def individuals(
     behind = [alike.matching(quantity=name)[0] for name in quantities]
     gaps_said = False
     for attribute in audit.attributes:
-        found = {name: compared(audit, alike, attribute, name) for name in quantities}
-        of_attribute = {name: _state(gaps) for name, gaps in found.items()}
+        result = {name: compared(audit, alike, attribute, name) for name in quantities}
+        of_attribute = {name: _state(gaps) for name, gaps in result.items()}
         shown = [
             gaps
             for size in (Judgment.BEYOND, Judgment.GAP)
             for name in quantities
             if of_attribute[name] == size
-            for gaps in _sides(found[name], size)
+            for gaps in _sides(result[name], size)
         ]
         behind += [row for gaps in shown for gap in gaps for row in (gap.group, gap.reference)]
         for alike_in_names in _by_names(shown):
@@ -203,11 +203,11 @@ def _predictions(audit: "FairnessAudit") -> dict[str, str]:
 
 def _by_names(shown: Sequence[Sequence[Gap]]) -> list[list[Sequence[Gap]]]:
     """Put the quantities together whose gaps are between the same groups, and as large."""
-    found: dict[tuple[tuple[str, ...], ...], list[Sequence[Gap]]] = {}
+    result: dict[tuple[tuple[str, ...], ...], list[Sequence[Gap]]] = {}
     for gaps in shown:
         names = ((*_upward(gap)[:2], gap.verdict) for gap in gaps)
-        found.setdefault(tuple(names), []).append(gaps)
-    return list(found.values())
+        result.setdefault(tuple(names), []).append(gaps)
+    return list(result.values())
 
 
 def _gap_sentence(

@@ -98,8 +98,8 @@ def neighbor_means(
         step = max(1, _HELD // width)
         for part in (waiting[i : i + step] for i in range(0, len(waiting), step)):
             some = asked[part]
-            found, index = _search(model, places.points, some, width, distance)
-            weight, done = _weights(found, index, some, places, neighbors, distance)
+            result, index = _search(model, places.points, some, width, distance)
+            weight, done = _weights(result, index, some, places, neighbors, distance)
             total[part] = _weighted_sums(weight, index, sums)
             own[part] = (weight * (index == some[:, None])).sum(axis=1)
             undecided.append(part[~done])
@@ -124,21 +124,21 @@ def _search(
 ) -> tuple[FloatArray, NDArray[np.intp]]:
     asked = points[own]
     try:
-        found, index = model.kneighbors(asked, n_neighbors=width)
+        result, index = model.kneighbors(asked, n_neighbors=width)
     except (TypeError, ValueError) as error:
         raise _unusable(distance, error) from error
     if isinstance(distance, str) and distance in _RELATIVE:
         for row in np.flatnonzero(~asked.any(axis=1)):
-            others = np.isfinite(found[row]) & (index[row] != own[row])
+            others = np.isfinite(result[row]) & (index[row] != own[row])
             index[row] = own[row], *index[row, others][: width - 1]
-            found[row] = 0.0, *found[row, others][: width - 1]
-    if not np.isfinite(found).all():
+            result[row] = 0.0, *result[row, others][: width - 1]
+    if not np.isfinite(result).all():
         cure = "" if isinstance(distance, str) else "scale the features, or "
         raise InvalidValueError(
-            f"distance {distance!r} between two rows is {found[~np.isfinite(found)][0]}; it must "
+            f"distance {distance!r} between two rows is {result[~np.isfinite(result)][0]}; it must "
             f"be a finite number: {cure}choose another distance"
         )
-    return found, index
+    return result, index
 
 
 def _unusable(distance: Distance, error: Exception) -> OptionError:
@@ -149,7 +149,7 @@ def _unusable(distance: Distance, error: Exception) -> OptionError:
 
 
 def _weights(
-    found: FloatArray,
+    result: FloatArray,
     index: NDArray[np.intp],
     own: NDArray[np.intp],
     places: Places,
@@ -158,7 +158,7 @@ def _weights(
 ) -> tuple[FloatArray, NDArray[np.bool_]]:
     """Return how much each place counts for each row, and whether all its ties were found."""
     named = distance if isinstance(distance, str) else ""
-    far = found**2 if named in _SQUARED else found
+    far = result**2 if named in _SQUARED else result
     counts = places.counts[index] - (index == own[:, None])
     last = np.argmax(np.cumsum(counts, axis=1) >= neighbors, axis=1)
     limit = far[np.arange(len(far)), last][:, None]

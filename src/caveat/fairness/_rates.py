@@ -32,7 +32,7 @@ class Samples:
     Attributes
     ----------
     columns : mapping of str to ndarrays of shape (samples,)
-        Of numbers: ``mean_absolute_error`` and uncertainties, by (name, label).
+        For regression: ``mean_absolute_error`` and uncertainties, by (name, label).
     truth, predicted : ndarrays of shape (samples,) or None
         Codes of classes.
     labels : sequence of (code, label)
@@ -175,7 +175,7 @@ class _Group:
         misses = self._by_class(truth, ~right)
         alarms = self._by_class(predicted, ~right)
         size = self._size
-        found = {("accuracy", ""): _Part(hits.sum(axis=1), size, right)}
+        result = {("accuracy", ""): _Part(hits.sum(axis=1), size, right)}
         for code, label in self._samples.labels:
             hit, miss, alarm = hits[:, code], misses[:, code], alarms[:, code]
             rest = _rounded(size - hit - miss - alarm, size)
@@ -195,20 +195,20 @@ class _Group:
                 "false_negative_rate": _Part(miss, positives, ~right, true, "no positives"),
                 "false_positive_rate": _Part(alarm, negatives, said, ~true, "no negatives"),
             }
-            found |= {(name, label): part for name, part in parts.items()}
-        return found
+            result |= {(name, label): part for name, part in parts.items()}
+        return result
 
     def _by_class(self, codes: NDArray[np.intp], chosen: NDArray[np.bool_]) -> FloatArray:
         """Count the chosen rows by unit and class, (units, classes)."""
         number = self._samples.classes
         weight = None if self._weight is None else self._weight[chosen]
         place = self._unit[chosen] * number + codes[chosen]
-        found = np.bincount(place, weight, self._units * number)
-        return found.reshape(-1, number).astype(np.float64)
+        result = np.bincount(place, weight, self._units * number)
+        return result.reshape(-1, number).astype(np.float64)
 
     def rates(self, parts: dict[Key, _Part]) -> dict[Key, Rate]:
         """Return all rates, in every resample; some at a time go through one matrix product."""
-        keys, found = list(parts), {}
+        keys, result = list(parts), {}
         for start in range(0, len(keys), _AT_ONCE):
             some = keys[start : start + _AT_ONCE]
             above, below = (
@@ -218,8 +218,8 @@ class _Group:
             with np.errstate(divide="ignore", invalid="ignore"):
                 values = above / below
             for key, column in zip(some, values.T, strict=True):
-                found[key] = self._rate(parts[key], column)
-        return found
+                result[key] = self._rate(parts[key], column)
+        return result
 
     def _rate(self, part: _Part, values: FloatArray) -> Rate:
         share = part.hits is not None
@@ -231,13 +231,13 @@ class _Group:
             return Rate(value, None, len(self._rows), share)
         units = int(np.count_nonzero(part.below))
         clustered = plan.cluster is not None
-        found = Replicates(values[1:], value, units, plan.strata, clustered=clustered)
+        result = Replicates(values[1:], value, units, plan.strata, clustered=clustered)
         if part.hits is not None:
-            found = replace(found, share=self._share(part.hits, part.among))
+            result = replace(result, share=self._share(part.hits, part.among))
         elif units <= STUDENT and plan.strata == 1:
             errors = first_errors(part.below, part.above, self._counts, units)
-            found = replace(found, error=float(errors[0]), errors=errors[1:])
-        return Rate(value, found, units, share)
+            result = replace(result, error=float(errors[0]), errors=errors[1:])
+        return Rate(value, result, units, share)
 
     def _share(self, hits: NDArray[np.bool_], among: NDArray[np.bool_] | None) -> Spread:
         """Return how sure the share of hits is among some of the rows."""

@@ -108,14 +108,14 @@ class Comparer:
 
     def rows(self) -> list[FairnessRow]:
         """Return the rows of every measure that the groups have."""
-        found: list[FairnessRow] = []
+        result: list[FairnessRow] = []
         for name, label in dict.fromkeys(key for rate in self.rates for key in rate):
             for measure in MEASURES.values():
                 if measure.of == name and measure.name == "equalized_odds":
-                    found += self._odds(label)
+                    result += self._odds(label)
                 elif measure.of == name:
-                    found += self._simple(measure, label)
-        return found
+                    result += self._simple(measure, label)
+        return result
 
     def _simple(self, measure: Measure, label: str) -> list[FairnessRow]:
         key = (measure.of, label)
@@ -128,7 +128,7 @@ class Comparer:
 
     def _odds(self, label: str) -> list[FairnessRow]:
         """Return both ratios, and as one number the one that is farther from 1."""
-        found = []
+        result = []
         keys = tuple((part.of, label) for _, part in ODDS)
         for both in zip(*(self._odds_pairs(kind, label) for kind in KINDS), strict=True):
             for kind, pairs in zip(KINDS, both, strict=True):
@@ -139,8 +139,8 @@ class Comparer:
                     self._row(kind, "equalized_odds", part, (key,), pair, number)
                     for (part, _), key, pair, number in zip(ODDS, keys, pairs, numbers, strict=True)
                 ]
-                found += [*parts, self._farther(kind, keys, pairs, numbers, parts)]
-        return found
+                result += [*parts, self._farther(kind, keys, pairs, numbers, parts)]
+        return result
 
     def _odds_pairs(self, kind: Contrast, label: str) -> list[tuple[Pair, Pair]]:
         """Return the pairs of equal opportunity, for both rates; each has its own worst pair."""
@@ -204,15 +204,15 @@ class Comparer:
 
         So it is with groups in which a rate is 0 that should be above.
         """
-        found = [rates[measure.of, label] for rates in self.rates]
+        result = [rates[measure.of, label] for rates in self.rates]
         sign = -1 if measure.better == "higher" else 1
-        defined = [i for i, rate in enumerate(found) if np.isfinite(rate.value)]
-        solid = [i for i in defined if found[i].units >= LEAST]
+        defined = [i for i, rate in enumerate(result) if np.isfinite(rate.value)]
+        solid = [i for i in defined if result[i].units >= LEAST]
         above = [i for i in solid if all(self.rates[i][m.of, label].value > 0 for m in above_zero)]
         for some in (above, solid, defined):
             if len(some) > 1:
-                return sorted(some, key=lambda i: sign * found[i].value)
-        return list(dict.fromkeys([*defined, *range(len(found))]))
+                return sorted(some, key=lambda i: sign * result[i].value)
+        return list(dict.fromkeys([*defined, *range(len(result))]))
 
     def _number(self, kind: Contrast, key: Key, pair: Pair) -> Number:
         one, other = self.rates[pair.group][key], self.rates[pair.reference][key]
@@ -339,16 +339,16 @@ def _ends(
     first, second = (_known(rate, level, confidence, ratio) for rate in (one, other))
     together = correlation(one.replicates, other.replicates)
     kind: Literal["gap", "ratio"] = "ratio" if ratio else "gap"
-    found = pair_of(first, second, (one.value, other.value), kind, together)
+    result = pair_of(first, second, (one.value, other.value), kind, together)
     bounds = (0.0, np.inf) if ratio else (-1.0, 1.0) if one.share else (-np.inf, np.inf)
     # Undefined in most resamples: anything is possible.
-    low, high = bounds if np.isnan(found.low) else np.clip([found.low, found.high], *bounds)
+    low, high = bounds if np.isnan(result.low) else np.clip([result.low, result.high], *bounds)
     return float(low), float(high)
 
 
 def _known(rate: Rate, level: float, confidence: float, ratio: bool) -> ConfidenceInterval:
     """Return the interval of a rate; that of one which never varies is a point."""
-    found = rate.interval(level, confidence, log=ratio)
-    if found.method != "constant":
-        return found
-    return ConfidenceInterval(rate.value, rate.value, found.method)
+    result = rate.interval(level, confidence, log=ratio)
+    if result.method != "constant":
+        return result
+    return ConfidenceInterval(rate.value, rate.value, result.method)

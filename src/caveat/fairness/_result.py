@@ -35,7 +35,7 @@ class FairnessAudit(Drawable, RowTable[FairnessRow]):
     rows : tuple of FairnessRow
         One number each; `to_frame` and `to_json` give them as a table.
     confidence : float
-        Of the intervals.
+        The confidence level of the intervals.
     threshold : float
         A ratio is within it from ``1 - threshold`` to ``1 / (1 - threshold)``.
     samples : int
@@ -125,9 +125,9 @@ class FairnessAudit(Drawable, RowTable[FairnessRow]):
                 lines.setdefault((row.measure, row.label), {})[row.group] = row
         sizes = {row.group: row.samples for row in self.matching(measure="samples")}
         body = [["samples", *(f"{sizes[group]:,}" for group in chosen)]]
-        for (measure, label), found in lines.items():
+        for (measure, label), result in lines.items():
             name = " ".join(filter(None, (measure.replace("_", " "), label)))
-            body.append([name, *(_cell(found.get(group)) for group in chosen)])
+            body.append([name, *(_cell(result.get(group)) for group in chosen)])
         more = f" (the first {len(chosen)} of {len(groups)} groups)" if chosen != groups else ""
         return f"{self.description}{more}", [attribute, *chosen], body[:_MOST_LINES]
 

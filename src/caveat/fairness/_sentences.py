@@ -183,7 +183,7 @@ def _base_rates(gap: Shown, audit: "FairnessAudit") -> str:
     row = gap.ratio
     if row.measure != "statistical_parity":
         return ""
-    one, other = (percent(found.value) for found in groups_of(row, audit, "base_rate"))
+    one, other = (percent(result.value) for result in groups_of(row, audit, "base_rate"))
     group, reference = names_of(row)
     return f"; {one} of {group} and {other} of {reference} truly belong to it"
 

@@ -51,7 +51,7 @@ class Paragraph:
     attribute : str
         Empty for individuals.
     patterns : tuple of str
-        Of gaps beyond the threshold "epistemic gap", "aleatoric gap", "predictive gap", "point
+        For gaps beyond the threshold: "epistemic gap", "aleatoric gap", "predictive gap", "point
         gap", "point gap without uncertainty gap", "uncertainty gap without point gap"; "gap of
         unclear size", which may or may not exceed it; "no gap beyond the threshold", and "gap
         within the threshold" if there is one; "unclear", "too few samples", "not all compared" if
@@ -127,9 +127,9 @@ class AuditVerdict:
     @property
     def headline(self) -> str:
         """What the weightiest of its paragraphs says in a few words."""
-        found = {part.headline for part in self.paragraphs}
+        result = {part.headline for part in self.paragraphs}
         order = (_HEADLINES["bad"], _SOME_GAP, "Unclear", _HEADLINES["good"])
-        return next(words for words in order if words in found)
+        return next(words for words in order if words in result)
 
     @property
     def summary(self) -> str:
@@ -239,21 +239,21 @@ def _said(attribute: str, findings: Findings) -> Paragraph:
     # What can be acted on comes first: more data, then better measurement.
     for size in (Judgment.BEYOND, Judgment.GAP):
         for name in _IN_ORDER:
-            found = findings.shown(name, size) if states.get(name) == size else []
+            result = findings.shown(name, size) if states.get(name) == size else []
             if name == "predictive_uncertainty":  # the sum of the others
-                found = [gap for gap in found if gap.ratio.label not in explained]
-            if not found:
+                result = [gap for gap in result if gap.ratio.label not in explained]
+            if not result:
                 continue
             if name in UNCERTAINTIES:
-                explained |= {gap.ratio.label for gap in found}
+                explained |= {gap.ratio.label for gap in result}
             pattern = (
                 _GAPS.get(name, GapPattern.POINT_GAP)
                 if size == Judgment.BEYOND
                 else GapPattern.UNCLEAR_SIZE
             )
             patterns += [pattern] if pattern not in patterns else []
-            behind += [gap.row for gap in found]
-            sentences += gap_sentences(found, findings.audit, first=not sentences)
+            behind += [gap.row for gap in result]
+            sentences += gap_sentences(result, findings.audit, first=not sentences)
     patterns += _beside(findings, point, uncertain, patterns)
     sentences += _rest(findings, point, uncertain, patterns)
     behind = behind or list(findings.rows)
@@ -353,7 +353,7 @@ def _unclear(findings: Findings, names: list[str]) -> str:
     )
     if not rows:
         return f"{words}."
-    row, name = max(rows, key=lambda found: _width(found[0]))
+    row, name = max(rows, key=lambda result: _width(result[0]))
     low, high = row.verdict_low, row.verdict_high
     reach = f"anything from {amount(low)} to {amount(high)}" if low else f"{amount(high)} or less"
     if not np.isfinite(high):

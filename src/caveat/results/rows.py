@@ -194,15 +194,15 @@ class FairnessRow(Row):
         The value and its confidence interval; NaN where there is none. Where the data chose which
         groups (or, of "farther from 1", which rate) are compared, it allows for that choice.
     estimate : float
-        Of calibration errors, which chance alone makes positive: the value freed of that bias.
+        For calibration errors, which chance alone makes positive: the value freed of that bias.
     samples : int
-        Of the group; between two, of the smaller one.
+        The number of samples in the group; of two groups, in the smaller one.
     flag : bool or None
-        Of a ratio F: whether :math:`|F - 1|` is above the threshold.
+        For a ratio F: whether :math:`|F - 1|` is above the threshold.
     symmetric_flag : bool or None
-        Of a ratio F: whether :math:`|\log F|` is above :math:`-\log(1 - \text{threshold})`.
+        For a ratio F: whether :math:`|\log F|` is above :math:`-\log(1 - \text{threshold})`.
     verdict : str
-        Of a ratio "a gap beyond the threshold", "a gap, which may or may not exceed the threshold",
+        For a ratio: "a gap beyond the threshold", "a gap, which may or may not exceed the threshold",
         "a gap, but within the threshold", "within the threshold" or "the data cannot show whether
         there is a gap beyond the threshold"; of a difference "different" or "the data cannot show
         whether there is a difference"; of either "undefined", with the reason, or "not judged
@@ -218,7 +218,7 @@ class FairnessRow(Row):
     target : str
         What ``label`` is: a class, or a target.
     quantile : float or None
-        Of an uncertainty.
+        For an uncertainty: its quantile.
     """
 
     columns: ClassVar[tuple[str, ...]] = (

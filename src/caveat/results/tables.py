@@ -124,8 +124,8 @@ def columns_of(row_type: Any) -> list[str]:
 
 def cells(row: Any) -> dict[str, Any]:
     """Return the columns of a row by name."""
-    found = {name: getattr(row, name) for name in columns_of(type(row))}
-    return {k: value.value if isinstance(value, Enum) else value for k, value in found.items()}
+    result = {name: getattr(row, name) for name in columns_of(type(row))}
+    return {k: value.value if isinstance(value, Enum) else value for k, value in result.items()}
 
 
 def plain(value: Any) -> Any:
@@ -183,8 +183,8 @@ def html_table(header: Sequence[str], body: Iterable[Sequence[str]]) -> str:
 
 def html_tables(tables: Iterable[ShownTable], lines: Iterable[str] = ()) -> str:
     """Return tables under their titles, and paragraphs below them."""
-    found = [f"<p>{escape(title)}</p>{html_table(head, body)}" for title, head, body in tables]
-    return "".join([*found, *(f"<p>{escape(line)}</p>" for line in lines)])
+    result = [f"<p>{escape(title)}</p>{html_table(head, body)}" for title, head, body in tables]
+    return "".join([*result, *(f"<p>{escape(line)}</p>" for line in lines)])
 
 
 def terminal_table(title: str, header: Sequence[str], body: Iterable[Sequence[str]]) -> str:

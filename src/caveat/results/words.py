@@ -109,11 +109,11 @@ def joined(parts: Sequence[str], word: str = "and") -> str:
 
 def listed(names: Iterable[str], word: str = "and") -> str:
     """Return at most five names, and how many others there are."""
-    found = list(names)
-    if len(found) <= MOST_NAMES:
-        return joined(found, word)
-    others = len(found) - MOST_NAMES
-    return f"{', '.join(found[:MOST_NAMES])} and {counted(others, 'other')}"
+    result = list(names)
+    if len(result) <= MOST_NAMES:
+        return joined(result, word)
+    others = len(result) - MOST_NAMES
+    return f"{', '.join(result[:MOST_NAMES])} and {counted(others, 'other')}"
 
 
 def share_with_interval(row: "Row", confidence: float, of: str = "", *, short: bool = False) -> str:
