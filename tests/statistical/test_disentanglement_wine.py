@@ -2,7 +2,7 @@
 
 import pytest
 
-from caveat.studies import run_disentanglement_study
+from caveat.studies import run_study
 
 RECORDED = {"mc-dropout": (0.588, 0.137), "dropconnect": (0.238, 0.110)}
 """Mean and spread of the error by information with random_state=0; here another split is drawn."""
@@ -10,7 +10,8 @@ RECORDED = {"mc-dropout": (0.588, 0.137), "dropconnect": (0.238, 0.110)}
 
 @pytest.fixture(scope="module")
 def study():
-    return run_disentanglement_study(
+    return run_study(
+        "disentanglement",
         "wine",
         methods=list(RECORDED),
         decompositions="information",

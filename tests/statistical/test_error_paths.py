@@ -200,8 +200,8 @@ PATHS = [
     ("disentangle {}/features.csv --target y --depth 3", "--depth is no setting of --method"),
     ("disentangle {}/na.csv --target y", "column 'y' has no label in data row 8"),
     ("study fairness --dataset sd9", "sd9"),
-    ("study fairness --dataset sd1 --seeds 0", "seeds must"),
-    ("study disentanglement --dataset {}/features.csv --target z", "--target z: there is no such column"),
+    ("study fairness --dataset sd1 --repeats 0", "repeats must"),
+    ("study disentanglement --dataset {}/features.csv --set target=z", "there is no column 'z'"),
     ("study disentanglement --dataset none", "none"),
     ("demo --output {}/good.csv/x", "good.csv"),
 ]  # fmt: skip

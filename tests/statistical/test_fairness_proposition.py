@@ -14,12 +14,18 @@ from sklearn.linear_model import LogisticRegression
 
 from caveat.datasets import Dataset, make_sd1
 from caveat.estimators import from_sklearn, preset
-from caveat.studies._fairness_paper import EXPERIMENTS, THRESHOLD, UNCERTAIN
-from caveat.studies._fairness_runs import Run, collated, make_runs, measured, train
+from caveat.studies.fairness import (
+    THRESHOLD,
+    UNCERTAINTIES,
+    Run,
+    collated,
+    group_values,
+    make_runs,
+    train,
+)
 
 SEEDS, SD1_SEEDS = range(20), range(40)
 FLIPPED = 0.3
-ATTRIBUTES = EXPERIMENTS["sd1"].attributes
 
 
 def bayes_by_backprop(runs):
@@ -62,9 +68,9 @@ def hidden_runs():
 def ratios(model, runs):
     models = MODELS[model](runs)
     found = collated(
-        [measured(m, run.large, ATTRIBUTES, "") for m, run in zip(models, runs, strict=True)]
+        [group_values("sd1", m, run.large) for m, run in zip(models, runs, strict=True)]
     )
-    return {key.measure: value for key, value in found.items() if key.reference == "1"}
+    return {key[-1]: value for key, value in found.items() if "ratio" in key}
 
 
 def interval(values):
@@ -103,7 +109,7 @@ def test_point_fair_does_not_imply_uncertainty_fair(of_sd1):
 
 
 def test_uncertainty_fair_does_not_imply_point_fair(of_hidden_noise):
-    for measure in UNCERTAIN:
+    for measure in UNCERTAINTIES:
         assert fair(of_hidden_noise[measure]), measure
     assert unfair(of_hidden_noise["equal_accuracy"])
     assert unfair(of_hidden_noise["equal_opportunity"])
@@ -130,7 +136,7 @@ def test_groups_of_one_distribution_are_fair_both_ways():
         ]
         runs.append(Run(plain[0].X, plain[0].y, None, seed, plain[1], plain[1]))
     found = ratios("bagging", runs)
-    for measure in ("equal_accuracy", "equal_opportunity", *UNCERTAIN):
+    for measure in ("equal_accuracy", "equal_opportunity", *UNCERTAINTIES):
         assert fair(found[measure]), measure
 
 

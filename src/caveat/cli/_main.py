@@ -15,8 +15,7 @@ from ._disentangle import disentangle_command
 from ._evaluate import evaluate_command
 from ._metrics import metrics_command
 from ._report import report_command
-from ._study import study_app
-from ._study_disentanglement import disentanglement_command
+from ._study import StudyHelp, study_command
 from ._triage import triage_command
 
 _HELP = """How far can each prediction of a model be trusted, and why not further?
@@ -51,8 +50,7 @@ app.command("audit")(audit_command)
 app.command("metrics")(metrics_command)
 app.command("disentangle")(disentangle_command)
 app.command("demo")(demo_command)
-study_app.command("disentanglement")(disentanglement_command)
-app.add_typer(study_app, name="study")
+app.command("study", cls=StudyHelp)(study_command)
 
 
 def _print_version(wanted: bool) -> None:

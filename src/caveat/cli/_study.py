@@ -1,101 +1,157 @@
 """``caveat study``: published experiments run again, the printed numbers beside ours."""
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
-from ._console import console, print_json, say
-from ._options import Figures, Json, Rows, Seed
-from ._output import check_folder, check_output, write_table
-from ._study_words import show_study
-
-study_app = typer.Typer(
-    help="Run a published experiment again, and print its numbers beside ours.",
-    no_args_is_help=True,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
+from ..exceptions import OptionError
+from ._console import console, print_json, say, show_table
+from ._options import Figures, Json, Page, Rows, Seed
+from ._output import check_folder, check_output, check_page, write_table
+from ._tables import show_statements
 
 
-@study_app.callback()
-def studies() -> None:
-    """Take the name of a study."""
+def _option(help: str, *names: str, **more: Any) -> Any:
+    return typer.Option(*names, help=help, **{"show_default": False, **more})
 
 
-@study_app.command("fairness")
-def fairness_command(
-    dataset: Annotated[
-        str, typer.Option(help="sd1, sd2, sd3, compas or adult.", show_default=False)
-    ],
+class StudyHelp(TyperCommand):
+    """Help that ends with the studies that there are, their data sets and options."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the help of the command, then one paragraph for each study."""
+        from ..studies import STUDIES
+
+        super().format_help(ctx, formatter)
+        for study in STUDIES.values():
+            say(f"{study.name}: {study.paper.reference}", style="bold")
+            more = ", or a table file" if study.takes_files else ""
+            say(f"  --dataset {', '.join(study.datasets)}{more}")
+            for option in study.options:
+                if option.text:
+                    say(f"  --set {option.name}=  {option.help}")
+
+
+def study_command(
+    name: Annotated[str, typer.Argument(help="Which study; see below.", show_default=False)],
+    dataset: Annotated[str, _option("A data set of the paper, or a table file.")],
     scale: Annotated[
-        str, typer.Option(help="quick: less than two minutes; paper: more runs, all queries.")
+        str, _option("quick (minutes on a CPU) or paper.", show_default=True)
     ] = "quick",
-    seeds: Annotated[
-        int | None, typer.Option(help="How many runs; by default 40 or 200.", show_default=False)
+    repeats: Annotated[int | None, _option("How many runs; a study has its default.")] = None,
+    settings: Annotated[
+        list[str] | None,
+        _option("An option of the study; may be repeated.", "--set", metavar="OPTION=VALUE"),
     ] = None,
     random_state: Seed = 0,
-    learning_rate: Annotated[
-        float | None,
-        typer.Option(
-            help="Of Adam, which the paper does not give; by default 0.01.", show_default=False
-        ),
+    confidence: Annotated[float, _option("Confidence of intervals.", show_default=True)] = 0.95,
+    checkpoint: Annotated[
+        Path | None, _option("A folder from which a stopped study continues.")
     ] = None,
-    standardize: Annotated[
-        bool, typer.Option(help="Whether features are scaled to mean 0 and variance 1.")
-    ] = True,
-    confidence: Annotated[float, typer.Option(help="Confidence of intervals.")] = 0.95,
     output: Rows = None,
+    report: Page = None,
     plots: Figures = None,
     json: Json = False,
 ) -> None:
-    """Run the experiments of "Uncertainty as a fairness measure" on one data set.
+    """Run a published experiment again, and print its numbers beside ours.
 
-    COMPAS and Adult are read from the folder that CAVEAT_DATA names, or fetched.
+    Public data are read from the folder that CAVEAT_DATA names, or fetched.
 
     Example: caveat study fairness --dataset sd1
     """
-    from ..studies import run_fairness_study
+    from ..studies import run_study
 
     check_output(output)
+    check_page(report)
     check_folder(plots, "--plots")
-    study = run_fairness_study(
+    result = run_study(
+        name,
         dataset,
-        seeds=seeds,
-        random_state=random_state,
         scale=scale,
-        learning_rate=learning_rate,
-        standardize=standardize,
+        repeats=repeats,
+        random_state=random_state,
         confidence=confidence,
+        checkpoint=checkpoint,
         progress=console(error=True).is_terminal,
+        **_options(name, settings or []),
     )
+    written = [] if plots is None else save_plots(result, plots)
     if output is not None:
-        write_table(study, output)
-    written = [] if plots is None else save_plots(study, plots)
+        write_table(result, output)
+        written.append(output)
+    if report is not None:
+        written.append(result.report(report))
     if json:
         import json as document
 
-        print_json(document.loads(study.to_json()))
+        print_json(document.loads(result.to_json()))
         return
-    show_study(study, f"{study.runs} runs")
-    for path in (*written, *([] if output is None else [output])):
+    show_study(result)
+    for path in written:
         say(f"written: {path}", error=True)
 
 
-def save_plots(study: Any, folder: Path) -> list[Path]:
-    """Write every figure that the study has, and return their paths."""
-    from matplotlib.figure import Figure
+def _options(name: str, settings: list[str]) -> dict[str, Any]:
+    """Return the options of a study from the command line."""
+    from ..studies import STUDIES
+
+    known = [option.name for option in STUDIES[name].options if option.text]
+    found = {}
+    for text in settings:
+        key, equals, value = text.partition("=")
+        key = key.strip().replace("-", "_")
+        if not equals or key not in known:
+            listed = ", ".join(known)
+            raise OptionError(f"--set must be OPTION=VALUE with one of {listed}; got {text!r}")
+        several = [_value(part.strip()) for part in value.split(",")]
+        found[key] = several if len(several) > 1 else several[0]
+    return found
+
+
+def _value(text: str) -> Any:
+    """Return yes or no as a bool, a number as a number, and other text as it is."""
+    if text.lower() in ("yes", "no", "true", "false"):
+        return text.lower() in ("yes", "true")
+    for kind in (int, float):
+        with suppress(ValueError):
+            return kind(text)
+    return text
+
+
+def show_study(result: Any) -> None:
+    """Print the tables of a study, its conclusions, what differs, and how the paper was read."""
+    say(result.description, style="bold")
+    for title, header, body in result.tables():
+        show_table(title, header, body, left=tuple(range(header.index("paper"))))
+    say(result.explanation(), style="dim")
+    say("\nWhat the paper concludes", style="bold")
+    show_statements(result.verdict().statements)
+    say("\nPrinted numbers that do not agree with ours", style="bold")
+    if not result.judged:
+        say("none were compared: the runs are not those that the paper describes")
+    for row in result.differences:
+        names = ", ".join(filter(None, result.study.label(row)[1].values()))
+        say(f"- {row.source}, {names}: {row.printed} printed, {row.mean:.3g} here")
+    say("\nNotes", style="bold")
+    for note in result.notes:
+        say(f"- {note}")
+    say(f"{result.repeats} runs in {result.seconds:.0f} s", error=True, style="dim")
+
+
+def save_plots(result: Any, folder: Path) -> list[Path]:
+    """Write every chart of a study as a PNG file, and return their paths."""
+    from matplotlib import pyplot
 
     folder.mkdir(parents=True, exist_ok=True)
-    wanted: list[tuple[str, str, dict[str, Any]]] = [("ratios", "ratios", {})]
-    for kind, short in (("scaled consistency", "consistency"), ("capacity", "capacity")):
-        for measure in dict.fromkeys(row.measure for row in study.matching(kind=kind)):
-            wanted.append((f"{short}-{measure}", short, {"measure": measure}))
     paths = []
-    for name, kind, options in wanted:
-        # A figure of its own: no window, and nothing left open in pyplot.
-        figure = Figure(figsize=(7.5, 8.0 if kind == "ratios" else 4.5), layout="constrained")
-        study.plot(kind, ax=figure.subplots(), **options)
-        path = folder / f"{study.dataset}-{name.replace('_', '-')}.png"
-        figure.savefig(path, dpi=120)
-        paths.append(path)
+    for kind, charts in result.charts().items():
+        for number, chart in enumerate(charts, start=1):
+            figure = chart.plot().figure
+            place = f"-{number}" if len(charts) > 1 else ""
+            paths.append(folder / f"{result.dataset}-{kind}{place}.png")
+            figure.savefig(paths[-1], dpi=120)
+            pyplot.close(figure)
     return paths

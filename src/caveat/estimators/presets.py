@@ -69,7 +69,7 @@ def preset(
     counts 2000 times against the whole divergence from an even mixture of N(0, 1) and
     N(0, exp(-12)), means start from N(0, 1), 10 draws of the weights are averaged in each step, and
     a prediction has 10 passes. The rate of Adam is not given there; here it is 0.01, as in
-    `caveat.studies.run_fairness_study`: with 0.001 the networks without a hidden layer are little
+    `caveat.studies.run_study`: with 0.001 the networks without a hidden layer are little
     better than chance after the five epochs that they are given.
 
     Parameters

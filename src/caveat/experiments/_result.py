@@ -93,6 +93,15 @@ class Curve:
         """How often the sweep was run."""
         return len(self.score)
 
+    def take(self, places: Any) -> "Curve":
+        """Return the curve with only the levels at these places."""
+        parts: dict[str, Any] = {
+            name: None if value is None else value[..., places]
+            for name, value in vars(self).items()
+            if name not in ("kind", "decomposition")
+        }
+        return Curve(self.kind, self.decomposition, **parts)
+
 
 @dataclass(frozen=True)
 class Check:

@@ -1,25 +1,29 @@
 """Published experiments run again from start to end, with the printed numbers beside ours.
 
-Each study trains its models many times, so that a printed number - one run - can be held against
-what runs usually give, and says which of the published conclusions most runs support.
+A study trains its models many times, so that a printed number, which is one run or the mean of a
+few, can be compared with what runs usually give; and it says which published conclusions most runs
+support. It is a declaration: a data file with the printed tables and conclusions, and a function
+that measures.
 """
 
-from ._disentanglement_pictures import FeatureSpace
-from ._disentanglement_result import DisentanglementStudy
-from ._disentanglement_rows import DisentanglementRunRow
-from ._fairness_result import FairnessRunRow, FairnessStudy
-from ._table import Conclusion, PaperRow
-from .disentanglement import run_disentanglement_study
-from .fairness import run_fairness_study
+from ._plane import Plane
+from .disentanglement import DisentanglementRow
+from .fairness import FairnessRow
+from .paper import Paper
+from .result import StudyResult
+from .run import STUDIES, run_study
+from .study import Study, StudyRow
+from .summary import Conclusion
 
 __all__ = [
+    "STUDIES",
     "Conclusion",
-    "DisentanglementRunRow",
-    "DisentanglementStudy",
-    "FairnessRunRow",
-    "FairnessStudy",
-    "FeatureSpace",
-    "PaperRow",
-    "run_disentanglement_study",
-    "run_fairness_study",
+    "DisentanglementRow",
+    "FairnessRow",
+    "Paper",
+    "Plane",
+    "Study",
+    "StudyResult",
+    "StudyRow",
+    "run_study",
 ]

@@ -1,319 +1,398 @@
 """The experiments of "Measuring orthogonality as the blind-spot of uncertainty disentanglement"."""
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from time import perf_counter
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import product
+from typing import Any, ClassVar
 
 import numpy as np
 
-from .._random import RandomState, generator
-from .._validation import check_fraction
+from .. import datasets
+from .._validation import FloatArray, check_fraction
 from ..exceptions import OptionError
-from ..experiments import ClassDetection, Disentanglement, Protocol
-from ..experiments import class_detection as detect
-from ..experiments import disentanglement_error as sweep
+from ..experiments import Curve, Disentanglement, Protocol, class_detection, disentanglement_error
+from ..experiments.conditions import subset_size
+from ..experiments.error import TERMS, disentanglement, mean_curve_interval
 from ..predictions import Gaussian, GaussianLogits
+from ..results.words import counted
 from ..uncertainty.decompositions import DECOMPOSITIONS
-from ._disentanglement_conclusions import conclusions
-from ._disentanglement_data import (
-    LOGITS,
-    SOFTMAX,
-    Material,
-    check_methods,
-    check_settings,
-    model_of,
-    protocol_of,
-    take_material,
-)
-from ._disentanglement_paper import DETECTION_NOTE, EVERYWHERE, KL_NOTE, METHODS, NOTES, SPLITS
-from ._disentanglement_pictures import draw_pictures
-from ._disentanglement_result import DisentanglementStudy
-from ._disentanglement_rows import make_rows
+from ._plane import Plane, measure_planes
+from ._samples import TrainTest, from_dataset, from_file
+from .paper import Paper
+from .study import Key, Measured, Option, Study, StudyRow, Task, check_known
+from .summary import Summary
 
-__all__ = ["run_disentanglement_study"]
+PAPER = Paper.read("disentanglement")
+METHODS = {
+    "mc-dropout": "MCDropoutClassifier",
+    "dropconnect": "DropConnectClassifier",
+    "flipout": "FlipoutClassifier",
+    "deep-ensemble": "DeepEnsembleClassifier",
+}
+SPLITS = ("gaussian_logits", "information")
+THREE = ("information", "bias_variance", "pairwise_kl")
+"""The decompositions of table 3."""
+AS_PRINTED = "pairwise_kl, u_a of bias_variance"
+"""The decomposition of table 3's column KL, which has the aleatoric terms of the column B-V."""
+ERROR = "error"
+Curves = tuple[Curve, Curve]
+"""Those of both sweeps."""
+SOFTMAX = "softmax"
+SIDE = {"quick": 40, "paper": 100}
+"""Points of the planes along each feature."""
+IMAGES: dict[str, tuple[int | None, int | None]] = {"quick": (1000, 500), "paper": (None, None)}
+"""Images to learn from and to test on."""
 
-_SCALES = ("quick", "paper")
-_THREE = ("information", "bias_variance", "pairwise_kl")
+_POINTS = {"quick": 125, "paper": 500}
+_QUICK_IMAGES = Protocol(sizes=(0.05, 0.2, 0.5, 1), noise=(0, 0.25, 0.5, 0.75), repeats=1)
 _RATES = {"quick": (), "paper": (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)}
+_TABLES = {"size": "table 5", "noise": "table 6"}
 
 
-def run_disentanglement_study(
-    dataset: Any,
-    *,
-    methods: str | Sequence[str] = tuple(METHODS),
-    decompositions: str | Sequence[str] = tuple(SPLITS),
-    scale: str = "quick",
-    repeats: int | None = None,
-    random_state: RandomState = None,
-    checkpoint: Any = None,
-    target: str | None = None,
-    detection: bool | None = None,
-    dropout_rates: Sequence[float] | None = None,
-    protocol: Protocol | None = None,
-    confidence: float = 0.95,
-    settings: dict[str, Any] | None = None,
-    progress: bool = False,
-) -> DisentanglementStudy:
-    """Run the disentanglement experiments on one data set again.
+@dataclass(frozen=True)
+class DisentanglementRow(StudyRow):
+    """One number of the disentanglement study.
 
-    Networks learn fewer and fewer samples, and noisier and noisier labels; what both parts of their
-    uncertainty do gives the error of table 2, the correlations of tables 5 and 6, and figures 3, 4,
-    6 and 9. The deep ensemble is split in three ways (table 3). Each class is left out once (table
-    4). Of two features the uncertainty is drawn all over the plane (figures 5, 10 and 11).
-
-    Parameters
+    Attributes
     ----------
-    dataset : {"wine", "two-moons", "triangle", "fashion-mnist", "cifar10"} or path
-        Images are read from ``CAVEAT_DATA`` or fetched; see `caveat.datasets`. A table file of
-        one's own is learned by the network for Wine.
-    methods : str or sequence of str
-        Of "mc-dropout", "dropconnect", "flipout" and "deep-ensemble"; all by default.
-    decompositions : str or sequence of str, default=("gaussian_logits", "information")
-        Splits into aleatoric and epistemic. Gaussian logits have networks of their own.
-    scale : {"quick", "paper"}, default="quick"
-        "quick" takes a CPU minutes: tables as published, fewer points, and of images few samples,
-        levels, epochs and members. "paper" is all of it, and uses a GPU if there is one.
-    repeats : int, optional
-        5 by default, 1 for images in "quick".
-    random_state : int, Generator or None
-    checkpoint : path, optional
-        A folder from which a killed run goes on; needs an integer as random state.
-    target : str, optional
-        Of a table file: the column of the classes.
-    detection : bool, optional
-        Whether to leave classes out (table 4); by default where there are three at least, and for
-        images in "paper" alone.
-    dropout_rates : sequence of float, optional
-        Of figure 8, each a whole sweep of MC-Dropout; by default none, and 0.1 to 0.9 in "paper".
-    protocol : Protocol, optional
-        Other sweeps than the published ones.
-    confidence : float, default=0.95
-    settings : dict, optional
-        Other settings of the estimators, such as ``epochs``; those that only other methods have
-        are left out.
-    progress : bool, default=False
-        Whether to show progress bars.
-
-    Returns
-    -------
-    DisentanglementStudy
-
-    References
-    ----------
-    I. P. de Jong, A. I. Sburlea, M. Sabatelli & M. Valdenegro-Toro (2026). Measuring orthogonality
-    as the blind-spot of uncertainty disentanglement.
-
-    Examples
-    --------
-    >>> from caveat.studies import run_disentanglement_study
-    >>> study = run_disentanglement_study(
-    ...     "wine", methods="mc-dropout", repeats=2, random_state=0, detection=False,
-    ...     settings={"epochs": 2, "passes": 5},
-    ... )
-    >>> [(row.decomposition, row.printed) for row in study.select(source="table 2")]
-    [('gaussian_logits', '0.778'), ('information', '0.645')]
+    method : {"mc-dropout", "dropconnect", "flipout", "deep-ensemble"}
+    decomposition : str
+    setting : str
+        The level of figures 5 and 11 in percent, the dropout rate of figure 8, the number of
+        levels of figure 9, the side of figure 10; otherwise empty.
     """
-    started = perf_counter()
-    if scale not in _SCALES:
-        raise OptionError(f"scale must be one of {', '.join(_SCALES)}; got {scale!r}")
-    confidence = check_fraction(confidence, "confidence")
-    methods, splits = check_methods(methods), _splits(decompositions)
-    _check_seed(random_state, checkpoint)
-    own = check_settings(settings)
-    rates = _check_rates(_RATES[scale] if dropout_rates is None else dropout_rates)
-    rng = generator(random_state)
-    material = take_material(dataset, target, scale, rng)
-    sweeps_of = protocol or protocol_of(material, scale, repeats)
-    if detection is None:
-        detection = material.classes > 2 and (not material.images or scale == "paper")
-    elif detection and material.classes < 3:
-        raise OptionError(
-            f"detection leaves classes out, and {material.name} has {material.classes}; three are "
-            "needed"
-        )
-    runner = _Runner(
-        material, scale, sweeps_of, int(rng.integers(2**31)), own, checkpoint, confidence, progress
-    )
-    sweeps = {
-        (method, split): result
-        for method in methods
-        for head in _heads(splits)
-        for split, result in runner.sweeps(method, head, splits)
-    }
-    detections = runner.detections(methods, splits) if detection else {}
-    found = {rate: runner.rate(rate) for rate in rates}
-    pictures = draw_pictures(
-        material, scale, sweeps_of.repeats, runner.seed, own, progress
-    )  # fmt: skip
-    same = not own and protocol is None and (scale == "paper" or material.name == "wine")
-    rows = make_rows(material.name, sweeps, detections, found, same, confidence)
-    return DisentanglementStudy(
-        dataset=material.name,
-        title=material.title,
-        scale=scale,
-        rows=tuple(rows),
-        sweeps=sweeps,
-        detections=detections,
-        rates=found,
-        pictures=tuple(pictures),
-        conclusions=tuple(
-            conclusions(material.name, sweeps, detections, pictures, confidence)
-        ),
-        notes=_notes(material, sweeps, bool(detections), scale),
-        repeats=sweeps_of.repeats,
-        confidence=confidence,
-        seconds=perf_counter() - started,
-    )  # fmt: skip
+
+    factors: ClassVar[tuple[str, ...]] = ("method", "decomposition", "setting")
+    method: str = ""
+    decomposition: str = ""
+    setting: str = ""
 
 
-class _Runner:
-    """Trains what is asked for; the seed is the same for all, so that they learn the same."""
+def take_samples(task: Task) -> TrainTest:
+    """Return the samples of a data set by name, or of a table file."""
+    name, target = task.dataset, task.options["target"]
+    if name not in PAPER.datasets:
+        return from_file(name, target, task.rng)
+    if target is not None:
+        raise OptionError(f"target is for a table file; {name} has its own classes")
+    if name in ("two-moons", "triangle"):
+        make = datasets.make_two_moons if name == "two-moons" else datasets.make_triangle
+        data = make(task.rng, samples=_POINTS[task.scale])
+    else:
+        data = getattr(datasets, f"load_{name.replace('-', '_')}")()
+    return from_dataset(name, data, task.rng, IMAGES[task.scale])
 
-    def __init__(
-        self,
-        material: Material,
-        scale: str,
-        protocol: Protocol,
-        seed: int,
-        settings: dict[str, Any],
-        checkpoint: Any,
-        confidence: float,
-        progress: bool,
-    ) -> None:
-        self.material, self.scale, self.protocol, self.seed = material, scale, protocol, seed
-        self.settings, self.checkpoint = settings, checkpoint
-        self.common: dict[str, Any] = {
-            "random_state": seed,
-            "confidence": confidence,
-            "progress": progress,
-        }
 
-    def _place(self, name: str) -> Path | None:
-        return None if self.checkpoint is None else Path(self.checkpoint) / name
+def protocol_of(samples: TrainTest, task: Task) -> Protocol:
+    """Return the published sweeps; fewer levels for images in little time."""
+    if task.options["protocol"] is not None:
+        return task.options["protocol"]
+    if samples.images and task.scale == "quick":
+        found = _QUICK_IMAGES
+    else:
+        counts = {subset_size(s, len(samples.y), samples.classes): s for s in Protocol().sizes}
+        # Sizes that come to the same subset are one; the dict keeps the largest of them.
+        found = Protocol(sizes=tuple(counts.values()))
+    return found if task.repeats is None else replace(found, repeats=task.repeats)
 
-    def _sweep(self, model: Any, names: Sequence[str], place: str) -> Disentanglement:
-        data = self.material
-        return sweep(
-            model,
-            data.X,
-            data.y,
-            test=data.test,
-            decomposition=names,
-            protocol=self.protocol,
-            checkpoint=self._place(place),
-            **self.common,
-        )
 
-    def sweeps(
-        self, method: str, head: str, splits: Sequence[str]
-    ) -> list[tuple[str, Disentanglement]]:
-        """Return the curves of each split that a head serves, from one set of trainings."""
-        own = [split for split in splits if head_of(split) == head]
-        names = [*own]
-        if method == "deep-ensemble" and head == SOFTMAX:
-            names += [name for name in _THREE if name not in own]
-        model = model_of(self.material, method, head, self.scale, self.settings)
-        result = self._sweep(model, names, f"{method}-{head}")
-        return [(split, result) for split in own]
+def model_of(samples: TrainTest, method: str, head: str, task: Task, **more: Any) -> Any:
+    """Return the published network of a method; ``more`` are settings for this use."""
+    from .. import estimators
 
-    def rate(self, rate: float) -> Disentanglement:
-        """Return the curves of MC-Dropout with another rate."""
-        model = model_of(self.material, "mc-dropout", SOFTMAX, self.scale, self.settings)
-        if self.material.images:
-            from functools import partial
-
-            model.set_params(module=partial(model.module, rate=rate))
-        return self._sweep(model.set_params(rate=rate), ["information"], f"rate-{rate:g}")
-
-    def detections(
-        self, methods: Sequence[str], splits: Sequence[str]
-    ) -> dict[tuple[str, str, str], ClassDetection]:
-        """Return how well classes that were left out are found."""
-        data = self.material
-        found: dict[tuple[str, str, str], ClassDetection] = {}
-        for method in methods:
-            for head in _heads(splits):
-                own = [split for split in splits if head_of(split) == head]
-                for scaling, (X, y, test, standardize) in self._scalings().items():
-                    model = model_of(
-                        data, method, head, self.scale, self.settings,
-                        classes=data.classes - 1, standardize=standardize,
-                    )  # fmt: skip
-                    result = detect(
-                        model,
-                        X,
-                        y,
-                        test=test,
-                        decomposition=own,
-                        repeats=self.protocol.repeats,
-                        checkpoint=self._place(f"{method}-{head}-detection-{scaling}"),
-                        **self.common,
-                    )
-                    found |= {(method, split, scaling): result for split in own}
-        return found
-
-    def _scalings(self) -> dict[str, tuple[Any, Any, Any, bool | None]]:
-        """Return samples, labels, test samples and who scales, by the name of the scaling."""
-        data = self.material
-        if data.every is None:
-            return {"": (data.X, data.y, data.test, None)}
-        X, y = data.every
-        spread = X.std(axis=0)
-        scaled = (X - X.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
-        return {"within": (X, y, None, True), "all": (scaled, y, None, False)}
+    preset = PAPER.datasets.get(samples.name, PAPER.datasets["wine"])["preset"]
+    classes = more.pop("classes", samples.classes)
+    settings = estimators.preset(preset, method, classes=classes, head=head)
+    if not samples.images:
+        settings["standardize"] = False
+    elif task.scale == "quick":
+        settings |= {"epochs": 5} | ({"members": 3} if method == "deep-ensemble" else {})
+    model = getattr(estimators, METHODS[method])(**{**settings, **more})
+    known_names = model.get_params()
+    own = task.options["settings"] or {}
+    return model.set_params(**{key: value for key, value in own.items() if key in known_names})
 
 
 def head_of(split: str) -> str:
-    """Return the head that a split needs."""
-    return LOGITS if DECOMPOSITIONS[split].takes is GaussianLogits else SOFTMAX
+    """Return the head that a decomposition needs."""
+    return "gaussian-logits" if DECOMPOSITIONS[split].takes is GaussianLogits else SOFTMAX
 
 
-def _heads(splits: Sequence[str]) -> list[str]:
-    return list(dict.fromkeys(head_of(split) for split in splits))
+class Trainer:
+    """Trains what is asked for, always with the same seed, so that methods see the same data."""
+
+    def __init__(self, task: Task, samples: TrainTest, splits: Sequence[str]) -> None:
+        self.task, self.samples = task, samples
+        self.protocol = protocol_of(samples, task)
+        self.seed = int(task.rng.integers(2**31))
+        self.heads = {head: [s for s in splits if head_of(s) == head]
+                      for head in dict.fromkeys(map(head_of, splits))}  # fmt: skip
+        self.common: dict[str, Any] = {
+            "random_state": self.seed, "confidence": task.confidence, "progress": task.progress,
+        }  # fmt: skip
+
+    def _sweep(self, model: Any, names: Sequence[str], place: str) -> Disentanglement:
+        data = self.samples
+        return disentanglement_error(
+            model, data.X, data.y, test=data.test, decomposition=names, protocol=self.protocol,
+            checkpoint=self.task.place(place), **self.common,
+        )  # fmt: skip
+
+    def sweeps(self, methods: Sequence[str]) -> dict[tuple[str, str], Disentanglement]:
+        """Return both sweeps of each method and decomposition; heads share their trainings."""
+        found: dict[tuple[str, str], Disentanglement] = {}
+        for method, (head, own) in product(methods, self.heads.items()):
+            three = THREE if method == "deep-ensemble" and head == SOFTMAX else ()
+            model = model_of(self.samples, method, head, self.task)
+            result = self._sweep(model, [*dict.fromkeys((*own, *three))], f"{method}-{head}")
+            found |= {(method, split): result for split in own}
+        return found
+
+    def rate(self, rate: float) -> Disentanglement:
+        """Return the sweeps of MC-Dropout with another rate."""
+        model = model_of(self.samples, "mc-dropout", SOFTMAX, self.task)
+        if self.samples.images:
+            model.set_params(module=partial(model.module, rate=rate))
+        return self._sweep(model.set_params(rate=rate), ["information"], f"rate-{rate:g}")
+
+    def detections(self, methods: Sequence[str]) -> dict[tuple[str, str, str], Any]:
+        """Return how well left-out classes are detected, by method, decomposition and scaling."""
+        data = self.samples
+        found: dict[tuple[str, str, str], Any] = {}
+        scalings: dict[str, Any] = {"": (data.X, data.y, data.test, None)}
+        if data.every is not None:
+            X, y = data.every
+            spread = X.std(axis=0)
+            scaled = (X - X.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
+            within, by_all = (X, y, None, True), (scaled, y, None, False)
+            scalings = {"scaled within": within, "scaled by all": by_all}
+        for method, (head, own), scaling in product(methods, self.heads.items(), scalings):
+            X, y, test, standardize = scalings[scaling]
+            more = {"classes": data.classes - 1, "standardize": standardize}
+            place = f"{method}-{head}-detection-{scaling.replace(' ', '-')}"
+            result = class_detection(
+                model_of(data, method, head, self.task, **more), X, y, test=test, decomposition=own,
+                repeats=self.protocol.repeats, checkpoint=self.task.place(place), **self.common,
+            )  # fmt: skip
+            found |= {(method, split, scaling): result for split in own}
+        return found
+
+    def planes(self) -> list[Plane]:
+        """Return the planes of figures 5, 10 and 11: MC-Dropout, as in the paper."""
+        own = PAPER.datasets.get(self.samples.name, {})
+        wanted = [
+            Plane(one["figure"], split, one["kind"], level, one["schedule"])
+            for one in own.get("planes", ())
+            for split in one["splits"]
+            for level in one["levels"]
+        ]
+        found: list[Plane] = []
+        for split in dict.fromkeys(plane.decomposition for plane in wanted):
+            found += measure_planes(
+                [plane for plane in wanted if plane.decomposition == split],
+                model_of(self.samples, "mc-dropout", head_of(split), self.task), self.samples,
+                repeats=self.protocol.repeats, seed=self.seed, side=SIDE[self.task.scale],
+                margin=own["margin"], progress=self.task.progress,
+            )  # fmt: skip
+        figures = [plane.figure for plane in wanted]
+        return sorted(found, key=lambda plane: figures.index(plane.figure))
 
 
-def _splits(decompositions: Any) -> tuple[str, ...]:
+def measure(task: Task) -> Measured:
+    """Retrain networks on fewer samples and on noisier labels, and leave each class out once."""
+    options = task.options
+    methods, splits = check_methods(options["methods"]), check_splits(options["decompositions"])
+    check_settings(options["settings"])
+    rates = _RATES[task.scale] if options["dropout_rates"] is None else options["dropout_rates"]
+    rates = sorted({check_fraction(rate, "dropout_rates") for rate in np.atleast_1d(rates)})
+    samples = take_samples(task)
+    detection = options["detection"]
+    if detection is None:  # images take long
+        detection = samples.classes > 2 and (not samples.images or task.scale == "paper")
+    elif detection and samples.classes < 3:
+        raise OptionError(
+            f"detection leaves classes out and needs three; {samples.name} has {samples.classes}"
+        )
+    trainer = Trainer(task, samples, splits)
+    sweeps = trainer.sweeps(methods)
+    detections = trainer.detections(methods) if detection else {}
+    by_rate = {rate: trainer.rate(rate) for rate in rates}
+    planes = trainer.planes()
+    values, summaries = values_of(sweeps, detections, by_rate, planes, task.confidence)
+    same = not options["settings"] and options["protocol"] is None
+    same = same and (task.scale == "paper" or samples.name == "wine")
+    first = next(iter(sweeps.values()))
+    trainings = sum({id(r): r.cost.trainings for r in sweeps.values()}.values())
+    model = (
+        f"{first.samples:,} samples to learn from, {first.test_samples:,} to test on, "
+        f"{counted(trainings, 'training')}"
+    )
+    details: dict[str, Any] = {", ".join(key): result for key, result in sweeps.items()}
+    details |= {", ".join(("detection", *key)): result for key, result in detections.items()}
+    details |= {f"rate {rate:g}": result for rate, result in by_rate.items()}
+    details |= {f"{p.figure}, {p.decomposition}, {p.level:g}": p for p in planes}
+    return Measured(
+        samples.name, samples.title, model, trainer.protocol.repeats, values, summaries,
+        judged=lambda source: same and source != "table 3",
+        notes=_notes(samples, sweeps, bool(detections), task.scale), details=details,
+    )  # fmt: skip
+
+
+def _curves(result: Disentanglement, split: str) -> Curves:
+    return result.curve("size", split), result.curve("noise", split)
+
+
+def terms_of(size: Curve, noise: Curve) -> dict[str, FloatArray]:
+    """Return the error and its terms in each repeat."""
+    error = disentanglement(size, noise)
+    found = {ERROR: np.array(error.per_repeat)}
+    for name, kind in TERMS.items():
+        found[name] = np.abs(np.array(error.terms[name].per_repeat) - kind.ideal)
+    return found
+
+
+def three_splits(sweeps: dict[tuple[str, str], Disentanglement]) -> dict[str, Curves]:
+    """Return both curves of each decomposition of table 3, all from the same trainings."""
+    for (method, _), result in sweeps.items():
+        if method == "deep-ensemble" and {*THREE} <= {*result.decompositions}:
+            found = {name: _curves(result, name) for name in THREE}
+            size, noise = (
+                replace(kl, decomposition=AS_PRINTED, aleatoric=bv.aleatoric)
+                for kl, bv in zip(found["pairwise_kl"], found["bias_variance"], strict=True)
+            )
+            return {AS_PRINTED: (size, noise), **found}
+    return {}
+
+
+def values_of(
+    sweeps: dict[tuple[str, str], Disentanglement],
+    detections: dict[tuple[str, str, str], Any],
+    by_rate: dict[float, Disentanglement],
+    planes: Sequence[Plane],
+    confidence: float,
+) -> tuple[dict[Key, FloatArray], dict[Key, Summary]]:
+    """Return every number of the study in each run, and the summaries of tables 5 and 6."""
+    values: dict[Key, FloatArray] = {}
+    summaries: dict[Key, Summary] = {}
+
+    def put(source: str, name: str, numbers: Any, *factors: str) -> Key:
+        key = source, *factors, *("",) * (3 - len(factors)), name
+        values[key] = np.asarray(numbers)
+        return key
+
+    both = {key: _curves(result, key[1]) for key, result in sweeps.items()}
+    for key, curves in both.items():
+        put("table 2", ERROR, terms_of(*curves)[ERROR], *key)
+    three = three_splits(sweeps)
+    for split, curves in three.items():
+        for name, numbers in terms_of(*curves).items():
+            put("table 3", name, numbers, "deep-ensemble", split)
+    for (method, split, scaling), result in detections.items():
+        means = result.auc[result.decompositions.index(split)].mean(axis=1)
+        for i, part in enumerate(("aleatoric", "epistemic")):
+            put(", ".join(filter(None, ("table 4", scaling))), part, means[:, i], method, split)
+    for name in ("aleatoric_orthogonality", "epistemic_consistency",
+                 "aleatoric_consistency", "epistemic_orthogonality"):  # fmt: skip
+        for key, result in sweeps.items():
+            kind, term = TERMS[name], result.error(decomposition=key[1]).terms[name]
+            curve = result.curve(kind.sweep, key[1])
+            place = put(_TABLES[kind.sweep], name, term.per_repeat, *key)
+            error, low, high = mean_curve_interval(curve, kind, term.of_mean_curves, confidence)
+            summaries[place] = Summary(term.of_mean_curves, low, high, error, runs=curve.repeats)
+    for key, curves in both.items():
+        for name, numbers in terms_of(*curves).items():
+            if name != ERROR:
+                put("figure 6", name, numbers, *key)
+    for rate, result in by_rate.items():
+        curves = _curves(result, "information")
+        measured = {**terms_of(*curves), "accuracy": curves[0].score[:, -1]}
+        for name, numbers in measured.items():
+            put("figure 8", name, numbers, "mc-dropout", "information", f"{rate:g}")
+    for split, curves in three.items():
+        for count in range(2, min(len(curve.levels) for curve in curves) + 1):
+            places = [np.linspace(0, len(c.levels) - 1, count).round().astype(int) for c in curves]
+            size, noise = (c.take(place) for c, place in zip(curves, places, strict=True))
+            put("figure 9", ERROR, terms_of(size, noise)[ERROR], "deep-ensemble", split, f"{count}")
+    for plane in planes:
+        level = f"{100 * plane.level:g}"
+        sides = ("left", "right") if plane.figure == "figure 10" else ("everywhere",)
+        for part, where in product(("aleatoric", "epistemic"), sides):
+            factors = "mc-dropout", plane.decomposition, level if where == "everywhere" else where
+            put(plane.figure, f"{part}_uncertainty", plane.mean(part, where), *factors)
+    return values, summaries
+
+
+def check_methods(methods: Any) -> tuple[str, ...]:
+    """Return the names of methods, each once."""
+    given = [methods] if isinstance(methods, str) else list(methods)
+    wrong = [name for name in given if name not in METHODS]
+    if wrong or not given:
+        got = repr(wrong[0]) if wrong else "none"
+        raise OptionError(f"methods must be some of {', '.join(METHODS)}; got {got}")
+    return tuple(dict.fromkeys(given))
+
+
+def check_splits(decompositions: Any) -> tuple[str, ...]:
+    """Return the full names of decompositions of classes, each once."""
     given = [decompositions] if isinstance(decompositions, str) else list(decompositions)
     found = [DECOMPOSITIONS[name] for name in given]
-    for entry in found:
-        if entry.takes is Gaussian:
-            raise OptionError(f"decompositions: {entry.name!r} splits numbers, and y has classes")
+    wrong = [entry.name for entry in found if entry.takes is Gaussian]
+    if wrong:
+        raise OptionError(f"decompositions: {wrong[0]!r} is for numbers, but y has classes")
     if not found:
-        raise OptionError("decompositions is empty; name one at least, such as 'information'")
+        raise OptionError("decompositions is empty; name at least one, such as 'information'")
     return tuple(dict.fromkeys(entry.name for entry in found))
 
 
-def _check_seed(random_state: Any, checkpoint: Any) -> None:
-    if checkpoint is not None and not isinstance(random_state, int | np.integer):
-        raise OptionError(
-            "checkpoint needs random_state to be an integer, so that a later run draws the same; "
-            f"got {random_state!r}"
-        )
-    if checkpoint is not None and Path(checkpoint).is_file():
-        raise OptionError(f"checkpoint {str(checkpoint)!r} is a file; name a folder")
+def check_settings(settings: Any) -> None:
+    """Raise for a setting that no method has."""
+    from .. import estimators
 
-
-def _check_rates(rates: Any) -> tuple[float, ...]:
-    found = [check_fraction(rate, "dropout_rates") for rate in rates]
-    return tuple(sorted(dict.fromkeys(found)))
+    kinds = [getattr(estimators, name) for name in METHODS.values()]
+    known = sorted({name for kind in kinds for name in kind().get_params()})
+    check_known(settings or {}, known, "no method has the setting")
 
 
 def _notes(
-    material: Material, sweeps: Mapping[Any, Disentanglement], detections: bool, scale: str
+    samples: TrainTest, sweeps: dict[tuple[str, str], Disentanglement], detected: bool, scale: str
 ) -> tuple[str, ...]:
-    notes = [*NOTES.get(material.name, ())]
-    if scale == "quick" and material.images:
-        notes.append(
-            "quick: few images, levels, epochs and members; the paper's numbers stand beside for "
-            "orientation alone. scale='paper' is the whole protocol."
-        )
-    if any("pairwise_kl" in result.decompositions for result in sweeps.values()):
-        notes.append(KL_NOTE)
-    if detections and not material.images:
-        notes.append(DETECTION_NOTE)
+    needed = {
+        "quick images": samples.images and scale == "quick",
+        "table 3": any("pairwise_kl" in result.decompositions for result in sweeps.values()),
+        "table 4": detected and not samples.images,
+    }
+    notes = [PAPER.notes_where[name] for name, applies in needed.items() if applies]
     for (method, split), result in sweeps.items():
         said = [f"{check.name}: {check.text}" for check in result.checks if not check.passed]
         said += result.error(decomposition=split).notes
-        notes += [f"{METHODS[method]}, {split}: {text}" for text in said]
-    return (*notes, *EVERYWHERE)
+        notes += [f"{PAPER.word(method)}, {PAPER.word(split)}: {text}" for text in said]
+    return tuple(notes)
+
+
+def limits(measure: str) -> tuple[float, float]:
+    """Return the lowest and the highest possible value of a measure."""
+    if measure.endswith("_uncertainty"):
+        return 0.0, np.inf
+    return 0.0, {ERROR: 1.5}.get(measure, 2.0 if measure.endswith("_consistency") else 1.0)
+
+
+DISENTANGLEMENT = Study(
+    name="disentanglement",
+    paper=PAPER,
+    row=DisentanglementRow,
+    measure=measure,
+    printed="means",
+    takes_files=True,
+    limits=limits,
+    options=(
+        Option("methods", tuple(METHODS), f"Some of {', '.join(METHODS)}."),
+        Option("decompositions", SPLITS, "Splits into aleatoric and epistemic."),
+        Option("target", None, "The column of the classes, for a table file."),
+        Option("detection", None, "Whether to leave each class out (table 4)."),
+        Option("dropout_rates", None, "Dropout rates of figure 8, each a whole sweep."),
+        Option("protocol", None, "Other sweeps than the published ones, a Protocol.", False),
+        Option("settings", None, "Other settings of the estimators that have them, a dict.", False),
+    ),
+    explanation="tables 5 and 6: correlations of mean curves, with a bootstrap standard error",
+)  # fmt: skip

@@ -1,218 +1,401 @@
 """The experiments of "Uncertainty as a fairness measure", the printed numbers beside ours."""
 
-from collections.abc import Sequence
-from time import perf_counter
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-from .._random import RandomState, generator
-from .._validation import check_fraction
-from ..exceptions import OptionError
-from ._fairness_conclusions import conclusions
-from ._fairness_paper import EXPERIMENTS, Attribute, Experiment
-from ._fairness_result import FairnessStudy
-from ._fairness_rows import make_rows
-from ._fairness_runs import (
-    Run,
-    Values,
-    collated,
-    consistencies,
-    counts,
-    make_runs,
-    measured,
-    train,
-)
-from ._table import range_coverage
+from .._validation import FloatArray, check_integer
+from ..datasets import Dataset, load_adult, load_compas, make_sd1, make_sd2, make_sd3
+from ..fairness import audit, consistency
+from ..results.judgments import Pairing, Part
+from ..results.words import joined
+from ..uncertainty import decompose
+from .paper import Paper
+from .study import Key, Label, Measured, Option, Said, Study, StudyRow, Table, Task
+from .summary import NAN, Count, above, all_of, equal, majority
 
-__all__ = ["run_fairness_study"]
+PAPER = Paper.read("fairness")
+THRESHOLD = 0.2
+"""The paper calls a ratio F unfair if \\|F - 1\\| is above it."""
+ODDS = "equalized_odds_as_printed"
+"""No measure of fairness, and undefined in most runs on few samples: no conclusion rests on it."""
+POINT = ("statistical_parity", "equal_opportunity", "equal_accuracy")
+ALEATORIC, EPISTEMIC = "aleatoric_uncertainty", "epistemic_uncertainty"
+UNCERTAINTIES = (EPISTEMIC, ALEATORIC, "predictive_uncertainty")
+QUANTITIES = ("prediction", ALEATORIC, EPISTEMIC)
+"""Figures 4 and 5 show the consistency of these."""
+LARGE = 10_000
+"""New samples of each group and class, to estimate the expectation of a network."""
+EXPECTED = "in expectation"
 
-_SCALES = ("quick", "paper")
-_SEEDS = {"quick": 40, "paper": 200}
+_SATURATED, _USUAL_WIDTH = 0.01, 100
+_REPEATS = {"quick": 40, "paper": 200}
 _QUERIES = {"quick": 3000, "paper": None}
 _WIDTHS = {"quick": (10, 50, 100, 200), "paper": (10, 25, 50, 100, 200, 400)}
 _WIDTH_RUNS = {"quick": 10, "paper": 40}
+_GENERATED: dict[str, Callable[..., Dataset]] = {"sd1": make_sd1, "sd2": make_sd2, "sd3": make_sd3}
 
 
-def run_fairness_study(
-    dataset: str,
-    *,
-    seeds: int | None = None,
-    random_state: RandomState = None,
-    scale: str = "quick",
-    learning_rate: float | None = None,
-    standardize: bool = True,
-    widths: Sequence[int] | None = None,
-    queries: int | None = None,
-    confidence: float = 0.95,
-    settings: dict[str, Any] | None = None,
-    progress: bool = False,
-) -> FairnessStudy:
-    r"""Run the fairness experiments on one data set again, many times.
+@dataclass(frozen=True)
+class FairnessRow(StudyRow):
+    r"""One number of the fairness study.
 
-    Networks with Gaussian weights (Bayes by backprop) learn the data set in lock-step; each run
-    has its own seed, and its own data (SD1 to SD3) or split (COMPAS). The predictions on the test
-    set are audited: tables 1 to 5. On COMPAS and Adult the consistency among neighbors is
-    measured (figures 4 and 5), on COMPAS also networks of other widths (figure 6).
-
-    Parameters
+    Attributes
     ----------
-    dataset : {"sd1", "sd2", "sd3", "compas", "adult"}
-        The last two are read from ``CAVEAT_DATA`` or fetched; see `caveat.datasets`.
-    seeds : int, optional
-        How many runs: 40 ("quick") or 200 ("paper") by default. With 39 or more the range of one
-        more run holds 95 %.
-    random_state : int, Generator or None
-    scale : {"quick", "paper"}, default="quick"
-        How many runs, widths and neighbor queries; the networks are the same. "quick" takes a CPU
-        less than two minutes.
-    learning_rate : float, optional
-        Of Adam, which the paper does not give; by default that of `caveat.estimators.preset`, 0.01.
-        Of 0.001, 0.01 and 0.05 it was chosen with the printed table 1 in view, to which it comes
-        closest; with 0.001, networks without a hidden layer are little better than chance after
-        the five epochs that they are given.
-    standardize : bool, default=True
-        Whether features are scaled to mean 0 and variance 1.
-    widths : sequence of int, optional
-        Hidden units of figure 6; by default only COMPAS has some. An empty one leaves it out.
-    queries : int, optional
-        Of how many test samples the neighbors are looked up; by default 3000, or all ("paper").
-    confidence : float, default=0.95
-    settings : dict, optional
-        Other settings of `caveat.estimators.BayesByBackpropClassifier`, such as ``epochs``.
-    progress : bool, default=False
-        Whether to show progress bars.
-
-    Returns
-    -------
-    FairnessStudy
-
-    References
-    ----------
-    S. Kuzucu, J. Cheong, H. Gunes & S. Kalkan (2024). Uncertainty as a fairness measure. Journal of
-    Artificial Intelligence Research 81.
-
-    Examples
-    --------
-    >>> from caveat.studies import run_fairness_study
-    >>> study = run_fairness_study("sd3", seeds=4, random_state=0)
-    >>> study.runs, study.model
-    (4, 'Bayes by backprop without a hidden layer, 5 epochs')
-    >>> (row,) = study.select(measure="accuracy", group="1", source="table 1")
-    >>> row.printed
-    '0.93'
+    kind : {"count", "group", "ratio", "consistency", "scaled consistency", "capacity"}
+    attribute, group, reference : str
+        The group; for a ratio, the groups in the numerator and in the denominator.
+    outcome : str
+        For a consistency, the predicted class.
+    hidden : int
+        For figure 6, the units of the hidden layer; otherwise 0.
+    paper_flag : bool or None
+        For a printed ratio F, whether :math:`|F - 1| > 0.2`.
+    flagged, symmetric_flagged : float
+        For a ratio, the share of runs in which that holds, and in which
+        :math:`|\log F| > -\log 0.8` holds, which does not depend on the order of the groups.
+    agreeing, agreement : int or None, str
+        How many runs have the printed flag on the same side of 1, and whether most runs do.
     """
-    started = perf_counter()
-    experiment = _experiment(dataset)
-    _check_scale(scale)
-    confidence = check_fraction(confidence, "confidence")
-    number = _whole(_SEEDS[scale] if seeds is None else seeds, "seeds")
+
+    factors: ClassVar = ("kind", "attribute", "group", "reference", "outcome", "hidden")
+    kind: str = ""
+    attribute: str = ""
+    group: str = ""
+    reference: str = ""
+    outcome: str = ""
+    hidden: int = 0
+    paper_flag: bool | None = None
+    flagged: float = NAN
+    symmetric_flagged: float = NAN
+    agreeing: int | None = None
+    agreement: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """One training: the samples to learn from, and those to test on."""
+
+    X: FloatArray
+    y: NDArray[Any]
+    rows: NDArray[np.intp] | None
+    seed: int
+    test: Dataset
+    large: Dataset | None = None
+
+
+def make_runs(name: str, seeds: Sequence[int]) -> list[Run]:
+    """Return the runs on a data set; each draws its own data or split where it can."""
+    if name in _GENERATED:
+        return [_generated(_GENERATED[name], seed) for seed in seeds]
+    if name == "adult":
+        data = load_adult()
+        rows, test = np.flatnonzero(~data.test), data.split()[1]
+        return [Run(data.X, data.y, rows, seed, test) for seed in seeds]
+    data = load_compas()
+    runs = []
+    for seed in seeds:
+        order = np.random.default_rng(seed).permutation(len(data))
+        rows, held = np.sort(order[len(data) // 2 :]), np.sort(order[: len(data) // 2])
+        runs.append(Run(data.X, data.y, rows, seed, data.take(held)))
+    return runs
+
+
+def _generated(make: Callable[..., Dataset], seed: int) -> Run:
+    own, new = np.random.SeedSequence(seed).spawn(2)
+    train, test = make(own).split()
+    return Run(train.X, train.y, None, seed, test, make(new, samples=LARGE))
+
+
+def counts(name: str) -> dict[Key, int]:
+    """Return the sizes of groups and classes that tables 2 to 5 print."""
+    if name in _GENERATED:
+        return {}
+    data = load_compas() if name == "compas" else load_adult().split()[0]
+    found = {}
+    for cell, _, _ in PAPER.cells(name):
+        if cell["kind"] == "count":
+            label = cell["measure"].partition(" of class ")[2]
+            member = data.groups[cell["attribute"]] == cell["group"]
+            found[FAIRNESS.key(**cell)] = int((member & (not label or data.y == int(label))).sum())
+    return found
+
+
+def train(runs: Sequence[Run], settings: Mapping[str, Any], **options: Any) -> list[Any]:
+    """Train a network for each run, all of them in lock-step."""
+    from ..estimators import BayesByBackpropClassifier, Problem, fit_many
+
+    problems = [Problem(run.X, run.y, rows=run.rows, random_state=run.seed) for run in runs]
+    return fit_many(BayesByBackpropClassifier(**settings), problems, **options)
+
+
+def pairs_of(name: str) -> dict[str, tuple[str, str]]:
+    """Return the two groups that are compared, by attribute."""
+    attributes = PAPER.datasets[name]["attributes"]
+    return {attribute: tuple(pair) for attribute, pair in attributes.items()}
+
+
+def group_values(
+    name: str, model: Any, data: Dataset, variant: str = "", hidden: int = 0
+) -> dict[Key, float]:
+    """Return rates and mean uncertainties of the groups, and the ratios between them.
+
+    With ``hidden`` those of figure 6, which has two attributes and no ratios.
+    """
+    pairs = dict(list(pairs_of(name).items())[: 2 if hidden else None])
+    groups = {attribute: data.groups[attribute] for attribute in pairs}
+    privileged = {attribute: pair[1] for attribute, pair in pairs.items()}
+    prediction = model.predict_distribution(data.X)
+    result = audit(prediction, data.y, groups, privileged=privileged, resamples=0)
+    rates = {
+        (row.attribute, row.group, "", row.measure): row.value
+        for row in result
+        if row.kind == "group" and row.part in (Part.WHOLE, Part.MEAN)
+    }
+    if hidden:
+        return {
+            FAIRNESS.key("figure 6", what, kind="capacity", attribute=attribute, group=group,
+                         hidden=hidden): rates.get((attribute, group, "", what), NAN)
+            for attribute, pair in pairs.items()
+            for group in pair
+            for what in ("accuracy", EPISTEMIC, ALEATORIC)
+        }  # fmt: skip
+    found = {
+        (row.attribute, row.group, row.reference, row.measure): row.value
+        for row in result
+        if row.kind == "ratio" and row.comparison is Pairing.REFERENCE
+        and row.part in (Part.WHOLE, Part.FARTHER)
+    } | rates  # fmt: skip
+    for attribute, pair in pairs.items():
+        found[attribute, *pair, ODDS] = printed_odds(rates, attribute, *pair)
+    values = {}
+    for cell, _, _ in PAPER.cells(name):
+        if cell["kind"] != "count":
+            place = cell["attribute"], cell["group"], cell.get("reference", ""), cell["measure"]
+            source = ", ".join(filter(None, (cell["source"], variant)))
+            values[FAIRNESS.key(**{**cell, "source": source})] = found.get(place, NAN)
+    return values
+
+
+def printed_odds(rates: Mapping[Any, float], attribute: str, minority: str, majority: str) -> float:
+    """Return (FPR0 / FPR1) / (TPR0 / TPR1), the number that the tables print as equalized odds."""
+    fpr0, fpr1, tpr0, tpr1 = (
+        rates.get((attribute, group, "", f"{name}_positive_rate"), NAN)
+        for name in ("false", "true")
+        for group in (minority, majority)
+    )
+    if not all(rate > 0 for rate in (fpr0, fpr1, tpr0, tpr1)):
+        return NAN
+    return (fpr0 / fpr1) / (tpr0 / tpr1)
+
+
+def consistencies(
+    name: str, models: Sequence[Any], runs: Sequence[Run], queries: int | None, seed: int
+) -> list[dict[Key, float]]:
+    """Return figures 4 and 5 for each run; runs that share their test set share its neighbors."""
+    shared: dict[int, list[int]] = {}
+    for i, run in enumerate(runs):
+        shared.setdefault(id(run.test), []).append(i)
+    found: list[dict[Key, float]] = [{} for _ in runs]
+    for places in shared.values():
+        test = runs[places[0]].test
+        values: dict[str, FloatArray] = {}
+        for i in places:
+            prediction = models[i].predict_distribution(test.X)
+            split = decompose(prediction, "variance")
+            values[f"{i} prediction"] = prediction.mean.argmax(axis=1).astype(np.float64)
+            values |= {f"{i} {ALEATORIC}": split.aleatoric, f"{i} {EPISTEMIC}": split.epistemic}
+        result = consistency(values, test.X, queries=queries, resamples=0, random_state=seed)
+        for i in places:
+            predicted = values[f"{i} prediction"][result.queries]
+            for attribute, pair in list(pairs_of(name).items())[:2]:
+                for group, outcome, what in product(pair, (0, 1), QUANTITIES):
+                    member = test.groups[attribute][result.queries] == group
+                    far = result.differences[f"{i} {what}"][member & (predicted == outcome)]
+                    mean = float(far.mean()) if len(far) else NAN
+                    spread = result.spread[f"{i} {what}"] or NAN
+                    for kind, unit in (("consistency", 1.0), ("scaled consistency", spread)):
+                        key = FAIRNESS.key(
+                            PAPER.datasets[name]["figure"], what, kind=kind, attribute=attribute,
+                            group=group, outcome=str(outcome),
+                        )  # fmt: skip
+                        found[i][key] = 1 - mean / unit
+    return found
+
+
+def collated(found: Sequence[Mapping[Key, float]]) -> dict[Key, FloatArray]:
+    """Return the numbers of single runs as arrays over runs."""
+    return {key: np.array([run[key] for run in found]) for key in found[0]}
+
+
+def measure(task: Task) -> Measured:
+    """Train networks with Gaussian weights, one for each run, and audit their predictions."""
+    from ..estimators import preset
+
+    name, options = task.dataset, task.options
+    own = PAPER.datasets[name]
+    widths, queries = options["widths"], options["queries"]
     if widths is None:
-        widths = _WIDTHS[scale] if dataset == "compas" else ()
-    widths = [_whole(width, "widths") for width in widths]
-    queries = _QUERIES[scale] if queries is None else _whole(queries, "queries")
-    rng = generator(random_state)
-    chosen = [int(seed) for seed in rng.integers(2**32, size=number)]
-    given = _settings(experiment, learning_rate, standardize, settings)
-    runs = make_runs(dataset, chosen)
-    asked = {"queries": queries, "seed": int(rng.integers(2**32))}
-    values = _measured(
-        runs,
-        experiment.attributes,
-        given,
-        widths,
-        asked if experiment.figure else None,
-        _WIDTH_RUNS[scale],
-        progress,
-    )
-    return FairnessStudy(
-        dataset=dataset,
-        title=experiment.title,
-        rows=tuple(make_rows(dataset, counts(dataset), values, confidence)),
-        conclusions=tuple(conclusions(dataset, values, confidence)),
-        notes=(
-            _rate_note(given["learning_rate"], experiment),
-            *experiment.notes,
-        ),
-        model=_model_words(given),
-        runs=number,
-        confidence=confidence,
-        coverage=range_coverage(number, confidence),
-        seconds=perf_counter() - started,
-    )
-
-
-def _experiment(dataset: str) -> Experiment:
-    if dataset not in EXPERIMENTS:
-        raise OptionError(f"dataset must be one of {', '.join(EXPERIMENTS)}; got {dataset!r}")
-    return EXPERIMENTS[dataset]
-
-
-def _check_scale(scale: str) -> None:
-    if scale not in _SCALES:
-        raise OptionError(f"scale must be one of {', '.join(_SCALES)}; got {scale!r}")
-
-
-def _whole(value: Any, name: str) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-        raise OptionError(f"{name} must be a whole number of at least 1; got {value!r}")
-    return int(value)
-
-
-def _settings(
-    experiment: Experiment, rate: float | None, standardize: bool, settings: dict[str, Any] | None
-) -> dict[str, Any]:
-    from ..estimators import preset
-
-    own: dict[str, Any] = {"standardize": standardize}
-    if rate is not None:
-        own["learning_rate"] = rate
-    return {**preset(experiment.preset), **own, **(settings or {})}
-
-
-def _rate_note(rate: float, experiment: Experiment) -> str:
-    from ..estimators import preset
-
-    note = f"The rate of Adam is not given; here it is {rate:g}."
-    if rate != preset(experiment.preset)["learning_rate"]:
-        return note
-    return (
-        f"{note} It was chosen among 0.001, 0.01 and 0.05 with the printed table 1 in view: that "
-        "our means of SD1 are close to it is no independent evidence."
-    )
-
-
-def _model_words(given: dict[str, Any]) -> str:
-    units = " and ".join(map(str, given["hidden"]))
-    hidden = f"with {units} hidden units" if units else "without a hidden layer"
-    scaled = "" if given["standardize"] else ", features as they are"
-    return f"Bayes by backprop {hidden}, {given['epochs']} epochs{scaled}"
-
-
-def _measured(
-    runs: list[Run],
-    attributes: Sequence[Attribute],
-    settings: dict[str, Any],
-    widths: Sequence[int],
-    neighbors: dict[str, Any] | None,
-    width_runs: int,
-    progress: bool,
-) -> Values:
-    """Train everything, and return what was measured of each run."""
-    models = train(runs, settings, progress)
+        widths = _WIDTHS[task.scale] if name == "compas" else ()
+    widths = [check_integer(width, "widths") for width in np.atleast_1d(widths).tolist()]
+    queries = _QUERIES[task.scale] if queries is None else check_integer(queries, "queries")
+    repeats = _REPEATS[task.scale] if task.repeats is None else task.repeats
+    settings = {**preset(own["preset"]), "standardize": options["standardize"]}
+    usual = settings["learning_rate"]
+    if options["learning_rate"] is not None:
+        settings["learning_rate"] = options["learning_rate"]
+    settings |= options["settings"] or {}
+    runs = make_runs(name, [int(seed) for seed in task.rng.integers(2**32, size=repeats)])
+    seed = int(task.rng.integers(2**32))
+    models = train(runs, settings, checkpoint=task.place("networks"), progress=task.progress)
     pairs = list(zip(models, runs, strict=True))
-    values = collated([measured(model, run.test, attributes, "test") for model, run in pairs])
+    exact = counts(name)
+    values = {key: np.array([float(count)]) for key, count in exact.items()}
+    values |= collated([group_values(name, model, run.test) for model, run in pairs])
     large = [(model, run.large) for model, run in pairs if run.large is not None]
     if large:
-        values |= collated([measured(m, data, attributes, "expectation") for m, data in large])
-    if neighbors is not None:
-        values |= collated(consistencies(models, runs, attributes[:2], **neighbors))
-    some = runs[:width_runs]
+        values |= collated([group_values(name, m, data, EXPECTED) for m, data in large])
+    if own["figure"]:
+        values |= collated(consistencies(name, models, runs, queries, seed))
+    some = runs[: _WIDTH_RUNS[task.scale]]
     for width in widths:
-        models = train(some, {**settings, "hidden": (width,)}, progress)
-        found = [
-            measured(model, run.test, attributes[:2], "capacity", width)
-            for model, run in zip(models, some, strict=True)
+        place, wide = task.place(f"width-{width}"), {**settings, "hidden": (width,)}
+        models = train(some, wide, checkpoint=place, progress=task.progress)
+        pairs = list(zip(models, some, strict=True))
+        values |= collated([group_values(name, m, run.test, hidden=width) for m, run in pairs])
+    rate = settings["learning_rate"]
+    notes = [PAPER.notes_where["learning rate"].format(rate=rate)]
+    notes += [PAPER.notes_where["chosen rate"]] if rate == usual else []
+    summaries = {key: Count.exactly(count) for key, count in exact.items()}
+    return Measured(
+        name, own["title"], _model_words(settings), repeats, values, summaries,
+        judged=lambda source: not source.endswith(EXPECTED), notes=tuple(notes),
+    )  # fmt: skip
+
+
+def _model_words(settings: Mapping[str, Any]) -> str:
+    units = " and ".join(map(str, settings["hidden"]))
+    hidden = f"with {units} hidden units" if units else "without a hidden layer"
+    scaled = "" if settings["standardize"] else ", features as they are"
+    return f"Bayes by backprop {hidden}, {settings['epochs']} epochs{scaled}"
+
+
+def side(ratio: Any) -> Any:
+    r"""Return on which side of 1 a ratio is unfair, -1 or 1; 0 if :math:`|F - 1| \le 0.2`."""
+    limit = THRESHOLD * (1 + 1e-12)  # 0.8 is 0.2 from 1
+    return np.sign(ratio - 1) * (np.abs(ratio - 1) > limit)
+
+
+def as_printed(ratios: Any, printed: Any) -> FloatArray:
+    """Return whether each run is fair, or unfair on the same side of 1, as the printed ratio is."""
+    return np.where(np.isnan(ratios), NAN, side(ratios) == side(printed))
+
+
+def flags(
+    fields: dict[str, Any], values: FloatArray, paper: float, confidence: float
+) -> dict[str, Any]:
+    """Return the flag of a printed ratio, how often our runs have one, and whether most agree."""
+    if fields["kind"] != "ratio":
+        return {}
+    known = values[np.isfinite(values)]
+    found: dict[str, Any] = {} if np.isnan(paper) else {"paper_flag": bool(side(paper))}
+    if not len(known):
+        return found
+    limit = -np.log1p(-THRESHOLD) * (1 + 1e-12)
+    found["flagged"] = float((side(known) != 0).mean())
+    found["symmetric_flagged"] = float((np.abs(np.log(known)) > limit).mean())
+    if not np.isnan(paper):
+        found["agreeing"] = int(as_printed(known, paper).sum())
+        found["agreement"] = majority(found["agreeing"], len(known), confidence)
+    return found
+
+
+def flags_are_as_printed(table: Table) -> Iterator[Said]:
+    """Each table flags the point-based and the uncertainty-based ratios that the paper flags."""
+    ratios = table.rows(kind="ratio")
+    for (source, attribute), _ in ratios.groupby(["source", "attribute"], sort=False):
+        for kind, measures in (("point-based", POINT), ("uncertainty-based", UNCERTAINTIES)):
+            place = {"kind": "ratio", "source": source, "attribute": attribute, "measure": measures}
+            ours, paper = (table.wide("measure", what, **place) for what in ("value", "paper"))
+            printed = paper.iloc[0][[*measures]]
+            outcomes = [as_printed(ours[name].to_numpy(), printed[name]) for name in measures]
+            where = "" if attribute == "group" else f"{attribute}: "
+            yield str(source), where + _flag_words(kind, printed), all_of(outcomes)
+
+
+def _flag_words(kind: str, printed: Any) -> str:
+    unfair = [PAPER.word(measure) for measure, ratio in printed.items() if side(ratio)]
+    if not unfair:
+        return f"fair by {joined([PAPER.word(measure) for measure in printed.index])}"
+    if len(unfair) == len(printed):
+        return f"unfair by {joined(unfair)}"
+    return f"among the {kind} measures, unfair by {joined(unfair)} alone"
+
+
+def widths_change_little(table: Table) -> Iterator[Said]:
+    """Whether the width of the network changes the order of groups, or the accuracy."""
+    of = table.wide(["measure", "hidden", "attribute", "group"], source="figure 6")
+    widths = sorted(table.rows(source="figure 6")["hidden"].unique())
+    pairs = [(name, *pair) for name, pair in list(pairs_of(table.dataset).items())[:2]]
+    for what in (ALEATORIC, EPISTEMIC):
+        orders = [
+            [above(of[what, width, name, a], of[what, width, name, b]) for name, a, b in pairs]
+            for width in widths
         ]
-        values |= collated(found)
-    return values
+        if len(widths) > 1:
+            text = f"the order of groups by {PAPER.word(what)} is the same at every width"
+            same = [equal(orders[0], other) for other in orders[1:]]
+            yield "figure 6", text, all_of([*np.concatenate(same)])
+    wider = [width for width in widths if width > _USUAL_WIDTH]
+    if _USUAL_WIDTH in widths and wider:
+        accuracy = {
+            width: np.array([of["accuracy", width, name, g] for name, *pair in pairs for g in pair])
+            for width in (_USUAL_WIDTH, *wider)
+        }
+        limit = accuracy[_USUAL_WIDTH] + _SATURATED
+        text = "no network of more than 100 units is more accurate by over 0.01 in any group"
+        gains = [1 - above(accuracy[width], limit) for width in wider]
+        yield "figure 6", text, all_of([*np.concatenate(gains)])
+
+
+def labels(row: FairnessRow) -> Label | None:
+    """Return in which table a row is shown, what it is, and what follows its numbers."""
+    if row.kind == "consistency":
+        return None
+    if row.kind == "ratio":
+        title = f"{row.source}: {row.attribute}, {row.group} / {row.reference}"
+        same = "" if row.agreeing is None else f"{row.agreeing} of {row.runs}"
+        flag = {True: "yes", False: "no", None: ""}[row.paper_flag]
+        more = {"unfair": flag, "as printed": same, "": row.agreement}
+        return title, {"ratio": PAPER.word(row.measure)}, more
+    name = "consistency of " if row.kind == "scaled consistency" else ""
+    group = f"{row.attribute} {row.group}"
+    group += f", predicted {row.outcome}" if row.outcome else ""
+    group += f", {row.hidden} units" if row.hidden else ""
+    names = {"measure": name + row.measure.replace("_", " "), "group": group}
+    return f"{row.source}: groups", names, {}
+
+
+FAIRNESS = Study(
+    name="fairness",
+    paper=PAPER,
+    row=FairnessRow,
+    measure=measure,
+    printed="runs",
+    claims=(flags_are_as_printed, widths_change_little),
+    labels=labels,
+    options=(
+        Option("learning_rate", None, "Learning rate of Adam, not given in the paper."),
+        Option("standardize", True, "Whether features are standardized."),
+        Option("widths", None, "Hidden units of figure 6; by default only for COMPAS."),
+        Option("queries", None, "Test samples whose neighbors are looked up, at most."),
+        Option("settings", None, "Other settings of BayesByBackpropClassifier, a dict.", False),
+    ),
+    extra=flags,
+    explanation="unfair: the paper's flag, |F - 1| > 0.2; as printed: how many runs have that "
+    "flag on the same side of 1, and whether most runs do",
+)  # fmt: skip

@@ -1,23 +1,20 @@
-"""Printed numbers beside ours: rounding, ranges, and what most runs support."""
-
-import json
+"""What runs give: ranges, intervals, and what most runs support."""
 
 import numpy as np
 import pytest
 from scipy import stats
 
-from caveat.studies import Conclusion, PaperRow
-from caveat.studies._table import (
-    PaperTable,
-    cells,
-    compared,
-    counted,
-    fits,
-    most,
-    printed_number,
+from caveat.studies import Conclusion
+from caveat.studies.paper import fits, printed_number
+from caveat.studies.summary import (
+    Count,
+    Summary,
+    above,
+    all_of,
+    equal,
+    majority,
     range_coverage,
     range_rank,
-    spread_of,
 )
 
 
@@ -57,19 +54,21 @@ def test_the_range_holds_one_more_run_as_often_as_it_says(runs):
 
 def test_mean_and_range():
     values = np.random.default_rng(0).normal(3, 2, size=50)
-    found = spread_of(np.append(values, np.nan), 0.9)
+    found = Summary.of(np.append(values, np.nan), 0.9)
     expected = stats.t.interval(0.9, 49, loc=values.mean(), scale=stats.sem(values))
     assert (found.mean, found.runs) == (pytest.approx(values.mean()), 50)
     assert (found.mean_low, found.mean_high) == pytest.approx(expected)
+    assert found.spread == pytest.approx(values.std(ddof=1))
+    assert Summary.of(values, 0.9, (3.0, 3.1)).mean_low == 3.0
     ordered = np.sort(values)  # 51 * 0.05 = 2.55: the second from either end
     assert (found.low, found.high) == (ordered[1], ordered[-2])
 
 
 def test_few_runs():
-    one = spread_of(np.array([2.0, np.nan]), 0.95)
+    one = Summary.of(np.array([2.0, np.nan]), 0.95)
     assert (one.mean, one.runs) == (2.0, 1)
     assert np.isnan([one.mean_low, one.low, one.high]).all()
-    none = spread_of(np.array([np.nan]), 0.95)
+    none = Summary.of(np.array([np.nan]), 0.95)
     assert none.runs == 0
     assert np.isnan(none.mean)
     assert range_coverage(1, 0.95) == 0
@@ -89,10 +88,6 @@ def test_a_print_fits_if_it_could_be_rounded_from_the_range(text, low, high, exp
     assert fits(printed_number(text), low, high) is expected
 
 
-def test_nothing_fits_without_a_print():
-    assert fits(None, 0.0, 1.0) is None
-
-
 @pytest.mark.parametrize(
     ("holds", "runs"), [(0, 0), (1, 1), (5, 5), (6, 6), (0, 6), (15, 40), (13, 40), (27, 40)]
 )
@@ -105,42 +100,27 @@ def test_most_runs_by_the_exact_interval(holds, runs, confidence):
             verdict = "survives"
         elif interval.high < 0.5:
             verdict = "does not survive"
-    assert most(holds, runs, confidence) == verdict
+    assert majority(holds, runs, confidence) == verdict
 
 
 def test_conclusions_leave_out_what_cannot_be_decided():
-    found = Conclusion.of("table 9", "all is well", [True, None, *[False] * 9])
-    assert (found.holds, found.runs, found.verdict) == (1, 10, "does not survive")
+    found = Conclusion.of("table 9", "all is well", [True, np.nan, *[False] * 9], name="well")
+    assert (found.holds, found.runs, found.support) == (1, 10, "does not survive")
     assert str(found) == "table 9: all is well: does not survive (1 of 10 runs)"
-
-
-def row(values, printed, note=""):
-    return PaperRow("table 1", "x", **compared(np.asarray(values), printed, 0.95, note))
-
-
-def test_rows():
-    found = row([1.0, 2.0, np.nan], "1.5", "read")
-    assert (found.paper, found.mean, found.low, found.high) == (1.5, 1.5, 1.0, 2.0)
-    assert (found.within, found.runs) == (True, 2)
-    assert found.note == "read; undefined in 1 of 3 runs"
-    assert cells(found) == ["1.5", "1.5", "1 to 2", "yes"]
-    assert cells(row([np.nan], "")) == ["", "undefined", "", ""]
-    assert cells(row([1.0, 2.0], "3.0"))[-1] == "no"
+    assert found.name == "well"
 
 
 def test_counts_are_exact():
-    found = counted(9782, "9,872", "a slip")
-    assert (found["within"], found["mean"], found["paper"]) == (False, 9782, 9872)
-    assert counted(2817, "2,817")["within"] is True
+    found = Count.exactly(9782)
+    assert (found.mean, found.low, found.high, found.runs) == (9782, 9782, 9782, 1)
+    assert fits(printed_number("9,872", exact=True), found.low, found.high) is False
+    assert fits(printed_number("9,782", exact=True), found.low, found.high) is True
 
 
-def test_tables_are_filtered_and_written():
-    table = PaperTable()
-    table.rows = (row([1.0, 2.0], "1.5"), row([np.nan], ""))
-    assert len(table) == 2
-    assert list(table) == list(table.rows)
-    assert table.select(printed="1.5") == [table.rows[0]]
-    assert table.to_frame()["runs"].tolist() == [2, 0]
-    first, second = json.loads(table.to_json())
-    assert first["within"] is True
-    assert second["mean"] is None
+def test_logic_with_what_cannot_be_decided():
+    nan = np.nan
+    first, second = [1, 1, nan, nan], [1, 0, 1, 0]
+    np.testing.assert_array_equal(all_of([first, second]), [1, 0, nan, 0])
+    np.testing.assert_array_equal(all_of([first]), first)
+    np.testing.assert_array_equal(above([2.0, 1.0, nan], [1.0, 1.0, 1.0]), [1, 0, nan])
+    np.testing.assert_array_equal(equal([1, 0, 1, nan], [1, 0, 0, 1]), [1, 1, 0, nan])

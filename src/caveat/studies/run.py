@@ -1,0 +1,113 @@
+"""Run a study: check what is asked, measure it, and put the printed numbers beside ours."""
+
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+from .._random import RandomState, generator
+from .._registry import Registry
+from .._validation import check_choice, check_fraction, check_integer, is_integer
+from ..exceptions import OptionError
+from .disentanglement import DISENTANGLEMENT
+from .fairness import FAIRNESS
+from .result import StudyResult
+from .study import Study, Task, check_known
+
+STUDIES: Registry[Study] = Registry("study", [DISENTANGLEMENT, FAIRNESS])
+"""All studies by name; a new one is one line here."""
+
+SCALES = ("quick", "paper")
+
+
+def run_study(
+    study: str,
+    dataset: Any,
+    *,
+    scale: str = "quick",
+    repeats: int | None = None,
+    random_state: RandomState = None,
+    confidence: float = 0.95,
+    checkpoint: Any = None,
+    progress: bool = False,
+    **options: Any,
+) -> StudyResult:
+    """Run a published experiment again, several times, and put the printed numbers beside ours.
+
+    Parameters
+    ----------
+    study : {"disentanglement", "fairness"}
+        A name in ``caveat.studies.STUDIES``.
+    dataset : str or path
+        A data set of the paper. Public data are read from ``CAVEAT_DATA`` or fetched; see
+        `caveat.datasets`. Some studies take a table file as well.
+    scale : {"quick", "paper"}, default="quick"
+        "quick" takes a CPU minutes. "paper" is the whole experiment.
+    repeats : int, optional
+        How many runs, each with its own seed; the study has a default.
+    random_state : int, Generator or None
+    confidence : float, default=0.95
+        Confidence of the intervals.
+    checkpoint : path, optional
+        A folder from which a stopped study continues; needs an integer as ``random_state``.
+    progress : bool, default=False
+        Whether to show progress bars.
+    **options
+        Options of this study; ``STUDIES[study].options`` lists them.
+
+    Returns
+    -------
+    StudyResult
+
+    Examples
+    --------
+    >>> from caveat.studies import run_study
+    >>> result = run_study(
+    ...     "disentanglement", "wine", methods="mc-dropout", repeats=2, random_state=0,
+    ...     detection=False, settings={"epochs": 2, "passes": 5},
+    ... )
+    >>> [(row.decomposition, row.printed) for row in result.select(source="table 2")]
+    [('gaussian_logits', '0.778'), ('information', '0.645')]
+    """
+    started = perf_counter()
+    declared = STUDIES[study]
+    check_choice(scale, "scale", SCALES)
+    confidence = check_fraction(confidence, "confidence")
+    if repeats is not None:
+        repeats = check_integer(repeats, "repeats")
+    folder = _checked_folder(checkpoint, random_state)
+    known = {option.name: option.default for option in declared.options}
+    check_known(options, [*known], f"study {study!r} has no option")
+    dataset = _checked_dataset(declared, dataset)
+    rng = generator(random_state)
+    task = Task(dataset, scale, repeats, rng, confidence, folder, progress, known | options)
+    found = declared.measure(task)
+    table = declared.table(found)
+    own = declared.paper.datasets.get(found.dataset, {})
+    return StudyResult(
+        study=declared, dataset=found.dataset, title=found.title, scale=scale, table=table,
+        rows=tuple(declared.rows(found, confidence)), model=found.model, details=found.details,
+        conclusions=tuple(declared.conclusions(table, confidence)), confidence=confidence,
+        notes=(*own.get("notes", ()), *found.notes, *declared.paper.notes),
+        repeats=found.repeats, seconds=perf_counter() - started,
+    )  # fmt: skip
+
+
+def _checked_dataset(study: Study, dataset: Any) -> Any:
+    known = isinstance(dataset, str) and dataset in study.datasets
+    if known or (study.takes_files and isinstance(dataset, str | Path) and Path(dataset).suffix):
+        return dataset
+    names = ", ".join(study.datasets) + (", or a table file" if study.takes_files else "")
+    raise OptionError(f"dataset must be one of {names}; got {str(dataset)!r}")
+
+
+def _checked_folder(checkpoint: Any, random_state: Any) -> Path | None:
+    if checkpoint is None:
+        return None
+    if not is_integer(random_state):
+        raise OptionError(
+            "checkpoint needs random_state to be an integer, so that a later run draws the same; "
+            f"got {random_state!r}"
+        )
+    if Path(checkpoint).is_file():
+        raise OptionError(f"checkpoint {str(checkpoint)!r} is a file; name a folder")
+    return Path(checkpoint)

@@ -1,0 +1,303 @@
+"""A study as a declaration: the paper's data, a function that measures, and claims."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+import numpy as np
+
+from .._validation import FloatArray
+from ..exceptions import OptionError
+from .claims import stated
+from .paper import Paper, fits, printed_number
+from .summary import NAN, Conclusion, Count, Summary
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+_DIFFERENT = 2.0
+"""Means that are more than this many standard deviations apart differ."""
+Key = tuple[Any, ...]
+"""What a number is: its source, the values of the factors, and the measure."""
+Label = tuple[str, dict[str, str], dict[str, str]]
+"""The title of the table that shows a row, what the row is, and what follows its numbers."""
+Said = tuple[str, str, Any]
+"""Where a statement is printed, its words, and whether it is true in each run: 1, 0 or NaN."""
+
+
+@dataclass(frozen=True)
+class StudyRow:
+    """One number of a study: what is printed, and what our runs give.
+
+    Each study has a subclass, whose ``factors`` name the fields that tell its numbers apart.
+
+    Attributes
+    ----------
+    source, measure : str
+        Where it is printed ("table 1", "figure 4"), and what it is.
+    printed : str
+        As printed; empty where a figure has no numbers, or we add a row.
+    paper, paper_spread : float
+        The same as a number, and what follows the plus-minus sign; NaN without.
+    mean, mean_low, mean_high : float
+        The mean over runs and its confidence interval.
+    spread : float
+        The standard deviation over runs; NaN with a single run.
+    low, high : float
+        The range in which one more run lies; NaN with a single run.
+    runs : int
+        In how many runs it is defined.
+    within : bool or None
+        Whether the printed number, before rounding, can lie in that range; None if what is printed
+        is not one run of the same experiment.
+    differs : bool or None
+        Whether a printed mean is more than two standard deviations from ours, by the larger of
+        both; None if what is printed is not a mean of the same experiment.
+    note : str
+
+    Examples
+    --------
+    >>> from caveat.studies import STUDIES
+    >>> STUDIES["disentanglement"].row.factors
+    ('method', 'decomposition', 'setting')
+    """
+
+    factors: ClassVar[tuple[str, ...]] = ()
+    source: str
+    measure: str
+    printed: str
+    paper: float
+    paper_spread: float
+    mean: float
+    mean_low: float
+    mean_high: float
+    spread: float
+    low: float
+    high: float
+    runs: int
+    within: bool | None
+    differs: bool | None
+    note: str
+
+
+@dataclass(frozen=True)
+class Option:
+    """An option of one study; ``text`` says whether a command line can give it."""
+
+    name: str
+    default: Any
+    help: str
+    text: bool = True
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """What a study is asked to measure; without ``repeats`` the study has its own number."""
+
+    dataset: Any
+    scale: str
+    repeats: int | None
+    rng: np.random.Generator
+    confidence: float = 0.95
+    checkpoint: Path | None = None
+    progress: bool = False
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def place(self, name: str) -> Path | None:
+        """Return the folder for one part of the work, or None."""
+        return None if self.checkpoint is None else self.checkpoint / name
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """What a study measured.
+
+    ``values`` has a number for each run, NaN where it is undefined. ``summaries`` are those that
+    are not the mean of the runs. ``judged`` says whether a source is the experiment that the paper
+    describes. ``details`` are results from which the values were taken.
+    """
+
+    dataset: str
+    title: str
+    model: str
+    repeats: int
+    values: Mapping[Key, FloatArray]
+    summaries: Mapping[Key, Summary] = field(default_factory=dict)
+    judged: Callable[[str], bool] = bool
+    notes: tuple[str, ...] = ()
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """All values as one tidy table, a row for each number and run.
+
+    The columns are source, the factors, measure, paper (the printed number), run and value.
+    """
+
+    dataset: str
+    frame: "DataFrame"
+
+    def rows(self, **where: Any) -> "DataFrame":
+        """Return the rows whose columns have these values, or one of several values."""
+        found = self.frame
+        for name, wanted in where.items():
+            several = [wanted] if isinstance(wanted, str | int) else list(wanted)
+            found = found[found[name].isin(several)]
+        return found
+
+    def wide(self, across: str | list[str], values: str = "value", **where: Any) -> "DataFrame":
+        """Return matching numbers side by side: a column for each value of ``across``.
+
+        Runs, and the factors that differ between the matching rows, go down.
+        """
+        found = self.rows(**where)
+        kept = (*([across] if isinstance(across, str) else across), "paper", "value", "run")
+        down = [name for name in found if name not in kept and found[name].nunique() > 1]
+        return found.pivot(index=[*down, "run"], columns=across, values=values)
+
+
+def check_known(names: Iterable[Any], known: Sequence[str], words: str) -> None:
+    """Raise for the first name that is not known, with a suggestion."""
+    for name in names:
+        if name not in known:
+            near = get_close_matches(str(name), known, n=1)
+            guess = f"did you mean {near[0]!r}? " if near else ""
+            raise OptionError(f"{words} {name!r}; {guess}known are {', '.join(known)}")
+
+
+@dataclass(frozen=True, eq=False)
+class Study:
+    """A published experiment that can be run again.
+
+    Attributes
+    ----------
+    name : str
+    paper : Paper
+        Its data file.
+    row : type
+        A subclass of `StudyRow` with the factors of this study.
+    measure : callable
+        From a task (data set, scale, repeats, options) to what was measured.
+    printed : {"runs", "means"}
+        Whether the paper prints single runs or means of several.
+    claims : sequence of callables
+        Conclusions that the data file cannot express, as predicates of the tidy table.
+    labels, explanation : callable or None, str
+        In which table a row is shown, what it is, and what follows its numbers, and how to read
+        that; by default from the data file.
+    options : tuple of Option
+    limits : callable
+        From a measure to the lowest and the highest possible value.
+    extra : callable
+        From factors, values of the runs, printed number and confidence to more fields of the row.
+    takes_files : bool
+        Whether a table file can be the data set.
+
+    Examples
+    --------
+    >>> from caveat.studies import STUDIES
+    >>> STUDIES["fairness"].datasets
+    ('sd1', 'sd2', 'sd3', 'compas', 'adult')
+    """
+
+    name: str
+    paper: Paper
+    row: type[StudyRow]
+    measure: Callable[[Task], Measured]
+    printed: Literal["runs", "means"]
+    claims: Sequence[Callable[[Table], Iterator[Said]]] = ()
+    labels: Callable[[Any], Label | None] | None = None
+    options: tuple[Option, ...] = ()
+    limits: Callable[[str], tuple[float, float]] = lambda measure: (-np.inf, np.inf)
+    extra: Callable[[dict[str, Any], FloatArray, float, float], dict[str, Any]] = lambda *_: {}
+    explanation: str = ""
+    takes_files: bool = False
+    aliases: tuple[str, ...] = ()
+
+    @property
+    def datasets(self) -> tuple[str, ...]:
+        """The data sets of the paper."""
+        return tuple(self.paper.datasets)
+
+    def key(self, source: str, measure: str, **factors: Any) -> Key:
+        """Return what a number is; factors that are not given have their default."""
+        return source, *(factors.get(name, default) for name, default in self._defaults()), measure
+
+    def _defaults(self) -> list[tuple[str, Any]]:
+        known = self.row.factors
+        return [(part.name, part.default) for part in fields(self.row) if part.name in known]
+
+    def _printed(self, dataset: str) -> Callable[[Key], tuple[str, str]]:
+        """Return the printed text of a number and of its spread; empty where there is none."""
+        cells = self.paper.cells(dataset)
+        known = {self.key(**cell): (text, spread) for cell, text, spread in cells}
+        # "table 4, scaled within" is printed in table 4.
+        return lambda key: known.get((key[0].partition(",")[0], *key[1:]), ("", ""))
+
+    def rows(self, found: Measured, confidence: float) -> list[StudyRow]:
+        """Return the printed numbers beside ours."""
+        printed = self._printed(found.dataset)
+        return [
+            self._row(key, values, printed(key), found, confidence)
+            for key, values in found.values.items()
+        ]
+
+    def _row(
+        self, key: Key, values: FloatArray, printed: tuple[str, str], found: Measured,
+        confidence: float,
+    ) -> StudyRow:  # fmt: skip
+        source, *factors, measure = key
+        summary = found.summaries.get(key) or Summary.of(values, confidence, self.limits(measure))
+        text, spread = printed
+        given = printed_number(text, exact=isinstance(summary, Count)) if text else None
+        paper, paper_spread = NAN if given is None else given.value, float(spread or NAN)
+        within = differs = None
+        if given is not None and found.judged(source):
+            if self.printed == "runs":
+                within = fits(given, summary.low, summary.high)
+            elif not np.isnan(summary.spread):
+                limit = _DIFFERENT * np.nanmax([summary.spread, paper_spread])
+                differs = bool(abs(paper - summary.mean) > limit)
+        undefined = int((~np.isfinite(values)).sum())
+        notes = [] if text else ["not printed"]
+        notes += [f"undefined in {undefined} of {len(values)} runs"] if undefined else []
+        names = [name for name, _ in self._defaults()]
+        known = {"source": source, "measure": measure, **dict(zip(names, factors, strict=True))}
+        return self.row(
+            **known, printed=text, paper=paper, paper_spread=paper_spread, **vars(summary),
+            within=within, differs=differs, note="; ".join(notes),
+            **self.extra(known, values, paper, confidence),
+        )  # fmt: skip
+
+    def table(self, found: Measured) -> Table:
+        """Return all values of all runs as one tidy table."""
+        import pandas as pd
+
+        printed = self._printed(found.dataset)
+        names = ["source", *(name for name, _ in self._defaults()), "measure"]
+        rows = [
+            (*key, printed_number(printed(key)[0] or "nan").value, run, value)
+            for key, values in found.values.items()
+            for run, value in enumerate(values.tolist())
+        ]
+        return Table(found.dataset, pd.DataFrame(rows, columns=[*names, "paper", "run", "value"]))
+
+    def conclusions(self, table: Table, confidence: float) -> Iterator[Conclusion]:
+        """Yield what the paper concludes, and in how many runs it holds."""
+        claims = [(one["name"], stated(one, table, self.paper.word)) for one in self.paper.claims]
+        claims += [(claim.__name__, claim(table)) for claim in self.claims]
+        for name, statements in claims:
+            for source, text, outcomes in statements:
+                yield Conclusion.of(source, text, outcomes, confidence, name)
+
+    def label(self, row: Any) -> Label | None:
+        """Return where a row is shown, what it is, and what follows its numbers."""
+        if self.labels is not None:
+            return self.labels(row)
+        table = row.source.partition(",")[0]
+        title = ": ".join(filter(None, (row.source, self.paper.titles.get(table))))
+        names = [*self.row.factors, "measure"]
+        return title, {name: self.paper.word(str(getattr(row, name)), table) for name in names}, {}
