@@ -98,7 +98,19 @@ class Mark:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Line(Mark):
-    """A line through points, or steps."""
+    """A line through points, or steps.
+
+    Attributes
+    ----------
+    x, y : array-like
+    dash : {"", "solid", "dash", "dot", "dashdot"}
+        Empty takes the style of the curve.
+    marker : str or None
+        A shape at each point; empty takes the style of the curve, None draws none.
+    step : bool
+        Whether the line goes along and up in steps.
+    width : float
+    """
 
     x: Any
     y: Any
@@ -110,7 +122,12 @@ class Line(Mark):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Band(Mark):
-    """The area between two lines; a single point gets a bar."""
+    """The area between two lines; a single point gets a bar.
+
+    Attributes
+    ----------
+    x, low, high : array-like
+    """
 
     x: Any
     low: Any
@@ -123,6 +140,8 @@ class Points(Mark):
 
     Attributes
     ----------
+    x, y : array-like
+    size : float
     marker : str or None
         A shape; empty takes the style of the curve, None draws the intervals alone.
     text : sequence of str
@@ -132,7 +151,9 @@ class Points(Mark):
     width : float
         The thickness of the intervals.
     values : array-like or None
-        Numbers that color the points; ``scale`` names them.
+        Numbers that color the points.
+    scale : str
+        What these numbers are.
     keys : array-like or None
         Numbers with which a page compares a threshold.
     faint : array-like of bool or bool
@@ -157,7 +178,20 @@ class Points(Mark):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Bars(Mark):
-    """Horizontal bars from 0, with intervals."""
+    """Horizontal bars from 0, with intervals.
+
+    Attributes
+    ----------
+    x, y : array-like
+        Lengths and places.
+    height : float
+    hatch : int
+        Which of several kinds of bars.
+    low, high : array-like or None
+        Intervals.
+    text : sequence of str
+        The names of the bars.
+    """
 
     x: Any
     y: Any
@@ -170,7 +204,18 @@ class Bars(Mark):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Heat(Mark):
-    """A field of numbers between edges; NaN cells stay empty."""
+    """A field of numbers between edges; NaN cells stay empty.
+
+    Attributes
+    ----------
+    x, y : array-like
+        The edges of columns and rows.
+    values : array-like of shape (rows, columns)
+    scale : str
+        What the numbers are.
+    log : bool
+        Whether colors follow the logarithm.
+    """
 
     x: Any
     y: Any
@@ -181,7 +226,14 @@ class Heat(Mark):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Image(Mark):
-    """A picture: an array of shape (rows, columns) or (rows, columns, 3), with its extent."""
+    """A picture: an array of shape (rows, columns) or (rows, columns, 3), with its extent.
+
+    Attributes
+    ----------
+    values : array-like
+    x, y : pair of float
+        Where it begins and ends.
+    """
 
     values: Any
     x: tuple[float, float] = (0.0, 1.0)
@@ -190,7 +242,13 @@ class Image(Mark):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Rule(Mark):
-    """A reference line: at ``x``, at ``y``, or the diagonal from 0 to ``end``."""
+    """A reference line: at ``x``, at ``y``, or the diagonal from 0 to ``end``.
+
+    Attributes
+    ----------
+    x, y, end : float or None
+    dash : str
+    """
 
     x: float | None = None
     y: float | None = None
@@ -200,7 +258,12 @@ class Rule(Mark):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Span(Mark):
-    """A shaded range of x."""
+    """A shaded range of x.
+
+    Attributes
+    ----------
+    low, high : float
+    """
 
     low: float
     high: float
@@ -208,7 +271,13 @@ class Span(Mark):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Strip(Mark):
-    """A histogram in a strip of the axes between two heights."""
+    """A histogram in a strip of the axes between two heights.
+
+    Attributes
+    ----------
+    edges, heights : array-like
+    bottom, top : float
+    """
 
     edges: Any
     heights: Any
@@ -218,7 +287,14 @@ class Strip(Mark):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Spot(Mark):
-    """A point that a page moves with its slider: one place for each step."""
+    """A point that a page moves with its slider: one place for each step.
+
+    Attributes
+    ----------
+    x, y : array-like
+    start : int
+        The step at which it begins.
+    """
 
     x: Any
     y: Any
@@ -227,7 +303,13 @@ class Spot(Mark):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Text(Mark):
-    """A word at a place."""
+    """A word at a place.
+
+    Attributes
+    ----------
+    x, y : float
+    text : str
+    """
 
     x: float
     y: float
@@ -236,7 +318,17 @@ class Text(Mark):
 
 @dataclass(frozen=True)
 class Headline:
-    """The number that sums a chart up, as it stands in the table; NaN where it was not asked."""
+    """The number that sums a chart up, as it stands in the table.
+
+    Attributes
+    ----------
+    metric : str
+    value : float
+        NaN where it was not asked.
+    interval : pair of float
+    estimate : float
+        The value freed of the bias that chance gives binned errors; NaN where it is not known.
+    """
 
     metric: str
     value: float
