@@ -1,4 +1,4 @@
-"""The columns of a file beside the prediction: target, groups, ids, weights and clusters."""
+"""The columns of a file other than the prediction: target, groups, ids, weights and clusters."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -285,7 +285,7 @@ def _given(
     values |= {name: options.pop(name) for name in metric.inputs[len(inputs) :] if name in options}
     if len(values) < len(metric.inputs) or len(inputs) > len(metric.inputs):
         takes, came = ", ".join(metric.inputs), max(len(values), len(inputs))
-        raise ShapeError(f"{metric.name} takes y_true, {takes}; got {came} arrays beside it")
+        raise ShapeError(f"{metric.name} takes y_true, {takes}; got {came} other arrays")
     given = {}
     for name, value in values.items():
         named = value.classes.tolist() if isinstance(value, Categorical) else None

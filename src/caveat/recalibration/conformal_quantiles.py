@@ -17,7 +17,7 @@ from ._residuals import without_weightless
 
 
 class ConformalQuantiles(ConformalRecalibrator):
-    r"""Move the ends of predicted intervals until they cover as often as they say.
+    r"""Move the ends of predicted intervals until they have their nominal coverage.
 
     Conformalized quantile regression. It starts from the central interval [l, u] of the coverage c:
     that between two predicted quantiles, the Gaussian one (known as CMAP where the Gaussian is a

@@ -182,11 +182,11 @@ def _message(method: str, p_value: float) -> str:
     if p_value > 0.1:
         return (
             f"no sign that the test samples differ from the calibration samples {evidence}; this "
-            "does not prove that they are alike"
+            "does not prove that they are exchangeable"
         )
     if p_value > 0.01:
         return (
-            f"the test samples may differ from the calibration samples {evidence}: look at more of "
+            f"the test samples may differ from the calibration samples {evidence}: test more of "
             "them before relying on what was learned from calibration"
         )
     return (

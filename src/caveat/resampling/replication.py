@@ -36,7 +36,7 @@ class Replicates:
     Attributes
     ----------
     values : ndarray of shape (resamples,)
-        NaN where a resample leaves the metric undefined: a group without positives, say.
+        NaN where the metric is undefined in a resample, such as for a group without positives.
     center : float
         The same computation on the samples themselves, each once; the metric's value, up to the
         approximation by cells with many samples.
