@@ -39,7 +39,7 @@ class IsotonicDistribution(Recalibrator):
     output : {"gaussian", "quantiles"}, default="gaussian"
         The moments of the recalibrated distribution, or its quantiles.
     levels : array of shape (levels,), optional
-        Of the quantiles; by default those of the prediction, or 0.05, 0.1, ..., 0.95.
+        Levels of the quantiles; by default those of the prediction, or 0.05, 0.1, ..., 0.95.
 
     Attributes
     ----------
