@@ -335,7 +335,7 @@ def value_of(metric: "Metric", state: State) -> float:
 
 
 def _finished(metric: "Metric", state: State, bits: int) -> tuple[Sums, list[Any]]:
-    made = finishing(metric, state, bits)
+    made = sum_functions(metric, state, bits)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         read = [
             part.reduce(widened(part, columns, sums))
@@ -344,7 +344,7 @@ def _finished(metric: "Metric", state: State, bits: int) -> tuple[Sums, list[Any
     return made, read
 
 
-def finishing(metric: "Metric", state: State, bits: int = COARSE) -> Sums:
+def sum_functions(metric: "Metric", state: State, bits: int = COARSE) -> Sums:
     """Return the functions of the metric's sums; the sums themselves come from a state."""
     if not isinstance(state, State):
         raise OptionError(f"expected a State of {metric.name}; got {state!r}")

@@ -11,7 +11,7 @@ from ..predictions import Gaussian, Quantiles
 _AXES = ("sample", "target")
 
 
-def without_weightless(
+def drop_zero_weights(
     prediction: Any, y: FloatArray, weight: FloatArray | None
 ) -> tuple[Any, FloatArray, FloatArray | None]:
     """Drop the samples of weight 0."""

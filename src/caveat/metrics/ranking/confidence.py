@@ -11,7 +11,7 @@ from .._core.equal_count import cumulative_sums
 from .._inputs import count
 from ..batch import Batch
 from ..sums import Part
-from ._checked import errors_of, key_sums, ranked, ranked_of, weights_beside
+from ._checked import checked_weights, errors_of, key_sums, ranked, ranked_of
 
 __all__ = [
     "ConfidenceCurve",
@@ -144,7 +144,7 @@ def oracle_curve(
     points = count(points, "points", 2)
     check_choice(aggregate, "aggregate", ("mean", "root_mean_square"))
     errors = errors_of(error)
-    weight = weights_beside(sample_weight, len(errors), "error")
+    weight = checked_weights(sample_weight, len(errors), "error")
     return RemovalCurve(_removed(points), _remaining(errors, errors, points, aggregate, weight))
 
 
