@@ -14,10 +14,10 @@ import caveat
 
 # A name that several of these have has its page under the first.
 MODULES = (
+    "charts",
     "evaluation",
     "evaluation.verdict",
     "exceptions",
-    "figures",
     "files",
     "metrics",
     "nn",
@@ -25,7 +25,6 @@ MODULES = (
     "nn.losses",
     "nn.monte_carlo",
     "nn.noise",
-    "plots",
     "predictions",
     "recalibration",
     "report",

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import caveat
-from caveat import figures
+from caveat import charts
 from caveat.cli._tables import show_groups, show_rows
 from caveat.evaluation.verdict import verdict
 
@@ -125,14 +125,13 @@ def test_the_verdict_names_the_groups(case):
     assert "a=b" in alike[1]
 
 
-def test_figures_have_a_panel_for_each_attribute(case):
-    figure = figures.by_group(RESULTS[case], ACCURACY[case])
-    assert [panel.attribute for panel in figure.panels] == GIVEN[case]
-    (panel,) = [panel for panel in figure.panels if panel.attribute == "a=b"]
-    assert panel.labels == ("c", "d")
-    assert [panel.of_class for panel in figure.panels] == [
-        case == "classes" and i == 0 for i in range(len(figure.panels))
-    ]
+def test_charts_keep_the_attributes_apart(case):
+    frame = charts.groups(RESULTS[case], ACCURACY[case]).to_frame()
+    assert frame["attribute"].drop_duplicates().tolist() == GIVEN[case]
+    assert frame["group"][frame["attribute"] == "a=b"].tolist() == ["c", "d"]
+    one = charts.groups(RESULTS[case], ACCURACY[case], attribute="a=b")
+    assert (one.numbers["group"], one.title[-7:]) == (["c", "d"], " by a=b")
+    assert one.note.startswith("Largest gap: ")
 
 
 def test_the_page_puts_groups_under_groups(case, tmp_path):
@@ -199,7 +198,7 @@ def test_a_target_called_like_a_quantity_is_a_target():
     result = caveat.audit(
         prediction, X, {"g": np.array(["u", "v"])[HALF[:200]]}, X=X, resamples=50, random_state=0
     )
-    said = str(result.reading())
+    said = str(result.verdict())
     assert "The prediction of prediction y is on average" in said
     assert "aleatoric uncertainty prediction of y" not in said
     assert "prediction of y " not in said

@@ -23,11 +23,10 @@ LAYERS = [
     {"estimators"},
     {"results"},
     {"evaluation"},
-    {"figures"},
     {"fairness"},
     {"datasets"},
     {"experiments"},
-    {"plots"},
+    {"charts"},
     {"report"},
     {"studies"},
     {"cli"},
@@ -37,13 +36,13 @@ LAYERS = [
 
 # The only steps back: one-line forwards, imported inside the method.
 FORWARDS = {
-    ("experiments/_detection_result.py", "plot", "plots"),
-    ("experiments/_shift_result.py", "plot", "plots"),
+    ("experiments/_detection_result.py", "plot", "charts"),
+    ("experiments/_shift_result.py", "plot", "charts"),
     ("metrics/entry.py", "interval", "resampling"),
     ("predictions/categorical.py", "decompose", "uncertainty"),
     ("predictions/gaussian.py", "decompose", "uncertainty"),
     ("predictions/gaussian_logits.py", "decompose", "uncertainty"),
-    ("results/tables.py", "plot", "plots"),
+    ("results/tables.py", "plot", "charts"),
     ("results/tables.py", "report", "report"),
 }
 
