@@ -181,7 +181,7 @@ class _Drawing:
         label = mark.label
         alone = sum(m.main and bool(m.label) and not _is_part(m) for m in self.chart.marks) < 2
         if self.name is not None:
-            label = self.name if alone else f"{self.name}: {label}"
+            label = str(self.name) if alone else f"{self.name}: {label}"
         if label:
             label = _legend_label(label)
             label = _with_value(label, self.chart.headline) if alone else label
