@@ -24,11 +24,10 @@ LAYERS = [
     {"estimators"},
     {"results"},
     {"evaluation"},
-    {"figures"},
     {"fairness"},
     {"datasets"},
     {"experiments"},
-    {"plots"},
+    {"charts"},
     {"report"},
     {"studies"},
     {"cli"},
@@ -38,11 +37,11 @@ LAYERS = [
 
 # The only steps back: one-line forwards, imported inside the method.
 FORWARDS = {
-    ("experiments/_detection_result.py", "plot", "plots"),
-    ("experiments/_shift_result.py", "plot", "plots"),
+    ("experiments/_detection_result.py", "plot", "charts"),
+    ("experiments/_shift_result.py", "plot", "charts"),
     ("metrics/entry.py", "interval", "resampling"),
     ("predictions/_container.py", "decompose", "uncertainty"),
-    ("results/tables.py", "plot", "plots"),
+    ("results/tables.py", "plot", "charts"),
     ("results/tables.py", "report", "report"),
 }
 

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..exceptions import OptionError
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
@@ -436,6 +438,10 @@ def overlay(charts: Mapping[str, Chart], read: str) -> Chart:
     -------
     Chart
     """
+    if not isinstance(charts, Mapping) or not all(isinstance(c, Chart) for c in charts.values()):
+        raise OptionError(f"charts must be a mapping from names to Chart; got {charts!r}")
+    if not charts:
+        raise OptionError("charts must hold one Chart at least; got none")
     first = next(iter(charts.values()))
     marks: list[Mark] = [
         mark for mark in first.marks if not mark.main and not isinstance(mark, Band | Strip | Spot)
@@ -451,7 +457,7 @@ def overlay(charts: Mapping[str, Chart], read: str) -> Chart:
                     replace(plain, marker=mark.marker if mark.marker is None else look.marker)
                 )
         tops.append(chart.y.ends[1] if chart.y.ends else 0.0)
-        length = len(next(iter(chart.numbers.values())))
+        length = len(next(iter(chart.numbers.values()), ()))
         for key, values in {"technique": [name] * length, **chart.numbers}.items():
             columns.setdefault(key, []).extend(list(values))
     whole = {

@@ -276,13 +276,14 @@ def _group_sections(
     for target in targets:
         for metric in _group_metrics(evaluation):
             rows = [row for row in evaluation.matching(metric=metric) if target.has(row)]
-            for attribute in _attributes(rows):
-                of_class = attribute in (charts.AGAINST_REST, evaluation.true_class)
+            rest = all(row.one_class is not None for row in rows if row.overall)
+            for attribute in [charts.AGAINST_REST] if rest else _attributes(rows):
+                of_class = rest or attribute == evaluation.true_class
                 if not of_class and metric == "negative_log_likelihood_loss":
                     continue
                 # Of several options the last, which is the widest interval.
                 option = [row.option for row in rows if row.overall][-1]
-                given = {"option": option} if attribute != charts.AGAINST_REST else {}
+                given = {} if rest else {"option": option}
                 chart = charts.groups(
                     evaluation, metric, target.name, attribute=attribute, **given
                 )  # fmt: skip
@@ -319,8 +320,6 @@ def _group_metrics(evaluation: Evaluation) -> list[str]:
 
 def _attributes(rows: list[Row]) -> list[str]:
     """Return the attributes of a metric that have a group in which it is defined."""
-    if all(row.one_class is not None for row in rows if row.overall):
-        return [charts.AGAINST_REST]
     defined = (
         row
         for row in rows
