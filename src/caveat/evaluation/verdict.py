@@ -293,7 +293,7 @@ def _next_step(evidence: Evidence, findings: list[Finding]) -> str:
             f"uncertainty for {bad}."
         )
     if _worst([_summary_level(f) for f in main]) == "unsure":
-        return f"Label more samples like these: {evidence.samples:,} are too few to decide."
+        return f"Label more samples like these: {evidence.samples:,} are too few to say more."
     return (
         "Decide what to accept and what to hand over: TriagePolicy keeps the error rate of what is "
         "accepted below a limit that you set."
