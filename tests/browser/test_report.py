@@ -258,8 +258,8 @@ def test_tab_reaches_every_control(browser, reports):
         ("regression", "calibration", "Coverage of target 0", "Coverage of target 1", "target 1"),
         ("numbers", "uncertainty", "Predictive uncertainty of sbp by sex",
          "Predictive uncertainty of dbp by sex", "dbp"),
-        ("two", "sweeps", "Noise in the labels by information",
-         "Noise in the labels by pairwise kl", "pairwise kl"),
+        ("two", "sweeps", "(split by information)",
+         "(split by pairwise kl)", "pairwise kl"),
     ],
 )  # fmt: skip
 def test_one_target_is_chosen_at_a_time(browser, reports, name, section, first, second, choice):
