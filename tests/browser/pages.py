@@ -14,7 +14,6 @@ def opened(browser, path, width=1280, everything=False, **options):
     page.on("pageerror", lambda error: troubles.append(f"error: {error}"))
     page.on("dialog", lambda dialog: troubles.append(f"dialog: {dialog.message}"))
     page.on("request", lambda r: troubles.append(r.url) if r.url != path.as_uri() else None)
-    page.set_default_timeout(5000)
     page.goto(path.as_uri())
     if everything:
         unfold(page)
