@@ -144,8 +144,11 @@ def _said(statement: Any, called: str = "") -> Said:
     return Said(statement.level, statement.text, table, called)
 
 
-def tiles_of(evaluation: Evaluation) -> list[tuple[str, str, str]]:
-    """Return the three numbers that carry the verdict: how good, how honest, how knowing."""
+def tiles_of(evaluation: Evaluation, free: bool = True) -> list[tuple[str, str, str]]:
+    """Return the three numbers that carry the verdict: how good, how honest, how knowing.
+
+    Verdicts speak of values that are free of chance, recommendations of those in the table.
+    """
     places: tuple[Place, ...] = ("skill", "calibration", "ranking")
     found = [
         [
@@ -157,13 +160,13 @@ def tiles_of(evaluation: Evaluation) -> list[tuple[str, str, str]]:
         for place in places
     ]
     # Of several the last: two classes are read by the second, intervals by the widest.
-    return [_tile(rows[-1]) for rows in found if rows]
+    return [_tile(rows[-1], free) for rows in found if rows]
 
 
-def _tile(row: Row) -> tuple[str, str, str]:
+def _tile(row: Row, free: bool) -> tuple[str, str, str]:
     words = share if METRICS[row.metric].unit == "share" else number
     between = "" if row.low != row.low else f"{words(row.low)} to {words(row.high)}"
-    return label(row), words(center(row)), between
+    return label(row), words(center(row) if free else row.value), between
 
 
 def _numbers(evaluation: Evaluation) -> Section:
