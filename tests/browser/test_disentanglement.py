@@ -39,7 +39,7 @@ def test_opens_and_draws_in_both_themes_and_on_a_phone(browser, tmp_path, pictur
     path = given.report(tmp_path / "report.html")
     with opened(browser, path, color_scheme="light") as page:
         summary = page.locator(".verdict > li").first
-        assert given.reading().statements[0].text in summary.inner_text()
+        assert given.verdict().statements[0].text in summary.inner_text()
         scroll_through(page)
         assert undrawn(page) == 0
         assert fits(page)

@@ -40,11 +40,11 @@ def several(tmp_path_factory):
     return given, read(given.report(tmp_path_factory.mktemp("report") / "several.html"))
 
 
-def test_the_verdict_comes_first_and_is_that_of_the_reading(leak):
+def test_the_verdict_comes_first_and_is_that_of_the_result(leak):
     given, page = leak
     assert sections(page) == ["verdict", "numbers", "sweeps", "method"]
     place = 0
-    for statement in given.reading():
+    for statement in given.verdict():
         place = page.text.index(statement.text, place)
     assert place < page.text.index("The four conditions")
     assert page.text.startswith("Is the split into aleatoric and epistemic real?")
@@ -116,7 +116,7 @@ def test_several_decompositions_have_a_section_each_and_a_chooser(several):
         "verdict", "split-1", "split-2", "numbers", "sweeps", "checks", "method",
     ]  # fmt: skip
     for name in given.decompositions:
-        first = given.reading(name).statements[0].text
+        first = given.verdict(name).statements[0].text
         assert f"By {name.replace('_', ' ')}: {first}" in page.text
     (chooser,) = page.named("select")
     assert chooser["data-chooses"] == "target"

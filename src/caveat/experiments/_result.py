@@ -16,7 +16,7 @@ from .error import UDE, disentanglement
 from .protocol import Protocol
 
 if TYPE_CHECKING:
-    from .reading import Reading
+    from .verdict import DisentanglementVerdict
 
 _KINDS = ("size", "noise")
 _OF_CURVES = Protocol()
@@ -135,9 +135,9 @@ class Cost:
     trainings : int
         Networks that were trained, each member of an ensemble counted; fits of other models.
     steps : int or None
-        Of the optimizers of all networks together; None for other models.
+        Steps of the optimizers of all networks together; None for other models.
     seconds : float
-        Of the call; what was read from a checkpoint took no time.
+        Duration of the call; what was read from a checkpoint took no time.
 
     Examples
     --------
@@ -149,6 +149,13 @@ class Cost:
     trainings: int = 0
     steps: int | None = None
     seconds: float = 0.0
+
+    @classmethod
+    def of(cls, outcomes: Iterable[Any], seconds: float) -> "Cost":
+        """Return the cost of several trainings."""
+        found = [(one.trainings, one.steps) for one in outcomes]
+        steps = None if any(step is None for _, step in found) else sum(step for _, step in found)
+        return cls(sum(count for count, _ in found), steps, seconds)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -280,11 +287,13 @@ class Disentanglement(Saved, Drawable):
             confidence=self.confidence,
         )
 
-    def reading(self, decomposition: str | None = None, correlation: str = "pearson") -> "Reading":
-        """Say in plain words what was found, by default of the first decomposition."""
-        from .reading import read
+    def verdict(
+        self, decomposition: str | None = None, correlation: str = "pearson"
+    ) -> "DisentanglementVerdict":
+        """Say in plain words whether the split is real, by default for the first decomposition."""
+        from .verdict import verdict
 
-        return read(self, self._decomposition(decomposition), correlation)
+        return verdict(self, self._decomposition(decomposition), correlation)
 
     def to_frame(self) -> Any:
         """Return the curves as a pandas DataFrame, a row for each level and repeat."""

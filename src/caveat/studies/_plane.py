@@ -19,22 +19,17 @@ class Plane:
 
     Attributes
     ----------
-    figure : str
-        The figure of the paper.
-    decomposition : str
-    kind : {"size", "noise"}
-        What was changed.
-    level : float
-        The share of samples, or of permuted labels.
+    figure, decomposition : str
+    kind, level : {"size", "noise"}, float
+        What was changed: the share of samples, or of permuted labels.
     schedule : {"inverse-epochs", "constant-epochs"}
         How long the networks trained.
     x1, x2 : ndarrays of shape (side,)
         The grid.
     aleatoric, epistemic : ndarrays of shape (repeats, side, side)
         By ``x2`` and ``x1``.
-    X : ndarray of shape (samples, 2)
-        Training samples of the first repeat.
-    y : ndarray of shape (samples,)
+    X, y : ndarrays
+        Training samples of the first repeat, and their classes.
 
     Examples
     --------

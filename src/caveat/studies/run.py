@@ -6,8 +6,9 @@ from typing import Any
 
 from .._random import RandomState, generator
 from .._registry import Registry
-from .._validation import check_choice, check_fraction, check_integer, is_integer
+from .._validation import check_choice, check_fraction, check_integer
 from ..exceptions import OptionError
+from ..experiments.checkpoint import check_seed
 from .disentanglement import DISENTANGLEMENT
 from .fairness import FAIRNESS
 from .result import StudyResult
@@ -101,13 +102,9 @@ def _checked_dataset(study: Study, dataset: Any) -> Any:
 
 
 def _checked_folder(checkpoint: Any, random_state: Any) -> Path | None:
+    check_seed(checkpoint, random_state)
     if checkpoint is None:
         return None
-    if not is_integer(random_state):
-        raise OptionError(
-            "checkpoint needs random_state to be an integer, so that a later run draws the same; "
-            f"got {random_state!r}"
-        )
     if Path(checkpoint).is_file():
         raise OptionError(f"checkpoint {str(checkpoint)!r} is a file; name a folder")
     return Path(checkpoint)

@@ -37,14 +37,11 @@ class StudyRow:
     ----------
     source, measure : str
         Where it is printed ("table 1", "figure 4"), and what it is.
-    printed : str
-        As printed; empty where a figure has no numbers, or we add a row.
-    paper, paper_spread : float
-        The same as a number, and what follows the plus-minus sign; NaN without.
-    mean, mean_low, mean_high : float
-        The mean over runs and its confidence interval.
-    spread : float
-        The standard deviation over runs; NaN with a single run.
+    printed, paper, paper_spread : str, float, float
+        As printed; the same as a number; what follows the plus-minus sign. Empty and NaN where a
+        figure has no numbers, or we add a row.
+    mean, mean_low, mean_high, spread : float
+        The mean over runs with its confidence interval, and the standard deviation over runs.
     low, high : float
         The range in which one more run lies; NaN with a single run.
     runs : int
