@@ -330,7 +330,12 @@ def pictures(chosen):
     print("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |")
     few, many = chosen.copies
     for words, make, copies, wanted in (
-        ("MC-Dropout", partial(CNN, 1, 10, stochastic="dropout"), few, "< 10"),
+        (
+            "MC-Dropout",
+            partial(CNN, 1, 10, stochastic="dropout", where="last", rate=0.3),
+            few,
+            "< 10",
+        ),
         ("deep ensemble", partial(CNN, 1, 10), many, "< 90"),
     ):
         rng = np.random.default_rng(0)
@@ -341,7 +346,9 @@ def pictures(chosen):
         ]
         seconds, steps = [], []
         for epochs in (1, 1, 1 + chosen.picture_epochs):  # the first pays for the compilation
-            training = Training(epochs=epochs, device=device, **options)
+            training = Training(
+                epochs=epochs, batch_size=128, learning_rate=1e-3, device=device, **options
+            )
             begun = now(device)
             trained = train(make, X, y, loss=losses.nll, copies=members, training=training)
             seconds.append(now(device) - begun)

@@ -17,8 +17,8 @@ import torch
 from torch import Tensor, nn
 
 from caveat.nn.layers import number_layers
-from caveat.nn.monte_carlo import explain, monte_carlo, pass_keys, predict
-from caveat.nn.networks import CNN
+from caveat.nn import explain, monte_carlo, pass_keys, predict
+from caveat.nn import CNN
 from caveat.nn.noise import keyed
 
 PASSES = 50

@@ -17,7 +17,7 @@ from torch import nn
 
 from caveat.nn import CNN, MLP, Copy, Training, losses, train
 
-LOOP_STEPS = 200
+DROPOUT = {"stochastic": "dropout", "where": "last", "rate": 0.3}
 
 
 def wine() -> tuple[np.ndarray, np.ndarray]:
@@ -113,7 +113,9 @@ def measure(name, plain: Loop, make, copies, epochs, device, wanted, **options) 
     seconds, steps = [], []
     short = max(1, epochs // 10)
     for length in (short, short, epochs):  # the first pays for what the process keeps: compilation
-        training = Training(epochs=length, device=device, **options)
+        training = Training(
+            epochs=length, batch_size=128, learning_rate=1e-3, device=device, **options
+        )
         begun = _now(device)
         trained = train(make, X, y, loss=losses.nll, copies=members, training=training)
         seconds.append(_now(device) - begun)
@@ -147,7 +149,7 @@ def main() -> None:
         "accuracy of the loop | ours | engine |"
     )
     print("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |")
-    mlp = partial(MLP, 13, 3, hidden=(32, 32, 16), stochastic="dropout")
+    mlp = partial(MLP, 13, 3, hidden=(32, 32, 16), **DROPOUT)
     sizes = [(180, ">= 10")] if device == "cpu" else [(90, ""), (900, ">= 1000"), (5000, "")]
     if chosen.network != "cnn":
         epochs = 100 if device == "cpu" else 1000
@@ -157,11 +159,11 @@ def main() -> None:
     if chosen.network == "mlp":
         return
     if device == "cpu":
-        small = partial(CNN, 1, 10, size=(28, 28), stochastic="dropout")
+        small = partial(CNN, 1, 10, size=(28, 28), **DROPOUT)
         plain = Loop(partial(plain_cnn, 1, 28), images(800, 1, 28), 10, device, 5)
         measure("CNN 28 x 28", plain, small, 20, 10, device, ">= 1")
         return
-    large = partial(CNN, 3, 10, size=(32, 32), stochastic="dropout")
+    large = partial(CNN, 3, 10, size=(32, 32), **DROPOUT)
     plain = Loop(partial(plain_cnn, 3, 32), images(6400, 3, 32), 25, device, 20)
     for options in ({}, {"precision": "bfloat16"}, {"precision": "bfloat16", "compile": True}):
         wanted = ">= 10" if "compile" in options else ""

@@ -1,3 +1,6 @@
+import math
+import re
+
 import numpy as np
 import pytest
 
@@ -6,13 +9,16 @@ from caveat._validation import (
     as_floats,
     as_labels,
     as_weights,
+    check_choice,
     check_finite,
+    check_integer,
+    check_number,
     check_size,
     encode_labels,
 )
 from caveat.exceptions import InvalidValueError, LabelError, OptionError, UnknownNameError
 from caveat.metrics import METRICS
-from caveat.metrics._inputs import count, option
+from caveat.metrics._inputs import count
 
 
 def test_numbers_whose_squares_overflow_are_refused():
@@ -64,9 +70,52 @@ def test_labels_that_are_none():
 def test_options_that_cannot_be_looked_up():
     for odd in ([1], np.array([1]), {"a": 1}):
         with pytest.raises(OptionError, match="norm must be one of 1, 2"):
-            option(odd, "norm", (1, 2))
+            check_choice(odd, "norm", (1, 2))
         with pytest.raises(UnknownNameError, match=r"^the name of a metric is a str; got"):
             METRICS.find(odd)
     assert METRICS.get("accuracy_score", task=np.array([1, 2])) is None
     with pytest.raises(OptionError, match="bins must be at most 10,000,000; got 1000000000000"):
         count(10**12, "bins")
+
+
+class TestOptions:
+    @pytest.mark.parametrize("value", [3, np.int32(3), np.uint8(3)])
+    def test_integers_of_python_and_numpy_are_returned_as_int(self, value):
+        assert type(check_integer(value, "bins")) is int
+
+    @pytest.mark.parametrize("value", [0, -1, 2.0, True, "3", None, np.float64(3)])
+    def test_others_are_refused(self, value):
+        message = f"bins must be a whole number of at least 1; got {value!r}"
+        with pytest.raises(OptionError, match=f"^{re.escape(message)}$"):
+            check_integer(value, "bins")
+
+    def test_bounds_of_integers(self):
+        assert check_integer(0, "depth", 0) == 0
+        with pytest.raises(OptionError, match=r"^depth must be at most 1,000; got 1001$"):
+            check_integer(1001, "depth", 0, 1000)
+
+    @pytest.mark.parametrize(
+        ("arguments", "good", "bad", "words"),
+        [
+            ((0, 1), (0, 1, 0.5), (-0.1, 1.1), "from 0 to 1"),
+            ((0, 1, "left"), (0, 0.9), (1, -1), "of at least 0 and below 1"),
+            ((0, 1, "right"), (1, 0.1), (0, 2), "above 0 and at most 1"),
+            ((0, 1, "neither"), (0.5,), (0, 1), "strictly between 0 and 1"),
+            ((2,), (2, 1e300), (1.9, math.inf), "of at least 2"),
+            ((0, math.inf, "neither"), (1e-300,), (0,), "above 0"),
+        ],
+    )
+    def test_numbers(self, arguments, good, bad, words):
+        for value in good:
+            assert check_number(value, "x", *arguments) == value
+        for value in (*bad, math.nan, True, "1", None, [1]):
+            with pytest.raises(OptionError, match=f"^x must be a number {words}; got "):
+                check_number(value, "x", *arguments)
+
+    def test_choices(self):
+        assert check_choice("a", "kind", ("a", "b")) == "a"
+        for value in ("c", None, ["a"]):
+            with pytest.raises(OptionError, match=r"^kind must be one of 'a', 'b'; got"):
+                check_choice(value, "kind", ("a", "b"))
+        with pytest.raises(OptionError, match=r"^kind must be one of 'a', or a callable; got 3$"):
+            check_choice(3, "kind", ("a",), "a callable")

@@ -23,7 +23,6 @@ MODULES = (
     "nn",
     "nn.layers",
     "nn.losses",
-    "nn.monte_carlo",
     "nn.noise",
     "plots",
     "predictions",

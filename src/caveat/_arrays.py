@@ -1,4 +1,4 @@
-"""Whatever people hold their numbers in, as a numpy array - without importing what they use.
+"""Conversion of array-like objects to numpy, without importing the libraries they come from.
 
 numpy arrays, nested lists, pandas objects, torch tensors on any device, and anything with the
 Arrow PyCapsule interface (polars, pyarrow, duckdb, ...).

@@ -48,8 +48,8 @@ def attributes(groups: Any, length: int) -> list[Attribute]:
         columns = {str(name): _column(groups[name], str(name)) for name in given}
     elif type(groups).__module__.startswith("pyarrow") and hasattr(groups, "column_names"):
         _check_distinct(groups.column_names)
-        found = zip(groups.column_names, groups.columns, strict=True)
-        columns = {str(name): _column(column, str(name)) for name, column in found}
+        pairs = zip(groups.column_names, groups.columns, strict=True)
+        columns = {str(name): _column(column, str(name)) for name, column in pairs}
     else:
         array, names, _ = to_numpy(groups, "groups")
         if array.ndim == 1:
@@ -77,16 +77,16 @@ def _column(value: Any, name: str) -> NDArray[Any]:
 
 
 def _as_meant(array: NDArray[Any], value: Any) -> NDArray[Any]:
-    """Return whole numbers and truth values as such, which missing ones have made numbers of."""
+    """Return whole numbers and booleans that missing values have turned into floats."""
     dtype = getattr(value, "dtype", getattr(value, "type", ""))
     kind = re.match(r"u?int\d|bool", str(dtype).lower())
     if kind is None or array.dtype.kind != "f":
         return array
     known = array == array
-    found = np.full(len(array), None, dtype=object)
+    values = np.full(len(array), None, dtype=object)
     exact = bool if kind[0] == "bool" else int  # of any size, as no type of numpy is
-    found[known] = [exact(number) for number in array[known].tolist()]
-    return found
+    values[known] = [exact(number) for number in array[known].tolist()]
+    return values
 
 
 def _is_frame(groups: Any) -> bool:
@@ -124,7 +124,7 @@ def _attribute(name: str, column: NDArray[Any], length: int) -> Attribute:
     known = column[~missing]
     if known.dtype == object:
         known = _plain(known)
-    if missing.any() and known.dtype.kind == "U":  # what is called missing is missing
+    if missing.any() and known.dtype.kind == "U":  # a value named like the missing group joins it
         missing[~missing] = known == MISSING
         known = known[known != MISSING]
     distinct, inverse = np.unique(known, return_inverse=True)
@@ -140,7 +140,7 @@ def _attribute(name: str, column: NDArray[Any], length: int) -> Attribute:
 
 
 def _plain(known: NDArray[Any]) -> NDArray[Any]:
-    """Return text, or whole numbers and truth values as they are, which have an order of theirs."""
+    """Return text, or whole numbers and booleans unchanged, which sort as numbers."""
     if {type(value) for value in known} in ({bool}, {int}):
         return known
     return np.array([str(value) for value in known], dtype=str)

@@ -1,4 +1,4 @@
-"""Work side by side: by threads, and by joblib in processes or on a cluster."""
+"""Parallel maps: threads, and joblib in processes or on a cluster."""
 
 import os
 import pickle
@@ -9,15 +9,14 @@ from concurrent.futures import BrokenExecutor, CancelledError, ThreadPoolExecuto
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, TypeVar
 
-import numpy as np
-
+from ._validation import is_integer
 from .exceptions import OptionError
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 _TRIES = 3
-"""How often in a row workers may be lost without a single task being done."""
+"""How often in a row workers may be lost without any finished task."""
 
 _LOST = (CancelledError, BrokenExecutor, OSError)
 """What joblib's backends raise when a worker dies or cannot be reached any more.
@@ -49,8 +48,7 @@ def map_threads(function: Callable[[Item], Result], items: Iterable[Item]) -> li
 
 def check_jobs(n_jobs: Any, name: str = "n_jobs") -> None:
     """Raise unless this is a number of processes as joblib counts them: -1 for all cores."""
-    whole = isinstance(n_jobs, int | np.integer) and not isinstance(n_jobs, bool)
-    if n_jobs is not None and not (whole and n_jobs):
+    if n_jobs is not None and not (is_integer(n_jobs) and n_jobs):
         raise OptionError(
             f"{name} must be a number of processes, or -1 for one on each core; got {n_jobs!r}"
         )
@@ -141,7 +139,7 @@ def _call(
 
 
 def _portable(error: Exception) -> Exception:
-    """Return an error that another process can read: one that it cannot looks like a lost one."""
+    """Return an error that another process can unpickle; otherwise the worker would seem lost."""
     try:
         pickle.loads(_dumps(error))
     except Exception:
@@ -157,7 +155,7 @@ def _dumps(value: Any) -> bytes:
 
 
 def _on_this_worker() -> AbstractContextManager[Any]:
-    """Keep on a worker of a cluster what a model runs side by side itself.
+    """Run the parallel work of a model on its own worker of a cluster.
 
     Its own tasks would go to the other workers, with data of which one worker has the only copy:
     when that dies, they cannot be run again.

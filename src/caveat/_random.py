@@ -1,4 +1,4 @@
-"""Random numbers: one way in, and nothing that touches global state."""
+"""Random generators from ``random_state``, without global state."""
 
 import numpy as np
 

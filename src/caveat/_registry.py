@@ -36,7 +36,7 @@ class Registry(Mapping[str, Entry]):
         self._replace(entries)
 
     def _replace(self, entries: Sequence[Entry]) -> None:
-        """Make the table one of these entries."""
+        """Replace all entries of the table."""
         named = {entry.name: entry for entry in entries}
         aliases: dict[str, list[Entry]] = {}
         for entry in entries:
@@ -64,13 +64,13 @@ class Registry(Mapping[str, Entry]):
         )
 
     def __getitem__(self, name: str) -> Entry:
-        found = self.find(name)
-        if len(found) > 1:
+        matches = self.find(name)
+        if len(matches) > 1:
             raise UnknownNameError(
-                f"{name!r} is short for {' and for '.join(entry.name for entry in found)}; use a "
+                f"{name!r} is short for {' and for '.join(entry.name for entry in matches)}; use a "
                 "full name"
             )
-        return found[0]
+        return matches[0]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._entries)

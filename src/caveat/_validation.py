@@ -25,7 +25,7 @@ _DOUBLE_TOLERANCE = 1e-8
 LOOSEST_TOLERANCE = max(_ROW_SUM_TOLERANCE.values())
 
 LARGEST, LARGEST_SQUARE = 1e75, 1e150
-"""The largest number whose fourth power can be summed: variances of squared errors need it."""
+"""The largest number whose fourth power can be summed, as variances of squared errors need."""
 
 
 def as_floats(value: Any, name: str) -> tuple[FloatArray, list[Any] | None, float]:
@@ -64,7 +64,7 @@ def position(
 
 
 def check_finite(array: FloatArray, name: str, axes: Sequence[str], start: int = 0) -> None:
-    """Refuse NaN and infinities."""
+    """Raise on NaN and infinities."""
     # A sum is finite only if every term is, save for an overflow that the full check then clears.
     with np.errstate(over="ignore", invalid="ignore"):
         if np.isfinite(array.sum()):
@@ -85,7 +85,7 @@ def check_size(
     *,
     infinite: bool = False,
 ) -> None:
-    """Refuse NaN, numbers beyond ``largest`` and, unless they are allowed, infinities."""
+    """Raise on NaN, numbers beyond ``largest`` and, unless they are allowed, infinities."""
     if array.max() <= largest and array.min() >= -largest:  # not so for NaN
         return
     if infinite:
@@ -103,7 +103,7 @@ def check_size(
 
 
 def check_no_nan(array: FloatArray, name: str, axes: Sequence[str]) -> None:
-    """Refuse NaN, and let infinities pass."""
+    """Raise on NaN, but not on infinities."""
     bad = np.isnan(array)
     if bad.any():
         _, where = position(bad, axes)
@@ -113,14 +113,14 @@ def check_no_nan(array: FloatArray, name: str, axes: Sequence[str]) -> None:
 def check_not_negative(
     array: FloatArray, name: str, axes: Sequence[str], advice: str, start: int = 0
 ) -> None:
-    """Refuse negative entries."""
+    """Raise on negative entries."""
     if array.min() < 0:
         index, where = position(array < 0, axes, start)
         raise InvalidValueError(f"{name}{where} is {array[index]:g}, below 0; {advice}")
 
 
 def squared(deviations: FloatArray, name: str, axes: Sequence[str]) -> FloatArray:
-    """Return the variances of standard deviations; refuse one whose square is lost."""
+    """Return the variances of standard deviations; raise if a square would be 0."""
     check_not_negative(deviations, name, axes, "standard deviations cannot be negative")
     check_size(deviations, name, axes)
     variances = deviations**2
@@ -135,7 +135,7 @@ def squared(deviations: FloatArray, name: str, axes: Sequence[str]) -> FloatArra
 
 
 def check_unit(array: FloatArray, name: str, axes: Sequence[str], advice: str) -> None:
-    """Refuse NaN and entries outside [0, 1]."""
+    """Raise on NaN and entries outside [0, 1]."""
     check_no_nan(array, name, axes)
     if array.min() < 0 or array.max() > 1:
         index, where = position((array < 0) | (array > 1), axes)
@@ -145,7 +145,7 @@ def check_unit(array: FloatArray, name: str, axes: Sequence[str], advice: str) -
 def check_ordered(
     lower: FloatArray, upper: FloatArray, what: tuple[str, str], axes: Sequence[str], advice: str
 ) -> None:
-    """Refuse entries where ``lower`` is above ``upper``."""
+    """Raise where ``lower`` is above ``upper``."""
     bad = lower > upper
     if bad.any():
         index, where = position(bad, axes)
@@ -155,7 +155,7 @@ def check_ordered(
 
 
 def check_same_shape(first: FloatArray, second: FloatArray, names: tuple[str, str]) -> None:
-    """Refuse two arrays of different shapes."""
+    """Raise if two arrays have different shapes."""
     if first.shape != second.shape:
         raise ShapeError(
             f"{names[0]} and {names[1]} must have the same shape; got {first.shape} and "
@@ -192,7 +192,7 @@ _NEGATIVE = "pass probabilities, or logits to Categorical.from_logits"
 
 
 def _refuse(probabilities: FloatArray, name: str, tolerance: float, start: int) -> None:
-    """Find what is wrong with the probabilities, and the first sample for which it is."""
+    """Raise on the first invalid sample."""
     check_finite(probabilities, name, _AXES, start)
     check_not_negative(probabilities, name, _AXES, _NEGATIVE, start)
     sums = probabilities @ np.ones(probabilities.shape[-1])
@@ -253,10 +253,11 @@ def _bounds(low: float, high: float, closed: Closed) -> str:
     }[closed]
 
 
-def check_choice(value: Any, name: str, choices: Sequence[Any]) -> Any:
-    """Return ``value`` if it is one of the choices."""
+def check_choice(value: Any, name: str, choices: Sequence[Any], other: str = "") -> Any:
+    """Return ``value`` if it is one of the choices; ``other`` says what else would be accepted."""
     if not isinstance(value, Hashable) or value not in choices:
-        raise OptionError(f"{name} must be one of {', '.join(map(repr, choices))}; got {value!r}")
+        known = ", ".join([*map(repr, choices), *([f"or {other}"] if other else [])])
+        raise OptionError(f"{name} must be one of {known}; got {value!r}")
     return value
 
 
@@ -272,7 +273,7 @@ def check_fraction(value: Any, name: str) -> float:
 
 
 _LARGEST_WEIGHT = 1e70
-"""Sums, squares and products of a few larger weights would overflow, those of smaller vanish."""
+"""Products of a few larger weights would overflow, those of smaller ones would be 0."""
 
 
 def as_weights(sample_weight: Any, length: int) -> FloatArray | None:
@@ -343,7 +344,7 @@ def as_labels(labels: Any, name: str, count: int, axis: str) -> LabelArray:
 
 
 def _uniform(labels: list[Any], name: str) -> LabelArray:
-    """Labels of one type only: numpy would turn [1, "a"] into two strings without a word."""
+    """Return labels of one type; numpy would silently turn [1, "a"] into two strings."""
     kinds = {type(label.item() if isinstance(label, np.generic) else label) for label in labels}
     if kinds == {int, float}:
         kinds = {float}
@@ -385,7 +386,7 @@ def encode_labels(y: Any, classes: LabelArray, name: str = "y") -> NDArray[np.in
 
 
 def _are_positions(labels: LabelArray, classes: LabelArray) -> bool:
-    """Whether the classes are 0, 1, 2, ... and every label is one of them: nothing to look up."""
+    """Whether the classes are 0, 1, 2, ... and every label is one of them."""
     return (
         labels.dtype.kind in "iub"
         and classes.dtype.kind in "iu"
@@ -396,7 +397,7 @@ def _are_positions(labels: LabelArray, classes: LabelArray) -> bool:
 
 
 def shorten(labels: LabelArray, most: int = 8) -> str:
-    """Labels for a message or a repr, the middle left out when there are many."""
+    """Return labels for a message or a repr, without the middle ones if there are many."""
     words = [repr(label) for label in labels.tolist()]
     if len(words) > most:
         words = [*words[: most - 2], "...", words[-1]]

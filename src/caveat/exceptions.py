@@ -1,4 +1,4 @@
-"""One small tree of errors, all of them ``ValueError``.
+"""The exceptions of caveat, all of them ``ValueError``.
 
 Each message says what was expected, what came and what to do about it.
 """
@@ -21,11 +21,11 @@ class CaveatError(ValueError):
 
 
 class ShapeError(CaveatError):
-    """An array has the wrong number of axes, the wrong length, or nothing in it."""
+    """An array has the wrong number of axes or the wrong length, or is empty."""
 
 
 class InvalidValueError(CaveatError):
-    """An entry of an array cannot be what it is said to be: NaN, a negative variance, ..."""
+    """An entry of an array is invalid: NaN, a negative variance, ..."""
 
 
 class LabelError(CaveatError):
@@ -37,18 +37,18 @@ class OptionError(CaveatError):
 
 
 class UnsupportedPredictionError(CaveatError):
-    """A method was asked of a kind of prediction that it is not defined for."""
+    """A method is not defined for this type of prediction."""
 
 
 class FileFormatError(CaveatError):
-    """A file is not what caveat writes, or claims to be something it is not."""
+    """A file cannot be read, or does not hold what it should."""
 
 
 class TrainingError(CaveatError):
-    """A training came to nothing: every copy diverged, or not even one fits into memory."""
+    """Training failed: every copy diverged, or not even one fits into memory."""
 
 
 class UnknownNameError(OptionError, KeyError):
-    """A name is in none of the registries that could know it."""
+    """A name is not in the registry."""
 
     __str__ = ValueError.__str__  # KeyError's own would put the sentence in quotes

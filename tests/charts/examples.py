@@ -1,4 +1,4 @@
-"""Evaluations that the tests of figures and plots share."""
+"""Results that the tests of charts share."""
 
 from functools import cache
 
@@ -8,7 +8,7 @@ import caveat
 
 N = 400
 CLASSES = ["ece", "uce", "vce", "accuracy_score", "auco", "error_detection_auroc_score"]
-"""The metrics that figures of classes name."""
+"""The metrics that charts of classes name."""
 
 
 def evaluate(prediction, y, **options):
@@ -76,6 +76,11 @@ def weighted_numbers():
     return sampled(prediction, y, sample_weight=weight, cluster=cluster)
 
 
+def evaluate_wide():
+    """Numbers with much larger errors than the others."""
+    return evaluate(caveat.Gaussian(np.zeros(50), 1e4), np.arange(50.0) * 9)
+
+
 @cache
 def two_targets():
     first, second = number_arrays(seed=2), number_arrays(seed=3)
@@ -131,6 +136,16 @@ def comparison():
     return caveat.compare(predictions, codes, resamples=50, random_state=0, metrics=CLASSES)
 
 
+@cache
+def trade_off():
+    """Three techniques, one of which is worse in every way."""
+    p, codes = class_arrays()
+    flat = np.full_like(p, 1 / 3)
+    predictions = {"a": p, "the second technique": 0.7 * p + 0.3 * flat, "$flat$": flat[:, ::-1]}
+    predictions = {name: caveat.Categorical(values) for name, values in predictions.items()}
+    return caveat.compare(predictions, codes, resamples=20, random_state=0)
+
+
 ALL = {
     "classes": classes,
     "weighted classes": weighted_classes,
@@ -145,3 +160,36 @@ ALL = {
     "logits": logits,
     "probability intervals": probability_intervals,
 }
+
+
+def every_chart():
+    """Return charts of every kind, by name, of plain results and of awkward ones."""
+    from caveat import charts
+
+    from . import test_experiments, test_fairness
+
+    found = {}
+    for name, make in ALL.items():
+        for kind in charts.available(make()):
+            for options in charts.CHARTS[kind].views(make()):
+                words = " ".join(str(value) for value in options.values())
+                found[f"{name}: {kind} {words}".strip()] = charts.chart(make(), kind, **options)
+    few = dict(zip("ab", (classes(), weighted_classes()), strict=True))
+    overlaid = {name: charts.reliability(result) for name, result in few.items()}
+    others = {
+        "actions": charts.split(classes(), actions=np.full(N, "accept")),
+        "comparison": charts.comparison(comparison(), "ece"),
+        "trade_off": charts.trade_off(trade_off()),
+        "ratios": charts.ratios(test_fairness.RESULT),
+        "ratios of targets": charts.ratios(test_fairness.NUMBERS),
+        "distributions": charts.distributions(test_fairness.RESULT),
+        "consistency": charts.consistency(test_fairness.alike()),
+        "terms": charts.terms(test_experiments.two_decompositions()),
+        "detection": charts.detection(test_experiments.detection(), by_class=True),
+        "shift": charts.shift(test_experiments.shift()),
+        "domain_shift": charts.domain_shift(test_experiments.domain(["ece", "accuracy"])),
+        "operating_curve": charts.operating_curve(test_experiments.triage()),
+        "overlay": charts.overlay(overlaid, "Read it."),
+    }
+    size, noise = charts.sweeps(test_experiments.disentangled("good"))
+    return found | others | {"sweep of size": size, "sweep of noise": noise}

@@ -2,88 +2,90 @@ import numpy as np
 import pytest
 
 import caveat
-from caveat import figures, metrics
+from caveat import charts, metrics
 from caveat.exceptions import OptionError, UnsupportedPredictionError
-from tests.figures import examples
+from tests.charts import examples
 
 
 class TestCoverage:
     @pytest.mark.parametrize("name", ["numbers", "weighted numbers"])
     def test_is_the_curve_of_the_metric(self, name):
         result = examples.ALL[name]()
-        figure = figures.coverage(result)
+        chart = charts.coverage(result)
         curve = result.curves["central_coverage_error"]
-        assert figure.nominal == pytest.approx(curve.predicted)
-        assert figure.observed == pytest.approx(curve.observed)
-        assert (figure.low <= figure.observed).all()
-        assert (figure.observed <= figure.high).all()
-        assert figure.kind == "central"
+        assert chart.numbers["nominal"] == pytest.approx(curve.predicted)
+        assert chart.numbers["observed"] == pytest.approx(curve.observed)
+        assert (chart.numbers["low"] <= chart.numbers["observed"]).all()
+        assert (chart.numbers["observed"] <= chart.numbers["high"]).all()
+        assert chart.x.label == "nominal coverage of the interval"
         (row,) = result.select(metric="central_coverage_error", group="")
-        assert (figure.value, figure.interval) == (row.value, (row.low, row.high))
+        assert (chart.headline.value, chart.headline.interval) == (row.value, (row.low, row.high))
 
     def test_of_each_target(self):
         result = examples.two_targets()
         for target in ("sbp", "dbp"):
-            figure = figures.coverage(result, target)
-            assert figure.observed == pytest.approx(
+            chart = charts.coverage(result, target)
+            assert chart.numbers["observed"] == pytest.approx(
                 result.curves["central_coverage_error", target].observed
             )
-            assert figure.title == f"Coverage of {target}"
+            assert chart.title == f"Coverage of {target}"
 
     def test_zero_variance_covers_what_it_meets(self):
         result = examples.evaluate(
             caveat.Gaussian([0.0, 0.0, 1.0], [0.0, 0.0, 1.0]), [0.0, 3.0, 9.0]
         )
         expected = metrics.coverage_curve([0.0, 3.0, 9.0], [0.0, 0.0, 1.0], [0.0, 0.0, 1.0])
-        assert figures.coverage(result).observed == pytest.approx(expected.observed)
+        assert charts.coverage(result).numbers["observed"] == pytest.approx(expected.observed)
 
     def test_of_quantiles_is_that_of_their_intervals(self):
         result = examples.quantiles()
-        figure = figures.coverage(result)
-        assert figure.nominal.tolist() == [0.5, 0.9]
+        chart = charts.coverage(result)
+        assert chart.numbers["nominal"].tolist() == [0.5, 0.9]
         rows = result.select(metric="interval_coverage", group="")
-        assert figure.observed.tolist() == pytest.approx([row.value for row in rows])
-        assert (figure.metric, figure.value) == ("interval_coverage", rows[1].value)
+        assert chart.numbers["observed"].tolist() == pytest.approx([row.value for row in rows])
+        assert (chart.headline.metric, chart.headline.value) == ("interval_coverage", rows[1].value)
 
     def test_of_quantiles_without_pairs_is_one_sided(self):
         mean, variance, y = examples.number_arrays(members=1)
-        figure = figures.coverage(examples.quantiles((0.1, 0.2)))
+        chart = charts.coverage(examples.quantiles((0.1, 0.2)))
         values = caveat.Gaussian(mean[0], variance[0]).to_quantiles([0.1, 0.2]).values[0, :, 0]
-        assert figure.nominal.tolist() == [0.1, 0.2]
-        assert figure.observed.tolist() == pytest.approx(
+        assert chart.numbers["nominal"].tolist() == [0.1, 0.2]
+        assert chart.numbers["observed"].tolist() == pytest.approx(
             (y[:, None] <= values).mean(axis=0).tolist()
         )
-        assert figure.kind == "one-sided"
         (row,) = examples.quantiles((0.1, 0.2)).select(metric="quantile_coverage_error")
-        assert (figure.metric, figure.value) == (row.metric, row.value)
-        assert figure.y_label == "share of true values at or below"
+        assert (chart.headline.metric, chart.headline.value) == (row.metric, row.value)
+        assert chart.y.label == "share of true values at or below"
 
     @pytest.mark.parametrize("infinite", [False, True])
     def test_of_intervals_is_one_point(self, infinite):
         result = examples.interval(infinite)
-        figure = figures.coverage(result)
+        chart = charts.coverage(result)
         (row,) = result.select(metric="interval_coverage", group="")
-        assert figure.nominal.tolist() == [0.8]
-        assert figure.observed.tolist() == pytest.approx([row.value])
-        assert figure.to_frame().columns.tolist() == ["nominal", "observed", "low", "high"]
+        assert chart.numbers["nominal"].tolist() == [0.8]
+        assert chart.numbers["observed"].tolist() == pytest.approx([row.value])
+        assert chart.to_frame().columns.tolist() == ["nominal", "observed", "low", "high"]
 
     def test_of_sets_is_one_point(self):
-        figure = figures.coverage(examples.sets())
+        chart = charts.coverage(examples.sets())
         (row,) = examples.sets().select(metric="set_coverage", group="")
-        assert (figure.kind, figure.nominal[0]) == ("sets", 0.9)
-        assert (figure.observed[0], figure.value) == (pytest.approx(row.value), row.value)
+        assert (chart.y.label, chart.numbers["nominal"][0]) == ("share of true classes inside", 0.9)
+        assert (chart.numbers["observed"][0], chart.headline.value) == (
+            pytest.approx(row.value),
+            row.value,
+        )
 
     def test_points_have_none(self):
         with pytest.raises(UnsupportedPredictionError) as error:
-            figures.coverage(examples.evaluate(caveat.Gaussian(np.arange(9.0), 0.0), np.zeros(9)))
+            charts.coverage(examples.evaluate(caveat.Gaussian(np.arange(9.0), 0.0), np.zeros(9)))
         assert str(error.value) == (
             "coverage needs intervals, quantiles, sets of classes, or a variance above 0, which this "
-            "Gaussian does not have; it has confidence_curve, error_histogram, ecdf, extremes"
+            "Gaussian does not have; it has confidence_curve, error_histogram, ecdf"
         )
 
     def test_unknown_target(self):
         with pytest.raises(OptionError) as error:
-            figures.coverage(examples.two_targets(), "pulse")
+            charts.coverage(examples.two_targets(), "pulse")
         assert str(error.value) == "unknown target 'pulse'; the targets are 'sbp', 'dbp'"
 
 
@@ -91,53 +93,54 @@ class TestErrorCalibration:
     @pytest.mark.parametrize("name", ["numbers", "weighted numbers"])
     def test_is_the_curve_of_the_metric(self, name):
         result = examples.ALL[name]()
-        figure = figures.error_calibration(result)
+        chart = charts.error_calibration(result)
         curve = result.curves["expected_normalized_calibration_error"]
-        for field in ("predicted", "observed", "weight"):
-            assert getattr(figure, field) == pytest.approx(getattr(curve, field))
-        assert (figure.low < figure.observed).all()
-        assert (figure.observed < figure.high).all()
+        for field, column in (("predicted",) * 2, ("observed",) * 2, ("weight", "samples")):
+            assert chart.numbers[column] == pytest.approx(getattr(curve, field))
+        assert (chart.numbers["low"] < chart.numbers["observed"]).all()
+        assert (chart.numbers["observed"] < chart.numbers["high"]).all()
 
     @pytest.mark.parametrize("name", ["quantiles", "interval"])
     def test_what_has_no_variance_has_none(self, name):
         with pytest.raises(UnsupportedPredictionError, match="needs numbers with a standard dev"):
-            figures.error_calibration(examples.ALL[name]())
+            charts.error_calibration(examples.ALL[name]())
 
     def test_of_a_target(self):
         result = examples.two_targets()
         curve = result.curves["expected_normalized_calibration_error", "dbp"]
-        assert figures.error_calibration(result, "dbp").observed == pytest.approx(curve.observed)
+        observed = charts.error_calibration(result, "dbp").numbers["observed"]
+        assert observed == pytest.approx(curve.observed)
 
     @pytest.mark.parametrize("samples", [1, 4, 100])
     def test_constant_uncertainty_is_one_place(self, samples):
         y = np.random.default_rng(0).normal(size=samples)
-        figure = figures.error_calibration(
+        chart = charts.error_calibration(
             examples.evaluate(caveat.Gaussian(np.zeros(samples), 4.0), y)
         )
-        assert figure.predicted == pytest.approx(np.full(15, 2.0))
-        assert figure.observed == pytest.approx(np.full(15, np.sqrt((y**2).mean())))
-        assert np.isfinite(figure.high).all()
+        assert chart.numbers["predicted"] == pytest.approx(np.full(15, 2.0))
+        assert chart.numbers["observed"] == pytest.approx(np.full(15, np.sqrt((y**2).mean())))
+        assert np.isfinite(chart.numbers["high"]).all()
 
     def test_very_large_errors_are_drawn(self):
         y = np.r_[np.zeros(29), 1e75]
         result = examples.evaluate(
             caveat.Gaussian(np.zeros(30), np.arange(1.0, 31)), y, resamples=0
         )
-        figure = figures.error_calibration(result)
-        assert figure.observed[-1] == pytest.approx(1e75 / np.sqrt(2))
-        assert np.isfinite(figure.to_frame()).all(axis=None)
+        chart = charts.error_calibration(result)
+        assert chart.numbers["observed"][-1] == pytest.approx(1e75 / np.sqrt(2))
+        assert np.isfinite(chart.to_frame()).all(axis=None)
 
     def test_classes_have_none(self):
         with pytest.raises(
             UnsupportedPredictionError, match=r"^error_calibration needs numbers with a "
         ):
-            figures.error_calibration(examples.classes())
+            charts.error_calibration(examples.classes())
 
 
 class TestExtremes:
     def test_are_those_of_a_sort(self):
         mean, variance, y = examples.number_arrays()
-        found = figures.extremes(examples.numbers(), 5)
+        found = charts.extremes(examples.numbers(), 5)
         middle = mean.mean(axis=0)
         std = np.sqrt(variance.mean(axis=0) + mean.var(axis=0))
         error = np.abs(y - middle)
@@ -150,7 +153,7 @@ class TestExtremes:
 
     def test_of_quantiles_are_medians(self):
         mean, variance, _ = examples.number_arrays(members=1)
-        found = figures.extremes(examples.quantiles(), 3)
+        found = charts.extremes(examples.quantiles(), 3)
         for sample in found.most_uncertain:
             row = int(sample.id)
             assert sample.predicted == pytest.approx(mean[0, row])
@@ -160,4 +163,4 @@ class TestExtremes:
         result = examples.evaluate(
             caveat.Gaussian([0.0, 0.0, 0.0], [1.0, 0.0, 0.0]), [9.0, 0.1, 0.0]
         )
-        assert [s.id for s in figures.extremes(result).most_confidently_wrong] == ["1", "0"]
+        assert [s.id for s in charts.extremes(result).most_confidently_wrong] == ["1", "0"]

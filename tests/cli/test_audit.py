@@ -184,6 +184,7 @@ def test_report(file, tmp_path, capsys):
     options = ("audit", file, *P, "--group", "sex", "--resamples", "40", "--report", page)
     out, _ = call(capsys, *options, "--title", "Is it <b>fair?")
     assert "Is it &lt;b&gt;fair?" in page.read_text(encoding="utf-8")
+    assert f" · {file.name} · " in page.read_text(encoding="utf-8")
     assert f"report: {page}" in out.replace("\n", "")
     page.unlink()
     assert document(capsys, *options)["report"] == str(page)
@@ -219,7 +220,7 @@ def test_groups_are_compared_with_the_privileged_one(file, capsys):
 
 def test_a_handful_of_resamples_is_refused(file, capsys):
     line = failure(capsys, "audit", file, *P, "--group", "sex", "--resamples", "5")
-    assert "resamples must be at least 40 for intervals with confidence=0.95" in line
+    assert "resamples must be at least 40 for intervals with --confidence 0.95" in line
 
 
 def test_without_intervals_nothing_is_judged(file, capsys):
@@ -266,7 +267,7 @@ def test_text_from_data_is_only_text(tmp_path, capsys):
     ("arguments", "message"),
     [
         ([], "{0}: an audit compares groups; name their columns with --group"),
-        (["--group", "sx"], "{0}: --group: there is no column 'sx'; did you mean 'sex'?"),
+        (["--group", "sx"], "{0}: --group sx: there is no such column; did you mean 'sex'?"),
         (["--group", "sex", "--privileged", "m"], "--privileged: expected ATTRIBUTE=VALUE, got 'm'"),
         (["--group", "sex", "--privileged", "sex=f", "--privileged", "sex=m"], "--privileged names 'sex' twice; one group of each is privileged"),
         (["--group", "sex", "--privileged", "sex=x"], "privileged['sex'] is 'x'; the values are f, m"),
@@ -276,7 +277,7 @@ def test_text_from_data_is_only_text(tmp_path, capsys):
         (["--group", "sex", "--positive", "maybe"], "positive is 'maybe', but the classes are 'yes', 'no'"),
         (["--group", "sex", "--neighbors", "3"], "--neighbors and --queries are of individuals: name columns in which samples are alike with --feature"),
         (["--group", "sex", "--queries", "3"], "--neighbors and --queries are of individuals"),
-        (["--group", "sex", "--feature", "agee"], "{0}: --feature: there is no column 'agee'; did you mean 'age'"),
+        (["--group", "sex", "--feature", "agee"], "{0}: --feature agee: there is no such column; did you mean 'age'"),
         (["--group", "sex", "--feature", "name"], "{0}: column 'name' holds text with 600 distinct values, more than the 50 that a category may have; leave it out, or turn it into numbers first"),
         (["--group", "sex", "--feature", "age", "--neighbors", "0"], "neighbors must be a whole number of at least 1; got 0"),
         (["--group", "sex", "--report", "x.txt"], "--report x.txt: the ending must be one of .html, .htm"),

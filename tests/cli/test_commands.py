@@ -196,7 +196,7 @@ def test_compare_columns_of_one_file(tmp_path, capsys):
         capsys, "compare", path, "--technique", "a=a_*", "--technique", "b=b", "--resamples", "0",
         "--expression", "probability", "--report", tmp_path / "page.html",
     )  # fmt: skip
-    assert "a" in (tmp_path / "page.html").read_text()
+    assert f" · {path.name} · " in (tmp_path / "page.html").read_text(encoding="utf-8")
     quantiles = {f"{k}_q{level}": MEAN + level for k in "ab" for level in (0.1, 0.9)}
     path = write(tmp_path, "csv", {**quantiles, "y": TRUTH})
     out, _ = call(

@@ -195,7 +195,7 @@ def test_every_method_has_a_model_for_both_tasks(capsys):
         (["--method", "random-forest", "--epochs", "3"], "--epochs is no setting of --method random-forest; leave it out"),
         (["--method", "mc-dropout", "--depth", "3"], "--depth is no setting of --method mc-dropout; leave it out"),
         (["--method", "mc-dropout", "--members", "3"], "--members is no setting of --method mc-dropout; leave it out"),
-        (["--task", "guess"], "task must be one of auto, classification, regression; got 'guess'"),
+        (["--task", "guess"], "task must be one of 'auto', 'classification', 'regression'; got 'guess'"),
         (["--report", "x.txt"], "--report x.txt: the ending must be one of .html, .htm"),
     ],
 )  # fmt: skip
@@ -213,5 +213,5 @@ def test_a_file_that_cannot_be_learned_from(wine, tmp_path, capsys):
         "or fill such rows first"
     )
     assert failure(capsys, "disentangle", wine, "--target", "kin") == (
-        f"caveat: {wine}: --target: there is no column 'kin'; did you mean 'kind'?"
+        f"caveat: {wine}: --target kin: there is no such column; did you mean 'kind'?"
     )

@@ -324,7 +324,7 @@ def learned(name, value):
         (lambda header: header["model"].update(object="Popen"), "'Popen', which is no class of ca"),
         (lambda header: header["model"].update(object=["a"]), "cannot be read"),
         (lambda header: header["model"].pop("learned") and None, "cannot be read: 'learned'"),
-        (setting("nonsense", 1), "cannot be read: .*unexpected keyword"),
+        (setting("nonsense", 1), "cannot be read: MAPClassifier has no parameter .nonsense"),
         (learned("predict", 1), "'predict' is no name of something learned"),
         (learned("__class__", 1), "'__class__' is no name of something learned"),
         (learned("x y_", 1), "'x y_' is no name of something learned"),

@@ -320,7 +320,7 @@ def test_presets_are_the_published_numbers():
     assert preset("wine", "dropconnect")["where"] == "last"
     assert preset("compas") == preset("compas", "bayes-by-backprop")
     assert (preset("compas")["likelihood_weight"], preset("compas")["passes"]) == (2000, 10)
-    assert preset("fashion-mnist")["module"].keywords == {"size": (28, 28), "outputs": 10}
+    assert preset("fashion-mnist")["module"].keywords == {"size": (28, 28), "out_features": 10}
     with pytest.raises(UnknownNameError, match=r"preset must be one of 'adult', .*; got 'iris'"):
         preset("iris")
     with pytest.raises(UnknownNameError, match="'adult' has settings for 'bayes-by-backprop'"):

@@ -239,7 +239,7 @@ class TestRecommend:
         answer = compare({"wild": wild, "faint": faint}, coin).recommend()
         assert answer.technique is None
         assert re.search(
-            r"but it cannot be told from guessing: ROC AUC 0\.\d+ \(0\.\d+ to 0\.\d+\), and 0\.5 is "
+            r"but it cannot be distinguished from guessing: ROC AUC 0\.\d+ \(0\.\d+ to 0\.\d+\), and 0\.5 is "
             r"chance\.",
             answer.verdict,
         )
@@ -260,12 +260,12 @@ class TestRecommend:
         assert result.recommend(prioritize=1).primary == "positive_calibration_error"
 
     def test_the_calibration_of_entropy_never_decides(self):
-        # By it the over-confident model is clearly better than the calibrated one.
+        # By it the overconfident model is clearly better than the calibrated one.
         result = compare({"right": HONEST, "too sure": binary(1.5 * Z)})
         rows = result.select(metric="uncertainty_calibration_error", group="")
         assert {row.technique: row.rank for row in rows} == {"too sure": 1, "right": 2}
         assert not any(row.tied for row in rows if row.technique == "right")
-        assert "over-confident model" in METRICS["uce"].cannot_see
+        assert "overconfident model" in METRICS["uce"].cannot_see
         for expression in ("probability", "entropy"):
             for options in ({}, {"scale": "global"}, {"scale": "adaptive"}, {"prioritize": 1}):
                 answer = result.recommend(expression, **options)

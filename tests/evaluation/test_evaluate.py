@@ -294,7 +294,7 @@ def test_a_ratio_to_nothing_is_undefined():
         (lambda: evaluate(PREDICTION, Y, groups=SEX[:3]), ShapeError, "one value for each of 300"),
         (lambda: evaluate(PREDICTION, Y, ids=[1]), ShapeError, "one name for each of 300"),
         (lambda: evaluate(PREDICTION, Y, ids=np.zeros(N)), InvalidValueError, "ids must be distinct"),
-        (lambda: evaluate(PREDICTION, Y, resamples=-1), OptionError, "resamples must be a whole number"),
+        (lambda: evaluate(PREDICTION, Y, resamples=-1), OptionError, "resamples must be a whole number of at least 0"),
         (lambda: evaluate(PREDICTION, Y, confidence=95), OptionError, "confidence must be"),
         (lambda: evaluate(PREDICTION, Y, metrics="ece"), OptionError, "must be a list of names"),
         (lambda: evaluate(PREDICTION, Y, metrics=["ecee"]), OptionError, "did you mean 'ece'"),

@@ -33,7 +33,7 @@ def test_names_that_are_no_text():
     for odd in ([], {}, 3):
         with pytest.raises(UnknownNameError, match="preset must be one of"):
             preset(odd)
-    with pytest.raises(OptionError, match="method must be 'permutation' or 'martingale'"):
+    with pytest.raises(OptionError, match="method must be one of 'permutation', 'martingale'"):
         caveat.exchangeability_test([1.0, 2.0], [1.0, 2.0], method={})
 
 

@@ -230,10 +230,10 @@ class TestVerdict:
     @pytest.mark.parametrize(
         ("levels", "scale", "text"),
         [
-            (SEVEN, 0.6, "Its intervals are too narrow: it is over-confident."),
-            (SEVEN, 1.6, "Its intervals are too wide: it is under-confident."),
-            ((0.1, 0.8), 0.6, "Its quantiles are too close together: it is over-confident."),
-            ((0.1, 0.8), 1.6, "Its quantiles are too far apart: it is under-confident."),
+            (SEVEN, 0.6, "Its intervals are too narrow: it is overconfident."),
+            (SEVEN, 1.6, "Its intervals are too wide: it is underconfident."),
+            ((0.1, 0.8), 0.6, "Its quantiles are too close together: it is overconfident."),
+            ((0.1, 0.8), 1.6, "Its quantiles are too far apart: it is underconfident."),
         ],
     )
     def test_wrong_spreads(self, levels, scale, text):
@@ -245,7 +245,7 @@ class TestVerdict:
         values = prediction.values.copy()
         values[..., -2:] = values[..., 4:5]  # the upper levels say what the level 0.75 says
         found = judged(caveat.Quantiles(SEVEN, values), y)
-        assert found.statements[0].text == "Its intervals are too narrow: it is over-confident."
+        assert found.statements[0].text == "Its intervals are too narrow: it is overconfident."
 
     def test_a_level_off_where_intervals_are_right(self):
         # The median at the quantile of 0.65: no interval has it for an end.

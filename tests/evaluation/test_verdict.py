@@ -155,13 +155,13 @@ class TestTwoClasses:
     def test_over_and_under_confident(self, sharpen, name):
         found = judged(*drawn(3000, sharpen))
         assert found.statements[0].text == (
-            f"Its probabilities cannot be taken at face value: it is {name}-confident."
+            f"Its probabilities cannot be taken at face value: it is {name}confident."
         )
         assert found.statements[0].level == found.statements[1].level == "bad"
         says, right, high, was_high, low, was_low = (
             float(number)
             for number in re.match(
-                rf"It is {name}-confident: on average it says ([\d.]+) % of the class that it names "
+                rf"It is {name}confident: on average it says ([\d.]+) % of the class that it names "
                 r"and is right in ([\d.]+) % of cases\. For example, when it said about ([\d.]+) % "
                 r"for class=1, ([\d.]+) % were, and when it said about ([\d.]+) % for class=1, "
                 r"([\d.]+) % were\.",
@@ -174,7 +174,7 @@ class TestTwoClasses:
 
     @pytest.mark.parametrize(("slope", "state"), [(0.4, "extreme"), (1.9, "timid")])
     def test_probabilities_that_vary_too_much_or_too_little(self, slope, state):
-        # All on one side of one half, so that "over-confident" would mean two things.
+        # All on one side of one half, so that "overconfident" would mean two things.
         rng = np.random.default_rng(0)
         p = rng.uniform(0.52, 0.98, 20_000) if slope < 1 else rng.uniform(0.62, 0.88, 20_000)
         y = (rng.random(20_000) < 0.75 + slope * (p - 0.75)).astype(int)
@@ -311,7 +311,7 @@ class TestTwoClasses:
              "included)." + AVERAGE),
             (0.03, 0.08, "Its probabilities cannot be taken at face value.",
              "Its probabilities cannot be taken at face value; in which direction they are off "
-             "cannot be told: on average it predicts 71.0 % for class=yes, and 71.0 % were observed. "
+             "cannot be determined: on average it predicts 71.0 % for class=yes, and 71.0 % were observed. "
              "Its probabilities are off by 3.0 percentage points on average (95 % interval 3.0 to "
              "8.0; 4.0 in these samples, chance included)."),
         ],
@@ -332,7 +332,7 @@ class TestTwoClasses:
             " On average it predicts 67.0 % for class=yes, and 71.0 % were observed. It predicts "
             "class=yes a little too rarely."
         )
-        assert "cannot be told" not in str(found)
+        assert "cannot be determined" not in str(found)
 
     def test_leaning_to_confidence_and_to_variation(self):
         z = np.linspace(-3, 3, 4000)
@@ -340,7 +340,7 @@ class TestTwoClasses:
         rows = [row(POSITIVE, 0.03, 0.01, 0.04, samples=4000)]
         truth = y.astype(float)[:, None]
         sure = verdict(made(rows, caveat.Categorical.from_binary(sigmoid(1.25 * z)), truth))
-        assert sure.statements[1].text.endswith(" It leans to over-confidence.")
+        assert sure.statements[1].text.endswith(" It leans to overconfidence.")
         p = np.random.default_rng(0).uniform(0.6, 0.9, 20_000)
         truth = (np.random.default_rng(1).random(20_000) < 0.75 + 0.8 * (p - 0.75)).astype(float)
         rows = [row(POSITIVE, 0.03, 0.01, 0.04, samples=20_000)]
@@ -494,10 +494,10 @@ class TestManyClasses:
         sure = caveat.Categorical(p / p.sum(axis=1, keepdims=True))
         found = judged(sure, y, metrics=MANY)
         assert found.statements[0].text == (
-            "Its probabilities cannot be taken at face value: it is over-confident."
+            "Its probabilities cannot be taken at face value: it is overconfident."
         )
         assert re.match(
-            r"It is over-confident: on average it says [\d.]+ % and is right in [\d.]+ % of cases\. "
+            r"It is overconfident: on average it says [\d.]+ % and is right in [\d.]+ % of cases\. "
             r"For example, when it said about \d+ %, it was right in \d+ %\. Its confidence in the "
             r"class that it names is off by ",
             found.statements[1].text,
@@ -696,10 +696,10 @@ class TestNumbers:
     def test_too_narrow_and_too_wide(self, factor, word, name):
         mean, std, y = normal(2000)
         found = judged(caveat.Gaussian.from_std(mean, std * factor), y)
-        assert found.statements[0].text == f"Its intervals are too {word}: it is {name}-confident."
+        assert found.statements[0].text == f"Its intervals are too {word}: it is {name}confident."
         assert found.statements[1].level == "bad"
         assert found.statements[1].text.endswith(
-            f": they are too {word}, so it is {name}-confident."
+            f": they are too {word}, so it is {name}confident."
         )
         assert level_of(found, "Its errors do not have the size that its uncertainty says") == "bad"
         size = "larger" if factor < 1 else "smaller"
@@ -721,10 +721,10 @@ class TestNumbers:
         spread = np.linspace(0.9, 1.1, 1000)[:, None]
         found = verdict(made(rows, prediction, uncertainty=spread, curves=curves))
         assert texts(found) == [
-            "Its intervals are too narrow: it is over-confident.",
+            "Its intervals are too narrow: it is overconfident.",
             "Its 95.45 % intervals hold the truth in 82.2 % of cases (95 % interval 80.5 to 83.9 %) "
             "and its 68.27 % intervals in 55.0 % of cases (52.0 to 58.0 %): they are too narrow, so "
-            "it is over-confident.",
+            "it is overconfident.",
             "Its errors do not have the size that its uncertainty says: among samples of like "
             "uncertainty, the two differ by 49.0 % on average (95 % interval 44.0 to 53.0 %; 50.0 % "
             "in these samples, chance included). Over all samples (root mean squares) the errors are larger: it says 1.00, and they are 1.50 "
@@ -779,7 +779,7 @@ class TestNumbers:
         assert found.statements[0].level == "bad"
         assert re.fullmatch(
             r"For sbp and hr, its intervals (nearly )?hold what they promise; for dbp, its "
-            r"intervals are too narrow: it is over-confident\.",
+            r"intervals are too narrow: it is overconfident\.",
             found.statements[0].text,
         )
         assert re.match(
@@ -865,9 +865,9 @@ class TestNumbers:
         endless = caveat.Interval(np.full(500, -np.inf), np.full(500, np.inf), coverage=0.9)
         found = judged(endless, np.zeros(500), metrics=["interval_coverage"])
         assert texts(found) == [
-            "Its intervals are too wide: it is under-confident.",
+            "Its intervals are too wide: it is underconfident.",
             "Its 90 % intervals hold the truth in 100 % of cases (95 % interval 99.2 to 100 %): they "
-            "are too wide, so it is under-confident.",
+            "are too wide, so it is underconfident.",
             "500 of its 500 intervals are infinite, as conformal ones are where there are too few "
             "calibration samples: there they say nothing.",
         ]
@@ -969,7 +969,7 @@ class TestWarnings:
             (0.51, 0.58, "bad", "Its uncertainty hardly warns of errors: of a wrong"),
             (0.48, 0.55, "bad", "Its uncertainty does not warn of errors: of a wrong"),
             (0.51, 0.65, "good", "Its uncertainty warns of errors: of a wrong"),
-            (0.45, 0.65, "unsure", "Whether its uncertainty warns of errors cannot be told: of a wrong"),
+            (0.45, 0.65, "unsure", "Whether its uncertainty warns of errors cannot be determined: of a wrong"),
         ],
     )  # fmt: skip
     def test_of_classes(self, low, high, level, start):
@@ -986,7 +986,7 @@ class TestWarnings:
         found = verdict(made([area], error=error)).statements[1]
         assert found.level == "unsure"
         assert found.text.startswith(
-            "Whether its uncertainty warns of errors cannot be told, as only 4 of 1000 predictions "
+            "Whether its uncertainty warns of errors cannot be determined, as only 4 of 1000 predictions "
             f"were {kind}: of a wrong and a right prediction"
         )
 
@@ -996,7 +996,7 @@ class TestWarnings:
             (-0.3, -0.1, "bad", "Larger uncertainty goes with smaller errors, the wrong way: rank"),
             (0.01, 0.06, "info", "Larger uncertainty hardly goes with larger errors: rank"),
             (-0.05, 0.06, "info", "Larger uncertainty hardly goes with larger errors, if at all: rank"),
-            (-0.05, 0.3, "unsure", "Whether larger uncertainty goes with larger errors cannot be told"),
+            (-0.05, 0.3, "unsure", "Whether larger uncertainty goes with larger errors cannot be determined"),
             (NAN, NAN, "info", "How surely larger uncertainty goes with larger errors was not measured"),
         ],
     )  # fmt: skip
@@ -1122,7 +1122,7 @@ class TestGroups:
         ward, sex = np.arange(4000) % 3, np.arange(4000) % 2
         found = judged(prediction, y, groups={"ward": ward, "sex": sex})
         assert (
-            "No difference that matters can be told between the groups of ward and sex in how far "
+            "No difference that matters can be shown between the groups of ward and sex in how far "
             "its probabilities are off or how often it is right, nor between the true classes in "
             "how often it is right."
         ) in texts(found)
@@ -1208,7 +1208,7 @@ class TestGroups:
         prediction = caveat.Gaussian(np.zeros((2000, 2)), 1.0, targets=["a", "b"])
         found = judged(prediction, y, metrics=["mae"], groups={"ward": ward})
         assert level_of(found, "Its errors in b are larger for ward=B: on average 1.") == "bad"
-        assert "No difference that matters can be told between the groups of ward in the size" in (
+        assert "No difference that matters can be shown between the groups of ward in the size" in (
             str(found)
         )
 
@@ -1273,8 +1273,9 @@ class TestGroups:
             row("accuracy_score", 0.81, 0.809, 0.811, attribute="w", category="a"),
             row("accuracy_score", 0.79, 0.789, 0.791, attribute="w", category="b"),
         ]
-        assert "No difference that matters can be told between the groups of w in how often" in str(
-            verdict(made(rows))
+        assert (
+            "No difference that matters can be shown between the groups of w in how often"
+            in str(verdict(made(rows)))
         )
 
     def test_clusters_do_not_hide_a_difference(self):

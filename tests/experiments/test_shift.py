@@ -242,7 +242,7 @@ class TestCurves:
             ({"strengths": [0, 0]}, "strengths must be at least 0, each larger"),
             ({"corruption": 3}, "corruption must be a function of X, strength and rng; got 3"),
             ({"confidence": 2}, "confidence must be a number strictly between 0 and 1; got 2"),
-            ({"resamples": -1}, "resamples must be a whole number, 0 for none; got -1"),
+            ({"resamples": -1}, "resamples must be a whole number of at least 0; got -1"),
             ({"model": 3}, "model must be fitted and have predict_distribution"),
             ({"model": RandomForestClassifier}, "model must be a fitted model, not a class"),
         ],

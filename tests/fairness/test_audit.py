@@ -476,7 +476,7 @@ class TestSeveralGroups:
             assert "z / y" in text
             assert "worst pairs" not in text
             assert "95% intervals for all comparisons" in text
-        assert "worst pairs of race" in repr(THREE_RESULT)
+        assert "By race: worst pairs" in repr(THREE_RESULT)
         rows = result.select(measure="equal_accuracy", kind="ratio", comparison="reference")
         assert [(row.group, row.reference) for row in rows] == [("x", "y"), ("z", "y")]
         assert all(row.note == "the verdict allows for 32 comparisons" for row in rows)
@@ -838,8 +838,8 @@ class TestResult:
 
     def test_many_groups_are_cut_in_print_and_whole_in_the_frame(self):
         result = run(TWO, Y2, {"ward": np.arange(N) % 12}, resamples=40)
-        assert "(the first 6 of 12 groups)" in " ".join(repr(result).split())
-        assert "worst pairs of ward" in repr(result)
+        assert "; 6 more groups: to_frame() has all of them" in " ".join(repr(result).split())
+        assert "By ward, class yes: worst pairs" in repr(result)
         assert len(result.groups("ward")) == 12
 
     def test_equal_seeds_equal_tables(self):

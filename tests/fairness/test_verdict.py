@@ -219,7 +219,7 @@ class TestPatterns:
         (found,) = replace(result, rows=rows).verdict()
         assert found.patterns[0] == "predictive gap"
         assert "are less certain: its predictive uncertainty is" in found.text
-        assert "cannot be told" in found.text
+        assert "cannot be determined" in found.text
 
     def test_without_intervals_nothing_is_claimed(self):
         found = read(*made(100), resamples=0)

@@ -60,7 +60,7 @@ def test_an_id_that_tells_nothing_apart(read):
         assert found.ids is None
         assert "'id': not used as id, for it does not tell all samples apart" in found.recognized
         with pytest.raises(
-            CaveatError, match=r"column 'id' (does not tell all samples apart|has no name)"
+            CaveatError, match=r"(id='id' does not tell all samples apart|column 'id' has no name)"
         ):
             read(columns, id="id")
 
@@ -91,33 +91,33 @@ def test_decimals_and_other_kinds_of_numbers(read):
         (
             ["p", "prob_a"],
             {},
-            r"'p' and 'prob_\*' could each be the probability; name one with --probability",
+            r"'p' and 'prob_\*' could each be the probability; name one with probability='p'",
         ),
         (
             ["p", "mean", "std"],
             {},
-            "hold more than one prediction; name one: --probability 'p', or --mean 'mean' --std 'std'",
+            "hold more than one prediction; name one: probability='p', or mean='mean' and std='std'",
         ),
         (
             ["p", "y", "label"],
             {},
-            "'y' and 'label' could each be the target; name one with --target y",
+            "'y' and 'label' could each be the target; name one with target='y'",
         ),
         (
             ["mean", "y"],
             {},
-            "'mean' gives means without an uncertainty; name the columns of it with --variance",
+            "'mean' gives means without an uncertainty; name the columns of it with variance=, std=",
         ),
         (
             ["mean", "y"],
             {"mean": "mean"},
-            "a mean needs its uncertainty: name the columns with --variance or --std",
+            "a mean needs its uncertainty: name the columns with variance= or std=",
         ),
-        (["std", "y"], {"std": "std"}, "--std needs the columns of the means: add --mean"),
+        (["std", "y"], {"std": "std"}, "std= needs the columns of the means: add mean="),
         (
             ["mean", "std", "var"],
             {},
-            "'var' and 'std' both tell the spread; name one: --mean 'mean' --variance 'var', or",
+            "'var' and 'std' both tell the spread; name one: variance='var', or std='std'",
         ),
         (
             ["m", "s", "v"],
@@ -132,29 +132,29 @@ def test_decimals_and_other_kinds_of_numbers(read):
         (
             ["p_a", "p_b"],
             {"probability": "p_x"},
-            "--probability: there is no column 'p_x'; did you mean 'p_",
+            "probability='p_x': there is no such column; did you mean 'p_",
         ),
         (
             ["p_a", "p_b"],
             {"target": "zzz"},
-            "--target: there is no column 'zzz'; the columns are 'p_a', 'p_b'",
+            "target='zzz': there is no such column; the columns are 'p_a', 'p_b'",
         ),
-        (["p_a", "p_b"], {"id": "p_*"}, r"--id: there is no column 'p_\*'; did you mean"),
+        (["p_a", "p_b"], {"id": "p_*"}, r"id='p_\*': there is no such column; did you mean"),
         (
             ["p_a", "p_b"],
             {"probability": "q_*"},
-            r"--probability: no column matches 'q_\*'; the columns are 'p_a', 'p_b'",
+            r"probability='q_\*' matches no column; the columns are 'p_a', 'p_b'",
         ),
         (
             ["p_a", "p_b"],
             {"probability": "p_{klass}"},
-            r"--probability: \{klass\} in 'p_\{klass\}' is not understood; the parts are \{class\}, \{member\}, each once",
+            r"probability='p_\{klass\}': \{klass\} is not understood; the parts are \{class\}, \{member\}, each once",
         ),
         (["p_a", "p_b"], {"probability": "{class}{class}"}, "is not understood"),
         (
             ["p_a", "p_b"],
             {"probability": "p_[z-a]"},
-            r"--probability: 'p_\[z-a\]' is not a valid pattern",
+            r"probability='p_\[z-a\]' is not a valid pattern",
         ),
         (
             ["p_a", "p_b"],
@@ -174,7 +174,7 @@ def test_decimals_and_other_kinds_of_numbers(read):
         (
             ["mean_a", "mean_b", "std_a"],
             {},
-            r"--std has the columns 'std_a', which do not go with 'mean_a', 'mean_b': the same",
+            r"std= has the columns 'std_a', which do not go with 'mean_a', 'mean_b': the same",
         ),
     ],
 )

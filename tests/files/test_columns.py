@@ -109,7 +109,7 @@ def test_targets_in_the_order_they_are_named(read):
     np.testing.assert_array_equal(found.y, Z[2][:, ::-1])
     assert read(columns).y is None
     with pytest.raises(
-        OptionError, match=r"--target names 3 columns \('u', 'v', 'std_a'\), but the pr"
+        OptionError, match=r"target= names 3 columns \('u', 'v', 'std_a'\), but the pr"
     ):
         read(columns, target=["u", "v", "std_a"])
 
@@ -130,11 +130,11 @@ def test_quantiles(read):
     found = read(columns, quantile=["a_q0.9", "a_q0.1"])
     np.testing.assert_array_equal(found.prediction.values[0, :, 0, 1], columns["a_q0.9"])
     with pytest.raises(
-        OptionError, match=r"--quantile: 'a' does not end in its level, as q0.05 does, an"
+        OptionError, match=r"quantile='a' does not end in its level, as q0.05 does, an"
     ):
         read({**columns, "a": Z[0, :, 0]}, quantile="a")
     with pytest.raises(
-        OptionError, match=r"--quantile: 'a' does not end in its level, as q0.05 does$"
+        OptionError, match=r"quantile='a' does not end in its level, as q0.05 does$"
     ):
         read({**columns, "a": Z[0, :, 0]}, quantile=["a", "a_q0.1"])
 
@@ -154,13 +154,13 @@ def test_intervals(read):
     }
     np.testing.assert_array_equal(read(several, coverage=0.5).prediction.upper, Z[0] + 1)
     with pytest.raises(
-        OptionError, match=r"needs its nominal coverage: add --coverage, for example"
+        OptionError, match=r"needs its nominal coverage: add coverage=, for example coverage=0.9"
     ):
         read(columns)
-    with pytest.raises(OptionError, match="an interval needs both ends: --lower and --upper"):
+    with pytest.raises(OptionError, match="an interval needs both ends: lower= and upper="):
         read({"lower": [1.0], "y": [1.0]}, lower="lower")
     with pytest.raises(
-        OptionError, match="--lower: intervals of several members cannot be put together"
+        OptionError, match="lower=: intervals of several members cannot be combined"
     ):
         read(
             {"lo_1": [1.0], "lo_2": [1.0], "hi_1": [2.0], "hi_2": [2.0]},
@@ -207,12 +207,10 @@ def test_the_column_names_the_positive_class(read):
     found = read({"p": [0.2, 0.7], "y": ["ill", "well"]})
     assert found.recognized[:2] == (
         "'well' is taken for the positive class: the second label in sorted order "
-        "(--positive changes it)",
+        "(positive= changes it)",
         "'p': probability of 'well', the other class is 'ill'",
     )
-    with pytest.raises(
-        CaveatError, match="--positive is 'x', but the labels of 'y' are 'ill', 'well'"
-    ):
+    with pytest.raises(CaveatError, match="positive='x', but the labels of 'y' are 'ill', 'well'"):
         read({"p": [0.2, 0.7], "y": ["ill", "well"]}, positive="x")
 
 

@@ -28,22 +28,20 @@ def test_bom_quoted_newlines_and_text_that_looks_like_numbers(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("mark", "shown"), [(";", "';' (and --decimal ',' if"), ("\t", r"$'\t'"), ("|", "'|'")]
+    ("mark", "shown"), [(";", "';' (and decimal=',' if"), ("\t", r"'\t'"), ("|", "'|'")]
 )
 def test_another_separator_is_suggested(tmp_path, mark, shown):
     path = text(tmp_path, f"p{mark}y\n0.5{mark}1\n0.5{mark}0\n")
     with pytest.raises(FileFormatError) as caught:
         read_predictions(path)
-    assert f"seems to be separated by {mark!r}, not ',': add --delimiter {shown}" in str(
-        caught.value
-    )
+    assert f"seems to be separated by {mark!r}, not ',': add delimiter={shown}" in str(caught.value)
     assert read_predictions(path, delimiter=mark).y.tolist() == [1, 0]
 
 
 def test_decimal_commas(tmp_path):
     path = text(tmp_path, "p;y\n0,5;1\n0,25;0\n")
     with pytest.raises(
-        CaveatError, match="data row 1 holds the text '0,5'; for decimal commas add --d"
+        CaveatError, match="data row 1 holds the text '0,5'; for decimal commas add decimal=','"
     ):
         read_predictions(path, delimiter=";")
     found = read_predictions(path, delimiter=";", decimal=",")
@@ -83,17 +81,26 @@ def test_marks_that_cannot_be(tmp_path, options, message):
             "p,y\n2020-01-01,1\n2020-01-02,0\n",
             r"column 'p' holds date32\[day\] values, not numbers",
         ),
-        ("p,y\n2,1\n0.5,0\n", r"is 2, outside \[0, 1\]; if these are percentages, add --percent"),
+        (
+            "p,y\n2,1\n0.5,0\n",
+            r"is 2, outside \[0, 1\]; if these are percentages, add percent=True",
+        ),
         ("p,y\n2,1\n-1,0\n", r"outside \[0, 1\]; probabilities are never negative; name logits"),
         ("p,y\n200,1\n50,0\n", r"is 200, outside \[0, 1\]; probabilities lie between 0 and 1$"),
-        ("p_a,p_b,y\n60,40,a\n30.5,69,b\n", "sum to 100; these are percentages: add --percent"),
-        ("p_a,p_b,y\n3,5,a\n1,7,b\n", "sum to 8; --normalize divides each row .* counts and votes"),
+        ("p_a,p_b,y\n60,40,a\n30.5,69,b\n", "sum to 100; these are percentages: add percent=True"),
+        (
+            "p_a,p_b,y\n3,5,a\n1,7,b\n",
+            "sum to 8; normalize=True divides each row .* counts and votes",
+        ),
         ("p_a,p_b,y\n3,-5,a\n1,-7,b\n", "is -5, below 0; probabilities are never negative; name"),
-        ("p_a,p_b,y\n1e308,1e308,a\n", "--normalize divides each row by its sum, as counts"),
+        ("p_a,p_b,y\n1e308,1e308,a\n", "normalize=True divides each row by its sum, as counts"),
         ("p,y\n0.5,a\n0.5,b\n0.5,c\n", r"'y' has 3 labels \('a', 'b', 'c'\), but one column of"),
-        ("p,y\n0.5,a\n0.5,a\n", "'y' is 'a' in every row; name the class .* with --positive"),
+        ("p,y\n0.5,a\n0.5,a\n", "'y' is 'a' in every row; name the class .* with positive="),
         ("p_a,p_b,y\n1,0,c\n", "'y' is 'c' in data row 1, but the classes are 'a', 'b'"),
-        ("p_a,p_b,y\n1,0.1,a\n", "of sample 0 sum to 1.1; --normalize divides each row by its sum"),
+        (
+            "p_a,p_b,y\n1,0.1,a\n",
+            "of sample 0 sum to 1.1; normalize=True divides each row by its sum",
+        ),
         (
             "mean,std,y\n1,-1,1\n",
             "std of sample 0 is -1, below 0; variances and standard deviations a",
@@ -102,7 +109,7 @@ def test_marks_that_cannot_be(tmp_path, options, message):
         ("mean,var,y\n1,-1,1\n", "variance of sample 0 is -1, below 0; variances and standard dev"),
         (
             "q0.1,q0.9,y\n2,1,1\n",
-            "is 2, above the next, 1; quantiles must be finite and not cross; --so",
+            "is 2, above the next, 1; quantiles must be finite and not cross; sort=True",
         ),
         ("mean,std,y\n1,1,a\n", "column 'y' must be numbers; data row 1 holds the text 'a'"),
         ("p,y,weight\n1,1,x\n", "column 'weight' must be numbers; data row 1 holds the text 'x'"),
@@ -191,11 +198,11 @@ class TestPercent:
         ("content", "options", "message"),
         [
             ("p,y\n101,1\n50,0\n", {}, "is 1.01, .*; probabilities lie between 0 and 100$"),
-            ("p_a,p_b,y\n60,30,a\n", {}, "sum to 0.9; --normalize divides each row by its sum"),
-            ("p_a,p_b,y\n0.6,0.4,a\n", {}, "the rows sum to 1 as they are: leave out --percent"),
-            ("p_a,p_b,y\n300,1,a\n", {}, "sum to 3.01; --normalize .* as counts and votes need"),
-            ("l,y\n300,1\n1,0\n", {"logit": "l"}, "--percent goes with --probability"),
-            ("mean,std,y\n300,1,1\n", {}, "--percent goes with --probability"),
+            ("p_a,p_b,y\n60,30,a\n", {}, "sum to 0.9; normalize=True divides each row by its sum"),
+            ("p_a,p_b,y\n0.6,0.4,a\n", {}, "the rows sum to 1 as they are: leave out percent=True"),
+            ("p_a,p_b,y\n300,1,a\n", {}, "sum to 3.01; normalize=True .* as counts and votes need"),
+            ("l,y\n300,1\n1,0\n", {"logit": "l"}, "percent=True goes with probability="),
+            ("mean,std,y\n300,1,1\n", {}, "percent=True goes with probability="),
         ],
     )
     def test_what_is_no_percentage(self, tmp_path, content, options, message):
@@ -204,7 +211,7 @@ class TestPercent:
 
     def test_a_saved_prediction_is_what_it_is(self, tmp_path):
         Categorical([[0.5, 0.5]]).save(tmp_path / "a.npz")
-        with pytest.raises(OptionError, match="--percent goes with --probability"):
+        with pytest.raises(OptionError, match="percent=True goes with probability="):
             read_predictions(tmp_path / "a.npz", percent=True)
 
 
@@ -218,9 +225,7 @@ class TestMissing:
     @pytest.mark.parametrize("quote", ["", '"'])
     def test_a_label(self, tmp_path, mark, quote):
         path = text(tmp_path, f"p,y\n0.5,yes\n0.25,{quote}{mark}{quote}\n0.75,no\n")
-        message = (
-            r"column 'y' has no label in data row 2 \(1 of 3 rows have none\); remove .*; --keep-na"
-        )
+        message = r"column 'y' has no label in data row 2 \(1 of 3 rows have none\); remove .*; keep_na=True"
         with pytest.raises(CaveatError, match=message):
             read_predictions(path)
 
@@ -240,7 +245,9 @@ class TestMissing:
     @pytest.mark.parametrize(("option", "what"), [("id", "name"), ("cluster", "name")])
     def test_a_name(self, tmp_path, option, what):
         path = text(tmp_path, "p,y,code\n0.5,1,AO\n0.25,0,NA\n")
-        with pytest.raises(CaveatError, match=rf"'code' has no {what} in data row 2 .*--keep-na"):
+        with pytest.raises(
+            CaveatError, match=rf"'code' has no {what} in data row 2 .*keep_na=True"
+        ):
             read_predictions(path, **{option: "code"})
         found = read_predictions(path, keep_na=True, **{option: "code"})
         assert (found.ids if option == "id" else found.cluster).tolist() == ["AO", "NA"]

@@ -62,9 +62,9 @@ def test_features_by_pattern_and_columns_left_out(tmp_path):
     assert read_features(path, "y", feature=["x_*", "x_1"]).names == ("x_1", "x_2")
     assert read_features(path, "y", drop=["id", "x_*"]).names == ("z",)
     for options, message in (
-        ({"feature": ["w"]}, "--feature: there is no column 'w'"),
-        ({"drop": ["w*"]}, "--drop: no column matches 'w*'"),
-        ({"feature": ["y"]}, "--feature: 'y' is the target"),
+        ({"feature": ["w"]}, "feature='w': there is no such column"),
+        ({"drop": ["w*"]}, "drop='w*' matches no column"),
+        ({"feature": ["y"]}, "feature='y' is the target"),
     ):
         with pytest.raises(OptionError) as caught:
             read_features(path, "y", **options)
@@ -146,7 +146,7 @@ def test_arrays_that_do_not_fit(tmp_path, arrays, message):
         ("a,y\n1,0.5\n2,inf\n", InvalidValueError, "column 'y' is infinite in data row 2"),
         ("a,y\n", FileFormatError, "there are columns, but no rows below their names"),
         ("y\n1\n", FileFormatError, "no column is left to learn from beside 'y'"),
-        ("a,z\n1,2\n", OptionError, "--target: there is no column 'y'"),
+        ("a,z\n1,2\n", OptionError, "target='y': there is no such column"),
     ],
 )
 def test_what_cannot_be_learned_from(tmp_path, content, error, message):
@@ -175,10 +175,12 @@ def test_files_of_another_kind(tmp_path):
     caveat.Categorical([[0.5, 0.5]]).save(tmp_path / "p.npz")
     with pytest.raises(FileFormatError, match="a prediction that caveat saved, not features"):
         read_features(tmp_path / "p.npz", "y")
-    with pytest.raises(OptionError, match="task must be one of auto, classification, regression"):
+    with pytest.raises(
+        OptionError, match="task must be one of 'auto', 'classification', 'regression'"
+    ):
         read_features(tmp_path / "p.npz", "y", task="ranking")
     path = text(tmp_path, "a;y\n1,5;0\n2,5;1\n")
-    with pytest.raises(FileFormatError, match="add --delimiter ';'"):
+    with pytest.raises(FileFormatError, match="add delimiter=';'"):
         read_features(path, "y")
     table = read_features(path, "y", delimiter=";", decimal=",")
     assert table.X.tolist() == [[1.5], [2.5]]

@@ -59,10 +59,10 @@ def test_float32_keeps_its_own_tolerance(tmp_path):
     found = read_predictions(write(tmp_path, "parquet", {**columns, "y": Y}))
     np.testing.assert_array_equal(found.prediction.probabilities[0], p.astype(np.float64))
     double = {name: column.astype(np.float64) for name, column in columns.items()}
-    with pytest.raises(CaveatError, match="sum to 1; --normalize divides each row by its sum"):
+    with pytest.raises(CaveatError, match="sum to 1; normalize=True divides each row by its sum"):
         read_predictions(write(tmp_path, "parquet", {**double, "y": Y}))
     columns["p_2"] = columns["p_2"].astype(np.float64)
-    with pytest.raises(CaveatError, match="sum to 1; --normalize"):
+    with pytest.raises(CaveatError, match="sum to 1; normalize=True"):
         read_predictions(write(tmp_path, "parquet", {**columns, "y": Y}))
 
 
@@ -190,7 +190,7 @@ def test_a_saved_prediction_takes_its_target_from_another_file(tmp_path, ending)
         "a prediction that caveat saved: Categorical: 1 member x 7"
     )
     with pytest.raises(
-        OptionError, match="--probability names columns, but the file is a prediction"
+        OptionError, match="probability= names columns, but the file is a prediction"
     ):
         read_predictions(path, probability="p_*")
     caveat.Gaussian(P, P, targets=["a", "b", "c"]).save(path)

@@ -112,7 +112,7 @@ class TestNegativeLogLikelihood:
 
     @pytest.mark.parametrize("eps", [-0.1, 1, 1.5, math.nan, "small", None])
     def test_eps_outside(self, eps):
-        with pytest.raises(OptionError, match="eps must be a number from 0 up to but not incl"):
+        with pytest.raises(OptionError, match="eps must be a number of at least 0 and below 1"):
             negative_log_likelihood_loss([0], [[0.5, 0.5]], eps=eps)
 
     def test_the_input_is_not_written_to(self):

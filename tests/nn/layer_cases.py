@@ -51,7 +51,7 @@ WEIGHTED = [
     Case(getattr(layers, f"{method}{kind}"), torch_layer, shape, arguments, options)
     for method, options in {
         "DropConnect": {"p": 0.4},
-        "ConcreteDropout": {"initial_p": 0.4},
+        "ConcreteDropout": {"initial_p": 0.4, "length_scale": 0.01},
         "Bayes": {"prior": MIXTURE, "initial_std": 0.3},
         "Flipout": {"prior": MIXTURE, "initial_std": 0.3},
     }.items()

@@ -219,7 +219,7 @@ def test_reset_parameters_starts_again_as_torch_does(case):
     for name, value in layer.state_dict().items():
         assert torch.equal(value, started[name]), name
     mean = layer.weight if hasattr(layer, "weight") else layer.weight_mean
-    bound = layer.operation.fan_in**-0.5
+    bound = layer.fan_in**-0.5
     torch.manual_seed(1)
     plain = case.torch(*case.arguments)
     assert plain.weight.abs().max() <= bound
@@ -238,15 +238,15 @@ def test_a_single_row_is_asked_for_as_a_batch(case):
 def test_sizes_are_checked(method):
     dense, series = getattr(layers, f"{method}Linear"), getattr(layers, f"{method}Conv1d")
     for arguments, name in [((0, 2), "in_features"), ((2, 1.5), "out_features")]:
-        with pytest.raises(OptionError, match=f"{name} must be a positive whole number"):
+        with pytest.raises(OptionError, match=f"{name} must be a whole number of at least 1"):
             dense(*arguments)
     with pytest.raises(OptionError, match="out_channels must be a multiple of groups=2; got 3"):
         series(4, 3, 1, groups=2)
     with pytest.raises(OptionError, match=r"kernel_size must be one number or 1 of them; got \(3"):
         series(4, 4, (3, 3))
-    with pytest.raises(OptionError, match="stride must be a positive whole number; got 0"):
+    with pytest.raises(OptionError, match="stride must be a whole number of at least 1; got 0"):
         series(4, 4, 3, 0)
-    with pytest.raises(OptionError, match="groups must be a positive whole number; got True"):
+    with pytest.raises(OptionError, match="groups must be a whole number of at least 1; got True"):
         series(4, 4, 3, groups=True)
 
 
@@ -254,7 +254,7 @@ def test_layers_are_printed_with_what_they_were_given():
     assert repr(layers.Dropout(0.2)) == "Dropout(p=0.2)"
     assert repr(layers.ConcreteDropoutConv1d(2, 3, 4)) == (
         "ConcreteDropoutConv1d(2, 3, kernel_size=(4,), stride=(1,), padding=(0,), dilation=(1,), "
-        "groups=1, bias=True, initial_p=0.1, length_scale=0.01, temperature=0.1)"
+        "groups=1, bias=True, initial_p=0.1, length_scale=1.0, temperature=0.1)"
     )
 
 

@@ -154,9 +154,12 @@ def test_heads_are_printed_with_what_they_were_given():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: GaussianLogitsHead(0, 3), "in_features must be a positive whole number; got 0"),
-        (lambda: GaussianLogitsHead(3, 0), "classes must be a positive whole number; got 0"),
-        (lambda: MeanVarianceHead(3, -1), "targets must be a positive whole number; got -1"),
+        (
+            lambda: GaussianLogitsHead(0, 3),
+            "in_features must be a whole number of at least 1; got 0",
+        ),
+        (lambda: GaussianLogitsHead(3, 0), "classes must be a whole number of at least 1; got 0"),
+        (lambda: MeanVarianceHead(3, -1), "targets must be a whole number of at least 1; got -1"),
         (lambda: MeanVarianceHead(3, floor=0.0), "floor must be a positive number; got 0.0"),
         (lambda: QuantileHead(3, []), "levels must lie between 0 and 1 and increase"),
         (

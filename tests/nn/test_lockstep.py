@@ -30,7 +30,7 @@ from caveat.nn.layers import (
 from caveat.nn.lockstep import Copy, Plateau, Training, _run, _stack, _steppers, _train, train
 from caveat.nn.lockstep._batches import Batches
 from caveat.nn.lockstep._by_hand import by_hand
-from caveat.nn.lockstep._rooms import Rooms
+from caveat.nn.lockstep._workspace import Workspace
 from caveat.nn.noise import derive_key, keyed, make_keys
 
 RNG = np.random.default_rng(0)
@@ -680,15 +680,15 @@ def test_rows_of_more_than_one_axis_are_left_to_torch():
 
 
 def test_rooms_are_kept_for_the_last_shapes():
-    rooms, like = Rooms(), torch.zeros(1)
-    first, second = rooms("a", (2, 3), like), rooms("a", (4, 3), like)
-    assert rooms("a", (2, 3), like) is first
-    assert rooms("a", (4, 3), like) is second
-    assert rooms("b", (2, 3), like, torch.int32).dtype == torch.int32
-    assert rooms.bytes == 4 * (6 + 12 + 6)
-    rooms("a", (5,), like)
-    assert rooms("a", (4, 3), like) is second
-    assert rooms("a", (2, 3), like) is not first
+    workspace, like = Workspace(), torch.zeros(1)
+    first, second = workspace("a", (2, 3), like), workspace("a", (4, 3), like)
+    assert workspace("a", (2, 3), like) is first
+    assert workspace("a", (4, 3), like) is second
+    assert workspace("b", (2, 3), like, torch.int32).dtype == torch.int32
+    assert workspace.bytes == 4 * (6 + 12 + 6)
+    workspace("a", (5,), like)
+    assert workspace("a", (4, 3), like) is second
+    assert workspace("a", (2, 3), like) is not first
 
 
 class TestBatches:

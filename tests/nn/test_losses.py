@@ -279,7 +279,7 @@ def test_stacked_losses_are_the_losses_one_by_one(rng, loss, units):
         (
             lambda: sampled_softmax_nll(torch.ones(3, 2, 2), torch.zeros(3).long(), draws=0),
             OptionError,
-            "draws must be a positive whole number; got 0",
+            "draws must be a whole number of at least 1; got 0",
         ),
         (
             lambda: beta_nll(torch.ones(3, 2, 1), torch.zeros(3), beta=2),

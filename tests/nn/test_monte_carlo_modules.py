@@ -10,10 +10,10 @@ import torch
 from torch import nn
 from torch.nn import functional
 
+from caveat.nn import explain, monte_carlo, predict
 from caveat.nn._copies import _Copier, private_copy
 from caveat.nn._generators import Generators
 from caveat.nn.layers import BayesLinear, Dropout, MeanVarianceHead
-from caveat.nn.monte_carlo import explain, monte_carlo, predict
 
 CPU = torch.device("cpu")
 

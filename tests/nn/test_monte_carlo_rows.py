@@ -8,9 +8,9 @@ import torch
 from torch import nn
 from torch.nn import functional
 
+from caveat.nn import explain, monte_carlo
 from caveat.nn._probe import find_rows
 from caveat.nn._torch_noise import RowAxis, find_row_axes
-from caveat.nn.monte_carlo import explain, monte_carlo
 
 
 def rows(*shape, seed=1):

@@ -1,12 +1,13 @@
+from functools import partial
+
 import pytest
 import torch
 from torch import nn
 
 from caveat.exceptions import OptionError, ShapeError, UnknownNameError
-from caveat.nn import layers
+from caveat.nn import CNN, MLP, layers
 from caveat.nn._graph import trace
 from caveat.nn.layers import PooledConv2d, stochastic_layers
-from caveat.nn.networks import CNN, MLP
 from caveat.nn.noise import keyed, make_keys
 
 METHODS = ["dropout", "concrete", "dropconnect", "flipout", "bayes"]
@@ -16,8 +17,11 @@ def kinds(module):
     return [type(layer).__name__ for layer in stochastic_layers(module)]
 
 
+WINE = partial(MLP, 13, 3, hidden=(32, 32, 16), rate=0.3)
+
+
 def test_the_wine_network():
-    module = MLP(13, 3)
+    module = WINE()
     shapes = [tuple(p.shape) for p in module.parameters() if p.dim() == 2]
     assert shapes == [(32, 13), (32, 32), (16, 32), (3, 16)]
     assert kinds(module) == []
@@ -57,18 +61,46 @@ def test_an_activation_that_does_not_rise_is_pooled_after():
     ],
 )
 def test_what_becomes_random(method, last, everywhere):
-    module = MLP(13, 3, stochastic=method)
+    module = WINE(stochastic=method, where="last")
     assert kinds(module) == last
     layer = next(stochastic_layers(module))
     if method == "dropout":
         assert layer.p == 0.3
         assert list(module).index(layer) == 6  # after the last hidden layer
     else:
-        assert layer.operation.weight_shape == (16, 32)  # the last hidden layer itself
-    assert kinds(MLP(13, 3, stochastic=method, where="all")) == everywhere
-    assert [
-        part.place for part in stochastic_layers(MLP(13, 3, stochastic=method, where="all"))
-    ] == [*range(len(everywhere))]
+        assert layer.weight_shape == (16, 32)  # the last hidden layer itself
+    assert kinds(WINE(stochastic=method)) == everywhere
+    places = [part.place for part in stochastic_layers(WINE(stochastic=method))]
+    assert places == [*range(len(everywhere))]
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("where", ["last", "all"])
+def test_a_class_of_layers_stands_for_its_method(method, where):
+    named = CNN(2, 3, size=(8, 8), filters=(4,), dense=6, stochastic=method, where=where)
+    for layer in {type(layer) for layer in stochastic_layers(named)}:
+        given = CNN(2, 3, size=(8, 8), filters=(4,), dense=6, stochastic=layer, where=where)
+        assert repr(given) == repr(named)
+
+
+class Noisy(layers.BayesLinear):
+    """A layer of one's own."""
+
+
+def test_a_class_of_ones_own_is_called_with_the_sizes():
+    prior = layers.GaussianPrior(2.0)
+    module = MLP(4, 2, hidden=(8,), stochastic=Noisy, prior=prior, head="mean-std")
+    assert kinds(module) == ["Noisy", "Noisy"]
+    assert next(stochastic_layers(module)).prior is prior
+    assert kinds(CNN(1, 2, stochastic=Noisy, where="last")) == ["Noisy"]
+    with pytest.raises(OptionError, match='stochastic=Noisy has no convolution; pass where="last"'):
+        CNN(1, 2, stochastic=Noisy)
+    dropped = CNN(1, 2, filters=(3,), stochastic=nn.Dropout, rate=0.2)
+    assert [part.p for part in dropped if isinstance(part, nn.Dropout)] == [0.2, 0.2]
+    with pytest.raises(
+        OptionError, match="stochastic must be a name or a class of layers; got <cl"
+    ):
+        MLP(4, 2, stochastic=int)
 
 
 @pytest.mark.parametrize(("size", "axes"), [((8, 8), "Conv2d"), ((12,), "Conv1d")])
@@ -82,7 +114,7 @@ def test_convolutions_become_random_everywhere(method, size, axes):
         assert sum(name.endswith(axes) for name in found) == 2
         assert sum(name.endswith("Linear") for name in found) == 2
     assert module(torch.randn(3, 2, *size)).shape == (3, 3)
-    only = CNN(2, 3, size=size, filters=(4, 5), dense=6, stochastic=method)
+    only = CNN(2, 3, size=size, filters=(4, 5), dense=6, stochastic=method, where="last")
     assert len(kinds(only)) == 1
     trace(module.eval())
 
@@ -101,7 +133,7 @@ def test_heads(head, levels, kind, shape):
     assert isinstance(module[-1], kind)
     assert module(torch.randn(5, 4)).shape == shape
     bayes = MLP(4, 2, head=head, levels=levels, stochastic="bayes", where="all")
-    assert kinds(bayes) == ["BayesLinear"] * 4  # the head's own map too
+    assert kinds(bayes) == ["BayesLinear"] * 3  # the head's own map too
 
 
 def test_options_reach_the_layers():
@@ -111,7 +143,7 @@ def test_options_reach_the_layers():
     assert next(stochastic_layers(MLP(4, 2, stochastic="dropconnect", rate=0.2))).p == 0.2
     assert isinstance(MLP(4, 2, activation="tanh")[1], nn.Tanh)
     assert MLP(4, 2, hidden=(), stochastic="bayes", where="all")(torch.zeros(1, 4)).shape == (1, 2)
-    assert CNN(1, 2, size=(8, 8), filters=(3,), kernel=5)[0].padding == (2, 2)
+    assert CNN(1, 2, size=(8, 8), filters=(3,), kernel_size=5)[0].padding == (2, 2)
 
 
 def test_reset_draws_every_parameter_again():
@@ -145,8 +177,8 @@ def test_copies_can_be_stacked(method):
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda: MLP(0, 2), OptionError, "features must be a positive whole number; got 0"),
-        (lambda: MLP(4, 2.5), OptionError, "outputs must be a positive whole number; got 2.5"),
+        (lambda: MLP(0, 2), OptionError, "in_features must be a whole number of at least 1; got 0"),
+        (lambda: MLP(4, 2.5), OptionError, "out_features must be a whole number of at least 1; got 2.5"),
         (lambda: MLP(4, 2, stochastic="dropuot"), UnknownNameError, "stochastic must be one of None, 'dropout', 'bayes', .* got 'dropuot'"),
         (lambda: MLP(4, 2, where="first"), UnknownNameError, "where must be one of 'last', 'all'; got 'first'"),
         (lambda: MLP(4, 2, activation="swish"), UnknownNameError, "activation must be one of 'elu', .* got 'swish'"),
@@ -154,11 +186,11 @@ def test_copies_can_be_stacked(method):
         (lambda: MLP(4, 2, head="quantiles"), OptionError, "levels belong to head=\"quantiles\"; got head='quantiles', levels=None"),
         (lambda: MLP(4, 2, levels=[0.5]), OptionError, "levels belong to head=\"quantiles\"; got head=None"),
         (lambda: MLP(4, 2, prior=layers.GaussianPrior()), OptionError, "prior is for stochastic=\"bayes\" and \"flipout\"; got stochastic=None"),
-        (lambda: MLP(4, 2, hidden=(), stochastic="bayes"), OptionError, "there is no last hidden layer; pass where=\"all\""),
+        (lambda: MLP(4, 2, hidden=(), stochastic="bayes", where="last"), OptionError, "there is no last hidden layer; pass where=\"all\""),
         (lambda: CNN(1, 2, size=(4, 4)), ShapeError, r"size=\(4, 4\) is too small for 3 poolings"),
         (lambda: CNN(1, 2, size=28), OptionError, r"size must be \(height, width\) of an image or \(length,\) of a signal; got 28"),
         (lambda: CNN(1, 2, size=(4, 4, 4)), OptionError, "size must be"),
-        (lambda: CNN(1, 2, kernel=4), OptionError, "kernel must be odd, so that sizes stay; got 4"),
+        (lambda: CNN(1, 2, kernel_size=4), OptionError, "kernel_size must be odd, so that sizes stay; got 4"),
     ],
 )  # fmt: skip
 def test_errors(call, error, message):

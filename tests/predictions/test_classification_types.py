@@ -51,7 +51,7 @@ class TestGaussianLogits:
 
     @pytest.mark.parametrize("draws", [0, -1, 2.5, True, "many"])
     def test_draws(self, draws):
-        with pytest.raises(OptionError, match="draws must be a positive whole number; got"):
+        with pytest.raises(OptionError, match="draws must be a whole number of at least 1; got"):
             caveat.GaussianLogits(MEAN, VARIANCE).sample(draws=draws)
 
     @pytest.mark.parametrize(

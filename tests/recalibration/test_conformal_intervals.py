@@ -326,7 +326,7 @@ class TestBoth:
         [
             ({"coverage": 1}, "coverage must be a number strictly between 0 and 1; got 1"),
             ({"coverage": "high"}, "got 'high'"),
-            ({"bins": 0}, "bins must be None or a whole number of at least 1; got 0"),
+            ({"bins": 0}, "bins must be a whole number of at least 1; got 0"),
             ({"bins": 2.0}, "whole number of at least 1; got 2.0"),
             ({"bins": True}, "whole number of at least 1; got True"),
             ({"joint": 1}, "joint must be True or False; got 1"),

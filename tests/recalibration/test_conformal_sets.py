@@ -543,14 +543,14 @@ class TestInterface:
         ("options", "message"),
         [
             ({"coverage": 1.0}, "coverage must be a number strictly between 0 and 1; got 1.0"),
-            ({"score": "topk"}, "score must be 'lac' or 'aps' or 'raps'; got 'topk'"),
+            ({"score": "topk"}, "score must be one of 'lac', 'aps', 'raps'; got 'topk'"),
             ({"k_reg": -1}, "k_reg must be a whole number of at least 0; got -1"),
             ({"k_reg": True}, "k_reg must be a whole number of at least 0; got True"),
             ({"k_reg": 2.5}, "k_reg must be a whole number of at least 0; got 2.5"),
             ({"penalty": -0.1}, "penalty must be a number of at least 0; got -0.1"),
             ({"randomized": "no"}, "randomized must be True or False; got 'no'"),
             ({"class_conditional": 1}, "class_conditional must be True or False; got 1"),
-            ({"empty": "all"}, "empty must be 'allow' or 'top'; got 'all'"),
+            ({"empty": "all"}, "empty must be one of 'allow', 'top'; got 'all'"),
         ],
     )
     def test_options(self, options, message):

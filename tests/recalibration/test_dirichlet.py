@@ -144,7 +144,7 @@ def test_separated_and_constant_samples_give_numbers():
             "intercept_regularization must be a number of at least 0; got 'no'",
         ),
         ({"eps": 0.2}, "eps must be a number above 0 and at most 0.1; got 0.2"),
-        ({"members": "all"}, "members must be 'mean' or 'each'; got 'all'"),
+        ({"members": "all"}, "members must be one of 'mean', 'each'; got 'all'"),
     ],
 )
 def test_options(options, message):

@@ -135,7 +135,9 @@ class TestPermutation:
 
     def test_resamples(self):
         for resamples in (0, 1.5, True, "many"):
-            with pytest.raises(OptionError, match="resamples must be a positive whole number; got"):
+            with pytest.raises(
+                OptionError, match="resamples must be a whole number of at least 1; got"
+            ):
                 exchangeability_test([1.0], [2.0], resamples=resamples)
 
 
@@ -286,7 +288,7 @@ class TestInputs:
         with pytest.raises(InvalidValueError, match="test of sample 0, column 1 is inf"):
             exchangeability_test([[1.0, 1.0]], [[1.0, np.inf]])
         with pytest.raises(
-            OptionError, match="method must be 'permutation' or 'martingale'; got 'ks'"
+            OptionError, match="method must be one of 'permutation', 'martingale'; got 'ks'"
         ):
             exchangeability_test([1.0], [1.0], method="ks")
 

@@ -143,11 +143,14 @@ def test_on_calibrated_data_it_is_near_identity():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"bins": 0}, "bins must be a positive whole number; got 0"),
-        ({"bins": 2.5}, "bins must be a positive whole number; got 2.5"),
-        ({"bins": True}, "bins must be a positive whole number; got True"),
-        ({"strategy": "kmeans"}, "strategy must be 'equal-count' or 'equal-width'; got 'kmeans'"),
-        ({"members": 1}, "members must be 'mean' or 'each'; got 1"),
+        ({"bins": 0}, "bins must be a whole number of at least 1; got 0"),
+        ({"bins": 2.5}, "bins must be a whole number of at least 1; got 2.5"),
+        ({"bins": True}, "bins must be a whole number of at least 1; got True"),
+        (
+            {"strategy": "kmeans"},
+            "strategy must be one of 'equal-count', 'equal-width'; got 'kmeans'",
+        ),
+        ({"members": 1}, "members must be one of 'mean', 'each'; got 1"),
     ],
 )
 def test_options(options, message):

@@ -143,5 +143,5 @@ def test_a_constant_score_becomes_the_base_rate():
 
 
 def test_options():
-    with pytest.raises(OptionError, match=r"members must be 'mean' or 'each'; got 'sum'"):
+    with pytest.raises(OptionError, match=r"members must be one of 'mean', 'each'; got 'sum'"):
         IsotonicCalibration(members="sum").fit(*calibration_set(n=10))

@@ -296,7 +296,11 @@ def test_weights_are_repetitions_and_the_order_does_not_matter():
     ("options", "error", "text"),
     [
         ({"level": 0}, OptionError, "level must be a number strictly between 0 and 1; got 0"),
-        ({"output": "mean"}, OptionError, "output must be 'gaussian' or 'quantiles'; got 'mean'"),
+        (
+            {"output": "mean"},
+            OptionError,
+            "output must be one of 'gaussian', 'quantiles'; got 'mean'",
+        ),
         ({"levels": [0.5, 0.2]}, OptionError, "levels must increase"),
     ],
 )

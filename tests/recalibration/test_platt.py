@@ -181,8 +181,8 @@ def test_keeps_the_ranking_of_two_classes():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"members": None}, r"members must be 'mean' or 'each'; got None"),
-        ({"smoothing": 1.5}, r"smoothing must be True or False; got 1.5"),
+        ({"members": None}, r"members must be one of 'mean', 'each'; got None"),
+        ({"smoothing": 1.5}, r"smoothing must be one of True, False; got 1.5"),
         ({"eps": 0}, r"eps must be a number above 0 and at most 0.1; got 0"),
         ({"eps": "small"}, r"eps must be a number above 0 and at most 0.1; got 'small'"),
     ],

@@ -368,11 +368,11 @@ def test_minimize_without_curvature_halves():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"members": "all"}, r"members must be 'mean' or 'each'; got 'all'"),
-        ({"per_class": "yes"}, r"per_class must be False or True; got 'yes'"),
+        ({"members": "all"}, r"members must be one of 'mean', 'each'; got 'all'"),
+        ({"per_class": "yes"}, r"per_class must be one of False, True; got 'yes'"),
         ({"shrinkage": -1}, r"shrinkage must be a number of at least 0; got -1"),
         ({"shrinkage": True}, r"shrinkage must be a number of at least 0; got True"),
-        ({"draws": 0}, r"draws must be a positive whole number; got 0"),
+        ({"draws": 0}, r"draws must be a whole number of at least 1; got 0"),
     ],
 )
 def test_options(options, message):

@@ -286,9 +286,7 @@ class TestFolds:
 
     @pytest.mark.parametrize("folds", [1, 0, -2, 2.5, True, "3"])
     def test_refused(self, folds):
-        with pytest.raises(
-            OptionError, match=r"folds must be None or a whole number of parts, two at least; got "
-        ):
+        with pytest.raises(OptionError, match=r"folds must be a whole number of at least 2; got "):
             VennAbers(folds=folds).fit(caveat.Categorical.from_binary([0.5, 0.6]), [0, 1])
 
     def test_more_than_samples(self):

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 import caveat
-from caveat import figures
+from caveat import charts
 from caveat.report import write_report
 
 from .pages import read
@@ -12,15 +12,6 @@ from .results import comparison, every_prediction, probabilities
 @pytest.fixture(scope="module")
 def page(tmp_path_factory):
     return read(write_report(comparison(), tmp_path_factory.mktemp("page") / "report.html"))
-
-
-def traces(page, name):
-    return [
-        (chart, trace)
-        for chart in page.data.values()
-        for trace in chart.get("data", ())
-        if trace.get("name") == name
-    ]
 
 
 def test_recommendation_comes_first_with_all_cautions(page):
@@ -34,6 +25,25 @@ def test_recommendation_comes_first_with_all_cautions(page):
         "Decided by negative log likelihood loss (NLL) first, then by expected calibration error "
         "(ECE). Look at smooth calibration error (smECE) as well."
     ) in text
+
+
+def test_the_first_screen_has_the_numbers_of_the_choice_and_its_next_step(page):
+    chosen = comparison().evaluations["soft"]
+    row = chosen.select(metric="accuracy_score", group="")[0]
+    said = f"{100 * row.value:.1f} % {100 * row.low:.1f} % to {100 * row.high:.1f} %"
+    first, _, _ = page.text.partition("Side by side Over all")
+    assert f"Accuracy of soft {said}" in first
+    assert "Error detection AUROC of soft" in first
+    assert f"Next step {chosen.verdict().next_step}" in first
+
+
+def test_headline_numbers_stand_the_way_that_fits(page, tmp_path):
+    header = [a for a in page.named("td") if a.get("data-name") in ("raw", "soft")]
+    assert header  # more measures than techniques: a row for each measure
+    p, truth = probabilities(60)
+    predictions = {name: caveat.Categorical(p) for name in "abcdef"}
+    _, narrow = compared(tmp_path, predictions=predictions, y=truth, metrics=["ece", "nll"])
+    assert {a["data-name"] for a in narrow.named("td")} >= {"ECE ↓", "NLL ↓"}
 
 
 def test_table_marks_best_and_tied_with_intervals(page):
@@ -50,14 +60,16 @@ def test_trade_off_is_the_front_of_the_comparison(page):
     front = comparison().pareto("expected_calibration_error", "negative_log_likelihood_loss")
     assert list(comparison().recommend().pareto) == front
     assert f"Not beaten in both by any other: {', '.join(front)}." in page.text
-    for name in comparison().techniques:
+    chart = charts.trade_off(comparison())
+    assert page.shows(chart)
+    for name, mark in zip(comparison().techniques, chart.marks, strict=True):
         rows = [
-            comparison().select(technique=name, metric=metric, group="")[0].value
+            comparison().select(technique=name, metric=metric, group="")[0]
             for metric in ("expected_calibration_error", "negative_log_likelihood_loss")
         ]
-        (mark,) = (t for _, t in traces(page, name) if t["mode"] == "markers+text")
-        assert [mark["x"][0], mark["y"][0]] == pytest.approx(rows, rel=1e-5)
-        assert (mark["marker"]["opacity"] == 1) == (name in front)
+        assert [*mark.x, *mark.y] == pytest.approx([row.value for row in rows])
+        assert [*mark.low, *mark.y_high] == pytest.approx([rows[0].low, rows[1].high])
+        assert (mark.label, mark.faint[0]) == (name, name not in front)
 
 
 def test_the_table_says_where_each_technique_stands(tmp_path):
@@ -93,30 +105,25 @@ def test_the_less_reliable_of_two_of_like_skill(tmp_path):
 
 
 def test_curves_lie_over_one_another(page):
-    for name, evaluation in comparison().evaluations.items():
-        lines = [t for _, t in traces(page, name) if t["mode"] != "markers+text"]
-        reliability = figures.reliability(evaluation)
-        curve = figures.confidence_curve(evaluation)
-        assert lines[0]["y"] == pytest.approx(reliability.observed.tolist(), rel=1e-5)
-        assert lines[1]["y"] == pytest.approx(curve.error.tolist(), rel=1e-5)
-    styles = {
-        (t["line"]["color"], t["line"]["dash"], t["marker"]["symbol"])
-        for name in comparison().techniques
-        for _, t in traces(page, name)
-        if t["mode"] == "lines+markers"
-    }
-    assert styles == {("@blue", "solid", "circle"), ("@orange", "dash", "square")}
+    for kind in (charts.reliability, charts.confidence_curve):
+        found = {name: kind(of) for name, of in comparison().evaluations.items()}
+        chart = charts.overlay(found, next(iter(found.values())).read)
+        assert page.shows(chart)
+        lines = {mark.label: mark for mark in chart.marks if mark.label in found}
+        for name, line in lines.items():
+            columns = list(found[name].numbers.values())
+            assert line.x == pytest.approx(columns[0])
+            assert line.y == pytest.approx(columns[1])
+        looks = [(line.color, line.dash) for line in lines.values()]
+        assert looks == [("blue", "solid"), ("orange", "dash")]
+    assert "Bands are left out here" in page.text
 
 
 def test_each_technique_is_folded_away_whole(page):
-    folded = [a for a in page.named("details") if a.get("class") == "technique card wide"]
-    assert len(folded) == 2
-    assert all("open" not in a for a in folded)
-    ids = [a["id"] for a in page.named("section")]
-    assert ids[:4] == ["verdict", "numbers", "trade-off", "curves"]
-    assert {"t0-verdict", "t0-calibration", "t1-verdict", "t1-notes"} <= set(ids)
-    every = [a["id"] for _, a in page.elements if "id" in a]
-    assert len(every) == len(set(every))
+    assert len(page.named("details", "technique card wide")) == 2
+    assert not any("open" in a for a in page.named("details"))
+    assert page.sections[:4] == ["verdict", "numbers", "trade-off", "curves"]
+    assert {"t0-verdict", "t0-calibration", "t1-verdict", "t1-notes"} <= set(page.sections)
 
 
 def compared(tmp_path, **options):
@@ -161,8 +168,8 @@ def test_a_target_without_a_spread_has_no_trade_off(tmp_path):
     }
     result, page = compared(tmp_path, predictions=predictions, y=y)
     assert result.recommend("variance").verdict in page.text
-    drawn = [chart for chart, trace in traces(page, "one") if trace["mode"] == "markers+text"]
-    assert len(drawn) == 1
+    assert page.shows(charts.trade_off(result, "a"))
+    assert page.titles.count(charts.trade_off(result, "a").title) == 1
 
 
 def test_intervals_are_chosen_by_their_coverage(tmp_path):
@@ -184,7 +191,8 @@ def test_sets_have_no_recommendation(tmp_path):
     }
     _, page = compared(tmp_path, predictions=predictions, y=truth)
     assert "Unsure No recommendation: " in page.text
-    assert "trade-off" not in [a["id"] for a in page.named("section")]
+    assert "trade-off" not in page.sections
+    assert len(page.named("p", "step")) == 2  # those of the techniques, none above
 
 
 def test_techniques_that_cannot_be_told_apart(tmp_path):
@@ -193,6 +201,10 @@ def test_techniques_that_cannot_be_told_apart(tmp_path):
     metrics = ["ece", "mce", "accuracy", "nll"]
     result, page = compared(tmp_path, predictions=predictions, y=truth, metrics=metrics)
     assert f"No clear one {result.recommend('probability').verdict}" in page.text
+    assert (
+        "Next step Take the simpler or cheaper of one or other, or evaluate more samples: 60 do not "
+        "tell them apart."
+    ) in page.text
 
 
 def test_a_measure_that_one_technique_lacks(tmp_path):

@@ -1,12 +1,16 @@
 """Labels, ids, names of groups, targets and techniques are hostile until escaped."""
 
+import json
+import re
+from xml.etree import ElementTree
+
 import numpy as np
 import pytest
-from plotly.offline import get_plotlyjs
 
 import caveat
+from caveat.charts.svg import shown
 from caveat.report import write_report
-from caveat.report._escape import for_chart, for_script
+from caveat.report._escape import for_script
 
 from .pages import read
 from .results import HOSTILE, classification, hostile_classification, probabilities
@@ -17,44 +21,39 @@ ELEMENTS = {
     "h3", "bdi", "button", "nav", "ol", "ul", "li", "main", "noscript", "section", "span", "svg",
     "circle", "path", "details", "summary", "table", "caption", "thead", "tbody", "tr", "th", "td",
     "article", "script", "label", "input", "output", "select", "option", "dl", "dt", "dd", "strong",
-    "footer",
+    "footer", "g", "text",
 }  # fmt: skip
 ATTRIBUTES = {
     "lang", "class", "charset", "http-equiv", "content", "name", "rel", "href", "type", "aria-label",
     "id", "aria-labelledby", "viewbox", "aria-hidden", "fill", "stroke", "stroke-width",
     "stroke-linecap", "stroke-linejoin", "cx", "cy", "r", "d", "tabindex", "role", "scope",
-    "data-sort", "data-scope", "data-target", "data-chart", "style", "data-steps", "data-paints",
-    "for", "min", "max", "step", "value", "aria-live", "data-chooses",
+    "data-sort", "data-scope", "data-target", "data-points", "data-steps", "data-paints", "data-name",
+    "for", "min", "max", "step", "value", "aria-live", "data-chooses", "hidden", "xmlns",
+    "text-anchor", "x", "y", "transform", "stroke-dasharray", "fill-opacity", "data-keyed",
+    "data-spot",
 }  # fmt: skip
+TEXT = "{http://www.w3.org/2000/svg}text"
+UNSEEN = set("\u202e\u202c\u2028\u2029\ufeff\u200e\x00\x07\ud800")
 
 
 def check(path):
+    """Nothing of a page is markup but its own: not in text, drawings, attributes or data."""
     page = read(path)
-    text = path.read_text(encoding="utf-8").replace(get_plotlyjs(), "")
     assert {tag for tag, _ in page.elements} <= ELEMENTS
     assert {name for _, attributes in page.elements for name in attributes} <= ATTRIBUTES
-    assert len(page.scripts) == 2
-    own = text.replace(page.scripts[1], "")
+    (script,) = page.scripts
+    own = page.source.replace(script, "")
     for bad in ("<script>alert", "<img", "onerror=alert(2)>", "<!--", "<b>"):
         assert bad not in own
     assert not any(name and name.startswith("on") for _, a in page.elements for name in a)
-    for value in page.data.values():
-        _check_strings(value)
+    drawings = re.findall(r"<svg xmlns.*?</svg>", page.source, re.DOTALL)
+    assert len(drawings) == len(page.titles)
+    for drawing in drawings:
+        labels = ["".join(text.itertext()) for text in ElementTree.fromstring(drawing).iter(TEXT)]
+        assert not UNSEEN & set("".join(labels))
+    for text in re.findall(r'application/json" id="[^"]+">(.*?)</script>', page.source, re.DOTALL):
+        assert not set("<>&\u2028\u2029") & set(text)
     return page
-
-
-def _check_strings(value):
-    if isinstance(value, dict):
-        for item in value.values():
-            _check_strings(item)
-    elif isinstance(value, list):
-        for item in value:
-            _check_strings(item)
-    elif isinstance(value, str):
-        allowed = value.replace("<br>", "").replace("<extra></extra>", "")
-        assert "<" not in allowed
-        assert "\u202e" not in value
-        assert "\u2028" not in value
 
 
 def test_classes_ids_groups_and_title(tmp_path):
@@ -102,18 +101,22 @@ def test_half_a_character_does_not_stop_the_page(tmp_path):
     assert "half ? of it" in path.read_text(encoding="utf-8")
 
 
-def test_text_of_charts():
-    assert for_chart("<a href='x'>&amp;") == "&lt;a href='x'&gt;&amp;amp;"
-    assert for_chart("a\u202eb\u2028c\x00d") == "abcd"
-    assert for_chart("long " * 10, 10) == "long long…"
-    assert for_chart("<" * 40, 3) == "&lt;&lt;…"
-    assert for_chart(7) == "7"
+@pytest.mark.parametrize(
+    ("text", "longest", "expected"),
+    [
+        ("<a href='x'>&amp;\"", 200, "&lt;a href=&#x27;x&#x27;&gt;&amp;amp;&quot;"),
+        ("a\u202eb\u2028c\x00d\ud800e\x1bf", 200, "abcdef"),
+        ("long " * 10, 10, "long long…"),
+        ("<" * 40, 3, "&lt;&lt;…"),
+        (7, 200, "7"),
+    ],
+)
+def test_text_of_charts(text, longest, expected):
+    assert shown(text, longest) == expected
 
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_text_in_scripts(text):
-    import json
-
     found = for_script({"a": [text, 1.23456789, np.array([np.nan, np.inf, 2.0]), True, None]})
     assert not set("<>&\u2028\u2029") & set(found)
     assert json.loads(found) == {"a": [text, 1.23457, [None, None, 2.0], True, None]}

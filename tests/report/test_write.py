@@ -4,11 +4,12 @@ import stat
 import pytest
 
 import caveat
+from caveat import charts
 from caveat.exceptions import OptionError
 from caveat.report import write_report
 
 from .pages import read
-from .results import classification, probabilities
+from .results import classification, comparison, probabilities
 
 
 def test_returns_the_path_and_replaces_an_older_file(tmp_path):
@@ -26,19 +27,17 @@ def test_has_the_permissions_of_a_new_file(tmp_path):
     assert stat.S_IMODE(write_report(classification(), tmp_path / "a.html").stat().st_mode) == mode
 
 
-def test_a_folder_that_is_not_there(tmp_path):
-    missing = tmp_path / "nowhere"
+@pytest.mark.parametrize(
+    ("place", "message"),
+    [
+        ("nowhere/report.html", "the folder {0}/nowhere does not exist; make it first"),
+        ("", "path is a folder: {0}; name a file in it, such as report.html"),
+    ],
+)
+def test_a_folder_that_is_not_there_or_in_place_of_a_file(place, message, tmp_path):
     with pytest.raises(OptionError) as caught:
-        write_report(classification(), missing / "report.html")
-    assert str(caught.value) == f"the folder {missing} does not exist; make it first"
-
-
-def test_a_folder_in_place_of_a_file(tmp_path):
-    with pytest.raises(OptionError) as caught:
-        write_report(classification(), tmp_path)
-    assert (
-        str(caught.value) == f"path is a folder: {tmp_path}; name a file in it, such as report.html"
-    )
+        write_report(classification(), tmp_path / place)
+    assert str(caught.value) == message.format(tmp_path)
 
 
 def test_what_cannot_be_written(tmp_path, monkeypatch):
@@ -56,6 +55,7 @@ def test_what_cannot_be_written(tmp_path, monkeypatch):
     ("options", "message"),
     [
         ({"title": 3}, "title must be text; got 3"),
+        ({"source": None}, "source must be text; got None"),
         ({"policy": "strict"}, "policy must be a fitted TriagePolicy; got a str"),
     ],
 )
@@ -95,28 +95,18 @@ def test_policy_takes_the_place_of_the_slider(members, tmp_path):
     assert "The policy: at most 40 % errors among what is accepted" in page.text
     counts = triage.counts
     assert all(f"{action} {number} " in page.text for action, number in counts.items())
-    marks = {
-        trace["name"]: len(trace["x"])
-        for chart in page.data.values()
-        for trace in chart.get("data", ())
-        if trace.get("name") in counts
-    }
-    assert marks == (counts if members == 3 else {})
-    curves = [
-        trace
-        for chart in page.data.values()
-        for trace in chart.get("data", ())
-        if trace.get("name") == "upper limit"
-    ]
+    curve = charts.operating_curve(triage)
+    assert page.shows(curve)
+    upper, observed, _, taken = curve.marks
     some = triage.curve.accepted > 0
-    assert curves[0]["y"] == pytest.approx(triage.curve.upper[some].tolist(), rel=1e-5)
-    (taken,) = (
-        trace
-        for chart in page.data.values()
-        for trace in chart.get("data", ())
-        if trace.get("name") == "taken"
-    )
-    assert taken["x"] == pytest.approx([triage.curve.coverage[triage.curve.reached - 1]], rel=1e-5)
+    assert upper.y == pytest.approx(triage.curve.upper[some])
+    assert observed.y == pytest.approx(triage.curve.error[some])
+    assert taken.x == pytest.approx([triage.curve.coverage[triage.curve.reached - 1]])
+    if members == 3:
+        split = charts.split(result, points=1000, actions=triage.actions)
+        assert page.shows(split)
+        marks = {mark.label: len(mark.x) for mark in split.marks}
+        assert marks == {**dict.fromkeys(marks, 0), **counts}
     if members == 1:
         assert "measure again" not in page.text
         assert "ask an expert" not in page.text
@@ -127,24 +117,19 @@ def test_policy_that_keeps_the_risk_on_average(tmp_path):
     policy, result = policy_and_result(3, 0.4, promise="mean")
     page = read(write_report(result, tmp_path / "report.html", policy=policy))
     assert "at most 40 % errors among what is accepted, on average" in page.text
-    assert "the solid line, with one error more, is at most at the dotted one" in page.text
+    assert "at which the observed error, with one error more, is at most the allowed" in page.text
 
 
 def test_policy_that_accepts_nothing(tmp_path):
     policy, result = policy_and_result(3, 0.001)
     page = read(write_report(result, tmp_path / "report.html", policy=policy))
     assert "so none is accepted" in page.text
-    assert not [
-        trace
-        for chart in page.data.values()
-        for trace in chart.get("data", ())
-        if trace.get("name") == "taken"
-    ]
+    curve = charts.operating_curve(policy.decide(result.prediction))
+    assert page.shows(curve)
+    assert "taken" not in [mark.label for mark in curve.marks]
 
 
 def test_policy_of_a_comparison(tmp_path):
-    from .results import comparison
-
     policy, _ = policy_and_result(2, 0.4)
     with pytest.raises(OptionError) as caught:
         write_report(comparison(), tmp_path / "report.html", policy=policy)

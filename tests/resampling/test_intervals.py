@@ -293,7 +293,7 @@ def test_ratios_of_what_may_be_zero_or_negative():
     assert open_end.high == np.inf
     assert 0 < open_end.low < 10
     assert pair_interval(metric, (np.nan, values[1]), (a, b)).method == "undefined"
-    with pytest.raises(OptionError, match="kind must be 'gap' or 'ratio'; got 'odds'"):
+    with pytest.raises(OptionError, match="kind must be one of 'gap', 'ratio'; got 'odds'"):
         pair_interval(metric, values, (a, b), kind="odds")
     with pytest.raises(OptionError, match="among must be a whole number of at least 1; got 0"):
         pair_interval(metric, values, (a, b), among=0)

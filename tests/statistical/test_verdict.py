@@ -63,7 +63,7 @@ def test_calibrated_probabilities_are_not_accused(samples):
 
 def test_groups_that_are_equally_bad_are_not_told_apart():
     found = list(verdicts(classes(3000, 2.0), ["positive_ece", "accuracy"]))
-    assert sum("it is over-confident" in v.statements[0].text for v in found) == SETS
+    assert sum("it is overconfident" in v.statements[0].text for v in found) == SETS
     assert said(found, "Its probabilities cannot be taken at face value for") <= most(0.05)
 
 
@@ -71,7 +71,7 @@ def test_groups_that_are_equally_bad_are_not_told_apart():
 def test_intervals_of_equal_groups_are_not_told_apart(scale):
     found = list(verdicts(numbers(2000, scale), ["interval_coverage", "mae"]))
     narrow = sum(
-        v.statements[0].text.startswith("Its intervals are too narrow: it is over-confident")
+        v.statements[0].text.startswith("Its intervals are too narrow: it is overconfident")
         for v in found
     )
     assert narrow == SETS if scale < 1 else narrow <= most(0.05)

@@ -10,9 +10,9 @@ ROOT = Path(caveat.__file__).parent
 # Top to bottom; a line may import from the lines above it and from itself.
 LAYERS = [
     {"exceptions", "__version__"},
-    {"_arrays", "_blocks", "_parallel", "_random", "_registry"},
+    {"_arrays", "_blocks", "_constructors", "_defaults", "_docstrings", "_random", "_registry"},
     {"_validation"},
-    {"_groups", "_members"},
+    {"_groups", "_members", "_parallel"},
     {"predictions"},
     {"files"},
     {"uncertainty"},
@@ -40,9 +40,7 @@ FORWARDS = {
     ("experiments/_detection_result.py", "plot", "plots"),
     ("experiments/_shift_result.py", "plot", "plots"),
     ("metrics/entry.py", "interval", "resampling"),
-    ("predictions/categorical.py", "decompose", "uncertainty"),
-    ("predictions/gaussian.py", "decompose", "uncertainty"),
-    ("predictions/gaussian_logits.py", "decompose", "uncertainty"),
+    ("predictions/_container.py", "decompose", "uncertainty"),
     ("results/tables.py", "plot", "plots"),
     ("results/tables.py", "report", "report"),
 }

@@ -34,8 +34,28 @@ def test_submodules_are_imported_when_asked_for():
 
 
 def test_unknown_attribute():
-    with pytest.raises(AttributeError, match="module 'caveat' has no attribute 'Categoricall'"):
+    message = "^module 'caveat' has no attribute 'Categoricall'; did you mean 'Categorical'\\?$"
+    with pytest.raises(AttributeError, match=message):
         _ = caveat.Categoricall
+    with pytest.raises(AttributeError, match=r"has no attribute 'nothing_like_it'$"):
+        _ = caveat.nothing_like_it
+    assert not hasattr(caveat, "_evaluate")
+
+
+def test_old_names_say_the_new_ones():
+    with pytest.raises(caveat.exceptions.UnknownNameError, match="expected_normalized_calibrat"):
+        caveat.metrics.METRICS["expected_normalised_calibration_error"]
+    with pytest.raises(caveat.exceptions.OptionError, match="its options: alpha, scaled"):
+        caveat.measure([[0.5, 0.5]], "renyi", normalised=True)
+    with pytest.raises(caveat.exceptions.OptionError, match="it has bins, kind, norm, binning"):
+        caveat.metrics.METRICS["ece"].state([0, 1], [0.2, 0.8], bin=3)
+
+
+def test_old_options_say_the_new_ones(capsys):
+    from caveat.cli import main
+
+    assert main(["evaluate", "x.csv", "--normalise"]) == 2
+    assert "--normalize" in capsys.readouterr().err
 
 
 def run(code: str) -> list[str]:

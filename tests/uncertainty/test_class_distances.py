@@ -175,8 +175,11 @@ def test_memory_does_not_grow_with_classes_times_samples():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"distance": "euclidean"}, "'energy', 'wasserstein' or a callable; got 'euclidean'"),
-        ({"combine": "median"}, "combine must be 'mean\\+std' or 'rms'; got 'median'"),
+        (
+            {"distance": "euclidean"},
+            "distance must be one of 'energy', 'wasserstein', or a callable; got 'euclidean'",
+        ),
+        ({"combine": "median"}, "combine must be one of 'mean\\+std', 'rms'; got 'median'"),
     ],
 )
 def test_unknown_options(options, message):

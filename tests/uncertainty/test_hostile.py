@@ -17,9 +17,11 @@ def test_methods_that_are_no_names():
 def test_class_distances():
     X, y = [[0.0], [1.0], [2.0]], [0, 0, 1]
     odd = np.array(["energy", "energy"])
-    with pytest.raises(OptionError, match="distance must be 'energy', 'wasserstein' or a callab"):
+    with pytest.raises(
+        OptionError, match="distance must be one of 'energy', 'wasserstein', or a callab"
+    ):
         caveat.class_distances(X, y, distance=odd)
-    with pytest.raises(OptionError, match=r"combine must be 'mean\+std' or 'rms'"):
+    with pytest.raises(OptionError, match=r"combine must be one of 'mean\+std', 'rms'"):
         caveat.class_distances(X, y, combine=odd)
     with pytest.raises(InvalidValueError, match=r"X of sample 1 is 1e\+200; squares of"):
         caveat.class_distances([[0.0], [1e200], [2.0]], y)

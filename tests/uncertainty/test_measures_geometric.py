@@ -271,7 +271,9 @@ def test_scratch_space_is_a_few_blocks(name):
     ("order", "words"), [(0, "0"), (-1, "-1"), (1.5, "1.5"), (True, "True"), ("2", "'2'")]
 )
 def test_order_that_is_no_positive_integer(order, words):
-    with pytest.raises(OptionError, match=f"^order must be a positive integer; got {words}$"):
+    with pytest.raises(
+        OptionError, match=f"^order must be a whole number of at least 1; got {words}$"
+    ):
         geometric_uncertainty([[0.5, 0.5]], order=order)
 
 

@@ -21,6 +21,7 @@ from .chart import (
     Points,
     Rule,
     label_lines,
+    literal,
     padded,
     ratio_axis,
     row_axis,
@@ -95,7 +96,7 @@ def _sweep(panel: Panel, ends: tuple[float, float], note: str) -> Chart:
         marks.append(
             Line(
                 x=panel.x, y=line.mean, label=f"{line.label}{whole}", color=color, dash=dash,
-                marker=marker, main=True, says=f"{line.label} at {{x:.3g}} %: {{y:.1f}} %",
+                marker=marker, main=True, says=f"{literal(line.label)} at {{x:.3g}} %: {{y:.1f}} %",
             )
         )  # fmt: skip
         if not np.array_equal(line.low, line.high, equal_nan=True):
@@ -195,7 +196,7 @@ def _grouped_bars(
                 x=value, y=np.add(places, shift), height=0.92 * height, hatch=position, main=True,
                 label=name if len(series) > 1 else "", text=list(labels),
                 low=np.where(known, low, np.nan), high=np.where(known, high, np.nan),
-                says=f"{{text}}, {name.replace('{', '{{').replace('}', '}}')}: {{x:.3g}}",
+                says=f"{{text}}, {literal(name)}: {{x:.3g}}",
             )
         )  # fmt: skip
         numbers |= {name: value, f"{name}, low": low, f"{name}, high": high}
@@ -203,10 +204,7 @@ def _grouped_bars(
     return Chart(
         title=title,
         read=read,
-        x=Axis(
-            label=label,
-            ends=(min(ends), max(least, 1.05 * max(ends)) if max(ends) > least else least),
-        ),
+        x=Axis(label=label, ends=(min(ends), 1.05 * max(ends) if max(ends) > least else least)),
         y=axis,
         marks=tuple(marks),
         numbers=numbers,
@@ -363,7 +361,7 @@ def domain_shift(result: DomainShift) -> Chart:
         " ".join(part for part in (row.quantity.replace("_", " "), row.option, row.target) if part)
         for row in rows
     ]
-    axis, places = row_axis([label_lines([name], 28) for name in names])
+    axis, places = row_axis([label_lines([name], 26) for name in names])
     value, low, high = np.array(
         [[row.ratio, row.ratio_low, row.ratio_high] for row in rows], dtype=np.float64
     ).T

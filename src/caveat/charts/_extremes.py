@@ -89,7 +89,7 @@ def extremes(evaluation: Evaluation, number: int = 20, target: Any = None) -> Ex
     ('b', 'yes')
     """
     number = count(number, "number")
-    found = ENTRY.samples(evaluation, target)
+    found = ENTRY.samples(evaluation, target, "extremes")
     counted = np.flatnonzero(found.counted)
     uncertain = _largest(found.uncertainty, counted, number)
     if found.classes:

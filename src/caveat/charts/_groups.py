@@ -59,7 +59,7 @@ def groups(
     [1.0, 0.5]
     """
     found = samples(evaluation, target)
-    names = {entry.name for entry in METRICS.find(metric or _usual(evaluation))}
+    names = {entry.name for entry in METRICS.find(_usual(evaluation) if metric is None else metric)}
     rows = [row for row in evaluation.rows if row.metric in names and row.target == found.target]
     everyone = [row for row in rows if row.overall]
     if not everyone:
@@ -141,8 +141,6 @@ def better(metric: str) -> str:
 
 
 def _usual(evaluation: Evaluation) -> str:
-    if not isinstance(evaluation, Evaluation):
-        raise OptionError(f"evaluation must be an Evaluation; got a {type(evaluation).__name__}")
     grouped = [row.metric for row in evaluation.rows if row.group]
     if not grouped:
         raise OptionError("this evaluation has no groups; pass groups= to evaluate")

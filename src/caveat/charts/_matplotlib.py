@@ -251,7 +251,7 @@ class _Drawing:
             some = ~np.isnan(low)
             at = np.maximum(low[some], ends[0]), np.minimum(high[some], ends[1])
             label: dict[str, Any] = (
-                {"label": plain(mark.label)} if getattr(mark, "marker", "") is None else {}
+                {"label": _legend_label(mark.label)} if getattr(mark, "marker", "") is None else {}
             )
             artist = self.ax.hlines(y[some], *at, color=color, linewidth=width, **label)
             for beyond, place, marker in (
@@ -314,7 +314,7 @@ class _Drawing:
     def _span(self, mark: Span) -> Any:
         return self.ax.axvspan(
             mark.low, mark.high, color=COLORS[mark.color], alpha=0.12, linewidth=0,
-            label=mark.label,
+            label=_legend_label(mark.label),
         )  # fmt: skip
 
     def _strip(self, mark: Strip) -> Any:

@@ -6,12 +6,11 @@ from typing import Any
 import numpy as np
 
 from .._blocks import row_blocks
-from .._validation import FloatArray
+from .._validation import FloatArray, check_choice
 from ..evaluation import Evaluation
 from ..evaluation.result import class_probabilities
 from ..exceptions import OptionError
 from ..metrics._core.equal_width import bin_of
-from ..metrics._inputs import option
 from ..metrics.classification.entropy import entropy_of
 from ..metrics.classification.variation import places
 from ..resampling.spread import Limits, Spread, effective_size, share_limits, spread_of, stacked
@@ -95,7 +94,7 @@ def reliability(evaluation: Evaluation, kind: str | None = None, *, label: Any =
     p = class_probabilities(evaluation)
     if kind is None:
         kind = "class" if p.shape[1] == 2 else "confidence"
-    option(kind, "kind", KINDS)
+    check_choice(kind, "kind", KINDS)
     code = _code(evaluation, kind, label)
     if kind == "class":
         position = np.ascontiguousarray(p[:, code])

@@ -63,7 +63,7 @@ def deferral(evaluation: Evaluation, target: Any = None) -> Deferral:
     """
     from ._confidence import ENTRY as RANKED
 
-    found = RANKED.samples(evaluation, target)
+    found = RANKED.samples(evaluation, target, "deferral")
     ordered = Ordered(found.ranks, found.weight)
     kept = np.arange(1, 101) / 100 * ordered.total
     errors = kept_means(ordered, found.error, kept, None).mean[::-1]

@@ -397,6 +397,11 @@ def row_axis(labels: Sequence[Sequence[str]]) -> tuple[Axis, list[float]]:
     return Axis(ends=(float(ends[-1]), 0.0), ticks=ticks, rows=True), places
 
 
+def literal(text: str) -> str:
+    """Return text that stands for itself in what a mark says."""
+    return text.replace("{", "{{").replace("}", "}}")
+
+
 def label_lines(parts: Sequence[str], width: int = 24) -> list[str]:
     """Return the lines of a label: each part begins a new one and takes six at most."""
     return [
@@ -430,12 +435,3 @@ def ratio_axis(numbers: Sequence[float], label: str, band: Sequence[float] = (1.
         ticks = [step * 10.0**power for power in powers for step in steps]
     shown = tuple((tick, f"{tick:g}") for tick in ticks if low <= tick <= high)
     return Axis(label=label, ends=(low, high), log=True, ticks=shown)
-
-
-def padded(*arrays: Any) -> tuple[float, float]:
-    """Return the ends of an axis with some room beside the finite numbers in the arrays."""
-    finite = np.concatenate([np.ravel(np.asarray(array, dtype=np.float64)) for array in arrays])
-    finite = finite[np.isfinite(finite)]
-    low, high = float(finite.min()), float(finite.max())
-    room = 0.06 * (high - low) or 0.05 * abs(high) or 1.0
-    return low - room, high + room

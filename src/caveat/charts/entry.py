@@ -59,15 +59,15 @@ class Entry:
         """Whether the chart is of one target."""
         return "target" in inspect.signature(self.function).parameters
 
-    def samples(self, evaluation: Evaluation, target: Any = None) -> Samples:
-        """Return the samples of one target; an error if they do not have this chart."""
+    def samples(self, evaluation: Evaluation, target: Any = None, asked: str = "") -> Samples:
+        """Return the samples of one target; an error if they do not have what was asked."""
         found = samples(evaluation, target)
         if not self.applies(evaluation, found):
             from .table import available
 
             has = ", ".join(available(evaluation, target)) or "no chart at all"
             raise UnsupportedPredictionError(
-                f"{self.name} needs {self.needs}, which this "
+                f"{asked or self.name} needs {self.needs}, which this "
                 f"{type(evaluation.prediction).__name__} does not have; it has {has}"
             )
         return found

@@ -38,6 +38,10 @@ from .chart import (
 WIDTH = 360
 _CHARACTER, _LINE = 6.4, 14.5
 _LEVELS = 8
+_MOST_TICKS = 7
+_FAR = 99.0
+"""So many times its own size beside the axes is as good as infinitely far."""
+
 _DASHES = {"solid": "", "dash": "7 3", "dot": "2 3", "dashdot": "7 3 2 3"}
 _SHAPES: dict[str, Callable[[float], str]] = {
     "square": lambda r: f"m{-r:g},{-r:g}h{2 * r:g}v{2 * r:g}h{-2 * r:g}z",
@@ -62,7 +66,7 @@ _UNSEEN = dict.fromkeys(
     code
     for first, last in (
         (0, 31), (127, 159), (0x200E, 0x200F), (0x202A, 0x202E), (0x2066, 0x2069), (0x061C, 0x061C),
-        (0x2028, 0x2029), (0xFEFF, 0xFEFF), (0xD800, 0xDFFF),
+        (0x2028, 0x2029), (0xFEFF, 0xFEFF), (0xD800, 0xDFFF), (0xFFFE, 0xFFFF),
     )
     for code in range(first, last + 1)
 )  # fmt: skip
@@ -117,7 +121,7 @@ def shown(text: Any, longest: int = 200) -> str:
     >>> shown("<b>bold</b>")
     '&lt;b&gt;bold&lt;/b&gt;'
     """
-    clean = str(text).translate(_UNSEEN)
+    clean = " ".join(str(text).split()).translate(_UNSEEN)
     return escape(clean if len(clean) <= longest else clean[: longest - 1] + "…")
 
 
@@ -150,7 +154,7 @@ class _Scale:
             low, high = math.log(low), math.log(high)
             with np.errstate(divide="ignore", invalid="ignore"):
                 x = np.log(x)
-        share = np.clip((x - low) / ((high - low) or 1.0), -0.5, 1.5)
+        share = np.clip((x - low) / ((high - low) or 1.0), -_FAR, _FAR)
         return self.room[0] + share * (self.room[1] - self.room[0])
 
 
@@ -170,7 +174,7 @@ class _Svg:
         y_ends = chart.y.ends or _data_ends(chart, "y")
         self.y_ticks = _ticks(chart.y, y_ends, any(isinstance(m, Strip) for m in chart.marks))
         lines = [line for _, text in self.y_ticks for line in text.split("\n")]
-        left = min(10 + _CHARACTER * max((len(line) for line in lines), default=0), 0.46 * WIDTH)
+        left = min(10 + _CHARACTER * max((len(line) for line in lines), default=0), 0.5 * WIDTH)
         above = textwrap.wrap(chart.y.label, 54)
         self.top = 6 + _LINE * len(above)
         self.above = above
@@ -181,10 +185,12 @@ class _Svg:
             height = _LINE * abs(y_ends[0] - y_ends[1])
         else:
             height = 270.0 if chart.square else 210.0
-        self.left, self.right, self.bottom = left, WIDTH - 12.0, self.top + height
+        ticks = _ticks(chart.x, x_ends)
+        right = max([12.0, *(_CHARACTER * len(text) / 2 for _, text in ticks[-1:])])
+        self.left, self.right, self.bottom = left, WIDTH - right, self.top + height
         self.x = _Scale(x_ends, (self.left, self.right), chart.x.log)
         self.y = _Scale(y_ends, (self.bottom, self.top), chart.y.log)
-        self.x_ticks = _spaced(_ticks(chart.x, x_ends), self.x)
+        self.x_ticks = _spaced(ticks, self.x)
 
     def draw(self, standalone: bool) -> Drawing:
         """Return the drawing."""
@@ -252,25 +258,40 @@ class _Svg:
             f' stroke-dasharray="{dash}"' if dash else ""
         )
         x, y = np.asarray(mark.x, dtype=np.float64), np.asarray(mark.y, dtype=np.float64)
-        self._add(f'<path {look} d="{_path(self.x(x), self.y(y), mark.step)}"/>')
+        at_x, at_y = self.x(x), self.y(y)
+        self._add(self._framed(f'<path {look} d="{_path(at_x, at_y, mark.step)}"/>', at_y))
         shape = mark.marker if mark.marker != "" else style.marker if mark.main else None
         swatch = f'<path {look} d="M0,0h20"/>'
         if shape and not mark.step:
-            self._shapes(self.x(x), self.y(y), shape, style.color, 3.0)
+            self._shapes(at_x, at_y, shape, style.color, 3.0)
             swatch += _shape([10.0], [0.0], shape, style.color, 3.0)
         self._in_legend(mark, swatch)
         self._say(mark, x, y)
 
+    def _framed(self, part: str, *heights: Any) -> str:
+        """Return a path, cut off at the frame if it leaves the axes."""
+        if not any(((y < self.top - 0.05) | (y > self.bottom + 0.05)).any() for y in heights):
+            return part
+        wide, high = self.right - self.left, self.bottom - self.top
+        x, y, width, height = (f"{n:.1f}" for n in (self.left, self.top, wide, high))
+        return (
+            f'<svg x="{x}" y="{y}" width="{width}" height="{height}" overflow="hidden" '
+            f'viewBox="{x} {y} {width} {height}">{part}</svg>'
+        )
+
     def _band(self, mark: Band) -> None:
         color = self._style(mark).color
         x, low, high = self.x(mark.x), self.y(mark.low), self.y(mark.high)
-        if len(x) == 1:
-            d = f"M{_round(x[0])},{_round(low[0])}V{_round(high[0])}"
-            self._add(f'<path class="s-{color} wide" stroke-width="6" d="{d}"/>')
-        else:
-            some = np.isfinite(low) & np.isfinite(high)
-            d = _path(x[some], high[some]) + "L" + _path(x[some][::-1], low[some][::-1])[1:] + "z"
-            self._add(f'<path class="f-{color} band" d="{d}"/>')
+        known = np.flatnonzero(np.isfinite(low) & np.isfinite(high))
+        runs = np.split(known, np.flatnonzero(np.diff(known) > 1) + 1) if len(known) else []
+        for run in runs:
+            if len(run) == 1:
+                d = f"M{_round(x[run[0]])},{_round(low[run[0]])}V{_round(high[run[0]])}"
+                part = f'<path class="s-{color} wide" stroke-width="6" d="{d}"/>'
+            else:
+                d = _path(x[run], high[run]) + "L" + _path(x[run][::-1], low[run][::-1])[1:] + "z"
+                part = f'<path class="f-{color} band" d="{d}"/>'
+            self._add(self._framed(part, low[run], high[run]))
         self._in_legend(mark, f'<path class="f-{color} band" d="M0,-5h20v10h-20z"/>')
 
     def _points(self, mark: Points) -> None:
@@ -336,7 +357,7 @@ class _Svg:
                 if high[i] > ends[1]:
                     self._shapes([self.right], [y[i]], "right", color, 4.0)
         if isinstance(mark, Points) and mark.y_low is not None:
-            low, high = self.y(mark.y_low), self.y(mark.y_high)
+            low, high = self._within(mark.y_low, mark.y_high)
             d = "".join(
                 f"M{_round(x[i])},{_round(low[i])}V{_round(high[i])}"
                 for i in range(len(x))
@@ -434,7 +455,7 @@ class _Svg:
         x, y = self.x(mark.x), self.y(mark.y)
         self.spot = [(_round(a), _round(b)) for a, b in zip(x, y, strict=True)]
         at = self.spot[mark.start]
-        self._add(f'<circle data-spot class="f-orange" r="6" cx="{at[0]}" cy="{at[1]}"/>')
+        self._add(f'<circle data-spot="" class="f-orange" r="6" cx="{at[0]}" cy="{at[1]}"/>')
 
     def _text(self, mark: Text) -> None:
         at = _round(self.x(mark.x)) + 4, _round(self.y(mark.y)) + 4
@@ -452,7 +473,7 @@ class _Svg:
             for i, line in enumerate(lines):
                 self._add(
                     f'<text text-anchor="end" x="{self.left - 5:.1f}" '
-                    f'y="{first + _LINE * i:.1f}">{shown(line, 30)}</text>'
+                    f'y="{first + _LINE * i:.1f}">{shown(line, 27)}</text>'
                 )
         for value, text in self.x_ticks:
             self._add(
@@ -609,6 +630,8 @@ def _data_ends(chart: Chart, axis: str) -> tuple[float, float]:
                 found.append(np.ravel(np.asarray(values, dtype=np.float64)))
     values = np.concatenate(found)
     values = values[np.isfinite(values) & ((values > 0) | (not getattr(chart, axis).log))]
+    if not len(values):
+        return 0.1, 1.0
     low, high = float(values.min()), float(values.max())
     if getattr(chart, axis).log:
         return low / 1.1, high * 1.1
@@ -622,9 +645,14 @@ def _ticks(axis: Axis, ends: tuple[float, float], above: bool = False) -> list[t
     if axis.ticks:
         return [(value, text) for value, text in axis.ticks if low <= value <= high]
     if axis.log:
-        first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
-        some = [10.0**power for power in range(first, last + 1) if low <= 10.0**power <= high]
-        return [(value, f"{value:g}") for value in some]
+        powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+        for factors in ((1, 2, 5), (1,)):
+            every = [float(f"{factor}e{power}") for power in powers for factor in factors]
+            some = [value for value in every if low <= value <= high]
+            if len(some) <= _MOST_TICKS:
+                break
+        if some:
+            return [(value, f"{value:g}") for value in some[:: -(-len(some) // _MOST_TICKS)]]
     size = (high - low) / 4.5
     power = 10.0 ** math.floor(math.log10(size)) if size > 0 else 1.0
     step = next(power * factor for factor in (1, 2, 2.5, 5, 10) if power * factor >= size * 0.999)

@@ -11,7 +11,7 @@ from ..exceptions import OptionError, ShapeError
 from ._audit_tables import show_audit
 from ._console import print_json, say, working
 from ._evaluate import FileArgument, with_target
-from ._options import Columns, Numbers, Page, Rows, Title, about, read_table, shared
+from ._options import Columns, Numbers, Page, Rows, Title, about, option, read_table, shared
 from ._output import check_output, check_page, write_table
 
 _GROUPS, _INDIVIDUALS = "Groups", "Individuals"
@@ -24,20 +24,15 @@ def audit_command(
     numbers: Numbers,
     privileged: Annotated[
         list[str] | None,
-        typer.Option(
-            help="The group that others are compared with, as race=white; may be repeated.",
+        option(
+            "The group that others are compared with, as race=white; may be repeated.",
+            panel=_GROUPS,
             metavar="ATTRIBUTE=VALUE",
-            rich_help_panel=_GROUPS,
-            show_default=False,
         ),
     ] = None,
     intersections: Annotated[
         bool,
-        typer.Option(
-            "--intersections",
-            help="Audit the combinations of all attributes too.",
-            rich_help_panel=_GROUPS,
-        ),
+        option("Audit the combinations of all attributes too.", "--intersections", panel=_GROUPS),
     ] = False,
     threshold: Annotated[
         float,
@@ -51,28 +46,21 @@ def audit_command(
     ] = "auto",
     feature: Annotated[
         list[str] | None,
-        typer.Option(
-            help="Columns in which samples are alike, by name or pattern; may be repeated. Adds "
-            "whether those who are alike are treated alike.",
+        option(
+            "Columns in which samples are alike, by name or pattern; may be repeated. Adds whether "
+            "those who are alike are treated alike.",
+            panel=_INDIVIDUALS,
             metavar="COLUMNS",
-            rich_help_panel=_INDIVIDUALS,
-            show_default=False,
         ),
     ] = None,
     neighbors: Annotated[
         int | None,
-        typer.Option(
-            help="How many neighbors to compare with; by default 5.",
-            rich_help_panel=_INDIVIDUALS,
-            show_default=False,
-        ),
+        option("How many neighbors to compare with; by default 5.", panel=_INDIVIDUALS),
     ] = None,
     queries: Annotated[
         int | None,
-        typer.Option(
-            help="Look up only so many samples, drawn at random; by default all.",
-            rich_help_panel=_INDIVIDUALS,
-            show_default=False,
+        option(
+            "Look up only so many samples, drawn at random; by default all.", panel=_INDIVIDUALS
         ),
     ] = None,
     report: Page = None,
@@ -107,7 +95,11 @@ def audit_command(
 
     with working(f"auditing {len(table):,} samples"):
         result = audit(table.prediction, table.y, **options)
-    _write(result, output, report, title)
+    if output is not None:
+        write_table(result, output)
+    if report is not None:
+        with working("writing the page"):
+            result.report(report, title=title, source=file.name)
     if numbers.json:
         print_json(as_json(result, table.recognized, report))
         return
@@ -157,14 +149,6 @@ def _features(file: Path, columns: Columns, patterns: Sequence[str], samples: in
     if len(table) != samples:
         raise ShapeError(f"{file}: --feature: each of the {samples} samples needs one row")
     return table.X
-
-
-def _write(result: Any, output: Path | None, report: Path | None, title: str | None) -> None:
-    if output is not None:
-        write_table(result, output)
-    if report is not None:
-        with working("writing the page"):
-            result.report(report, title=title)
 
 
 def as_json(result: Any, recognized: Sequence[str], report: Path | None) -> dict[str, Any]:

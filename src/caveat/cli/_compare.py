@@ -9,9 +9,10 @@ import numpy as np
 import typer
 
 from ..exceptions import LabelError, OptionError
+from ..results.words import joined
 from ._console import print_json, say, steps
 from ._evaluate import with_target
-from ._options import Columns, Page, Rows, Settings, about, shared
+from ._options import Columns, Page, Rows, Settings, about, option, shared
 from ._output import check_output, check_page, write_table
 from ._tables import show_comparison
 
@@ -32,18 +33,13 @@ def compare_command(
     settings: Settings,
     technique: Annotated[
         list[str] | None,
-        typer.Option(
-            help="In one file: NAME=PATTERN of probabilities, or NAME=mean:PATTERN,std:PATTERN "
-            "and so on; repeated.",
-            show_default=False,
+        option(
+            "In one file: NAME=PATTERN of probabilities, or NAME=mean:PATTERN,std:PATTERN and so "
+            "on; repeated."
         ),
     ] = None,
     expression: Annotated[
-        str | None,
-        typer.Option(
-            help="What to recommend by: probability, entropy, variance or interval.",
-            show_default=False,
-        ),
+        str | None, option("What to recommend by: probability, entropy, variance or interval.")
     ] = None,
     scale: Annotated[
         str, typer.Option(help="Where it must be right: global, local or adaptive.")
@@ -70,7 +66,7 @@ def compare_command(
     if report is not None:
         from ..report import write_report
 
-        write_report(comparison, report)
+        write_report(comparison, report, source=joined(_sources(files)))
     if settings.json:
         print_json(_as_json(comparison, recommendation))
         return
@@ -108,6 +104,11 @@ def read_techniques(files: list[str], techniques: list[str], columns: Columns) -
         tables[name] = columns.read(path, classes=shared_classes, **parts_of)
         _check_same(name, tables)
     return tables
+
+
+def _sources(files: list[str]) -> list[str]:
+    """Return the names of the files, without their folders."""
+    return [Path(path).name for _, path in map(_named, files)]
 
 
 def _named(text: str) -> tuple[str, str]:

@@ -1,10 +1,13 @@
 """What the terminal sees: results on stdout, messages and progress on stderr."""
 
 import json
+import re
+import shlex
 import sys
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -38,6 +41,51 @@ def clean(text: Any) -> str:
 def _visible(mark: str) -> str:
     hidden = unicodedata.category(mark) in ("Cc", "Cs", "Zl", "Zp") or mark in _DIRECTIONS
     return mark.encode("unicode_escape").decode("ascii") if hidden else mark
+
+
+_command: ContextVar[Callable[[], Any] | None] = ContextVar("command", default=None)
+_RENAMED = {"metrics": "metric", "n_jobs": "jobs", "sort": "sort_quantiles"}
+"""Arguments of functions that have another name as options."""
+
+_ARGUMENT = re.compile(r"""\b([a-z_]+)=(?:True\b|('[^']*'|"[^"]*"|\d[\d.]*\d|\d))?""")
+
+
+@contextmanager
+def speaking_of(command: Callable[[], Any]) -> Iterator[None]:
+    """While a command runs, let `in_options` name its options; it is looked up when needed."""
+    token = _command.set(command)
+    try:
+        yield
+    finally:
+        _command.reset(token)
+
+
+def _options() -> dict[str, str]:
+    """Return the options of the command that runs, by the arguments that they are passed as."""
+    command = _command.get()
+    parameters = () if command is None else command().params
+    options = {p.name: p.opts[0] for p in parameters if p.opts[0].startswith("--")}
+    renamed = {name: options[option] for name, option in _RENAMED.items() if option in options}
+    return options | renamed
+
+
+def in_options(text: str) -> str:
+    """Return a message of the library as the command line says it.
+
+    The library names arguments as ``id=``, ``percent=True`` or ``mean='mu'``; the command that runs
+    takes these as ``--id``, ``--percent`` and ``--mean mu``. Other names stay what they are.
+    """
+
+    def translate(match: re.Match[str]) -> str:
+        option, value = _options().get(match[1]), match[2]
+        if option is None:
+            return match[0]
+        if not value:
+            return option
+        # A repr is quoted for Python; a shell reads its escapes in $'...'.
+        return f"{option} " + (f"${value}" if "\\" in value else shlex.quote(value.strip("'\"")))
+
+    return _ARGUMENT.sub(translate, text)
 
 
 def say(text: Any, *, error: bool = False, style: str = "") -> None:

@@ -9,7 +9,7 @@ import typer
 from ..exceptions import CaveatError
 from ._audit import audit_command
 from ._compare import compare_command
-from ._console import print_json, say
+from ._console import in_options, print_json, say, speaking_of
 from ._demo import demo_command
 from ._disentangle import disentangle_command
 from ._evaluate import evaluate_command
@@ -87,6 +87,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     0
     """
     given = list(sys.argv[1:] if arguments is None else arguments) or ["--help"]
+    with speaking_of(lambda: _command(given)):
+        return _run(given)
+
+
+def _command(given: Sequence[str]) -> Any:
+    """Return the command that the arguments name."""
+    command: Any = typer.main.get_command(app)
+    for word in given:
+        command = getattr(command, "commands", {}).get(word, command)
+    return command
+
+
+def _run(given: list[str]) -> int:
     try:
         code = app(given, prog_name="caveat", standalone_mode=False)
     except (KeyboardInterrupt, typer.Abort):
@@ -126,4 +139,4 @@ def _words(error: Any, usage: bool) -> str:
         return "not enough memory; name fewer columns or metrics, or take a part of the rows"
     if isinstance(error, OSError) and error.filename is not None:
         return f"{error.filename}: {(error.strerror or 'cannot be used').lower()}"
-    return str(error) or type(error).__name__
+    return in_options(str(error)) or type(error).__name__

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ._console import say, working
+from ._console import in_options, say, working
 
 _COLUMNS = "Columns, by name or pattern; common names are recognized"
 _FILES = "How the file is written"
@@ -17,12 +17,19 @@ _NUMBERS = "Numbers"
 _OUTPUT = "Output"
 
 
-def _option(panel: str, metavar: str, help: str) -> Any:
-    return typer.Option(help=help, metavar=metavar, rich_help_panel=panel, show_default=False)
+def option(help: str, *names: str, panel: str | None = None, metavar: str | None = None) -> Any:
+    """Return an option whose default is not shown: there is none, or its help says it."""
+    return typer.Option(
+        *names, help=help, metavar=metavar, rich_help_panel=panel, show_default=False
+    )
 
 
-def _columns(help: str) -> Any:
-    return _option(_COLUMNS, "COLUMNS", help)
+def _columns(help: str, metavar: str = "COLUMNS") -> Any:
+    return option(help, panel=_COLUMNS, metavar=metavar)
+
+
+def _file(help: str, metavar: str) -> Any:
+    return option(help, panel=_FILES, metavar=metavar)
 
 
 def _flag(name: str, help: str) -> Any:
@@ -59,7 +66,7 @@ class Columns:
     lower: Annotated[list[str] | None, _columns("Lower ends of intervals.")] = None
     upper: Annotated[list[str] | None, _columns("Upper ends of intervals.")] = None
     coverage: Annotated[
-        float | None, _option(_COLUMNS, "SHARE", "Nominal coverage of the intervals, as 0.9.")
+        float | None, _columns("Nominal coverage of the intervals, as 0.9.", "SHARE")
     ] = None
     target: Annotated[list[str] | None, _columns("What is true.")] = None
     group: Annotated[list[str] | None, _columns("A group of samples; may be repeated.")] = None
@@ -69,7 +76,7 @@ class Columns:
         str | None, _columns("Samples that belong together, such as those of one patient.")
     ] = None
     positive: Annotated[
-        str | None, _option(_COLUMNS, "LABEL", "The class that a single probability column is of.")
+        str | None, _columns("The class that a single probability column is of.", "LABEL")
     ] = None
     normalize: Annotated[bool, _flag("--normalize", "Divide probabilities by their sum.")] = False
     percent: Annotated[
@@ -77,10 +84,10 @@ class Columns:
     ] = False
     sort_quantiles: Annotated[bool, _flag("--sort-quantiles", "Sort quantiles that cross.")] = False
     target_file: Annotated[
-        Path | None, _option(_FILES, "FILE", "Another file for target, groups and ids, row by row.")
+        Path | None, _file("Another file for target, groups and ids, row by row.", "FILE")
     ] = None
-    delimiter: Annotated[str | None, _option(_FILES, "MARK", "Separator of a CSV file.")] = None
-    decimal: Annotated[str, _option(_FILES, "MARK", "Decimal mark of a CSV file.")] = "."
+    delimiter: Annotated[str | None, _file("Separator of a CSV file.", "MARK")] = None
+    decimal: Annotated[str, _file("Decimal mark of a CSV file.", "MARK")] = "."
     keep_na: Annotated[
         bool, _flag("--keep-na", "Take NA, null and the like in a CSV as text, not as missing.")
     ] = False
@@ -106,7 +113,7 @@ def read_table(read: Callable[..., Any], path: Path, **options: Any) -> Any:
     with working(f"reading {path.name}"):
         table = read(path, **options)
     for sentence in table.recognized:
-        say(f"{path.name}: {sentence}", error=True, style="dim")
+        say(f"{path.name}: {in_options(sentence)}", error=True, style="dim")
     return table
 
 
@@ -121,31 +128,12 @@ Seed = Annotated[
 ]
 Rows = Annotated[
     Path | None,
-    typer.Option(
-        "--output",
-        "-o",
-        help="Write all rows to a .csv, .json or .parquet file.",
-        rich_help_panel=_OUTPUT,
-        show_default=False,
-    ),
+    option("Write all rows to a .csv, .json or .parquet file.", "--output", "-o", panel=_OUTPUT),
 ]
-Page = Annotated[
-    Path | None,
-    typer.Option(
-        help="Write a page as well, an .html file.", rich_help_panel=_OUTPUT, show_default=False
-    ),
-]
-Title = Annotated[
-    str | None,
-    typer.Option(help="Its title.", rich_help_panel=_OUTPUT, show_default=False),
-]
+Page = Annotated[Path | None, option("Write a page as well, an .html file.", panel=_OUTPUT)]
+Title = Annotated[str | None, option("Title of the page.", panel=_OUTPUT)]
 Figures = Annotated[
-    Path | None,
-    typer.Option(
-        help="Write the figures as PNG files into this folder.",
-        rich_help_panel=_OUTPUT,
-        show_default=False,
-    ),
+    Path | None, option("Write the figures as PNG files into this folder.", panel=_OUTPUT)
 ]
 Json = Annotated[
     bool, typer.Option("--json", help="Print JSON and nothing else.", rich_help_panel=_OUTPUT)

@@ -35,10 +35,17 @@ def check_folder(path: Path | None, option: str) -> None:
 
 def write_table(result: Any, path: Path) -> None:
     """Write the rows of a result; the ending says how."""
-    ending = path.suffix.lower()
-    if ending == ".json":
+    if path.suffix.lower() == ".json":
         path.write_text(result.to_json() + "\n", encoding="utf-8")
-    elif ending == ".csv":
-        result.to_frame().to_csv(path, index=False)
     else:
-        result.to_frame().to_parquet(path, index=False)
+        write_frame(result.to_frame(), path)
+
+
+def write_frame(frame: Any, path: Path) -> None:
+    """Write a frame; the ending says how."""
+    if path.suffix.lower() == ".csv":
+        frame.to_csv(path, index=False)
+    elif path.suffix.lower() == ".json":
+        frame.to_json(path, orient="records")
+    else:
+        frame.to_parquet(path, index=False)

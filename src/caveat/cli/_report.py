@@ -8,7 +8,7 @@ import typer
 from ..exceptions import OptionError
 from ._console import print_json, say, working
 from ._evaluate import FileArgument, evaluate_file, with_target
-from ._options import Columns, Settings, Title, shared
+from ._options import Columns, Settings, Title, option, shared
 from ._output import check_page
 from ._tables import show_verdict
 from ._triage import Calibration, Tolerance, fit_policy
@@ -22,10 +22,7 @@ def report_command(
     output: Annotated[Path, typer.Option("--output", "-o", help="The page.")] = Path("report.html"),
     title: Title = None,
     calibration: Calibration = None,
-    risk: Annotated[
-        float | None,
-        typer.Option(help="With --calibration: the maximum error rate.", show_default=False),
-    ] = None,
+    risk: Annotated[float | None, option("With --calibration: the maximum error rate.")] = None,
     tolerance: Tolerance = None,
 ) -> None:
     """Write one self-contained page about the predictions in a file.
@@ -45,9 +42,7 @@ def report_command(
         )
     _, evaluation = evaluate_file(file, columns, settings)
     with working("writing the page"):
-        path = write_report(
-            evaluation, output, title=title, policy=policy, source=Path(file).name
-        )
+        path = write_report(evaluation, output, title=title, policy=policy, source=file.name)
     if settings.json:
         print_json({"report": str(path)})
         return

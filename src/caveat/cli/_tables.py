@@ -141,7 +141,7 @@ def show_comparison(comparison: Any, everything: bool) -> None:
         body.setdefault(key, {"": title(row, targets)})[row.technique] = number(row.value) + mark
     names = comparison.techniques
     show_table(
-        "Over all samples: * is best, ~ cannot be told from it",
+        "Over all samples: * is best, ~ cannot be distinguished from it",
         ["metric", *names],
         [[cells[""], *(cells.get(name, "-") for name in names)] for cells in body.values()],
     )

@@ -10,38 +10,25 @@ from .._random import generator
 from ..exceptions import OptionError
 from ._console import print_json, say, show_table, working
 from ._evaluate import FileArgument, with_target
-from ._options import Columns, Json, Seed, shared
-from ._output import check_output
+from ._options import Columns, Json, Seed, option, shared
+from ._output import check_output, write_frame
 
 Calibration = Annotated[
     Path | None,
-    typer.Option(
-        help="A file of other samples of which the truth is known; they set the threshold.",
-        show_default=False,
-    ),
+    option("A file of other samples of which the truth is known; they set the threshold."),
 ]
-Tolerance = Annotated[
-    float | None,
-    typer.Option(help="Regression: how far off a prediction may be.", show_default=False),
-]
-Decomposition = Annotated[str, typer.Option(help="How to split the uncertainty.")]
+Tolerance = Annotated[float | None, option("Regression: how far off a prediction may be.")]
 
 
 @shared
 def triage_command(
     file: FileArgument,
     columns: Columns,
-    risk: Annotated[
-        float,
-        typer.Option(help="The largest error rate among accepted samples.", show_default=False),
-    ],
+    risk: Annotated[float, option("The maximum error rate among accepted samples.")],
     calibration: Calibration = None,
     split: Annotated[
         float | None,
-        typer.Option(
-            help="Or take this share of the file, drawn at random, to set the threshold.",
-            show_default=False,
-        ),
+        option("Or take this share of the file, drawn at random, to set the threshold."),
     ] = None,
     tolerance: Tolerance = None,
     confidence: Annotated[float, typer.Option(help="Confidence of the promise.")] = 0.95,
@@ -52,7 +39,7 @@ def triage_command(
             "average over calibration files, which accepts more and promises less."
         ),
     ] = "high-probability",
-    decomposition: Decomposition = "auto",
+    decomposition: Annotated[str, typer.Option(help="How to split the uncertainty.")] = "auto",
     random_state: Seed = 0,
     output: Annotated[
         Path | None,
@@ -87,7 +74,7 @@ def triage_command(
     policy = fit_policy(old, risk, random_state, **options)
     triage = policy.decide(new.prediction, ids=names)
     if output is not None:
-        _write(triage, output)
+        write_frame(_frame(triage), output)
     if json:
         print_json(_as_json(triage, _checked(triage, new.prediction, new.y)))
         return
@@ -158,28 +145,11 @@ def _frame(triage: Any) -> Any:
     return frame.reset_index()
 
 
-def _write(triage: Any, path: Path) -> None:
-    frame = _frame(triage)
-    if path.suffix.lower() == ".csv":
-        frame.to_csv(path, index=False)
-    elif path.suffix.lower() == ".json":
-        frame.to_json(path, orient="records")
-    else:
-        frame.to_parquet(path, index=False)
-
-
 def show_triage(triage: Any, prediction: Any, y: Any) -> None:
     """Print how many samples get each action, why, and what is promised."""
     checked = _checked(triage, prediction, y)
-    show_table(
-        f"{len(triage):,} samples at {triage.terms}",
-        ["action", "samples", "share", "because"],
-        [
-            [action, f"{triage.counts[action]:,}", f"{triage.shares[action]:.1%}", reason]
-            for action, reason in triage.reasons.items()
-        ],
-        left=(0, 3),
-    )
+    title, header, body = triage.table()
+    show_table(title, header, body, left=(0, 3))
     say(triage.guarantee)
     if triage.remark:
         say(triage.remark)

@@ -1,4 +1,4 @@
-"""Data to try things on: generated, or public and fetched when first asked for.
+"""Example data: generated, or public and downloaded on first use.
 
 Each function returns a `Dataset`. Public data are read from the folder that the environment
 variable ``CAVEAT_DATA`` names; without it they are fetched from their source, checked against a

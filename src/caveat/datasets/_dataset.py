@@ -1,4 +1,4 @@
-"""What every loader and generator returns."""
+"""The type that every loader and generator returns."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -92,7 +92,7 @@ class Dataset:
 
 
 def encoded(frame: Any, columns: Sequence[str]) -> tuple[FloatArray, tuple[str, ...]]:
-    """Return the columns of a frame as numbers, and what each column of numbers is.
+    """Return the columns of a frame as numbers, and a name for each column of numbers.
 
     Text becomes one column of zeros and ones for each of its values in alphabetic order; of two
     values only the second has one.

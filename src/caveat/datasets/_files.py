@@ -1,4 +1,4 @@
-"""Where the files of public data are: a folder of the user, or the source, by checksum."""
+"""Files of public data: in the user's folder, or downloaded with a checksum."""
 
 import os
 from dataclasses import dataclass

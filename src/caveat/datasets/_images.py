@@ -122,15 +122,15 @@ def load_cifar10() -> Dataset:
     Dataset(60,000 samples, 3 x 32 x 32, 10 classes, 10,000 held out for testing)
     """
     path = locate(CIFAR)
-    found = _batches(path)
+    records = _batches(path)
     parts = []
     for names in (_BATCHES[:-1], _BATCHES[-1:]):
-        missing = [name for name in names if name not in found]
+        missing = [name for name in names if name not in records]
         if missing:
             raise FileFormatError(
                 f"{path} lacks {missing[0]}; it should be the file of {CIFAR.url}"
             )
-        parts.append(np.concatenate([found[name] for name in names]))
+        parts.append(np.concatenate([records[name] for name in names]))
     return _dataset(
         [part[:, 1:].reshape(-1, 3, 32, 32) for part in parts],
         [part[:, 0] for part in parts],
@@ -198,7 +198,7 @@ def _opened(path: Path) -> Any:
 
 def _batches(path: Path) -> dict[str, NDArray[np.uint8]]:
     """Read the records of an archive, of each file a label and an image in bytes."""
-    found = {}
+    records = {}
     try:
         with tarfile.open(path) as archive:
             for member in archive:
@@ -212,8 +212,8 @@ def _batches(path: Path) -> dict[str, NDArray[np.uint8]]:
                     )
                 stream: Any = archive.extractfile(member)
                 content = np.frombuffer(stream.read(), dtype=np.uint8)
-                found[name] = content.reshape(-1, _RECORD)
+                records[name] = content.reshape(-1, _RECORD)
     except _BROKEN as error:
         reason = str(error).partition(":\n")[0]  # what each way of packing says stands below
         raise FileFormatError(f"{path} cannot be read ({reason}); get it again") from error
-    return found
+    return records

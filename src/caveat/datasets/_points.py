@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from .._random import RandomState, generator
-from .._validation import FloatArray
+from .._validation import FloatArray, check_number
 from ..exceptions import OptionError
 from ._dataset import Dataset
 from ._synthetic import HELD_OUT, check_samples
@@ -33,29 +33,30 @@ def load_wine() -> Dataset:
     """
     from sklearn import datasets
 
-    found = datasets.load_wine()
+    wine = datasets.load_wine()
     return Dataset(
-        found.data,
-        found.target.astype(np.int64),
+        wine.data,
+        wine.target.astype(np.int64),
         {},
-        tuple(found.feature_names),
+        tuple(wine.feature_names),
         "Wine (UCI): three growers of one region of Italy",
-        np.zeros(len(found.target), dtype=bool),
-        tuple(str(name) for name in found.target_names),
+        np.zeros(len(wine.target), dtype=bool),
+        tuple(str(name) for name in wine.target_names),
     )
 
 
 def make_two_moons(
     random_state: RandomState = None, *, samples: int = 500, noise: float = 0.1
 ) -> Dataset:
-    """Draw two half circles that reach into each other, scikit-learn's ``make_moons``.
+    """Draw two interleaving half circles, scikit-learn's ``make_moons``.
 
     Where they come close, labels are uncertain if there is noise; away from both, a model knows
     nothing.
 
     Parameters
     ----------
-    random_state : int, Generator or None
+    random_state : int, Generator or None, optional
+        Seed of the random draws.
     samples : int, default=500
         How many of each class.
     noise : float, default=0.1
@@ -74,7 +75,7 @@ def make_two_moons(
     """
     from sklearn.datasets import make_moons
 
-    count, spread = check_samples(samples), _spread(noise)
+    count, spread = check_samples(samples), check_number(noise, "noise")
     seed = int(generator(random_state).integers(2**31))
     X, y = make_moons(2 * count, noise=spread, random_state=seed)
     return _points(X, y, "Two Moons: two half circles that reach into each other")
@@ -99,7 +100,8 @@ def make_triangle(
 
     Parameters
     ----------
-    random_state : int, Generator or None
+    random_state : int, Generator or None, optional
+        Seed of the random draws.
     samples : int, default=500
         How many of each class.
     noise : float, default=0.1
@@ -129,7 +131,7 @@ def make_triangle(
     >>> print(f"{(side == data.y)[left].mean():.2f} {(side == data.y)[right].mean():.2f}")
     1.00 0.69
     """
-    count, spread = check_samples(samples), _spread(noise)
+    count, spread = check_samples(samples), check_number(noise, "noise")
     if spread == 0:
         raise OptionError("noise must be above 0: without it the classes meet in one point alone")
     rng = generator(random_state)
@@ -148,10 +150,3 @@ def _points(X: FloatArray, y: Any, description: str) -> Dataset:
     test = np.arange(len(X)) >= len(X) - len(X) // HELD_OUT
     labels = np.asarray(y, dtype=np.int64)
     return Dataset(X, labels, {}, ("x1", "x2"), description, test, ("0", "1"))
-
-
-def _spread(noise: Any) -> float:
-    number = isinstance(noise, int | float | np.number) and not isinstance(noise, bool)
-    if not number or not 0 <= noise < np.inf:
-        raise OptionError(f"noise must be a number of at least 0; got {noise!r}")
-    return float(noise)

@@ -1,4 +1,4 @@
-"""Two groups, two classes, two features: three ways for a model to be unfair."""
+"""Synthetic groups on which models are unfair, in three ways."""
 
 from collections.abc import Callable
 from typing import Any
@@ -6,14 +6,13 @@ from typing import Any
 import numpy as np
 
 from .._random import RandomState, generator
-from .._validation import FloatArray
-from ..exceptions import OptionError
+from .._validation import FloatArray, check_integer
 from ._dataset import Dataset
 
 Draw = Callable[[np.random.Generator, int], FloatArray]
 
 HELD_OUT = 5
-"""One row in so many is for testing."""
+"""One row in this many is for testing."""
 
 
 def make_sd1(random_state: RandomState = None, *, samples: int = 100) -> Dataset:
@@ -32,7 +31,8 @@ def make_sd1(random_state: RandomState = None, *, samples: int = 100) -> Dataset
 
     Parameters
     ----------
-    random_state : int, Generator or None
+    random_state : int, Generator or None, optional
+        Seed of the random draws.
     samples : int, default=100
         How many of each group and class: 100 make 400 rows.
 
@@ -77,7 +77,8 @@ def make_sd2(random_state: RandomState = None, *, samples: int = 100) -> Dataset
 
     Parameters
     ----------
-    random_state : int, Generator or None
+    random_state : int, Generator or None, optional
+        Seed of the random draws.
     samples : int, default=100
         How many of each group and class: 100 make 400 rows.
 
@@ -117,7 +118,8 @@ def make_sd3(random_state: RandomState = None, *, samples: int = 100) -> Dataset
 
     Parameters
     ----------
-    random_state : int, Generator or None
+    random_state : int, Generator or None, optional
+        Seed of the random draws.
     samples : int, default=100
         How many of each group and class: 100 make 400 rows.
 
@@ -151,12 +153,7 @@ _MOST = 10_000_000
 
 def check_samples(samples: Any) -> int:
     """Return how many samples to draw of each kind."""
-    whole = isinstance(samples, int | np.integer) and not isinstance(samples, bool)
-    if not whole or samples < 1:
-        raise OptionError(f"samples must be a whole number of at least 1; got {samples!r}")
-    if samples > _MOST:
-        raise OptionError(f"samples must be at most {_MOST:,}; got {samples!r}")
-    return int(samples)
+    return check_integer(samples, "samples", most=_MOST)
 
 
 def _normal(center: float, covariance: list[list[float]]) -> Draw:

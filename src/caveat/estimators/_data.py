@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Samples:
-    """Inputs as the network gets them; those to check by lie behind those to learn from."""
+    """Inputs as the network gets them; held-out ones come after those to learn from."""
 
     X: np.ndarray
     offset: np.ndarray | None
@@ -31,7 +31,7 @@ class Samples:
     """How many are to learn from."""
 
 
-class Shelf:
+class SampleCache:
     """Samples that were checked already, so that problems that share X share its memory."""
 
     def __init__(self) -> None:
@@ -58,23 +58,23 @@ class Shelf:
             X = np.concatenate([X, held])
         with np.errstate(over="ignore"):
             offset = X[:given].mean(axis=0, dtype=np.float64) if centered else None
-        found = Samples(narrow(X, offset), offset, rounding, given)
-        # What is kept cannot be collected, so that no other object gets its id.
-        self._known[key] = (problem.X, X_held), found
-        return found
+        samples = Samples(narrow(X, offset), offset, rounding, given)
+        # The inputs are kept too, so that no other object gets their id.
+        self._known[key] = (problem.X, X_held), samples
+        return samples
 
 
 def narrow(X: np.ndarray, offset: np.ndarray | None) -> np.ndarray:
     """Return inputs in single precision; large values that differ little are centered before."""
     with np.errstate(over="ignore", invalid="ignore"):
-        found = np.asarray(X if offset is None else X - offset, dtype=np.float32)
-        if not np.isfinite(found.sum(dtype=np.float64)):
+        narrowed = np.asarray(X if offset is None else X - offset, dtype=np.float32)
+        if not np.isfinite(narrowed.sum(dtype=np.float64)):
             largest = np.abs(X).reshape(len(X), -1).max(axis=1)
             raise InvalidValueError(
                 f"X of sample {largest.argmax()} goes up to {largest.max():g}, too large for "
                 "float32, in which networks compute; scale X down, or leave the sample out"
             )
-    return found
+    return narrowed
 
 
 def _inputs(model: "NetworkEstimator", X: Any, **options: Any) -> np.ndarray:
@@ -106,7 +106,7 @@ def labels(model: "NetworkEstimator", y: Any, samples: Any) -> np.ndarray:
 
 
 def held_labels(model: "NetworkEstimator", problem: Problem, samples: Samples) -> np.ndarray:
-    """Return the labels of the samples to check by."""
+    """Return the labels of the held-out samples."""
     return labels(model, _pair(problem.validation)[1], samples.X[samples.given :])
 
 
@@ -136,7 +136,7 @@ def used_rows(problem: Problem, samples: Samples) -> tuple[np.ndarray, np.ndarra
             + ("" if weight is None else " with a weight above 0")
         )
     if weight is not None:
-        # Those to check by count alike, and as much as one to learn from on average.
+        # Held-out samples all get the average weight of those to learn from.
         held = np.full(len(samples.X) - len(weight), weight[rows].mean())
         weight = np.concatenate([weight, held])
     return rows, weight
@@ -145,19 +145,19 @@ def used_rows(problem: Problem, samples: Samples) -> tuple[np.ndarray, np.ndarra
 def _rows(rows: Any, samples: int) -> np.ndarray:
     if rows is None:
         return np.arange(samples)
-    found = np.asarray(as_array(rows))
-    if found.dtype == bool and found.shape == (samples,):
-        return np.flatnonzero(found)
-    if found.ndim != 1 or not np.issubdtype(found.dtype, np.integer):
+    rows = np.asarray(as_array(rows))
+    if rows.dtype == bool and rows.shape == (samples,):
+        return np.flatnonzero(rows)
+    if rows.ndim != 1 or not np.issubdtype(rows.dtype, np.integer):
         raise ShapeError(
             f"rows must be numbers of samples, or a mask of shape ({samples},); got shape "
-            f"{found.shape} of {found.dtype}"
+            f"{rows.shape} of {rows.dtype}"
         )
-    if len(found) and not 0 <= found.min() <= found.max() < samples:
+    if len(rows) and not 0 <= rows.min() <= rows.max() < samples:
         raise InvalidValueError(
-            f"rows must lie from 0 to {samples - 1}; got {found.min()} to {found.max()}"
+            f"rows must lie from 0 to {samples - 1}; got {rows.min()} to {rows.max()}"
         )
-    return found
+    return rows
 
 
 def hold_out(
@@ -166,9 +166,9 @@ def hold_out(
     strata: Callable[[np.ndarray], np.ndarray | None],
     draw: np.random.Generator,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return rows to learn from and rows to check by, in order; no sample is in both.
+    """Return rows to learn from and rows that are held out, in order; no sample is in both.
 
-    ``strata`` says for places in ``rows`` what has the same shares in both parts.
+    ``strata`` returns the groups of places in ``rows`` that have the same shares in both parts.
     """
     from sklearn.model_selection import train_test_split
 
@@ -224,7 +224,7 @@ def with_text_names(X: Any, fitted: Any = None) -> Any:
 
 
 def forget(model: BaseEstimator) -> None:
-    """Take from a model what it has learned, so that a fit that fails leaves it unfitted."""
+    """Delete what a model has learned, so that a fit that fails leaves it unfitted."""
     settings = model.get_params(deep=False)
     for name in [name for name in vars(model) if name.endswith("_") and name not in settings]:
         delattr(model, name)
@@ -242,8 +242,8 @@ def target_names(y: Any, count: int) -> np.ndarray | None:
         return None
 
 
-def real(value: Any, name: str, *, zero: bool = False, other: str = "") -> float:
-    """Return a number above 0, or with ``zero`` of at least 0; ``other`` is what else may be."""
+def check_number(value: Any, name: str, *, zero: bool = False, other: str = "") -> float:
+    """Return a number above 0, or with ``zero`` of at least 0; messages add ``other``."""
     if not is_number(value) or not (value > 0 or (zero and value == 0)):
         least = "of at least 0" if zero else "above 0"
         raise OptionError(
@@ -256,13 +256,6 @@ def is_number(value: Any) -> bool:
     """Return whether a setting is a number; those of numpy come from searches."""
     known = int | float | np.integer | np.floating
     return isinstance(value, known) and not isinstance(value, bool)
-
-
-def whole(value: Any, name: str) -> int:
-    """Return a whole number of at least 1; those of numpy come from searches."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-        raise OptionError(f"{name} must be a whole number of at least 1; got {value!r}")
-    return int(value)
 
 
 Loss = Callable[[Any, Any], Any]

@@ -12,7 +12,7 @@ from sklearn.utils import _safe_indexing
 
 from .._parallel import run_tasks
 from ..exceptions import OptionError, TrainingError
-from ._data import Shelf, as_array
+from ._data import SampleCache, as_array
 from ._modules import SPREAD, has_spread
 from ._network import NetworkEstimator, Prepared
 from ._problem import Problem
@@ -26,7 +26,7 @@ def fit_many(
     *,
     n_jobs: int | None = None,
     checkpoint: Any = None,
-    progress: bool = False,
+    progress: bool | None = None,
 ) -> list[Any]:
     """Fit copies of an estimator to many problems; networks train in lock-step.
 
@@ -40,12 +40,12 @@ def fit_many(
         ``passes``, ``validation_fraction`` and ``random_state`` train as one program; the others
         follow, group by group.
     n_jobs : int, optional
-        Processes for estimators that are no networks, by joblib, whose ``parallel_config`` can send
-        them to a cluster.
+        Processes for estimators that are not networks, by joblib, whose ``parallel_config`` can
+        send them to a cluster.
     checkpoint : path, optional
         A folder from which a killed training of networks goes on; give integers as random states.
-    progress : bool, default=False
-        Whether to show a progress bar.
+    progress : bool, optional
+        Whether to show a progress bar for networks; by default as the estimator's ``verbose`` says.
 
     Returns
     -------
@@ -77,19 +77,20 @@ def fit_many(
     named = list(zip(problems, names, strict=True))
     models = [_for_problem(estimator, problem, name) for problem, name in named]
     if isinstance(estimator, NetworkEstimator):
-        shelf, works = Shelf(), []
+        cache, works = SampleCache(), []
         for model, (problem, name) in zip(models, named, strict=True):
-            with _telling(name):
-                works.append(model._prepare(problem, shelf))
-        train_together(models, works, progress, checkpoint, names)
+            with _named_errors(name):
+                works.append(model._prepare(problem, cache))
+        shown = bool(estimator.verbose) if progress is None else progress
+        train_together(models, works, shown, checkpoint, names)
         return models
-    found = dict(run_tasks(_fit, (), zip(models, problems, names, strict=True), n_jobs))
-    return [found[place] for place in range(len(problems))]
+    fitted = dict(run_tasks(_fit, (), zip(models, problems, names, strict=True), n_jobs))
+    return [fitted[place] for place in range(len(problems))]
 
 
 @contextmanager
-def _telling(name: str) -> Iterator[None]:
-    """Put the name of a problem before what an error says."""
+def _named_errors(name: str) -> Iterator[None]:
+    """Put the name of a problem before the message of an error."""
     try:
         yield
     except Exception as error:
@@ -104,9 +105,9 @@ def _for_problem(estimator: Any, problem: Problem, name: str) -> Any:
     if problem.random_state is not None:
         given["random_state"] = problem.random_state
     if isinstance(estimator, NetworkEstimator):
-        # One object for all: that is how problems with the same module are known.
+        # One object for all, by which problems with the same module are recognized.
         given.setdefault("module", estimator.module)
-    with _telling(name):
+    with _named_errors(name):
         return model.set_params(**given)
 
 
@@ -119,7 +120,7 @@ def _fit(model: Any, problem: Problem, name: str) -> Any:
     given = {} if weight is None else {"sample_weight": weight}
     if problem.validation is not None:
         given["validation"] = problem.validation
-    with _telling(name):
+    with _named_errors(name):
         return model.fit(X, y, **given)
 
 
@@ -142,7 +143,7 @@ def train_together(
         first = works[places[0]]
         folder = None if checkpoint is None else f"{checkpoint}/group-{number}"
         with warnings.catch_warnings():
-            # Said again below, in the numbers of problems and members.
+            # A warning below names problems and members instead.
             warnings.filterwarnings("ignore", "training of .* copies diverged", RuntimeWarning)
             try:
                 trained = train(
@@ -159,16 +160,16 @@ def train_together(
             diverged = models[i]._take_over(trained, mine)
             if diverged:
                 lost[i] = diverged
-    _tell(lost, models, works, names)
+    _warn_diverged(lost, models, works, names)
 
 
-def _tell(
+def _warn_diverged(
     lost: dict[int, list[int]],
     models: Sequence[NetworkEstimator],
     works: Sequence[Prepared],
     names: Sequence[str],
 ) -> None:
-    """Warn of members that diverged; refuse models without any other."""
+    """Warn of members that diverged; raise if a model has no other."""
     for i, members in lost.items():
         advice = _advice(models[i])
         where = f" of {names[i]}" if names[i] else ""
@@ -185,7 +186,7 @@ def _tell(
 
 
 def _advice(model: NetworkEstimator) -> str:
-    """Say what may help against a training that diverges."""
+    """Return what may help against a training that diverges."""
     advice = "lower the learning rate or scale the inputs"
     return f"{advice}. Or the module is to blame: {SPREAD}" if has_spread(model) else advice
 
@@ -251,6 +252,6 @@ class _Move:
     def _weight(self, weight: np.ndarray | None) -> np.ndarray | None:
         if weight is None:
             return None
-        found = np.zeros(self.length)
-        found[self.start : self.start + self.size] = weight
-        return found
+        moved = np.zeros(self.length)
+        moved[self.start : self.start + self.size] = weight
+        return moved

@@ -81,7 +81,7 @@ def _made(module: Any) -> Any:
 
 
 def try_out(model: "NetworkEstimator", X: np.ndarray) -> None:
-    """Refuse a network that does not fit data and task, before it is trained for hours."""
+    """Raise if a network does not fit data and task, before it is trained for hours."""
     import torch
 
     with torch.random.fork_rng(devices=[]), torch.no_grad():
@@ -90,27 +90,27 @@ def try_out(model: "NetworkEstimator", X: np.ndarray) -> None:
             _check_layers(model, network)
             return
         try:
-            found = network(torch.from_numpy(X))
+            output = network(torch.from_numpy(X))
         except Exception as error:
             raise ShapeError(
                 f"module cannot take samples of shape {model.shape_}: {error}"
-            ) from error  # fmt: skip
+            ) from error
     name, _, row = model._head()
-    if not isinstance(found, torch.Tensor) or tuple(found.shape) != (len(X), *row):
-        got = f"a {type(found).__name__}"
-        if isinstance(found, torch.Tensor):
-            got = f"({', '.join(['samples', *map(str, found.shape[1:])])})"
+    if not isinstance(output, torch.Tensor) or tuple(output.shape) != (len(X), *row):
+        got = f"a {type(output).__name__}"
+        if isinstance(output, torch.Tensor):
+            got = f"({', '.join(['samples', *map(str, output.shape[1:])])})"
         raise ShapeError(
             f"module must return a tensor of shape ({', '.join(['samples', *map(str, row)])}) for "
             f'head "{name}"; it returns {got}'
         )
     if model._pass_count() is not None:
         _check_random(model, network, X)
-    check_spread(model, found)
+    check_spread(model, output)
 
 
 def check_spread(model: "NetworkEstimator", values: Any) -> None:
-    """Refuse negative standard deviations of a user's module, of shape (..., 2, targets)."""
+    """Raise if a user's module returned negative standard deviations, (..., 2, targets)."""
     if has_spread(model) and (values[..., 1, :] < 0).any():
         raise InvalidValueError(f"module returned a negative standard deviation; {SPREAD}")
 
@@ -131,10 +131,9 @@ def _check_layers(model: "NetworkEstimator", network: Any) -> None:
 
 
 def _check_random(model: "NetworkEstimator", network: Any, X: np.ndarray) -> None:
-    from ..nn._plan import NOTHING_RANDOM
-    from ..nn.monte_carlo import explain
+    from ..nn import explain
 
-    if explain(network, X).way == NOTHING_RANDOM:
+    if not explain(network, X).random:
         raise OptionError(
             f"module has nothing random, so the passes of {type(model).__name__} would all be "
             "the same; give it stochastic layers, such as caveat.nn.layers.Dropout"

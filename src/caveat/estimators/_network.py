@@ -1,4 +1,4 @@
-"""What all estimators that train a network share: settings, data, training, members."""
+"""The base of all estimators that train a network: settings, data, training, members."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -9,20 +9,16 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from .._constructors import declared
+from .._defaults import ACTIVATION, BATCH_SIZE, EPOCHS, HIDDEN, LEARNING_RATE, OPTIMIZER
 from .._random import generator
 from ..exceptions import OptionError
 from . import _data, _modules
+from ._interface import Savable
 from ._problem import Problem
 
 if TYPE_CHECKING:
     from ..nn import Copy, Training
-
-ESTIMATOR: Any = dataclass(eq=False, repr=False, kw_only=True)
-"""Settings are fields: `__init__` only stores them, and lists each by name, as scikit-learn asks.
-
-A class that changes the default of a field has to come first among the bases.
-"""
-
 
 _PLANS: "WeakKeyDictionary[NetworkEstimator, tuple[Any, Any, Any]]" = WeakKeyDictionary()
 """How passes of fitted estimators are run; predicting changes nothing in these themselves."""
@@ -42,77 +38,75 @@ class Prepared:
     """Problems that agree in this can train in one program."""
 
 
-@ESTIMATOR
-class NetworkEstimator(BaseEstimator):
+@declared(kw_only=True)
+class NetworkEstimator(Savable, BaseEstimator):
     """The base of all estimators that train a network; it is not used by itself.
 
-    The settings below belong to every such estimator, and so do the attributes. Inputs are tables,
-    images or signals as arrays, frames or tensors. Without ``module`` a dense network is built for
-    the data; its inputs, and the targets of a regression, are standardized, so no scaler is needed
-    before it.
+    Inputs are tables, images or signals as arrays, frames or tensors. Without ``module`` a dense
+    network is built for the data; its inputs, and the targets of a regression, are standardized, so
+    no scaler is needed before it.
 
     Parameters
     ----------
-    module : torch.nn.Module, or class or function that makes one, optional
+    module : torch.nn.Module, or class or function that makes one
         The network. It takes (samples, ...) and must return, for a classifier, logits of shape
         (samples, classes), or (samples, 2, classes) with ``head="gaussian-logits"``; for a
         regressor, of targets with mean 0 and variance 1, means and standard deviations of shape
-        (samples, 2, targets), or means (samples, targets) with ``head="mean"``. Of a module only
-        the structure counts: weights are drawn anew. What it returns is tried on two samples before
+        (samples, 2, targets), or means (samples, targets) with ``head="mean"``. Only the structure
+        of a module is used: its weights are drawn anew. Its output is checked on two samples before
         the training.
-    hidden : int or sequence of int, default=(50, 50)
-        Widths of the hidden layers, a number for a single one; without ``module``, as all that says
-        how a layer is made.
-    activation : {"relu", "elu", "gelu", "selu", "silu", "tanh"}, default="relu"
-    epochs : int, default=100
+    hidden : int or sequence of int
+        Widths of the hidden layers, a number for a single one; only used without ``module``.
+    activation : {"relu", "elu", "gelu", "selu", "silu", "tanh"}
+        Activation function; only used without ``module``.
+    epochs : int
         How often the samples are seen.
-    batch_size : int, default=64
-    optimizer : {"adam", "adamw", "sgd"}, default="adam"
-    learning_rate : float, default=0.005
-    weight_decay : float, default=0
-        As the optimizer of that name has it; priors are settings of the methods.
-    standardize : bool, optional
+    batch_size : int
+        Samples in a batch.
+    optimizer : {"adam", "adamw", "sgd"}
+        Name of the optimizer.
+    learning_rate : float
+        Learning rate of the optimizer.
+    weight_decay : float
+        Weight decay of the optimizer; priors are settings of the methods.
+    standardize : bool or None
         Whether the inputs are scaled to mean 0 and variance 1, each by itself; the constants are
-        part of the network. None: without ``module`` alone.
-    validation_fraction : float, optional
-        A share of the samples that is not learned from: the weights of the epoch with the least
-        loss on it are kept. Classes have the same shares in both parts.
-    patience : int, optional
-        Epochs without a new best before a member stops; needs samples to check by.
-    precision : {"float32", "bfloat16"}, default="float32"
-        Of the passes in training.
-    compile : bool, default=False
+        part of the network. None: only without ``module``.
+    validation_fraction : float
+        Share of the samples that is held out: the weights of the epoch with the least loss on it
+        are kept. Classes have the same shares in both parts.
+    patience : int
+        Epochs without a new best before a member stops; needs held-out samples.
+    precision : {"float32", "bfloat16"}
+        Precision of the passes in training.
+    compile : bool
         Whether passes of convolutional networks on a GPU go through ``torch.compile``, which takes
         half a minute and makes them up to twice as fast.
-    device : str, default="auto"
-        "auto" is a GPU if there is one.
+    device : str
+        Where the network runs; "auto" is a GPU if there is one.
     random_state : int, Generator, RandomState or None
         Decides initial weights, order of samples and noise. With an integer a second fit gives the
         same model, and a fitted one always the same prediction.
-    verbose : bool, default=False
+    verbose : bool
         Whether to show a progress bar.
 
     Attributes
     ----------
-    classes_ : ndarray of shape (classes,)
-        Classifiers: the labels, in the order of the probabilities.
-    targets_ : ndarray of shape (targets,)
-        Regressors: the names of the targets, where ``y`` was a frame or a series with a name.
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
     shape_ : tuple of int
-        Of one sample.
+        Shape of one sample.
     state_ : dict of str to Tensor
         Weights and buffers of all members, stacked along the first axis, on the CPU. Members that
         diverged are left out, with a warning that names them.
     history_ : list of dict
-        Of each member: "step", "loss" and, with samples to check by, "validation".
+        For each member "step", "loss" and, with held-out samples, "validation".
     n_iter_ : int
         Steps of the member that took the most.
     engine_ : str
         How the members were trained, and why so.
     seed_ : int
-        Of the noise in predictions.
+        Seed of the noise in predictions.
 
     Examples
     --------
@@ -122,12 +116,12 @@ class NetworkEstimator(BaseEstimator):
     """
 
     module: Any = None
-    hidden: int | Sequence[int] = (50, 50)
-    activation: str = "relu"
-    epochs: int = 100
-    batch_size: int = 64
-    optimizer: str = "adam"
-    learning_rate: float = 5e-3
+    hidden: int | Sequence[int] = HIDDEN
+    activation: str = ACTIVATION
+    epochs: int = EPOCHS
+    batch_size: int = BATCH_SIZE
+    optimizer: str = OPTIMIZER
+    learning_rate: float = LEARNING_RATE
     weight_decay: float = 0.0
     standardize: bool | None = None
     validation_fraction: float | None = None
@@ -138,7 +132,7 @@ class NetworkEstimator(BaseEstimator):
     random_state: Any = None
     verbose: bool = False
 
-    # What a method may say otherwise.
+    # What a method may override.
 
     def _random_layers(self) -> dict[str, Any]:
         """Options of the network's stochastic part."""
@@ -159,7 +153,7 @@ class NetworkEstimator(BaseEstimator):
         """Return the Monte-Carlo passes of a prediction; None for methods without."""
         return None
 
-    # What a task says: the mixins for classes and for numbers.
+    # What the task defines: the mixins for classes and for numbers.
 
     _numbers = False
     """Whether labels are numbers, of which a sample may have several."""
@@ -190,8 +184,6 @@ class NetworkEstimator(BaseEstimator):
         """Return the prediction from raw outputs (members, samples, ...)."""
         raise NotImplementedError
 
-    # The flow.
-
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, validation: Any = None) -> Self:
         """Train.
 
@@ -200,10 +192,11 @@ class NetworkEstimator(BaseEstimator):
         X : array of shape (samples, ...)
             Tables, images, signals; also frames and tensors.
         y : array of shape (samples,), for a regressor also (samples, targets)
+            Labels.
         sample_weight : array of shape (samples,), optional
             Only ratios matter; a weight of 0 leaves the sample out.
         validation : pair (X, y), optional
-            Samples to keep the best epoch by, in place of ``validation_fraction``.
+            Held-out samples that decide which epoch is kept, in place of ``validation_fraction``.
 
         Returns
         -------
@@ -215,12 +208,12 @@ class NetworkEstimator(BaseEstimator):
         train_together([self], [self._prepare(problem)], bool(self.verbose))
         return self
 
-    def _prepare(self, problem: Problem, shelf: _data.Shelf | None = None) -> Prepared:
-        """Check a problem and say what is to be trained for it."""
+    def _prepare(self, problem: Problem, cache: _data.SampleCache | None = None) -> Prepared:
+        """Check a problem and return what is to be trained for it."""
         from .. import nn
 
         _data.forget(self)
-        samples = (shelf or _data.Shelf()).samples(self, problem)
+        samples = (cache or _data.SampleCache()).samples(self, problem)
         y = _data.labels(self, problem.y, samples.X[: samples.given])
         rows, weight = _data.used_rows(problem, samples)
         own = self._encode(y[rows], None if weight is None else weight[rows])
@@ -264,16 +257,18 @@ class NetworkEstimator(BaseEstimator):
         from ..nn.lockstep._settings import as_device
 
         as_device(self.device)
-        patience = None if self.patience is None else _data.whole(self.patience, "patience")
         training = Training(
-            epochs=_data.whole(self.epochs, "epochs"),
-            batch_size=_data.whole(self.batch_size, "batch_size"),
+            epochs=self.epochs,
+            batch_size=self.batch_size,
             optimizer=self.optimizer,
-            learning_rate=_data.real(self.learning_rate, "learning_rate"),
-            weight_decay=_data.real(self.weight_decay, "weight_decay", zero=True),
-            patience=patience, precision=self.precision,
-            compile=bool(self.compile), device=self.device, **self._own_training(),
-        )  # fmt: skip
+            learning_rate=self.learning_rate,
+            weight_decay=self.weight_decay,
+            patience=self.patience,
+            precision=self.precision,
+            compile=bool(self.compile),
+            device=self.device,
+            **self._own_training(),
+        )
         training.check()
         return training
 
@@ -304,8 +299,8 @@ class NetworkEstimator(BaseEstimator):
             part, None if weight is None else weight[rows], samples.offset, samples.rounding
         )
         # A constant column carries nothing; dividing by rounding errors would make it noise.
-        found = {"0.mean": mean, "0.scale": np.where(scale > 0, scale, 1.0)}
-        return {name: torch.tensor(value, dtype=torch.float32) for name, value in found.items()}
+        buffers = {"0.mean": mean, "0.scale": np.where(scale > 0, scale, 1.0)}
+        return {name: torch.tensor(value, dtype=torch.float32) for name, value in buffers.items()}
 
     def _standardizes(self) -> bool:
         return self.module is None if self.standardize is None else bool(self.standardize)
@@ -327,14 +322,8 @@ class NetworkEstimator(BaseEstimator):
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "state_")
 
-    def save(self, path: Any, *, recalibrator: Any = None) -> None:
-        """Write the fitted estimator to one file; see `caveat.estimators.save`."""
-        from .files import save
-
-        save(self, path, recalibrator=recalibrator)
-
     def predict_distribution(self, X: Any) -> Any:
-        """Return what the model says, with its uncertainty: one member for each network or pass.
+        """Return the prediction with its uncertainty: one member for each network or pass.
 
         Parameters
         ----------
@@ -353,7 +342,7 @@ class NetworkEstimator(BaseEstimator):
         """Return raw outputs as a tensor (members, samples, ...)."""
         import torch
 
-        from ..nn.monte_carlo import monte_carlo
+        from ..nn import monte_carlo
 
         if self._pass_count() is None:
             return torch.from_numpy(self._trained().outputs(X, device=self.device))
@@ -375,9 +364,9 @@ class NetworkEstimator(BaseEstimator):
         )  # fmt: skip
 
     def _plan(self, X: np.ndarray) -> Any:
-        """Return how passes are run, found once for a fitted network and a device."""
+        """Return how passes are run; prepared once for a fitted network and a device."""
+        from ..nn import explain
         from ..nn.lockstep._settings import as_device
-        from ..nn.monte_carlo import explain
 
         device = as_device(self.device)
         state, place, plan = _PLANS.get(self, (None, None, None))

@@ -8,23 +8,24 @@ from typing import Any
 class Problem:
     """One data set to fit an estimator to.
 
-    Attributes
+    Parameters
     ----------
     X : array of shape (samples, ...)
         Problems that share one object X share its memory.
     y : array of shape (samples,) or (samples, targets)
+        Labels.
     rows : array of int, or mask of shape (samples,), optional
         The samples to learn from; by default all. Repeated ones count as often as they occur.
     sample_weight : array of shape (samples,), optional
-        For all samples, whatever the rows.
+        Weights of all samples, whatever the rows.
     validation : pair (X, y), optional
-        Samples to keep the best epoch by, of estimators that take them in ``fit``.
+        Held-out samples that decide which epoch is kept, for estimators that take them in ``fit``.
     random_state : int, optional
-        In place of the estimator's.
+        Replaces the estimator's.
     parameters : dict, optional
         Other settings for this problem, such as ``{"epochs": 500}``.
     name : str, default=""
-        What warnings and errors call it; by default its number.
+        Used in warnings and errors; by default the number of the problem.
 
     Examples
     --------

@@ -1,23 +1,46 @@
-"""What estimators of classes and of numbers add to a network."""
+"""Networks that predict classes, and networks that predict numbers."""
 
 from typing import Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted
 
+from .._constructors import declared
 from ..exceptions import InvalidValueError, LabelError, OptionError
-from ..predictions import GaussianLogits
-from ._data import Loss, mean_and_scale, real, target_names
-from ._network import ESTIMATOR, NetworkEstimator
+from ._data import Loss, check_number, mean_and_scale, target_names
+from ._interface import PredictsClasses, PredictsIntervals
+from ._network import NetworkEstimator
 
 __all__ = ["NetworkClassifier", "NetworkRegressor", "WithPrior"]
 
 
-@ESTIMATOR
-class NetworkClassifier(ClassifierMixin, NetworkEstimator):
-    """A network that says probabilities of classes."""
+@declared(kw_only=True)
+class NetworkClassifier(ClassifierMixin, NetworkEstimator, PredictsClasses):
+    """A network that predicts probabilities of classes.
+
+    Parameters
+    ----------
+    head : {"softmax", "gaussian-logits"}
+        Whether the logits are numbers or Gaussians with a learned standard deviation.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (classes,)
+        The labels, in the order of the probabilities.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from caveat.estimators import {name}
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = {name}(epochs=10, random_state=0).fit(X, y)
+    >>> prediction = model.predict_distribution(X)
+    >>> len(prediction), prediction.classes.tolist()
+    (150, [0, 1, 2])
+    >>> model.predict_proba(X).shape
+    (150, 3)
+    """
 
     head: str = "softmax"
 
@@ -70,22 +93,16 @@ class NetworkClassifier(ClassifierMixin, NetworkEstimator):
         name = self._head()[0]
         return to_prediction(values, name, classes=self.classes_, targets=None, levels=None)
 
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """Return probabilities of the classes, averaged over members: (samples, classes)."""
-        prediction = self.predict_distribution(X)
-        if isinstance(prediction, GaussianLogits):
-            prediction = prediction.to_categorical()
-        return np.asarray(prediction.mean)
 
-    def predict(self, X: Any) -> np.ndarray:
-        """Return the most probable class of each sample."""
-        check_is_fitted(self)
-        return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
+@declared(kw_only=True)
+class TargetEstimator(RegressorMixin, NetworkEstimator, PredictsIntervals):
+    """A network that learns standardized numbers.
 
-
-@ESTIMATOR
-class TargetEstimator(RegressorMixin, NetworkEstimator):
-    """A network that learns standardized numbers."""
+    Attributes
+    ----------
+    targets_ : ndarray of shape (targets,)
+        Names of the targets, where ``y`` was a frame or a series with a name.
+    """
 
     _numbers = True
 
@@ -149,29 +166,32 @@ class TargetEstimator(RegressorMixin, NetworkEstimator):
     def predict(self, X: Any) -> np.ndarray:
         """Return one number for each sample, or for each target: (samples,) or (samples, targets).
 
-        The mean of the predicted distribution; of quantiles the median.
+        It is the mean of the predicted distribution; for quantiles the median.
         """
         point = self._point(self.predict_distribution(X))
         return point[:, 0] if self.one_target_ else point
 
-    def predict_interval(self, X: Any, coverage: float = 0.9) -> Any:
-        """Return central prediction intervals.
 
-        Parameters
-        ----------
-        X : array of shape (samples, ...)
-        coverage : float, default=0.9
-
-        Returns
-        -------
-        Interval
-        """
-        return self.predict_distribution(X).interval(coverage)
-
-
-@ESTIMATOR
+@declared(kw_only=True)
 class NetworkRegressor(TargetEstimator):
-    """A network that says numbers, with or without a spread."""
+    """A network that predicts numbers, with or without a spread.
+
+    Parameters
+    ----------
+    head : {"mean-std", "mean"}
+        Whether a standard deviation is learned, which may differ between samples.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from caveat.estimators import {name}
+    >>> X = np.linspace(-1, 1, 60)[:, None]
+    >>> model = {name}(epochs=10, random_state=0).fit(X, X[:, 0] ** 2)
+    >>> model.predict_distribution(X).mean.shape[1:]
+    (60, 1)
+    >>> model.predict_interval(X, coverage=0.9)
+    Interval: 60 samples x 1 target (0), coverage 0.9
+    """
 
     head: str = "mean-std"
 
@@ -203,9 +223,15 @@ class NetworkRegressor(TargetEstimator):
         return np.asarray(prediction.moments()[0])
 
 
-@ESTIMATOR
+@declared(kw_only=True)
 class WithPrior(NetworkEstimator):
-    """A network whose weights have a Gaussian prior around 0."""
+    """A network whose weights have a Gaussian prior around 0.
+
+    Parameters
+    ----------
+    prior_std : float or None
+        Standard deviation of a Gaussian prior of all weights; None leaves it out.
+    """
 
     prior_std: float | None = 0.5
 
@@ -215,13 +241,13 @@ class WithPrior(NetworkEstimator):
         return {"anchor": "zero", "anchor_strength": self._strength(self.prior_std)}
 
     def _strength(self, prior_std: float, noise_std: float = 1.0) -> float:
-        """Return what the squared distance from the prior's mean counts.
+        """Return the weight of the squared distance from the prior's mean, times N.
 
         Minus the log posterior over N is the mean of minus the log likelihoods, plus the squared
         distance over 2 N variances. A squared error is twice the noise's variance times such a
         likelihood, up to a constant, and so the prior's part is multiplied by the same.
         """
-        prior_std = real(prior_std, "prior_std", other="None")
+        prior_std = check_number(prior_std, "prior_std", other="None")
         if getattr(self, "head", None) == "mean":
             return float(noise_std**2 / prior_std**2)
         return float(1 / (2 * prior_std**2))

@@ -2,15 +2,25 @@
 
 from typing import Any
 
+from .._constructors import declared
 from ..exceptions import OptionError
-from ._data import real
-from ._network import ESTIMATOR
+from ._data import check_number
 from ._tasks import NetworkClassifier, NetworkRegressor
 from .deep_ensemble import DeepEnsemble
 
 
-@ESTIMATOR
-class _AnchoredEnsemble(DeepEnsemble):
+@declared(kw_only=True)
+class AnchoredEnsemble(DeepEnsemble):
+    """Several networks, each with an anchor.
+
+    Parameters
+    ----------
+    prior_std : float
+        Standard deviation :math:`s` of the prior of all weights and biases. Initial weights and
+        anchors are two draws from it. With ``module`` both are draws of the module's own initial
+        weights, and ``prior_std`` only decides how strong the pull is.
+    """
+
     prior_std: float | None = 0.25
 
     def _own_training(self) -> dict[str, Any]:
@@ -32,48 +42,26 @@ class _AnchoredEnsemble(DeepEnsemble):
             torch.nn.init.normal_(parameter, 0.0, self.prior_std)
 
 
-@ESTIMATOR
-class AnchoredEnsembleClassifier(_AnchoredEnsemble, NetworkClassifier):
+@declared(kw_only=True)
+class AnchoredEnsembleClassifier(AnchoredEnsemble, NetworkClassifier):
     r"""Several networks for classes, each pulled to its own draw from the prior.
 
     .. math:: \frac{1}{N} \sum_n -\log p(y_n \mid x_n, \theta)
         + \frac{1}{2 N s^2} \lVert \theta - \theta_0 \rVert^2, \quad \theta_0 \sim N(0, s^2)
 
     with another :math:`\theta_0` for each member. Where the data say nothing a member stays at its
-    draw, so that the members differ there as the prior does; of a linear model with Gaussian noise
+    draw, so that the members differ there as the prior does; for a linear model with Gaussian noise
     they are nearly draws from the posterior, and exactly so if the targets had noise of their own.
-
-    Parameters
-    ----------
-    members : int, default=10
-        How many networks.
-    prior_std : float, default=0.25
-        :math:`s`, of the prior of all weights and biases. Initial weights and anchors are two
-        draws from it. With ``module`` both are draws of the module's own initial weights, and
-        ``prior_std`` decides alone how hard the pull is.
-    head : {"softmax", "gaussian-logits"}, default="softmax"
-        Whether the logits are numbers or Gaussians with a learned standard deviation.
-    **settings
-        The others are those of `caveat.estimators.NetworkEstimator`, and so are the attributes.
 
     References
     ----------
     Pearce, Leibfried, Brintrup: Uncertainty in neural networks: approximately Bayesian ensembling,
     2020.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from caveat.estimators import AnchoredEnsembleClassifier
-    >>> X, y = load_iris(return_X_y=True)
-    >>> model = AnchoredEnsembleClassifier(members=3, epochs=10, random_state=0).fit(X, y)
-    >>> model.predict_distribution(X)
-    Categorical: 3 members x 150 samples x 3 classes (0, 1, 2)
     """
 
 
-@ESTIMATOR
-class AnchoredEnsembleRegressor(_AnchoredEnsemble, NetworkRegressor):
+@declared(kw_only=True)
+class AnchoredEnsembleRegressor(AnchoredEnsemble, NetworkRegressor):
     r"""Several networks for numbers, each pulled to its own draw from the prior.
 
     With ``head="mean-std"`` the objective is that of `AnchoredEnsembleClassifier`, with a learned
@@ -87,32 +75,12 @@ class AnchoredEnsembleRegressor(_AnchoredEnsemble, NetworkRegressor):
 
     Parameters
     ----------
-    members : int, default=10
-        How many networks.
-    prior_std : float, default=0.25
-        :math:`s`, of the prior of all weights and biases; see `AnchoredEnsembleClassifier`.
-    noise_std : float, default=0.3
-        :math:`\sigma`, in units of the targets' standard deviation; with ``head="mean"`` alone.
-    head : {"mean-std", "mean"}, default="mean-std"
-        Whether a standard deviation is learned, which may differ between samples.
-    **settings
-        The others are those of `caveat.estimators.NetworkEstimator`, and so are the attributes.
-
-    References
-    ----------
-    As for `AnchoredEnsembleClassifier`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from caveat.estimators import AnchoredEnsembleRegressor
-    >>> X = np.linspace(-1, 1, 60)[:, None]
-    >>> model = AnchoredEnsembleRegressor(members=3, epochs=10, random_state=0).fit(X, X[:, 0] ** 2)
-    >>> model.predict_distribution(X)
-    Gaussian: 3 members x 60 samples x 1 target (0)
+    noise_std : float
+        Standard deviation :math:`\sigma` of the noise, in units of the targets' standard deviation;
+        only used with ``head="mean"``.
     """
 
     noise_std: float = 0.3
 
     def _noise(self) -> float:
-        return real(self.noise_std, "noise_std")
+        return check_number(self.noise_std, "noise_std")

@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from .._constructors import declared
+from .._validation import check_integer
 from ..exceptions import OptionError
-from ._data import is_number, real, whole
-from ._network import ESTIMATOR
+from ._data import check_number, is_number
 from ._tasks import NetworkClassifier, NetworkRegressor
 from .mc_dropout import MonteCarlo
 
@@ -15,9 +16,30 @@ if TYPE_CHECKING:
     from ..nn.layers import Prior
 
 
-@ESTIMATOR
+@declared(kw_only=True)
 class Variational(MonteCarlo):
-    """What the methods with Gaussian weights share."""
+    r"""A network with Gaussian weights.
+
+    Parameters
+    ----------
+    prior : float, three floats or caveat.nn.layers.Prior
+        Prior of the weights: a standard deviation, or ``(weight, std1, std2)`` of a mixture of two
+        Gaussians. No effect with ``module``.
+    initial_mean : float
+        Means start from a Gaussian with this standard deviation; by default as torch's weights do.
+        No effect with ``module``.
+    initial_std : float
+        Standard deviation of all weights before training; by default a tenth over the square root
+        of a layer's number of inputs. No effect with ``module``.
+    likelihood_weight : float
+        Weight :math:`\lambda` of the mean log likelihood.
+    divergence_weight : float or "per-sample"
+        Weight :math:`\kappa` of the divergence; "per-sample" is one over the number of samples:
+        with ``likelihood_weight=1`` the evidence lower bound. A smaller one tempers the posterior.
+    draws : int
+        Draws of the weights in a step, whose gradients are averaged: less noise, for as many times
+        the work.
+    """
 
     prior: Any = 1.0
     initial_mean: float | None = None
@@ -34,11 +56,11 @@ class Variational(MonteCarlo):
     def _own_training(self) -> dict[str, Any]:
         weight = self.divergence_weight
         if weight != "per-sample":
-            weight = real(weight, "divergence_weight", zero=True, other="'per-sample'")
+            weight = check_number(weight, "divergence_weight", zero=True, other="'per-sample'")
         return {
-            "likelihood_weight": real(self.likelihood_weight, "likelihood_weight"),
+            "likelihood_weight": check_number(self.likelihood_weight, "likelihood_weight"),
             "penalty_weight": weight,
-            "draws": whole(self.draws, "draws"),
+            "draws": check_integer(self.draws, "draws"),
         }
 
     def _adjust(self, network: Any) -> None:
@@ -49,7 +71,7 @@ class Variational(MonteCarlo):
             if value is None:
                 continue
             for layer in stochastic_layers(network):
-                setattr(layer, name, real(value, name, other="None"))
+                setattr(layer, name, check_number(value, name, other="None"))
         network.reset_parameters()
 
 
@@ -70,7 +92,7 @@ def as_prior(prior: Any) -> "Prior":
     )
 
 
-@ESTIMATOR
+@declared(kw_only=True)
 class BayesByBackpropClassifier(Variational, NetworkClassifier):
     r"""One network for classes, whose every weight is a Gaussian of its own.
 
@@ -78,83 +100,15 @@ class BayesByBackpropClassifier(Variational, NetworkClassifier):
         + \kappa\, KL(q \Vert p), \quad w \sim q
 
     with one draw of the weights for a batch of :math:`B` samples, or the mean over several; a
-    prediction draws them again for each pass.
-
-    Parameters
-    ----------
-    prior : float, three floats or caveat.nn.layers.Prior, default=1.0
-        Of the weights: a standard deviation, or ``(weight, std1, std2)`` of a mixture of two
-        Gaussians.
-    initial_mean : float, optional
-        Means start from a Gaussian with this standard deviation; by default as torch's weights do.
-    initial_std : float, optional
-        The standard deviation of all weights at the start; by default a tenth over the root of a
-        layer's number of inputs.
-    likelihood_weight : float, default=1.0
-        :math:`\lambda`.
-    divergence_weight : float or "per-sample", default="per-sample"
-        :math:`\kappa`; "per-sample" is one over the number of samples: with
-        ``likelihood_weight=1`` the evidence's lower bound. A smaller one tempers the posterior.
-    draws : int, default=1
-        Draws of the weights in a step, whose gradients are averaged: less noise, for as many times
-        the work.
-    where : {"all", "last"}, default="all"
-        Whether all weights are random, or those of the last hidden layer alone, which makes passes
-        cheap. Layers that are not random have no prior.
-    passes : int, default=50
-        Sampled networks in a prediction, one member each.
-    head : {"softmax", "gaussian-logits"}, default="softmax"
-        Whether the logits are numbers or Gaussians with a learned standard deviation.
-    **settings
-        The others are those of `caveat.estimators.NetworkEstimator`, and so are the attributes. A
-        ``module`` brings its own layers, such as `caveat.nn.layers.BayesLinear`; ``prior``,
-        ``initial_mean``, ``initial_std`` and ``where`` are then without effect.
+    prediction draws them again for each pass. Layers that are not random have no prior. A
+    ``module`` brings its own layers, such as `caveat.nn.layers.BayesLinear`.
 
     References
     ----------
     Blundell et al.: Weight uncertainty in neural networks, 2015.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from caveat.estimators import BayesByBackpropClassifier
-    >>> X, y = load_iris(return_X_y=True)
-    >>> model = BayesByBackpropClassifier(epochs=10, passes=20, random_state=0).fit(X, y)
-    >>> model.predict_distribution(X)
-    Categorical: 20 members x 150 samples x 3 classes (0, 1, 2)
     """
 
 
-@ESTIMATOR
+@declared(kw_only=True)
 class BayesByBackpropRegressor(Variational, NetworkRegressor):
-    """One network for numbers, whose every weight is a Gaussian of its own.
-
-    See `BayesByBackpropClassifier`, also for the settings that are named here.
-
-    Parameters
-    ----------
-    prior : float, three floats or caveat.nn.layers.Prior, default=1.0
-    initial_mean, initial_std : float, optional
-    likelihood_weight : float, default=1.0
-    divergence_weight : float or "per-sample", default="per-sample"
-    draws : int, default=1
-    where : {"all", "last"}, default="all"
-    passes : int, default=50
-    head : {"mean-std", "mean"}, default="mean-std"
-        Whether a standard deviation is learned, which may differ between samples.
-    **settings
-        The others are those of `caveat.estimators.NetworkEstimator`, and so are the attributes.
-
-    References
-    ----------
-    As for `BayesByBackpropClassifier`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from caveat.estimators import BayesByBackpropRegressor
-    >>> X = np.linspace(-1, 1, 60)[:, None]
-    >>> model = BayesByBackpropRegressor(epochs=10, passes=20, random_state=0).fit(X, X[:, 0] ** 2)
-    >>> model.predict_distribution(X)
-    Gaussian: 20 members x 60 samples x 1 target (0)
-    """
+    """One network for numbers with Gaussian weights; see `BayesByBackpropClassifier`."""

@@ -4,6 +4,7 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Sequence
 from copy import deepcopy
+from dataclasses import KW_ONLY
 from pickle import PicklingError
 from typing import Any, Self
 
@@ -25,12 +26,15 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from .._constructors import declared
+from .._defaults import MEMBERS
 from .._random import generator
-from .._validation import as_weights
+from .._validation import as_weights, check_integer
 from ..exceptions import InvalidValueError, LabelError, OptionError, ShapeError
-from ._data import as_array, forget, target_names, whole, with_text_names
+from ._data import as_array, forget, target_names, with_text_names
 from ._fitting import fit_many
-from ._join import as_probabilities, join_members
+from ._interface import PredictsClasses, PredictsIntervals, Savable
+from ._join import join_members
 from ._problem import Problem
 from .sklearn_models import one_member
 
@@ -41,23 +45,37 @@ _COMPARED = 100
 """Samples on which members are compared."""
 
 
-class _Ensemble(BaseEstimator):
-    """What ensembles of classes and of numbers share."""
+@declared()
+class Ensemble(Savable, BaseEstimator):
+    """Several fits of one estimator.
 
-    def __init__(
-        self,
-        estimator: Any,
-        members: int = 10,
-        *,
-        resample: bool = False,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.estimator = estimator
-        self.members = members
-        self.resample = resample
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    Parameters
+    ----------
+    estimator : estimator
+        Copied, and not changed itself. If a classifier gives no probabilities, its members vote.
+    members : int
+        Number of fits.
+    resample : bool
+        Whether each member learns from a bootstrap sample: as many rows, drawn with replacement
+        (again where all have the same label). Without it members differ by their ``random_state``
+        alone, also those of the steps of a pipeline; an estimator without one is refused.
+    random_state : int, Generator or None
+        Decides the seeds and the bootstrap samples of the members.
+    n_jobs : int
+        Processes for estimators that are not networks of caveat.
+
+    Attributes
+    ----------
+    estimators_ : list of fitted estimators
+        The members.
+    """
+
+    estimator: Any
+    members: int = MEMBERS
+    _: KW_ONLY
+    resample: bool = False
+    random_state: Any = None
+    n_jobs: int | None = None
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -119,7 +137,7 @@ class _Ensemble(BaseEstimator):
 
     def _check_settings(self, sample_weight: Any) -> list[str]:
         """Return the names of the settings that are seeds, also those of parts."""
-        whole(self.members, "members")
+        check_integer(self.members, "members")
         if not isinstance(self.resample, bool | np.bool_):
             raise OptionError(f"resample must be True or False; got {self.resample!r}")
         name = type(self.estimator).__name__
@@ -165,7 +183,7 @@ class _Ensemble(BaseEstimator):
         rows = X.iloc[:_COMPARED] if hasattr(X, "iloc") else X[:_COMPARED]
         pair = self.estimators_[:2]
         first, second = (one_member(part, rows) for part in pair)
-        # Models that know their samples by heart agree on them, however much they differ.
+        # Models that memorize their samples agree on them, however much they differ.
         if first == second and len({_fingerprint(part, seeds) for part in pair}) == 1:
             warnings.warn(
                 f"members of {type(self.estimator).__name__} are exactly the same although their "
@@ -188,14 +206,8 @@ class _Ensemble(BaseEstimator):
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "estimators_")
 
-    def save(self, path: Any, *, recalibrator: Any = None) -> None:
-        """Write the fitted ensemble of networks to one file; see `caveat.estimators.save`."""
-        from .files import save
-
-        save(self, path, recalibrator=recalibrator)
-
     def predict_distribution(self, X: Any) -> Any:
-        """Return what the members say, stacked.
+        """Return the members' predictions, stacked.
 
         Parameters
         ----------
@@ -204,33 +216,20 @@ class _Ensemble(BaseEstimator):
         Returns
         -------
         Categorical, GaussianLogits, Gaussian or Quantiles
-            An estimator of caveat keeps the members it has; any other is one member, a regressor
-            without a spread of its own with variance 0.
+            An estimator of caveat keeps the members it has; any other is one member. A regressor
+            without a spread of its own has variance 0.
         """
         X = self._parts(X)
         parts = [one_member(part, X) for part in self.estimators_]
         return join_members(parts, getattr(self, "classes_", None))
 
 
-class EnsembleClassifier(ClassifierMixin, _Ensemble):
+@declared()
+class EnsembleClassifier(ClassifierMixin, Ensemble, PredictsClasses):
     """Several fits of one classifier, ours or scikit-learn's, as members of one prediction.
-
-    Parameters
-    ----------
-    estimator : classifier
-        Copied, and not changed itself. If it gives no probabilities, its members vote.
-    members : int, default=10
-    resample : bool, default=False
-        Whether each member learns from a bootstrap sample: as many rows, drawn with replacement
-        (again where all were of one class). Without it members differ by their ``random_state``
-        alone, also those of the steps of a pipeline; an estimator without one is refused.
-    random_state : int, Generator or None
-    n_jobs : int, optional
-        Processes for estimators that are no networks of caveat.
 
     Attributes
     ----------
-    estimators_ : list of fitted estimators
     classes_ : ndarray of shape (classes,)
         A member whose sample lacks a class gives it probability 0.
 
@@ -245,8 +244,6 @@ class EnsembleClassifier(ClassifierMixin, _Ensemble):
     Categorical: 5 members x 150 samples x 3 classes (0, 1, 2)
     """
 
-    classes_: np.ndarray
-
     def _targets(self, y: Any, weight: np.ndarray | None) -> np.ndarray:
         y = column_or_1d(y, warn=True)
         assert_all_finite(y, input_name="y")
@@ -258,38 +255,15 @@ class EnsembleClassifier(ClassifierMixin, _Ensemble):
             )
         return y
 
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """Return probabilities of the classes, averaged over members: (samples, classes)."""
-        return np.array(as_probabilities(self.predict_distribution(X)).mean)
 
-    def predict(self, X: Any) -> np.ndarray:
-        """Return the most probable class of each sample."""
-        probabilities = self.predict_proba(X)
-        return np.asarray(self.classes_[probabilities.argmax(axis=1)])
-
-
-class EnsembleRegressor(RegressorMixin, _Ensemble):
+@declared()
+class EnsembleRegressor(RegressorMixin, Ensemble, PredictsIntervals):
     """Several fits of one regressor, ours or scikit-learn's, as members of one prediction.
-
-    Parameters
-    ----------
-    estimator : regressor
-        Copied, and not changed itself.
-    members : int, default=10
-    resample : bool, default=False
-        Whether each member learns from a bootstrap sample: as many rows, drawn with replacement
-        (again where a target was the same in all). Without it members differ by their
-        ``random_state`` alone, also those of the steps of a pipeline; an estimator without one is
-        refused.
-    random_state : int, Generator or None
-    n_jobs : int, optional
-        Processes for estimators that are no networks of caveat.
 
     Attributes
     ----------
-    estimators_ : list of fitted estimators
     targets_ : ndarray of shape (targets,)
-        The names of the targets, where ``y`` was a frame or a series with a name.
+        Names of the targets, where ``y`` was a frame or a series with a name.
 
     Notes
     -----
@@ -316,18 +290,7 @@ class EnsembleRegressor(RegressorMixin, _Ensemble):
         return np.asarray(y)
 
     def predict_distribution(self, X: Any) -> Any:
-        """Return what the members say, stacked.
-
-        Parameters
-        ----------
-        X : array of shape (samples, ...)
-
-        Returns
-        -------
-        Gaussian or Quantiles
-            An estimator of caveat keeps the members it has; any other is one member, without a
-            spread of its own with variance 0.
-        """
+        """Return the members' predictions, stacked: Gaussian or Quantiles."""
         prediction = super().predict_distribution(X)
         names = getattr(self, "targets_", prediction.targets)
         return prediction._trusted({**prediction._fields(), "targets": names})
@@ -337,23 +300,9 @@ class EnsembleRegressor(RegressorMixin, _Ensemble):
         X = self._parts(X)
         return np.mean([part.predict(X) for part in self.estimators_], axis=0)
 
-    def predict_interval(self, X: Any, coverage: float = 0.9) -> Any:
-        """Return central prediction intervals.
-
-        Parameters
-        ----------
-        X : array of shape (samples, ...)
-        coverage : float, default=0.9
-
-        Returns
-        -------
-        Interval
-        """
-        return self.predict_distribution(X).interval(coverage)
-
 
 def _is_constant(y: np.ndarray, rows: np.ndarray | None, weight: np.ndarray | None) -> bool:
-    """Return whether the labels of the rows, or those of a target, are all the same.
+    """Whether the labels of the rows, or those of a target, are all the same.
 
     Rows without a weight do not count.
     """
@@ -373,10 +322,10 @@ def _samples(X: Any) -> Any:
 
 
 def _fingerprint(model: Any, seeds: Sequence[str]) -> Any:
-    """Return what two models share if they differ in nothing but their seeds."""
+    """Return a hash that is the same for models that differ in nothing but their seeds."""
     import joblib
 
     try:
         return joblib.hash(deepcopy(model).set_params(**dict.fromkeys(seeds)))
     except (AttributeError, PicklingError, TypeError):
-        return id(model)  # It holds something that has no content to compare, such as a lambda.
+        return id(model)  # it holds something without content to compare, such as a lambda

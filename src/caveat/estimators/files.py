@@ -29,7 +29,7 @@ def save(model: Any, path: str | PathLike[str], *, recalibrator: Any = None) -> 
     model : fitted estimator
         One of caveat's networks, or an ensemble of them.
     path : str or path
-        Any name; ``.safetensors`` is what is in it.
+        Any name; the format is safetensors.
     recalibrator : Recalibrator, optional
         One that was fitted on what the model predicts; `load` gives it as ``recalibrator_`` of the
         model.
@@ -73,6 +73,7 @@ def load(path: str | PathLike[str], *, module: Any = None) -> Any:
     Parameters
     ----------
     path : str or path
+        The file.
     module : torch module or function that makes one, optional
         The network, if the model was given one: a file holds its weights, not its code.
 
@@ -119,7 +120,7 @@ def load(path: str | PathLike[str], *, module: Any = None) -> Any:
 
 
 def _check_fitted(model: Any, path: Path) -> None:
-    """Refuse a model that cannot predict: not fitted, or with weights of another network."""
+    """Raise if a model cannot predict: not fitted, or with weights of another network."""
     parts = getattr(model, "estimators_", None)
     if isinstance(parts, list) and parts:
         for part in parts:
@@ -140,18 +141,18 @@ def _check_fitted(model: Any, path: Path) -> None:
 
 
 def _difference(model: NetworkEstimator) -> str:
-    """Say where the weights of a model differ in name or shape from those of its network."""
+    """Return where the weights of a model differ in name or shape from those of its network."""
     import torch
 
     with torch.random.fork_rng(devices=[]):
         network = model._network()
-    wanted = {name: tuple(value.shape) for name, value in network.state_dict().items()}
-    found = {name: tuple(value.shape[1:]) for name, value in model.state_.items()}
-    for name in sorted(wanted.keys() ^ found.keys()):
-        return f"{name} is in the {'file' if name in found else 'network'} alone"
-    for name, shape in wanted.items():
-        if found[name] != shape:
-            return f"{name} has shape {found[name]} in the file and {shape} in the network"
+    expected = {name: tuple(value.shape) for name, value in network.state_dict().items()}
+    stored = {name: tuple(value.shape[1:]) for name, value in model.state_.items()}
+    for name in sorted(expected.keys() ^ stored.keys()):
+        return f"{name} is in the {'file' if name in stored else 'network'} alone"
+    for name, shape in expected.items():
+        if stored[name] != shape:
+            return f"{name} has shape {stored[name]} in the file and {shape} in the network"
     members = {len(value) for value in model.state_.values()}
     if len(members) != 1 or 0 in members:
         return f"the numbers of members are {sorted(members)}, and must be one and the same"
@@ -163,9 +164,9 @@ def _classes() -> dict[str, type[BaseEstimator]]:
     from .. import estimators
     from .ensemble import EnsembleClassifier, EnsembleRegressor
 
-    found = [getattr(estimators, name) for name in estimators.__all__]
+    public = [getattr(estimators, name) for name in estimators.__all__]
     kinds = (NetworkEstimator, EnsembleClassifier, EnsembleRegressor)
-    return {k.__name__: k for k in found if isinstance(k, type) and issubclass(k, kinds)}
+    return {k.__name__: k for k in public if isinstance(k, type) and issubclass(k, kinds)}
 
 
 def _recalibrators() -> dict[str, type[BaseEstimator]]:
@@ -188,14 +189,14 @@ def _foreign(model: Any) -> str:
 
 
 class _Writer:
-    """Turns what a model holds into JSON, and arrays into tensors beside it."""
+    """Turns the content of a model into JSON, and arrays into tensors beside it."""
 
     def __init__(self) -> None:
         self.tensors: dict[str, Any] = {}
         self.known = {**_classes(), **_recalibrators()}
 
     def encode(self, value: Any, name: str) -> Any:
-        """Return JSON for a value; ``name`` says where it is, for messages."""
+        """Return JSON for a value; messages call it ``name``."""
         if value is None or type(value) in (bool, int, str):
             return value
         if type(value) is float:
@@ -218,7 +219,7 @@ class _Writer:
         if type(value) in _priors().values():
             numbers = {k: self.encode(v, f"{name}.{k}") for k, v in vars(value).items()}
             return {"prior": type(value).__name__, "numbers": numbers}
-        return self._no(name, value)
+        return self._refuse(name, value)
 
     def _object(self, value: BaseEstimator, name: str) -> dict[str, Any]:
         kind = type(value).__name__
@@ -251,7 +252,7 @@ class _Writer:
             key = self._keep(torch.from_numpy(codes.astype(np.int32)))
             return {"text": key, "scalar": tag == "scalar"}
         if array.dtype.kind not in "fiub":
-            self._no(name, value)
+            self._refuse(name, value)
         native = np.array(array, dtype=array.dtype.newbyteorder("="), order="C")
         return {tag: self._keep(torch.from_numpy(native))}
 
@@ -260,7 +261,7 @@ class _Writer:
         self.tensors[key] = tensor.contiguous().clone()
         return key
 
-    def _no(self, name: str, value: Any) -> Any:
+    def _refuse(self, name: str, value: Any) -> Any:
         raise OptionError(
             f"{name} holds a {type(value).__name__}, which a file cannot; set it to a number, a "
             "text or None before saving"
@@ -268,7 +269,7 @@ class _Writer:
 
 
 class _Reader:
-    """Turns JSON and tensors back into what a model holds."""
+    """Turns JSON and tensors back into the content of a model."""
 
     def __init__(self, tensors: dict[str, Any], module: Any) -> None:
         self.tensors, self.module, self.used_module = tensors, module, False

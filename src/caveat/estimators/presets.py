@@ -5,7 +5,8 @@ from functools import partial
 from math import exp
 from typing import Any
 
-from ..exceptions import OptionError, UnknownNameError
+from .._validation import check_integer
+from ..exceptions import UnknownNameError
 
 __all__ = ["PRESETS", "preset"]
 
@@ -15,7 +16,7 @@ _SHARED: dict[str, Any] = {
     "learning_rate": 1e-3,
     "epochs": 100,
 }
-"""Of all networks of the disentanglement experiments."""
+"""Settings of all networks of the disentanglement experiments."""
 
 _RANDOM: dict[str, Any] = {"rate": 0.3, "where": "last", "passes": 50, "prior_std": None}
 
@@ -26,7 +27,7 @@ _METHODS: dict[str, dict[str, Any]] = {
     "deep-ensemble": {"members": 10, "prior_std": None},
     "flipout": {"prior": (0.5, 5.0, 2.0), "where": "last", "passes": 50, "epochs": 500},
 }
-"""What each method of the disentanglement experiments adds."""
+"""Settings that each method of the disentanglement experiments adds."""
 
 _LAYERS = {"mc-dropout": "dropout", "dropconnect": "dropconnect", "flipout": "flipout"}
 
@@ -41,7 +42,7 @@ _BAYES: dict[str, Any] = {
     "draws": 10,
     "passes": 10,
 }
-"""Of all Bayesian networks of the fairness experiments."""
+"""Settings of all Bayesian networks of the fairness experiments."""
 
 
 def preset(
@@ -74,20 +75,21 @@ def preset(
     Parameters
     ----------
     name : str
+        Name of the experiment.
     method : {"map", "mc-dropout", "dropconnect", "deep-ensemble", "flipout"}, optional
-        Adds what belongs to the method. Without it the settings for tables suit every estimator,
+        Adds the settings of the method. Without it the settings for tables suit every estimator,
         and the networks for images, in which nothing is random then, those without passes. The
-        fairness experiments have one method alone, "bayes-by-backprop", and need no name of it.
+        fairness experiments have one method only, "bayes-by-backprop", which need not be named.
     classes : int, default=10
-        How many outputs the networks for images have: 9 where a class is left out. Networks for
-        tables are built for the data, whatever this says.
+        Outputs of the networks for images: 9 where a class is left out. No effect on networks for
+        tables, which are built for the data.
     head : {"softmax", "gaussian-logits"}, optional
-        Adds how a classifier ends, to its settings and to the network for images.
+        Head of a classifier, added to its settings and to the network for images.
 
     Returns
     -------
     dict of settings
-        Change what you like before it is passed on.
+        To be changed as needed before they are passed on.
 
     Examples
     --------
@@ -113,12 +115,11 @@ def preset(
 
 
 def _outputs(module: Any, classes: int, head: str | None) -> Any:
-    """Return a maker of networks with as many outputs, and the head that an estimator asks for."""
-    if isinstance(classes, bool) or not isinstance(classes, int) or classes < 2:
-        raise OptionError(f"classes must be a whole number of at least 2; got {classes!r}")
+    """Return a maker of networks with as many outputs, and the head that an estimator needs."""
+    check_integer(classes, "classes", 2)
     # A network without a head gives logits, which is what "softmax" reads.
     own = {} if head in (None, "softmax") else {"head": head}
-    return partial(module, outputs=classes, **own)
+    return partial(module, out_features=classes, **own)
 
 
 def _table(hidden: tuple[int, ...], where: str, method: str | None) -> dict[str, Any]:

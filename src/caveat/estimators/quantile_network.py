@@ -1,4 +1,4 @@
-"""Quantile regression: one network that says several quantiles at once."""
+"""Quantile regression: one network that predicts several quantiles at once."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -6,30 +6,28 @@ from typing import Any
 
 import numpy as np
 
+from .._constructors import declared
 from ._data import Loss
-from ._network import ESTIMATOR
 from ._tasks import TargetEstimator, WithPrior
 
 
-@ESTIMATOR
+@declared(kw_only=True)
 class QuantileNetworkRegressor(WithPrior, TargetEstimator):
-    """One network that says quantiles, which cannot cross.
+    """One network that predicts quantiles, which cannot cross.
 
     It minimizes the pinball loss, the mean over levels, and assumes no shape of the distribution.
     ``predict`` returns the median: that of the level 0.5, otherwise on a straight line between the
     levels next to it. ``predict_interval`` needs both levels of the interval: 0.05 and 0.95 for a
-    coverage of 0.9.
+    coverage of 0.9. A ``module`` must return (samples, targets, levels), as
+    `caveat.nn.layers.QuantileHead` does.
 
     Parameters
     ----------
-    levels : sequence of float, default=(0.05, 0.25, 0.5, 0.75, 0.95)
-        Between 0 and 1, increasing.
-    prior_std : float or None, default=None
-        The standard deviation of a Gaussian prior of all weights, where the loss counts as minus a
-        log likelihood; None leaves it out.
-    **settings
-        The others are those of `caveat.estimators.NetworkEstimator`, and so are the attributes. A
-        ``module`` must return (samples, targets, levels), as `caveat.nn.layers.QuantileHead` does.
+    levels : sequence of float
+        Levels of the quantiles, increasing, between 0 and 1.
+    prior_std : float or None
+        Standard deviation of a Gaussian prior of all weights, where the loss counts as minus a log
+        likelihood; None leaves it out.
 
     References
     ----------
@@ -47,8 +45,8 @@ class QuantileNetworkRegressor(WithPrior, TargetEstimator):
     Interval: 60 samples x 1 target (0), coverage 0.5
     """
 
-    prior_std: float | None = None
     levels: Sequence[float] = (0.05, 0.25, 0.5, 0.75, 0.95)
+    prior_std: float | None = None
 
     def _head(self) -> tuple[str, dict[str, Any], tuple[int, ...]]:
         from ..nn.layers.heads import check_levels

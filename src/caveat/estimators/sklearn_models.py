@@ -1,4 +1,4 @@
-"""Fitted models of scikit-learn as what they are: one member, or one for each tree or part."""
+"""Predictions of fitted models of scikit-learn: one member, or one for each tree or part."""
 
 import inspect
 from collections.abc import Mapping
@@ -21,11 +21,13 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.validation import _is_fitted, check_is_fitted, validate_data
 
+from .._constructors import declared
 from .._parallel import map_threads
 from .._validation import check_fraction
 from ..exceptions import OptionError, UnsupportedPredictionError
 from ..predictions import Categorical, Gaussian, Quantiles
 from ._data import with_text_names
+from ._interface import PredictsIntervals
 from ._join import as_member, as_probabilities, join_members, places_of
 
 _FORESTS = (
@@ -35,8 +37,9 @@ _BAGS = (BaggingClassifier, BaggingRegressor)
 _VOTES = (VotingClassifier, VotingRegressor)
 
 
-class Wrapped(BaseEstimator):
-    """A fitted model that says how sure it is; made by `from_sklearn`.
+@declared()
+class Wrapped(BaseEstimator, PredictsIntervals):
+    """A fitted model with ``predict_distribution``; made by `from_sklearn`.
 
     It is an estimator of scikit-learn: `sklearn.base.clone` gives one whose model is not fitted,
     and `fit` fits a copy of the model, as searches and cross-validation do.
@@ -44,6 +47,7 @@ class Wrapped(BaseEstimator):
     Parameters
     ----------
     model : estimator, or dict of level to estimator
+        The model to wrap.
 
     Attributes
     ----------
@@ -61,8 +65,7 @@ class Wrapped(BaseEstimator):
     Categorical: 1 member x 150 samples x 3 classes (0, 1, 2)
     """
 
-    def __init__(self, model: Any) -> None:
-        self.model = model
+    model: Any
 
     def fit(self, X: Any, y: Any, **fit_params: Any) -> Self:
         """Fit a copy of the model; ``model`` stays what it is.
@@ -113,11 +116,11 @@ class Wrapped(BaseEstimator):
         return get_tags(self.model)
 
     def predict_distribution(self, X: Any) -> Any:
-        """Return what the model says of samples, member by member: see `member_predictions`."""
+        """Return the prediction, member by member: see `member_predictions`."""
         return member_predictions(self._fitted, X)
 
     def predict(self, X: Any) -> np.ndarray:
-        """Return what the model itself predicts; of quantiles, the median."""
+        """Return what the model itself predicts; for quantiles, the median."""
         model = self._fitted
         if isinstance(model, Mapping):
             if 0.5 not in model:
@@ -138,30 +141,10 @@ class Wrapped(BaseEstimator):
         return np.array(prediction.mean)
 
     def score(self, X: Any, y: Any) -> float:
-        """Return the model's own score: accuracy or R², if it has no other; of quantiles R²."""
+        """Return the model's own score: accuracy or R², if it has no other; for quantiles R²."""
         if isinstance(self._fitted, Mapping):
             return float(r2_score(y, self.predict(X)))
         return float(self._fitted.score(with_text_names(X, self._fitted), y))
-
-    def predict_interval(self, X: Any, coverage: float = 0.9) -> Any:
-        """Return central prediction intervals; of members without a spread, how they differ.
-
-        Parameters
-        ----------
-        X : array of shape (samples, ...)
-        coverage : float, default=0.9
-
-        Returns
-        -------
-        Interval
-        """
-        prediction = self.predict_distribution(X)
-        if not hasattr(prediction, "interval"):
-            raise UnsupportedPredictionError(
-                f"predict_interval is for models of numbers; this one gives a "
-                f"{type(prediction).__name__}"
-            )
-        return prediction.interval(coverage)
 
 
 def from_sklearn(model: Any) -> Wrapped:
@@ -197,7 +180,7 @@ def from_sklearn(model: Any) -> Wrapped:
 
 
 def member_predictions(model: Any, X: Any) -> Any:
-    """Return what a fitted model says of samples, member by member.
+    """Return the prediction of a fitted model, member by member.
 
     ===========================================  ==================================================
     model                                        members
@@ -258,9 +241,9 @@ def member_predictions(model: Any, X: Any) -> Any:
 
 
 def one_member(model: Any, X: Any, *, votes: bool = False) -> Any:
-    """Return what a model as a whole says; an estimator of ours keeps the members it has.
+    """Return the prediction of a model as a whole; an estimator of ours keeps its members.
 
-    A classifier without probabilities, or with ``votes``, gives all to the class it predicts.
+    Without probabilities, or with ``votes``, the class that is predicted has probability 1.
     """
     model, X = _innermost(model, X)
     if hasattr(model, "predict_distribution") and not votes:
@@ -291,28 +274,28 @@ def _innermost(model: Any, X: Any = None) -> tuple[Any, Any]:
 
 
 def _trees(model: Any, X: Any) -> Categorical | Gaussian:
-    """Return one member for each tree; each tree's answers are written where they belong."""
+    """Return one member for each tree."""
     X = validate_data(
         model, X, dtype=np.float32, accept_sparse="csr", ensure_all_finite=False, reset=False
     )
     classes = is_classifier(model)
     columns = len(model.classes_) if classes else model.n_outputs_
-    found = np.zeros((len(model.estimators_), X.shape[0], columns))
+    values = np.zeros((len(model.estimators_), X.shape[0], columns))
 
     def fill(place: int) -> None:
         tree = model.estimators_[place]
         # All trees see the same samples: the first checks them for the others.
         if classes:
             # A tree knows classes by their number, as a float, and only those it was given.
-            found[place][:, tree.classes_.astype(np.intp)] = tree.predict_proba(
+            values[place][:, tree.classes_.astype(np.intp)] = tree.predict_proba(
                 X, check_input=place == 0
             )
         else:
-            found[place] = tree.predict(X, check_input=place == 0).reshape(-1, columns)
+            values[place] = tree.predict(X, check_input=place == 0).reshape(-1, columns)
 
     fill(0)
-    map_threads(fill, range(1, len(found)))
-    return Categorical(found, classes=model.classes_) if classes else Gaussian(found, 0.0)
+    map_threads(fill, range(1, len(values)))
+    return Categorical(values, classes=model.classes_) if classes else Gaussian(values, 0.0)
 
 
 def _bagged(model: Any, X: Any) -> Any:
@@ -340,8 +323,8 @@ def _encoded(model: Any, parts: list[Any]) -> Any:
 
 
 def _quantiles(models: dict[float, Any], X: Any) -> Quantiles:
-    found = [model.predict(with_text_names(X, model)) for model in models.values()]
-    values = np.stack([np.asarray(one) for one in found], axis=-1)
+    columns = [model.predict(with_text_names(X, model)) for model in models.values()]
+    values = np.stack([np.asarray(column) for column in columns], axis=-1)
     return Quantiles(list(models), values, sort=True)
 
 
@@ -370,7 +353,7 @@ def _quantile_of(model: Any) -> float | None:
 
 
 def _check(model: Any) -> None:
-    """Refuse a model of which nothing can be said, or not what it would seem to be."""
+    """Raise if the model type is unsupported or its output would be misread."""
     if isinstance(model, type) or not hasattr(model, "fit"):
         raise OptionError(
             f"model must be a fitted estimator, or a dict of level to estimator; got {model!r}"

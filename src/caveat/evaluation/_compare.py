@@ -1,4 +1,4 @@
-"""Techniques side by side: which is best, and which cannot be told from it."""
+"""Techniques side by side: which is best, and which cannot be distinguished from it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -95,8 +95,9 @@ class Comparison(Drawable, RowTable[ComparedRow]):
         Returns
         -------
         Recommendation
-            Without a technique if several cannot be told apart, if the best says the same of every
-            sample or cannot be told from guessing, or if two readings of calibration disagree.
+            Without a technique if several cannot be distinguished, if the best one says the same of
+            every sample or cannot be distinguished from guessing, or if two measures of
+            calibration disagree.
         """
         from .recommend import recommend
 
@@ -147,12 +148,12 @@ def compare(
     resamples: int = 1000,
     random_state: RandomState = None,
 ) -> Comparison:
-    """Evaluate several predictions of the same samples, and say which can be told apart.
+    """Evaluate several predictions of the same samples, and say which can be distinguished.
 
     All are resampled together, so differences are paired. A technique is tied with the best if the
     interval of their difference holds 0, at a confidence that allows for all pairs of techniques
     (Bonferroni), since the data chose which one is best. Binned errors are larger by chance the
-    sharper a technique; to be told apart they must differ by
+    sharper a technique; to be distinguished they must differ by
     `caveat.resampling.equal_errors` as well, which allows for it.
 
     Parameters

@@ -9,10 +9,9 @@ import numpy as np
 from .._arrays import to_numpy
 from .._groups import Attribute, attributes
 from .._random import RandomState
-from .._validation import FloatArray, as_weights, check_fraction
+from .._validation import FloatArray, as_weights, check_fraction, check_integer
 from ..exceptions import (
     InvalidValueError,
-    OptionError,
     ShapeError,
     UnsupportedPredictionError,
 )
@@ -288,8 +287,7 @@ def plan_for(
             f"{type(prediction).__name__}"
         )
     samples = len(prediction)
-    if isinstance(resamples, bool) or not isinstance(resamples, int | np.integer) or resamples < 0:
-        raise OptionError(f"resamples must be a whole number, 0 for none; got {resamples!r}")
+    check_integer(resamples, "resamples", 0)
     if resamples == 0 or samples < 2:
         return None
     return make_plan(samples, resamples=int(resamples), cluster=cluster, random_state=random_state)

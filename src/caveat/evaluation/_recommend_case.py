@@ -72,7 +72,7 @@ class Case:
             return Choice(None, tied, text)
         other = self._better_classwise(best)
         if other:
-            return Choice(None, (best, other), self._split_readings(best, other))
+            return Choice(None, (best, other), self._disagreement(best, other))
         return Choice(best, tied, self._winner(best))
 
     def trade_off(self, chosen: Choice) -> list[str]:
@@ -91,7 +91,7 @@ class Case:
         return result
 
     def _not_worse(self, metric: str, answers: Answers, names: list[str]) -> list[str]:
-        """Return the best by a metric, then those that cannot be told from it."""
+        """Return the best by a metric, then those that cannot be distinguished from it."""
         from ._compare import indistinguishable
 
         values = _means(metric, {name: answers[name] for name in names})
@@ -117,7 +117,7 @@ class Case:
         tied = self._not_worse(metric, answers, have)
         return "" if best in tied else tied[0]
 
-    def _split_readings(self, best: str, other: str) -> str:
+    def _disagreement(self, best: str, other: str) -> str:
         return (
             f"No clear winner: {best} is the best of {len(self.values)} by {self.what} "
             f"({_number(self.values[best])}), the class that is named; by classwise calibration "
@@ -142,8 +142,8 @@ class Case:
     def _tie(self, tied: tuple[str, ...]) -> str:
         shown = ", ".join(f"{name} {_number(self.values[name])}" for name in tied)
         text = (
-            f"No clear winner: by {self.what}, {', '.join(tied[1:])} cannot be told from {tied[0]} "
-            f"({shown})"
+            f"No clear winner: by {self.what}, {', '.join(tied[1:])} cannot be distinguished from "
+            f"{tied[0]} ({shown})"
         )
         if self.primary != self.skill:
             skills = ", ".join(f"{name} {_number(self.skills[name])}" for name in tied)
@@ -188,8 +188,8 @@ def _knows_nothing(comparison: "Comparison", name: str) -> str:
         if (row.value if np.isnan(row.low) else row.low) <= 0.5:
             between = "" if np.isnan(row.low) else f" ({_number(row.low)} to {_number(row.high)})"
             return (
-                f"it cannot be told from guessing: ROC AUC {_number(row.value)}{between}, and 0.5 "
-                "is chance"
+                f"it cannot be distinguished from guessing: ROC AUC {_number(row.value)}{between}, "
+                "and 0.5 is chance"
             )
     return ""
 

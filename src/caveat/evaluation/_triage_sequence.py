@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._arrays import to_numpy
-from .._validation import FloatArray, as_floats, check_no_nan, position
+from .._validation import FloatArray, as_floats, check_no_nan, is_integer, position
 from ..exceptions import InvalidValueError, OptionError, ShapeError
 from ._risk_bounds import (
     at_most,
@@ -358,8 +358,8 @@ def given_thresholds(points: Any) -> FloatArray | None:
             raise ShapeError(f"points must be thresholds along one axis; got shape {given.shape}")
         check_no_nan(given, "points", ("threshold",))
         return np.unique(given)
-    whole = isinstance(points, int | np.integer) and not isinstance(points, bool)
-    if not (isinstance(points, str) and points == ALL) and not (whole and points >= 1):
+    number = is_integer(points) and points >= 1
+    if not number and not (isinstance(points, str) and points == ALL):
         raise OptionError(
             f'points must be "{ALL}", how many thresholds to try, 1 or more, or an array of them; '
             f"got {points!r}"

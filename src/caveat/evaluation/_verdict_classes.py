@@ -202,8 +202,8 @@ _SUMMARIES = {
     State.NEARLY: "{subject} can nearly be taken at face value",
     State.OFTEN: "{subject} cannot be taken at face value: it predicts {name} too often",
     State.RARELY: "{subject} cannot be taken at face value: it predicts {name} too rarely",
-    State.OVER: "{subject} cannot be taken at face value: it is over-confident",
-    State.UNDER: "{subject} cannot be taken at face value: it is under-confident",
+    State.OVER: "{subject} cannot be taken at face value: it is overconfident",
+    State.UNDER: "{subject} cannot be taken at face value: it is underconfident",
     State.EXTREME: "{subject} cannot be taken at face value: high ones are too high, "
     "low ones too low",
     State.TIMID: "{subject} cannot be taken at face value: high ones are too low, "
@@ -257,10 +257,10 @@ def _direction(evidence: Evidence, reading: Reading, rare: bool) -> _Direction:
     if reading.name and top.level(limit) and abs(top.says - top.was) >= half:
         state = State.OVER if top.says > top.was else State.UNDER
         claim = (
-            f"It is {state}-confident: on average it says {percent(top.says)} of the class that it "
+            f"It is {state}confident: on average it says {percent(top.says)} of the class that it "
             f"names and is right in {percent(top.was)} of cases. For example, {high}, and {low}."
         )
-        return _Direction(state, claim, f" It leans to {state}-confidence.")
+        return _Direction(state, claim, f" It leans to {state}confidence.")
     if level and not both:
         return _one_way(reading, level)
     if reading.name and abs(event.slope) > limit:
@@ -276,7 +276,7 @@ def _direction(evidence: Evidence, reading: Reading, rare: bool) -> _Direction:
     return _Direction(
         State.OFF,
         f"{reading.subject} cannot be taken at face value; in which direction {reading.they} off "
-        f"cannot be told: {reading.average}.",
+        f"cannot be determined: {reading.average}.",
     )
 
 
@@ -284,8 +284,8 @@ def _one_way(reading: Reading, level: int) -> _Direction:
     example = reading.example(float(level))
     if not reading.name:
         state = State.OVER if level > 0 else State.UNDER
-        claim = f"It is {state}-confident: {reading.average}. For example, {example}."
-        return _Direction(state, claim, f" It leans to {state}-confidence.")
+        claim = f"It is {state}confident: {reading.average}. For example, {example}."
+        return _Direction(state, claim, f" It leans to {state}confidence.")
     state = State.OFTEN if level > 0 else State.RARELY
     claim = f"It predicts {reading.name} too {state}: {reading.means}. For example, {example}."
     return _Direction(state, claim, f" It predicts {reading.name} a little too {state}.")

@@ -1,4 +1,4 @@
-"""Statements on groups: for whom it is worse, for whom that cannot be told."""
+"""Statements on groups: for whom it is worse, for whom that cannot be determined."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -56,7 +56,7 @@ class _Question:
 
 
 def group_findings(evidence: Evidence) -> list[Finding]:
-    """Return for whom it is worse, for whom no difference can be told, and who is too few."""
+    """Return which groups are worse, which show no difference, and which are too small."""
     result = [(question, _rows(evidence, question)) for question in _questions(evidence)]
     fit = [
         (question, name, kept)
@@ -260,7 +260,7 @@ def _no_difference(
         f"between {_of_attributes(evidence, names)} in {joined(things, 'or')}"
         for things, names in by_things.items()
     ]
-    text = f"No difference that matters can be told {', nor '.join(said)}."
+    text = f"No difference that matters can be shown {', nor '.join(said)}."
     used = unique_rows([row for *_, rows in level for row in rows])
     return [Finding("groups", State.NONE, Statement("info", text, used))]
 

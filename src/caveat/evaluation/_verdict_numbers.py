@@ -36,8 +36,8 @@ _NOT_MEASURED = "how sure that is was not measured"
 _COVERAGE_ENDS = {
     State.RIGHT: "they hold what they promise",
     State.NEARLY: "they nearly hold what they promise",
-    State.NARROW: "they are too narrow, so it is over-confident",
-    State.WIDE: "they are too wide, so it is under-confident",
+    State.NARROW: "they are too narrow, so it is overconfident",
+    State.WIDE: "they are too wide, so it is underconfident",
     State.MIXED: "some are too narrow and some too wide, so the shape of its distribution is wrong",
     State.UNSURE: "too few samples to say whether that is what they promise",
     State.UNMEASURED: _NOT_MEASURED,
@@ -45,8 +45,8 @@ _COVERAGE_ENDS = {
 _QUANTILE_ENDS = _COVERAGE_ENDS | {
     State.RIGHT: "its quantiles hold what they promise",
     State.NEARLY: "its quantiles nearly hold what they promise",
-    State.NARROW: "its quantiles are too close together, so it is over-confident",
-    State.WIDE: "its quantiles are too far apart, so it is under-confident",
+    State.NARROW: "its quantiles are too close together, so it is overconfident",
+    State.WIDE: "its quantiles are too far apart, so it is underconfident",
     State.LOW: "its quantiles are too low",
     State.HIGH: "its quantiles are too high",
     State.MIXED: "some of its quantiles are too low and some too high",
@@ -298,7 +298,7 @@ def _error_size(evidence: Evidence, state: State, rows: list[Row]) -> Finding:
 
 
 def _typical(evidence: Evidence, row: Row, rmse: Row | None) -> str:
-    """Say the typical error beside the typical uncertainty, if they can be told apart."""
+    """Say the typical error beside the typical uncertainty, if they can be distinguished."""
     curve = evidence.curve(row.metric, row.target)
     if curve is None or rmse is None or np.isnan(rmse.low):
         return ""

@@ -20,6 +20,7 @@ _HARDLY = 0.6
 
 _WELL = 0.7
 _HARDLY_CORRELATED = 0.1
+_UNKNOWN = "Whether its uncertainty warns of errors cannot be determined"
 
 
 def warning_findings(evidence: Evidence) -> list[Finding]:
@@ -53,8 +54,8 @@ def _class_warning(evidence: Evidence) -> list[Finding]:
         level, claim = "info", "How surely its uncertainty warns of errors was not measured"
     elif fewer < LEAST_ERRORS or not evidence.enough(row):
         kind = "wrong" if wrong == fewer else "right"
-        few = f"as only {fewer} of {len(error)} predictions were {kind}"
-        level, claim = "unsure", f"Whether its uncertainty warns of errors cannot be told, {few}"
+        level = "unsure"
+        claim = f"{_UNKNOWN}, as only {fewer} of {len(error)} predictions were {kind}"
     else:
         level, claim = _area(row)
     return [Finding("warning", State.NONE, Statement(level, f"{claim}: {pairs}.", (row,)))]
@@ -68,7 +69,7 @@ def _area(row: Row) -> tuple[Level, str]:
         return "bad", f"Its uncertainty {word} of errors"
     if row.low > 0.5:
         return "good", f"Its uncertainty warns {'well ' if row.low >= _WELL else ''}of errors"
-    return "unsure", "Whether its uncertainty warns of errors cannot be told"
+    return "unsure", _UNKNOWN
 
 
 def _number_warnings(evidence: Evidence) -> list[Finding]:
@@ -104,7 +105,7 @@ def _correlation(evidence: Evidence, row: Row, looked_at: int) -> tuple[Level, s
             return "bad", "Larger uncertainty goes with smaller errors, the wrong way"
         if bounds.high < _HARDLY_CORRELATED:
             return "info", "Larger uncertainty hardly goes with larger errors, if at all"
-    return "unsure", "Whether larger uncertainty goes with larger errors cannot be told"
+    return "unsure", "Whether larger uncertainty goes with larger errors cannot be determined"
 
 
 def _constant(evidence: Evidence) -> tuple[list[Finding], list[str]]:

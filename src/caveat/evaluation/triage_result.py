@@ -2,13 +2,13 @@
 
 import textwrap
 from dataclasses import dataclass
-from html import escape
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._validation import FloatArray
+from ..results.tables import ShownTable, html_tables
 from ..results.words import counted
 
 ACCEPT, EXPERT, MEASURE, DEFER = "accept", "ask an expert", "measure again", "defer"
@@ -183,31 +183,24 @@ class Triage:
         index = None if self.ids is None else pd.Index(self.ids, name="id")
         return pd.DataFrame(columns, index=index)
 
-    def _title(self) -> str:
-        return f"Triage of {counted(len(self), 'sample')} at {self.terms}"
-
-    def _rows(self) -> list[tuple[str, str, str, str]]:
-        return [
-            (action, str(self.counts[action]), f"{100 * self.shares[action]:.1f} %", reason)
+    def table(self) -> ShownTable:
+        """Return a line for each action: how many samples get it, and why."""
+        body = [
+            [action, f"{self.counts[action]:,}", f"{100 * self.shares[action]:.1f} %", reason]
             for action, reason in self.reasons.items()
         ]
+        title = f"Triage of {counted(len(self), 'sample')} at {self.terms}"
+        return title, ["action", "samples", "share", "reason"], body
+
+    @property
+    def _texts(self) -> list[str]:
+        return [text for text in (self.guarantee, self.remark) if text]
 
     def __repr__(self) -> str:
-        rows = [
-            f"  {action:<13}  {number:>{len(str(len(self)))}}  {share:>7}  {reason}"
-            for action, number, share, reason in self._rows()
-        ]
-        texts = [textwrap.fill(text, 96) for text in (self.guarantee, self.remark) if text]
-        return "\n".join([self._title(), *rows, *texts])
+        title, _, body = self.table()
+        width = max(len(cells[1]) for cells in body)
+        rows = [f"  {row[0]:<13}  {row[1]:>{width}}  {row[2]:>7}  {row[3]}" for row in body]
+        return "\n".join([title, *rows, *(textwrap.fill(text, 96) for text in self._texts)])
 
     def _repr_html_(self) -> str:
-        head = "".join(f"<th>{name}</th>" for name in ("action", "samples", "share", "reason"))
-        rows = "".join(
-            f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>"
-            for row in self._rows()
-        )
-        texts = "".join(f"<p>{escape(text)}</p>" for text in (self.guarantee, self.remark) if text)
-        return (
-            f"<table><caption>{escape(self._title())}</caption><thead><tr>{head}</tr></thead>"
-            f"<tbody>{rows}</tbody></table>{texts}"
-        )
+        return html_tables([self.table()], self._texts)

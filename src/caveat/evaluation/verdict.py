@@ -91,7 +91,7 @@ def verdict(evaluation: Evaluation) -> Verdict:
     surely predicted 1.2 times as often as it happens, or as rarely. Otherwise there are too few
     samples to say, as there are with fewer than 50. What was predicted and observed on average is
     said with it. A direction is claimed if the two surely differ ("predicts class=ill too often"),
-    if the mean confidence surely differs from the accuracy ("over-confident"), or if high
+    if the mean confidence surely differs from the accuracy ("overconfident"), or if high
     probabilities are surely too high and low ones too low, or the reverse.
 
     Of more classes two things are judged by the same limits: the confidence in the class that is
@@ -128,7 +128,7 @@ def verdict(evaluation: Evaluation) -> Verdict:
     >>> sure = caveat.Categorical.from_binary(1 / (1 + np.exp(-3 * z)))
     >>> result = caveat.evaluate(sure, y, metrics=["positive_ece"], random_state=0)
     >>> print(verdict(result).statements[0].text)
-    Its probabilities cannot be taken at face value: it is over-confident.
+    Its probabilities cannot be taken at face value: it is overconfident.
     """
     evidence = Evidence(evaluation)
     if hasattr(evaluation.prediction, "membership"):
@@ -156,8 +156,8 @@ def _only_described(finding: Finding) -> Finding:
 _COVERAGE = {
     State.RIGHT: "Its intervals hold what they promise",
     State.NEARLY: "Its intervals nearly hold what they promise",
-    State.NARROW: "Its intervals are too narrow: it is over-confident",
-    State.WIDE: "Its intervals are too wide: it is under-confident",
+    State.NARROW: "Its intervals are too narrow: it is overconfident",
+    State.WIDE: "Its intervals are too wide: it is underconfident",
     State.MIXED: "Its intervals are wrong, some too narrow and some too wide",
     State.UNSURE: "There are too few samples to say whether its intervals hold what they promise",
     State.ZEROS: "Some of its uncertainties are 0, so whether its intervals hold what they promise "
@@ -168,8 +168,8 @@ _COVERAGE = {
 _QUANTILES = {
     State.RIGHT: "Its quantiles hold what they promise",
     State.NEARLY: "Its quantiles nearly hold what they promise",
-    State.NARROW: "Its quantiles are too close together: it is over-confident",
-    State.WIDE: "Its quantiles are too far apart: it is under-confident",
+    State.NARROW: "Its quantiles are too close together: it is overconfident",
+    State.WIDE: "Its quantiles are too far apart: it is underconfident",
     State.LOW: "Its quantiles are too low: the truth is above them more often than they say",
     State.HIGH: "Its quantiles are too high: the truth is below them more often than they say",
     State.MIXED: "Its quantiles are wrong, some too low and some too high",
@@ -185,6 +185,8 @@ _SETS = {
 }
 _UNDEFINED = "How far it can be trusted is unknown, as too few resamples gave a number"
 _UNRELIABLE = ("group calibration", "group coverage")
+_INCLUDED = ("group accuracy", "also")
+"""Topics that the summary speaks of, beside its own."""
 _SUMMARIES = {
     "calibration": {},
     "classes": {},
@@ -220,7 +222,7 @@ def _summary(evidence: Evidence, findings: list[Finding]) -> Statement:
     less = _names(findings, "group accuracy")
     if less:
         text += "; it is right less often " + ("there" if less == bad else f"for {less}")
-    used = [f for f in findings if f in main or f.topic in (*_UNRELIABLE, "group accuracy")]
+    used = [f for f in findings if f in main or f.topic in (*_UNRELIABLE, *_INCLUDED)]
     rows = unique_rows([row for finding in used for row in finding.statement.rows])
     return Statement(level, f"{text}.", rows)
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from .._arrays import to_numpy
 from .._groups import Attribute, attributes
 from .._random import RandomState, generator
-from .._validation import FloatArray, as_floats, check_fraction, check_size
+from .._validation import FloatArray, as_floats, check_fraction, check_integer, check_size
 from ..exceptions import InvalidValueError, OptionError, ShapeError
 from ..resampling import Plan, Replicates, interval_of, make_plan
 from ._consistency_result import Consistency, ConsistencyRow
@@ -115,13 +115,13 @@ def consistency(
     features = as_features(X, distance)
     samples = len(features)
     columns = _columns(values, samples)
-    neighbors = _whole(neighbors, "neighbors", 1)
+    neighbors = check_integer(neighbors, "neighbors", 1)
     if neighbors >= samples:
         raise OptionError(
             f"neighbors must be at most {samples - 1}, the number of other samples; got {neighbors}"
         )
     level = check_fraction(confidence, "confidence")
-    resamples = _whole(resamples, "resamples", 0)
+    resamples = check_integer(resamples, "resamples", 0)
     of_groups = [] if groups is None else attributes(groups, samples)
     of_outcomes = None if outcomes is None else attributes({"outcomes": outcomes}, samples)[0]
     rng = generator(random_state)
@@ -215,12 +215,6 @@ def _spread(column: _Column) -> float:
     return spread if spread > 1e-12 * float(np.abs(values).max()) else 0.0
 
 
-def _whole(value: Any, name: str, least: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise OptionError(f"{name} must be a whole number of at least {least}; got {value!r}")
-    return int(value)
-
-
 def _clusters(cluster: Any, samples: int) -> NDArray[Any]:
     array = np.asarray(to_numpy(cluster, "cluster").array)
     if array.shape != (samples,):
@@ -231,7 +225,7 @@ def _clusters(cluster: Any, samples: int) -> NDArray[Any]:
 
 
 def _query_rows(queries: int | None, samples: int, rng: np.random.Generator) -> NDArray[np.intp]:
-    if queries is None or _whole(queries, "queries", 1) >= samples:
+    if queries is None or check_integer(queries, "queries", 1) >= samples:
         return np.arange(samples)
     return np.sort(rng.choice(samples, size=queries, replace=False))
 

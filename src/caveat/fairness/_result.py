@@ -5,25 +5,12 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any, ClassVar
 
-import numpy as np
-
 from ..results.judgments import Pairing
 from ..results.rows import FairnessRow
-from ..results.tables import (
-    Drawable,
-    RowTable,
-    ShownTable,
-    html_tables,
-    interval_words,
-    number,
-    terminal_table,
-)
+from ..results.tables import Drawable, RowTable, ShownTable, html_tables, terminal_table
 from ._consistency_result import Consistency
 from ._verdict import AuditVerdict, read
-from .measures import MEASURES
-
-_MOST_LINES = 40
-_MOST_GROUPS = 6
+from .shown import group_table, ratio_table
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -94,72 +81,25 @@ class FairnessAudit(Drawable, RowTable[FairnessRow]):
         return Pairing.REFERENCE if asked else Pairing.WORST
 
     def verdict(self) -> AuditVerdict:
-        """Say in plain words what was found: of each attribute, and of individuals."""
+        """Return plain sentences: what the audit shows of each attribute, and of individuals."""
         return read(self)
 
     def __repr__(self) -> str:
-        parts = [terminal_table(*table) for table in self._tables()]
-        return "\n".join([*parts, str(self.verdict()), self._rest()])
+        tables, left = self._tables()
+        parts = [terminal_table(*table) for table in tables]
+        return "\n".join([*parts, str(self.verdict()), f"{left}\n"])
 
     def _repr_html_(self) -> str:
-        parts = [html_tables(self._tables()), self.verdict()._repr_html_()]
-        return "".join([*parts, f"<p>{escape(self._rest())}</p>"])
+        tables, left = self._tables()
+        return html_tables(tables) + self.verdict()._repr_html_() + f"<p>{escape(left)}</p>"
 
-    def _rest(self) -> str:
-        return f"{len(self)} rows: to_frame() has all of them\n"
-
-    def _tables(self) -> list[ShownTable]:
-        tables = []
-        for attribute in self.attributes:
-            tables.append(self._table_of_groups(attribute))
-            tables.append(self._table_of_ratios(attribute))
-        return tables
-
-    def _table_of_groups(self, attribute: str) -> ShownTable:
-        """A line for each rate and a column for each group; all groups are in the frame."""
-        groups = self.groups(attribute)
-        chosen = groups[:_MOST_GROUPS]
-        lines: dict[tuple[str, str], dict[str, FairnessRow]] = {}
-        for row in self.matching(attribute=attribute, kind="group"):
-            if row.measure != "samples" and row.quantile is None:
-                lines.setdefault((row.measure, row.label), {})[row.group] = row
-        sizes = {row.group: row.samples for row in self.matching(measure="samples")}
-        body = [["samples", *(f"{sizes[group]:,}" for group in chosen)]]
-        for (measure, label), result in lines.items():
-            name = " ".join(filter(None, (measure.replace("_", " "), label)))
-            body.append([name, *(_cell(result.get(group)) for group in chosen)])
-        more = f" (the first {len(chosen)} of {len(groups)} groups)" if chosen != groups else ""
-        return f"{self.description}{more}", [attribute, *chosen], body[:_MOST_LINES]
-
-    def _table_of_ratios(self, attribute: str) -> ShownTable:
-        from .shown import farthest
-
-        comparison = self.comparison(attribute)
-        every = self.matching(attribute=attribute, kind="ratio", comparison=comparison)
-        rows = farthest(self, every)
-        header = ["measure", "", "ratio", "interval", "verdict"]
-        body = [
-            [
-                " ".join(filter(None, (MEASURES[row.measure].symbol, row.statistic, row.label))),
-                f"{row.group} / {row.reference}",
-                number(row.value),
-                interval_words(row.verdict_low, row.verdict_high),
-                row.verdict,
-            ]
-            for row in rows
+    def _tables(self) -> tuple[list[ShownTable], str]:
+        """Return the tables of each attribute, and how much more there is."""
+        shown = [
+            make(self, attribute)
+            for attribute in self.attributes
+            for make in (group_table, ratio_table)
         ]
-        pairs = "worst pairs of " if comparison is Pairing.WORST else ""
-        sure = f"{self.confidence:.0%} intervals for all comparisons, threshold {self.threshold:g}"
-        less = f"the {len(rows)} of {len(every)} ratios farthest from 1"
-        more = (
-            f" ({less}; the others are closer to 1 or undefined)" if len(rows) < len(every) else ""
-        )
-        return f"{pairs}{attribute}, {sure}{more}", header, body
-
-
-def _cell(row: FairnessRow | None) -> str:
-    """Return the value of a group and its interval."""
-    if row is None or np.isnan(row.value):
-        return ""
-    ends = interval_words(row.low, row.high)
-    return number(row.value) + (f" ({ends})" if ends else "")
+        left = [words.rstrip(",") for _, more in shown for words in more]
+        words = "; ".join([f"{len(self)} rows", *left])
+        return [table for table, _ in shown], f"{words}: to_frame() has all of them"

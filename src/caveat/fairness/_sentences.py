@@ -41,7 +41,8 @@ _ADVICE = {
     ),
     "predictive_uncertainty": (
         "Predictions for {worse} are less certain",
-        "How much of that is noise in the data and how much the model's ignorance cannot be told.",
+        "How much of that is noise in the data and how much the model's ignorance cannot be "
+        "determined.",
     ),
 }
 

@@ -164,7 +164,7 @@ def read(audit: "FairnessAudit") -> AuditVerdict:
 
 
 def _summary(paragraphs: Sequence[Paragraph]) -> str:
-    """Return which attributes show a gap, which show none, and of which nothing can be told."""
+    """Return which attributes show a gap, which show none, and which are undecided."""
     named: dict[str, list[str]] = {"bad": [], "gap": [], "good": [], "unsure": []}
     for part in paragraphs:
         gap = part.level == "unsure" and GapPattern.UNCLEAR_SIZE in part.patterns

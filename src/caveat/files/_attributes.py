@@ -1,4 +1,4 @@
-"""What a file says of its samples beside the prediction: target, groups, ids, weights, clusters."""
+"""The columns of a file beside the prediction: target, groups, ids, weights and clusters."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ class Attributes:
     weight: str | None
     cluster: str | None
     named_id: bool
-    """Whether the user named the id; a recognized one that is of no use is left aside."""
+    """Whether the caller named the id; a recognized id that is not unique is ignored."""
 
     @property
     def names(self) -> list[str]:
@@ -31,12 +31,12 @@ class Attributes:
         return [*self.target, *self.group, *filter(None, (self.id, self.weight, self.cluster))]
 
     def text(self, labels: bool) -> list[str]:
-        """The columns to keep as they are written: 007 is not 7 in a name."""
+        """The columns to keep as text: an id 007 is not 7."""
         names = {*filter(None, (self.id, self.cluster)), *(self.target if labels else ())}
         return sorted(names - set(self.group) - {self.weight})
 
     def read(self, columns: dict[str, Any], said: list[str]) -> dict[str, Any]:
-        """Return groups, ids, sample_weight and cluster, and say what they were taken from."""
+        """Return groups, ids, sample_weight and cluster, and note their columns."""
         import pandas as pd
 
         if self.target:
@@ -66,7 +66,7 @@ class Attributes:
         try:
             ids = identifiers(columns[self.id], self.id)
             if len(np.unique(ids)) < len(ids):
-                raise InvalidValueError(f"--id: column {self.id!r} does not tell all samples apart")
+                raise InvalidValueError(f"id={self.id!r} does not tell all samples apart")
         except InvalidValueError:
             if self.named_id:
                 raise
@@ -83,11 +83,11 @@ def find_attributes(
     group = [
         column
         for pattern in choice.group
-        for column, _ in expand(pattern, names, ("class",), "--group")
+        for column, _ in expand(pattern, names, ("class",), "group")
     ]
-    for option in ("id", "weight", "cluster"):
-        if getattr(choice, option) is not None:
-            expand(getattr(choice, option), names, (option,), f"--{option}", exact=True)
+    for argument in ("id", "weight", "cluster"):
+        if getattr(choice, argument) is not None:
+            expand(getattr(choice, argument), names, (argument,), argument, exact=True)
     return Attributes(
         target=_targets(choice.target, names, targets),
         group=tuple(dict.fromkeys(group)),
@@ -102,12 +102,12 @@ def _targets(wanted: Any, names: Sequence[str], targets: Sequence[str]) -> tuple
     known = [target for target in targets if target]
     if wanted is None:
         return _by_name(names, known)
-    layout = lay_out(wanted, names, ("target",), "--target")
+    layout = lay_out(wanted, names, ("target",), "target")
     if len(layout.names) == 1:
         return layout.names
     if len(layout.names) != len(targets):
         raise OptionError(
-            f"--target names {len(layout.names)} columns ({listed(layout.names)}), but the "
+            f"target= names {len(layout.names)} columns ({listed(layout.names)}), but the "
             f"prediction has {len(targets)} target{'s' * (len(targets) > 1)}"
         )
     by_label = {key[0]: column for key, column in layout.columns.items()}
@@ -118,8 +118,8 @@ def _targets(wanted: Any, names: Sequence[str], targets: Sequence[str]) -> tuple
 
 def _by_name(names: Sequence[str], targets: Sequence[str]) -> tuple[str, ...]:
     """``price`` or ``y_price`` for the target ``price``; all of them or none."""
-    found = []
+    matched = []
     for target in targets:
         spelled = [target, *(f"{start}_{target}" for start in ("y", "target", "true", "y_true"))]
-        found += [name for name in spelled if name in names][:1]
-    return tuple(found) if len(found) == len(targets) else ()
+        matched += [name for name in spelled if name in names][:1]
+    return tuple(matched) if len(matched) == len(targets) else ()

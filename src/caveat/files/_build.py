@@ -1,4 +1,4 @@
-"""From columns to a prediction of the right type, and the words for what was done."""
+"""Build a prediction of the right type from columns, and note what was done."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -22,16 +22,16 @@ _AXES = {
     "quantile": ("level", "target", "member"),
     **dict.fromkeys(("mean", "variance", "std", "lower", "upper"), ("target", "member")),
 }
-_NORMALIZE = "--normalize divides each row by its sum, as rounded numbers need"
+_NORMALIZE = "normalize=True divides each row by its sum, as rounded numbers need"
 _ROUNDING = 2.0
-"""By how much rows of rounded percentages may miss 100."""
+"""How far sums of rounded percentages may be from 100."""
 _SPREAD = "variances and standard deviations are never negative, and all numbers are finite"
-_CROSSING = "quantiles must be finite and not cross; --sort-quantiles sorts those of each sample"
+_CROSSING = "quantiles must be finite and not cross; sort=True sorts those of each sample"
 
 
 @contextmanager
 def advice(words: str | Callable[[], str]) -> Iterator[None]:
-    """Say what to do in the words of someone who has a file, not arrays."""
+    """Replace the advice of an error on arrays by advice for a file."""
     try:
         yield
     except InvalidValueError as error:
@@ -40,8 +40,8 @@ def advice(words: str | Callable[[], str]) -> Iterator[None]:
 
 
 @dataclass(frozen=True)
-class Plan:
-    """What will be read: the columns of each part of the prediction, arranged."""
+class PredictionColumns:
+    """The columns of each part of a prediction, arranged along its axes."""
 
     kind: str
     layouts: dict[str, Layout]
@@ -51,8 +51,8 @@ class Plan:
     @property
     def names(self) -> list[str]:
         """The columns to read."""
-        found = [name for layout in self.layouts.values() for name in layout.names]
-        return [*found, *([self.levels] if self.levels else [])]
+        names = [name for layout in self.layouts.values() for name in layout.names]
+        return [*names, *([self.levels] if self.levels else [])]
 
     @property
     def is_classification(self) -> bool:
@@ -66,8 +66,8 @@ class Plan:
 
 
 @dataclass
-class Build:
-    """What the building of a prediction needs beside its columns, and what it says of them."""
+class BuildOptions:
+    """Options of a prediction that is built from columns, and notes on what was done."""
 
     classes: Sequence[Any] | None = None
     positive: Any = None
@@ -85,7 +85,7 @@ class Build:
         return numbers(self.columns[name], name)
 
 
-def plan(choice: Choice, names: Sequence[str]) -> Plan:
+def find_columns(choice: Choice, names: Sequence[str]) -> PredictionColumns:
     """Find the columns of the prediction that is named."""
     kinds = choice.kinds
     if len(kinds) != 1:
@@ -94,33 +94,31 @@ def plan(choice: Choice, names: Sequence[str]) -> Plan:
     parts = {"mean": ("mean", "variance", "std"), "interval": ("lower", "upper")}.get(kind, (kind,))
     wanted = {part: getattr(choice, part) for part in parts if getattr(choice, part) is not None}
     if kind == "mean" and "mean" not in wanted:
-        raise OptionError(f"--{next(iter(wanted))} needs the columns of the means: add --mean")
+        raise OptionError(f"{next(iter(wanted))}= needs the columns of the means: add mean=")
     if kind == "mean" and len(wanted) == 3:
         raise OptionError("name either the variance or the std (standard deviation), not both")
     if kind == "interval" and len(wanted) < 2:
-        raise OptionError("an interval needs both ends: --lower and --upper")
+        raise OptionError("an interval needs both ends: lower= and upper=")
     if kind == "quantile" and wanted[kind] in names and not str(wanted[kind])[-1].isdecimal():
         if "levels" not in names:
             raise OptionError(
-                f"--quantile: {wanted[kind]!r} does not end in its level, as q0.05 does, and there "
-                "is no array of levels"
+                f"quantile={wanted[kind]!r} does not end in its level, as q0.05 does, and there is "
+                "no array of levels"
             )
         layout = Layout(("target",), {("",): wanted[kind]}, {"target": ("",)})
-        return Plan(kind, {kind: layout}, levels="levels")
-    layouts = {
-        part: lay_out(pattern, names, _AXES[part], f"--{part}") for part, pattern in wanted.items()
-    }
+        return PredictionColumns(kind, {kind: layout}, levels="levels")
+    layouts = {part: lay_out(pattern, names, _AXES[part], part) for part, pattern in wanted.items()}
     first, *others = layouts.values()
     for part, other in zip(list(layouts)[1:], others, strict=True):
         if other.labels != first.labels:
             raise OptionError(
-                f"--{part} has the columns {listed(other.names)}, which do not go with "
+                f"{part}= has the columns {listed(other.names)}, which do not go with "
                 f"{listed(first.names)}: the same targets and members are needed"
             )
-    return Plan(kind, layouts)
+    return PredictionColumns(kind, layouts)
 
 
-def build(made: Plan, columns: dict[str, Any], given: Build) -> tuple[Any, Any]:
+def build(made: PredictionColumns, columns: dict[str, Any], given: BuildOptions) -> tuple[Any, Any]:
     """Return the prediction, and the labels of the truth where there are classes."""
     given.columns = columns
     refuse_percent(given, made.kind == "probability")
@@ -130,13 +128,15 @@ def build(made: Plan, columns: dict[str, Any], given: Build) -> tuple[Any, Any]:
     return makers[made.kind](made, given), None
 
 
-def refuse_percent(given: Build, probabilities: bool) -> None:
+def refuse_percent(given: BuildOptions, probabilities: bool) -> None:
     """Raise if an option for probabilities comes with something else."""
     if given.percent and not probabilities:
-        raise OptionError("--percent goes with --probability, columns of probabilities in percent")
+        raise OptionError(
+            "percent=True goes with probability=, columns of probabilities in percent"
+        )
 
 
-def _stack(layout: Layout, given: Build) -> NDArray[Any]:
+def _stack(layout: Layout, given: BuildOptions) -> NDArray[Any]:
     """Return (members, rows, labels) from columns, or the array that one name holds."""
     names = layout.names
     if len(names) == 1:
@@ -157,7 +157,7 @@ def _stack(layout: Layout, given: Build) -> NDArray[Any]:
     return stacked
 
 
-def _classes(made: Plan, given: Build) -> tuple[Categorical, Any]:
+def _classes(made: PredictionColumns, given: BuildOptions) -> tuple[Categorical, Any]:
     layout = made.layouts[made.kind]
     array = _stack(layout, given)
     words = "logits" if made.kind == "logit" else "probabilities"
@@ -183,14 +183,16 @@ def _members(array: NDArray[Any]) -> str:
     return f", {len(array)} members" if array.ndim == 3 and len(array) > 1 else ""
 
 
-def _class_labels(labels: Sequence[str], count: int, given: Build) -> list[Any]:
+def _class_labels(labels: Sequence[str], count: int, given: BuildOptions) -> list[Any]:
     """The classes in the order of the columns: from their names, or from the target."""
     if given.classes is not None and not labels:
         return list(given.classes)
     if labels:
-        found = [whole(label) for label in labels]
-        exact = all(isinstance(n, int) and str(n) == s for n, s in zip(found, labels, strict=True))
-        return found if exact else list(labels)
+        numbers = [whole(label) for label in labels]
+        exact = all(
+            isinstance(n, int) and str(n) == s for n, s in zip(numbers, labels, strict=True)
+        )
+        return numbers if exact else list(labels)
     values = () if given.truth is None else given.truth.values
     if all(isinstance(v, int) and 0 <= v < count for v in values):
         return list(range(count))
@@ -203,7 +205,9 @@ def _class_labels(labels: Sequence[str], count: int, given: Build) -> list[Any]:
     return list(values)
 
 
-def _binary(array: NDArray[Any], made: Plan, given: Build) -> tuple[Categorical, Any]:
+def _binary(
+    array: NDArray[Any], made: PredictionColumns, given: BuildOptions
+) -> tuple[Categorical, Any]:
     """One column for two classes: the probability, or the logit, of the positive one."""
     layout = made.layouts[made.kind]
     classes = _two_classes(next(iter(layout.labels["class"])), given)
@@ -221,27 +225,27 @@ def _binary(array: NDArray[Any], made: Plan, given: Build) -> tuple[Categorical,
 
 
 def _unlike_probabilities(array: NDArray[Any], percent: bool) -> str:
-    """Return what to do about numbers that are not probabilities; one column is of two classes."""
+    """Return advice on numbers that are not probabilities; one column stands for two classes."""
     several = array.shape[-1] > 1
     low, high = np.min(array, initial=0.0), np.max(array, initial=0.0)
     if low < 0:
-        return "probabilities are never negative; name logits with --logit"
+        return "probabilities are never negative; name logits with logit="
     if not several:
         if 1 < high <= 100 and not percent:
-            return "if these are percentages, add --percent, which divides by 100"
+            return "if these are percentages, add percent=True, which divides by 100"
         return f"probabilities lie between 0 and {100 if percent else 1}"
     with np.errstate(over="ignore"):
         sums = array.sum(axis=-1)
     if high > 1 and np.abs(sums - 100).max() <= _ROUNDING and not percent:
-        return "these are percentages: add --percent, which divides by 100"
+        return "these are percentages: add percent=True, which divides by 100"
     if percent and np.abs(sums - 1).max() <= _ROUNDING / 100:
-        return "the rows sum to 1 as they are: leave out --percent"
+        return "the rows sum to 1 as they are: leave out percent=True"
     if high > (100 if percent else 1):
-        return "--normalize divides each row by its sum, as counts and votes need"
+        return "normalize=True divides each row by its sum, as counts and votes need"
     return _NORMALIZE
 
 
-def _two_classes(named: str, given: Build) -> tuple[Any, Any]:
+def _two_classes(named: str, given: BuildOptions) -> tuple[Any, Any]:
     if given.classes is not None:
         return given.classes[0], given.classes[1]
     if given.truth is None:
@@ -250,7 +254,7 @@ def _two_classes(named: str, given: Build) -> tuple[Any, Any]:
     if len(values) > 2:
         raise LabelError(
             f"{given.target!r} has {len(values)} labels ({shorten(np.array(values))}), but one "
-            "column of probabilities tells of two; name those of all classes: --probability 'p_*'"
+            "column of probabilities tells of two; name those of all classes: probability='p_*'"
         )
     if given.positive is not None:
         values = _with_positive(values, given)
@@ -259,27 +263,27 @@ def _two_classes(named: str, given: Build) -> tuple[Any, Any]:
     elif len(values) == 1:
         raise LabelError(
             f"{given.target!r} is {values[0]!r} in every row; name the class that the probability "
-            "is of with --positive"
+            "is of with positive="
         )
     else:
         place = _find(named, values)
         if place is None:
             given.said.append(
                 f"{values[1]!r} is taken for the positive class: the second label in sorted order "
-                "(--positive changes it)"
+                "(positive= changes it)"
             )
         else:
             values = [values[1 - place], values[place]]
     return values[0], values[1]
 
 
-def _with_positive(values: list[Any], given: Build) -> list[Any]:
+def _with_positive(values: list[Any], given: BuildOptions) -> list[Any]:
     place = _find(given.positive, values)
     if place is not None:
         return [values[1 - place] if len(values) == 2 else _other(values[0]), values[place]]
     if len(values) == 2:
         raise LabelError(
-            f"--positive is {given.positive!r}, but the labels of {given.target!r} are "
+            f"positive={given.positive!r}, but the labels of {given.target!r} are "
             f"{shorten(np.array(values))}"
         )
     positive = whole(given.positive) if isinstance(values[0], int) else given.positive
@@ -301,7 +305,7 @@ def _find(label: Any, values: Sequence[Any]) -> int | None:
     return None
 
 
-def match(given: Build, classes: NDArray[Any]) -> Any:
+def match(given: BuildOptions, classes: NDArray[Any]) -> Any:
     """The true labels, as the classes spell them."""
     if given.truth is None:
         return None
@@ -319,12 +323,12 @@ def match(given: Build, classes: NDArray[Any]) -> Any:
     return classes[places][given.truth.codes]
 
 
-def _named(made: Plan) -> Any:
+def _named(made: PredictionColumns) -> Any:
     names = [name for name in made.targets if name]
     return names or None
 
 
-def _gaussian(made: Plan, given: Build) -> Gaussian:
+def _gaussian(made: PredictionColumns, given: BuildOptions) -> Gaussian:
     arrays = {part: _stack(layout, given) for part, layout in made.layouts.items()}
     for part, layout in made.layouts.items():
         given.said.append(f"{listed(layout.names)}: {part}" + _members(arrays[part]))
@@ -334,8 +338,8 @@ def _gaussian(made: Plan, given: Build) -> Gaussian:
             return Gaussian.from_std(mean, arrays["std"], targets=_named(made))
     if "variance" not in arrays and (mean.ndim < 3 or len(mean) == 1):
         raise OptionError(
-            "a mean needs its uncertainty: name the columns with --variance or --std, or the means "
-            "of several members with --mean 'mean_{member}'"
+            "a mean needs its uncertainty: name the columns with variance= or std=, or the means "
+            "of several members with mean='mean_{member}'"
         )
     if "variance" not in arrays:
         given.said.append("no variance: each member gives a point")
@@ -343,7 +347,7 @@ def _gaussian(made: Plan, given: Build) -> Gaussian:
         return Gaussian(mean, arrays.get("variance", 0.0), targets=_named(made))
 
 
-def _quantiles(made: Plan, given: Build) -> Quantiles:
+def _quantiles(made: PredictionColumns, given: BuildOptions) -> Quantiles:
     layout = made.layouts["quantile"]
     if made.levels is not None:
         levels, values = given.numbers(made.levels), given.numbers(layout.names[0])
@@ -362,16 +366,16 @@ def _quantiles(made: Plan, given: Build) -> Quantiles:
         return Quantiles(levels, values, targets=_named(made), sort=given.sort)
 
 
-def _interval(made: Plan, given: Build) -> Interval:
+def _interval(made: PredictionColumns, given: BuildOptions) -> Interval:
     if given.coverage is None:
         raise OptionError(
-            "an interval needs its nominal coverage: add --coverage, for example --coverage 0.9"
+            "an interval needs its nominal coverage: add coverage=, for example coverage=0.9"
         )
     ends = []
     for part, layout in made.layouts.items():
         array = _stack(layout, given)
         if array.ndim == 3 and len(array) > 1:
-            raise OptionError(f"--{part}: intervals of several members cannot be put together")
+            raise OptionError(f"{part}=: intervals of several members cannot be combined")
         ends.append(array[0] if array.ndim == 3 else array)
         given.said.append(f"{listed(layout.names)}: {part} end at coverage {given.coverage:g}")
     return Interval(*ends, coverage=given.coverage, targets=_named(made))

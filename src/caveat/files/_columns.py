@@ -1,4 +1,4 @@
-"""One column of a file as numbers, labels, groups or names; every refusal names column and row."""
+"""One column of a file as numbers, labels, groups or names; errors name the column and the row."""
 
 import re
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ class Labels:
 def numbers(column: Any, name: str) -> NDArray[Any]:
     """Return a column as floats; a column of lists of one length gets a second axis.
 
-    float32 stays what it is: how far rows of probabilities may be from 1 depends on it.
+    float32 is kept: the tolerance of row sums of probabilities depends on the precision.
     """
     import pyarrow as pa
 
@@ -45,7 +45,7 @@ def numbers(column: Any, name: str) -> NDArray[Any]:
 
 
 def labels(column: Any, name: str) -> Labels:
-    """Return the labels of a column: text as it is, whole numbers as such however written."""
+    """Return the labels of a column: text unchanged, whole numbers as int however written."""
     if isinstance(column, np.ndarray):
         if column.ndim != 2 or column.shape[1] != 1:
             raise ShapeError(f"{name!r} must have one label a row; got shape {column.shape}")
@@ -53,11 +53,11 @@ def labels(column: Any, name: str) -> Labels:
 
         column = pa.chunked_array([pa.array(column[:, 0])])
     column = _text_checked(_plain(column), name)
-    found = _encoded(column)
-    values = found.dictionary.to_pylist()
+    encoded = _encoded(column)
+    values = encoded.dictionary.to_pylist()
     missing = [v is None or v == "" or (isinstance(v, float) and np.isnan(v)) for v in values]
-    codes = found.indices.to_numpy(zero_copy_only=False)
-    if any(missing) or found.indices.null_count:
+    codes = encoded.indices.to_numpy(zero_copy_only=False)
+    if any(missing) or encoded.indices.null_count:
         gone = np.flatnonzero(missing)
         _refuse_missing(~np.isfinite(codes) | np.isin(codes, gone), name, "label")
     uniform = _uniform(values)
@@ -78,10 +78,10 @@ def group(column: Any, name: str) -> Any:
         return pd.Series(column.to_numpy(), name=name)
     if pa.types.is_floating(kind):
         return pd.Series(column.to_numpy(), name=name)
-    found = _encoded(_text_checked(column, name))
-    words = [None if v is None or v == "" else str(v) for v in found.dictionary.to_pylist()]
-    codes = np.nan_to_num(found.indices.to_numpy(zero_copy_only=False), nan=len(words))
-    shared = np.array([*words, None], dtype=object)  # one object a value, not one a row
+    encoded = _encoded(_text_checked(column, name))
+    words = [None if v is None or v == "" else str(v) for v in encoded.dictionary.to_pylist()]
+    codes = np.nan_to_num(encoded.indices.to_numpy(zero_copy_only=False), nan=len(words))
+    shared = np.array([*words, None], dtype=object)  # one object for each value, not for each row
     return pd.Series(shared[codes.astype(np.intp)], dtype=object, name=name)
 
 
@@ -112,7 +112,7 @@ def whole(value: Label) -> Label:
 
 
 def _merged(values: list[Label], codes: NDArray[np.intp]) -> Labels:
-    """Make numbers of labels that are all whole ("1", "1.0", 1.0), and sort them as numbers."""
+    """Convert labels that are all whole numbers ("1", "1.0", 1.0) to int, sorted as numbers."""
     numbers = [whole(value) for value in values]
     written = all(
         isinstance(n, int) and (not isinstance(v, str) or v in (str(n), f"{n}.0"))
@@ -196,7 +196,9 @@ def _no_nan(array: NDArray[Any], name: str) -> NDArray[Any]:
 
 def _refuse_missing(bad: NDArray[np.bool_], name: str, what: str) -> None:
     row, count = int(np.argmax(bad)) + 1, int(np.count_nonzero(bad))
-    text = "; --keep-na takes NA and the like in a CSV as text" if what in ("label", "name") else ""
+    text = (
+        "; keep_na=True takes NA and the like in a CSV as text" if what in ("label", "name") else ""
+    )
     raise InvalidValueError(
         f"column {name!r} has no {what} in data row {row} ({count} of {len(bad)} rows have none); "
         f"remove or fill such rows first{text}"
@@ -212,7 +214,7 @@ def _not_numbers(column: Any, name: str) -> InvalidValueError:
         if not _is_number(value):
             advice = ""
             if re.fullmatch(r"\s*-?\d*,\d+\s*", value):
-                advice = "; for decimal commas add --decimal ','"
+                advice = "; for decimal commas add decimal=','"
             return InvalidValueError(
                 f"column {name!r} must be numbers; data row {row} holds the text "
                 f"{value[:40]!r}{advice}"

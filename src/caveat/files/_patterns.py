@@ -35,19 +35,19 @@ class Layout:
 
 
 def lay_out(
-    patterns: str | Sequence[str], names: Sequence[str], axes: tuple[str, ...], option: str
+    patterns: str | Sequence[str], names: Sequence[str], axes: tuple[str, ...], argument: str
 ) -> Layout:
-    """Find the columns that are meant and arrange them along the axes; ``*`` is the first axis."""
+    """Find the columns of the patterns and arrange them along the axes; ``*`` is the first axis."""
     wanted = [patterns] if isinstance(patterns, str) else list(patterns)
     columns: dict[tuple[str, ...], str] = {}
     for pattern in wanted:
-        for column, found in expand(pattern, names, axes, option):
-            if pattern == column and len(wanted) > 1 and not found:
-                found = {axes[0]: column}
-            key = tuple(found.get(axis, "") for axis in axes)
+        for column, matched in expand(pattern, names, axes, argument):
+            if pattern == column and len(wanted) > 1 and not matched:
+                matched = {axes[0]: column}
+            key = tuple(matched.get(axis, "") for axis in axes)
             if key in columns:
                 raise OptionError(
-                    f"{option}: {columns[key]!r} and {column!r} are both taken for "
+                    f"{argument}=: {columns[key]!r} and {column!r} are both taken for "
                     f"{_words(axes, key) or 'the same'}; name one of them"
                 )
             columns[key] = column
@@ -55,35 +55,37 @@ def lay_out(
         axis: _ordered(axis, dict.fromkeys(key[i] for key in columns))
         for i, axis in enumerate(axes)
     }
-    _check_complete(columns, axes, labels, option)
+    _check_complete(columns, axes, labels, argument)
     return Layout(axes, columns, labels)
 
 
 def expand(
-    pattern: str, names: Sequence[str], axes: tuple[str, ...], option: str, exact: bool = False
+    pattern: str, names: Sequence[str], axes: tuple[str, ...], argument: str, exact: bool = False
 ) -> list[tuple[str, dict[str, str]]]:
-    """Return the columns that a pattern means, each with what its parts stand for."""
+    """Return the columns that match a pattern, each with the values of its parts."""
     if pattern in names:
-        return [(pattern, _level(pattern, option) if axes[0] == "level" else {})]
+        return [(pattern, _level(pattern, argument) if axes[0] == "level" else {})]
     if exact or not _PARTS.search(pattern):
-        raise OptionError(f"{option}: there is no column {pattern!r}; {suggestion(pattern, names)}")
+        raise OptionError(
+            f"{argument}={pattern!r}: there is no such column; {suggestion(pattern, names)}"
+        )
     # Members are numbered as a rule, and then a class may hold the separator itself.
     for member in (r"\d+", ".+?"):
-        regex = _regex(pattern, axes, option, member)
-        found = [(name, match) for name in names if (match := regex.fullmatch(name))]
-        if found:
-            return [(name, match.groupdict()) for name, match in found]
-    raise OptionError(f"{option}: no column matches {pattern!r}; the columns are {listed(names)}")
+        regex = _regex(pattern, axes, argument, member)
+        matches = [(name, match) for name in names if (match := regex.fullmatch(name))]
+        if matches:
+            return [(name, match.groupdict()) for name, match in matches]
+    raise OptionError(f"{argument}={pattern!r} matches no column; the columns are {listed(names)}")
 
 
-def _level(name: str, option: str) -> dict[str, str]:
+def _level(name: str, argument: str) -> dict[str, str]:
     match = re.search(f"{_LEVEL}$", name)
     if match is None:
-        raise OptionError(f"{option}: {name!r} does not end in its level, as q0.05 does")
+        raise OptionError(f"{argument}={name!r} does not end in its level, as q0.05 does")
     return {"level": match[0]}
 
 
-def _regex(pattern: str, axes: tuple[str, ...], option: str, member: str) -> re.Pattern[str]:
+def _regex(pattern: str, axes: tuple[str, ...], argument: str, member: str) -> re.Pattern[str]:
     shapes = {"class": ".+", "target": ".+", "member": member, "level": _LEVEL}
     used: set[str] = set()
     text = ""
@@ -99,7 +101,7 @@ def _regex(pattern: str, axes: tuple[str, ...], option: str, member: str) -> re.
             if axis not in axes or axis in used:
                 known = ", ".join(f"{{{name}}}" for name in axes)
                 raise OptionError(
-                    f"{option}: {part} in {pattern!r} is not understood; the parts are {known}, "
+                    f"{argument}={pattern!r}: {part} is not understood; the parts are {known}, "
                     "each once"
                 )
             used.add(axis)
@@ -109,23 +111,23 @@ def _regex(pattern: str, axes: tuple[str, ...], option: str, member: str) -> re.
     try:
         return re.compile(text)
     except re.error:
-        raise OptionError(f"{option}: {pattern!r} is not a valid pattern") from None
+        raise OptionError(f"{argument}={pattern!r} is not a valid pattern") from None
 
 
 def _ordered(axis: str, labels: Iterable[str]) -> tuple[str, ...]:
-    found = list(labels)
-    if axis == "member" and all(label.isdecimal() for label in found):
-        found.sort(key=int)
+    ordered = list(labels)
+    if axis == "member" and all(label.isdecimal() for label in ordered):
+        ordered.sort(key=int)
     if axis == "level":
-        found.sort(key=float)
-    return tuple(found)
+        ordered.sort(key=float)
+    return tuple(ordered)
 
 
 def _check_complete(
     columns: dict[tuple[str, ...], str],
     axes: tuple[str, ...],
     labels: dict[str, tuple[str, ...]],
-    option: str,
+    argument: str,
 ) -> None:
     keys: list[tuple[str, ...]] = [()]
     for axis in axes:
@@ -133,7 +135,7 @@ def _check_complete(
     missing = [key for key in keys if key not in columns]
     if missing:
         raise FileFormatError(
-            f"{option}: there is no column for {_words(axes, missing[0])} "
+            f"{argument}=: there is no column for {_words(axes, missing[0])} "
             f"({len(missing)} of {len(keys)} are missing)"
         )
 
@@ -143,7 +145,7 @@ def _words(axes: tuple[str, ...], key: tuple[str, ...]) -> str:
 
 
 def suggestion(name: str, names: Sequence[str]) -> str:
-    """What may have been meant, or else all there is."""
+    """Return a suggestion for a misspelled name, or all names."""
     lower = {known.lower(): known for known in names}
     near = difflib.get_close_matches(name.lower(), list(lower), n=3)
     if near:

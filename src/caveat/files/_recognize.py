@@ -1,4 +1,4 @@
-"""What columns are for, by their common names; never by their values."""
+"""Recognize columns by their common names, never by their values."""
 
 import re
 from collections.abc import Sequence
@@ -31,7 +31,7 @@ _QUANTILE = re.compile(r"(?:(?P<target>.+)_)?q(?:uantile)?_?\d*\.\d+", re.IGNORE
 
 @dataclass(frozen=True)
 class Choice:
-    """Which column is what: names, patterns or nothing."""
+    """The columns that are named: names, patterns or None."""
 
     probability: Any = None
     logit: Any = None
@@ -52,14 +52,14 @@ class Choice:
         """The kinds of prediction that are named."""
         mean = self.mean is not None or self.variance is not None or self.std is not None
         interval = self.lower is not None or self.upper is not None
-        found = {
+        by_kind = {
             "probability": self.probability is not None,
             "logit": self.logit is not None,
             "mean": mean,
             "quantile": self.quantile is not None,
             "interval": interval,
         }
-        return [kind for kind, named in found.items() if named]
+        return [kind for kind, named in by_kind.items() if named]
 
 
 def recognize_attributes(choice: Choice, names: Sequence[str]) -> Choice:
@@ -92,7 +92,7 @@ def recognize_prediction(choice: Choice, names: Sequence[str], same_file: bool) 
 
 
 class _Free:
-    """The columns that nothing has been found for yet."""
+    """The columns that have no meaning yet."""
 
     def __init__(self, names: Sequence[str], choice: Choice) -> None:
         given: set[str] = set()
@@ -105,28 +105,28 @@ class _Free:
         return [name for name in self.names if name.lower() in wanted]
 
     def take(self, wanted: Sequence[str]) -> str | None:
-        """The only column of one of these names; with several nothing is certain, so nothing."""
-        found = self.named(wanted)
-        if len(found) != 1:
+        """Take the only column of one of these names; with several, none."""
+        matches = self.named(wanted)
+        if len(matches) != 1:
             return None
-        self.names.remove(found[0])
-        return found[0]
+        self.names.remove(matches[0])
+        return matches[0]
 
     def pattern(self, kind: str, label: str) -> str | None:
         """The name or pattern of the columns of a kind; an error if there are several."""
-        found = [*self.named((*_PREFIXES[kind], *_ALONE.get(kind, ())))]
+        patterns = [*self.named((*_PREFIXES[kind], *_ALONE.get(kind, ())))]
         starts: dict[str, list[str]] = {}
         for name in self.names:
             prefix, mark, rest = name.partition("_")
-            if prefix.lower() in _PREFIXES[kind] and mark and rest and name not in found:
+            if prefix.lower() in _PREFIXES[kind] and mark and rest and name not in patterns:
                 starts.setdefault(prefix, []).append(rest)
-        found += [_shape(prefix, rests, kind, label) for prefix, rests in starts.items()]
-        if len(found) > 1:
+        patterns += [_shape(prefix, rests, kind, label) for prefix, rests in starts.items()]
+        if len(patterns) > 1:
             raise FileFormatError(
-                f"{' and '.join(map(repr, found))} could each be the {kind}; name one with "
-                f"--{kind} {found[0]!r}"
+                f"{' and '.join(map(repr, patterns))} could each be the {kind}; name one with "
+                f"{kind}={patterns[0]!r}"
             )
-        return found[0] if found else None
+        return patterns[0] if patterns else None
 
 
 def _shape(prefix: str, rests: list[str], kind: str, label: str) -> str:
@@ -144,49 +144,52 @@ def _shape(prefix: str, rests: list[str], kind: str, label: str) -> str:
 
 
 def _target(free: _Free) -> str | None:
-    found = free.named(_TARGET)
-    if len(found) > 1:
+    matches = free.named(_TARGET)
+    if len(matches) > 1:
         raise FileFormatError(
-            f"{' and '.join(map(repr, found))} could each be the target; name one with --target "
-            f"{found[0]}"
+            f"{' and '.join(map(repr, matches))} could each be the target; name one with "
+            f"target={matches[0]!r}"
         )
     return free.take(_TARGET)
 
 
 def _prediction(free: _Free, names: Sequence[str]) -> dict[str, Any]:
-    found: list[tuple[str, dict[str, Any]]] = []
+    readings: list[dict[str, Any]] = []
     for kind in ("probability", "logit"):
         pattern = free.pattern(kind, "class")
         if pattern:
-            found.append((f"--{kind} {pattern!r}", {kind: pattern}))
+            readings.append({kind: pattern})
     quantiles = [match for name in free.names if (match := _QUANTILE.fullmatch(name))]
     stored = free.named(("quantiles",)) if free.named(("levels",)) else []
     if stored:
-        found.append((f"--quantile {stored[0]!r}", {"quantile": stored[0]}))
+        readings.append({"quantile": stored[0]})
     if quantiles:
         start = re.sub(r"\d*\.\d+$", "", quantiles[0].string)
         if any(match["target"] for match in quantiles):
             start = re.sub(r"^.*(?=_q(?:uantile)?_?$)", "{target}", start, flags=re.IGNORECASE)
-        found.append((f"--quantile {start + '*'!r}", {"quantile": start + "*"}))
+        readings.append({"quantile": start + "*"})
     lower, upper = free.pattern("lower", "target"), free.pattern("upper", "target")
     if lower and upper:
-        words = f"--lower {lower!r} --upper {upper!r} --coverage 0.9"
-        found.append((words, {"lower": lower, "upper": upper}))
-    found += _gaussian(free, alone=not found)
-    if len(found) == 1:
-        return found[0][1]
-    if not found:
+        readings.append({"lower": lower, "upper": upper})
+    readings += _gaussian(free, alone=not readings)
+    if len(readings) == 1:
+        return readings[0]
+    if not readings:
         raise FileFormatError(
             f"no prediction is recognized among the columns {listed(names)}; name its columns, for "
-            "example: --probability 'p_*' --target y, or --mean mean --std std --target y"
+            "example with probability='p_*', or with mean='mean' and std='std'"
         )
     raise FileFormatError(
         f"the columns {listed(names)} hold more than one prediction; name one: "
-        + ", or ".join(words for words, _ in found)
+        + ", or ".join(map(_arguments, readings))
     )
 
 
-def _gaussian(free: _Free, alone: bool) -> list[tuple[str, dict[str, Any]]]:
+def _arguments(reading: dict[str, Any]) -> str:
+    return " and ".join(f"{kind}={pattern!r}" for kind, pattern in reading.items())
+
+
+def _gaussian(free: _Free, alone: bool) -> list[dict[str, Any]]:
     parts = {kind: free.pattern(kind, "target") for kind in ("mean", "variance", "std")}
     named = {kind: pattern for kind, pattern in parts.items() if pattern}
     if "mean" not in named or (len(named) == 1 and not alone):
@@ -194,23 +197,22 @@ def _gaussian(free: _Free, alone: bool) -> list[tuple[str, dict[str, Any]]]:
     if "{member}" not in str(named["mean"]) and len(named) == 1:
         raise FileFormatError(
             f"{named['mean']!r} gives means without an uncertainty; name the columns of it with "
-            "--variance, --std, --quantile, or --lower and --upper"
+            "variance=, std=, quantile=, or lower= and upper="
         )
     if len(named) == 3:
         raise FileFormatError(
-            f"{named['variance']!r} and {named['std']!r} both tell the spread; name one: --mean "
-            f"{named['mean']!r} --variance {named['variance']!r}, or --mean {named['mean']!r} "
-            f"--std {named['std']!r}"
+            f"{named['variance']!r} and {named['std']!r} both tell the spread; name one: "
+            f"{_arguments({'variance': named['variance']})}, or {_arguments({'std': named['std']})}"
         )
-    return [(" ".join(f"--{kind} {pattern!r}" for kind, pattern in named.items()), named)]
+    return [named]
 
 
-def _completed(found: Choice, free: _Free) -> Choice:
+def _completed(choice: Choice, free: _Free) -> Choice:
     """The mean of a named spread, or the spread of a named mean."""
-    if found.mean is None:
-        return replace(found, mean=free.pattern("mean", "target"))
-    if found.variance is None and found.std is None:
+    if choice.mean is None:
+        return replace(choice, mean=free.pattern("mean", "target"))
+    if choice.variance is None and choice.std is None:
         return replace(
-            found, variance=free.pattern("variance", "target"), std=free.pattern("std", "target")
+            choice, variance=free.pattern("variance", "target"), std=free.pattern("std", "target")
         )
-    return found
+    return choice

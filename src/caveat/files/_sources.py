@@ -1,4 +1,4 @@
-"""One way to read every format: which columns there are, and some of them as Arrow columns."""
+"""Readers of all formats: the names of the columns, and some of them as Arrow columns."""
 
 import zipfile
 from collections.abc import Callable, Sequence
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ..exceptions import FileFormatError
 from ..predictions import load
 from ..predictions._files import _HEADER, _refuse_bomb, read_member
-from ._reading import readable
+from ._errors import readable
 from ._text import BLOCK, CsvSource
 
 FORMATS = (
@@ -70,7 +70,7 @@ def open_source(
 
 
 def _sound(column: Any) -> Any:
-    """Return a column whose offsets and text were checked: a damaged file must not crash us."""
+    """Return a column after checking its offsets and text: a damaged file must not crash Python."""
     column.validate(full=True)
     return column
 
@@ -99,47 +99,44 @@ class ParquetSource:
             return {name: _sound(file.read(columns=[name]).column(name)) for name in names}
 
 
-class ArrowSource:
+class _TableSource:
+    """A file that is opened as one Arrow table."""
+
+    def __init__(self, path: Path, table: Any) -> None:
+        self.path, self.table, self.saved = path, table, None
+        self.names = list(table.column_names)
+
+    def read(self, names: Sequence[str], text: Sequence[str] = ()) -> dict[str, Any]:
+        """Return these columns."""
+        with readable(self.path):
+            return {name: _sound(self.table.column(name)) for name in names}
+
+
+class ArrowSource(_TableSource):
     """Arrow IPC as a file or a stream, and Feather."""
 
     def __init__(self, path: Path) -> None:
         import pyarrow.feather
         import pyarrow.ipc
 
-        self.path = path
-        self.saved = None
         with path.open("rb") as file:
             start = file.read(6)
         if start in (b"ARROW1", b"FEA1\x00\x00") or start[:4] == b"FEA1":
-            self.table = pyarrow.feather.read_table(path, memory_map=True)
+            table = pyarrow.feather.read_table(path, memory_map=True)
         else:
             with pyarrow.memory_map(str(path)) as stored:
-                self.table = pyarrow.ipc.open_stream(stored).read_all()
-        self.names = list(self.table.column_names)
-
-    def read(self, names: Sequence[str], text: Sequence[str] = ()) -> dict[str, Any]:
-        """Return these columns."""
-        with readable(self.path):
-            return {name: _sound(self.table.column(name)) for name in names}
+                table = pyarrow.ipc.open_stream(stored).read_all()
+        super().__init__(path, table)
 
 
-class JsonLinesSource:
+class JsonLinesSource(_TableSource):
     """One JSON object a line."""
 
     def __init__(self, path: Path) -> None:
         import pyarrow.json
 
-        self.path = path
-        self.saved = None
-        self.table = pyarrow.json.read_json(
-            path, read_options=pyarrow.json.ReadOptions(block_size=BLOCK)
-        )
-        self.names = list(self.table.column_names)
-
-    def read(self, names: Sequence[str], text: Sequence[str] = ()) -> dict[str, Any]:
-        """Return these columns."""
-        with readable(self.path):
-            return {name: _sound(self.table.column(name)) for name in names}
+        options = pyarrow.json.ReadOptions(block_size=BLOCK)
+        super().__init__(path, pyarrow.json.read_json(path, read_options=options))
 
 
 class NpzSource:
@@ -161,14 +158,14 @@ class NpzSource:
             _refuse_bomb(
                 sum(self.sizes.get(f"{name}.npy", 0) for name in names), self.path.stat().st_size
             )
-            found: dict[str, Any] = {}
+            arrays: dict[str, Any] = {}
             with np.load(self.path, allow_pickle=False) as file:
                 for name in names:
                     array = read_member(file, name)
                     if array.ndim == 0:
                         raise FileFormatError(f"the array {name!r} is a single value, not a column")
-                    found[name] = _arrow(array, name) if array.ndim == 1 else array
-        return found
+                    arrays[name] = _arrow(array, name) if array.ndim == 1 else array
+        return arrays
 
 
 def _arrow(array: NDArray[Any], name: str) -> Any:

@@ -1,4 +1,4 @@
-"""CSV and its relatives."""
+"""CSV and TSV files."""
 
 import codecs
 import csv
@@ -9,13 +9,13 @@ from typing import Any
 
 from ..exceptions import FileFormatError, OptionError
 from ..predictions._files import _refuse_bomb
-from ._reading import readable
+from ._errors import readable
 
 BLOCK = 2**24
 """Bytes parsed at a time; a row must fit into it."""
 
 _HEADER = 2**22
-"""Bytes among which the names of the columns are."""
+"""Bytes that hold the names of the columns."""
 
 _UNPACKED = 2**20
 """Bytes unpacked at a time while a compressed file is measured."""
@@ -24,9 +24,9 @@ _MISSING = (
     "", "NA", "N/A", "n/a", "#N/A", "#N/A N/A", "#NA", "<NA>", "NaN", "nan", "-NaN", "-nan", "NULL",
     "null", "1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN",
 )  # fmt: skip
-"""What R, pandas, Excel and databases write where a value is missing.
+"""How R, pandas, Excel and databases write a missing value.
 
-"None" is not among them: it is the name of a class or group as often as not.
+"None" is not among them: it is often the name of a class or group.
 """
 
 
@@ -49,7 +49,7 @@ class CsvSource:
         if self.delimiter == decimal:
             raise OptionError(
                 f"delimiter and decimal are both {decimal!r}; they must differ, for example "
-                "--delimiter ';' --decimal ','"
+                "delimiter=';' and decimal=','"
             )
         self.names = self._header()
         if len(self.names) == 1 and delimiter is None:
@@ -64,7 +64,7 @@ class CsvSource:
             include_columns=list(names),
             column_types=dict.fromkeys(text, pa.string()),
             decimal_point=self.decimal,
-            # "True" stays text: only then is it still the label that the file shows.
+            # "True" stays text, as the file shows it.
             true_values=[],
             false_values=[],
             null_values=list(_MISSING),
@@ -97,7 +97,7 @@ class CsvSource:
         return pa.input_stream(str(self.path), compression="gzip" if self.packed else None)
 
     def _refuse_bomb(self) -> None:
-        """Unpack a file once for its size alone, up to what it may honestly hold."""
+        """Unpack a file once to measure it; raise if it is larger than its packed size allows."""
         packed, count = self.path.stat().st_size, 0
         with self._open() as file:
             while block := file.read_buffer(_UNPACKED):
@@ -114,10 +114,10 @@ class CsvSource:
         return names
 
     def _refuse_other_separators(self, header: str) -> None:
-        for mark, shown in ((";", "';'"), ("\t", "$'\\t'"), ("|", "'|'")):
+        for mark in (";", "\t", "|"):
             if mark in header:
-                commas = " (and --decimal ',' if its numbers have decimal commas)"
+                commas = " (and decimal=',' if its numbers have decimal commas)"
                 raise FileFormatError(
                     f"{self.path} seems to be separated by {mark!r}, not {self.delimiter!r}: add "
-                    f"--delimiter {shown}{commas if mark == ';' else ''}"
+                    f"delimiter={mark!r}{commas if mark == ';' else ''}"
                 )

@@ -1,4 +1,4 @@
-"""Read what a model learns from, or what samples are alike in: features and a target."""
+"""Read features and a target from a table file."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._validation import check_choice
 from ..exceptions import FileFormatError, InvalidValueError, OptionError, ShapeError
 from ._columns import labels, numbers
+from ._errors import naming_file
 from ._patterns import expand
-from ._reading import about as naming
 from ._sources import Source, open_source
 
 MOST_VALUES = 50
@@ -22,14 +23,14 @@ MOST_CLASSES = 20
 """Whole numbers with more distinct values are an amount, not classes."""
 
 _ROW_NUMBERS = ("", "Unnamed: 0", "__index_level_0__")
-"""What pandas calls the column of its index."""
+"""Names that pandas gives to the column of its index."""
 
 _TASKS = ("auto", "classification", "regression")
 
 
 @dataclass(frozen=True, eq=False)
 class FeatureTable:
-    """What a file of features holds.
+    """Features and target from a file.
 
     Attributes
     ----------
@@ -37,11 +38,11 @@ class FeatureTable:
     y : ndarray of shape (samples,) or None
         Labels of classes, or numbers; None without a target.
     names : tuple of str
-        Of the features.
+        Names of the features.
     task : {"classification", "regression", ""}
         Empty without a target.
     recognized : tuple of str
-        What was taken for what, in plain sentences.
+        How each column was used, in plain sentences.
     """
 
     X: NDArray[np.float64]
@@ -83,8 +84,10 @@ def read_features(
     task : {"auto", "classification", "regression"}, default="auto"
         "auto" takes text for classes, and so whole numbers with at most 20 distinct values; other
         numbers are a regression.
-    delimiter, decimal : str, optional
-        Of CSV files; by default a comma (a tab for .tsv) and a point.
+    delimiter : str, optional
+        Separator of a CSV file; by default a comma, or a tab for .tsv.
+    decimal : str, default="."
+        Decimal mark of a CSV file.
     keep_na : bool, default=False
         Take ``NA``, ``null`` and the like in a text column of a CSV as text, not as missing.
 
@@ -105,10 +108,9 @@ def read_features(
     >>> table.recognized[0]
     "'color' is text: one column for each of 2 values"
     """
-    if task not in _TASKS:
-        raise OptionError(f"task must be one of {', '.join(_TASKS)}; got {task!r}")
+    check_choice(task, "task", _TASKS)
     source = open_source(path, delimiter, decimal, keep_na)
-    with naming(Path(path)):
+    with naming_file(Path(path)):
         if source.saved is not None:
             raise FileFormatError("the file is a prediction that caveat saved, not features")
         return _table(source, target, feature, drop, task)
@@ -119,17 +121,17 @@ def _table(
 ) -> FeatureTable:
     targets = [] if target is None else [target]
     for name in targets:
-        expand(name, source.names, ("target",), "--target", exact=True)
+        expand(name, source.names, ("target",), "target", exact=True)
         if name in feature:
-            raise OptionError(f"--feature: {name!r} is the target")
-    left = {*targets, *_matching(drop, source.names, "--drop")}
+            raise OptionError(f"feature={name!r} is the target")
+    left = {*targets, *_matching(drop, source.names, "drop")}
     unnamed = [name for name in source.names if name in _ROW_NUMBERS and not feature]
     left |= {*unnamed}
-    chosen = _matching(feature, source.names, "--feature") if feature else source.names
+    chosen = _matching(feature, source.names, "feature") if feature else source.names
     wanted = [name for name in dict.fromkeys(chosen) if name not in left]
     if not wanted:
-        beside = "".join(f" beside {name!r}" for name in targets)
-        raise FileFormatError(f"no column is left to learn from{beside}")
+        others = "".join(f" beside {name!r}" for name in targets)
+        raise FileFormatError(f"no column is left to learn from{others}")
     columns = source.read([*targets, *wanted])
     samples = len(columns[(targets or wanted)[0]])
     if samples == 0:
@@ -147,20 +149,22 @@ def _table(
     return FeatureTable(X, y, tuple(names), kind, (*said, *words))
 
 
-def _matching(patterns: Sequence[str], names: Sequence[str], option: str) -> list[str]:
-    return [name for pattern in patterns for name, _ in expand(pattern, names, ("class",), option)]
+def _matching(patterns: Sequence[str], names: Sequence[str], argument: str) -> list[str]:
+    return [
+        name for pattern in patterns for name, _ in expand(pattern, names, ("class",), argument)
+    ]
 
 
 def _target(column: Any, name: str, task: str) -> tuple[NDArray[Any], str, str]:
-    """Return the target, whether it is classes or numbers, and words for that."""
+    """Return the target, its task and a note on it."""
     if task == "regression" or (task == "auto" and not _few(column, name)):
         values = _finite(numbers(column, name), name)
         if values.ndim != 1:
             raise ShapeError(f"target {name!r} must have one value a row; got {values.shape}")
         return values.astype(np.float64), "regression", "target of a regression"
-    found = labels(column, name)
-    words = f"target with {len(found.values)} classes"
-    return np.array(found.values)[found.codes], "classification", words
+    encoded = labels(column, name)
+    words = f"target with {len(encoded.values)} classes"
+    return np.array(encoded.values)[encoded.codes], "classification", words
 
 
 def _few(column: Any, name: str) -> bool:
@@ -202,15 +206,15 @@ def _append(
         return
     if len(column) != samples:
         raise ShapeError(f"{name!r} must have a row for each of {samples} samples")
-    found = labels(column, name)
-    if len(found.values) > MOST_VALUES:
+    encoded = labels(column, name)
+    if len(encoded.values) > MOST_VALUES:
         raise InvalidValueError(
-            f"column {name!r} holds text with {len(found.values)} distinct values, more than the "
+            f"column {name!r} holds text with {len(encoded.values)} distinct values, more than the "
             f"{MOST_VALUES} that a category may have; leave it out, or turn it into numbers first"
         )
-    said.append(f"{name!r} is text: one column for each of {len(found.values)} values")
-    names += [f"{name}={value}" for value in found.values]
-    parts.append(np.eye(len(found.values))[found.codes])
+    said.append(f"{name!r} is text: one column for each of {len(encoded.values)} values")
+    names += [f"{name}={value}" for value in encoded.values]
+    parts.append(np.eye(len(encoded.values))[encoded.codes])
 
 
 def _finite(values: NDArray[Any], name: str) -> NDArray[Any]:

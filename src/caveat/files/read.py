@@ -11,16 +11,16 @@ from numpy.typing import NDArray
 
 from ..exceptions import FileFormatError, OptionError, ShapeError
 from ._attributes import Attributes, find_attributes
-from ._build import Build, build, match, plan, refuse_percent
+from ._build import BuildOptions, build, find_columns, match, refuse_percent
 from ._columns import labels, numbers
-from ._reading import about as naming
+from ._errors import naming_file
 from ._recognize import Choice, recognize_attributes, recognize_prediction
 from ._sources import Source, open_source
 
 
 @dataclass(frozen=True, eq=False)
 class PredictionTable:
-    """What a file of predictions holds.
+    """Predictions and what belongs to them from a file.
 
     Attributes
     ----------
@@ -31,7 +31,7 @@ class PredictionTable:
         One column for each attribute.
     ids, sample_weight, cluster : ndarrays of shape (samples,) or None
     recognized : tuple of str
-        What each column was taken for, in plain sentences.
+        How each column was used, in plain sentences.
     """
 
     prediction: Any
@@ -73,7 +73,7 @@ def read_predictions(
     decimal: str = ".",
     keep_na: bool = False,
 ) -> PredictionTable:
-    r"""Read predictions, and what is true, from CSV, Parquet, NPZ, Arrow or JSON lines.
+    r"""Read predictions and true values from CSV, Parquet, NPZ, Arrow or JSON lines.
 
     Columns are named, or meant by a pattern: ``p_*`` (classes are what the star matches),
     ``p_{class}_{member}``, ``mean_{target}``, ``q*`` (levels). What is not named is recognized by
@@ -114,8 +114,10 @@ def read_predictions(
     target_file : str or path, optional
         A second file, with a row for each sample in the same order, for target, groups, ids,
         weights and clusters.
-    delimiter, decimal : str, optional
-        Of CSV files; by default a comma (a tab for .tsv) and a point.
+    delimiter : str, optional
+        Separator of a CSV file; by default a comma, or a tab for .tsv.
+    decimal : str, default="."
+        Decimal mark of a CSV file.
     keep_na : bool, default=False
         Take ``NA``, ``N/A``, ``NaN``, ``null`` and the like in a text column of a CSV as text, such
         as the code of Namibia. By default they are missing, as an empty entry always is: an error
@@ -144,10 +146,10 @@ def read_predictions(
         (group,) if isinstance(group, str) else tuple(group), id, weight, cluster,
     )  # fmt: skip
     known = None if classes is None else np.asarray(classes).tolist()
-    given = Build(known, positive, coverage, normalize, sort, percent)
+    given = BuildOptions(known, positive, coverage, normalize, sort, percent)
     source = open_source(path, delimiter, decimal, keep_na)
     about = source if target_file is None else open_source(target_file, delimiter, decimal, keep_na)
-    with naming(Path(path)):
+    with naming_file(Path(path)):
         if source.saved is not None:
             return _saved(source, about, choice, given)
         return _table(source, about, choice, given)
@@ -161,7 +163,7 @@ def column_names(path: str | PathLike[str], delimiter: str | None = None) -> lis
     path : str or path
         As in `read_predictions`.
     delimiter : str, optional
-        Of CSV files.
+        Separator of a CSV file.
 
     Examples
     --------
@@ -176,12 +178,12 @@ def column_names(path: str | PathLike[str], delimiter: str | None = None) -> lis
     return list(open_source(path, delimiter, "\0").names)
 
 
-def _table(source: Source, about: Source, choice: Choice, given: Build) -> PredictionTable:
+def _table(source: Source, about: Source, choice: Choice, given: BuildOptions) -> PredictionTable:
     """Read a prediction from the columns of one file, and the rest from the same or another."""
     named_id = choice.id is not None
     choice = recognize_attributes(choice, about.names)
     choice = recognize_prediction(choice, source.names, same_file=about is source)
-    made = plan(choice, source.names)
+    made = find_columns(choice, source.names)
     wanted = find_attributes(choice, about.names, made.targets, named_id)
     text = wanted.text(made.is_classification)
     if about is source:
@@ -202,11 +204,11 @@ def _table(source: Source, about: Source, choice: Choice, given: Build) -> Predi
     return _finished(prediction, truth, wanted, others, given.said)
 
 
-def _saved(source: Source, about: Source, choice: Choice, given: Build) -> PredictionTable:
+def _saved(source: Source, about: Source, choice: Choice, given: BuildOptions) -> PredictionTable:
     """Take a prediction that caveat wrote, and the rest from another file."""
     if choice.kinds:
         raise OptionError(
-            f"--{choice.kinds[0]} names columns, but the file is a prediction that caveat saved"
+            f"{choice.kinds[0]}= names columns, but the file is a prediction that caveat saved"
         )
     refuse_percent(given, probabilities=False)
     prediction = source.saved
@@ -233,22 +235,22 @@ def _saved(source: Source, about: Source, choice: Choice, given: Build) -> Predi
 def _finished(
     prediction: Any, truth: Any, wanted: Attributes, columns: dict[str, Any], said: list[str]
 ) -> PredictionTable:
-    found = wanted.read(columns, said)
-    for name, values in {"the target": truth, **found}.items():
+    attributes = wanted.read(columns, said)
+    for name, values in {"the target": truth, **attributes}.items():
         if values is not None and len(values) != len(prediction):
             raise ShapeError(
                 f"{name} has {len(values)} row{'s' * (len(values) != 1)}, the prediction has "
                 f"{len(prediction)}; each sample "
                 "needs one row, in the same order"
             )
-    return PredictionTable(prediction, truth, **found, recognized=tuple(said))
+    return PredictionTable(prediction, truth, **attributes, recognized=tuple(said))
 
 
 def _numbers(names: tuple[str, ...], columns: dict[str, Any]) -> Any:
     if not names:
         return None
-    found = [numbers(columns[name], name) for name in names]
-    return found[0] if len(found) == 1 else np.stack(found, axis=1)
+    values = [numbers(columns[name], name) for name in names]
+    return values[0] if len(values) == 1 else np.stack(values, axis=1)
 
 
 def _refuse_empty(columns: dict[str, Any]) -> None:

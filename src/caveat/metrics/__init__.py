@@ -1,4 +1,4 @@
-"""Is the number right? Arrays in, a float or a curve out; METRICS is the table of them all."""
+"""Metrics of predictions: arrays in, a float or a curve out; METRICS lists all of them."""
 
 from ._curves import ReliabilityCurve
 from .batch import Batch
@@ -6,11 +6,11 @@ from .classification.adaptive import *
 from .classification.areas import *
 from .classification.brier_split import *
 from .classification.calibration import *
+from .classification.class_calibration import *
 from .classification.debiased import *
 from .classification.discrimination import *
 from .classification.entropy import *
 from .classification.operating_points import *
-from .classification.readings import *
 from .classification.scores import *
 from .classification.sets import *
 from .classification.smooth import *

@@ -1,4 +1,4 @@
-"""Curves: what a binned number is made of."""
+"""Curves behind binned metrics."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from .._validation import FloatArray
 
 @dataclass(frozen=True)
 class ReliabilityCurve:
-    """What was predicted and what was observed in each bin; bins without samples are left out.
+    """Predicted and observed means of each bin; bins without samples are left out.
 
     Attributes
     ----------

@@ -1,6 +1,6 @@
-"""What metrics take, checked while it is read: no pass over the data for the checks alone."""
+"""Checked inputs of metrics; arrays are checked while they are read, without another pass."""
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,16 +17,17 @@ from .._validation import (
     as_floats,
     as_labels,
     as_weights,
+    check_integer,
     check_not_negative,
     check_probabilities,
     check_size,
     encode_labels,
 )
-from ..exceptions import InvalidValueError, LabelError, OptionError, ShapeError
+from ..exceptions import InvalidValueError, LabelError, ShapeError
 from ..predictions import Categorical
 
 MOST = 10_000_000
-"""More bins or points than this are a slip of the pen that would take all of the memory."""
+"""Larger numbers of bins or points are taken for a mistake; they would fill the memory."""
 
 weights = as_weights
 
@@ -40,7 +41,7 @@ class Labeled:
     classes: LabelArray
     weight: FloatArray | None
     tolerance: float | None
-    """How far a row may be from 1; None if the rows have been checked already."""
+    """How far the sum of a row may be from 1; None if the rows were checked before."""
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -94,7 +95,7 @@ def labeled(
 
 
 def codes_of(y_true: Any, classes: LabelArray, *, named: bool) -> NDArray[np.intp]:
-    """Return the position of each label in ``classes``; quick where labels are positions."""
+    """Return the position of each label in ``classes``; fast where labels are positions."""
     labels = to_numpy(y_true, "y_true").array
     if not named and labels.ndim == 1 and labels.dtype.kind in "iub" and labels.size:
         if labels.min() >= 0 and labels.max() < len(classes):
@@ -149,25 +150,14 @@ def scale(value: Any, name: str, length: int) -> FloatArray:
 
 
 def check_length(array: np.ndarray, length: int, name: str, other: str) -> None:
-    """Refuse arrays that do not have one entry for each sample."""
+    """Raise if an array does not have one entry for each sample."""
     if len(array) != length:
         raise ShapeError(f"{name} has {len(array)} samples, {other} has {length}")
 
 
 def count(value: Any, name: str, least: int = 1) -> int:
     """Return a whole number that is at least ``least``."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise OptionError(f"{name} must be a whole number of at least {least}; got {value!r}")
-    if value > MOST:
-        raise OptionError(f"{name} must be at most {MOST:,}; got {value!r}")
-    return int(value)
-
-
-def option(value: Any, name: str, allowed: tuple[Any, ...]) -> Any:
-    """Return ``value`` if it is one of the allowed ones."""
-    if not isinstance(value, Hashable) or value not in allowed:
-        raise OptionError(f"{name} must be one of {', '.join(map(repr, allowed))}; got {value!r}")
-    return value
+    return check_integer(value, name, least, MOST)
 
 
 def average(per_sample: FloatArray, weight: FloatArray | None) -> float:

@@ -1,4 +1,4 @@
-"""Samples whose sums are taken: their truth and inputs, in units that are summed apart."""
+"""Samples whose sums are taken: truth and inputs, in units that are summed separately."""
 
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
@@ -13,7 +13,7 @@ from .._validation import FloatArray
 from ._inputs import Labeled, labeled
 
 EXACT = 4096
-"""Up to so many rows every distinct key has a cell of its own."""
+"""Up to this many rows every distinct key has its own cell."""
 
 CELLS = 200
 """Cells of a key with more rows."""
@@ -32,9 +32,9 @@ class Cells:
 
 
 class Batch:
-    """One truth and its inputs; keeps what several metrics need of them.
+    """One truth and its inputs, with results that several metrics need.
 
-    Attributes
+    Parameters
     ----------
     truth : ndarray of shape (samples,)
     inputs : dict of str to array
@@ -44,14 +44,17 @@ class Batch:
         The unit that each row is summed in.
     units : int
         The number of units, of which some may be empty.
+
+    Attributes
+    ----------
     independent : float
-        How many independent samples of equal weight would say as much.
+        The effective number of independent samples of equal weight.
     exact : bool
         Whether every distinct key has a cell of its own.
     """
 
     fixed = False
-    """Whether cells are the same for all samples there can be, so that sums of several add up."""
+    """Whether cells do not depend on the samples, so that sums of several batches add up."""
 
     def __init__(
         self,
@@ -71,14 +74,20 @@ class Batch:
         return len(self.truth)
 
     def narrowed(self: Result, names: Sequence[str]) -> Result:
-        """Return the same with some of the inputs; what is kept is shared."""
+        """Return the same batch with some of the inputs; kept results are shared."""
         narrow: Any = copy(self)
         narrow.inputs = {name: narrow.inputs[name] for name in names}
         result: Result = narrow
         return result
 
     def kept(self, name: Any, make: Callable[[], Result]) -> Result:
-        """Return what ``make`` gives, made once under this name."""
+        """Return the result of ``make``, which is called once for each name.
+
+        Parameters
+        ----------
+        name : hashable
+        make : callable
+        """
         if name not in self._kept:
             self._kept[name] = make()
         result: Result = self._kept[name]
@@ -90,7 +99,7 @@ class Batch:
         def make() -> Labeled:
             data = labeled(self.truth, self.inputs["probabilities"], classes=classes)
             for _ in data.blocks():
-                pass  # the check is in the reading
+                pass  # reading the blocks checks them
             return replace(data, tolerance=None)
 
         return self.kept(("labeled", names_of(classes)), make)
@@ -104,11 +113,19 @@ class Batch:
         *,
         bounded: bool = False,
     ) -> Cells:
-        """Cut a key into cells: one for each distinct value, or some ``number`` of equal count.
+        """Cut a key into cells: one for each distinct value, or cells of equal count.
 
-        ``dense`` marks rows among which there should be as many cells again, such as rare
-        positives. ``name`` keeps the cells for the next metric that asks. ``bounded`` keys are
-        probabilities, which matters to cells that are the same for all samples there can be.
+        Parameters
+        ----------
+        key : ndarray of shape (samples,)
+        name : hashable, optional
+            Keeps the cells for the next metric that asks for this name.
+        dense : ndarray of bool of shape (samples,), optional
+            Rows among which there are as many cells again, such as rare positives.
+        number : int, default=200
+            How many cells of equal count, with many rows.
+        bounded : bool, default=False
+            Whether keys are probabilities; this matters to the fixed cells of states.
         """
 
         def make() -> Cells:
@@ -127,9 +144,16 @@ class Batch:
         )
 
     def joint(self, index: NDArray[np.int64], number: int) -> tuple[Any, NDArray[Any], int]:
-        """Return which of so many cells hold a row, the place of each row among these, and theirs.
+        """Return which cells hold a row, the place of each row among these, and their number.
 
         For tables of two keys, most of whose cells are empty.
+
+        Parameters
+        ----------
+        index : ndarray of shape (samples,)
+            The cell of each row.
+        number : int
+            The number of cells.
         """
         held, place = np.unique(index, return_inverse=True)
         return held, place.reshape(-1), len(held)
@@ -141,11 +165,20 @@ class Batch:
         values: Sequence[NDArray[Any] | None],
         rows: NDArray[np.intp] | None = None,
     ) -> Any:
-        """Sum values over the cells of each unit, (units, values x cells); None counts.
+        """Sum values over the cells of each unit, (units, values x cells).
 
-        Dense, or sparse where most entries would be 0. ``index`` is the cell of each row, None
-        where there is one only; ``rows`` says which row each entry of it belongs to, where they are
-        not all rows once.
+        The matrix is sparse where most entries would be 0.
+
+        Parameters
+        ----------
+        index : ndarray of shape (samples,) or None
+            The cell of each row; None for one cell.
+        number : int
+            The number of cells.
+        values : sequence of ndarrays of shape (samples,) or None
+            None counts the rows.
+        rows : ndarray of int, optional
+            The row that each entry of ``index`` belongs to; by default all rows once.
         """
         unit = self.unit if rows is None else self.unit[rows]
         weight = self.weight if rows is None or self.weight is None else self.weight[rows]

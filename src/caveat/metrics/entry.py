@@ -1,4 +1,4 @@
-"""What the registry knows of a metric: all of it, declared in one place beside the function."""
+"""The declaration of a metric, beside its function: all that the registry knows."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -131,7 +131,7 @@ class Metric:
         ids : array of shape (samples,), optional
             By which samples are dealt to units; by default their number.
         **options
-            Of the function.
+            Options of the function.
 
         Returns
         -------
@@ -167,7 +167,15 @@ class Metric:
         resamples: int = 1000,
         random_state: Any = None,
     ) -> "ConfidenceInterval":
-        """Return the confidence interval of `value`; see `caveat.resampling.state_interval`."""
+        """Return the confidence interval of `value`; see `caveat.resampling.state_interval`.
+
+        Parameters
+        ----------
+        state : State
+        confidence : float, default=0.95
+        resamples : int, default=1000
+        random_state : int, Generator or None, optional
+        """
         from ..resampling import state_interval
 
         return state_interval(

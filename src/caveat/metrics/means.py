@@ -1,4 +1,4 @@
-"""Means of scores, shares of samples, and smooth functions of a few means, as sums."""
+"""Means of scores, shares of samples and smooth functions of means, as sums."""
 
 from collections.abc import Callable
 from functools import partial
@@ -14,12 +14,24 @@ Finish = Callable[[FloatArray, FloatArray], FloatArray]
 
 
 def mean_of(function: Callable[..., Any]) -> Callable[..., Sums]:
-    """Return the sums of a metric that is a mean of scores: it gives them with ``per_sample``."""
+    """Return the sums of a metric that is a mean of scores.
+
+    Parameters
+    ----------
+    function : callable
+        The metric; it returns its scores with ``per_sample=True``.
+    """
     return partial(_mean, function)
 
 
 def share_of(function: Callable[..., Any]) -> Callable[..., Sums]:
-    """Return the sums of a metric that is the share of samples whose score is 1 and not 0."""
+    """Return the sums of a metric that is the share of samples whose score is 1, not 0.
+
+    Parameters
+    ----------
+    function : callable
+        The metric; it returns its scores with ``per_sample=True``.
+    """
     return partial(_share, function)
 
 

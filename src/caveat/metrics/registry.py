@@ -3,14 +3,23 @@
 import inspect
 from typing import Any
 
+from .._docstrings import describe_parameters
 from .._registry import Registry
 from ..exceptions import OptionError, UnknownNameError
 from . import classification, ranking, regression
+from ._parameters import CLASSIFICATION, RANKING, REGRESSION
 from .entry import Metric, Place, Role
 
 
 class MetricRegistry(Registry[Metric]):
-    """Metrics by full name or alias; an alias that two tasks share asks for the task."""
+    """Metrics by full name or alias; an alias that two tasks share asks for the task.
+
+    Parameters
+    ----------
+    kind : str
+        What an entry is called in messages.
+    entries : sequence of Metric
+    """
 
     def get(self, name: str, default: Any = None, *, task: str | None = None) -> Any:
         """Return the metric of this name, or ``default`` if there is none.
@@ -24,12 +33,14 @@ class MetricRegistry(Registry[Metric]):
             Only metrics of this task: "classification", "regression", "ranking" or "detection".
         """
         try:
-            found = [entry for entry in self.find(name) if task is None or entry.task == str(task)]
+            matches = [
+                entry for entry in self.find(name) if task is None or entry.task == str(task)
+            ]
         except UnknownNameError:
             return default
-        if len(found) > 1:
-            raise _ambiguous(name, found)
-        return found[0] if found else default
+        if len(matches) > 1:
+            raise _ambiguous(name, matches)
+        return matches[0] if matches else default
 
     def register(self, metric: Metric) -> None:
         """Add a metric of your own: evaluations, reports and the command line then have it, too.
@@ -89,7 +100,13 @@ class MetricRegistry(Registry[Metric]):
         return tuple(name for name, metric in self.items() if place in metric.shown)
 
     def serving(self, expression: str, role: Role) -> tuple[str, ...]:
-        """Return the names of the metrics with a role where uncertainty is expressed in a way.
+        """Return the names of the metrics with a role.
+
+        Parameters
+        ----------
+        expression : {"probability", "entropy", "variance", "interval"}
+            How uncertainty is expressed.
+        role : {"skill", "calibration", "beside"}
 
         Examples
         --------
@@ -100,20 +117,30 @@ class MetricRegistry(Registry[Metric]):
         return tuple(name for name, m in self.items() if m.serves.get(expression) == role)
 
     def __getitem__(self, name: str) -> Metric:
-        found = self.find(name)
-        if len(found) > 1:
-            raise _ambiguous(name, found)
-        return found[0]
+        matches = self.find(name)
+        if len(matches) > 1:
+            raise _ambiguous(name, matches)
+        return matches[0]
 
 
-def _ambiguous(name: str, found: list[Metric]) -> UnknownNameError:
-    meanings = " and ".join(f"{entry.name} ({entry.task})" for entry in found)
-    example = f"METRICS.get({name!r}, task={found[0].task!r})"
+def _ambiguous(name: str, matches: list[Metric]) -> UnknownNameError:
+    meanings = " and ".join(f"{entry.name} ({entry.task})" for entry in matches)
+    example = f"METRICS.get({name!r}, task={matches[0].task!r})"
     return UnknownNameError(f"{name!r} is short for {meanings}; say which: {example}")
 
 
 MODULES = (*classification.MODULES, *regression.MODULES, *ranking.MODULES)
 """A metric is declared in one of these: its function, its curve, and its line in ENTRIES."""
+
+for _family, _table in (
+    (classification, CLASSIFICATION),
+    (regression, REGRESSION),
+    (ranking, RANKING),
+):
+    for _module in _family.MODULES:
+        for _name in _module.__all__:
+            if inspect.isfunction(function := getattr(_module, _name)):
+                describe_parameters(_table)(function)
 
 METRICS = MetricRegistry(
     "metric", [entry for module in MODULES for entry in getattr(module, "ENTRIES", ())]

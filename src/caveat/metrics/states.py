@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["UNITS", "State", "cell_of", "load_state", "state_of", "value_of"]
 
 UNITS = 64
-"""Into so many random units the samples are dealt, by a hash of their number, id or cluster."""
+"""Number of random units that samples are assigned to, by a hash of their number, id or cluster."""
 
 FINE, COARSE = 7, 1
 """Bits of a key that count beyond its power of two: for the value, and for the units."""
@@ -64,14 +64,14 @@ def cell_of(
 
 
 def _octaves(key: FloatArray, bits: int) -> NDArray[np.intp]:
-    """Return the cells of keys that are not negative; 0 is that of what is next to nothing."""
+    """Return the cells of keys that are not negative; tiny keys share cell 0."""
     mantissa, exponent = np.frexp(np.minimum(key, _LARGEST))
     place = (exponent + _OCTAVES - 1) * 2**bits + ((2 * mantissa - 1) * 2**bits).astype(np.intp) + 1
     return np.where(key >= 2.0**-_OCTAVES, place, 0).astype(np.intp)
 
 
 class _Grid(Batch):
-    """Samples whose keys are cut into cells that are the same for all samples there can be."""
+    """A batch with fixed cells, which do not depend on the samples."""
 
     fixed = True
 
@@ -88,7 +88,7 @@ class _Grid(Batch):
         *,
         bounded: bool = False,
     ) -> Cells:
-        # Of a table of two keys there are as many cells as products.
+        # A table of two keys has the product of the numbers of cells.
         bits = max(self._bits - 2, 0) if number < CELLS else self._bits
         bits = max(bits, 4) if number > CELLS else bits
         index, cells = cell_of(key, bits, bounded=bounded)
@@ -106,7 +106,7 @@ class State:
     ----------
     metric : str
     options : dict
-        Of the metric; those that it was made with.
+        Options of the metric that it was made with.
     shape : dict of str to int
         How many classes, members or levels the inputs have.
     samples : int
@@ -146,7 +146,7 @@ class State:
         )
 
     def __radd__(self, other: Any) -> "State":
-        """So that ``sum(states)`` works."""
+        """Let ``sum(states)`` start from 0."""
         return self if isinstance(other, int) and other == 0 else NotImplemented
 
     def __repr__(self) -> str:
@@ -218,7 +218,7 @@ def _restored(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> State:
     metric = METRICS[header["metric"]]
     parts = {}
     for kind, rows in (("totals", 1), ("units", UNITS)):
-        found = []
+        pairs = []
         for i in range(int(header["parts"])):
             columns, sums = (arrays[f"{kind}_{i}_{name}"] for name in ("columns", "sums"))
             fits = sums.shape == (rows, len(columns)) and columns.ndim == 1
@@ -226,14 +226,14 @@ def _restored(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> State:
                 raise FileFormatError(f"{kind} {i} do not have the shape of sums")
             if not (np.diff(columns) > 0).all() or (len(columns) and columns[0] < 0):
                 raise FileFormatError(f"{kind} {i} are not in order")
-            found.append((columns, sums))
-        parts[kind] = tuple(found)
+            pairs.append((columns, sums))
+        parts[kind] = tuple(pairs)
     shape = {str(name): int(number) for name, number in header["shape"].items()}
     state = State(
         metric.name, dict(header["options"]), shape, int(header["samples"]), bool(header["plain"]),
         **parts,
     )  # fmt: skip
-    value_of(metric, state)  # what cannot be read is no state
+    value_of(metric, state)  # raises if the sums do not fit the metric
     return state
 
 
@@ -281,13 +281,13 @@ def _given(
 
     Inputs may be given by their names; classes that a prediction or a frame names are an option.
     """
-    found = dict(zip(metric.inputs, inputs, strict=False))
-    found |= {name: options.pop(name) for name in metric.inputs[len(inputs) :] if name in options}
-    if len(found) < len(metric.inputs) or len(inputs) > len(metric.inputs):
-        takes, came = ", ".join(metric.inputs), max(len(found), len(inputs))
+    values = dict(zip(metric.inputs, inputs, strict=False))
+    values |= {name: options.pop(name) for name in metric.inputs[len(inputs) :] if name in options}
+    if len(values) < len(metric.inputs) or len(inputs) > len(metric.inputs):
+        takes, came = ", ".join(metric.inputs), max(len(values), len(inputs))
         raise ShapeError(f"{metric.name} takes y_true, {takes}; got {came} arrays beside it")
     given = {}
-    for name, value in found.items():
+    for name, value in values.items():
         named = value.classes.tolist() if isinstance(value, Categorical) else None
         given[name], columns, _ = to_numpy(
             value.mean if isinstance(value, Categorical) else value, name
@@ -295,19 +295,19 @@ def _given(
         labels = columns if named is None else named
         if name == "probabilities" and labels is not None and labels != list(range(len(labels))):
             options.setdefault("classes", labels)
-    # None is the default of those options that have it.
+    # An option that is None has its default.
     return given, {name: _plain(value) for name, value in options.items() if value is not None}
 
 
 def _plain(value: Any) -> Any:
-    """Return an option as JSON would hold it; functions stay what they are."""
+    """Return an option as JSON holds it; functions are returned unchanged."""
     return list(value) if isinstance(value, tuple) else getattr(value, "tolist", lambda: value)()
 
 
 def _check_options(
     metric: "Metric", truth: np.ndarray, given: dict[str, np.ndarray], options: Mapping[str, Any]
 ) -> None:
-    """Refuse options that the function refuses, by calling it with the first sample."""
+    """Raise on invalid options, by calling the function with the first sample."""
     first, *parameters = inspect.signature(metric.function).parameters.values()
     others = {first.name, *metric.inputs, "sample_weight", "per_sample"}
     known = {part.name: part for part in parameters if part.name not in others}
@@ -326,12 +326,12 @@ def value_of(metric: "Metric", state: State) -> float:
     """Return the value of a metric from its state."""
     made, read = _finished(metric, state, FINE)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        found = made.finish(*read)
+        result = made.finish(*read)
         if made.value is not None:
-            found = made.value(*read)
+            result = made.value(*read)
         elif made.norm != UNBIASED:
-            found = made.norm(found)
-    return float(found[0])
+            result = made.norm(result)
+    return float(result[0])
 
 
 def _finished(metric: "Metric", state: State, bits: int) -> tuple[Sums, list[Any]]:
@@ -345,13 +345,13 @@ def _finished(metric: "Metric", state: State, bits: int) -> tuple[Sums, list[Any
 
 
 def finishing(metric: "Metric", state: State, bits: int = COARSE) -> Sums:
-    """Return the metric's sums as functions alone: what was summed comes from a state."""
+    """Return the functions of the metric's sums; the sums themselves come from a state."""
     if not isinstance(state, State):
         raise OptionError(f"expected a State of {metric.name}; got {state!r}")
     if metric.name != state.metric:
         raise OptionError(f"this is a state of {state.metric}, not of {metric.name}")
     assert metric.sums is not None
-    # One sample of any kind: only functions of sums are made of it.
+    # The functions do not depend on the samples: any one sample will do.
     options = dict(state.options)
     levels = options.pop("levels", None) if "levels" in metric.inputs else None
     inputs = {name: _any_input(name, state.shape, levels) for name in metric.inputs}
@@ -367,9 +367,9 @@ def widened(part: Part, columns: NDArray[np.int64], sums: FloatArray) -> FloatAr
     """Return sums at their places among all that a part has."""
     if part.joint:
         return sums
-    found = np.zeros((len(sums), part.matrix().shape[1]))
-    found[:, columns] = sums
-    return found
+    wide = np.zeros((len(sums), part.matrix().shape[1]))
+    wide[:, columns] = sums
+    return wide
 
 
 def _any_label(options: Mapping[str, Any]) -> np.ndarray:
@@ -393,7 +393,7 @@ def _any_input(name: str, shape: Mapping[str, int], levels: Any) -> np.ndarray:
 
 
 def _units(samples: int, ids: Any, name: str) -> NDArray[np.int32]:
-    """Deal samples to units by a hash of their number, or of an id."""
+    """Assign samples to units by a hash of their number or id."""
     if ids is None:
         codes, keys = np.arange(samples), np.arange(samples, dtype=np.uint64)
     else:
@@ -411,7 +411,7 @@ def _units(samples: int, ids: Any, name: str) -> NDArray[np.int32]:
 
 
 def _compressed(matrix: Any) -> tuple[NDArray[np.int64], FloatArray]:
-    """Return the columns in which there is something, and these."""
+    """Return the columns that are not all 0, and their sums."""
     if hasattr(matrix, "tocsc"):
         columns = np.unique(matrix.indices).astype(np.int64)
         return columns, dense(matrix.tocsc()[:, columns])

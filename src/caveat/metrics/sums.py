@@ -1,4 +1,4 @@
-"""What a metric is made of: sums over cells of the samples, and what turns them into its value."""
+"""A metric as sums over cells of the samples, and the functions that turn them into its value."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -9,22 +9,22 @@ import numpy as np
 from .._validation import FloatArray
 
 Norm = Callable[[FloatArray], FloatArray]
-"""Gaps, (..., gaps), to the size of them, (...,)."""
+"""Maps gaps, (..., gaps), to their norm, (...,)."""
 
 UNBIASED: Literal["unbiased"] = "unbiased"
-"""In place of a norm: the value is no norm of gaps, and chance does not only make it larger."""
+"""In place of a norm: the metric is not a norm of gaps, which noise could only make larger."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """Sums over units that are made, reweighted, reduced and forgotten before the next part.
+    """Sums over units; each part is computed, reweighted, reduced and freed before the next.
 
     Attributes
     ----------
     matrix : callable
         Makes the (units, width) sums, dense or sparse.
     reduce : callable
-        Turns sums of units, (..., width), into something small; as they are by default.
+        Turns sums of units, (..., width), into something small; the identity by default.
     joint : bool
         Whether the sums are of the cells that `Batch.joint` names, and not of all.
     """

@@ -4,8 +4,8 @@ Needs the extra ``torch``: ``pip install 'caveat[torch]'``.
 """
 
 from . import layers, losses
+from ._monte_carlo import Plan, explain, monte_carlo, pass_keys, predict
 from .lockstep import Copy, Plateau, Trained, Training, train
-from .monte_carlo import predict
 from .networks import CNN, MLP
 from .noise import keyed, make_keys
 
@@ -13,13 +13,17 @@ __all__ = [
     "CNN",
     "MLP",
     "Copy",
+    "Plan",
     "Plateau",
     "Trained",
     "Training",
+    "explain",
     "keyed",
     "layers",
     "losses",
     "make_keys",
+    "monte_carlo",
+    "pass_keys",
     "predict",
     "train",
 ]

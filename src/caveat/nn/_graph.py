@@ -181,11 +181,11 @@ def _as_they_are(*values: Any) -> tuple[Any, ...]:
 
 
 def _descendants(graph: fx.Graph, random: set[fx.Node]) -> set[fx.Node]:
-    found = set(random)
+    reached = set(random)
     for node in graph.nodes:
-        if node.op != "output" and any(source in found for source in node.all_input_nodes):
-            found.add(node)
-    return found
+        if node.op != "output" and any(source in reached for source in node.all_input_nodes):
+            reached.add(node)
+    return reached
 
 
 def _names(module: nn.Module, nodes: Iterator[fx.Node]) -> Iterator[str]:

@@ -36,7 +36,7 @@ class Plan:
     off : tuple of str
         Dropout inside of torch's attention and recurrent layers, which stays off.
     share : float
-        Of the arithmetic of one whole pass, how much is repeated.
+        Share of the arithmetic of one whole pass that is repeated.
     """
 
     way: str
@@ -57,6 +57,11 @@ class Plan:
     sample: tuple[Tensor, ...]
 
     @property
+    def random(self) -> bool:
+        """Whether anything is random, so that passes differ."""
+        return self.way != NOTHING_RANDOM
+
+    @property
     def once(self) -> tuple[str, ...]:
         """What is called once."""
         return self.parts.once_names
@@ -69,7 +74,7 @@ class Plan:
     @cached_property
     def share(self) -> float:
         """The part of the arithmetic (matrix products and convolutions) that is repeated."""
-        if self.way == NOTHING_RANDOM:
+        if not self.random:
             return 0.0
         counts = []
         with torch.no_grad(), Generators(self.device).kept():
@@ -81,7 +86,7 @@ class Plan:
         return counts[1] / sum(counts) if sum(counts) else 1.0
 
     def __repr__(self) -> str:
-        if self.way == NOTHING_RANDOM:
+        if not self.random:
             lines = ["Plan: nothing is random; one pass, one member"]
         else:
             how = "many passes at once" if self.at_once else "one pass after another"

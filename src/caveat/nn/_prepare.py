@@ -149,9 +149,9 @@ class _Preparation:
 
     def faithful(self, parts: Parts) -> bool:
         """Whether the two parts in sequence give what the module gives."""
-        wanted = one_tensor(self.noise.apply(self.bare, self.keys[0], *clones(self.two)))
-        found = one_tensor(self.seeded(parts)(*parts.once(*clones(self.two))))
-        return agree(found, wanted)
+        expected = one_tensor(self.noise.apply(self.bare, self.keys[0], *clones(self.two)))
+        actual = one_tensor(self.seeded(parts)(*parts.once(*clones(self.two))))
+        return agree(actual, expected)
 
     def protected(self, parts: Parts, probed: Parts) -> tuple[Parts, Parts]:
         """Let a part that changes its values in place work on copies of them."""

@@ -173,8 +173,8 @@ def settle_rows(
             three = tuple(_random_like(each.cpu(), generator) for each in three)
             two = tuple(each[:2] for each in three)
             double = private_copy(module, torch.device("cpu"))
-            found = _compare_rows(double, two, three, unsettled)
-            settled = {call: axis or found[call] for call, axis in settled.items()}
+            compared = _compare_rows(double, two, three, unsettled)
+            settled = {call: axis or compared[call] for call, axis in settled.items()}
     return {**axes, **settled}
 
 
@@ -221,12 +221,12 @@ def find_rows(axis: RowAxis, few: Tensor | None, more: Tensor | None) -> RowAxis
     return fitting[0] if len(fitting) == 1 else None
 
 
-def agree(found: Tensor, wanted: Tensor) -> bool:
+def agree(actual: Tensor, expected: Tensor) -> bool:
     """Whether two outputs are the same up to rounding, of a GPU's fast products too."""
-    tolerance = 0.01 if torch.finfo(_float(wanted)).eps < 1e-6 else 0.1
-    scale = wanted.double().nan_to_num(0, 0, 0).abs().max().item()
-    return found.shape == wanted.shape and torch.allclose(
-        found.double(), wanted.double(), rtol=0, atol=tolerance * scale, equal_nan=True
+    tolerance = 0.01 if torch.finfo(_float(expected)).eps < 1e-6 else 0.1
+    scale = expected.double().nan_to_num(0, 0, 0).abs().max().item()
+    return actual.shape == expected.shape and torch.allclose(
+        actual.double(), expected.double(), rtol=0, atol=tolerance * scale, equal_nan=True
     )
 
 
@@ -234,14 +234,14 @@ def vectorizes(
     noise_of: Noise, function: Callable[..., Any], values: tuple[Any, ...], keys: Tensor
 ) -> str:
     """Return why a function cannot run for several keys at once; an empty text if it can."""
-    wanted = torch.stack([one_tensor(noise_of.apply(function, key, *values)) for key in keys])
+    expected = torch.stack([one_tensor(noise_of.apply(function, key, *values)) for key in keys])
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            found = at_once(lambda key: one_tensor(noise_of.apply(function, key, *values)), keys)
+            actual = at_once(lambda key: one_tensor(noise_of.apply(function, key, *values)), keys)
     except Exception as error:
         return f"torch.vmap cannot run it ({first_line(error)})"
-    return "" if agree(found, wanted) else "torch.vmap gives other numbers"
+    return "" if agree(actual, expected) else "torch.vmap gives other numbers"
 
 
 def at_once(function: Callable[[Tensor], Tensor], keys: Tensor) -> Tensor:

@@ -62,14 +62,14 @@ def run(
     with torch.no_grad(), Generators(plan.device).kept():
         rows, together = chunks(plan, total, passes, batch_size)
         blocks = [slice(low, min(low + rows, total)) for low in range(0, total, rows)]
-        answer: Tensor | None = None
+        result: Tensor | None = None
         for block in _shown(blocks, progress):
-            found = _block(plan, inputs, block, keys, together, batch_size)
-            if answer is None:
-                answer = found.new_empty((passes, total, *found.shape[2:]))
-            answer[:, block] = found
-    assert answer is not None
-    return answer
+            outputs = _block(plan, inputs, block, keys, together, batch_size)
+            if result is None:
+                result = outputs.new_empty((passes, total, *outputs.shape[2:]))
+            result[:, block] = outputs
+    assert result is not None
+    return result
 
 
 def _shown(blocks: list[slice], progress: bool) -> Iterator[slice]:

@@ -9,10 +9,10 @@ from math import log, pi
 import torch
 from torch import Tensor
 
+from .._validation import check_integer
 from ..exceptions import OptionError, ShapeError
 from . import noise
 from ._loss_inputs import as_codes, as_targets, halves, pairs
-from .layers._checks import check_size
 from .layers.heads import check_levels
 
 __all__ = [
@@ -178,7 +178,7 @@ def sampled_softmax_nll(
     now = noise.current()
     rows = (1,) * (mean.dim() - 1) if now is not None and now.shared else mean.shape[:-1]
     # Numbered row by row: what a row draws does not depend on how many follow.
-    shape = (*rows, check_size(draws, "draws"), mean.shape[-1])
+    shape = (*rows, check_integer(draws, "draws"), mean.shape[-1])
     key = None if now is None else now.key
     drawn = noise.normal(key, noise.stream(place, 0), shape, mean).movedim(-2, 0)
     logits = mean + std * drawn

@@ -28,12 +28,12 @@ _CALLS = 0x0CA11000
 """Added to the number of a later call of a layer in one pass, for its key."""
 
 _BITS = 23
-"""Of a uniform number: halfway between two steps it is exact in float32 and never 0 or 1."""
+"""Bits of a uniform number: halfway between two steps it is exact in float32, never 0 or 1."""
 
 
 @dataclass(frozen=True)
 class Noise:
-    """What the layers draw from inside `keyed`."""
+    """The source of the layers' noise inside `keyed`."""
 
     key: Tensor
     shared: bool
@@ -122,7 +122,20 @@ def key_of_call(key: Tensor, number: int) -> Tensor:
 def uniform(key: Tensor | None, place: int, shape: Sequence[int], like: Tensor) -> Tensor:
     """Return numbers from 0 to 1, both excluded in single precision and wider.
 
-    Without a key they come from torch's generator.
+    Parameters
+    ----------
+    key : int32 Tensor of shape (..., 2), or None
+        Without a key the numbers come from torch's generator.
+    place : int
+        Number of the draw under the key; another one gives other numbers.
+    shape : sequence of int
+        Shape of the numbers for one key.
+    like : Tensor
+        Gives the type and the device.
+
+    Returns
+    -------
+    Tensor of shape (..., *shape)
     """
     if key is None:
         return torch.rand(tuple(shape), dtype=like.dtype, device=like.device)
@@ -135,7 +148,13 @@ def uniform(key: Tensor | None, place: int, shape: Sequence[int], like: Tensor) 
 
 
 def normal(key: Tensor | None, place: int, shape: Sequence[int], like: Tensor) -> Tensor:
-    """Return standard normal numbers (up to 5.2 of them); from torch's generator without a key."""
+    """Return standard normal numbers, between -5.2 and 5.2.
+
+    Parameters
+    ----------
+    key, place, shape, like
+        As in `uniform`.
+    """
     if key is None:
         return torch.randn(tuple(shape), dtype=like.dtype, device=like.device)
     # In half precision the numbers next to 0 and 1 would round to them, and become infinite.
@@ -145,7 +164,13 @@ def normal(key: Tensor | None, place: int, shape: Sequence[int], like: Tensor) -
 
 
 def signs(key: Tensor | None, place: int, shape: Sequence[int], like: Tensor) -> Tensor:
-    """Return -1 and 1, equally often; from torch's generator without a key."""
+    """Return -1 and 1, equally often.
+
+    Parameters
+    ----------
+    key, place, shape, like
+        As in `uniform`.
+    """
     if key is None:
         return torch.randint(0, 2, tuple(shape), device=like.device).to(like.dtype).mul(2).sub(1)
     bits = (_bits(key, place, shape, like) >> 31) & 1
@@ -193,7 +218,7 @@ def fill_bits(
     sizes : sequence of int
         How many elements each draw has.
     bits, work : int32 Tensors of shape (copies, elements)
-        Where to write, and room to work.
+        Where to write, and a work space.
     """
     key = derive_key(keys[:, None], places)
     ends = [*accumulate(sizes, initial=0)]

@@ -1,4 +1,4 @@
-"""What a model says: frozen containers with the member axis first and the sample axis named."""
+"""Types of predictions: frozen containers with the member axis first."""
 
 from ._container import Container, concat
 from ._files import load

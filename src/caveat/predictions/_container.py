@@ -1,4 +1,4 @@
-"""What all predictions share: frozen arrays with a sample axis, and what follows from it."""
+"""The base class of predictions: frozen arrays with a sample axis."""
 
 from collections.abc import Mapping, Sequence
 from os import PathLike
@@ -30,7 +30,7 @@ class Container:
 
     @classmethod
     def _trusted(cls, fields: Mapping[str, Any]) -> Self:
-        """Build one from fields that came out of a checked one."""
+        """Build a prediction from fields that are already checked."""
         new = object.__new__(cls)
         new._store(**fields)
         return new
@@ -100,10 +100,31 @@ class Container:
         save(self, path)
 
 
+class Decomposable(Container):
+    """A prediction whose uncertainty can be split into an aleatoric and an epistemic part."""
+
+    def decompose(self, method: str = "auto", **options: Any) -> Any:
+        """Split the uncertainty; see :func:`caveat.decompose`.
+
+        Parameters
+        ----------
+        method : str, default="auto"
+            A name in ``caveat.uncertainty.DECOMPOSITIONS``.
+        **options
+            Options of the method.
+        """
+        from ..uncertainty import decompose
+
+        return decompose(self, method, **options)
+
+
 def concat(predictions: Sequence[Container]) -> Any:
     """Join predictions of one kind along the samples.
 
-    All of them must have the same members, classes or targets, and nominal coverage.
+    Parameters
+    ----------
+    predictions : sequence of predictions
+        All with the same members, classes or targets, and nominal coverage.
 
     Examples
     --------

@@ -41,7 +41,7 @@ _TYPES: dict[str, type[Container]] = {
         Quantiles,
     )
 }
-# A small file must not unfold into all of the memory.
+# A small file must not unpack into all of the memory.
 _MOST_BYTES, _MOST_RATIO = 2**28, 1000
 
 

@@ -1,4 +1,4 @@
-"""What the regression types share: named targets, and where the target axis is."""
+"""The base class of regression predictions: named targets and the target axis."""
 
 from typing import Any
 

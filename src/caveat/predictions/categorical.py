@@ -18,13 +18,13 @@ from .._validation import (
     shorten,
 )
 from ..exceptions import ShapeError
-from ._container import Container, count
+from ._container import Container, Decomposable, count
 
 _AXES = ("member", "sample", "class")
 
 
 class WithClasses(Container):
-    """What the predictions over classes share."""
+    """The base class of predictions over classes."""
 
     classes: LabelArray
 
@@ -43,7 +43,7 @@ class WithClasses(Container):
         return f"{len(self.classes)} classes ({shorten(self.classes)})"
 
 
-class Categorical(WithClasses):
+class Categorical(WithClasses, Decomposable):
     """Class probabilities, one set for each member; a plain classifier has one member.
 
     Parameters
@@ -83,7 +83,7 @@ class Categorical(WithClasses):
 
     @classmethod
     def _of_any_precision(cls, probabilities: Any, *, classes: Any) -> Self:
-        """Build from rows that were refused or accepted before, by the precision they came in."""
+        """Build from rows that were checked before, in the precision they had then."""
         array = with_members(as_floats(probabilities, "probabilities")[0], "probabilities")
         labels = as_labels(classes, "classes", array.shape[-1], "class")
         check_probabilities(array, "probabilities", LOOSEST_TOLERANCE, normalize=False)
@@ -147,12 +147,6 @@ class Categorical(WithClasses):
         """The most probable class of each sample (the first of equals)."""
         return self.classes[self.mean.argmax(axis=1)]
 
-    def decompose(self, method: str = "auto", **options: Any) -> Any:
-        """Split the uncertainty; see :func:`caveat.decompose`."""
-        from ..uncertainty import decompose
-
-        return decompose(self, method, **options)
-
     def __repr__(self) -> str:
         return (
             f"Categorical: {count(self.members, 'member')} x {count(len(self), 'sample')} x "
@@ -170,7 +164,7 @@ def softmax(logits: FloatArray) -> FloatArray:
 
 
 def with_members(array: FloatArray, name: str) -> FloatArray:
-    """Return (samples, classes) as one member; refuse fewer than two classes."""
+    """Return (samples, classes) as one member; raise on fewer than two classes."""
     if array.ndim not in (2, 3):
         advice = (
             "; for the probability of the second of two classes use Categorical.from_binary"

@@ -15,7 +15,7 @@ class Decomposition(Container):
     Parameters
     ----------
     total, aleatoric, epistemic : arrays of shape (samples,) or (samples, targets)
-        What the prediction leaves open; what the data cannot tell; what the model does not know.
+        Total uncertainty; part due to noise in the data; part due to the model's lack of knowledge.
     additive : bool
         Whether the total is the sum of the two parts by definition.
     method : str

@@ -18,7 +18,7 @@ from .._validation import (
     squared,
 )
 from ..exceptions import ShapeError
-from ._container import count
+from ._container import Decomposable, count
 from ._targets import WithTargets, with_axes
 from .interval import Interval
 from .quantiles import Quantiles, check_levels
@@ -27,7 +27,7 @@ _AXES = ("member", "sample", "target")
 _NEGATIVE = "variances cannot be negative; standard deviations go to Gaussian.from_std"
 
 
-class Gaussian(WithTargets):
+class Gaussian(WithTargets, Decomposable):
     """A mean and a variance for each target, one set for each member.
 
     A variance of 0 is a member that gives a point: a tree of a forest, a plain network.
@@ -75,7 +75,14 @@ class Gaussian(WithTargets):
 
     @classmethod
     def from_std(cls, mean: Any, std: Any, *, targets: Any = None) -> Self:
-        """Build from means and standard deviations."""
+        """Build from means and standard deviations.
+
+        Parameters
+        ----------
+        mean : array of shape (samples,), (samples, targets) or (members, samples, targets)
+        std : array of the shape of ``mean``, or one number for all
+        targets : sequence of labels, optional
+        """
         deviations, _, _ = as_floats(std, "std")
         if deviations.ndim:
             deviations = with_axes(deviations, "std")
@@ -88,7 +95,7 @@ class Gaussian(WithTargets):
         Parameters
         ----------
         mean : array of shape (members, samples) or (members, samples, targets)
-        variance : array of the same shape, or one number for all, default=0
+        variance : array of the same shape, or one number for all, default=0.0
         targets : sequence of labels, optional
         """
         means, _, _ = as_floats(mean, "mean")
@@ -139,12 +146,6 @@ class Gaussian(WithTargets):
         scores = np.array([NormalDist().inv_cdf(level) for level in wanted])
         values = self.mean[..., None] + np.sqrt(self.variance)[..., None] * scores
         return Quantiles(wanted, values, targets=self.targets)
-
-    def decompose(self, method: str = "auto", **options: Any) -> Any:
-        """Split the uncertainty; see :func:`caveat.decompose`."""
-        from ..uncertainty import decompose
-
-        return decompose(self, method, **options)
 
     def __repr__(self) -> str:
         return (

@@ -11,13 +11,13 @@ from .._validation import (
     FloatArray,
     as_floats,
     as_labels,
+    check_integer,
     check_not_negative,
     check_same_shape,
     check_size,
     squared,
 )
-from ..exceptions import OptionError
-from ._container import count
+from ._container import Decomposable, count
 from ._expected_softmax import expected_softmax
 from .categorical import Categorical, WithClasses, softmax, with_members
 
@@ -26,7 +26,7 @@ _MOST_DRAWS = 10_000_000
 _NEGATIVE = "variances cannot be negative; standard deviations go to GaussianLogits.from_std"
 
 
-class GaussianLogits(WithClasses):
+class GaussianLogits(WithClasses, Decomposable):
     """Logits, each a Gaussian with its own mean and variance, one set for each member.
 
     Parameters
@@ -71,7 +71,13 @@ class GaussianLogits(WithClasses):
 
     @classmethod
     def from_std(cls, mean: Any, std: Any, *, classes: Any = None) -> Self:
-        """Build from means and standard deviations of the logits."""
+        """Build from means and standard deviations of the logits.
+
+        Parameters
+        ----------
+        mean, std : arrays of shape (samples, classes) or (members, samples, classes)
+        classes : sequence of labels, optional
+        """
         deviations = with_members(as_floats(std, "std")[0], "std")
         return cls(mean, squared(deviations, "std", _AXES), classes=classes)
 
@@ -116,7 +122,8 @@ class GaussianLogits(WithClasses):
         ----------
         draws : int, default=100
             Softmaxes averaged for each member (:math:`K`).
-        random_state : int, Generator or None
+        random_state : int, Generator or None, optional
+            Seed of the random draws.
 
         Returns
         -------
@@ -132,12 +139,6 @@ class GaussianLogits(WithClasses):
                 probabilities[t, rows] = sampled_softmax(self.mean[t, rows], std, noise[t])
         return Categorical._trusted({"probabilities": probabilities, "classes": self.classes})
 
-    def decompose(self, method: str = "auto", **options: Any) -> Any:
-        """Split the uncertainty; see :func:`caveat.decompose`."""
-        from ..uncertainty import decompose
-
-        return decompose(self, method, **options)
-
     def __repr__(self) -> str:
         return (
             f"GaussianLogits: {count(self.members, 'member')} x {count(len(self), 'sample')} x "
@@ -152,9 +153,5 @@ def sampled_softmax(mean: FloatArray, std: FloatArray, noise: FloatArray) -> Flo
 
 
 def check_draws(draws: int) -> int:
-    """Return a positive whole number of draws."""
-    if isinstance(draws, bool) or not isinstance(draws, int | np.integer) or draws < 1:
-        raise OptionError(f"draws must be a positive whole number; got {draws!r}")
-    if draws > _MOST_DRAWS:
-        raise OptionError(f"draws must be at most {_MOST_DRAWS:,}; got {draws!r}")
-    return int(draws)
+    """Return a checked number of draws."""
+    return check_integer(draws, "draws", most=_MOST_DRAWS)

@@ -27,7 +27,7 @@ _AXES = ("sample", "target")
 class Interval(WithTargets):
     """Prediction intervals with one nominal coverage.
 
-    An end may be infinite: a conformal interval says so when it cannot say more.
+    An end may be infinite, as in a conformal interval with too few calibration samples.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ class Interval(WithTargets):
         r"""Return the Gaussians that have these intervals as central ones.
 
         The mean is the midpoint, the standard deviation the width over :math:`2 z`, with
-        :math:`z` the Gaussian quantile at (1 + coverage) / 2. Infinite intervals are refused.
+        :math:`z` the Gaussian quantile at (1 + coverage) / 2. Raises on infinite intervals.
         """
         from .quantiles import midpoint_gaussian
 

@@ -68,7 +68,13 @@ class ProbabilityInterval(WithClasses):
 
     @classmethod
     def from_binary(cls, lower: Any, upper: Any, *, classes: Any = (0, 1)) -> Self:
-        """Build from the interval for the second of two classes, both of shape (samples,)."""
+        """Build from the interval for the second of two classes.
+
+        Parameters
+        ----------
+        lower, upper : arrays of shape (samples,)
+        classes : pair of labels, default=(0, 1)
+        """
         low, _, _ = as_floats(lower, "lower")
         high, _, _ = as_floats(upper, "upper")
         if low.ndim != 1 or high.ndim != 1:

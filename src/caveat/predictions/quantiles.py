@@ -150,7 +150,7 @@ class Quantiles(WithTargets):
 
     def _central(self, coverage: float) -> tuple[int, int]:
         coverage = check_fraction(coverage, "level")
-        found = []
+        places = []
         for wanted in ((1 - coverage) / 2, (1 + coverage) / 2):
             near = int(np.argmin(np.abs(self.levels - wanted)))
             if abs(self.levels[near] - wanted) > _SAME_LEVEL:
@@ -158,13 +158,13 @@ class Quantiles(WithTargets):
                     f"a central interval of {coverage:g} needs the quantile at {wanted:g}; the "
                     f"levels are {', '.join(f'{step:g}' for step in self.levels)}"
                 )
-            found.append(near)
-        if found[0] == found[1]:
+            places.append(near)
+        if places[0] == places[1]:
             raise OptionError(
                 f"a central interval of {coverage:g} is as good as empty: both of its ends are "
-                f"the quantile at {self.levels[found[0]]:g}"
+                f"the quantile at {self.levels[places[0]]:g}"
             )
-        return found[0], found[1]
+        return places[0], places[1]
 
     def __repr__(self) -> str:
         steps = ", ".join(f"{step:g}" for step in self.levels)
@@ -176,13 +176,13 @@ class Quantiles(WithTargets):
 
 def central_coverages(levels: FloatArray) -> list[float]:
     """Return the coverages of the pairs of levels that lie symmetrically, from narrow to wide."""
-    found = [
+    pairs = [
         round(float(high - low), 10)
         for low in levels[levels < 0.5]
         for high in levels
         if abs(low + high - 1) <= _SAME_LEVEL
     ]
-    return sorted(found)
+    return sorted(pairs)
 
 
 def levels_around_half(levels: FloatArray) -> tuple[int, int] | None:

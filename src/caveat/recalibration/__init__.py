@@ -47,7 +47,17 @@ __all__ = [
 
 @dataclass(frozen=True)
 class RecalibrationMethod:
-    """A technique: its class, what it promises and what it cannot fix, in one sentence each."""
+    """An entry of the table of recalibrators.
+
+    Attributes
+    ----------
+    recalibrator : type
+    promises : str
+        What it promises, in one sentence.
+    cannot : str
+        What it cannot repair, in one sentence.
+    aliases : tuple of str
+    """
 
     recalibrator: type[Recalibrator]
     promises: str
@@ -71,13 +81,13 @@ RECALIBRATORS = Registry(
         RecalibrationMethod(
             TemperatureScaling,
             "One temperature with the least log loss; the predicted class stays.",
-            "A mis-calibration that differs between classes or levels of confidence.",
+            "A miscalibration that differs between classes or levels of confidence.",
             ("ts",),
         ),
         RecalibrationMethod(
             PlattScaling,
             "A sigmoid for each class with the least log loss.",
-            "A mis-calibration that is not a sigmoid of the logit.",
+            "A miscalibration that is not a sigmoid of the logit.",
             ("platt",),
         ),
         RecalibrationMethod(
@@ -93,15 +103,15 @@ RECALIBRATORS = Registry(
         ),
         RecalibrationMethod(
             DirichletCalibration,
-            "The best linear map of log probabilities under its penalty; classes may borrow.",
-            "Small calibration sets of many classes: it learns classes squared numbers.",
+            "The best linear map of log probabilities under its penalty; it may mix classes.",
+            "Small calibration sets with many classes: it has classes squared parameters.",
             ("dirichlet",),
         ),
         RecalibrationMethod(
             VennAbers,
             "One of the two probabilities is calibrated, whatever the distribution, if samples are "
             "exchangeable.",
-            "Which of the two it is: the merged probability is promised nothing.",
+            "Which of the two it is; the merged probability has no guarantee.",
             ("va",),
         ),
         RecalibrationMethod(

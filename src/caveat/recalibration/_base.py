@@ -1,4 +1,4 @@
-"""What all recalibrators share: checks, groups, and being scikit-learn estimators."""
+"""The base class of recalibrators: checks, groups, and the scikit-learn interface."""
 
 from typing import Any, ClassVar, Self
 
@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import NotFittedError
 
+from .._docstrings import describe_parameters, entries_of
 from .._groups import Attribute, combined
 from .._validation import FloatArray, as_weights
 from ..exceptions import (
@@ -16,6 +17,17 @@ from ..exceptions import (
 )
 from ..predictions import Container, concat
 from .exchangeability import warn_if_shifted
+
+PARAMETERS = entries_of("""\
+members : {"mean", "each"}
+    Calibrate the mean over members, so that the result has one member; or each member, by one
+    map learned from all members, of which each counts 1/M of a sample.
+level : float
+    Coverage of the interval that turns quantiles into a Gaussian; not used for a Gaussian.
+coverage : float
+    Share of true values to cover, strictly between 0 and 1.
+""")
+"""Entries that the docstrings of several recalibrators share."""
 
 
 class Recalibrator(BaseEstimator):
@@ -29,6 +41,11 @@ class Recalibrator(BaseEstimator):
     """
 
     takes: ClassVar[tuple[type[Container], ...]]
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "__init__" in vars(cls):
+            describe_parameters(PARAMETERS)(cls)
 
     def fit(
         self, prediction: Any, y: Any, *, groups: Any = None, sample_weight: Any = None
@@ -76,7 +93,7 @@ class Recalibrator(BaseEstimator):
         Parameters
         ----------
         prediction : Container
-            Of the type and with the classes or targets that ``fit`` saw.
+            The same type, with the same classes or targets, as in ``fit``.
         groups : array, Series, dict of arrays or frame, optional
             Needed if and only if ``fit`` was given groups, with values that ``fit`` saw.
         calibration : Container, optional
@@ -96,7 +113,15 @@ class Recalibrator(BaseEstimator):
     def fit_transform(
         self, prediction: Any, y: Any, *, groups: Any = None, sample_weight: Any = None
     ) -> Any:
-        """Fit, and repair the very samples it was fitted on; a guarantee does not cover these."""
+        """Fit, and repair the samples it was fitted on, for which no guarantee holds.
+
+        Parameters
+        ----------
+        prediction, y
+            See `fit`.
+        groups, sample_weight : arrays, optional
+            See `fit`.
+        """
         self.fit(prediction, y, groups=groups, sample_weight=sample_weight)
         return self.transform(prediction, groups=groups)
 
@@ -107,7 +132,7 @@ class Recalibrator(BaseEstimator):
         raise NotImplementedError
 
     def _parts(self, prediction: Any, groups: Any) -> list[tuple[Any, Self]]:
-        """Check what is given after ``fit``; return rows and who repairs them, for each group."""
+        """Check the arguments after ``fit``; return the rows and the fitted part of each group."""
         if not hasattr(self, "signature_"):
             raise NotFittedError(
                 f"this {type(self).__name__} is not fitted yet; call fit(prediction, y) with "
@@ -144,7 +169,7 @@ class Recalibrator(BaseEstimator):
 
 
 def _signature(prediction: Any) -> dict[str, Any]:
-    """What must be the same at fit and at transform: the type and what holds for all samples."""
+    """Return what must be equal at fit and at transform: the type and the shared values."""
     shared = {
         name: np.asarray(getattr(prediction, name)).tolist() for name in type(prediction)._shared
     }

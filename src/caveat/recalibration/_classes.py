@@ -1,16 +1,14 @@
-"""What the recalibrators of class probabilities share: members, and one class against the rest."""
+"""The base class of recalibrators of class probabilities, and one-vs-rest helpers."""
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._blocks import row_blocks
-from .._validation import FloatArray
-from ..exceptions import OptionError
+from .._validation import FloatArray, check_choice
 from ..predictions import Categorical, GaussianLogits
 from ._base import Recalibrator
 
@@ -36,7 +34,7 @@ class ClassMap(Recalibrator):
         return map_rows(as_probabilities(prediction), self.members, self._map)
 
     def _check_options(self) -> None:
-        """Refuse arguments other than ``members`` that are not what they should be."""
+        """Raise on invalid options other than ``members``."""
 
     @abstractmethod
     def _learn(self, p: FloatArray, codes: Codes, weight: FloatArray | None) -> None:
@@ -61,7 +59,7 @@ def calibration_rows(
 ) -> tuple[FloatArray, Codes, FloatArray | None]:
     """Return the (rows, classes) to learn from: the means, or all members with equal shares.
 
-    A sample of weight 0 is not there; M members of a sample count 1/M of it each.
+    Samples of weight 0 are dropped; each of M members of a sample counts 1/M.
     """
     count = prediction.members
     if members == "mean" or count == 1:
@@ -89,7 +87,7 @@ def map_rows(
 
 
 def one_vs_rest(classes: int) -> Sequence[int]:
-    """Return the classes to fit: each, but of two only the second, which settles the first."""
+    """Return the classes to fit: all, or only the second of two."""
     return (1,) if classes == 2 else range(classes)
 
 
@@ -109,29 +107,3 @@ def normalized(scores: Sequence[FloatArray], base_rates: FloatArray) -> FloatArr
     p[empty], sums[empty] = base_rates, 1.0
     p /= sums[:, None]
     return p
-
-
-def check_choice(value: Any, name: str, choices: tuple[Any, ...]) -> None:
-    """Refuse what is not one of the choices."""
-    if not any(value is choice or value == choice for choice in choices):
-        raise OptionError(f"{name} must be {' or '.join(map(repr, choices))}; got {value!r}")
-
-
-def check_strength(value: Any, name: str) -> float:
-    """Return a finite number that is not negative."""
-    number = _number(value)
-    if not 0 <= number < np.inf:
-        raise OptionError(f"{name} must be a number of at least 0; got {value!r}")
-    return number
-
-
-def check_floor(value: Any) -> float:
-    """Return the least probability that a logarithm sees, between 0 and 0.1."""
-    number = _number(value)
-    if not 0 < number <= 0.1:
-        raise OptionError(f"eps must be a number above 0 and at most 0.1; got {value!r}")
-    return number
-
-
-def _number(value: Any) -> float:
-    return float(value) if isinstance(value, Real) and not isinstance(value, bool) else np.nan

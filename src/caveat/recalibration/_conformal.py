@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._validation import FloatArray, check_finite
+from .._validation import FloatArray, check_finite, check_integer
 from ..exceptions import InvalidValueError, OptionError
 from ._base import Recalibrator
 
@@ -21,13 +21,13 @@ _LARGE, _SAMPLE = 50_000, 4_000
 
 
 class ConformalRecalibrator(Recalibrator):
-    """A recalibrator that promises a coverage, and knows where it has too few samples for it."""
+    """A recalibrator that promises a coverage and reports where it has too few samples."""
 
     _few: tuple[str, ...]
 
     @property
     def too_few_(self) -> tuple[str, ...]:
-        """Where there are too few calibration samples to leave anything out, in words."""
+        """Messages on groups and bins with too few calibration samples."""
         if self.groups_ is None:
             return self._few
         return tuple(
@@ -80,7 +80,7 @@ def conformal_quantile(
 def too_few(
     samples: int, coverage: float | Fraction, weight: FloatArray | None = None
 ) -> str | None:
-    """Say in words that a conformal quantile is infinite for want of samples; None if it is not."""
+    """Return a message if too few samples make a conformal quantile infinite, else None."""
     level, total = as_fraction(coverage), _total(samples, weight)
     if level * (total + 1) <= total:
         return None
@@ -106,7 +106,7 @@ def values_at_ranks(
 
 
 def _select(column: FloatArray, place: int) -> float:
-    """Return what a sort would put at ``place``, several times faster than a partition of all.
+    """Return the value at ``place`` in sorted order, several times faster than a full partition.
 
     A regular sample says between which two values the result most likely is; counting what is below
     them shows whether it is. Only what is between them is partitioned.
@@ -196,15 +196,11 @@ def margins_of(spread: FloatArray | None, edges: FloatArray, margins: FloatArray
 
 def check_bins(bins: Any) -> int | None:
     """Return a number of bins of at least 1, or None."""
-    if bins is None:
-        return None
-    if isinstance(bins, bool) or not isinstance(bins, int | np.integer) or bins < 1:
-        raise OptionError(f"bins must be None or a whole number of at least 1; got {bins!r}")
-    return int(bins)
+    return None if bins is None else check_integer(bins, "bins")
 
 
 def check_flags(**flags: Any) -> None:
-    """Refuse anything but True and False."""
+    """Raise unless all flags are True or False."""
     for name, value in flags.items():
         if not isinstance(value, bool | np.bool_):
             raise OptionError(f"{name} must be True or False; got {value!r}")

@@ -1,4 +1,4 @@
-"""What recalibrators of regression share: Gaussians of predictions, and residuals in their unit."""
+"""Helpers of regression recalibrators: Gaussians of predictions, standardized residuals."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ _AXES = ("sample", "target")
 def without_weightless(
     prediction: Any, y: FloatArray, weight: FloatArray | None
 ) -> tuple[Any, FloatArray, FloatArray | None]:
-    """Leave out the samples that count 0 times, so that they are as if they were not there."""
+    """Drop the samples of weight 0."""
     if weight is None or weight.min() > 0:
         return prediction, y, weight
     rows = weight > 0

@@ -28,8 +28,6 @@ class ConformalQuantiles(ConformalRecalibrator):
 
     Parameters
     ----------
-    coverage : float, default=0.9
-        The share of truths to cover.
     symmetric : bool, default=True
         If False, the ends move by the quantiles of their own scores, :math:`l_i - y_i` and
         :math:`y_i - u_i`, at (1 + c) / 2 each. If True, midpoints never move.
@@ -131,7 +129,7 @@ class ConformalQuantiles(ConformalRecalibrator):
         start_lower, start_upper = self._start(prediction)
         spread = None if self.bins is None else start_upper - start_lower
         margins = margins_of(spread, self.edges_, self.margins_)
-        unbounded = np.isinf(margins)  # whatever the start is
+        unbounded = np.isinf(margins)  # whatever the start interval is
         margins = np.where(unbounded, 0.0, margins)
         lower = np.where(unbounded[..., 0], -np.inf, start_lower - margins[..., 0])
         upper = np.where(unbounded[..., -1], np.inf, start_upper + margins[..., -1])
@@ -144,7 +142,7 @@ class ConformalQuantiles(ConformalRecalibrator):
     def _start(self, prediction: Any) -> tuple[FloatArray, FloatArray]:
         coverage = float(self.coverage)
         if isinstance(prediction, Quantiles):
-            # What prediction.interval does, without averaging the levels that are not needed.
+            # As prediction.interval, without averaging the levels that are not needed.
             places = prediction._central(coverage)
             lower, upper = (prediction.values[..., place].mean(axis=0) for place in places)
             return lower, upper

@@ -27,8 +27,6 @@ class ConformalResiduals(ConformalRecalibrator):
 
     Parameters
     ----------
-    coverage : float, default=0.9
-        The share of truths to cover.
     normalize : bool, default=False
         Divide residuals by the predicted standard deviation, so that samples that are predicted
         with more uncertainty get wider intervals.

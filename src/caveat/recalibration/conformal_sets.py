@@ -1,4 +1,4 @@
-"""Conformal sets of classes: as many as it takes to hold the true one as often as asked."""
+"""Conformal prediction sets of classes."""
 
 from typing import Any, ClassVar
 
@@ -7,10 +7,9 @@ from numpy.typing import NDArray
 
 from .._blocks import row_blocks
 from .._random import RandomState, generator
-from .._validation import FloatArray, check_fraction
-from ..exceptions import OptionError
+from .._validation import FloatArray, check_choice, check_fraction, check_integer, check_number
 from ..predictions import Categorical, Container, GaussianLogits, PredictionSet
-from ._classes import as_probabilities, calibration_rows, check_choice, check_strength
+from ._classes import as_probabilities, calibration_rows
 from ._conformal import ConformalRecalibrator, check_flags, conformal_quantile, too_few
 
 Block = tuple[FloatArray, FloatArray]
@@ -64,7 +63,7 @@ class ConformalSets(ConformalRecalibrator):
         What becomes of a set without classes: it stays empty, which says that no class is likely,
         or it gets the most probable class, which covers more often than asked: by the share of
         samples whose set was empty and whose most probable class is true.
-    random_state : int, Generator or None
+    random_state : int, Generator or None, optional
         Seeds :math:`u` and the smoothing of the p-values; drawn from once, in ``fit``. The draw of
         a row depends on the seed, on its probabilities and on how many identical rows come before
         it: not on the other rows, so a sample has the same set alone and among others, and a fitted
@@ -235,10 +234,8 @@ class ConformalSets(ConformalRecalibrator):
         check_choice(self.score, "score", ("lac", "aps", "raps"))
         check_choice(self.empty, "empty", ("allow", "top"))
         check_flags(randomized=self.randomized, class_conditional=self.class_conditional)
-        check_strength(self.penalty, "penalty")
-        whole = isinstance(self.k_reg, int | np.integer) and not isinstance(self.k_reg, bool)
-        if not whole or self.k_reg < 0:
-            raise OptionError(f"k_reg must be a whole number of at least 0; got {self.k_reg!r}")
+        check_number(self.penalty, "penalty")
+        check_integer(self.k_reg, "k_reg", 0)
         return coverage
 
     @property
@@ -267,11 +264,11 @@ class ConformalSets(ConformalRecalibrator):
         return scores + uniforms * true
 
     def _penalty(self, rank: FloatArray) -> Any:
-        """Return what is added to the score of each class by its rank, 1 for the most probable."""
+        """Return the penalty on the score of each class by its rank, 1 for the most probable."""
         return 0.0 if self.score == "aps" else self.penalty * np.maximum(rank - self.k_reg, 0.0)
 
     def _class_scores(self, p: FloatArray, uniforms: FloatArray) -> FloatArray:
-        """Return what is compared with the threshold, for each class of each row."""
+        """Return the score of each class of each row, which is compared with the threshold."""
         if self.score == "lac":
             return 1 - p
         above, rank = _ranked_above(p)

@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 
 from .._blocks import row_blocks
-from .._validation import FloatArray
+from .._validation import FloatArray, check_number
 from ..predictions.categorical import softmax
-from ._classes import ClassMap, Codes, check_floor, check_strength
+from ._classes import ClassMap, Codes
 
 
 class DirichletCalibration(ClassMap):
@@ -33,9 +33,6 @@ class DirichletCalibration(ClassMap):
         :math:`\mu`, on the intercepts; by default the same as ``regularization``.
     eps : float, default=1e-12
         The least probability of which a logarithm is taken; smaller ones count as this one.
-    members : {"mean", "each"}, default="mean"
-        Calibrate the mean over members, so that the result has one member; or each member, by one
-        map learned from all members, of which each counts 1/M of a sample.
 
     Attributes
     ----------
@@ -84,10 +81,10 @@ class DirichletCalibration(ClassMap):
         self.members = members
 
     def _check_options(self) -> None:
-        check_strength(self.regularization, "regularization")
+        check_number(self.regularization, "regularization")
         if self.intercept_regularization is not None:
-            check_strength(self.intercept_regularization, "intercept_regularization")
-        check_floor(self.eps)
+            check_number(self.intercept_regularization, "intercept_regularization")
+        check_number(self.eps, "eps", 0, 0.1, "right")
 
     def _learn(self, p: FloatArray, codes: Codes, weight: FloatArray | None) -> None:
         from scipy.optimize import minimize

@@ -1,4 +1,4 @@
-"""Are the samples to come like the calibration samples? Every repair rests on that."""
+"""Tests whether new samples are exchangeable with the calibration samples."""
 
 import warnings
 from collections.abc import Iterator
@@ -8,8 +8,15 @@ from typing import Any
 import numpy as np
 
 from .._random import RandomState, generator
-from .._validation import FloatArray, as_floats, check_finite, check_fraction
-from ..exceptions import OptionError, ShapeError, UnsupportedPredictionError
+from .._validation import (
+    FloatArray,
+    as_floats,
+    check_choice,
+    check_finite,
+    check_fraction,
+    check_integer,
+)
+from ..exceptions import ShapeError, UnsupportedPredictionError
 from ..predictions import Container
 
 MOST_SCORES = 10_000
@@ -29,7 +36,7 @@ class ShiftWarning(UserWarning):
 
 @dataclass(frozen=True)
 class ExchangeabilityTest:
-    """What :func:`exchangeability_test` found.
+    """Result of :func:`exchangeability_test`.
 
     Attributes
     ----------
@@ -84,7 +91,7 @@ def exchangeability_test(
         ``"martingale"`` takes one number for each sample.
     resamples : int, default=999
         Random divisions; the p-value is at least 1 / (resamples + 1).
-    random_state : int, Generator or None
+    random_state : int, Generator or None, optional
         For the divisions, for the choice of at most 10,000 samples of either side (1,000 where a
         sample has several numbers), and for breaking ties.
 
@@ -114,15 +121,14 @@ def exchangeability_test(
     0.001
     >>> print(result.message)
     the test samples differ from the calibration samples by more than chance (energy-distance
-    permutation test, p = 0.001): what was learned from calibration need not hold for them, so
+    permutation test, p = 0.001): what was learned from calibration need not hold for them:
     calibrate on samples like them
     """
-    if not isinstance(method, str) or method not in _METHODS:
-        raise OptionError(f"method must be 'permutation' or 'martingale'; got {method!r}")
+    check_choice(method, "method", tuple(_METHODS))
     first, second = _read(calibration, test)
     rng = generator(random_state)
     if method == "permutation":
-        statistic, p_value = _permutation(first, second, _check_resamples(resamples), rng)
+        statistic, p_value = _permutation(first, second, check_integer(resamples, "resamples"), rng)
     elif first.shape[1] > 1:
         raise ShapeError(
             "a martingale bets on one number for each sample; got "
@@ -171,28 +177,21 @@ def warn_if_shifted(
     return result
 
 
-def _check_resamples(resamples: Any) -> int:
-    whole = isinstance(resamples, int | np.integer) and not isinstance(resamples, bool)
-    if not whole or resamples < 1:
-        raise OptionError(f"resamples must be a positive whole number; got {resamples!r}")
-    return int(resamples)
-
-
 def _message(method: str, p_value: float) -> str:
-    found = f"({_METHODS[method]}, p = {p_value:.2g})"
+    evidence = f"({_METHODS[method]}, p = {p_value:.2g})"
     if p_value > 0.1:
         return (
-            f"no sign that the test samples differ from the calibration samples {found}; this does "
-            "not prove that they are alike"
+            f"no sign that the test samples differ from the calibration samples {evidence}; this "
+            "does not prove that they are alike"
         )
     if p_value > 0.01:
         return (
-            f"the test samples may differ from the calibration samples {found}: look at more of "
+            f"the test samples may differ from the calibration samples {evidence}: look at more of "
             "them before relying on what was learned from calibration"
         )
     return (
-        f"the test samples differ from the calibration samples by more than chance {found}: what "
-        "was learned from calibration need not hold for them, so calibrate on samples like them"
+        f"the test samples differ from the calibration samples by more than chance {evidence}: "
+        "what was learned from calibration need not hold for them: calibrate on samples like them"
     )
 
 
@@ -266,7 +265,7 @@ def _permutation(
         kernel = cdist(pooled, pooled)
         statistics = _from_distances
     observed = float(statistics(share[None], kernel)[0])
-    # Divisions that are equally far apart differ in rounding; they count as reaching it.
+    # Divisions with mathematically equal distances differ by rounding; they count as reaching it.
     reached = observed * (1 - 1e-9) - 1e-15
     hits = 1
     for divisions in _divisions(share, resamples, rng):
@@ -281,7 +280,7 @@ def _some(samples: FloatArray, most: int, rng: np.random.Generator) -> FloatArra
 
 
 def _standardized(samples: FloatArray) -> FloatArray:
-    """Divide each column by its standard deviation; a constant one tells nothing and becomes 0."""
+    """Divide each column by its standard deviation; a constant column becomes 0."""
     size = np.abs(samples).max(axis=0)
     samples = samples / np.where(size > 0, size, 1.0)  # squares of large numbers would overflow
     samples -= samples.mean(axis=0)

@@ -1,13 +1,10 @@
 """The observed share of each class in bins of its probability."""
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
-from .._validation import FloatArray
-from ..exceptions import OptionError
-from ._classes import ClassMap, Codes, check_choice, class_shares, normalized, one_vs_rest
+from .._validation import FloatArray, check_choice, check_integer
+from ._classes import ClassMap, Codes, class_shares, normalized, one_vs_rest
 
 
 class HistogramBinning(ClassMap):
@@ -32,9 +29,6 @@ class HistogramBinning(ClassMap):
         reached, halfway to the next score. Equal scores are never split, so ties make the bins
         unequal or fewer. Or bins :math:`[j/B, (j+1)/B)` of equal width, the last one closed, in
         which a bin without calibration samples keeps its midpoint.
-    members : {"mean", "each"}, default="mean"
-        Calibrate the mean over members, so that the result has one member; or each member, by one
-        map learned from all members, of which each counts 1/M of a sample.
 
     Attributes
     ----------
@@ -78,7 +72,7 @@ class HistogramBinning(ClassMap):
         self.members = members
 
     def _check_options(self) -> None:
-        check_bins(self.bins)
+        check_integer(self.bins, "bins")
         check_choice(self.strategy, "strategy", ("equal-count", "equal-width"))
 
     def _learn(self, p: FloatArray, codes: Codes, weight: FloatArray | None) -> None:
@@ -109,7 +103,7 @@ def equal_count_edges(score: FloatArray, bins: int, weight: FloatArray | None) -
         ordered, counted = score[order], np.cumsum(weight[order])
     last = np.flatnonzero(np.r_[ordered[1:] != ordered[:-1], True])
     running = counted[last]
-    # A share that is reached but for rounding is reached: three thirds make one.
+    # Tolerance for rounding: three thirds make one.
     wanted = np.arange(1, bins) / bins * running[-1] * (1 - 1e-10)
     ends = np.unique(np.searchsorted(running, wanted))
     ends = ends[ends < len(last) - 1]
@@ -131,9 +125,3 @@ def _shares(
     hits = np.bincount(place[hit], None if weight is None else weight[hit], minlength=number)
     middle = (edges[:-1] + edges[1:]) / 2
     return np.divide(hits, mass, out=middle, where=mass > 0)
-
-
-def check_bins(bins: Any) -> None:
-    """Refuse what is not a positive whole number."""
-    if isinstance(bins, bool) or not isinstance(bins, int | np.integer) or bins < 1:
-        raise OptionError(f"bins must be a positive whole number; got {bins!r}")

@@ -21,12 +21,6 @@ class IsotonicCalibration(ClassMap):
     beyond the outermost it is constant. A row in which every :math:`g_k` is 0 becomes the base
     rates of the calibration samples.
 
-    Parameters
-    ----------
-    members : {"mean", "each"}, default="mean"
-        Calibrate the mean over members, so that the result has one member; or each member, by one
-        map learned from all members, of which each counts 1/M of a sample.
-
     Attributes
     ----------
     thresholds_, values_ : lists of ndarrays
@@ -82,7 +76,7 @@ def isotonic_curve(
 ) -> tuple[FloatArray, FloatArray]:
     """Return the bends of the increasing least-squares fit and its values there.
 
-    Equal scores are one point, exactly: nothing is merged that differs.
+    Only exactly equal scores are merged.
     """
     from scipy.optimize import isotonic_regression
 

@@ -5,20 +5,18 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .._blocks import row_blocks
-from .._validation import FloatArray, as_floats, check_fraction
-from ..exceptions import OptionError
+from .._validation import FloatArray, as_floats, check_choice, check_fraction
 from ..predictions import Container, Gaussian, Quantiles
 from ..predictions.quantiles import check_levels
 from ._base import Recalibrator
 from ._residuals import gaussian_of, standardized, without_weightless
 
-_OUTPUTS = ("gaussian", "quantiles")
 _DECAY = 40.0
 _FEW_NODES, _MANY_NODES = 6, 40
 
 
 class IsotonicDistribution(Recalibrator):
-    r"""Map predicted probabilities to observed ones, and read mean and variance off the result.
+    r"""Map predicted probabilities to observed ones, and compute mean and variance of the result.
 
     For each target let :math:`u_i = F_i(y_i)` be the predicted probability of what is at most the
     truth, :math:`F_i` the Gaussian with the prediction's mean and variance, and let
@@ -38,8 +36,6 @@ class IsotonicDistribution(Recalibrator):
 
     Parameters
     ----------
-    level : float, default=0.6827
-        Coverage of the interval that turns quantiles into a Gaussian; not used for a Gaussian.
     output : {"gaussian", "quantiles"}, default="gaussian"
         The moments of the recalibrated distribution, or its quantiles.
     levels : array of shape (levels,), optional
@@ -97,8 +93,7 @@ class IsotonicDistribution(Recalibrator):
 
     def _fit(self, prediction: Any, y: FloatArray, weight: FloatArray | None) -> None:
         level = check_fraction(self.level, "level")
-        if self.output not in _OUTPUTS:
-            raise OptionError(f"output must be 'gaussian' or 'quantiles'; got {self.output!r}")
+        check_choice(self.output, "output", ("gaussian", "quantiles"))
         if self.levels is not None:
             check_levels(as_floats(self.levels, "levels")[0])
         prediction, y, weight = without_weightless(prediction, y, weight)

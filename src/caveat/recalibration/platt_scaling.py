@@ -4,10 +4,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._blocks import row_blocks
-from .._validation import FloatArray
+from .._validation import FloatArray, check_choice, check_number
 from ..exceptions import InvalidValueError
 from ..predictions.categorical import softmax
-from ._classes import ClassMap, Codes, check_choice, check_floor, one_vs_rest
+from ._classes import ClassMap, Codes, one_vs_rest
 
 _RIDGE = 1e-12
 
@@ -34,9 +34,6 @@ class PlattScaling(ClassMap):
     eps : float, default=1e-12
         The least :math:`p` and the least :math:`1 - p` of which a logarithm is taken; smaller ones
         count as this one.
-    members : {"mean", "each"}, default="mean"
-        Calibrate the mean over members, so that the result has one member; or each member, by one
-        map learned from all members, of which each counts 1/M of a sample.
 
     Attributes
     ----------
@@ -80,7 +77,7 @@ class PlattScaling(ClassMap):
 
     def _check_options(self) -> None:
         check_choice(self.smoothing, "smoothing", (True, False))
-        check_floor(self.eps)
+        check_number(self.eps, "eps", 0, 0.1, "right")
 
     def _learn(self, p: FloatArray, codes: Codes, weight: FloatArray | None) -> None:
         weight = np.ones(len(p)) if weight is None else weight
@@ -161,7 +158,7 @@ def _derivatives(
 
 
 def _check_overlap(score: FloatArray, hit: NDArray[np.bool_]) -> None:
-    """Refuse calibration samples for which steeper is always better."""
+    """Raise if the classes are separable, so that a steeper sigmoid is always better."""
     if hit.any() and not hit.all():
         low, high = score[~hit], score[hit]
         apart = low.max() <= high.min() or high.max() <= low.min()

@@ -1,4 +1,4 @@
-"""One number for all logits, or one for each predicted class."""
+"""Temperature scaling: one temperature, or one for each predicted class."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -8,13 +8,13 @@ import numpy as np
 
 from .._blocks import row_blocks
 from .._random import RandomState, generator
-from .._validation import FloatArray, position
+from .._validation import FloatArray, check_choice, check_number, position
 from ..exceptions import InvalidValueError
 from ..predictions import Categorical, GaussianLogits
 from ..predictions.categorical import softmax
 from ..predictions.gaussian_logits import check_draws
 from ._base import Recalibrator
-from ._classes import Codes, calibration_rows, check_choice, check_strength, map_rows
+from ._classes import Codes, calibration_rows, map_rows
 
 LOWEST, HIGHEST = 1e-3, 1e3
 """Temperatures stay between these."""
@@ -129,7 +129,7 @@ class TemperatureScaling(Recalibrator):
     def _fit(self, prediction: Any, y: Codes, weight: FloatArray | None) -> None:
         check_choice(self.members, "members", ("mean", "each"))
         check_choice(self.per_class, "per_class", (False, True))
-        pull = check_strength(self.shrinkage, "shrinkage")
+        pull = check_number(self.shrinkage, "shrinkage")
         if self.draws is not None:
             check_draws(self.draws)
         loss: _Powers | _NoisyLogits
@@ -219,7 +219,7 @@ class _Powers:
         slope = curvature = 0.0
         classes = self.p.shape[1]
         ones = np.ones(classes)
-        # A row has a class of at least 1/K, whose power is no danger while K^-beta is a number.
+        # A row has a class of at least 1/K, whose power is safe while K^-beta is not 0.
         small = beta * np.log(classes) > 600
         for rows in row_blocks(*self.p.shape):
             gap = _logarithm(self.p[rows])
@@ -297,9 +297,9 @@ class _NoisyLogits:
 def minimize(derivatives: Derivatives, start: float) -> float:
     """Return the beta = 1/T in its bounds where the slope changes sign, by safeguarded Newton.
 
-    A step that leaves what is known to hold the minimum, or that is not down to half of the step
-    before, gives way: to the bound on that side if it was not tried yet, else to the geometric
-    middle. So a minimum that runs away is found in three passes, and no case takes long.
+    A step that leaves the bracket of the minimum, or that is not down to half of the step
+    before, is replaced: by the bound on that side if it was not tried yet, else by the geometric
+    middle. So a minimum at a bound takes three passes, and no case takes long.
     """
     lower, upper = 1 / HIGHEST, 1 / LOWEST
     bounds, tried = (lower, upper), set()

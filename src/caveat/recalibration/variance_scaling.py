@@ -25,11 +25,6 @@ class VarianceScaling(Recalibrator):
     by :math:`s^2`. Quantiles become the Gaussian of their central interval at ``level``, are
     scaled, and come back as that Gaussian's quantiles at the levels they had.
 
-    Parameters
-    ----------
-    level : float, default=0.6827
-        Coverage of the interval that turns quantiles into a Gaussian; not used for a Gaussian.
-
     Attributes
     ----------
     scale_ : ndarray of shape (targets,)

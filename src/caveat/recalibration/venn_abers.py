@@ -5,15 +5,15 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from .._validation import FloatArray
-from ..exceptions import OptionError, ShapeError
+from .._validation import FloatArray, check_integer
+from ..exceptions import ShapeError
 from ..predictions import Categorical, Container, GaussianLogits, ProbabilityInterval
 from ._base import Recalibrator
 from ._classes import as_probabilities, calibration_rows, one_vs_rest
 
 
 class VennAbers(Recalibrator):
-    r"""Venn-ABERS probabilities: two isotonic fits, the sample itself in both of them.
+    r"""Venn-ABERS probabilities: two isotonic fits that include the sample itself.
 
     With calibration scores :math:`s_i` of a class and :math:`z_i = [y_i \text{ is the class}]`, a
     sample of score :math:`s` gets
@@ -112,16 +112,12 @@ class VennAbers(Recalibrator):
     def _check_folds(self, samples: int) -> int:
         if self.folds is None:
             return 1
-        whole = isinstance(self.folds, int | np.integer) and not isinstance(self.folds, bool)
-        if not whole or self.folds < 2:
-            raise OptionError(
-                f"folds must be None or a whole number of parts, two at least; got {self.folds!r}"
-            )
-        if self.folds > samples:
+        folds = check_integer(self.folds, "folds", 2)
+        if folds > samples:
             raise ShapeError(
-                f"{self.folds} folds need at least {self.folds} calibration samples; got {samples}"
+                f"{folds} folds need at least {folds} calibration samples; got {samples}"
             )
-        return int(self.folds)
+        return folds
 
 
 def _fold_steps(
@@ -210,7 +206,7 @@ def _merged(parts: list[dict[str, Any]], score: FloatArray) -> tuple[FloatArray,
     with np.errstate(divide="ignore"):  # a lower of 1 means a geometric mean of 0
         against = np.exp(np.mean(np.log1p(-np.array(lowers)), axis=0))
     upper = np.exp(np.mean(np.log(uppers), axis=0))
-    # Parts that disagree can leave less than 1 for both; their ratio is what the merger keeps.
+    # Parts that disagree can leave a sum below 1; merging keeps their ratio.
     excess = np.minimum(upper + against, 1.0)
     upper = upper / excess
     return np.clip(1 - against / excess, 0.0, upper), upper

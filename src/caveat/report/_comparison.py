@@ -13,13 +13,35 @@ from ..exceptions import CaveatError
 from ..metrics import METRICS
 from ..results.rows import ComparedRow, Key
 from ..results.tables import number
-from ._evaluation import described, evaluation_sections, targets_of, title_line, with_chooser
+from ._evaluation import (
+    described,
+    evaluation_sections,
+    targets_of,
+    tiles_of,
+    title_line,
+    with_chooser,
+)
 from ._words import metric_cell
-from .content import Cell, Figure, Names, Page, Said, Section, Sentences, Table, Target, Technique
+from .content import (
+    Cell,
+    Figure,
+    Names,
+    Page,
+    Said,
+    Section,
+    Sentences,
+    Step,
+    Table,
+    Target,
+    Technique,
+    Tiles,
+)
 
 Found = dict[tuple[str, Key], ComparedRow]
 """The rows of techniques, by name and by what they are of."""
 
+_SIDE_BY_SIDE = 4
+"""So many measures fit beside each other with their intervals."""
 _TITLE = "Which of these predictions to trust?"
 
 
@@ -37,10 +59,8 @@ def comparison_page(comparison: Comparison, title: str | None, source: str) -> P
         _each(comparison, names),
     ]
     techniques = f"{len(comparison.techniques)} techniques: {', '.join(comparison.techniques)}"
-    about = title_line(
-        f"{described(first)}, the same for {techniques}", source,
-        f"{100 * comparison.confidence:g} % intervals, paired differences",
-    )  # fmt: skip
+    sure = f"{100 * comparison.confidence:g} % intervals, paired differences"
+    about = title_line(f"{described(first, members=False)}, {techniques}", source, sure)
     kept = [section for section in sections if section.blocks]
     return Page("Comparison", title or _TITLE, about, kept)
 
@@ -63,8 +83,31 @@ def _recommended(comparison: Comparison, answer: Recommendation | str) -> Sectio
         said = [Said(level, answer.verdict, table, called)]
         said += [Said("info", caution) for caution in answer.cautions]
         said.append(Said("info", _looked_at(answer)))
-    blocks = [Sentences("Recommendation", said)]
+    blocks: list[Any] = [Sentences("Recommendation", said[:1])]
+    if not isinstance(answer, str):
+        blocks += _first_screen(comparison, answer)
+    blocks += [Sentences("What to keep in mind", said[1:], details=True)] if said[1:] else []
     return Section("verdict", "Recommendation", "Recommendation", "", blocks, folded=False)
+
+
+def _first_screen(comparison: Comparison, answer: Recommendation) -> list[Any]:
+    """Return the numbers of the technique that is recommended, and what to do next."""
+    if answer.technique is None:
+        apart = " or ".join(answer.tied)
+        samples = len(next(iter(comparison.evaluations.values())).truth)
+        return [
+            Step(
+                f"Take the simpler or cheaper of {apart}, or evaluate more samples: {samples:,} do "
+                "not tell them apart."
+            )
+        ]
+    chosen = comparison.evaluations[answer.technique]
+    tiles = [
+        (f"{name} of {answer.technique}", value, between)
+        for name, value, between in tiles_of(chosen)
+    ]
+    found: list[Any] = [Tiles(tiles)] if tiles else []
+    return [*found, Step(chosen.verdict().next_step)]
 
 
 def _decided(answer: Recommendation) -> Table:
@@ -130,12 +173,17 @@ def _side_by_side(comparison: Comparison, targets: list[Target], names: Names) -
 def _wide_table(
     comparison: Comparison, found: Found, headline: list[ComparedRow], target: Target
 ) -> Table:
-    """A row for each technique: the headline numbers."""
-    body = [
-        [Cell(t), *(_value(found.get((t, row.key))) for row in headline)]
-        for t in comparison.techniques
-    ]
-    header = ["technique", *(_heading(row) for row in headline)]
+    """The headline numbers: techniques and measures, whichever are fewer side by side."""
+    names = comparison.techniques
+    if len(headline) > max(len(names), _SIDE_BY_SIDE):
+        body = [
+            [Cell(_heading(row)), *(_value(found.get((t, row.key))) for t in names)]
+            for row in headline
+        ]
+        header = ["measure", *names]
+    else:
+        body = [[Cell(t), *(_value(found.get((t, row.key))) for row in headline)] for t in names]
+        header = ["technique", *(_heading(row) for row in headline)]
     caption = "Headline numbers of each technique" + (
         f", target {target.name}" if target.key else ""
     )

@@ -3,11 +3,14 @@
 from datetime import date
 from typing import Any
 
+import numpy as np
+
 from .. import charts
 from ..charts import CHARTS
 from ..evaluation import Evaluation, TriagePolicy
 from ..metrics import METRICS
 from ..metrics.entry import Place
+from ..results.judgments import Contrast
 from ..results.rows import Row
 from ..results.tables import number
 from ..results.words import center
@@ -52,12 +55,12 @@ def title_line(what: str, source: str, *more: str) -> str:
     return " · ".join(part for part in parts if part)
 
 
-def described(evaluation: Evaluation) -> str:
-    """Return what was evaluated, in words."""
+def described(evaluation: Evaluation, members: bool = True) -> str:
+    """Return what was evaluated, in words; of several techniques only what they share."""
     prediction = evaluation.prediction
     samples = f"{len(evaluation.truth):,} samples"
-    members = getattr(prediction, "members", 1)
-    of = f", {members} members" if members > 1 else ""
+    many = getattr(prediction, "members", 1)
+    of = f", {many} members" if members and many > 1 else ""
     if hasattr(prediction, "classes"):
         names = [str(name) for name in prediction.classes.tolist()]
         listed = f" ({', '.join(names)})" if len(names) <= 4 else ""
@@ -123,10 +126,10 @@ def _verdict(evaluation: Evaluation) -> Section:
         part_of_it = statement.level == summary.level == "bad" and shares_rows(statement, summary)
         said.append(_said(statement, "Detail" if part_of_it else ""))
     blocks: list[Any] = [Sentences("Verdict", said[:1])]
-    carrying = _carrying(evaluation)
-    blocks += [Tiles([_tile(row) for row in carrying])] if carrying else []
-    blocks += [Step(answer.next_step)] if answer.next_step else []
-    blocks += [Sentences("What the verdict rests on", said[1:])] if said[1:] else []
+    tiles = tiles_of(evaluation)
+    blocks += [Tiles(tiles)] if tiles else []
+    blocks.append(Step(answer.next_step))
+    blocks += [Sentences("What the verdict rests on", said[1:], details=True)] if said[1:] else []
     return Section("verdict", "Verdict", "Verdict", "", blocks, folded=False)
 
 
@@ -141,7 +144,7 @@ def _said(statement: Any, called: str = "") -> Said:
     return Said(statement.level, statement.text, table, called)
 
 
-def _carrying(evaluation: Evaluation) -> list[Row]:
+def tiles_of(evaluation: Evaluation) -> list[tuple[str, str, str]]:
     """Return the three numbers that carry the verdict: how good, how honest, how knowing."""
     places: tuple[Place, ...] = ("skill", "calibration", "ranking")
     found = [
@@ -154,7 +157,7 @@ def _carrying(evaluation: Evaluation) -> list[Row]:
         for place in places
     ]
     # Of several the last: two classes are read by the second, intervals by the widest.
-    return [rows[-1] for rows in found if rows]
+    return [_tile(rows[-1]) for rows in found if rows]
 
 
 def _tile(row: Row) -> tuple[str, str, str]:
@@ -318,7 +321,11 @@ def _attributes(rows: list[Row]) -> list[str]:
     """Return the attributes of a metric that have a group in which it is defined."""
     if all(row.one_class is not None for row in rows if row.overall):
         return [charts.AGAINST_REST]
-    defined = (row for row in rows if not row.overall and row.value == row.value)
+    defined = (
+        row
+        for row in rows
+        if not row.overall and row.contrast is Contrast.NONE and np.isfinite(row.value)
+    )
     return list(dict.fromkeys(row.attribute for row in defined))
 
 

@@ -39,9 +39,8 @@ _TITLE = "Who does the model know less about?"
 
 def audit_page(audit: FairnessAudit, title: str | None, source: str) -> Page:
     """Return the page of an audit."""
-    about = title_line(
-        f"{audit.description}, by {', '.join(audit.attributes)}", source, _sure(audit)
-    )
+    what = f"{audit.samples:,} samples, by {', '.join(audit.attributes)}"
+    about = title_line(what, source, _sure(audit))
     kept = [section for section in _sections(audit) if section.blocks]
     return Page("Fairness audit", title or _TITLE, about, kept)
 

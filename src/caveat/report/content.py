@@ -198,11 +198,12 @@ class Said:
 
 @dataclass(frozen=True)
 class Sentences:
-    """The verdict, or the recommendation; the first sentence sums up."""
+    """The verdict, or the recommendation; the first sentence sums up, unless all are details."""
 
     kind: ClassVar[str] = "verdict"
     name: str
     statements: list[Said]
+    details: bool = False
 
 
 @dataclass(frozen=True)
@@ -329,4 +330,7 @@ def _is_curve(columns: dict[str, list[Any]]) -> bool:
 def _number_cell(value: Any) -> Cell:
     if isinstance(value, str):
         return Cell(str(value))
-    return Cell(number(float(value)) or "undefined", float(value))
+    value = float(value)
+    if np.isinf(value):
+        return Cell("infinite" if value > 0 else "minus infinite", value)
+    return Cell(number(value) or "undefined", value)

@@ -1,4 +1,4 @@
-"""How sure is each number: bootstrap intervals and paired comparisons for any metric.
+"""Bootstrap confidence intervals and paired comparisons for any metric.
 
 ``make_plan(samples, ...)`` draws once which samples each resample holds; ``replicates(metric,
 truth, inputs, plan, ...)`` gives the metric in every resample, for all samples or the ``rows`` of a
@@ -33,7 +33,7 @@ question whether two predictions of the same samples may have the same binned er
 Several metrics of one truth share their work through `Prepared`:
 
 >>> shared = Prepared(y, {"probabilities": p}, plan)
->>> found = [replicates(METRICS[name], prepared=shared) for name in ("auc", "ece", "brier")]
+>>> draws = [replicates(METRICS[name], prepared=shared) for name in ("auc", "ece", "brier")]
 """
 
 from .from_states import state_interval

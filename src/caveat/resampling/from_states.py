@@ -1,4 +1,4 @@
-"""Intervals from states: the units that a state holds are resampled as those of samples are."""
+"""Confidence intervals from states, by resampling the units of a state."""
 
 from dataclasses import replace
 from typing import Any
@@ -6,11 +6,12 @@ from typing import Any
 import numpy as np
 
 from .._random import RandomState, generator
+from .._validation import check_integer
 from ..exceptions import OptionError
 from ..metrics import Metric, State
 from ..metrics.states import UNITS, finishing, widened
 from .intervals import ConfidenceInterval, confidence_interval
-from .plan import Plan, draws, whole
+from .plan import MOST, Plan, draws
 from .replication import summed
 from .spread import Spread, stacked
 
@@ -27,10 +28,9 @@ def state_interval(
 ) -> ConfidenceInterval:
     """Return the confidence interval of a metric from its state.
 
-    The samples of a state are dealt to 64 units, which are resampled. What resamples cannot show
-    (see `confidence_interval`) is not drawn beside them, since that takes the samples: with hardly
-    any wrong predictions, and for the low end of calibration errors with few samples, evaluate the
-    samples themselves.
+    The samples of a state are in 64 units, which are resampled. Unseen samples (see
+    `confidence_interval`) cannot be added without the samples: with hardly any wrong predictions,
+    and for the lower end of calibration errors with few samples, evaluate the samples themselves.
 
     Parameters
     ----------
@@ -38,7 +38,8 @@ def state_interval(
     state : State
     confidence : float, default=0.95
     resamples : int, default=1000
-    random_state : int, Generator or None
+    random_state : int, Generator or None, optional
+        Seed of the random draws.
 
     Returns
     -------
@@ -60,7 +61,7 @@ def state_interval(
         raise OptionError(f"state_interval takes a Metric and a State of it; got {metric!r}")
     value = metric.value(state)
     rng = generator(random_state)
-    counts = draws(UNITS, whole(resamples, "resamples"), rng)
+    counts = draws(UNITS, check_integer(resamples, "resamples", most=MOST), rng)
     plan = Plan(np.zeros(0, dtype=np.int32), counts.astype(np.uint16), 1, None, 0)
     sums = finishing(metric, state)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
@@ -68,13 +69,13 @@ def state_interval(
             widened(part, *held) for part, held in zip(sums.parts, state.units, strict=True)
         ]
         held = int(np.count_nonzero(np.any(state.units[0][1] != 0, axis=1)))
-        found = summed(sums, matrices, plan, held)
+        result = summed(sums, matrices, plan, held)
         if sums.hits is not None:
             share = _share(matrices[0], state, held)
-            found = replace(found, share=share, hit=sums.hit)
+            result = replace(result, share=share, hit=sums.hit)
         elif sums.rests_on < 5:
-            found = replace(found, values=np.full(len(found), np.nan))
-    return confidence_interval(metric, value, found, confidence)
+            result = replace(result, values=np.full(len(result), np.nan))
+    return confidence_interval(metric, value, result, confidence)
 
 
 def _share(sums: Any, state: State, units: int) -> Spread:
@@ -82,7 +83,7 @@ def _share(sums: Any, state: State, units: int) -> Spread:
     mass, hits = sums.T
     total = float(mass.sum())
     mean = float(hits.sum()) / total
-    if state.plain:  # as of independent samples
+    if state.plain:  # independent samples
         variance, size, kish, kish_units = mean * (1 - mean) / total, total, total, total
     else:
         apart = hits - mean * mass

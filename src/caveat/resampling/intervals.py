@@ -22,7 +22,7 @@ LEAST_DEFINED = 0.5
 
 @dataclass(frozen=True)
 class ConfidenceInterval:
-    """Where the population value of a statistic lies, with the stated confidence.
+    """Confidence interval of the population value of a statistic.
 
     Attributes
     ----------
@@ -101,8 +101,8 @@ def confidence_interval(
     >>> from caveat.resampling import confidence_interval, make_plan, replicates
     >>> p = np.random.default_rng(0).random(2000)
     >>> y = (np.random.default_rng(1).random(2000) < p).astype(int)
-    >>> found = replicates(METRICS["ece"], y, {"probabilities": p}, make_plan(2000, random_state=0))
-    >>> interval = confidence_interval(METRICS["ece"], found.center, found)
+    >>> draws = replicates(METRICS["ece"], y, {"probabilities": p}, make_plan(2000, random_state=0))
+    >>> interval = confidence_interval(METRICS["ece"], draws.center, draws)
     >>> interval.low, bool(0.01 < interval.high < 0.05), interval.method
     (0.0, True, 'test inversion')
     """
@@ -130,7 +130,7 @@ def confidence_interval(
 
 
 def _score(share: Spread, hit: float, level: float) -> ConfidenceInterval:
-    """Return the interval of a share by Wilson."""
+    """Return Wilson's interval of a share."""
     low, high = share_limits(share, level)
     return ConfidenceInterval(float(low[0]) * hit, float(high[0]) * hit, "score")
 
@@ -138,7 +138,7 @@ def _score(share: Spread, hit: float, level: float) -> ConfidenceInterval:
 def _with_unseen(
     value: float, replicates: Replicates, level: float, range: tuple[float, float]
 ) -> ConfidenceInterval:
-    """Return percentiles of the resamples that hold an unseen sample each, and the value."""
+    """Return the percentile interval of the resamples with an unseen sample; it holds the value."""
     from scipy.special import ndtr
 
     assert replicates.unseen is not None
@@ -148,7 +148,7 @@ def _with_unseen(
     spread = np.array([-1.0, 1.0]) * _expanded(level, replicates)
     low, high = np.clip(_quantiles(np.sort(replicates.unseen[defined]), ndtr(spread)), *range)
     if replicates.error > 0:
-        # An unseen sample raises all of these: it does not say how low a mean can be.
+        # Unseen samples raise the values, so the lower end of a mean comes from bootstrap-t.
         least = _student(value, replicates, ~np.isnan(replicates.values), level)[0]
         low = min(low, float(np.clip(least, *range)))
     name = "percentile with unseen samples"
@@ -156,7 +156,7 @@ def _with_unseen(
 
 
 def _by_chance(replicates: Replicates, level: float) -> bool:
-    """Whether chance alone may make the error of a calibrated prediction as large."""
+    """Whether a calibrated prediction may have an error as large as this by chance."""
     if replicates.null is None:
         return False
     values = replicates.null()
@@ -211,9 +211,9 @@ def interval_of(
     ----------
     value : float
     replicates : Replicates or array of shape (resamples,)
-        Of an array the center is taken to be the value.
+        The center of an array is taken to be the value.
     confidence : float, default=0.95
-    range : pair of float, optional
+    range : pair of float, default=(-inf, inf)
         The values that the statistic can have; the interval is clipped to it.
 
     Returns
@@ -268,17 +268,17 @@ def interval_at(
     range: tuple[float, float] = (-np.inf, np.inf),
     log: bool = False,
 ) -> ConfidenceInterval:
-    """Return the interval at a level that resamples may not reach, from that at the confidence.
+    """Return the interval at a level too high for the resamples, from that at the confidence.
 
-    Of shares it is made at the level; others are made wider as Student's would be, on the scale of
-    the logarithm if asked.
+    Shares get Wilson's interval at the level; other intervals are widened as Student's t is, on the
+    logarithmic scale if ``log``.
     """
     if replicates.share is not None or level == confidence:
         return interval_of(value, replicates, level, range=range)
-    found = interval_of(value, replicates, confidence, range=range)
+    interval = interval_of(value, replicates, confidence, range=range)
     factor = stretch(level, confidence, replicates.units, len(replicates))
-    low, high = np.clip(stretched((value, found.low, found.high), factor, log), *range)
-    return ConfidenceInterval(float(low), float(high), found.method, found.estimate)
+    low, high = np.clip(stretched((value, interval.low, interval.high), factor, log), *range)
+    return ConfidenceInterval(float(low), float(high), interval.method, interval.estimate)
 
 
 @cache
@@ -336,7 +336,7 @@ def _from_halves(
     level: float,
     range: tuple[float, float],
 ) -> ConfidenceInterval:
-    """Return the interval between and beyond two ways to correct the bias."""
+    """Return the interval that holds two corrections of the bias, see `interval_of`."""
     values, half = replicates.values[defined], replicates.half
     bias = float(values.mean()) - replicates.center
     odds = half / (1 - half)
@@ -357,7 +357,7 @@ def _levels(ordered: FloatArray, center: float, level: float, replicates: Any) -
     from scipy.special import ndtr, ndtri
 
     number = len(ordered)
-    # Values that are equal on paper may differ by rounding.
+    # Values that are mathematically equal may differ by rounding.
     close = 1e-12 * max(abs(center), float(np.abs(ordered[[0, -1]]).max()))
     close = close if np.isfinite(close) else 0.0
     below = np.searchsorted(ordered, center - close), np.searchsorted(ordered, center + close)
@@ -377,9 +377,9 @@ def _expanded(level: float, replicates: Any) -> float:
 
 
 def widened(deviations: FloatArray, level: float, replicates: Any) -> FloatArray:
-    """Return deviations of resamples as Student's t would have them with this number of units."""
+    """Return deviations of resamples, widened as Student's t is for this number of units."""
     normal = score(level)
-    # Next to no confidence leaves next to no interval, however wide.
+    # A confidence near 0 has a normal quantile near 0, which cannot divide.
     return deviations * (_expanded(level, replicates) / normal if normal > 0 else 1.0)
 
 

@@ -1,4 +1,4 @@
-"""The population values of a norm of gaps that a test does not reject."""
+"""Test inversion: the population values of a norm of gaps that a test does not reject."""
 
 from collections.abc import Callable, Iterator
 
@@ -56,17 +56,17 @@ def _test(
     """Return the chance of a norm below the observed one, as a function of the length."""
 
     def share_below(length: float) -> float:
-        found = norm(length * direction + deviations)
-        return float(np.mean(found < observed) + np.mean(found == observed) / 2)
+        values = norm(length * direction + deviations)
+        return float(np.mean(values < observed) + np.mean(values == observed) / 2)
 
     return share_below
 
 
 def _high_end(share_below: Callable[[float], float], tail: float, start: float) -> float:
-    """Return the length that is rejected as too long, relative to what noise alone would give.
+    """Return the length that is rejected as too long, relative to noise alone.
 
-    An error that is small even for noise would reject every length, 0 among them, and leave an
-    interval of nothing. Dividing by the chance under noise alone only ever widens the interval.
+    An error that is small even for noise would reject every length, including 0, and leave an empty
+    interval. Dividing by the probability under noise alone can only widen the interval.
     """
     at_zero = share_below(0.0)
     return _crossing(share_below, tail * at_zero, start) if at_zero > 0 else start
@@ -107,7 +107,7 @@ def _directions(gaps: FloatArray, deviations: FloatArray) -> Iterator[FloatArray
 
 
 def _leveled(gaps: FloatArray, noise: FloatArray) -> FloatArray:
-    """Return the gaps with those that may be the largest made equal: the maximum's worst case."""
+    """Return the gaps with all that may be the largest made equal: a maximum's worst case."""
     size = np.abs(gaps)
     near = size + 2 * noise >= size.max()
     return np.where(near, np.sign(gaps) * size[near].mean(), gaps)
@@ -125,7 +125,7 @@ def _largest_mode(deviations: FloatArray) -> FloatArray:
 
 def _distance(direction: FloatArray, gaps: FloatArray, noise: FloatArray) -> float:
     """Return the squared distance of the gaps from the nearest multiple of a direction."""
-    # Next to no noise puts a gap at a distance that overflows, which is far enough to be rejected.
+    # With almost no noise the distance may overflow, which is rejected all the same.
     with np.errstate(over="ignore", invalid="ignore"):
         along, observed = direction / noise, gaps / noise
         length = float(along @ observed) / max(float(along @ along), _TINY)

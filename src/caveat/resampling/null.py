@@ -1,4 +1,4 @@
-"""What chance alone would give: the metric of truths that are drawn from the prediction itself."""
+"""The metric under the null hypothesis: truths drawn from the prediction itself."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -14,13 +14,13 @@ __all__ = ["as_noisy", "null_draws"]
 
 DRAWS = 199
 _ENTRIES = 2**22
-"""So many numbers are copied at a time."""
+"""Numbers copied at a time."""
 
 
 def null_draws(
     sums: Callable[..., Sums], prepared: Prepared, options: dict[str, Any]
 ) -> tuple[FloatArray, FloatArray]:
-    """Return values, (draws,), and gaps, (draws, gaps), where the truth is as the prediction says.
+    """Return values, (draws,), and gaps, (draws, gaps), with truths drawn from the prediction.
 
     All predictions stay as they are; each is right as often as it says. No draws are made of more
     samples than are resampled one by one, whose bins hold enough of them for resamples to show
@@ -57,21 +57,21 @@ def as_noisy(deviations: FloatArray, gaps: FloatArray) -> FloatArray:
     noise, least = _noise(deviations), _noise(gaps)
     wider = np.divide(least, noise, out=np.ones(len(noise)), where=(noise > 0) & (least > noise))
     silent = (noise == 0) & (least > 0)
-    found = deviations * wider
-    found[:, silent] = np.resize(gaps[:, silent], (len(found), np.count_nonzero(silent)))
-    return found
+    result = deviations * wider
+    result[:, silent] = np.resize(gaps[:, silent], (len(result), np.count_nonzero(silent)))
+    return result
 
 
-def _noise(found: FloatArray) -> FloatArray:
+def _noise(values: FloatArray) -> FloatArray:
     """Return the standard deviation of each column; 0 where a number is not finite."""
     with np.errstate(invalid="ignore"):
-        return np.nan_to_num(found.std(axis=0), posinf=0.0)
+        return np.nan_to_num(values.std(axis=0), posinf=0.0)
 
 
 def _drawing(
     prepared: Prepared, classes: Any
 ) -> Callable[[np.random.Generator, int], np.ndarray] | None:
-    """Return what draws truths, (number, samples); None if the inputs are no distribution."""
+    """Return a function that draws truths, (number, samples); None without a distribution."""
     names = set(prepared.inputs)
     if names == {"probabilities"}:
         data = prepared.labeled(classes)
@@ -80,7 +80,7 @@ def _drawing(
 
         def of_classes(rng: np.random.Generator, number: int) -> np.ndarray:
             place = rng.random((number, len(data), 1)) * running[:, -1:]
-            # A chance next to nothing is lost in rounding.
+            # A tiny probability is lost in rounding.
             return np.asarray(labels[np.minimum((running <= place).sum(axis=2), len(labels) - 1)])
 
         return of_classes

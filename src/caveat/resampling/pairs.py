@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from .._validation import FloatArray, check_fraction
+from .._validation import FloatArray, check_choice, check_fraction
 from ..exceptions import OptionError
 from ..metrics._inputs import count
 from ..metrics.entry import Metric
@@ -27,7 +27,7 @@ def pair_interval(
     kind: Literal["gap", "ratio"] = "gap",
     among: int = 1,
 ) -> ConfidenceInterval:
-    r"""Return the confidence interval of the first value less, or over, the second.
+    r"""Return the confidence interval of the gap or ratio of two values.
 
     The two are of different samples, such as two groups. Their own intervals, [l, u] about the
     values or, for binned errors, about the estimates e, are combined as those of independent
@@ -69,18 +69,17 @@ def pair_interval(
     >>> p = rng.random(1000)
     >>> y, few = (rng.random(1000) < p).astype(int), np.arange(1000) < 100
     >>> plan, metric = make_plan(1000, random_state=0), METRICS["ece"]
-    >>> found = [replicates(metric, y, {"probabilities": p}, plan, rows=r) for r in (few, ~few)]
-    >>> gap = pair_interval(metric, (found[0].center, found[1].center), tuple(found))
+    >>> draws = [replicates(metric, y, {"probabilities": p}, plan, rows=r) for r in (few, ~few)]
+    >>> gap = pair_interval(metric, (draws[0].center, draws[1].center), tuple(draws))
     >>> bool(gap.low < 0 < gap.high), gap.method
     (True, 'test inversion')
     """
     check_fraction(confidence, "confidence")
-    if kind not in ("gap", "ratio"):
-        raise OptionError(f"kind must be 'gap' or 'ratio'; got {kind!r}")
+    check_choice(kind, "kind", ("gap", "ratio"))
     pairs = count(among, "among")
     one, other = (
-        confidence_interval(metric, value, found, confidence)
-        for value, found in zip(values, replicates, strict=True)
+        confidence_interval(metric, value, draws, confidence)
+        for value, draws in zip(values, replicates, strict=True)
     )
     wider = widening(confidence, pairs)
     return pair_of(one, other, values, kind, correlation(*replicates), wider)
@@ -107,7 +106,7 @@ def pair_of(
 
 
 def correlation(one: Replicates, other: Replicates) -> float:
-    """Return how two numbers vary together where clusters may be in both groups, else 0."""
+    """Return the correlation of two replicates where clusters may be in both groups, else 0."""
     if not (one.clustered and other.clustered) or one.norm is not None:
         return 0.0
     both = np.array([one.values, other.values])
@@ -121,7 +120,7 @@ def widening(confidence: float, among: int) -> float:
     """Return how much wider a normal interval must be to hold for several at once (Bonferroni)."""
     from scipy.special import ndtri
 
-    # A confidence next to 0 has a limit of 0, by which nothing can be divided.
+    # The normal quantile of a confidence near 0 is 0, which cannot divide.
     limit = min(float(ndtri((1 - confidence) / 2)), -np.finfo(np.float64).tiny)
     return float(ndtri((1 - confidence) / (2 * max(among, 1)))) / limit
 
@@ -138,7 +137,7 @@ def combined(
 
     The distances of the ends from the center are made ``wider`` by a factor.
     """
-    with np.errstate(invalid="ignore"):  # ends may be infinite
+    with np.errstate(invalid="ignore"):  # ends of intervals may be infinite
         gap = float(one[1] - other[1])
         below = wider * _apart(one[1] - one[0], other[2] - other[1], correlation)
         above = wider * _apart(one[2] - one[1], other[1] - other[0], correlation)
@@ -172,12 +171,12 @@ def _ratio(
     method: str,
     biased: bool,
 ) -> ConfidenceInterval:
-    """Combine the logarithms; what may be 0 has no lower end there, what is negative no ratio."""
+    """Return the logarithms of the ends; -inf for an end at 0, NaN for a negative one."""
     if min(one[1], other[1]) < 0 or not min(one[2], other[2]) > 0:
         return ConfidenceInterval(float("nan"), float("nan"), "undefined")
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         logs = np.log(np.maximum(np.array([one, other]), 0.0))
-        # A center at 0 leaves the whole of what lies below it open.
+        # With a center at 0 the lower end is -inf.
         logs[:, 1] = np.where(np.isinf(logs[:, 1]), logs[:, 2], logs[:, 1])
         low, _, high = np.exp(combined(logs[0], logs[1], wider, correlation))
         estimate = float(one[1] / other[1]) if biased and other[1] > 0 else None
@@ -202,8 +201,8 @@ def equal_errors(
     Parameters
     ----------
     first, second : sequences of Replicates
-        Of a binned error, under one plan. The errors of each sequence are averaged: over classes,
-        say.
+        Replicates of a binned error, under one plan. The errors of each sequence are averaged, for
+        example over classes.
     confidence : float, default=0.95
 
     Returns
@@ -228,22 +227,22 @@ def equal_errors(
     level = check_fraction(confidence, "confidence")
     one, other = _Errors(first, level), _Errors(second, level)
     observed = one.observed - other.observed
-    close = 1e-12 * max(one.observed, other.observed)  # equal on paper, not in rounding
+    close = 1e-12 * max(one.observed, other.observed)  # tolerance for rounding
     bottom, top, tail = observed - close, observed + close, (1 - level) / 2
     for length in np.linspace(0, max(one.observed, other.observed), _LENGTHS):
         difference = one.at(length) - other.at(length)
-        # An undefined resample (NaN) speaks for neither side, and so against a difference.
+        # An undefined resample (NaN) counts against a difference.
         if min(np.mean(~(difference > top)), np.mean(~(difference < bottom))) > tail:
             return True
     return False
 
 
 class _Errors:
-    """The mean of some binned errors, and what resamples make of it at any true value."""
+    """The mean of some binned errors, and its resamples at any true value."""
 
-    def __init__(self, found: Sequence[Replicates], level: float) -> None:
+    def __init__(self, replicates: Sequence[Replicates], level: float) -> None:
         self._parts = []
-        for one in found:
+        for one in replicates:
             if one.norm is None or one.gaps is None or one.deviations is None:
                 raise OptionError("equal_errors compares binned errors; use interval_of for others")
             self._parts.append((one.norm, one.gaps, widened(one.deviations, level, one)))
@@ -252,5 +251,5 @@ class _Errors:
     def at(self, length: float) -> FloatArray:
         """Return the resampled errors if the true one were this long."""
         scale = length / self.observed if self.observed > 0 else 0.0
-        found = [norm(scale * gaps + deviations) for norm, gaps, deviations in self._parts]
-        return np.asarray(np.mean(found, axis=0))
+        values = [norm(scale * gaps + deviations) for norm, gaps, deviations in self._parts]
+        return np.asarray(np.mean(values, axis=0))

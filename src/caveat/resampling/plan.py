@@ -1,4 +1,4 @@
-"""Which samples each resample draws, and how often: one plan for every metric, group and model."""
+"""The plan: how often each resample draws each unit, for every metric, group and model."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -7,14 +7,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._random import RandomState, generator
-from .._validation import FloatArray, as_column
-from ..exceptions import InvalidValueError, OptionError
+from .._validation import FloatArray, as_column, check_integer
+from ..exceptions import InvalidValueError
 from ..metrics.batch import EXACT
 
 __all__ = ["Plan", "make_plan"]
 
 UNITS = 1000
-"""Of more than `EXACT` rows, or clusters, this many random blocks of them are drawn."""
+"""Number of random blocks that are drawn where there are more than `EXACT` rows or clusters."""
 
 _LEAST_PER_STRATUM = 50
 
@@ -106,7 +106,8 @@ def make_plan(
         are drawn, or random groups of them if there are more than 4,096.
     strata : array of shape (samples,), optional
         Draws are made within each value, whose number of units stays what it is.
-    random_state : int, Generator or None
+    random_state : int, Generator or None, optional
+        Seed of the random draws.
 
     Returns
     -------
@@ -119,8 +120,8 @@ def make_plan(
     >>> plan.counts.shape, plan.unit.tolist()
     ((3, 3), [0, 0, 1, 1, 2, 2])
     """
-    samples = whole(samples, "samples")
-    resamples = whole(resamples, "resamples")
+    samples = check_integer(samples, "samples", most=MOST)
+    resamples = check_integer(resamples, "resamples", most=MOST)
     rng = generator(random_state)
     element = np.arange(samples) if cluster is None else _codes(cluster, "cluster", samples)
     elements = int(element.max()) + 1
@@ -137,16 +138,7 @@ def make_plan(
     return Plan(unit_of[element], counts, len(sizes), clusters, int(rng.integers(2**63)))
 
 
-_MOST = 10**9
-
-
-def whole(value: Any, name: str) -> int:
-    """Return a whole number of at least 1."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-        raise OptionError(f"{name} must be a whole number of at least 1; got {value!r}")
-    if value > _MOST:
-        raise OptionError(f"{name} must be at most {_MOST:,}; got {value!r}")
-    return int(value)
+MOST = 10**9
 
 
 def _codes(labels: Any, name: str, samples: int) -> NDArray[np.intp]:

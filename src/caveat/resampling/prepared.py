@@ -1,4 +1,4 @@
-"""The rows that a metric is resampled over, and what several metrics need of them."""
+"""The rows that metrics are resampled over, with results that several metrics need."""
 
 from collections.abc import Mapping
 from copy import copy
@@ -17,7 +17,7 @@ __all__ = ["Prepared"]
 
 
 class Prepared(Batch):
-    """One truth and its inputs under a plan; keeps what several metrics need of them.
+    """One truth and its inputs under a plan, with results that several metrics need.
 
     Pass the same object to `replicates` for every metric of the same truth, inputs and rows: labels
     are then checked once and keys cut into cells once.
@@ -30,7 +30,7 @@ class Prepared(Batch):
         and ``members`` (the second) and of ``levels`` (none).
     plan : Plan
     sample_weight : array of shape (samples,), optional
-        Multiplies how often a row is drawn.
+        Weight of each row, multiplied by how often it is drawn.
     rows : array of bool or int, optional
         The rows of one group; all by default.
     """
@@ -60,16 +60,16 @@ class Prepared(Batch):
         self.cluster = plan.cluster
         if self.cluster is not None and chosen is not None:
             self.cluster = self.cluster[chosen]
-        # Kish's number; of clusters, that of the weights of clusters.
+        # Kish's effective number, of samples or of clusters.
         each = self.weight if self.cluster is None else np.bincount(self.cluster, self.weight)
         if each is not None:
             self.independent = _kish(each)
 
     @property
     def counted_units(self) -> int:
-        """The number of units that hold a row which counts.
+        """The number of units with weight.
 
-        With weights of rows: how many of equal weight would say as much (Kish), if these are fewer.
+        With weights of rows at most Kish's effective number of units.
         """
         return self.kept("units", self._counted)
 
@@ -81,9 +81,15 @@ class Prepared(Batch):
         return min(number, max(1, round(_kish(mass))))
 
     def extended(self, truth: Any, rows: NDArray[np.intp], plan: Plan, weight: Any) -> "Prepared":
-        """Return some of the rows, any number of times, under other truths, weights and a plan.
+        """Return some of the rows, any number of times, with other truths, weights and plan.
 
-        The plan says the unit of each of these rows. Keys are cut into as fine cells as before.
+        Parameters
+        ----------
+        truth : array of shape (rows,)
+        rows : array of int
+        plan : Plan
+            Its units are those of these rows.
+        weight : array of shape (rows,) or None
         """
         other = copy(self)
         other.truth, other.plan, other.weight = truth, plan, weight

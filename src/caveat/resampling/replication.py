@@ -21,7 +21,7 @@ from .unseen import with_unseen
 __all__ = ["Replicates", "replicates"]
 
 LEAST = 5
-"""With fewer samples behind the weakest part of a metric, resamples say nothing of it."""
+"""With fewer samples behind the weakest part of a metric, resamples are meaningless."""
 
 _CHUNK = 2**19
 """Doubles of resampled sums held at a time (4 MiB)."""
@@ -29,7 +29,7 @@ _CHUNK = 2**19
 
 @dataclass(frozen=True)
 class Replicates:
-    """A statistic in every resample, and what its interval needs besides.
+    """A statistic in every resample, and what else its interval needs.
 
     Behaves as the array of its values; differences and ratios of two under one plan are paired.
 
@@ -151,15 +151,15 @@ def replicates(
     ----------
     metric : Metric
         An entry of `caveat.metrics.METRICS`, or one of your own.
-    truth : array of shape (samples,)
+    truth : array of shape (samples,), optional
         The first argument of the metric's function.
-    inputs : dict of str to array
+    inputs : dict of str to array, optional
         The other arguments by name; all of a `Prepared` are read if it is given instead.
-    plan : Plan
+    plan : Plan, optional
     options : dict, optional
         Keyword options of the metric.
     sample_weight : array of shape (samples,), optional
-        Multiplies how often a row is drawn.
+        Weight of each row, multiplied by how often it is drawn.
     rows : array of bool or int, optional
         The rows of one group.
     prepared : Prepared, optional
@@ -177,8 +177,8 @@ def replicates(
     >>> from caveat.resampling import make_plan, replicates
     >>> y, mean = np.array([1.0, 2.0, 3.0, 4.0]), np.array([1.5, 2.0, 2.0, 4.5])
     >>> plan = make_plan(4, resamples=5, random_state=0)
-    >>> found = replicates(METRICS["mae"], y, {"mean": mean}, plan)
-    >>> found.center, found.values.shape
+    >>> draws = replicates(METRICS["mae"], y, {"mean": mean}, plan)
+    >>> draws.center, draws.values.shape
     (0.5, (5,))
     """
     if prepared is None:
@@ -191,43 +191,43 @@ def replicates(
     needed = prepared.narrowed(metric.inputs)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         made = metric.sums(needed, **chosen)
-        found = replace(_of_samples(made, needed), clustered=needed.cluster is not None)
+        result = replace(_of_samples(made, needed), clustered=needed.cluster is not None)
         if made.rests_on < LEAST:
-            return replace(found, values=np.full(len(found), np.nan))
+            return replace(result, values=np.full(len(result), np.nan))
         if made.hits is not None:
             share = spread_of(made.hits, needed.weight, needed.cluster)
             clustered = needed.cluster is not None
-            return replace(found, share=stacked([share], clustered), hit=made.hit)
+            return replace(result, share=stacked([share], clustered), hit=made.hit)
         if np.isfinite(made.rests_on):
-            found = replace(found, units=min(found.units, int(made.rests_on)))
-        more = with_unseen(needed, chosen, doubted=found.norm is not None)
+            result = replace(result, units=min(result.units, int(made.rests_on)))
+        more = with_unseen(needed, chosen, doubted=result.norm is not None)
         if more is not None:
             other = _of_samples(metric.sums(more, **chosen), more)
-            found = replace(found, unseen=other.values, deviations=other.deviations)
-    # Of many samples no truths are drawn, whose bins hold enough of them.
-    if found.norm is None or not made.zero_if_calibrated or not needed.exact:
-        return found
+            result = replace(result, unseen=other.values, deviations=other.deviations)
+    # With many samples every bin holds enough of them, and no truths need to be drawn.
+    if result.norm is None or not made.zero_if_calibrated or not needed.exact:
+        return result
     draws = partial(null_draws, metric.sums, needed, chosen)
     if made.value is not None:
-        return replace(found, null=lambda: draws()[0])
+        return replace(result, null=lambda: draws()[0])
     values, gaps = draws()
-    if len(gaps) and found.deviations is not None:
-        found = replace(found, deviations=as_noisy(found.deviations, gaps))
-    return replace(found, null=lambda: values)
+    if len(gaps) and result.deviations is not None:
+        result = replace(result, deviations=as_noisy(result.deviations, gaps))
+    return replace(result, null=lambda: values)
 
 
 def summed(sums: Sums, matrices: Sequence[Any], plan: Plan, units: int) -> Replicates:
     """Return a metric in every resample from the sums of units, one matrix for each part.
 
-    A part may come as what makes its matrix, which is then forgotten before the next.
+    A matrix may be a function that makes it, so that it is freed before the next.
     """
     read = [
         _reweighted(matrix() if callable(matrix) else matrix, part.reduce, plan)
         for part, matrix in zip(sums.parts, matrices, strict=True)
     ]
-    found, strata = sums.finish(*read), plan.strata
+    finished, strata = sums.finish(*read), plan.strata
     if sums.norm == UNBIASED:
-        made = Replicates(found[1:], float(found[0]), units, strata)
+        made = Replicates(finished[1:], float(finished[0]), units, strata)
         if sums.means is None or strata > 1 or units > STUDENT:
             return made
         matrix = dense(matrices[0]() if callable(matrices[0]) else matrices[0])
@@ -237,8 +237,8 @@ def summed(sums: Sums, matrices: Sequence[Any], plan: Plan, units: int) -> Repli
         squares = _reweighted(products(matrix[:, :weight_and_scores]), np.asarray, plan)
         errors = standard_errors(read[0][:, :weight_and_scores], squares, sums.means, units)
         return replace(made, error=float(errors[0]), errors=errors[1:])
-    values = sums.norm(found) if sums.value is None else sums.value(*read)
-    gaps, deviations = found[0], found[1:] - found[0]
+    values = sums.norm(finished) if sums.value is None else sums.value(*read)
+    gaps, deviations = finished[0], finished[1:] - finished[0]
     return Replicates(values[1:], float(values[0]), units, strata, gaps, deviations, sums.norm)
 
 
@@ -248,8 +248,8 @@ def _of_samples(sums: Sums, prepared: Prepared) -> Replicates:
 
 
 def _reweighted(matrix: Any, reduce: Callable[[FloatArray], FloatArray], plan: Plan) -> FloatArray:
-    """Return what is made of the sums of units, of the samples themselves and of each resample."""
-    # Once each, but for units that only some resamples hold.
+    """Return the reduced sums of the samples themselves and of each resample."""
+    # Each unit once, except those that only some resamples hold.
     once = (np.arange(plan.units) < plan.units - plan.extra).astype(np.float64)
     step = max(16, _CHUNK // matrix.shape[1])
     reduced = [reduce(once[None] @ matrix)]

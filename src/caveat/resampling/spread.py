@@ -1,4 +1,4 @@
-"""How sure an observed mean is: pointwise limits that know of weights and of clusters.
+"""Pointwise confidence limits of means, with weights and clusters.
 
 The variance of a weighted mean m of values x is the sandwich
 
@@ -8,8 +8,8 @@ each sample being its own cluster where none are given. A share p has the effect
 p (1 - p) / variance and Wilson's limits at that size, which is at most Kish's,
 (sum of w)^2 / sum of w^2: where few samples decide, the variance is too small by chance. Where p is
 0 or 1 the variance says nothing, and the size is Kish's with the weights of whole clusters.
-Of few clusters, and of means that are not shares, the variance is multiplied by c / (c - 1) for c
-clusters or samples, and Student's quantile takes the place of the Gaussian one.
+With few clusters, and for means that are not shares, the variance is multiplied by c / (c - 1)
+for c clusters or samples, and Student's quantile replaces the Gaussian one.
 """
 
 from collections.abc import Iterable
@@ -27,7 +27,7 @@ Limits = tuple[FloatArray, FloatArray]
 
 @dataclass(frozen=True)
 class Spread:
-    """Weighted means over sets of samples, and how sure each is; all of shape (sets,).
+    """Weighted means over sets of samples and their variances; all of shape (sets,).
 
     Attributes
     ----------
@@ -144,5 +144,5 @@ def _deviations(spread: Spread, of_one: FloatArray, confidence: float) -> FloatA
     """Return how far limits of a mean are from it; ``of_one`` is the variance of one sample."""
     several = np.maximum(spread.units, 2.0)
     variance = np.where(spread.units > 1, spread.variance * several / (several - 1), of_one)
-    # With two or three units Student's quantile would make limits that tell a reader nothing.
+    # With two or three units Student's quantile would make the limits uselessly wide.
     return _student(np.maximum(several - 1, 3.0), confidence) * np.sqrt(variance)

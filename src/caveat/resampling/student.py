@@ -42,7 +42,7 @@ def standard_errors(
         + column * means[:, None, :] * second[:, :1, :1]
     ) / np.square(mass)[:, None, None]
     slopes = np.empty_like(means)
-    # Steps in proportion to what the means vary by: the function is close to straight there.
+    # Steps in proportion to the spread of the means, where the function is nearly linear.
     steps = _STEP * np.sqrt(np.maximum(np.einsum("rii->ri", covariance), 0.0))
     for i, step in enumerate(steps.T):
         aside = np.zeros_like(means)
@@ -58,7 +58,7 @@ def first_errors(
 ) -> FloatArray:
     """Return the standard error of a mean, sum over weight of units, in each resample."""
     sums = np.stack([below, above], axis=1)
-    with np.errstate(divide="ignore", invalid="ignore"):  # nothing may have been drawn
+    with np.errstate(divide="ignore", invalid="ignore"):  # a resample may be empty
         return standard_errors(counts @ sums, counts @ products(sums), first_mean, units)
 
 

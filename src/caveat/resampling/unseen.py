@@ -1,4 +1,4 @@
-"""What resamples cannot show: the kind of prediction of which there are hardly any samples.
+"""Unseen samples: the rare kind of prediction that resamples cannot show.
 
 If all of 60 predictions are right, so are those of every resample, and all would agree that it is
 never wrong. Therefore each resample gets one more sample, of the kind that is missing, whose weight
@@ -35,7 +35,7 @@ _BEYOND = 0.2
 def with_unseen(
     prepared: Prepared, options: Mapping[str, Any], doubted: bool = False
 ) -> Prepared | None:
-    """Return the samples with unseen ones beside them, or None where none are needed.
+    """Return the samples together with unseen ones, or None if none are needed.
 
     Half of the unseen errors of classes are anywhere if what the prediction says is ``doubted``.
     """
@@ -74,7 +74,7 @@ def _of_classes(prepared: Prepared, classes: Any, doubted: bool) -> Prepared | N
         others[np.arange(resamples), top[drawn]] = 0.0
         running = np.cumsum(others, axis=1)
         label = (running <= rng.random((resamples, 1)) * running[:, -1:]).sum(axis=1)
-        label = np.minimum(label, others.shape[1] - 1)  # next to no chance is lost in rounding
+        label = np.minimum(label, others.shape[1] - 1)  # a tiny probability is lost in rounding
         rows.append(drawn)
         truths.append(label)
     if _few(prepared, ~wrong):
@@ -86,7 +86,7 @@ def _of_classes(prepared: Prepared, classes: Any, doubted: bool) -> Prepared | N
 
 
 def _of_errors(prepared: Prepared) -> Prepared | None:
-    """Of samples that are wrong (1) or right (0), with an uncertainty each."""
+    """Return the unseen samples of wrong (1) or right (0) predictions with an uncertainty."""
     truth = np.asarray(prepared.truth)
     if not np.isin(truth, (0, 1)).all():
         return None
@@ -105,7 +105,7 @@ def _of_errors(prepared: Prepared) -> Prepared | None:
 def _of_misses(
     prepared: Prepared, beyond: FloatArray, size: FloatArray, end: FloatArray, side: float
 ) -> Prepared | None:
-    """Of true values beyond an end, on the upper side (1) or the lower one (-1)."""
+    """Return the unseen true values beyond the upper (1) or the lower (-1) end."""
     missed, mean = beyond > 0, size.mean()
     if not (0 < mean < np.inf and _few(prepared, missed)):
         return None
@@ -126,7 +126,7 @@ def _few(prepared: Prepared, rows: NDArray[np.bool_]) -> bool:
 
 
 def _half_anywhere(chance: FloatArray) -> FloatArray:
-    """Return chances of which one half is as given, the other the same for all."""
+    """Return the mean of the given probabilities and the uniform distribution."""
     mean = chance.mean()
     return 1 + np.maximum(chance, 0.0) / mean if 0 < mean < np.inf else np.ones(len(chance))
 
@@ -135,8 +135,8 @@ def _draw(chance: FloatArray, number: int, rng: np.random.Generator) -> NDArray[
     running = np.cumsum(chance)
     if not 0 < running[-1] < np.inf:
         return rng.integers(0, len(chance), number)
-    found = np.searchsorted(running, rng.random(number) * running[-1], side="right")
-    return np.minimum(found, len(chance) - 1)
+    places = np.searchsorted(running, rng.random(number) * running[-1], side="right")
+    return np.minimum(places, len(chance) - 1)
 
 
 def _extended(

@@ -1,4 +1,4 @@
-"""One number per sample: splits into aleatoric and epistemic, and measures of uncertainty."""
+"""Uncertainty of each sample: aleatoric and epistemic parts, and measures."""
 
 from .decompositions import DECOMPOSITIONS, DecompositionMethod, decompose
 from .distances import class_distances

@@ -13,11 +13,12 @@ from .._validation import (
     LabelArray,
     as_floats,
     as_labels,
+    check_choice,
     check_size,
     encode_labels,
     shorten,
 )
-from ..exceptions import InvalidValueError, LabelError, OptionError, ShapeError
+from ..exceptions import InvalidValueError, LabelError, ShapeError
 
 __all__ = ["class_distances"]
 
@@ -26,6 +27,8 @@ Codes = NDArray[np.intp]
 
 # Below this fraction of the two squared norms their difference has lost too many digits.
 _CANCELED = 1e-4
+
+_DISTANCES = ("energy", "wasserstein")
 
 
 def class_distances(
@@ -55,10 +58,10 @@ def class_distances(
         channels of different scales should be standardized first.
     y : array of shape (samples,)
         The class of each sample.
-    distance : {"energy", "wasserstein"} or callable
+    distance : {"energy", "wasserstein"} or callable, default="energy"
         A callable gets the samples of two classes in one channel, two arrays of one axis, and
         returns one number. It is called once for each pair and taken to be symmetric.
-    combine : {"mean+std", "rms"}
+    combine : {"mean+std", "rms"}, default="mean+std"
         How the distances of the channels become one.
     classes : sequence of labels, optional
         The order of the rows and columns; by default the sorted labels of y. To use the result with
@@ -87,12 +90,9 @@ def class_distances(
     array([[0.   , 1.732],
            [1.732, 0.   ]])
     """
-    if not callable(distance) and not _one_of(distance, "energy", "wasserstein"):
-        raise OptionError(
-            f"distance must be 'energy', 'wasserstein' or a callable; got {distance!r}"
-        )
-    if not _one_of(combine, "mean+std", "rms"):
-        raise OptionError(f"combine must be 'mean+std' or 'rms'; got {combine!r}")
+    if not callable(distance):
+        check_choice(distance, "distance", _DISTANCES, "a callable")
+    check_choice(combine, "combine", ("mean+std", "rms"))
     channels = _as_channels(X)
     codes, labels = _encode(y, classes, len(channels))
     if callable(distance):
@@ -101,10 +101,6 @@ def class_distances(
         matrices = _by_distribution(channels, codes, len(labels), distance)
     mean, deviation = _mean_and_deviation(matrices, len(labels))
     return mean + deviation if combine == "mean+std" else np.hypot(mean, deviation)
-
-
-def _one_of(value: Any, *names: str) -> bool:
-    return isinstance(value, str) and value in names
 
 
 def _mean_and_deviation(

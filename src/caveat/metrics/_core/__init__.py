@@ -1,1 +1,1 @@
-"""The bare formulas and the shared kernels: no checks, a few lines each."""
+"""Formulas and shared kernels, without checks."""

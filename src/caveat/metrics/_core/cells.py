@@ -19,13 +19,13 @@ def sums_below(
     running = np.cumsum(split(sums, cells), axis=2)
     running = np.pad(running, ((0, 0), (0, 0), (1, 0)))
     first = 0 if whole else 1
-    found = np.empty((len(sums), running.shape[1] - first, len(shares)))
-    for values, row in zip(found, running, strict=True):
+    result = np.empty((len(sums), running.shape[1] - first, len(shares)))
+    for values, row in zip(result, running, strict=True):
         targets = shares * row[0, -1]
         targets = nearest(row[0], targets) if whole else targets
         for value, height in zip(values, row[first:], strict=True):
             value[:] = np.interp(targets, row[0], height)
-    return found
+    return result
 
 
 class Cuts:
@@ -38,12 +38,12 @@ class Cuts:
     def sums(self, sums: FloatArray, cells: int) -> FloatArray:
         """Return sums over the bins of the samples, (resamples, values, bins), the weight first.
 
-        Bins that move with each resample would add noise of their own, which new samples have not.
+        Bins that move with each resample would add noise that new samples do not have.
         """
-        found = split(sums, cells)
+        values = split(sums, cells)
         if self._parts is None:
-            below = np.cumsum(np.append(0.0, found[0, 0]))
+            below = np.cumsum(np.append(0.0, values[0, 0]))
             cuts = self._shares * below[-1]
             held = np.clip(cuts, below[:-1, None], below[1:, None]) - below[:-1, None]
-            self._parts = np.diff(over(held, found[0, 0][:, None]), axis=1)
-        return found @ self._parts
+            self._parts = np.diff(over(held, values[0, 0][:, None]), axis=1)
+        return values @ self._parts

@@ -1,4 +1,4 @@
-"""How often each class was right, true and predicted: what scores of decisions are made of."""
+"""Counts of right, true and predicted classes, from which scores of decisions follow."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -39,24 +39,23 @@ def top_of_all(data: Labeled) -> tuple[NDArray[np.intp], FloatArray]:
 
 
 def class_counts(data: Labeled) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return, for each class, how often it was right, true, predicted: all that is needed here.
+    """Return how often each class was right, true and predicted.
 
-    The diagonal and the margins of the confusion matrix, whose other entries are many with many
-    classes.
+    These are the diagonal and the margins of the confusion matrix.
     """
     number = len(data.classes)
-    right, true, found = np.zeros((3, number))
-    for rows, predicted in most_probable(data):
+    right, true, predicted = np.zeros((3, number))
+    for rows, labels in most_probable(data):
         codes, weight = data.codes[rows], data.weights(rows)
-        hit = np.flatnonzero(predicted == codes)
+        hit = np.flatnonzero(labels == codes)
         true += np.bincount(codes, weight, number)
-        found += np.bincount(predicted, weight, number)
+        predicted += np.bincount(labels, weight, number)
         right += np.bincount(codes[hit], None if weight is None else weight[hit], number)
-    return right, true, found
+    return right, true, predicted
 
 
 def counts_of(batch: Batch, classes: Any) -> list[Part]:
-    """The same as sums over units: right and true, (..., 2, classes), then predicted."""
+    """Return these counts as sums over units: right and true, (..., 2, classes), predicted."""
     data = batch.labeled(classes)
     number = len(data.classes)
 
@@ -81,16 +80,16 @@ def of_counts(finish: Callable[..., FloatArray], batch: Batch, classes: Any) -> 
     return Sums(counts_of(batch, classes), values, UNBIASED)
 
 
-def matthews(right: FloatArray, true: FloatArray, found: FloatArray) -> FloatArray:
-    """Return the correlation from how often each class (the last axis) was right, true, found."""
+def matthews(right: FloatArray, true: FloatArray, predicted: FloatArray) -> FloatArray:
+    """Return the correlation from the counts of each class, which is the last axis."""
     # By a power of two, so that whole counts stay whole and no weights overflow.
     exponent = -np.frexp(true.sum(axis=-1, keepdims=True))[1]
-    right, true, found = (np.ldexp(counts, exponent) for counts in (right, true, found))
+    right, true, predicted = (np.ldexp(counts, exponent) for counts in (right, true, predicted))
     total = true.sum(axis=-1, keepdims=True)
-    covariance = right.sum(axis=-1) * total[..., 0] - (true * found).sum(axis=-1)
-    squares = (found * (total - found)).sum(-1) * (true * (total - true)).sum(-1)
-    spread = np.sqrt(np.maximum(squares, 0.0))  # rounding may leave less than nothing
+    covariance = right.sum(axis=-1) * total[..., 0] - (true * predicted).sum(axis=-1)
+    squares = (predicted * (total - predicted)).sum(-1) * (true * (total - true)).sum(-1)
+    spread = np.sqrt(np.maximum(squares, 0.0))  # rounding may leave a negative number
     with np.errstate(divide="ignore", invalid="ignore"):
-        value = np.clip(covariance / spread, -1.0, 1.0)  # weights can round to just outside
-    value = np.where(np.count_nonzero(found > 0, axis=-1) < 2, 0.0, value)
+        value = np.clip(covariance / spread, -1.0, 1.0)  # rounding of weights can leave [-1, 1]
+    value = np.where(np.count_nonzero(predicted > 0, axis=-1) < 2, 0.0, value)
     return np.where(np.count_nonzero(true > 0, axis=-1) < 2, np.nan, value)

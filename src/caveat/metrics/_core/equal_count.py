@@ -17,7 +17,7 @@ from ..._blocks import row_blocks
 from ..._validation import FloatArray
 
 SMALL = 8192
-"""Up to here a plain sort is quicker than the detour over cells."""
+"""Up to this many samples a plain sort is faster than cells."""
 
 _CELL_BITS = 14
 _CELLS = 2**_CELL_BITS
@@ -71,6 +71,20 @@ def bin_sums(
 ) -> FloatArray:
     """Return the sums over bins of equal weight in the order of the key, (values, bins)."""
     return np.diff(cumulative_sums(key, values, np.linspace(0, 1, bins + 1), weight), axis=1)
+
+
+def bin_ends(
+    key: FloatArray, bins: int, weight: FloatArray | None
+) -> tuple[FloatArray, FloatArray]:
+    """Return the smallest and the largest key in each of the bins of equal weight."""
+    order = np.argsort(key)
+    running = np.arange(1.0, len(key) + 1) if weight is None else np.cumsum(weight[order])
+    cuts = np.minimum(
+        np.arange(bins + 1) * running[-1] / bins, running[-1]
+    )  # may exceed it by rounding
+    first = np.searchsorted(running, cuts[:-1], side="right")
+    last = np.searchsorted(running, cuts[1:], side="left")
+    return key[order[first]], key[order[last]]
 
 
 def nearest(points: FloatArray, targets: FloatArray) -> FloatArray:
@@ -138,7 +152,7 @@ def _by_bits(middle: tuple[float, float]) -> Callable[[FloatArray], NDArray[np.i
 def _by_value(middle: tuple[float, float]) -> Callable[[FloatArray], NDArray[np.int64]]:
     with np.errstate(over="ignore", divide="ignore"):
         factor = _CELLS / np.float64(middle[1] - middle[0])
-    if not 0 < factor < np.inf:  # one value, or all that doubles can hold
+    if not 0 < factor < np.inf:  # a single value, or the whole range of doubles
         return lambda key: np.zeros(len(key), dtype=np.int64)
 
     def cells_of(key: FloatArray) -> NDArray[np.int64]:

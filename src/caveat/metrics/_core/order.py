@@ -1,4 +1,4 @@
-"""The order of many doubles, two to three times faster than by a sort of them."""
+"""The order of many doubles, two to three times faster than a plain sort."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -7,7 +7,7 @@ from ..._validation import FloatArray
 from .sharing import shared
 
 SMALL = 4096
-"""Up to here a plain sort is as quick."""
+"""Up to this many keys a plain sort is as fast."""
 
 _SIGN = np.int64(-(2**63))
 
@@ -21,7 +21,7 @@ def increasing_order(key: FloatArray) -> NDArray[np.intp]:
     if len(key) <= SMALL:
         return np.argsort(key)
     lowest = key == key.min()
-    if (lowest | (key == key.max())).all():  # right and wrong, say
+    if (lowest | (key == key.max())).all():  # such as right and wrong
         return np.concatenate([np.flatnonzero(lowest), np.flatnonzero(~lowest)])
     bits = _whole_numbers(key)
     bits -= bits.min()

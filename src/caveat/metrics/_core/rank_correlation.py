@@ -9,7 +9,7 @@ from .order import shared_order
 def rank_correlation(first: FloatArray, second: FloatArray, weight: FloatArray | None) -> float:
     """Return the correlation of the ranks; NaN where one of the two is constant."""
     if weight is not None and not weight.min() > 0:
-        counted = weight > 0  # a sample of weight 0 is as good as absent
+        counted = weight > 0  # samples of weight 0 are ignored
         first, second, weight = first[counted], second[counted], weight[counted]
     a, b = _centered_ranks(first, weight), _centered_ranks(second, weight)
     weighted_a, weighted_b = (a, b) if weight is None else (weight * a, weight * b)

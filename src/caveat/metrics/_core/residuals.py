@@ -1,4 +1,4 @@
-"""What happened beside what was forecast, block by block."""
+"""Residuals of probabilities, block by block."""
 
 from collections.abc import Iterator
 
@@ -10,7 +10,7 @@ from .._inputs import Labeled
 
 
 def true_probabilities(data: Labeled) -> FloatArray:
-    """Return the probability that each true class was given."""
+    """Return the predicted probability of each true class."""
     picked = np.empty(len(data))
     for rows, block in data.blocks():
         picked[rows] = block.reshape(-1)[true_entries(data, rows)]
@@ -32,7 +32,7 @@ def squares(data: Labeled) -> FloatArray:
 
 
 def mean_of_squares(data: Labeled) -> float:
-    """Return the mean of that over the samples, in two thirds of the time."""
+    """Return the mean of `squares` over the samples, in two thirds of the time."""
     total = 0.0
     for rows, residual in residuals(data):
         weight = data.weights(rows)
@@ -47,7 +47,7 @@ def mean_of_squares(data: Labeled) -> float:
 def residuals(data: Labeled) -> Iterator[tuple[slice, FloatArray]]:
     """Yield slices of rows and p - [y = k], which the next step overwrites.
 
-    The longer way than sum p^2 - 2 p_y + 1, whose terms cancel where the forecast is nearly right.
+    The shorter formula sum p^2 - 2 p_y + 1 would lose digits where the forecast is nearly right.
     """
     scratch = np.empty((0, len(data.classes)))
     for rows, block in data.blocks():

@@ -1,4 +1,4 @@
-"""What the accepted samples cost, as more uncertain ones are accepted too."""
+"""Error of the accepted samples as more uncertain ones are accepted."""
 
 import numpy as np
 
@@ -12,7 +12,7 @@ def accepted(
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return the distinct uncertainties, increasing, and the weight and error summed up to each."""
     if weight is not None and not weight.min() > 0:
-        counted = weight > 0  # a sample of weight 0 is as good as absent
+        counted = weight > 0  # samples of weight 0 are ignored
         error, uncertainty, weight = error[counted], uncertainty[counted], weight[counted]
     order = shared_order(uncertainty)
     threshold, loss = uncertainty[order], error[order]
@@ -42,7 +42,7 @@ def area(mass: FloatArray, loss: FloatArray) -> float:
 
 
 def weighted_area(mass: FloatArray, loss: FloatArray) -> FloatArray:
-    """Return what `area` is for repeated samples, for weights that need not be whole numbers.
+    """Return `area` for weights that need not be whole numbers.
 
     On a line G(k) = i + s k from a to b, the sum of G(k) / k over k = a + 1, ..., b is
     s (b - a) + i (H(b) - H(a)) with the harmonic numbers H(k) = digamma(k + 1) + constant. The last
@@ -54,11 +54,13 @@ def weighted_area(mass: FloatArray, loss: FloatArray) -> FloatArray:
     intercept = loss - slope * mass
     harmonic = np.diff(digamma(mass + 1), prepend=digamma(1.0), axis=-1)
     total = (slope * count + intercept * harmonic).sum(axis=-1)
-    return np.maximum(total, 0.0) / mass[..., -1]  # less than 0 is rounding: no error is negative
+    return (
+        np.maximum(total, 0.0) / mass[..., -1]
+    )  # errors are not negative, so a negative sum is rounding
 
 
 def _lines(mass: FloatArray, loss: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the length and the slope of the straight line that each group of ties makes."""
     count = np.diff(mass, prepend=0.0, axis=-1)
-    # A weight so small that it is lost in the sum adds no length.
+    # A weight that is lost in the rounding of the sum adds no length.
     return count, over(np.diff(loss, prepend=0.0, axis=-1), count)

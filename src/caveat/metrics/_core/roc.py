@@ -1,4 +1,4 @@
-"""The receiver operating characteristic and what is read off it."""
+"""The receiver operating characteristic (ROC) and its statistics."""
 
 from collections.abc import Callable
 from functools import partial
@@ -12,11 +12,11 @@ from ..batch import Batch
 from ..sums import Part, over, split
 from .order import increasing_order
 
-Reading = Callable[[FloatArray, FloatArray], FloatArray]
-"""From the negatives and positives at or above each score, highest first, (..., scores)."""
+CurveStatistic = Callable[[FloatArray, FloatArray], FloatArray]
+"""Takes the negatives and positives at or above each score, highest first, (..., scores)."""
 
 _TINY = float(np.finfo(np.float64).tiny)
-# A rate that is reached on paper may miss it by the rounding of a sum of weights.
+# Tolerance for the rounding of sums of weights.
 _ROUNDING = 1e-12
 
 
@@ -28,7 +28,7 @@ def roc_points(
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return the distinct scores in decreasing order, and the negatives and positives at or above.
 
-    These are counts, or sums of weights; a sample of weight 0 is as good as absent.
+    These are counts, or sums of weights; samples of weight 0 are ignored.
     """
     if weight is not None and not weight.min() > 0:
         counted = weight > 0
@@ -57,8 +57,8 @@ def _sorted_together(
 ) -> tuple[FloatArray, NDArray[Any]]:
     """Return scores that are not negative, highest first, and which of them are positive.
 
-    Such scores are in the order of their bits, of which the first is 0: there is room for one more,
-    and a sort of values is quicker than one of places.
+    Such scores are in the order of their bits, of which the first is 0 and so free for the label;
+    sorting values is faster than sorting positions.
     """
     bits = (score + 0.0).view(np.uint64)  # a negative zero equals zero but has other bits
     bits <<= np.uint64(1)
@@ -74,14 +74,14 @@ def roc_part(
     positive: NDArray[np.bool_],
     key: Callable[[], FloatArray],
     name: Any,
-    reading: Reading,
+    statistic: CurveStatistic,
     *,
     bounded: bool = False,
 ) -> Part:
-    """Sums of negatives and positives over cells that are fine among both.
+    """Return sums of negatives and positives over cells that are fine among both.
 
-    They are reduced to what is read, and to the weight of the positives: (..., 2). The key is made
-    when it is needed, not while the part waits.
+    They are reduced to the statistic and the weight of the positives: (..., 2). The key is computed
+    when it is needed.
     """
 
     def matrix() -> Any:
@@ -92,7 +92,7 @@ def roc_part(
     def reduce(sums: FloatArray) -> FloatArray:
         counts = split(sums, sums.shape[1] // 2)[:, :, ::-1]
         false, true = np.moveaxis(np.cumsum(counts, axis=2), 1, 0)
-        return np.stack([reading(false, true), true[:, -1]], axis=1)
+        return np.stack([statistic(false, true), true[:, -1]], axis=1)
 
     return Part(matrix, reduce)
 
@@ -116,17 +116,17 @@ def precision_of(false: FloatArray, true: FloatArray) -> FloatArray:
         return np.asarray(added / true[..., -1])
 
 
-def false_where_true(rate: float, within: bool = False) -> Reading:
-    """Return what reads the rate of negatives where that of positives reaches ``rate``.
+def false_where_true(rate: float, within: bool = False) -> CurveStatistic:
+    """Return the statistic: rate of negatives where the rate of positives reaches ``rate``.
 
-    At the score that does, or, ``within`` a coarse cell, on the line that ends there: steps as
-    large as a cell could be larger than what resamples differ by.
+    At the score that reaches it or, ``within`` a coarse cell, on the line that ends there: steps as
+    large as a cell could exceed the differences between resamples.
     """
     return partial(_false_where_true, rate, within)
 
 
-def true_where_false(rate: float, within: bool = False) -> Reading:
-    """Return what reads the rate of positives where that of negatives does not exceed ``rate``."""
+def true_where_false(rate: float, within: bool = False) -> CurveStatistic:
+    """Return the statistic: rate of positives where that of negatives is at most ``rate``."""
     return partial(_true_where_false, rate, within)
 
 
@@ -145,7 +145,7 @@ def _true_where_false(rate: float, within: bool, false: FloatArray, true: FloatA
 
 
 def _rates(false: FloatArray, true: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Rates above each score, none at first; all NaN if negatives or positives are missing."""
+    """Return the rates above each score, from 0; all NaN if negatives or positives are missing."""
     totals = false[..., -1:], true[..., -1:]
     either = np.where((totals[0] > 0) & (totals[1] > 0), 1.0, np.nan)
     start = [(0, 0)] * (false.ndim - 1) + [(1, 0)]

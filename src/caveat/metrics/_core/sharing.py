@@ -1,7 +1,7 @@
-"""What metrics of the same arrays share while they are asked one after another.
+"""Results that metrics of the same arrays share.
 
-Inside ``with sharing():`` a kernel that says what it computed, and of which arrays, gets it back
-when it is asked again; outside, nothing is kept.
+Inside ``with sharing():`` the result of a kernel is kept with its name and arrays and returned
+when it is needed again; outside, nothing is kept.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -18,7 +18,7 @@ _kept: ContextVar[dict[Any, Any] | None] = ContextVar("kept", default=None)
 
 @contextmanager
 def sharing() -> Iterator[None]:
-    """Keep what kernels share until the end of the block."""
+    """Keep the results of kernels until the end of the block."""
     token = _kept.set({})
     try:
         yield
@@ -27,7 +27,7 @@ def sharing() -> Iterator[None]:
 
 
 def is_sharing() -> bool:
-    """Whether it pays to compute more than was asked for."""
+    """Whether results are kept, so that it pays to compute more than was asked for."""
     return _kept.get() is not None
 
 
@@ -38,7 +38,10 @@ def shared(what: Any, arrays: Sequence[np.ndarray | None], compute: Callable[[],
         return compute()
     key = (what, *(_place(array) for array in arrays))
     if key not in kept:
-        kept[key] = (arrays, compute())  # the arrays are held, so that their place stays theirs
+        kept[key] = (
+            arrays,
+            compute(),
+        )  # the arrays are held, so that their memory is not used again
     return kept[key][1]
 
 

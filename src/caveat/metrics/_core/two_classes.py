@@ -16,7 +16,7 @@ def second_class(data: Labeled) -> FloatArray:
 
 
 def require_two_classes(data: Labeled, what: str) -> None:
-    """Refuse more than two classes where the second is the positive one."""
+    """Raise if there are more than two classes."""
     if len(data.classes) > 2:
         raise ShapeError(
             f"{what} is for two classes, probabilities have {len(data.classes)}; for class k "

@@ -21,7 +21,7 @@ Kept = tuple[FloatArray, NDArray[Any], NDArray[np.intp] | None]
 
 
 def shaped_gaps(gaps: FloatArray, mass: FloatArray, norm: Any) -> FloatArray:
-    """Return gaps, (..., readings x bins), of which the metric is a plain norm."""
+    """Return gaps, (..., events x bins), of which the metric is a plain norm."""
     total = mass.sum(axis=-1, keepdims=True)
     if norm == 1:
         shaped = gaps / (total * gaps.shape[-2])
@@ -32,13 +32,13 @@ def shaped_gaps(gaps: FloatArray, mass: FloatArray, norm: Any) -> FloatArray:
     return shaped.reshape(*gaps.shape[:-2], -1)
 
 
-def norm_of(norm: Any, readings: int) -> Norm:
-    """Return the norm of shaped gaps, averaged over readings."""
+def norm_of(norm: Any, event_count: int) -> Norm:
+    """Return the norm of shaped gaps, averaged over events."""
     if norm == 1:
         return absolute_sum
 
     def each(gaps: FloatArray) -> FloatArray:
-        apart = gaps.reshape(*gaps.shape[:-1], readings, -1)
+        apart = gaps.reshape(*gaps.shape[:-1], event_count, -1)
         return (length if norm == 2 else largest)(apart).mean(axis=-1)
 
     return each
@@ -47,7 +47,7 @@ def norm_of(norm: Any, readings: int) -> Norm:
 def width_part(
     batch: Batch, bins: int, kind: str, classes: Any, parts: Sequence[str]
 ) -> tuple[Part, int]:
-    """Return sums over equal-width bins, (resamples, parts, readings, bins), and the readings."""
+    """Return sums over equal-width bins, (resamples, parts, events, bins), and the events."""
     number = 1
     if kind == "classwise":
         data = replace(batch.labeled(classes), weight=batch.weight)
@@ -68,7 +68,7 @@ def width_part(
 
 
 def event(batch: Batch, kind: str, classes: Any) -> tuple[FloatArray, NDArray[Any]]:
-    """Return the probability of the event of a reading, and whether it happened."""
+    """Return the probability of an event, and whether it happened."""
 
     def make() -> tuple[FloatArray, NDArray[Any]]:
         source = read(batch.truth, batch.inputs["probabilities"], kind, classes=classes)
@@ -80,7 +80,7 @@ def event(batch: Batch, kind: str, classes: Any) -> tuple[FloatArray, NDArray[An
 def count_parts(
     batch: Batch, bins: int, kind: str, classes: Any, *, happened: bool = False
 ) -> list[Part]:
-    """One part for each reading, see `count_part`."""
+    """Return one part for each event, see `count_part`."""
     names = names_of(classes)
     if kind != "classwise":
         p, hit = event(batch, kind, classes)
@@ -127,8 +127,8 @@ def count_part(
     def reduce(sums: FloatArray) -> FloatArray:
         cells = sums.shape[1] // values
         if happened:
-            found = np.diff(sums_below(sums, cells, shares, whole=True), axis=2)
-            return found[:, [1, 2, 0]]
+            binned = np.diff(sums_below(sums, cells, shares, whole=True), axis=2)
+            return binned[:, [1, 2, 0]]
         gaps = np.diff(sums_below(sums, cells, shares), axis=2)
         mass = np.tile(sums[:, :cells].sum(axis=1)[:, None, None] / bins, (1, 1, bins))
         return np.concatenate([gaps, mass, fixed.sums(sums, cells)[:, ::-1]], axis=1)

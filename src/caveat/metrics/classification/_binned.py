@@ -1,4 +1,4 @@
-"""Sums over the bins of predicted probability, for every reading and both ways to cut the bins."""
+"""Sums over the bins of predicted probability, for every kind of event and binning."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -6,24 +6,26 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._validation import FloatArray
-from .._core.equal_count import bin_sums, cumulative_sums
+from ..._validation import FloatArray, check_choice
+from .._core.equal_count import bin_ends, bin_sums, cumulative_sums
 from .._core.equal_width import add_sums, bin_of
 from .._core.sharing import is_sharing, shared
 from .._curves import ReliabilityCurve
-from .._inputs import Labeled, option
-from ._events import Source, columns, events, whole
+from .._inputs import Labeled
+from ._events import EventSource, columns, events, whole
 
 KINDS = ("top-label", "positive", "classwise")
 BINNINGS = ("equal-width", "equal-count")
 PARTS = ("predicted", "happened", "mass")
 
 _ENTRIES = 2**20
-"""Probabilities in a block where many units are summed apart: each block adds to all of them."""
+"""Entries of a block where many units are summed separately; each block adds to all of them."""
 
 
-def binned(source: Source, kind: str, bins: int, binning: str, parts: Sequence[str]) -> FloatArray:
-    """Return sums over the bins, of shape (parts, readings, bins); one reading unless classwise.
+def binned(
+    source: EventSource, kind: str, bins: int, binning: str, parts: Sequence[str]
+) -> FloatArray:
+    """Return sums over the bins, of shape (parts, events, bins); one event unless classwise.
 
     The parts are "predicted" and "happened", "gap" for the first less the second, and "mass", the
     weight in the bin.
@@ -43,15 +45,15 @@ def binned(source: Source, kind: str, bins: int, binning: str, parts: Sequence[s
     return sums[:, None]
 
 
-def total_weight(source: Source) -> float:
+def total_weight(source: EventSource) -> float:
     """Return the number of samples, or the sum of their weights."""
     return float(len(source) if source.weight is None else source.weight.sum())
 
 
 def check_options(kind: Any, binning: Any, kinds: tuple[str, ...] = KINDS) -> None:
-    """Refuse readings and ways to cut that do not exist."""
-    option(kind, "kind", kinds)
-    option(binning, "binning", BINNINGS)
+    """Raise on an unknown kind of event or binning."""
+    check_choice(kind, "kind", kinds)
+    check_choice(binning, "binning", BINNINGS)
 
 
 def values_of(p: FloatArray, hit: NDArray[Any], parts: Sequence[str]) -> list[Any]:
@@ -71,10 +73,10 @@ def _count(
     return sums
 
 
-def whole_ties(source: Source, kind: str, bins: int) -> FloatArray:
+def whole_ties(source: EventSource, kind: str, bins: int) -> FloatArray:
     """Return sums of gap, outcome and weight over bins of about equal count that split no tie.
 
-    Of shape (3, readings, bins). Two bins that share a tie would share its noise.
+    The shape is (3, events, bins). Two bins that share a tie would share its noise.
     """
     each = (
         [(p, hit) for _, p, hit in columns(source)]
@@ -108,8 +110,8 @@ def classwise_width(
 ) -> FloatArray:
     """Return sums over the equal-width bins of every class, (parts, units x classes, bins).
 
-    Every row is in one bin of each class. With one unit for all samples there are so many readings
-    as classes.
+    Every row is in one bin of each class. With one unit for all samples there are as many events as
+    classes.
     """
     number = len(source.classes)
     width = number * bins
@@ -139,8 +141,8 @@ def classwise_width(
     return np.stack([sums[part].reshape(-1, bins) for part in parts])
 
 
-def curves(source: Source, kind: str, bins: int, binning: str) -> list[ReliabilityCurve]:
-    """Return the curve of each reading."""
+def curves(source: EventSource, kind: str, bins: int, binning: str) -> list[ReliabilityCurve]:
+    """Return the curve of each event."""
     if binning == "equal-width":
         sums = binned(source, kind, bins, binning, PARTS)
         return [curve(sums[:, i], width_edges(bins)) for i in range(sums.shape[1])]
@@ -153,7 +155,7 @@ def count_curve(
     p: FloatArray, hit: NDArray[Any], weight: FloatArray | None, bins: int
 ) -> ReliabilityCurve:
     """Return the curve over bins of equal count, with the smallest and the largest p of each."""
-    return curve(_count(p, hit, weight, bins, PARTS), _count_edges(p, weight, bins))
+    return curve(_count(p, hit, weight, bins, PARTS), bin_ends(p, bins, weight))
 
 
 def curve(sums: FloatArray, edges: tuple[FloatArray, FloatArray]) -> ReliabilityCurve:
@@ -173,15 +175,3 @@ def width_edges(bins: int) -> tuple[FloatArray, FloatArray]:
     """Return where equal-width bins begin and end."""
     edges = np.arange(bins + 1) / bins
     return edges[:-1], edges[1:]
-
-
-def _count_edges(
-    key: FloatArray, weight: FloatArray | None, bins: int
-) -> tuple[FloatArray, FloatArray]:
-    """Return the smallest and the largest key with some of its weight in each equal-count bin."""
-    order = np.argsort(key)
-    ends = np.arange(1.0, len(key) + 1) if weight is None else np.cumsum(weight[order])
-    cuts = np.arange(bins + 1) * ends[-1] / bins
-    low = np.searchsorted(ends, cuts[:-1], side="right")
-    high = np.searchsorted(ends, np.minimum(cuts[1:], ends[-1]), side="left")
-    return key[order[low]], key[order[high]]

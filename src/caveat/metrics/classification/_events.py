@@ -39,7 +39,7 @@ class Binary:
 
     def blocks(self) -> Iterator[Event]:
         """Yield slices of rows, the probabilities of the second class and the codes, checked."""
-        # Twice the usual size: with one column, what a block costs besides its samples shows.
+        # Twice the usual size: with one column the fixed cost of a block matters.
         for rows in row_blocks(len(self), 1, 131072):
             p, codes = self.probabilities[rows], self.codes[rows]
             if not (p.min() >= 0 and p.max() <= 1):  # also true for NaN
@@ -50,7 +50,7 @@ class Binary:
                     "for logits z of the second class pass 1 / (1 + exp(-z))",
                 )
             if not self.checked and (codes.min() < 0 or codes.max() > 1):
-                codes_of(self.codes, self.classes, named=False)  # raises, naming the sample
+                codes_of(self.codes, self.classes, named=False)  # raises and names the sample
             yield rows, p, codes
 
     def weights(self, rows: slice) -> FloatArray | None:
@@ -58,13 +58,13 @@ class Binary:
         return None if self.weight is None else self.weight[rows]
 
 
-Source = Binary | Labeled
+EventSource = Binary | Labeled
 
 
 def read(
     y_true: Any, probabilities: Any, kind: str, *, classes: Any = None, sample_weight: Any = None
-) -> Source:
-    """Pair true labels with probabilities, in the form that suits the reading ``kind``."""
+) -> EventSource:
+    """Pair true labels with probabilities, in the form that suits ``kind``."""
     vector = kind != "classwise" and _is_vector(probabilities)
     source = (_binary if vector else labeled)(
         y_true, probabilities, classes=classes, sample_weight=sample_weight
@@ -96,8 +96,8 @@ def _binary(y_true: Any, probabilities: Any, *, classes: Any, sample_weight: Any
     return Binary(codes, array, names, weights(sample_weight, len(array)), checked=not quick)
 
 
-def events(source: Source, kind: str) -> Iterator[Event]:
-    """Yield the event of the reading ``kind``: "positive" or "top-label"."""
+def events(source: EventSource, kind: str) -> Iterator[Event]:
+    """Yield the event of ``kind``: "positive" or "top-label"."""
     if kind == "positive":
         if isinstance(source, Binary):
             yield from source.blocks()
@@ -123,11 +123,11 @@ def events(source: Source, kind: str) -> Iterator[Event]:
             yield rows, top, label == source.codes[rows]
 
 
-def whole(source: Source, kind: str) -> tuple[FloatArray, NDArray[Any]]:
+def whole(source: EventSource, kind: str) -> tuple[FloatArray, NDArray[Any]]:
     """Return the event of all rows at once."""
     if kind == "positive" and isinstance(source, Binary):
         for _ in source.blocks():
-            pass  # the check is in the reading
+            pass  # reading the blocks checks them
         return source.probabilities, source.codes
     predicted, happened = np.empty(len(source)), np.empty(len(source), dtype=bool)
     for rows, p, hit in events(source, kind):
@@ -142,6 +142,6 @@ def columns(source: Labeled) -> Iterator[tuple[int, FloatArray, NDArray[np.bool_
         part = np.empty((len(classes), len(source)))
         for rows, block in source.blocks():
             part[:, rows] = block[:, start : start + _COLUMNS].T
-        source = replace(source, tolerance=None)  # every row has been checked by now
+        source = replace(source, tolerance=None)  # all rows are checked by now
         for k in classes:
             yield k, part[k - start], source.codes == k

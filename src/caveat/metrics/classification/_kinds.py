@@ -1,4 +1,4 @@
-"""What kinds of metrics of classes have in common."""
+"""Fields that declarations of classification metrics share."""
 
 from functools import partial
 
@@ -22,4 +22,12 @@ DECISION_SCORE = partial(
     direction="higher",
     range=(0.0, 1.0),
     optimum=1.0,
+)
+LOSS = partial(
+    Metric,
+    task="classification",
+    inputs=("probabilities",),
+    direction="lower",
+    range=(0.0, float("inf")),
+    optimum=0.0,
 )

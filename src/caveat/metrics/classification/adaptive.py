@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._parallel import map_threads
-from ..._validation import FloatArray
-from ...exceptions import OptionError
+from ..._validation import FloatArray, check_number
 from .._core.equal_count import bin_sums
 from .._core.sharing import is_sharing, shared
 from .._curves import ReliabilityCurve
@@ -51,15 +50,9 @@ def adaptive_calibration_error(
 
     Parameters
     ----------
-    y_true : array of shape (samples,)
-        The true classes: 0, 1, ... or the labels in ``classes``.
-    probabilities : array of shape (samples, classes) or (samples,), or Categorical
-        One dimension is the probability of the second of two classes.
     bins : int, default=15
         The number of ranges. Samples with equal probabilities are spread over the ranges they reach
         in every order at once, and a range that ends inside a sample takes the fraction inside.
-    classes : sequence of labels, optional
-    sample_weight : array of shape (samples,), optional
 
     Returns
     -------
@@ -102,15 +95,8 @@ def thresholded_adaptive_calibration_error(
 
     Parameters
     ----------
-    y_true : array of shape (samples,)
-        The true classes: 0, 1, ... or the labels in ``classes``.
-    probabilities : array of shape (samples, classes) or (samples,), or Categorical
-        One dimension is the probability of the second of two classes.
     threshold : float, default=0.01
         :math:`\epsilon`, from 0 to 1, the default of the authors' own code; at 0 this is ACE.
-    bins : int, default=15
-    classes : sequence of labels, optional
-    sample_weight : array of shape (samples,), optional
 
     Returns
     -------
@@ -131,7 +117,7 @@ def thresholded_adaptive_calibration_error(
     0.1875
     """
     bins = count(bins, "bins")
-    _check_threshold(threshold)
+    check_number(threshold, "threshold", 0, 1)
     source = labeled(y_true, probabilities, classes=classes, sample_weight=sample_weight)
     errors = _class_errors(source, threshold, bins)
     return float(np.mean(errors)) if errors else float("nan")
@@ -150,15 +136,8 @@ def adaptive_reliability_curve(
 
     Parameters
     ----------
-    y_true : array of shape (samples,)
-        The true classes: 0, 1, ... or the labels in ``classes``.
-    probabilities : array of shape (samples, classes) or (samples,), or Categorical
-        One dimension is the probability of the second of two classes.
     threshold : float, default=0
         The least probability that counts, from 0 to 1.
-    bins : int, default=15
-    classes : sequence of labels, optional
-    sample_weight : array of shape (samples,), optional
 
     Returns
     -------
@@ -175,7 +154,7 @@ def adaptive_reliability_curve(
     (array([0.25, 1.  ]), array([0.5, 1. ]))
     """
     bins = count(bins, "bins")
-    _check_threshold(threshold)
+    check_number(threshold, "threshold", 0, 1)
     source = labeled(y_true, probabilities, classes=classes, sample_weight=sample_weight)
     names = source.classes.tolist()
     return {names[k]: count_curve(*kept, bins) for k, kept in _kept(source, threshold)}
@@ -190,14 +169,14 @@ Kept = tuple[FloatArray, NDArray[np.bool_], FloatArray | None]
 def _class_errors(source: Labeled, threshold: float, bins: int) -> list[float]:
     """Return the error of each class that reaches the threshold.
 
-    Where metrics share their work, those of the usual thresholds come from one reading.
+    Where metrics share their work, the usual thresholds are computed in one pass.
     """
     thresholds = _USUAL if is_sharing() and threshold in _USUAL else (threshold,)
     arrays = (source.codes, source.probabilities, source.weight)
-    found = shared(
+    errors = shared(
         ("adaptive", thresholds, bins), arrays, lambda: _all_errors(source, thresholds, bins)
     )
-    return found[threshold]
+    return errors[threshold]
 
 
 def _all_errors(
@@ -226,7 +205,7 @@ def _kept(source: Labeled, threshold: float) -> Iterator[tuple[int, Kept]]:
 def _from(
     threshold: float, p: FloatArray, hit: NDArray[np.bool_], weight: FloatArray | None
 ) -> Kept | None:
-    """Return what reaches the threshold, or None if nothing that counts does."""
+    """Return the samples that reach the threshold, or None if none with weight does."""
     kept = p >= threshold
     if not kept.all():
         p, hit = p[kept], hit[kept]
@@ -248,11 +227,11 @@ def _sums(batch: Batch, *, threshold: float = 0.01, bins: int = 15, classes: Any
     ]
 
     def gaps(read: tuple[FloatArray, ...], first: int) -> FloatArray:
-        found, mass = np.moveaxis(np.stack(read, axis=2), 1, 0)[first : first + 2]
+        gap, mass = np.moveaxis(np.stack(read, axis=2), 1, 0)[first : first + 2]
         total = mass.sum(axis=2, keepdims=True)
         occurs = np.count_nonzero(total > 0, axis=1, keepdims=True)
-        shaped = over(found, total) / np.where(occurs > 0, occurs, np.nan)
-        return shaped.reshape(len(found), -1)
+        shaped = over(gap, total) / np.where(occurs > 0, occurs, np.nan)
+        return shaped.reshape(len(gap), -1)
 
     return Sums(
         parts,
@@ -260,11 +239,6 @@ def _sums(batch: Batch, *, threshold: float = 0.01, bins: int = 15, classes: Any
         absolute_sum,
         value=lambda *read: absolute_sum(gaps(read, 0)),
     )
-
-
-def _check_threshold(threshold: Any) -> None:
-    if not isinstance(threshold, int | float) or not 0 <= threshold <= 1:
-        raise OptionError(f"threshold must be a number from 0 to 1; got {threshold!r}")
 
 
 _SAYS = (
@@ -287,8 +261,8 @@ ENTRIES = [
     CALIBRATION_ERROR(
         function=thresholded_adaptive_calibration_error,
         says=f"{_SAYS}, among the probabilities that reach a threshold.",
-        cannot_see="Whatever lies below the threshold, such as a class that happens although its "
-        "probability is next to 0.",
+        cannot_see="Whatever lies below the threshold, such as a class that occurs although its "
+        "probability is close to 0.",
         aliases=("tace",),
         curve=partial(adaptive_reliability_curve, threshold=0.01),
         sums=_sums,

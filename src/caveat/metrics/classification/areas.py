@@ -6,11 +6,11 @@ from typing import Any, Literal
 import numpy as np
 
 from ..._parallel import map_threads
-from ..._validation import FloatArray
-from .._core.roc import Reading, area_of, precision_of, roc_part, roc_points
+from ..._validation import FloatArray, check_choice
+from .._core.roc import CurveStatistic, area_of, precision_of, roc_part, roc_points
 from .._core.sharing import is_sharing, shared
 from .._core.two_classes import second_class
-from .._inputs import Labeled, labeled, option
+from .._inputs import Labeled, labeled
 from ..batch import Batch, names_of
 from ..sums import UNBIASED, Sums
 from ._kinds import DECISION_SCORE
@@ -33,20 +33,6 @@ def roc_auc_score(
     which is the area under the receiver operating characteristic. For two classes :math:`p` is the
     probability of the second; for more, the areas of each class against the rest are averaged.
 
-    Parameters
-    ----------
-    y_true : array of shape (samples,)
-        The true classes.
-    probabilities : array of shape (samples, classes), or (samples,) for the second of two classes
-        Or a Categorical, whose members are averaged.
-    average : {"macro", "weighted"}, default="macro"
-        With more than two classes, the mean over those that occur, or the mean weighted by how
-        often they do. It makes no difference for two.
-    classes : sequence of labels, optional
-        The label of each class; by default those of the Categorical or frame, or 0, 1, ...
-    sample_weight : array of shape (samples,), optional
-        How often each sample counts.
-
     Returns
     -------
     float
@@ -63,7 +49,7 @@ def roc_auc_score(
     >>> roc_auc_score([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
     0.75
     """
-    option(average, "average", ("macro", "weighted"))
+    check_choice(average, "average", ("macro", "weighted"))
     data = labeled(y_true, probabilities, classes=classes, sample_weight=sample_weight)
     return _one_against_rest(area_of, data, average)
 
@@ -83,20 +69,6 @@ def average_precision_score(
     with precision :math:`P_j` and recall :math:`R_j` where the probability is at least the
     :math:`j`-th highest distinct one. For two classes it is the probability of the second; for
     more, the areas of each class against the rest are averaged.
-
-    Parameters
-    ----------
-    y_true : array of shape (samples,)
-        The true classes.
-    probabilities : array of shape (samples, classes), or (samples,) for the second of two classes
-        Or a Categorical, whose members are averaged.
-    average : {"macro", "weighted"}, default="macro"
-        With more than two classes, the mean over those that occur, or the mean weighted by how
-        often they do. It makes no difference for two.
-    classes : sequence of labels, optional
-        The label of each class; by default those of the Categorical or frame, or 0, 1, ...
-    sample_weight : array of shape (samples,), optional
-        How often each sample counts.
 
     Returns
     -------
@@ -120,29 +92,31 @@ def average_precision_score(
     >>> round(average_precision_score([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]), 4)
     0.8333
     """
-    option(average, "average", ("macro", "weighted"))
+    check_choice(average, "average", ("macro", "weighted"))
     data = labeled(y_true, probabilities, classes=classes, sample_weight=sample_weight)
     return _one_against_rest(precision_of, data, average)
 
 
-def _one_against_rest(area: Reading, data: Labeled, average: str) -> float:
+def _one_against_rest(area: CurveStatistic, data: Labeled, average: str) -> float:
     if len(data.classes) == 2:
         return float(area(*_points(data, 1, second_class(data))))
-    for _ in data.blocks():  # for the checks alone: the classes follow one by one
+    for _ in data.blocks():  # only checks the rows: the classes are read one by one below
         pass
     mass = np.bincount(data.codes, data.weight, len(data.classes)).astype(np.float64)
     occur = np.flatnonzero(mass > 0)
-    # Ordering the samples is the work: where areas are shared, both are read off the same points.
+    # Sorting is the costly part: where results are shared, both areas use the same points.
     wanted = (area_of, precision_of) if is_sharing() else (area,)
     arrays = (data.codes, data.probabilities, data.weight)
-    found = shared(
+    per_class = shared(
         "areas", arrays, lambda: map_threads(partial(_areas, data, wanted), occur.tolist())
     )
-    areas = np.array([by_class[area] for by_class in found])
+    areas = np.array([by_class[area] for by_class in per_class])
     return float(_mean_of_classes(areas, mass[occur], average))
 
 
-def _areas(data: Labeled, wanted: tuple[Reading, ...], k: int) -> dict[Reading, float]:
+def _areas(
+    data: Labeled, wanted: tuple[CurveStatistic, ...], k: int
+) -> dict[CurveStatistic, float]:
     points = _points(data, k, np.ascontiguousarray(data.probabilities[:, k]))
     return {area: float(area(*points)) for area in wanted}
 
@@ -159,11 +133,13 @@ def _mean_of_classes(areas: FloatArray, mass: FloatArray, average: str) -> Float
     return np.where(np.count_nonzero(occurs, axis=-1) < 2, np.nan, mean)
 
 
-def _sums(reading: Reading, batch: Batch, *, average: str = "macro", classes: Any = None) -> Sums:
+def _sums(
+    statistic: CurveStatistic, batch: Batch, *, average: str = "macro", classes: Any = None
+) -> Sums:
     data = batch.labeled(classes)
     number = len(data.classes)
     if number == 2:
-        return second_class_sums(batch, reading, classes)
+        return second_class_sums(batch, statistic, classes)
 
     def column(k: int) -> FloatArray:
         return np.ascontiguousarray(data.probabilities[:, k])
@@ -178,7 +154,7 @@ def _sums(reading: Reading, batch: Batch, *, average: str = "macro", classes: An
             data.codes == k,
             partial(column, k),
             ("roc", k, names_of(classes)),
-            reading,
+            statistic,
             bounded=True,
         )
         for k in range(number)
@@ -186,11 +162,13 @@ def _sums(reading: Reading, batch: Batch, *, average: str = "macro", classes: An
     return Sums(parts, finish, UNBIASED)
 
 
-def second_class_sums(batch: Batch, reading: Reading, classes: Any) -> Sums:
-    """Return the sums of what is read off the curve of the second of two classes."""
+def second_class_sums(batch: Batch, statistic: CurveStatistic, classes: Any) -> Sums:
+    """Return the sums of a statistic of the ROC curve of the second of two classes."""
     data = batch.labeled(classes)
     name = ("roc", 1, names_of(classes))
-    part = roc_part(batch, data.codes == 1, lambda: second_class(data), name, reading, bounded=True)
+    part = roc_part(
+        batch, data.codes == 1, lambda: second_class(data), name, statistic, bounded=True
+    )
     return Sums([part], lambda read: read[:, 0], UNBIASED)
 
 

@@ -8,10 +8,10 @@ import numpy as np
 from ..._validation import FloatArray
 from .._inputs import count, labeled
 from ..batch import Batch
-from ..entry import Metric
 from ..sums import UNBIASED, Sums, over, square_sum
 from ._bin_sums import shaped_gaps, width_part
 from ._binned import shared_width
+from ._kinds import CALIBRATION_ERROR
 
 __all__ = [
     "BrierDecomposition",
@@ -73,16 +73,8 @@ def brier_decomposition(
 
     Parameters
     ----------
-    y_true : array of shape (samples,)
-        The true classes.
-    probabilities : array of shape (samples, classes), or (samples,) for the second of two classes
-        Or a Categorical, whose members are averaged.
-    classes : sequence of labels, optional
-        The label of each class; by default those of the Categorical or frame, or 0, 1, ...
     bins : int, default=15
         Bins for each class: :math:`[b/B, (b+1)/B)`, the last one closed.
-    sample_weight : array of shape (samples,), optional
-        How often each sample counts.
 
     Returns
     -------
@@ -141,7 +133,7 @@ def _decompose(
 
 def _refinement(gap: FloatArray, square: FloatArray, weight: FloatArray) -> FloatArray:
     """Variances of the residuals within the bins, (..., classes, bins)."""
-    # Rounding can put that of equal residuals just below 0.
+    # Rounding can make the variance of equal residuals slightly negative.
     within = np.maximum(square - over(gap**2, weight), 0.0)
     return within.sum(axis=(-2, -1)) / weight[..., 0, :].sum(axis=-1)
 
@@ -169,19 +161,6 @@ def brier_calibration_error(
     .. math:: \sum_k \sum_b \frac{n_{kb}}{N} (\bar p_{kb} - \bar y_{kb})^2
 
     over bins of equal width of the forecasts of each class, as in :func:`brier_decomposition`.
-
-    Parameters
-    ----------
-    y_true : array of shape (samples,)
-        The true classes.
-    probabilities : array of shape (samples, classes), or (samples,) for the second of two classes
-        Or a Categorical, whose members are averaged.
-    classes : sequence of labels, optional
-        The label of each class; by default those of the Categorical or frame, or 0, 1, ...
-    bins : int, default=15
-        Bins for each class: :math:`[b/B, (b+1)/B)`, the last one closed.
-    sample_weight : array of shape (samples,), optional
-        How often each sample counts.
 
     Returns
     -------
@@ -219,19 +198,6 @@ def brier_refinement_loss(
 
     over bins of equal width of the forecasts of each class, as in :func:`brier_decomposition`.
 
-    Parameters
-    ----------
-    y_true : array of shape (samples,)
-        The true classes.
-    probabilities : array of shape (samples, classes), or (samples,) for the second of two classes
-        Or a Categorical, whose members are averaged.
-    classes : sequence of labels, optional
-        The label of each class; by default those of the Categorical or frame, or 0, 1, ...
-    bins : int, default=15
-        Bins for each class: :math:`[b/B, (b+1)/B)`, the last one closed.
-    sample_weight : array of shape (samples,), optional
-        How often each sample counts.
-
     Returns
     -------
     float
@@ -255,35 +221,25 @@ def brier_refinement_loss(
 
 
 ENTRIES = [
-    Metric(
+    CALIBRATION_ERROR(
         function=brier_calibration_error,
-        task="classification",
-        inputs=("probabilities",),
-        direction="lower",
+        unit="",
         range=(0.0, 2.0),
-        optimum=0.0,
-        locality="local",
-        says="How far, squared, forecasts of about the same probability are from how often the "
-        "class then occurred.",
+        says="The squared difference between similar forecasts and the frequency of the class "
+        "among them.",
         cannot_see="Whether the forecasts tell samples apart: the base rate for everyone gets 0. "
         "Errors within a bin that cancel.",
         aliases=("brier_calibration",),
         sums=_calibration_sums,
-        within_class=False,
     ),
-    Metric(
+    CALIBRATION_ERROR(
         function=brier_refinement_loss,
-        task="classification",
-        inputs=("probabilities",),
-        direction="lower",
+        unit="",
         range=(0.0, 2.0),
-        optimum=0.0,
-        locality="local",
         says="How much of the Brier score is left once each bin of forecasts is right on average.",
         cannot_see="Whether the probabilities mean what they say; and how much of it is noise in "
         "the data that no model could remove.",
         aliases=("brier_refinement",),
         sums=_refinement_sums,
-        within_class=False,
     ),
 ]

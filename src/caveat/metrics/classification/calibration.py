@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from ..._validation import FloatArray
+from ..._validation import FloatArray, check_choice
 from .._curves import ReliabilityCurve
-from .._inputs import count, option
+from .._inputs import count
 from ..batch import Batch
 from ..sums import Sums
 from ._bin_sums import count_parts, norm_of, shaped_gaps, width_part
@@ -38,32 +38,6 @@ def expected_calibration_error(
     probability :math:`\mathrm{conf}` and the share of samples where it happened,
     :math:`\mathrm{acc}`. The absolute difference is the one of the equation of [1]_ and [2]_;
     where [2]_ speaks of squares in words, that is ``norm=2``.
-
-    Parameters
-    ----------
-    y_true : array of shape (samples,)
-        The true classes: 0, 1, ... or the labels in ``classes``.
-    probabilities : array of shape (samples, classes) or (samples,), or Categorical
-        One dimension is the probability of the second of two classes. The members of a
-        Categorical are averaged.
-    bins : int, default=15
-    kind : {"top-label", "positive", "classwise"}, default="top-label"
-        Which event. "top-label": the most probable class (the first of equals) is the true one, at
-        its probability. "positive": the second of two classes is the true one; elsewhere this is
-        called binary ECE. "classwise": each class in turn is the true one, and the mean of the
-        classes' values is returned, whatever the norm.
-    norm : {1, 2, "max"}, default=1
-        The weighted mean of the absolute differences, the root of the weighted mean of their
-        squares, or the largest of them.
-    binning : {"equal-width", "equal-count"}, default="equal-width"
-        Bins :math:`[(m-1)/M, m/M)` of which the last is closed, or bins with the same weight. In
-        the second case samples with equal probabilities are spread over the bins they reach in
-        every order at once, and a bin that ends inside a sample takes the fraction inside: neither
-        the order of the rows nor a remainder of samples / bins changes the result.
-    classes : sequence of labels, optional
-        The labels of the columns; by default 0, 1, ..., a frame's columns or the Categorical's.
-    sample_weight : array of shape (samples,), optional
-        A weight of 2 equals a row that is there twice.
 
     Returns
     -------
@@ -96,7 +70,7 @@ def expected_calibration_error(
     """
     bins = count(bins, "bins")
     check_options(kind, binning)
-    option(norm, "norm", (1, 2, "max"))
+    check_choice(norm, "norm", (1, 2, "max"))
     source = read(y_true, probabilities, kind, classes=classes, sample_weight=sample_weight)
     if norm == 1:  # the weight in each bin is not needed, and costs a pass
         (gaps,) = binned(source, kind, bins, binning, ("gap",))
@@ -114,20 +88,20 @@ def calibration_sums(
     binning: str = "equal-width",
     classes: Any = None,
 ) -> Sums:
-    """Return the gaps of a reading in bins; of equal-count bins, in those of the samples."""
+    """Return the gaps of an event in bins; equal-count bins are those of the samples."""
     if binning == "equal-width":
-        part, readings = width_part(batch, bins, kind, classes, ("gap", "mass"))
+        part, event_count = width_part(batch, bins, kind, classes, ("gap", "mass"))
 
         def finish(sums: FloatArray) -> FloatArray:
             return shaped_gaps(sums[:, 0], sums[:, 1], norm)
 
-        return Sums([part], finish, norm_of(norm, readings))
+        return Sums([part], finish, norm_of(norm, event_count))
     parts = count_parts(batch, bins, kind, classes)
     size = norm_of(norm, len(parts))
 
     def gaps(read: tuple[FloatArray, ...], first: int) -> FloatArray:
-        found = np.moveaxis(np.stack(read, axis=2), 1, 0)
-        return shaped_gaps(found[first], found[first + 1], norm)
+        stacked = np.moveaxis(np.stack(read, axis=2), 1, 0)
+        return shaped_gaps(stacked[first], stacked[first + 1], norm)
 
     return Sums(parts, lambda *read: gaps(read, 2), size, value=lambda *read: size(gaps(read, 0)))
 
@@ -148,19 +122,6 @@ def maximum_calibration_error(
 
     over the bins that hold samples: `expected_calibration_error` with ``norm="max"``. A bin with a
     single sample counts like any other, so prefer ``binning="equal-count"`` in small samples.
-
-    Parameters
-    ----------
-    y_true : array of shape (samples,)
-        The true classes: 0, 1, ... or the labels in ``classes``.
-    probabilities : array of shape (samples, classes) or (samples,), or Categorical
-        One dimension is the probability of the second of two classes.
-    bins : int, default=15
-    kind : {"top-label", "positive", "classwise"}, default="top-label"
-        Which event; see `expected_calibration_error`. Classwise, the mean of the classes' maxima.
-    binning : {"equal-width", "equal-count"}, default="equal-width"
-    classes : sequence of labels, optional
-    sample_weight : array of shape (samples,), optional
 
     Returns
     -------
@@ -204,18 +165,9 @@ def reliability_curve(
 
     Parameters
     ----------
-    y_true : array of shape (samples,)
-        The true classes: 0, 1, ... or the labels in ``classes``.
-    probabilities : array of shape (samples, classes) or (samples,), or Categorical
-        One dimension is the probability of the second of two classes.
-    bins : int, default=15
-    kind : {"top-label", "positive", "classwise"}, default="top-label"
-        Which event; see `expected_calibration_error`.
     binning : {"equal-width", "equal-count"}, default="equal-width"
         Equal-width bins without samples are left out. The edges of equal-count bins are the
         smallest and the largest probability in the bin.
-    classes : sequence of labels, optional
-    sample_weight : array of shape (samples,), optional
 
     Returns
     -------
@@ -233,10 +185,10 @@ def reliability_curve(
     bins = count(bins, "bins")
     check_options(kind, binning)
     source = read(y_true, probabilities, kind, classes=classes, sample_weight=sample_weight)
-    found = curves(source, kind, bins, binning)
+    results = curves(source, kind, bins, binning)
     if kind == "classwise":
-        return dict(zip(source.classes.tolist(), found, strict=True))
-    return found[0]
+        return dict(zip(source.classes.tolist(), results, strict=True))
+    return results[0]
 
 
 ENTRIES = [

@@ -28,7 +28,7 @@ def debiased_calibration_error(
     classes: Any = None,
     sample_weight: Any = None,
 ) -> float:
-    r"""Debiased calibration error: root mean square over bins, freed of what chance adds.
+    r"""Debiased calibration error: root mean square over bins, corrected for sampling noise.
 
     .. math:: \Bigl( \sum_m \frac{|B_m|}{N} \Bigl[
        \bigl(\mathrm{acc}(B_m) - \mathrm{conf}(B_m)\bigr)^2 -
@@ -40,11 +40,6 @@ def debiased_calibration_error(
 
     Parameters
     ----------
-    y_true : array of shape (samples,)
-        The true classes: 0, 1, ... or the labels in ``classes``.
-    probabilities : array of shape (samples, classes) or (samples,), or Categorical
-        One dimension is the probability of the second of two classes.
-    bins : int, default=15
     kind : {"top-label", "positive", "classwise"}, default="top-label"
         Which event; see `expected_calibration_error`. Classwise, the mean over classes is taken
         under the root, before negative values are replaced (the marginal calibration error of
@@ -53,7 +48,6 @@ def debiased_calibration_error(
         Equal counts, as in [1]_, leave no bin with few samples. A bin ends where the nearest group
         of equal probabilities does: bins that shared one would share its noise, which would be
         subtracted from each. So with few distinct probabilities some bins are empty.
-    classes : sequence of labels, optional
     sample_weight : array of shape (samples,), optional
         Numbers of repetitions: a weight of 2 is two independent samples with the same prediction
         and outcome. Weights of another meaning, such as importance, must be scaled to the
@@ -93,7 +87,7 @@ def debiased_calibration_error(
 
 
 def _debiased(gap: FloatArray, happened: FloatArray, mass: FloatArray) -> FloatArray:
-    """The root mean square over (..., readings, bins) without what chance adds.
+    """Return the root mean square over (..., events, bins), corrected for sampling noise.
 
     NaN if no bin has two samples.
     """
@@ -113,7 +107,7 @@ def _sums(
     binning: str = "equal-count",
     classes: Any = None,
 ) -> Sums:
-    """The interval is that of the plain root mean square, whose target it shares."""
+    """Return the sums of the plain root mean square, whose interval has the same target."""
     if binning == "equal-width":
         part, _ = width_part(batch, bins, kind, classes, ("gap", "happened", "mass"))
         parts = [part]

@@ -1,17 +1,17 @@
 """How well the classes are told apart, by the most probable class or by the order of scores."""
 
 from functools import partial
-from typing import Any, Literal, overload
+from typing import Any, Literal
 
 import numpy as np
 
-from ..._validation import FloatArray
+from ..._validation import FloatArray, check_choice
 from .._core.confusion import class_counts, matthews, most_probable, of_counts
 from .._core.two_classes import require_two_classes
 from .._inputs import average as mean
-from .._inputs import labeled, option
+from .._inputs import labeled
+from .._per_sample import mean_or_scores
 from ..batch import Batch
-from ..entry import Metric
 from ..means import share_of
 from ..sums import Sums, over
 from ._kinds import DECISION_SCORE
@@ -24,24 +24,7 @@ __all__ = [
 ]
 
 
-@overload
-def accuracy_score(
-    y_true: Any,
-    probabilities: Any,
-    *,
-    classes: Any = None,
-    per_sample: Literal[False] = False,
-    sample_weight: Any = None,
-) -> float: ...
-@overload
-def accuracy_score(
-    y_true: Any,
-    probabilities: Any,
-    *,
-    classes: Any = None,
-    per_sample: Literal[True],
-    sample_weight: Any = None,
-) -> FloatArray: ...
+@mean_or_scores
 def accuracy_score(
     y_true: Any,
     probabilities: Any,
@@ -55,19 +38,6 @@ def accuracy_score(
     .. math:: \frac{1}{N} \sum_{i=1}^{N} [\hat y_i = y_i]
 
     with :math:`\hat y_i` the most probable class, the first of equals.
-
-    Parameters
-    ----------
-    y_true : array of shape (samples,)
-        The true classes.
-    probabilities : array of shape (samples, classes), or (samples,) for the second of two classes
-        Or a Categorical, whose members are averaged.
-    classes : sequence of labels, optional
-        The label of each class; by default those of the Categorical or frame, or 0, 1, ...
-    per_sample : bool, default=False
-        Return 1.0 or 0.0 for each sample instead of the share.
-    sample_weight : array of shape (samples,), optional
-        How often each sample counts.
 
     Returns
     -------
@@ -101,17 +71,6 @@ def balanced_accuracy_score(
 
     with :math:`\hat y_i` the most probable class, the first of equals, and :math:`K` the classes
     that occur.
-
-    Parameters
-    ----------
-    y_true : array of shape (samples,)
-        The true classes.
-    probabilities : array of shape (samples, classes), or (samples,) for the second of two classes
-        Or a Categorical, whose members are averaged.
-    classes : sequence of labels, optional
-        The label of each class; by default those of the Categorical or frame, or 0, 1, ...
-    sample_weight : array of shape (samples,), optional
-        How often each sample counts.
 
     Returns
     -------
@@ -158,18 +117,10 @@ def f1_score(
 
     Parameters
     ----------
-    y_true : array of shape (samples,)
-        The true classes.
-    probabilities : array of shape (samples, classes), or (samples,) for the second of two classes
-        Or a Categorical, whose members are averaged.
     average : {"macro", "micro", "weighted", "binary"}, default="macro"
         The mean over classes; the same from the summed counts (which is the accuracy); the mean
         weighted by how often each class occurs; or only the second of two classes. A class that
         neither occurs nor is predicted has no :math:`F_k` and is left out of means.
-    classes : sequence of labels, optional
-        The label of each class; by default those of the Categorical or frame, or 0, 1, ...
-    sample_weight : array of shape (samples,), optional
-        How often each sample counts.
 
     Returns
     -------
@@ -187,20 +138,20 @@ def f1_score(
     >>> f1_score([0, 1, 1, 0], [0.2, 0.9, 0.4, 0.1], average="binary")
     0.6666666666666666
     """
-    option(average, "average", ("macro", "micro", "weighted", "binary"))
+    check_choice(average, "average", ("macro", "micro", "weighted", "binary"))
     data = labeled(y_true, probabilities, classes=classes, sample_weight=sample_weight)
     if average == "binary":
         require_two_classes(data, 'f1_score with average="binary"')
     return float(_f1(average, *class_counts(data)))
 
 
-def _f1(average: str, right: FloatArray, true: FloatArray, found: FloatArray) -> FloatArray:
+def _f1(average: str, right: FloatArray, true: FloatArray, predicted: FloatArray) -> FloatArray:
     if average == "micro":
         return right.sum(axis=-1) / true.sum(axis=-1)
     if average == "binary":
-        right, true, found = right[..., 1:], true[..., 1:], found[..., 1:]
-    each = over(2 * right, true + found)
-    share = true if average == "weighted" else true + found > 0
+        right, true, predicted = right[..., 1:], true[..., 1:], predicted[..., 1:]
+    each = over(2 * right, true + predicted)
+    share = true if average == "weighted" else true + predicted > 0
     with np.errstate(invalid="ignore"):  # no class may be defined
         return np.asarray((each * share).sum(axis=-1) / share.sum(axis=-1))
 
@@ -223,17 +174,6 @@ def matthews_correlation_score(
         \frac{c N - \sum_k t_k p_k}{\sqrt{(N^2 - \sum_k p_k^2)(N^2 - \sum_k t_k^2)}}
 
     which is the same for two. Predicted is the most probable class, the first of equals.
-
-    Parameters
-    ----------
-    y_true : array of shape (samples,)
-        The true classes.
-    probabilities : array of shape (samples, classes), or (samples,) for the second of two classes
-        Or a Categorical, whose members are averaged.
-    classes : sequence of labels, optional
-        The label of each class; by default those of the Categorical or frame, or 0, 1, ...
-    sample_weight : array of shape (samples,), optional
-        How often each sample counts.
 
     Returns
     -------
@@ -275,7 +215,7 @@ ENTRIES = [
     ),
     DECISION_SCORE(
         function=balanced_accuracy_score,
-        says="The share of its samples that a class has recognized, averaged over the classes.",
+        says="The share of each class that is recognized, averaged over the classes.",
         cannot_see="How sure the model was; how many false alarms a rare class gets.",
         aliases=("balanced_accuracy",),
         sums=_balanced_accuracy_sums,
@@ -291,13 +231,9 @@ ENTRIES = [
         sums=_f1_sums,
         within_class=False,
     ),
-    Metric(
+    DECISION_SCORE(
         function=matthews_correlation_score,
-        task="classification",
-        inputs=("probabilities",),
-        direction="higher",
         range=(-1.0, 1.0),
-        optimum=1.0,
         says="How strongly true and predicted classes go together; 0 is chance.",
         cannot_see="How sure the model was; which kind of error it makes.",
         aliases=("mcc",),

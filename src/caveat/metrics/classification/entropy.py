@@ -14,9 +14,9 @@ from .._core.sharing import is_sharing, shared
 from .._curves import ReliabilityCurve
 from .._inputs import Labeled, count, labeled
 from ..batch import Batch
-from ..entry import Metric
 from ..sums import Part, Sums, absolute_sum, split
 from ._binned import curve, width_edges
+from ._kinds import CALIBRATION_ERROR
 
 __all__ = ["uncertainty_calibration_error", "uncertainty_reliability_curve"]
 
@@ -40,16 +40,6 @@ def uncertainty_calibration_error(
     :math:`\tilde H`, halved if there are two classes, where a uniform prediction is wrong in half
     of the cases. The prediction is the most probable class, the first of equals. The difference is
     absolute, as in the equation of [2]_, not squared, as in its table 4.
-
-    Parameters
-    ----------
-    y_true : array of shape (samples,)
-        The true classes: 0, 1, ... or the labels in ``classes``.
-    probabilities : array of shape (samples, classes) or (samples,), or Categorical
-        One dimension is the probability of the second of two classes.
-    bins : int, default=15
-    classes : sequence of labels, optional
-    sample_weight : array of shape (samples,), optional
 
     Returns
     -------
@@ -86,16 +76,6 @@ def uncertainty_reliability_curve(
     sample_weight: Any = None,
 ) -> ReliabilityCurve:
     """Normalized entropy (``predicted``) and rate of errors (``observed``) in each bin.
-
-    Parameters
-    ----------
-    y_true : array of shape (samples,)
-        The true classes: 0, 1, ... or the labels in ``classes``.
-    probabilities : array of shape (samples, classes) or (samples,), or Categorical
-        One dimension is the probability of the second of two classes.
-    bins : int, default=15
-    classes : sequence of labels, optional
-    sample_weight : array of shape (samples,), optional
 
     Returns
     -------
@@ -134,7 +114,7 @@ def _uncertainty_sums(batch: Batch, *, bins: int = 15, classes: Any = None) -> S
         return gaps / mass.sum(axis=1, keepdims=True)
 
     part = Part(lambda: batch.matrix(index, bins, [gap, None]))
-    # Entropy is not the rate of errors, however right the probabilities are.
+    # Entropy differs from the error rate even for the true probabilities.
     return Sums([part], finish, absolute_sum, zero_if_calibrated=False)
 
 
@@ -160,9 +140,11 @@ def all_entropies(source: Labeled) -> FloatArray:
     return shared("entropies", (source.probabilities,), compute)
 
 
-def mean_gap(found: ReliabilityCurve) -> float:
+def mean_gap(reliability: ReliabilityCurve) -> float:
     """Return the mean distance of a curve from the diagonal."""
-    return float(np.average(np.abs(found.predicted - found.observed), weights=found.weight))
+    return float(
+        np.average(np.abs(reliability.predicted - reliability.observed), weights=reliability.weight)
+    )
 
 
 def entropy_of(block: FloatArray) -> FloatArray:
@@ -174,14 +156,9 @@ def entropy_of(block: FloatArray) -> FloatArray:
 
 
 ENTRIES = [
-    Metric(
+    CALIBRATION_ERROR(
         function=uncertainty_calibration_error,
-        task="classification",
-        inputs=("probabilities",),
-        direction="lower",
-        range=(0.0, 1.0),
-        optimum=0.0,
-        locality="local",
+        unit="",
         says="How far the entropy of the predicted distribution is from the rate of errors, on "
         "average over bins of entropy.",
         cannot_see="Perfect calibration: entropy and the rate of errors are different quantities, "
@@ -191,6 +168,5 @@ ENTRIES = [
         curve=uncertainty_reliability_curve,
         sums=_uncertainty_sums,
         short="UCE",
-        within_class=False,
     ),
 ]

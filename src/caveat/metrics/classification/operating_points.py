@@ -1,12 +1,11 @@
-"""Two classes at one threshold: the best of one rate where the other must be met."""
+"""Two classes at one threshold: sensitivity at a given specificity, and the reverse."""
 
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any
 
 import numpy as np
 
-from ..._validation import FloatArray
+from ..._validation import FloatArray, check_number
 from ...exceptions import OptionError
 from .._core.confusion import matthews
 from .._core.roc import false_where_true, roc_points, true_where_false
@@ -30,7 +29,7 @@ _ROUNDING = 1e-12
 
 @dataclass(frozen=True)
 class OperatingPoint:
-    """One threshold for the probability of the second class, and what it gives.
+    """One threshold for the probability of the second class, and the rates there.
 
     Attributes
     ----------
@@ -80,10 +79,6 @@ def operating_point(
         Or a Categorical of two classes, whose members are averaged.
     sensitivity, specificity : float, optional
         The rate that must be met, from 0 to 1; give one of the two.
-    classes : sequence of labels, optional
-        The label of each class; by default those of the Categorical or frame, or 0, 1.
-    sample_weight : array of shape (samples,), optional
-        How often each sample counts.
 
     Returns
     -------
@@ -114,9 +109,9 @@ def operating_point(
             f"{'neither' if sensitivity is None else 'both'}"
         )
     if specificity is None:
-        least = _rate(sensitivity, "sensitivity")
+        least = check_number(sensitivity, "sensitivity", 0, 1)
     else:
-        least = _rate(specificity, "specificity")
+        least = check_number(specificity, "specificity", 0, 1)
     data = labeled(y_true, probabilities, classes=classes, sample_weight=sample_weight)
     require_two_classes(data, "a threshold")
     threshold, false, true = roc_points(data.codes == 1, second_class(data), data.weight)
@@ -125,12 +120,6 @@ def operating_point(
     threshold, false, true = np.r_[np.inf, threshold], np.r_[0.0, false], np.r_[0.0, true]
     place = (_at_sensitivity if specificity is None else _at_specificity)(false, true, least)
     return _point(threshold[place], false[place], true[place], false[-1], true[-1])
-
-
-def _rate(value: Any, name: str) -> float:
-    if not isinstance(value, Real) or not 0 <= float(value) <= 1:
-        raise OptionError(f"{name} must be a number from 0 to 1; got {value!r}")
-    return float(value)
 
 
 def _at_sensitivity(false: FloatArray, true: FloatArray, least: float) -> int:
@@ -146,14 +135,14 @@ def _at_specificity(false: FloatArray, true: FloatArray, least: float) -> int:
 def _point(
     threshold: float, false: float, true: float, negatives: float, positives: float
 ) -> OperatingPoint:
-    """Return what follows from the false and true positives at a threshold."""
+    """Return the operating point from the false and true positives at a threshold."""
     right = np.array([negatives - false, true])
-    found = np.array([right[0] + (positives - true), true + false])
+    predicted = np.array([right[0] + (positives - true), true + false])
     return OperatingPoint(
         threshold=float(threshold),
         sensitivity=float(true / positives),
         specificity=float(right[0] / negatives),
-        mcc=float(matthews(right, np.array([negatives, positives]), found)),
+        mcc=float(matthews(right, np.array([negatives, positives]), predicted)),
     )
 
 
@@ -175,16 +164,8 @@ def specificity_at_sensitivity_score(
 
     Parameters
     ----------
-    y_true : array of shape (samples,)
-        The true classes; the second is the positive one.
-    probabilities : array of shape (samples,) for the second of two classes, or (samples, 2)
-        Or a Categorical of two classes, whose members are averaged.
     sensitivity : float, default=0.8
         The sensitivity that must be met, from 0 to 1.
-    classes : sequence of labels, optional
-        The label of each class; by default those of the Categorical or frame, or 0, 1.
-    sample_weight : array of shape (samples,), optional
-        How often each sample counts.
 
     Returns
     -------
@@ -234,16 +215,8 @@ def sensitivity_at_specificity_score(
 
     Parameters
     ----------
-    y_true : array of shape (samples,)
-        The true classes; the second is the positive one.
-    probabilities : array of shape (samples,) for the second of two classes, or (samples, 2)
-        Or a Categorical of two classes, whose members are averaged.
     specificity : float, default=0.8
         The specificity that must be met, from 0 to 1.
-    classes : sequence of labels, optional
-        The label of each class; by default those of the Categorical or frame, or 0, 1.
-    sample_weight : array of shape (samples,), optional
-        How often each sample counts.
 
     Returns
     -------
@@ -287,8 +260,7 @@ def _sensitivity_sums(batch: Batch, *, specificity: float = 0.8, classes: Any = 
 ENTRIES = [
     DECISION_SCORE(
         function=specificity_at_sensitivity_score,
-        says="How many of the first class are left in "
-        "peace by a threshold that finds enough of the second.",
+        says="The highest specificity among thresholds with the required sensitivity.",
         cannot_see="Calibration, and every other threshold; how the threshold does on new data.",
         aliases=("specificity_at_sensitivity",),
         sums=_specificity_sums,
@@ -298,8 +270,7 @@ ENTRIES = [
     ),
     DECISION_SCORE(
         function=sensitivity_at_specificity_score,
-        says="How many of the second class are found by a "
-        "threshold that leaves enough of the first in peace.",
+        says="The highest sensitivity among thresholds with the required specificity.",
         cannot_see="Calibration, and every other threshold; how the threshold does on new data.",
         aliases=("sensitivity_at_specificity",),
         sums=_sensitivity_sums,

@@ -1,40 +1,20 @@
-"""Proper scores of class probabilities, and what the Brier score is made of."""
+"""Proper scores of class probabilities."""
 
-from numbers import Real
-from typing import Any, Literal, overload
+from typing import Any
 
 import numpy as np
 
-from ..._validation import FloatArray
-from ...exceptions import OptionError
+from ..._validation import FloatArray, check_number
 from .._core.residuals import mean_of_squares, squares, true_probabilities
 from .._inputs import average, labeled
-from ..entry import Metric
+from .._per_sample import mean_or_scores
 from ..means import mean_of
+from ._kinds import LOSS
 
 __all__ = ["brier_loss", "negative_log_likelihood_loss"]
 
 
-@overload
-def negative_log_likelihood_loss(
-    y_true: Any,
-    probabilities: Any,
-    *,
-    classes: Any = None,
-    eps: float = 0.0,
-    per_sample: Literal[False] = False,
-    sample_weight: Any = None,
-) -> float: ...
-@overload
-def negative_log_likelihood_loss(
-    y_true: Any,
-    probabilities: Any,
-    *,
-    classes: Any = None,
-    eps: float = 0.0,
-    per_sample: Literal[True],
-    sample_weight: Any = None,
-) -> FloatArray: ...
+@mean_or_scores
 def negative_log_likelihood_loss(
     y_true: Any,
     probabilities: Any,
@@ -44,7 +24,7 @@ def negative_log_likelihood_loss(
     per_sample: bool = False,
     sample_weight: Any = None,
 ) -> float | FloatArray:
-    r"""Mean of minus the logarithm of the probability that the true class was given.
+    r"""Mean of minus the logarithm of the predicted probability of the true class.
 
     .. math:: -\frac{1}{N} \sum_{i=1}^{N} \log \max(p_{i, y_i}, \varepsilon)
 
@@ -52,12 +32,6 @@ def negative_log_likelihood_loss(
 
     Parameters
     ----------
-    y_true : array of shape (samples,)
-        The true classes.
-    probabilities : array of shape (samples, classes), or (samples,) for the second of two classes
-        Or a Categorical, whose members are averaged.
-    classes : sequence of labels, optional
-        The label of each class; by default those of the Categorical or frame, or 0, 1, ...
     eps : float, default=0.0
         The least probability of the true class that counts, from 0 up to but not including 1.
         With 0, one true class of probability 0 makes the loss infinite: what was said to be
@@ -65,8 +39,6 @@ def negative_log_likelihood_loss(
         (36.04 for 2.2e-16, scikit-learn's choice in float64; 6.9 for 1e-3), so the loss then
         depends on ``eps`` as much as on the predictions, and no longer punishes differences
         below it. Other probabilities are not touched, and rows are not renormalized.
-    per_sample : bool, default=False
-        Return the loss of each sample, not weighted, instead of the mean.
     sample_weight : array of shape (samples,), optional
         How often each sample counts. A sample of weight 0 does not count, even if it is infinite.
 
@@ -90,16 +62,10 @@ def negative_log_likelihood_loss(
     >>> round(negative_log_likelihood_loss([0, 1], [[0.5, 0.5], [1.0, 0.0]], eps=1e-3), 4)
     3.8005
     """
-    least = _check_eps(eps)
+    least = check_number(eps, "eps", 0, 1, "left")
     data = labeled(y_true, probabilities, classes=classes, sample_weight=sample_weight)
     values = _minus_log(true_probabilities(data), least)
     return values if per_sample else average(values, data.weight)
-
-
-def _check_eps(eps: Any) -> float:
-    if not isinstance(eps, Real) or not 0 <= float(eps) < 1:
-        raise OptionError(f"eps must be a number from 0 up to but not including 1; got {eps!r}")
-    return float(eps)
 
 
 def _minus_log(probability: FloatArray, least: float) -> FloatArray:
@@ -110,24 +76,7 @@ def _minus_log(probability: FloatArray, least: float) -> FloatArray:
     return np.subtract(0.0, logarithm, out=logarithm)  # a negation would give -0.0
 
 
-@overload
-def brier_loss(
-    y_true: Any,
-    probabilities: Any,
-    *,
-    classes: Any = None,
-    per_sample: Literal[False] = False,
-    sample_weight: Any = None,
-) -> float: ...
-@overload
-def brier_loss(
-    y_true: Any,
-    probabilities: Any,
-    *,
-    classes: Any = None,
-    per_sample: Literal[True],
-    sample_weight: Any = None,
-) -> FloatArray: ...
+@mean_or_scores
 def brier_loss(
     y_true: Any,
     probabilities: Any,
@@ -136,22 +85,9 @@ def brier_loss(
     per_sample: bool = False,
     sample_weight: Any = None,
 ) -> float | FloatArray:
-    r"""Mean squared distance between the probabilities and what happened (Brier score).
+    r"""Mean squared distance between the probabilities and the outcomes (Brier score).
 
     .. math:: \frac{1}{N} \sum_{i=1}^{N} \sum_{k=1}^{K} (p_{ik} - [y_i = k])^2
-
-    Parameters
-    ----------
-    y_true : array of shape (samples,)
-        The true classes.
-    probabilities : array of shape (samples, classes), or (samples,) for the second of two classes
-        Or a Categorical, whose members are averaged.
-    classes : sequence of labels, optional
-        The label of each class; by default those of the Categorical or frame, or 0, 1, ...
-    per_sample : bool, default=False
-        Return the loss of each sample, not weighted, instead of the mean.
-    sample_weight : array of shape (samples,), optional
-        How often each sample counts.
 
     Returns
     -------
@@ -182,13 +118,8 @@ def brier_loss(
 
 
 ENTRIES = [
-    Metric(
+    LOSS(
         function=negative_log_likelihood_loss,
-        task="classification",
-        inputs=("probabilities",),
-        direction="lower",
-        range=(0.0, np.inf),
-        optimum=0.0,
         proper=True,
         says="How surprising the true classes were under the predicted probabilities, in nats.",
         cannot_see="Whether a bad value comes from poor calibration or poor discrimination; one "
@@ -200,15 +131,11 @@ ENTRIES = [
         shown=("headline", "compared", "groups", "shift"),
         serves={"probability": "skill", "entropy": "skill"},
     ),
-    Metric(
+    LOSS(
         function=brier_loss,
-        task="classification",
-        inputs=("probabilities",),
-        direction="lower",
         range=(0.0, 2.0),
-        optimum=0.0,
         proper=True,
-        says="How far, squared, the predicted probabilities are from what happened.",
+        says="The squared distance of the predicted probabilities from the outcomes.",
         cannot_see="Whether a bad value comes from poor calibration or poor discrimination; with "
         "rare classes a forecast that ignores them scores well.",
         aliases=("brier",),

@@ -1,36 +1,21 @@
 """Sets of classes: how often they hold the true class, and how large they are."""
 
-from typing import Any, Literal, overload
+from typing import Any
 
 import numpy as np
 
 from ..._validation import FloatArray
 from ...predictions import PredictionSet
 from .._inputs import average, check_length, codes_of, weights
+from .._per_sample import mean_or_scores
 from ..entry import Metric
 from ..means import mean_of, share_of
+from ._kinds import LOSS
 
 __all__ = ["mean_set_size", "set_coverage"]
 
 
-@overload
-def set_coverage(
-    y_true: Any,
-    membership: Any,
-    *,
-    classes: Any = None,
-    per_sample: Literal[False] = False,
-    sample_weight: Any = None,
-) -> float: ...
-@overload
-def set_coverage(
-    y_true: Any,
-    membership: Any,
-    *,
-    classes: Any = None,
-    per_sample: Literal[True],
-    sample_weight: Any = None,
-) -> FloatArray: ...
+@mean_or_scores
 def set_coverage(
     y_true: Any,
     membership: Any,
@@ -42,19 +27,6 @@ def set_coverage(
     r"""Share of samples whose set of classes holds the true one.
 
     .. math:: \frac{1}{N} \sum_{i=1}^{N} [y_i \in S_i]
-
-    Parameters
-    ----------
-    y_true : array of shape (samples,)
-        The true classes.
-    membership : array of bool of shape (samples, classes), or PredictionSet
-        Whether each class is in the set of the sample. A set may be empty.
-    classes : sequence of labels, optional
-        The label of each class; by default those of the PredictionSet or frame, or 0, 1, ...
-    per_sample : bool, default=False
-        Return 1.0 or 0.0 for each sample instead of the share.
-    sample_weight : array of shape (samples,), optional
-        How often each sample counts.
 
     Returns
     -------
@@ -78,24 +50,7 @@ def set_coverage(
     return covered if per_sample else average(covered, weight)
 
 
-@overload
-def mean_set_size(
-    y_true: Any,
-    membership: Any,
-    *,
-    classes: Any = None,
-    per_sample: Literal[False] = False,
-    sample_weight: Any = None,
-) -> float: ...
-@overload
-def mean_set_size(
-    y_true: Any,
-    membership: Any,
-    *,
-    classes: Any = None,
-    per_sample: Literal[True],
-    sample_weight: Any = None,
-) -> FloatArray: ...
+@mean_or_scores
 def mean_set_size(
     y_true: Any,
     membership: Any,
@@ -113,14 +68,6 @@ def mean_set_size(
     y_true : array of shape (samples,)
         The true classes. The size does not depend on them; they are checked all the same, so that
         this is called like any other metric.
-    membership : array of bool of shape (samples, classes), or PredictionSet
-        Whether each class is in the set of the sample. An empty set has size 0.
-    classes : sequence of labels, optional
-        The label of each class; by default those of the PredictionSet or frame, or 0, 1, ...
-    per_sample : bool, default=False
-        Return the size of each set instead of the mean.
-    sample_weight : array of shape (samples,), optional
-        How often each sample counts.
 
     Returns
     -------
@@ -148,7 +95,7 @@ def _read(
 ) -> tuple[np.ndarray, np.ndarray, FloatArray | None]:
     """Return true classes as positions, membership and weights, checked."""
     if not isinstance(membership, PredictionSet):
-        # Its checks are the ones wanted here; the nominal coverage plays no part.
+        # Only its checks are needed; the nominal coverage is not used.
         sets = PredictionSet(membership, coverage=0.5, classes=classes)
     elif classes is None:
         sets = membership
@@ -175,12 +122,9 @@ ENTRIES = [
         unit="share",
         shown=("headline", "compared", "groups", "shift", "calibration"),
     ),
-    Metric(
+    LOSS(
         function=mean_set_size,
-        task="classification",
         inputs=("membership",),
-        direction="lower",
-        range=(0.0, np.inf),
         optimum=None,
         says="How many classes a set leaves open on average; fewer are more useful at the same "
         "coverage.",

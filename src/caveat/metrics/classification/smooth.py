@@ -1,4 +1,4 @@
-"""Calibration without bins: the residuals are smoothed by a kernel whose width they set."""
+"""Calibration without bins: residuals smoothed by a kernel whose width follows from them."""
 
 import math
 from collections.abc import Callable, Iterable
@@ -6,16 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from ..._validation import FloatArray
-from ...exceptions import OptionError
+from ..._validation import FloatArray, check_choice, check_number
 from .._core.equal_width import add_sums, bin_of
 from .._curves import ReliabilityCurve
-from .._inputs import count, option
+from .._inputs import count
 from ..batch import Batch
 from ..sums import Part, Sums, absolute_mean, split
 from ._bin_sums import event
 from ._binned import total_weight, width_edges
-from ._events import Source, events, read
+from ._events import EventSource, events, read
 from ._kinds import CALIBRATION_ERROR
 
 __all__ = ["smooth_calibration_error", "smooth_reliability_curve"]
@@ -35,7 +34,7 @@ _TINY = 1e-300
 _COARSE = 2**10
 """Cells of the grid of resamples."""
 _NODES = 2**8
-"""Points at which smoothed resamples are looked at..."""
+"""Points at which smoothed resamples are evaluated..."""
 _WIDE = 2.0**-6
 """...where the bandwidth is at least four times their distance."""
 _STEPS = 8
@@ -62,17 +61,11 @@ def smooth_calibration_error(
 
     Parameters
     ----------
-    y_true : array of shape (samples,)
-        The true classes: 0, 1, ... or the labels in ``classes``.
-    probabilities : array of shape (samples, classes) or (samples,), or Categorical
-        One dimension is the probability of the second of two classes.
     kind : {"top-label", "positive"}, default="top-label"
         Which event: the most probable class is the true one, or the second of two classes is.
     bandwidth : float, optional
         Return :math:`\mathrm{smECE}_\sigma` at this :math:`\sigma`, at least 1/1024, instead of
         the fixed point.
-    classes : sequence of labels, optional
-    sample_weight : array of shape (samples,), optional
 
     Returns
     -------
@@ -109,10 +102,12 @@ def smooth_calibration_error(
     >>> round(smooth_calibration_error([0, 1, 0, 1], p, kind="positive"), 6)
     0.142281
     """
-    option(kind, "kind", ("top-label", "positive"))
+    check_choice(kind, "kind", ("top-label", "positive"))
     source = read(y_true, probabilities, kind, classes=classes, sample_weight=sample_weight)
     (residuals,) = _transforms(source, kind, ("residual",))
-    return _error(residuals, None if bandwidth is None else _check_bandwidth(bandwidth))
+    return _error(
+        residuals, None if bandwidth is None else check_number(bandwidth, "bandwidth", _NARROWEST)
+    )
 
 
 def _error(residuals: FloatArray, bandwidth: float | None) -> float:
@@ -139,17 +134,11 @@ def smooth_reliability_curve(
 
     Parameters
     ----------
-    y_true : array of shape (samples,)
-        The true classes: 0, 1, ... or the labels in ``classes``.
-    probabilities : array of shape (samples, classes) or (samples,), or Categorical
-        One dimension is the probability of the second of two classes.
     points : int, default=100
         How many equal cells of [0, 1] the kernel's weights are summed over.
     kind : {"top-label", "positive"}, default="top-label"
     bandwidth : float, optional
         At least 1/1024; by default the smooth calibration error itself, and no less than that.
-    classes : sequence of labels, optional
-    sample_weight : array of shape (samples,), optional
 
     Returns
     -------
@@ -170,13 +159,13 @@ def smooth_reliability_curve(
     (4, 100)
     """
     points = count(points, "points")
-    option(kind, "kind", ("top-label", "positive"))
+    check_choice(kind, "kind", ("top-label", "positive"))
     source = read(y_true, probabilities, kind, classes=classes, sample_weight=sample_weight)
     mass, predicted, observed = _transforms(source, kind, ("mass", "predicted", "observed"))
     if bandwidth is None:
         sigma = max(_error(predicted - observed, None), _NARROWEST)
     else:
-        sigma = _check_bandwidth(bandwidth)
+        sigma = check_number(bandwidth, "bandwidth", _NARROWEST)
     density, *sums = _in_cells(np.stack([mass, predicted, observed]), sigma, points)
     low, high = width_edges(points)
     held = density > 1e-9
@@ -189,15 +178,7 @@ def smooth_reliability_curve(
     )
 
 
-def _check_bandwidth(bandwidth: Any) -> float:
-    if not isinstance(bandwidth, int | float) or not _NARROWEST <= bandwidth < math.inf:
-        raise OptionError(
-            f"bandwidth must be a finite number of at least 1/1024; got {bandwidth!r}"
-        )
-    return float(bandwidth)
-
-
-def _transforms(source: Source, kind: str, what: Iterable[str]) -> list[FloatArray]:
+def _transforms(source: EventSource, kind: str, what: Iterable[str]) -> list[FloatArray]:
     """Return the cosine transforms of measures on [0, 1], divided by the total weight.
 
     A cell's sum S and first moment T of a value say how linear weights share it between the
@@ -226,7 +207,7 @@ def _moments(value: Any, p: FloatArray) -> list[Any]:
 
 
 def _on_nodes(total: FloatArray, upper: FloatArray) -> FloatArray:
-    """Share each cell, (..., cells), between its ends, and halve what the transform counts twice.
+    """Divide each cell, (..., cells), between its ends; halve what the transform counts twice.
 
     ``upper`` is the part that belongs to the upper end.
     """
@@ -239,7 +220,7 @@ def _on_nodes(total: FloatArray, upper: FloatArray) -> FloatArray:
 
 def _damped(transform: FloatArray, sigma: Any, nodes: int = _CELLS) -> FloatArray:
     """Return the frequencies, (..., frequencies), that Gaussians of width ``sigma`` leave."""
-    width = np.minimum(sigma, _VANISHED)  # wider ones leave the mean alone, too
+    width = np.minimum(sigma, _VANISHED)  # wider kernels leave only the mean, too
     narrowest = float(np.nanmin(width, initial=_VANISHED))
     last = min(nodes, math.ceil(_VANISHED / (math.pi * narrowest)))
     place = np.reshape(width, (-1, 1) if np.ndim(width) else ()) * np.arange(last + 1)
@@ -312,7 +293,7 @@ def _sums(
     residuals at that bandwidth do.
     """
     p, hit = event(batch, kind, classes)
-    found: list[float] = []  # the bandwidth of the sample itself, which comes first
+    widths: list[float] = []  # the bandwidth of the sample itself, which comes first
 
     def make() -> Any:
         residual, index = p - hit, bin_of(p, _COARSE)
@@ -328,9 +309,9 @@ def _sums(
             values = _coarse_level(transform, bandwidth)
         else:
             values = _fixed_points(transform, _coarse_level, _STEPS)
-        if not found:
-            found.append(bandwidth or max(float(np.nan_to_num(values[0])), _NARROWEST))
-        return np.column_stack([values, _smoothed(transform, found[0], _NODES)])
+        if not widths:
+            widths.append(bandwidth or max(float(np.nan_to_num(values[0])), _NARROWEST))
+        return np.column_stack([values, _smoothed(transform, widths[0], _NODES)])
 
     def finish(read: FloatArray) -> FloatArray:
         # Ends of the interval hold half a cell.

@@ -13,9 +13,9 @@ from .._core.sharing import is_sharing
 from .._curves import ReliabilityCurve
 from .._inputs import Labeled, count, labeled
 from ..batch import Batch
-from ..entry import Metric
 from ..sums import Part, Sums, absolute_sum, split
 from ._binned import curve, width_edges
+from ._kinds import CALIBRATION_ERROR
 from .entropy import all_entropies, entropy_of, mean_gap
 
 __all__ = [
@@ -47,11 +47,6 @@ def variation_calibration_error(
 
     Parameters
     ----------
-    y_true : array of shape (samples,)
-        The true classes: 0, 1, ... or the labels in ``classes``.
-    probabilities : array of shape (samples, classes) or (samples,), or Categorical
-        One dimension is the probability of the second of two classes.
-    bins : int, default=15
     variation : {"entropy", "confidence", "gini"} or callable, default="entropy"
         The measure :math:`V`. "entropy" is divided by :math:`\log K`, and never halved; "gini" is
         :math:`(1 - \sum p_k^2) K / (K - 1)`; "confidence" is the probability of the first rank,
@@ -59,8 +54,6 @@ def variation_calibration_error(
         takes distributions of shape (rows, classes) in the order of the ranks - predicted ones
         fall from left to right, observed ones need not - and returns values in [0, 1], of shape
         (rows,).
-    classes : sequence of labels, optional
-    sample_weight : array of shape (samples,), optional
 
     Returns
     -------
@@ -110,15 +103,8 @@ def variation_reliability_curve(
 
     Parameters
     ----------
-    y_true : array of shape (samples,)
-        The true classes: 0, 1, ... or the labels in ``classes``.
-    probabilities : array of shape (samples, classes) or (samples,), or Categorical
-        One dimension is the probability of the second of two classes.
-    bins : int, default=15
     variation : {"entropy", "confidence", "gini"} or callable, default="entropy"
         See `variation_calibration_error`.
-    classes : sequence of labels, optional
-    sample_weight : array of shape (samples,), optional
 
     Returns
     -------
@@ -158,12 +144,12 @@ def _variation_sums(
         observed = np.zeros_like(mass)
         held = mass > 0
         shares = ranks.reshape(len(ranks), bins, number)[held] / mass[held, None]
-        found = of_ranked(shares)
+        measured = of_ranked(shares)
         if corrected and variation == "entropy":
             # The entropy of few samples is too small (Miller and Madow).
             seen = np.count_nonzero(shares > 0, axis=1)
-            found = np.minimum(found + (seen - 1) / (2 * mass[held] * np.log(number)), 1.0)
-        observed[held] = found * mass[held]
+            measured = np.minimum(measured + (seen - 1) / (2 * mass[held] * np.log(number)), 1.0)
+        observed[held] = measured * mass[held]
         return (predicted - observed) / mass.sum(axis=1, keepdims=True)
 
     def rank_matrix() -> Any:
@@ -210,7 +196,7 @@ def _rank_cells(
 ) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
     """Return the cells, bin by rank of the true class, of each row, and how many ranks it covers.
 
-    A tie counts in equal parts on each of the ranks that it covers: so many cells in a row.
+    A tie counts in equal parts on each of the ranks that it covers, which are adjacent cells.
     """
     better, equal = places(block, codes)
     cells = index * block.shape[1] + better
@@ -262,24 +248,18 @@ def _gini(block: FloatArray) -> FloatArray:
 
 
 ENTRIES = [
-    Metric(
+    CALIBRATION_ERROR(
         function=variation_calibration_error,
-        task="classification",
-        inputs=("probabilities",),
-        direction="lower",
-        range=(0.0, 1.0),
-        optimum=0.0,
-        locality="local",
+        unit="",
         says="How far the predicted entropy is from that of the observed outcomes, ranked by "
         "predicted probability, on average over bins of entropy.",
-        cannot_see="Which rank is the frequent one, so that certain predictions that are always "
-        "wrong have none, and different distributions of the same entropy.",
+        cannot_see="Which rank is the frequent one: confident predictions that are always wrong "
+        "get 0. Different distributions of the same entropy.",
         aliases=("vce",),
         curve=variation_reliability_curve,
         sums=_variation_sums,
         short="VCE",
         shown=("headline",),
-        within_class=False,
         serves={"entropy": "calibration"},
     ),
 ]

@@ -1,4 +1,4 @@
-"""Does the uncertainty know where the errors are, and which samples come from elsewhere?"""
+"""Metrics of the order of uncertainties: error ranking, selective prediction and detection."""
 
 from . import confidence, confidence_scores, detection, selective
 

@@ -1,4 +1,4 @@
-"""What ranking and detection metrics take, checked."""
+"""Checked inputs of ranking and detection metrics."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from .._inputs import check_length, column, vector, weights
 from ..batch import Batch
 
 _ANY = float(np.finfo(np.float64).max)
-"""What is only ranked may be as large as it likes."""
+"""The limit for scores of which only the order counts."""
 
 Ranked = tuple[FloatArray, FloatArray, FloatArray | None]
 Detected = tuple[NDArray[np.bool_], FloatArray, FloatArray | None]
@@ -51,10 +51,10 @@ def errors_of(error: Any) -> FloatArray:
 def detected(
     flag: Any, score: Any, sample_weight: Any, *, flag_name: str, score_name: str
 ) -> Detected:
-    """Return for each sample whether it should be found and the score that should find it."""
+    """Return the flags of the positives and their scores, with weights."""
     flags = column(flag, flag_name)
-    found = flags == 1
-    known = found | (flags == 0)
+    flagged = flags == 1
+    known = flagged | (flags == 0)
     if not known.all():
         index, where = position(~known, ("sample",))
         raise InvalidValueError(
@@ -62,7 +62,7 @@ def detected(
         )
     scores = vector(score, score_name, largest=_ANY)
     check_length(scores, len(flags), score_name, flag_name)
-    return found, scores, weights_beside(sample_weight, len(flags), flag_name)
+    return flagged, scores, weights_beside(sample_weight, len(flags), flag_name)
 
 
 def weights_beside(sample_weight: Any, length: int, other: str) -> FloatArray | None:

@@ -1,4 +1,4 @@
-"""What kinds of metrics of ranks have in common."""
+"""Fields that declarations of ranking metrics share."""
 
 from functools import partial
 

@@ -5,10 +5,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ..._validation import FloatArray
+from ..._validation import FloatArray, check_choice
 from .._core.cells import sums_below
 from .._core.equal_count import cumulative_sums
-from .._inputs import count, option
+from .._inputs import count
 from ..batch import Batch
 from ..sums import Part
 from ._checked import errors_of, key_sums, ranked, ranked_of, weights_beside
@@ -81,15 +81,9 @@ def confidence_curve(
         What each prediction is off by, not negative: absolute errors give a curve of the mean
         absolute error, squared errors of the mean squared error, 0 for right and 1 for wrong of
         the error rate.
-    uncertainty : array of shape (samples,)
-        Any measure of it; only its order counts.
-    points : int, default=100
-        How many points :math:`q` the curve has; 100 removes 0, 1, ..., 99 percent.
     aggregate : {"mean", "root_mean_square"}, default="mean"
         How the errors of a set become one number. With "root_mean_square" absolute errors give a
         curve of the root mean squared error.
-    sample_weight : array of shape (samples,), optional
-        How often each sample counts.
 
     Returns
     -------
@@ -121,7 +115,7 @@ def confidence_curve(
     array([3. , 2. , 1.5, 1. ])
     """
     points = count(points, "points", 2)
-    option(aggregate, "aggregate", ("mean", "root_mean_square"))
+    check_choice(aggregate, "aggregate", ("mean", "root_mean_square"))
     errors, spread, weight = ranked(error, uncertainty, sample_weight)
     curve = _remaining(errors, spread, points, aggregate, weight)
     oracle = _remaining(errors, errors, points, aggregate, weight)
@@ -136,17 +130,6 @@ def oracle_curve(
     The confidence curve of an uncertainty that is in the same order as the errors: the lowest
     there can be for these predictions.
 
-    Parameters
-    ----------
-    error : array of shape (samples,)
-        What each prediction is off by, not negative.
-    points : int, default=100
-        How many points the curve has; 100 removes 0, 1, ..., 99 percent.
-    aggregate : {"mean", "root_mean_square"}, default="mean"
-        How the errors of a set become one number.
-    sample_weight : array of shape (samples,), optional
-        How often each sample counts.
-
     Returns
     -------
     RemovalCurve
@@ -159,7 +142,7 @@ def oracle_curve(
     array([3. , 2. , 1.5, 1. ])
     """
     points = count(points, "points", 2)
-    option(aggregate, "aggregate", ("mean", "root_mean_square"))
+    check_choice(aggregate, "aggregate", ("mean", "root_mean_square"))
     errors = errors_of(error)
     weight = weights_beside(sample_weight, len(errors), "error")
     return RemovalCurve(_removed(points), _remaining(errors, errors, points, aggregate, weight))
@@ -177,19 +160,6 @@ def confidence_oracle_curve(
 
     Also known as the sparsification error. The error of the model itself is taken out, so that
     uncertainties of different models can be compared.
-
-    Parameters
-    ----------
-    error : array of shape (samples,)
-        What each prediction is off by, not negative.
-    uncertainty : array of shape (samples,)
-        Any measure of it; only its order counts.
-    points : int, default=100
-        How many points the curve has; 100 removes 0, 1, ..., 99 percent.
-    aggregate : {"mean", "root_mean_square"}, default="mean"
-        How the errors of a set become one number.
-    sample_weight : array of shape (samples,), optional
-        How often each sample counts.
 
     Returns
     -------
@@ -212,9 +182,9 @@ def confidence_oracle_curve(
 def remaining_error(
     error: Any, uncertainty: Any, points: int, aggregate: Aggregate, sample_weight: Any
 ) -> FloatArray:
-    """Return the errors of the confidence curve alone: the oracle's cost as much again."""
+    """Return the errors of the confidence curve alone; the oracle's would double the cost."""
     points = count(points, "points", 2)
-    option(aggregate, "aggregate", ("mean", "root_mean_square"))
+    check_choice(aggregate, "aggregate", ("mean", "root_mean_square"))
     errors, spread, weight = ranked(error, uncertainty, sample_weight)
     return _remaining(errors, spread, points, aggregate, weight)
 
@@ -232,7 +202,7 @@ def _remaining(
 ) -> FloatArray:
     """Return the error of those with the lowest keys, all of them first, the fewest last."""
     unit = error.max() if aggregate == "root_mean_square" else 1.0
-    unit = unit if unit > 0 else 1.0  # squares of very small or large errors are lost
+    unit = unit if unit > 0 else 1.0  # squares of very small or large errors would be 0 or infinite
     values = error if aggregate == "mean" else (error / unit) ** 2
     shares = np.arange(points, 0, -1) / points
     total = len(error) if weight is None else weight.sum()
@@ -241,7 +211,7 @@ def _remaining(
 
 
 def remaining_part(batch: Batch, key: str, points: int, aggregate: Aggregate) -> Part:
-    """The same as sums over cells of the errors or the uncertainties: (resamples, points)."""
+    """Return the same curve as sums over cells of the key: (resamples, points)."""
     shares = np.arange(points, 0, -1) / points
 
     def make() -> Any:

@@ -1,4 +1,4 @@
-"""What is read off the confidence curve: its area above the oracle's, its drop, its steadiness."""
+"""Statistics of the confidence curve: area above the oracle's, drop and monotonicity."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ from .confidence import (
 
 __all__ = ["confidence_oracle_area_error", "decrease_ratio_score", "error_drop_score"]
 
-# Two means that are equal on paper differ by the rounding of their sums, which stays below this.
+# Relative tolerance for the rounding of means that are mathematically equal.
 _ROUNDING = 1e-12
 
 
@@ -33,19 +33,6 @@ def confidence_oracle_area_error(
     r"""Area between the confidence curve and the oracle's (AUCO).
 
     .. math:: \sum_{j=0}^{q-1} \left(h_j - h_j^{\mathrm{oracle}}\right)
-
-    Parameters
-    ----------
-    error : array of shape (samples,)
-        What each prediction is off by, not negative.
-    uncertainty : array of shape (samples,)
-        Any measure of it; only its order counts.
-    points : int, default=100
-        How many points :math:`q` the curves have; the sum grows with it.
-    aggregate : {"mean", "root_mean_square"}, default="mean"
-        How the errors of a set become one number.
-    sample_weight : array of shape (samples,), optional
-        How often each sample counts.
 
     Returns
     -------
@@ -101,19 +88,6 @@ def error_drop_score(
 
     the first point of the confidence curve over its last.
 
-    Parameters
-    ----------
-    error : array of shape (samples,)
-        What each prediction is off by, not negative.
-    uncertainty : array of shape (samples,)
-        Any measure of it; only its order counts.
-    points : int, default=100
-        How many points :math:`q` the curve has; the last keeps :math:`1/q` of the samples.
-    aggregate : {"mean", "root_mean_square"}, default="mean"
-        How the errors of a set become one number.
-    sample_weight : array of shape (samples,), optional
-        How often each sample counts.
-
     Returns
     -------
     float
@@ -158,19 +132,6 @@ def decrease_ratio_score(
     .. math:: \frac{1}{q - 1} \left|\left\{ j < q - 1 : h_j \ge h_{j+1} \right\}\right|
 
     It tells how noisy the curve is, and belongs beside a measure of how low it is.
-
-    Parameters
-    ----------
-    error : array of shape (samples,)
-        What each prediction is off by, not negative.
-    uncertainty : array of shape (samples,)
-        Any measure of it; only its order counts.
-    points : int, default=100
-        How many points :math:`q` the curve has; there are :math:`q - 1` steps.
-    aggregate : {"mean", "root_mean_square"}, default="mean"
-        How the errors of a set become one number.
-    sample_weight : array of shape (samples,), optional
-        How often each sample counts.
 
     Returns
     -------

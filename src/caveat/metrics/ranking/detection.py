@@ -1,11 +1,18 @@
-"""How well a score finds what it should: wrong predictions, or samples from elsewhere."""
+"""Detection of wrong predictions and of out-of-distribution samples by a score."""
 
 from functools import partial
 from typing import Any
 
-from ...exceptions import OptionError
+from ..._validation import check_number
 from .._core.order import shared_order
-from .._core.roc import Reading, area_of, false_where_true, precision_of, roc_part, roc_points
+from .._core.roc import (
+    CurveStatistic,
+    area_of,
+    false_where_true,
+    precision_of,
+    roc_part,
+    roc_points,
+)
 from ..batch import Batch
 from ..entry import Metric
 from ..sums import UNBIASED, Sums
@@ -34,10 +41,6 @@ def error_detection_auroc_score(
     ----------
     wrong : array of shape (samples,)
         Whether each prediction is wrong: booleans, or 0 and 1.
-    uncertainty : array of shape (samples,)
-        Any measure of it; only its order counts.
-    sample_weight : array of shape (samples,), optional
-        How often each sample counts.
 
     Returns
     -------
@@ -57,26 +60,18 @@ def error_detection_auroc_score(
     >>> error_detection_auroc_score([False, True, False, True], [0.1, 0.3, 0.4, 0.5])
     0.75
     """
-    found = detected(wrong, uncertainty, sample_weight, flag_name="wrong", score_name="uncertainty")
-    return float(area_of(*roc_points(*found, order_of=shared_order)[1:]))
+    checked = detected(
+        wrong, uncertainty, sample_weight, flag_name="wrong", score_name="uncertainty"
+    )
+    return float(area_of(*roc_points(*checked, order_of=shared_order)[1:]))
 
 
 def detection_roc_auc_score(is_out: Any, score: Any, *, sample_weight: Any = None) -> float:
-    r"""Chance that a sample from outside scores higher than one from inside.
+    r"""Probability that an out-of-distribution sample scores higher than an in-distribution one.
 
     .. math:: P(s_{\mathrm{out}} > s_{\mathrm{in}}) + \tfrac12 P(s_{\mathrm{out}} = s_{\mathrm{in}})
 
     which is the area under the receiver operating characteristic.
-
-    Parameters
-    ----------
-    is_out : array of shape (samples,)
-        Whether each sample is out of distribution: booleans, or 0 and 1.
-    score : array of shape (samples,)
-        Higher where a sample is more likely to be out of distribution, as an epistemic
-        uncertainty; only its order counts. Negate a confidence.
-    sample_weight : array of shape (samples,), optional
-        How often each sample counts.
 
     Returns
     -------
@@ -101,28 +96,18 @@ def detection_roc_auc_score(is_out: Any, score: Any, *, sample_weight: Any = Non
 def detection_average_precision_score(
     is_out: Any, score: Any, *, sample_weight: Any = None
 ) -> float:
-    r"""Area under the precision-recall curve of finding samples from outside, as a sum of steps.
+    r"""Area under the precision-recall curve of out-of-distribution detection, as a sum of steps.
 
     .. math:: \sum_j (R_j - R_{j-1}) P_j
 
     with precision :math:`P_j` and recall :math:`R_j` where the score is at least the :math:`j`-th
     highest distinct one.
 
-    Parameters
-    ----------
-    is_out : array of shape (samples,)
-        Whether each sample is out of distribution: booleans, or 0 and 1. Those outside are the
-        positives.
-    score : array of shape (samples,)
-        Higher where a sample is more likely to be out of distribution; only its order counts.
-    sample_weight : array of shape (samples,), optional
-        How often each sample counts.
-
     Returns
     -------
     float
         From 0 to 1 (perfect order); higher is better. Chance, and a constant score, get the share
-        of samples from outside. NaN where there are none, 1 where there are no others.
+        of out-of-distribution samples. NaN where there are none, 1 where there are no others.
 
     Notes
     -----
@@ -146,22 +131,15 @@ def detection_average_precision_score(
 def false_positive_rate_at_true_positive_rate_error(
     is_out: Any, score: Any, *, true_positive_rate: float = 0.95, sample_weight: Any = None
 ) -> float:
-    r"""Share of samples from inside that are flagged when 95 % of those from outside are.
+    r"""Share of in-distribution samples flagged when 95 % of the out-of-distribution ones are.
 
     .. math:: P(s_{\mathrm{in}} \ge t), \qquad
               t = \max \{ t : P(s_{\mathrm{out}} \ge t) \ge \mathrm{TPR} \}
 
     Parameters
     ----------
-    is_out : array of shape (samples,)
-        Whether each sample is out of distribution: booleans, or 0 and 1. Those outside are the
-        positives.
-    score : array of shape (samples,)
-        Higher where a sample is more likely to be out of distribution; only its order counts.
     true_positive_rate : float, default=0.95
-        The share of samples from outside that has to be flagged, above 0 and at most 1.
-    sample_weight : array of shape (samples,), optional
-        How often each sample counts.
+        Share of out-of-distribution samples to flag, above 0 and at most 1.
 
     Returns
     -------
@@ -173,7 +151,7 @@ def false_positive_rate_at_true_positive_rate_error(
     -----
     The threshold is the highest score at which the rate is reached or exceeded, and all samples
     with that score are flagged: nothing is interpolated, so the value is one that a threshold can
-    have. Part of the literature takes the samples from inside as the positives; pass
+    have. Part of the literature takes in-distribution samples as the positives; pass
     ``~is_out`` and ``-score`` for that.
 
     References
@@ -187,31 +165,20 @@ def false_positive_rate_at_true_positive_rate_error(
     >>> false_positive_rate_at_true_positive_rate_error([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
     0.5
     """
-    return _read(false_where_true(_rate(true_positive_rate)), is_out, score, sample_weight)
+    rate = check_number(true_positive_rate, "true_positive_rate", 0, 1, "right")
+    return _read(false_where_true(rate), is_out, score, sample_weight)
 
 
-def _rate(value: Any) -> float:
-    try:
-        rate = float(value)
-    except (TypeError, ValueError):
-        rate = float("nan")
-    if not 0 < rate <= 1:
-        raise OptionError(
-            f"true_positive_rate must be a number above 0 and at most 1; got {value!r}"
-        )
-    return rate
+def _read(statistic: CurveStatistic, is_out: Any, score: Any, sample_weight: Any) -> float:
+    checked = detected(is_out, score, sample_weight, flag_name="is_out", score_name="score")
+    return float(statistic(*roc_points(*checked)[1:]))
 
 
-def _read(reading: Reading, is_out: Any, score: Any, sample_weight: Any) -> float:
-    found = detected(is_out, score, sample_weight, flag_name="is_out", score_name="score")
-    return float(reading(*roc_points(*found)[1:]))
-
-
-def _sums(reading: Reading, score: str, batch: Batch) -> Sums:
+def _sums(statistic: CurveStatistic, score: str, batch: Batch) -> Sums:
     positive, key, _ = detected(
         batch.truth, batch.inputs[score], None, flag_name="truth", score_name=score
     )
-    part = roc_part(batch, positive, lambda: key, score, reading)
+    part = roc_part(batch, positive, lambda: key, score, statistic)
     return Sums([part], lambda read: read[:, 0], UNBIASED)
 
 
@@ -236,18 +203,19 @@ ENTRIES = [
     ),
     AREA(
         function=detection_roc_auc_score,
-        says="How often a sample from outside scores higher than one from inside; 0.5 is chance.",
-        cannot_see=f"{_ORDER_ONLY}; how many false alarms there are when samples from outside are "
-        "rare.",
+        says="How often an out-of-distribution sample scores higher than an in-distribution one; "
+        "0.5 is chance.",
+        cannot_see=f"{_ORDER_ONLY}; how many false alarms there are when out-of-distribution "
+        "samples are rare.",
         aliases=("ood_auc",),
         sums=partial(_sums, area_of, "score"),
     ),
     AREA(
         function=detection_average_precision_score,
-        says="How many of the samples with the highest scores are from outside, over all depths; "
-        "their share is chance.",
+        says="How many of the samples with the highest scores are out of distribution, over all "
+        "depths; their share is chance.",
         cannot_see=f"{_ORDER_ONLY}. It cannot be compared between data with different shares of "
-        "samples from outside.",
+        "out-of-distribution samples.",
         aliases=("ood_ap",),
         sums=partial(_sums, precision_of, "score"),
     ),
@@ -258,8 +226,8 @@ ENTRIES = [
         direction="lower",
         range=(0.0, 1.0),
         optimum=0.0,
-        says="How many samples from inside are flagged by mistake when 95 % of those from outside "
-        "are found.",
+        says="How many in-distribution samples are flagged when 95 % of the out-of-distribution "
+        "samples are.",
         cannot_see="Every threshold but one; calibration of the score.",
         aliases=("fpr95",),
         sums=_false_positive_sums,

@@ -1,4 +1,4 @@
-"""What it costs to accept more and more uncertain predictions."""
+"""Selective prediction: error of the accepted samples, and rank correlation."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -49,16 +49,6 @@ def risk_coverage_curve(
     .. math:: c(t) = \frac{1}{n} |\{i : u_i \le t\}|, \qquad
               r(t) = \frac{\sum_{u_i \le t} e_i}{|\{i : u_i \le t\}|}
 
-    Parameters
-    ----------
-    error : array of shape (samples,)
-        What each prediction is off by, not negative; 0 for right and 1 for wrong gives the error
-        rate.
-    uncertainty : array of shape (samples,)
-        Any measure of it; only its order counts.
-    sample_weight : array of shape (samples,), optional
-        How often each sample counts.
-
     Returns
     -------
     RiskCoverageCurve
@@ -94,11 +84,6 @@ def area_under_risk_coverage_error(
 
     Parameters
     ----------
-    error : array of shape (samples,)
-        What each prediction is off by, not negative; 0 for right and 1 for wrong is the usual
-        choice.
-    uncertainty : array of shape (samples,)
-        Any measure of it; only its order counts.
     sample_weight : array of shape (samples,), optional
         How often each sample counts. Their sum is the number of samples :math:`n`, so weights that
         are no counts should average to 1, not sum to 1.
@@ -144,11 +129,6 @@ def excess_area_under_risk_coverage_error(
 
     Parameters
     ----------
-    error : array of shape (samples,)
-        What each prediction is off by, not negative; 0 for right and 1 for wrong is the usual
-        choice.
-    uncertainty : array of shape (samples,)
-        Any measure of it; only its order counts.
     sample_weight : array of shape (samples,), optional
         How often each sample counts; see `area_under_risk_coverage_error`.
 
@@ -188,15 +168,6 @@ def error_uncertainty_correlation(
     .. math:: \frac{\operatorname{cov}(R_e, R_u)}{\sigma(R_e)\, \sigma(R_u)}
 
     with the ranks :math:`R`; equal values share the mean of their ranks.
-
-    Parameters
-    ----------
-    error : array of shape (samples,)
-        What each prediction is off by, not negative.
-    uncertainty : array of shape (samples,)
-        Any measure of it; only its order counts.
-    sample_weight : array of shape (samples,), optional
-        How often each sample counts.
 
     Returns
     -------

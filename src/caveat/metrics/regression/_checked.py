@@ -1,4 +1,4 @@
-"""What regression metrics take, and the one pass over it."""
+"""Checked inputs of regression metrics, and their mean in one pass."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -25,7 +25,7 @@ _NEGATIVE = "variances cannot be negative; square standard deviations first"
 
 
 class Points(NamedTuple):
-    """True values beside one number for each."""
+    """True values and one predicted number for each."""
 
     y: FloatArray
     point: FloatArray
@@ -33,7 +33,7 @@ class Points(NamedTuple):
 
 
 class Gaussians(NamedTuple):
-    """True values beside means and variances: (samples,), or (members, samples) for a mixture."""
+    """True values, means and variances: (samples,), or (members, samples) for a mixture."""
 
     y: FloatArray
     mean: FloatArray
@@ -42,7 +42,7 @@ class Gaussians(NamedTuple):
 
 
 class Intervals(NamedTuple):
-    """True values beside lower and upper ends, which may be infinite."""
+    """True values, lower and upper ends, which may be infinite."""
 
     y: FloatArray
     lower: FloatArray
@@ -51,7 +51,7 @@ class Intervals(NamedTuple):
 
 
 class QuantileArrays(NamedTuple):
-    """True values beside the quantiles at some levels, (samples, levels)."""
+    """True values and quantiles at some levels, (samples, levels)."""
 
     y: FloatArray
     levels: FloatArray

@@ -1,4 +1,4 @@
-"""What kinds of metrics of numbers have in common."""
+"""Fields that declarations of regression metrics share."""
 
 from functools import partial
 

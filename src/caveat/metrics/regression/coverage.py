@@ -9,12 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..._blocks import row_blocks
-from ..._validation import FloatArray, as_floats
+from ..._validation import FloatArray, as_floats, check_choice
 from ...exceptions import OptionError
 from .._core.levels import shares_at_or_below
-from .._inputs import option
 from ..batch import Batch
-from ..entry import Metric
 from ..sums import Norm, Part, Sums, absolute_sum, largest, square_sum
 from ._checked import Gaussians, gaussians
 from ._kinds import LOSS
@@ -33,14 +31,14 @@ TWENTIETHS = np.arange(1, 20) / 20
 HUNDREDTHS = np.arange(1, 100) / 100
 """0.01, 0.02, ..., 0.99: the levels of the central errors by default."""
 
-# Scores beyond are all alike, and a variance of 0 divides by the root of the other.
+# Scores beyond _FAR count as _FAR, and a variance of 0 as _TINY.
 _FAR = 1e300
 _TINY = float(np.finfo(float).tiny)
 
 
 @dataclass(frozen=True)
 class CoverageCurve:
-    """Nominal coverage and what was observed of it.
+    """Nominal and observed coverage.
 
     Attributes
     ----------
@@ -69,12 +67,11 @@ def coverage_calibration_error(
 
     Parameters
     ----------
-    y_true : array of shape (samples,)
     mean, variance : arrays of shape (samples,)
         A variance of 0 is the limit of small ones: a true value met exactly is at the median.
-    levels : array of shape (levels,), default=0.05, 0.1, ..., 0.95
-        From 0 to 1. The papers do not say theirs; compare values at the same levels only.
-    sample_weight : array of shape (samples,), optional
+    levels : array of shape (levels,), optional
+        From 0 to 1; by default 0.05, 0.1, ..., 0.95. The papers do not say theirs; compare values
+        at the same levels only.
 
     Returns
     -------
@@ -114,12 +111,10 @@ def central_coverage_error(
 
     Parameters
     ----------
-    y_true : array of shape (samples,)
     mean, variance : arrays of shape (samples,)
         A variance of 0 is the limit of small ones: it covers a true value that is met exactly.
-    levels : array of shape (levels,), default=0.01, 0.02, ..., 0.99
-        From 0 to 1.
-    sample_weight : array of shape (samples,), optional
+    levels : array of shape (levels,), optional
+        From 0 to 1; by default 0.01, 0.02, ..., 0.99.
 
     Returns
     -------
@@ -156,12 +151,10 @@ def maximum_coverage_error(
 
     Parameters
     ----------
-    y_true : array of shape (samples,)
     mean, variance : arrays of shape (samples,)
         A variance of 0 is the limit of small ones: it covers a true value that is met exactly.
-    levels : array of shape (levels,), default=0.01, 0.02, ..., 0.99
-        From 0 to 1.
-    sample_weight : array of shape (samples,), optional
+    levels : array of shape (levels,), optional
+        From 0 to 1; by default 0.01, 0.02, ..., 0.99.
 
     Returns
     -------
@@ -201,13 +194,11 @@ def coverage_curve(
 
     Parameters
     ----------
-    y_true : array of shape (samples,)
     mean, variance : arrays of shape (samples,)
         A variance of 0 is the limit of small ones: a true value met exactly is at the median.
-    levels : array of shape (levels,), default=0.01, 0.02, ..., 0.99
-        From 0 to 1.
+    levels : array of shape (levels,), optional
+        From 0 to 1; by default 0.01, 0.02, ..., 0.99.
     kind : {"central", "one-sided"}, default="central"
-    sample_weight : array of shape (samples,), optional
 
     Returns
     -------
@@ -232,7 +223,7 @@ def coverage_curve(
     """
     given = gaussians(y_true, mean, variance, sample_weight)
     steps = _levels(levels, HUNDREDTHS)
-    kind = option(kind, "kind", ("central", "one-sided"))
+    kind = check_choice(kind, "kind", ("central", "one-sided"))
     total = len(given.y) if given.weight is None else given.weight.sum()
     return CoverageCurve(steps, _observed(given, steps, kind == "central"), float(total))
 
@@ -277,7 +268,7 @@ def _error(
 
 
 def _sums(which: _Error, batch: Batch, *, levels: Any = None) -> Sums:
-    """Counts between the levels: those below are sums of them."""
+    """Return counts between the levels; those below a level are running sums."""
     steps = _levels(levels, which.levels)
     shares = which.shares(steps)
     given = gaussians(batch.truth, batch.inputs["mean"], batch.inputs["variance"], None)
@@ -363,13 +354,10 @@ ENTRIES = [
         shown=("headline", "compared"),
         serves={"interval": "calibration"},
     ),
-    Metric(
+    LOSS(
         function=central_coverage_error,
-        task="regression",
         inputs=("mean", "variance"),
-        direction="lower",
         range=(0.0, 50.0),
-        optimum=0.0,
         says="Whether intervals around the prediction hold as many true values as they should, on "
         "average over all sizes of interval, in percent.",
         cannot_see=_BLIND + " Errors to one side, which widen an interval like errors to both.",
@@ -380,13 +368,10 @@ ENTRIES = [
         unit="percent",
         shown=("shift",),
     ),
-    Metric(
+    LOSS(
         function=maximum_coverage_error,
-        task="regression",
         inputs=("mean", "variance"),
-        direction="lower",
         range=(0.0, 1.0),
-        optimum=0.0,
         says="How wrong the coverage of intervals around the prediction is at its worst.",
         cannot_see=_BLIND + " Whether the worst level is the exception or the rule.",
         aliases=("mce",),

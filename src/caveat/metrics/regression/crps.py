@@ -9,39 +9,23 @@ with X, X' drawn independently from the predicted distribution F.
 """
 
 from math import pi, sqrt
-from typing import Any, Literal, overload
+from typing import Any
 
 import numpy as np
 
 from ..._validation import FloatArray
+from .._per_sample import mean_or_scores
 from ..means import mean_of
 from ._checked import gaussians, mixtures, score
 from ._kinds import LOSS
 
 __all__ = ["gaussian_crps_loss", "mixture_crps_loss"]
 
-# A variance of 0 divides by this instead: far below any error, so the limit comes out.
+# Replaces a variance of 0; far below any error, so that the limit results.
 _TINY = float(np.finfo(float).tiny)
 
 
-@overload
-def gaussian_crps_loss(
-    y_true: Any,
-    mean: Any,
-    variance: Any,
-    *,
-    sample_weight: Any = None,
-    per_sample: Literal[False] = False,
-) -> float: ...
-@overload
-def gaussian_crps_loss(
-    y_true: Any,
-    mean: Any,
-    variance: Any,
-    *,
-    sample_weight: Any = None,
-    per_sample: Literal[True],
-) -> FloatArray: ...
+@mean_or_scores
 def gaussian_crps_loss(
     y_true: Any,
     mean: Any,
@@ -57,12 +41,8 @@ def gaussian_crps_loss(
 
     Parameters
     ----------
-    y_true : array of shape (samples,)
     mean, variance : arrays of shape (samples,)
         A variance of 0 is a point, whose score is the absolute error.
-    sample_weight : array of shape (samples,), optional
-    per_sample : bool, default=False
-        Return each sample's score, unweighted, instead of their mean.
 
     Returns
     -------
@@ -111,24 +91,7 @@ def _expected_distance(mean: FloatArray, deviation: FloatArray) -> FloatArray:
     return mean
 
 
-@overload
-def mixture_crps_loss(
-    y_true: Any,
-    means: Any,
-    variances: Any,
-    *,
-    sample_weight: Any = None,
-    per_sample: Literal[False] = False,
-) -> float: ...
-@overload
-def mixture_crps_loss(
-    y_true: Any,
-    means: Any,
-    variances: Any,
-    *,
-    sample_weight: Any = None,
-    per_sample: Literal[True],
-) -> FloatArray: ...
+@mean_or_scores
 def mixture_crps_loss(
     y_true: Any,
     means: Any,
@@ -149,12 +112,8 @@ def mixture_crps_loss(
 
     Parameters
     ----------
-    y_true : array of shape (samples,)
     means, variances : arrays of shape (members, samples)
         Members whose variance is 0 are points; if all are, this is `ensemble_crps_loss`.
-    sample_weight : array of shape (samples,), optional
-    per_sample : bool, default=False
-        Return each sample's score, unweighted, instead of their mean.
 
     Returns
     -------
@@ -205,8 +164,8 @@ ENTRIES = [
         function=gaussian_crps_loss,
         inputs=("mean", "variance"),
         proper=True,
-        says="How far the predicted Gaussian is from what happened, over the whole distribution: "
-        "an absolute error that credits an honest spread.",
+        says="How far the predicted Gaussian is from the true value, over the whole distribution: "
+        "an absolute error that rewards an honest spread.",
         cannot_see=_CANNOT_SEE,
         aliases=("crps",),
         sums=mean_of(gaussian_crps_loss),
@@ -218,7 +177,7 @@ ENTRIES = [
         function=mixture_crps_loss,
         inputs=("means", "variances"),
         proper=True,
-        says="How far the mixture of the members' Gaussians is from what happened, over the whole "
+        says="How far the mixture of the members' Gaussians is from the true value, over the whole "
         "distribution.",
         cannot_see=_CANNOT_SEE,
         aliases=("mixture_crps",),

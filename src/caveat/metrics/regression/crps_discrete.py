@@ -1,12 +1,13 @@
 """The continuous ranked probability score of predictions made of points or of quantiles."""
 
-from typing import Any, Literal, overload
+from typing import Any
 
 import numpy as np
 
 from ..._validation import FloatArray
 from ...exceptions import OptionError
 from .._inputs import vector, weights
+from .._per_sample import mean_or_scores
 from ..means import mean_of
 from ._checked import member_array, quantile_arrays, score
 from ._kinds import LOSS
@@ -15,24 +16,7 @@ from .scores import pinball
 __all__ = ["ensemble_crps_loss", "quantile_crps_loss"]
 
 
-@overload
-def ensemble_crps_loss(
-    y_true: Any,
-    members: Any,
-    *,
-    fair: bool = False,
-    sample_weight: Any = None,
-    per_sample: Literal[False] = False,
-) -> float: ...
-@overload
-def ensemble_crps_loss(
-    y_true: Any,
-    members: Any,
-    *,
-    fair: bool = False,
-    sample_weight: Any = None,
-    per_sample: Literal[True],
-) -> FloatArray: ...
+@mean_or_scores
 def ensemble_crps_loss(
     y_true: Any,
     members: Any,
@@ -51,16 +35,12 @@ def ensemble_crps_loss(
 
     Parameters
     ----------
-    y_true : array of shape (samples,)
     members : array of shape (members, samples)
     fair : bool, default=False
         By default the members *are* the predicted distribution, and the score is that of their
         empirical distribution function. True takes them for draws from a distribution and
         estimates its score without bias, by dividing the second term by :math:`M (M - 1)` instead
         of :math:`M^2`; such an estimate may be below 0. It needs two members.
-    sample_weight : array of shape (samples,), optional
-    per_sample : bool, default=False
-        Return each sample's score, unweighted, instead of their mean.
 
     Returns
     -------
@@ -106,24 +86,7 @@ def _ensemble(y: FloatArray, members: FloatArray, ranks: FloatArray) -> FloatArr
     return errors.mean(axis=1) - between
 
 
-@overload
-def quantile_crps_loss(
-    y_true: Any,
-    levels: Any,
-    values: Any,
-    *,
-    sample_weight: Any = None,
-    per_sample: Literal[False] = False,
-) -> float: ...
-@overload
-def quantile_crps_loss(
-    y_true: Any,
-    levels: Any,
-    values: Any,
-    *,
-    sample_weight: Any = None,
-    per_sample: Literal[True],
-) -> FloatArray: ...
+@mean_or_scores
 def quantile_crps_loss(
     y_true: Any,
     levels: Any,
@@ -143,17 +106,6 @@ def quantile_crps_loss(
     positive and sum to 1. With levels :math:`(k - 1/2) / K` they are equal and the result is the
     exact score of an ensemble of the :math:`K` quantiles; with the level 1/2 alone it is the
     absolute error of the median. What lies in the tails beyond the outer levels is not seen.
-
-    Parameters
-    ----------
-    y_true : array of shape (samples,)
-    levels : array of shape (levels,)
-        Strictly between 0 and 1, increasing.
-    values : array of shape (samples, levels)
-        The predicted quantiles, scored as they are also where they cross.
-    sample_weight : array of shape (samples,), optional
-    per_sample : bool, default=False
-        Return each sample's score, unweighted, instead of their mean.
 
     Returns
     -------
@@ -188,7 +140,7 @@ ENTRIES = [
         function=ensemble_crps_loss,
         inputs=("members",),
         proper=True,
-        says="How far the members, taken as a distribution, are from what happened.",
+        says="How far the members, taken as a distribution, are from the true value.",
         cannot_see="Whether a bad value comes from the middle or the spread of the members; that "
         "few members cannot make a smooth distribution, unless fair=True.",
         aliases=("ensemble_crps",),

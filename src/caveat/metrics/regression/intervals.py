@@ -1,10 +1,11 @@
 """Prediction intervals: how often they hold the true value, how wide they are, and both in one."""
 
-from typing import Any, Literal, overload
+from typing import Any
 
 import numpy as np
 
 from ..._validation import FloatArray, check_fraction
+from .._per_sample import mean_or_scores
 from ..batch import Batch
 from ..entry import Metric
 from ..means import mean_of, of_hits, share_of
@@ -15,39 +16,13 @@ from ._kinds import LOSS
 __all__ = ["coverage_ratio", "interval_coverage", "interval_loss", "mean_interval_width"]
 
 
-@overload
-def interval_coverage(
-    y_true: Any,
-    lower: Any,
-    upper: Any,
-    *,
-    sample_weight: Any = None,
-    per_sample: Literal[False] = False,
-) -> float: ...
-@overload
-def interval_coverage(
-    y_true: Any,
-    lower: Any,
-    upper: Any,
-    *,
-    sample_weight: Any = None,
-    per_sample: Literal[True],
-) -> FloatArray: ...
+@mean_or_scores
 def interval_coverage(
     y_true: Any, lower: Any, upper: Any, *, sample_weight: Any = None, per_sample: bool = False
 ) -> float | FloatArray:
     r"""Share of true values inside their intervals.
 
     .. math:: \frac{1}{N} \sum_n 1(l_n \le y_n \le u_n)
-
-    Parameters
-    ----------
-    y_true : array of shape (samples,)
-    lower, upper : arrays of shape (samples,)
-        The ends, which belong to the interval and may be infinite.
-    sample_weight : array of shape (samples,), optional
-    per_sample : bool, default=False
-        Return 1 for each sample inside and 0 for the others, instead of their mean.
 
     Returns
     -------
@@ -79,15 +54,6 @@ def coverage_ratio(
     The prediction interval coverage probability itself is `interval_coverage`; reports print its
     ratio to the nominal one, 0.6827 and 0.9545 for one and two Gaussian standard deviations.
 
-    Parameters
-    ----------
-    y_true : array of shape (samples,)
-    lower, upper : arrays of shape (samples,)
-        The ends, which belong to the interval and may be infinite.
-    coverage : float
-        Nominal coverage :math:`c` of the intervals, strictly between 0 and 1.
-    sample_weight : array of shape (samples,), optional
-
     Returns
     -------
     float
@@ -110,24 +76,7 @@ def coverage_ratio(
     return float(observed / nominal)
 
 
-@overload
-def mean_interval_width(
-    y_true: Any,
-    lower: Any,
-    upper: Any,
-    *,
-    sample_weight: Any = None,
-    per_sample: Literal[False] = False,
-) -> float: ...
-@overload
-def mean_interval_width(
-    y_true: Any,
-    lower: Any,
-    upper: Any,
-    *,
-    sample_weight: Any = None,
-    per_sample: Literal[True],
-) -> FloatArray: ...
+@mean_or_scores
 def mean_interval_width(
     y_true: Any, lower: Any, upper: Any, *, sample_weight: Any = None, per_sample: bool = False
 ) -> float | FloatArray:
@@ -140,11 +89,6 @@ def mean_interval_width(
     y_true : array of shape (samples,)
         The width does not depend on them; they are checked all the same, so that this is called
         like any other metric.
-    lower, upper : arrays of shape (samples,)
-        The ends, which may be infinite.
-    sample_weight : array of shape (samples,), optional
-    per_sample : bool, default=False
-        Return each sample's width, unweighted, instead of their mean.
 
     Returns
     -------
@@ -175,26 +119,7 @@ def _width(lower: FloatArray, upper: FloatArray) -> FloatArray:
     return width
 
 
-@overload
-def interval_loss(
-    y_true: Any,
-    lower: Any,
-    upper: Any,
-    *,
-    coverage: float,
-    sample_weight: Any = None,
-    per_sample: Literal[False] = False,
-) -> float: ...
-@overload
-def interval_loss(
-    y_true: Any,
-    lower: Any,
-    upper: Any,
-    *,
-    coverage: float,
-    sample_weight: Any = None,
-    per_sample: Literal[True],
-) -> FloatArray: ...
+@mean_or_scores
 def interval_loss(
     y_true: Any,
     lower: Any,
@@ -212,17 +137,6 @@ def interval_loss(
     It is :math:`2 / \alpha` times the sum of the pinball losses of the two ends at the levels
     :math:`\alpha / 2` and :math:`1 - \alpha / 2`, so the central interval of the true
     distribution has the least expected loss.
-
-    Parameters
-    ----------
-    y_true : array of shape (samples,)
-    lower, upper : arrays of shape (samples,)
-        The ends, which may be infinite.
-    coverage : float
-        Nominal coverage :math:`c` of the intervals, strictly between 0 and 1.
-    sample_weight : array of shape (samples,), optional
-    per_sample : bool, default=False
-        Return each sample's loss, unweighted, instead of their mean.
 
     Returns
     -------
@@ -296,12 +210,9 @@ ENTRIES = [
         shown=("compared",),
         serves={"interval": "beside"},
     ),
-    Metric(
+    LOSS(
         function=mean_interval_width,
-        task="regression",
         inputs=("lower", "upper"),
-        direction="lower",
-        range=(0.0, np.inf),
         optimum=None,
         says="How wide the intervals are on average; narrower is more useful at the same coverage.",
         cannot_see="Whether the true value is inside: empty intervals are the narrowest.",
@@ -316,7 +227,7 @@ ENTRIES = [
         inputs=("lower", "upper"),
         says="Width and coverage of intervals in one number: narrow is good, and every miss costs "
         "by how far off it is.",
-        cannot_see="Everything of the distribution but the two ends; whether a bad value comes "
+        cannot_see="All of the distribution except the two ends; whether a bad value comes "
         "from width or from misses.",
         aliases=("winkler", "interval_score"),
         sums=mean_of(interval_loss),

@@ -1,12 +1,13 @@
-"""Errors of points: what a model without uncertainty is judged by."""
+"""Errors of point predictions."""
 
-from typing import Any, Literal, overload
+from typing import Any
 
 import numpy as np
 
 from ..._validation import FloatArray, as_floats
 from ...exceptions import OptionError
 from .._inputs import vector
+from .._per_sample import mean_or_scores
 from ..batch import Batch
 from ..means import mean_of, of_scores, ratio_of_means, root_mean
 from ..sums import Sums
@@ -18,37 +19,13 @@ __all__ = ["mean_absolute_error", "mean_absolute_scaled_error", "root_mean_squar
 _LOST = 1e-290
 
 
-@overload
-def mean_absolute_error(
-    y_true: Any,
-    mean: Any,
-    *,
-    sample_weight: Any = None,
-    per_sample: Literal[False] = False,
-) -> float: ...
-@overload
-def mean_absolute_error(
-    y_true: Any,
-    mean: Any,
-    *,
-    sample_weight: Any = None,
-    per_sample: Literal[True],
-) -> FloatArray: ...
+@mean_or_scores
 def mean_absolute_error(
     y_true: Any, mean: Any, *, sample_weight: Any = None, per_sample: bool = False
 ) -> float | FloatArray:
     r"""Average distance of the prediction from the true value (MAE).
 
     .. math:: \frac{1}{N} \sum_n |y_n - \mu_n|
-
-    Parameters
-    ----------
-    y_true : array of shape (samples,)
-    mean : array of shape (samples,)
-        The predicted point.
-    sample_weight : array of shape (samples,), optional
-    per_sample : bool, default=False
-        Return each sample's error, unweighted, instead of their mean.
 
     Returns
     -------
@@ -74,13 +51,6 @@ def root_mean_squared_error(y_true: Any, mean: Any, *, sample_weight: Any = None
 
     .. math:: \sqrt{\frac{1}{N} \sum_n (y_n - \mu_n)^2}
 
-    Parameters
-    ----------
-    y_true : array of shape (samples,)
-    mean : array of shape (samples,)
-        The predicted point.
-    sample_weight : array of shape (samples,), optional
-
     Returns
     -------
     float
@@ -96,7 +66,7 @@ def root_mean_squared_error(y_true: Any, mean: Any, *, sample_weight: Any = None
     square = mean_score(lambda rows: (y[rows] - point[rows]) ** 2, len(y), weight)
     if square > _LOST:
         return float(np.sqrt(square))
-    unit = float(np.abs(y - point).max()) or 1.0  # squares of very small errors are lost
+    unit = float(np.abs(y - point).max()) or 1.0  # squares of very small errors would be 0
     square = mean_score(lambda rows: ((y[rows] - point[rows]) / unit) ** 2, len(y), weight)
     return unit * float(np.sqrt(square))
 
@@ -123,12 +93,9 @@ def mean_absolute_scaled_error(
 
     Parameters
     ----------
-    y_true : array of shape (samples,)
-    mean : array of shape (samples,)
-        The predicted point.
-    y_train : array of shape (training samples,)
+    y_train : array of shape (training samples,), optional
         The targets of the training set. Give this or ``reference_median``, not both.
-    reference_median : float
+    reference_median : float, optional
         The median of the training targets, where they are not at hand.
     sample_weight : array of shape (samples,), optional
         Weights of the held-out samples, in both errors.
@@ -207,8 +174,8 @@ ENTRIES = [
     LOSS(
         function=mean_absolute_scaled_error,
         inputs=("mean",),
-        says="The mean absolute error as a share of what always predicting the training median "
-        "would make; below 1 the model has learned something.",
+        says="The mean absolute error divided by that of always predicting the training median; "
+        "below 1 the model has learned something.",
         cannot_see="The predicted uncertainty; whether a bad ratio is a bad model, or targets that "
         "vary little.",
         aliases=("mase",),

@@ -1,37 +1,24 @@
-"""Do predicted quantiles hold the share of true values that their levels say?"""
+"""Observed coverage of predicted quantiles."""
 
 from functools import partial
-from typing import Any, Literal, overload
+from typing import Any
 
 import numpy as np
 
 from ..._validation import FloatArray
+from .._per_sample import mean_or_scores
 from ..batch import Batch
 from ..entry import Metric
 from ..means import share_of
 from ..sums import Part, Sums, absolute_mean
 from ._checked import points, quantile_arrays, score
+from ._kinds import LOSS
 from .coverage import CoverageCurve
 
 __all__ = ["quantile_coverage", "quantile_coverage_curve", "quantile_coverage_error"]
 
 
-@overload
-def quantile_coverage(
-    y_true: Any,
-    value: Any,
-    *,
-    sample_weight: Any = None,
-    per_sample: Literal[False] = False,
-) -> float: ...
-@overload
-def quantile_coverage(
-    y_true: Any,
-    value: Any,
-    *,
-    sample_weight: Any = None,
-    per_sample: Literal[True],
-) -> FloatArray: ...
+@mean_or_scores
 def quantile_coverage(
     y_true: Any, value: Any, *, sample_weight: Any = None, per_sample: bool = False
 ) -> float | FloatArray:
@@ -41,15 +28,6 @@ def quantile_coverage(
 
     It should be the level of the quantile: less means that the quantile is too low, more that it
     is too high.
-
-    Parameters
-    ----------
-    y_true : array of shape (samples,)
-    value : array of shape (samples,)
-        The predicted quantile :math:`q`.
-    sample_weight : array of shape (samples,), optional
-    per_sample : bool, default=False
-        Return 1 for each true value at or below and 0 for others, instead of their mean.
 
     Returns
     -------
@@ -81,15 +59,6 @@ def quantile_coverage_error(
     at the levels :math:`\tau_k` that were predicted: nothing is assumed of the distribution between
     them. The gaps are those of `coverage_calibration_error`, which sums their squares.
 
-    Parameters
-    ----------
-    y_true : array of shape (samples,)
-    levels : array of shape (levels,)
-        Strictly between 0 and 1, increasing.
-    values : array of shape (samples, levels)
-        The predicted quantiles, counted as they are also where they cross.
-    sample_weight : array of shape (samples,), optional
-
     Returns
     -------
     float
@@ -116,15 +85,6 @@ def quantile_coverage_curve(
     y_true: Any, levels: Any, values: Any, *, sample_weight: Any = None
 ) -> CoverageCurve:
     """Share of true values at or below the quantile of each level.
-
-    Parameters
-    ----------
-    y_true : array of shape (samples,)
-    levels : array of shape (levels,)
-        Strictly between 0 and 1, increasing.
-    values : array of shape (samples, levels)
-        The predicted quantiles.
-    sample_weight : array of shape (samples,), optional
 
     Returns
     -------
@@ -177,13 +137,10 @@ ENTRIES = [
         sums=share_of(quantile_coverage),
         unit="share",
     ),
-    Metric(
+    LOSS(
         function=quantile_coverage_error,
-        task="regression",
         inputs=("levels", "values"),
-        direction="lower",
         range=(0.0, 1.0),
-        optimum=0.0,
         says="Whether as many true values lie at or below each predicted quantile as its level "
         "says, on average over the levels that were predicted.",
         cannot_see="Whether single quantiles are right: too high for some and too low for others "

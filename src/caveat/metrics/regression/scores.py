@@ -1,12 +1,12 @@
 """Scores of densities and of single quantiles."""
 
 from math import log, pi
-from typing import Any, Literal, overload
+from typing import Any
 
 import numpy as np
 
 from ..._validation import FloatArray, check_fraction
-from ..entry import Metric
+from .._per_sample import mean_or_scores
 from ..means import mean_of
 from ._checked import gaussians, mixtures, points, score
 from ._kinds import LOSS
@@ -20,24 +20,7 @@ __all__ = [
 _LOG_TWO_PI = log(2 * pi)
 
 
-@overload
-def gaussian_negative_log_likelihood_loss(
-    y_true: Any,
-    mean: Any,
-    variance: Any,
-    *,
-    sample_weight: Any = None,
-    per_sample: Literal[False] = False,
-) -> float: ...
-@overload
-def gaussian_negative_log_likelihood_loss(
-    y_true: Any,
-    mean: Any,
-    variance: Any,
-    *,
-    sample_weight: Any = None,
-    per_sample: Literal[True],
-) -> FloatArray: ...
+@mean_or_scores
 def gaussian_negative_log_likelihood_loss(
     y_true: Any,
     mean: Any,
@@ -53,12 +36,8 @@ def gaussian_negative_log_likelihood_loss(
 
     Parameters
     ----------
-    y_true : array of shape (samples,)
     mean, variance : arrays of shape (samples,)
         A variance of 0 is refused: a point has no density.
-    sample_weight : array of shape (samples,), optional
-    per_sample : bool, default=False
-        Return each sample's loss, unweighted, instead of their mean.
 
     Returns
     -------
@@ -94,24 +73,7 @@ def _log_density(y: FloatArray, mean: FloatArray, variance: FloatArray) -> Float
     return scores
 
 
-@overload
-def mixture_negative_log_likelihood_loss(
-    y_true: Any,
-    means: Any,
-    variances: Any,
-    *,
-    sample_weight: Any = None,
-    per_sample: Literal[False] = False,
-) -> float: ...
-@overload
-def mixture_negative_log_likelihood_loss(
-    y_true: Any,
-    means: Any,
-    variances: Any,
-    *,
-    sample_weight: Any = None,
-    per_sample: Literal[True],
-) -> FloatArray: ...
+@mean_or_scores
 def mixture_negative_log_likelihood_loss(
     y_true: Any,
     means: Any,
@@ -130,12 +92,8 @@ def mixture_negative_log_likelihood_loss(
 
     Parameters
     ----------
-    y_true : array of shape (samples,)
     means, variances : arrays of shape (members, samples)
         A variance of 0 is refused: a point has no density.
-    sample_weight : array of shape (samples,), optional
-    per_sample : bool, default=False
-        Return each sample's loss, unweighted, instead of their mean.
 
     Returns
     -------
@@ -175,24 +133,7 @@ def _mixture_loss(y: FloatArray, means: FloatArray, variances: FloatArray) -> Fl
         return -(np.log(logs.mean(axis=0)) + peak)
 
 
-@overload
-def pinball_loss(
-    y_true: Any,
-    value: Any,
-    *,
-    level: float,
-    sample_weight: Any = None,
-    per_sample: Literal[False] = False,
-) -> float: ...
-@overload
-def pinball_loss(
-    y_true: Any,
-    value: Any,
-    *,
-    level: float,
-    sample_weight: Any = None,
-    per_sample: Literal[True],
-) -> FloatArray: ...
+@mean_or_scores
 def pinball_loss(
     y_true: Any,
     value: Any,
@@ -207,17 +148,6 @@ def pinball_loss(
 
     Its expectation is least where the true value is below :math:`q` with probability :math:`\tau`.
     At :math:`\tau = 1/2` it is half the absolute error.
-
-    Parameters
-    ----------
-    y_true : array of shape (samples,)
-    value : array of shape (samples,)
-        The predicted quantile :math:`q`.
-    level : float
-        The level :math:`\tau` of the quantile, strictly between 0 and 1.
-    sample_weight : array of shape (samples,), optional
-    per_sample : bool, default=False
-        Return each sample's loss, unweighted, instead of their mean.
 
     Returns
     -------
@@ -245,11 +175,9 @@ def pinball(above: FloatArray, level: float | FloatArray) -> FloatArray:
 
 
 ENTRIES = [
-    Metric(
+    LOSS(
         function=gaussian_negative_log_likelihood_loss,
-        task="regression",
         inputs=("mean", "variance"),
-        direction="lower",
         range=(-np.inf, np.inf),
         optimum=None,
         proper=True,
@@ -262,11 +190,9 @@ ENTRIES = [
         unit="nats",
         shown=("headline",),
     ),
-    Metric(
+    LOSS(
         function=mixture_negative_log_likelihood_loss,
-        task="regression",
         inputs=("means", "variances"),
-        direction="lower",
         range=(-np.inf, np.inf),
         optimum=None,
         proper=True,
@@ -282,7 +208,7 @@ ENTRIES = [
         function=pinball_loss,
         inputs=("value",),
         says="How good a predicted quantile is: misses on the side that should be rare cost more.",
-        cannot_see="Everything of the distribution but this one quantile.",
+        cannot_see="All of the distribution except this one quantile.",
         aliases=("pinball", "quantile_loss"),
         sums=mean_of(pinball_loss),
         unit="target",

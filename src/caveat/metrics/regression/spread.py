@@ -1,14 +1,14 @@
-"""Whether predicted spreads are as large as the errors, and how much they differ."""
+"""Calibration of predicted spreads, their dispersion and sharpness."""
 
 from typing import Any
 
 import numpy as np
 
-from ..._validation import FloatArray
+from ..._validation import FloatArray, check_choice
 from .._core.cells import sums_below
-from .._core.equal_count import bin_sums
+from .._core.equal_count import bin_ends, bin_sums
 from .._curves import ReliabilityCurve
-from .._inputs import count, option, vector, weights
+from .._inputs import count, vector, weights
 from ..batch import Batch
 from ..entry import Metric
 from ..means import of_scores, root_mean
@@ -35,14 +35,6 @@ def expected_normalized_calibration_error(
     (equal weights) in the order of the predicted variance, so each counts alike. Samples with
     equal variances stand in every order at once, and a sample that a bin ends in is shared between
     two: neither the order of rows nor more bins than samples is a problem.
-
-    Parameters
-    ----------
-    y_true : array of shape (samples,)
-    mean, variance : arrays of shape (samples,)
-        Variances may be 0.
-    bins : int, default=15
-    sample_weight : array of shape (samples,), optional
 
     Returns
     -------
@@ -74,7 +66,7 @@ def expected_normalized_calibration_error(
 
 
 def _normalized_gaps(predicted: FloatArray, observed: FloatArray) -> FloatArray:
-    """Gaps relative to what was predicted; NaN where nothing was drawn."""
+    """Return gaps relative to the prediction; NaN for an empty resample."""
     gaps = over(observed - predicted, predicted) + 0 * predicted
     return np.where((predicted == 0) & (observed > 0), np.inf, gaps)
 
@@ -94,15 +86,11 @@ def error_calibration_curve(
 
     Parameters
     ----------
-    y_true : array of shape (samples,)
-    mean, variance : arrays of shape (samples,)
-        Variances may be 0.
     bins : int, default=15
         Bins of equal counts (equal weights) in the order of the predicted variance.
     squared : bool, default=False
         Compare mean variances with mean squared errors, as the calibration plots of [2]_ do,
         instead of their roots.
-    sample_weight : array of shape (samples,), optional
 
     Returns
     -------
@@ -131,7 +119,7 @@ def error_calibration_curve(
     given = gaussians(y_true, mean, variance, sample_weight)
     bins = count(bins, "bins")
     predicted, observed, mass = _bin_means(given, bins)
-    low, high = _bin_ends(given.variance, bins, given.weight)
+    low, high = bin_ends(given.variance, bins, given.weight)
     shape = np.positive if squared else np.sqrt
     return ReliabilityCurve(
         shape(predicted), shape(observed), np.full(bins, mass), shape(low), shape(high)
@@ -151,33 +139,19 @@ def _bin_means(given: Gaussians, bins: int) -> tuple[FloatArray, FloatArray, flo
     return predicted, observed, mass
 
 
-def _bin_ends(
-    key: FloatArray, bins: int, weight: FloatArray | None
-) -> tuple[FloatArray, FloatArray]:
-    """Return the smallest and the largest key in each of the bins of equal weight."""
-    order = np.argsort(key)
-    running = np.arange(1.0, len(key) + 1) if weight is None else np.cumsum(weight[order])
-    cuts = np.minimum(np.arange(bins + 1) * running[-1] / bins, running[-1])  # but for rounding
-    first = np.searchsorted(running, cuts[:-1], side="right")
-    last = np.searchsorted(running, cuts[1:], side="left")
-    return key[order[first]], key[order[last]]
-
-
 def dispersion(y_true: Any, variance: Any, *, ddof: int = 1, sample_weight: Any = None) -> float:
     r"""Coefficient of variation of the predicted standard deviations (cv).
 
     .. math:: c_v = \frac{1}{\bar\sigma} \sqrt{\frac{\sum_n (\sigma_n - \bar\sigma)^2}{N - 1}},
         \quad \bar\sigma = \frac{1}{N} \sum_n \sigma_n
 
-    Beside a calibration error it tells whether uncertainty differs between samples at all.
+    It complements a calibration error: it tells whether uncertainty differs between samples at all.
 
     Parameters
     ----------
     y_true : array of shape (samples,)
         The result does not depend on them; they are checked all the same, so that this is called
         like any other metric.
-    variance : array of shape (samples,)
-        Variances may be 0.
     ddof : {0, 1}, default=1
         What is taken off :math:`N` in the denominator; 1 as in the definition of [1]_.
     sample_weight : array of shape (samples,), optional
@@ -207,7 +181,7 @@ def dispersion(y_true: Any, variance: Any, *, ddof: int = 1, sample_weight: Any 
     spread, weight = _spreads(y_true, variance, sample_weight)
     deviations = np.sqrt(spread)
     number = float(len(deviations) if weight is None else weight.sum())
-    freedom = number - option(ddof, "ddof", (0, 1))
+    freedom = number - check_choice(ddof, "ddof", (0, 1))
     # Relative to one of them, so that equal deviations have exactly the variation 0.
     first = deviations[0]
     deviations -= first
@@ -226,7 +200,7 @@ def sharpness(y_true: Any, variance: Any, *, sample_weight: Any = None) -> float
 
     .. math:: \sqrt{\frac{1}{N} \sum_n \sigma_n^2}
 
-    The root mean variance, not the mean standard deviation, which is never above it: of
+    The root mean variance, not the mean standard deviation, which is never above it: for
     calibrated predictions it equals the root mean squared error.
 
     Parameters
@@ -234,9 +208,6 @@ def sharpness(y_true: Any, variance: Any, *, sample_weight: Any = None) -> float
     y_true : array of shape (samples,)
         The result does not depend on them; they are checked all the same, so that this is called
         like any other metric.
-    variance : array of shape (samples,)
-        Variances may be 0.
-    sample_weight : array of shape (samples,), optional
 
     Returns
     -------
@@ -271,7 +242,7 @@ def _dispersion_sums(batch: Batch, *, ddof: int = 1) -> Sums:
     # About their mean the moments do not cancel; equal deviations have exactly the variation 0.
     off = deviation - (deviation[0] if np.all(deviation == deviation[0]) else center)
     if batch.fixed:
-        off = deviation  # about 0, which is the same for all samples there can be
+        off = deviation  # about 0, which does not depend on the samples
     base = float(deviation[0] - off[0])
 
     def finish(means: FloatArray, mass: FloatArray) -> FloatArray:
@@ -295,7 +266,7 @@ def _normalized_sums(batch: Batch, *, bins: int = 15) -> Sums:
         return batch.matrix(cells.index, cells.number, [None, variance, error])
 
     def reduce(sums: FloatArray) -> FloatArray:
-        # Bins move with the resamples: what that adds stands for the tails that a bin of few
+        # Bins move with the resamples: the extra noise stands for the tails that a bin of few
         # samples does not show.
         cells = sums.shape[1] // 3
         below = sums_below(sums, cells, np.linspace(0, 1, bins + 1))
@@ -345,12 +316,9 @@ ENTRIES = [
         short="CV",
         shown=("shift",),
     ),
-    Metric(
+    LOSS(
         function=sharpness,
-        task="regression",
         inputs=("variance",),
-        direction="lower",
-        range=(0.0, np.inf),
         optimum=None,
         says="How large the predicted uncertainty is; smaller is more useful if it is honest.",
         cannot_see="Whether the predictions are as good as they claim to be.",

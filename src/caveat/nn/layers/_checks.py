@@ -1,18 +1,11 @@
 """Checks of the layers' arguments."""
 
 import math
-from numbers import Integral, Real
+from numbers import Real
 
 from torch import Tensor
 
 from ...exceptions import OptionError, ShapeError
-
-
-def check_size(value: int, name: str) -> int:
-    """Return a positive whole number."""
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
-        raise OptionError(f"{name} must be a positive whole number; got {value!r}")
-    return int(value)
 
 
 def check_positive(value: float, name: str) -> float:
@@ -31,7 +24,7 @@ def check_drop(value: float, name: str, *, learned: bool = False) -> float:
 
 
 def check_axes(x: Tensor, least: int, meaning: str) -> None:
-    """Refuse an input whose first axis cannot be the rows."""
+    """Raise if the first axis of an input cannot be the rows."""
     if x.dim() < least:
         raise ShapeError(
             f"the input must have shape {meaning}; got {tuple(x.shape)}; "

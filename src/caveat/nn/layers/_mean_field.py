@@ -1,5 +1,6 @@
 """Layers whose every weight is a Gaussian of its own."""
 
+from dataclasses import KW_ONLY, field
 from math import expm1, log, sqrt
 from typing import Any
 
@@ -7,69 +8,77 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from ..._constructors import declared
 from ...exceptions import OptionError
 from ._checks import check_positive
-from ._operations import Operation
-from ._stochastic import Stochastic
+from ._operations import Device, Operation
 from .priors import GaussianPrior, Prior
 
 
-class MeanField(Stochastic):
-    """Independent Gaussian weights: their parameters, their noise and their divergence."""
+@declared()
+class MeanField(Operation):
+    r"""Independent Gaussian weights: their parameters, their noise and their divergence.
 
-    weight_mean: Tensor
-    weight_rho: Tensor
-    bias_mean: Tensor | None
-    bias_rho: Tensor | None
-    _noise: tuple[Tensor, Tensor | None] | None
+    Parameters
+    ----------
+    prior : Prior
+        The prior of the weights and biases.
+    initial_mean : float
+        Means start from :math:`N(0, \mathrm{initial\_mean}^2)`; by default as torch's weights do.
+    initial_std : float
+        Standard deviation of the weights before training; by default 0.1 / sqrt(fan in), which adds
+        noise of a tenth of the inputs' size.
 
-    def __init__(
-        self,
-        operation: Operation,
-        *,
-        bias: bool,
-        prior: Prior | None,
-        initial_mean: float | None,
-        initial_std: float | None,
-        device: torch.device | str | None,
-        dtype: torch.dtype | None,
-    ) -> None:
-        super().__init__()
-        self.operation = operation
-        self.prior = GaussianPrior() if prior is None else prior
+    Attributes
+    ----------
+    weight_mean, weight_rho : Parameters of the weight's shape
+        Means, and what softplus maps to the standard deviations.
+    bias_mean, bias_rho : Parameters of the bias' shape, or None
+        The same of the bias.
+    weight_std, bias_std : Tensors
+        Standard deviations.
+    """
+
+    _: KW_ONLY
+    prior: Prior = GaussianPrior()
+    initial_mean: float | None = None
+    initial_std: float | None = None
+
+    weight_mean: Tensor = field(init=False)
+    weight_rho: Tensor = field(init=False)
+    bias_mean: Tensor | None = field(init=False)
+    bias_rho: Tensor | None = field(init=False)
+    _noise: tuple[Tensor, Tensor | None] | None = field(init=False)
+
+    def _create(self, bias: bool, device: Device, dtype: torch.dtype | None) -> None:
         if not isinstance(self.prior, Prior):
             raise OptionError(
-                f"prior must be a Prior such as GaussianPrior(1.0); got {type(prior).__name__}"
+                f"prior must be a Prior such as GaussianPrior(1.0); got {type(self.prior).__name__}"
             )
-        self.initial_mean = initial_mean
-        if initial_mean is not None:
-            check_positive(initial_mean, "initial_mean")
-        self.initial_std = 0.1 / sqrt(operation.fan_in) if initial_std is None else initial_std
-        check_positive(self.initial_std, "initial_std")
+        for name in ("initial_mean", "initial_std"):
+            if getattr(self, name) is not None:
+                check_positive(getattr(self, name), name)
 
         def parameter(*shape: int) -> nn.Parameter:
             return nn.Parameter(torch.empty(shape, device=device, dtype=dtype))
 
-        self.weight_mean = parameter(*operation.weight_shape)
-        self.weight_rho = parameter(*operation.weight_shape)
-        self.bias_mean = parameter(operation.outputs) if bias else None
-        self.bias_rho = parameter(operation.outputs) if bias else None
+        self.weight_mean = parameter(*self.weight_shape)
+        self.weight_rho = parameter(*self.weight_shape)
+        self.bias_mean = parameter(self.out_units) if bias else None
+        self.bias_rho = parameter(self.out_units) if bias else None
         self._noise = None
-        self.reset_parameters()
 
     def reset_parameters(self) -> None:
         """Draw the means again, and set the standard deviations to the first one."""
-        bound = 1 / sqrt(self.operation.fan_in)
+        if self.initial_mean is None:
+            self.draw_uniform((self.weight_mean, self.bias_mean))
         for mean in (self.weight_mean, self.bias_mean):
-            if mean is None:
-                continue
-            if self.initial_mean is None:
-                nn.init.uniform_(mean, -bound, bound)
-            else:
+            if mean is not None and self.initial_mean is not None:
                 nn.init.normal_(mean, 0.0, self.initial_mean)
+        std = 0.1 / sqrt(self.fan_in) if self.initial_std is None else self.initial_std
         for rho in (self.weight_rho, self.bias_rho):
             if rho is not None:
-                nn.init.constant_(rho, inverse_softplus(self.initial_std))
+                nn.init.constant_(rho, inverse_softplus(std))
 
     @property
     def weight_std(self) -> Tensor:
@@ -83,18 +92,18 @@ class MeanField(Stochastic):
 
     def plain_pass(self, x: Tensor) -> Tensor:
         """Return the outputs of one set of weights, drawn or the means."""
-        self.operation.check(x)
+        self.check_input(x)
         if not self.random:
             self._noise = None
-            return self.operation(x, self.weight_mean, self.bias_mean)
+            return self.product(x, self.weight_mean, self.bias_mean)
         weight, bias = self.draw()
         shifted = None if self.bias_mean is None or bias is None else self.bias_mean + bias
-        return self.operation(x, self.weight_mean + weight, shifted)
+        return self.product(x, self.weight_mean + weight, shifted)
 
     def draw(self) -> tuple[Tensor, Tensor | None]:
         """Return how far this pass's weight and bias are from their means."""
         noise = self._draw_noise()
-        # Without gradients there is no objective to come, and nothing to remember for it.
+        # Without gradients no objective follows, so the noise need not be kept for it.
         keep = torch.is_grad_enabled() and not self.prior.closed_form
         self._noise = noise if keep else None
         bias_std = self.bias_std
@@ -117,18 +126,17 @@ class MeanField(Stochastic):
             return divergence
         return divergence + self.prior.divergence(self.bias_mean, self.bias_std, bias_noise)
 
-    def extra_repr(self) -> str:
-        """Return what the layer's line in a printed module says."""
-        return f"{self.operation}, bias={self.bias_mean is not None}, prior={self.prior}"
+    def _options_text(self) -> str:
+        return f"bias={self.bias_mean is not None}, prior={self.prior}"
 
     def _draw_noise(self) -> tuple[Tensor, Tensor | None]:
-        weight = self.normal(self.operation.weight_shape, self.weight_mean, draw=0)
+        weight = self.normal(self.weight_shape, self.weight_mean, draw=0)
         if self.bias_mean is None:
             return weight, None
-        return weight, self.normal((self.operation.outputs,), self.bias_mean, draw=1)
+        return weight, self.normal((self.out_units,), self.bias_mean, draw=1)
 
     def __getstate__(self) -> dict[str, Any]:
-        # What a pass left behind belongs to that pass: copies and files do without it.
+        # The noise belongs to the pass that drew it: copies and files do without it.
         return {**self.__dict__, "_noise": None}
 
 

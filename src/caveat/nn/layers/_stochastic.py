@@ -1,4 +1,4 @@
-"""What all stochastic layers share: when they are random, and where their noise comes from."""
+"""Stochastic layers: when they are random, and where their noise comes from."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -19,8 +19,11 @@ class Stochastic(nn.Module):
 
     place: int = 0
 
+    def __init__(self) -> None:
+        super().__init__()
+
     def __call__(self, *inputs: Any, **options: Any) -> Any:
-        """Run the layer, once more in this pass."""
+        """Run the layer and count the call, which has noise of its own."""
         now = noise.current()
         if now is not None:
             now.count(self)
@@ -40,7 +43,7 @@ class Stochastic(nn.Module):
     def penalty(self) -> Tensor | None:
         """Return what the layer adds to the objective, after a pass; None for nothing.
 
-        A Kullback-Leibler divergence or a regularizer, not divided by anything.
+        It is a Kullback-Leibler divergence or a regularizer, not divided by anything.
         """
         return None
 
@@ -62,19 +65,39 @@ class Stochastic(nn.Module):
 
 
 def stochastic_layers(module: nn.Module) -> Iterator[Stochastic]:
-    """Yield the stochastic layers of a module, in order, each once."""
+    """Yield the stochastic layers of a module, in order, each once.
+
+    Parameters
+    ----------
+    module : torch.nn.Module
+    """
     for part in module.modules():
         if isinstance(part, Stochastic):
             yield part
 
 
 def number_layers(module: nn.Module) -> None:
-    """Give each stochastic layer its place, so that their noise differs."""
+    """Give each stochastic layer its place, so that their noise differs.
+
+    Parameters
+    ----------
+    module : torch.nn.Module
+    """
     for place, layer in enumerate(stochastic_layers(module)):
         layer.place = place
 
 
 def total_penalty(module: nn.Module) -> Tensor:
-    """Return the sum of what the layers add to the objective; 0 without such layers."""
-    found = [value for layer in stochastic_layers(module) if (value := layer.penalty()) is not None]
-    return torch.stack(found).sum() if found else torch.zeros(())
+    """Return the sum of what the layers add to the objective; 0 without such layers.
+
+    Parameters
+    ----------
+    module : torch.nn.Module
+
+    Returns
+    -------
+    Tensor of shape ()
+    """
+    penalties = [layer.penalty() for layer in stochastic_layers(module)]
+    given = [penalty for penalty in penalties if penalty is not None]
+    return torch.stack(given).sum() if given else torch.zeros(())

@@ -1,47 +1,28 @@
 """Layers whose weight is one tensor, as in torch."""
 
-from math import sqrt
-
 import torch
 from torch import Tensor, nn
 
-from ._operations import Operation
-from ._stochastic import Stochastic
+from ..._constructors import declared
+from ._operations import Device, Operation
 
 
-class Weighted(Stochastic):
-    """A stochastic layer with a weight and maybe a bias, which start as torch's own do.
+@declared()
+class Weighted(Operation):
+    """A stochastic layer with a weight and maybe a bias, which start as torch's own do."""
 
-    The layer itself calls `reset_parameters` when it has all of them.
-    """
-
-    weight: Tensor
-    bias: Tensor | None
-
-    def __init__(
-        self,
-        operation: Operation,
-        *,
-        bias: bool,
-        device: torch.device | str | None,
-        dtype: torch.dtype | None,
-    ) -> None:
-        super().__init__()
-        self.operation = operation
-        self.weight = nn.Parameter(torch.empty(operation.weight_shape, device=device, dtype=dtype))
-        self.bias = (
-            nn.Parameter(torch.empty(operation.outputs, device=device, dtype=dtype))
-            if bias
-            else None
-        )
+    def _create(self, bias: bool, device: Device, dtype: torch.dtype | None) -> None:
+        self.weight = nn.Parameter(torch.empty(self.weight_shape, device=device, dtype=dtype))
+        empty = torch.empty(self.out_units, device=device, dtype=dtype) if bias else None
+        self.register_parameter("bias", None if empty is None else nn.Parameter(empty))
 
     def reset_parameters(self) -> None:
         """Draw weight and bias uniformly between plus and minus 1 / sqrt(fan in)."""
-        bound = 1 / sqrt(self.operation.fan_in)
-        nn.init.uniform_(self.weight, -bound, bound)
-        if self.bias is not None:
-            nn.init.uniform_(self.bias, -bound, bound)
+        self.draw_uniform((self.weight, self._bias))
 
-    def extra_repr(self) -> str:
-        """Return what the layer's line in a printed module says."""
-        return f"{self.operation}, bias={self.bias is not None}"
+    @property
+    def _bias(self) -> Tensor | None:
+        return self._parameters["bias"]
+
+    def _options_text(self) -> str:
+        return f"bias={self._bias is not None}"

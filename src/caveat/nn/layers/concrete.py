@@ -1,37 +1,50 @@
 """Concrete dropout: dropout that learns how much to drop."""
 
+from dataclasses import KW_ONLY
 from math import log
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from ..._constructors import declared
+from ..._defaults import RATE
 from ._checks import check_drop, check_positive
 from ._masks import uniform_like
-from ._operations import Dense, Operation, Size, convolution
+from ._operations import Conv1d, Conv2d, Dense, Device
 from ._weights import Weighted
 
 
+@declared()
 class ConcreteDropout(Weighted):
-    """What the layers with Concrete dropout share; the definition is in `ConcreteDropoutLinear`."""
+    """Inputs that are dropped with a learned probability; see `ConcreteDropoutLinear`.
 
-    def __init__(
-        self,
-        operation: Operation,
-        *,
-        bias: bool,
-        initial_p: float,
-        length_scale: float,
-        temperature: float,
-        device: torch.device | str | None,
-        dtype: torch.dtype | None,
-    ) -> None:
-        super().__init__(operation, bias=bias, device=device, dtype=dtype)
-        self.initial_p = check_drop(initial_p, "initial_p", learned=True)
-        self.length_scale = check_positive(length_scale, "length_scale")
-        self.temperature = check_positive(temperature, "temperature")
+    Parameters
+    ----------
+    initial_p : float
+        Probability of dropping before training; between 0 and 1.
+    length_scale : float
+        :math:`l`: the weights have the prior :math:`N(0, l^{-2})`.
+    temperature : float
+        :math:`t`: close to 0, the relaxation is a plain dropout and its gradient is noise.
+
+    Attributes
+    ----------
+    p : Tensor of shape ()
+        Probability of dropping, as learned so far.
+    """
+
+    _: KW_ONLY
+    initial_p: float = RATE
+    length_scale: float = 1.0
+    temperature: float = 0.1
+
+    def _create(self, bias: bool, device: Device, dtype: torch.dtype | None) -> None:
+        super()._create(bias, device, dtype)
+        self.initial_p = check_drop(self.initial_p, "initial_p", learned=True)
+        self.length_scale = check_positive(self.length_scale, "length_scale")
+        self.temperature = check_positive(self.temperature, "temperature")
         self.logit_p = nn.Parameter(torch.empty((), device=device, dtype=dtype))
-        self.reset_parameters()
 
     def reset_parameters(self) -> None:
         """Draw weight and bias as torch does, and start again from the first probability."""
@@ -45,17 +58,17 @@ class ConcreteDropout(Weighted):
 
     def forward(self, x: Tensor) -> Tensor:
         """Return the outputs; the shapes are those of torch's layer."""
-        self.operation.check(x)
+        self.check_input(x)
         if self.random:
             x = x * self._kept(x).to(x.dtype)
-        return self.operation(x, self.weight, self.bias)
+        return self.product(x, self.weight, self._bias)
 
     def _kept(self, x: Tensor) -> Tensor:
         """Return for each input how much of it is kept: nearly 0, or nearly 1 / (1 - p)."""
         rows = 1 if self.shared else x.shape[0]
-        chance = uniform_like(self, self.operation.unit_shape(rows, self.operation.inputs, x), x)
+        chance = uniform_like(self, self.unit_shape(rows, self.in_units, x), x)
         dropped = (self.logit_p + torch.logit(chance)) / self.temperature
-        # 1 / (1 - p) = 1 + exp(logit p), which has no difference to lose digits in.
+        # 1 / (1 - p) = 1 + exp(logit p), which loses no digits to a difference.
         return torch.sigmoid(-dropped) * (1 + torch.exp(self.logit_p))
 
     def penalty(self) -> Tensor:
@@ -65,17 +78,16 @@ class ConcreteDropout(Weighted):
         # -log p = softplus(-logit) and -log(1 - p) = softplus(logit), finite for every logit.
         entropy = self.p * functional.softplus(-logit)
         entropy = entropy + torch.sigmoid(-logit) * functional.softplus(logit)
-        return squares - self.operation.inputs * entropy
+        return squares - self.in_units * entropy
 
-    def extra_repr(self) -> str:
-        """Return what the layer's line in a printed module says."""
-        return (
-            f"{super().extra_repr()}, initial_p={self.initial_p}, "
-            f"length_scale={self.length_scale}, temperature={self.temperature}"
-        )
+    def _options_text(self) -> str:
+        names = ("initial_p", "length_scale", "temperature")
+        options = ", ".join(f"{name}={getattr(self, name)}" for name in names)
+        return f"{super()._options_text()}, {options}"
 
 
-class ConcreteDropoutLinear(ConcreteDropout):
+@declared()
+class ConcreteDropoutLinear(ConcreteDropout, Dense):
     r"""A dense layer that drops its inputs with a probability that it learns.
 
     A dropped input is relaxed so that the probability has a gradient:
@@ -95,23 +107,6 @@ class ConcreteDropoutLinear(ConcreteDropout):
     with more data it counts less, and the probability falls. The relaxation is used in training and
     in every pass inside `caveat.nn.keyed`; in evaluation outside nothing is dropped.
 
-    Parameters
-    ----------
-    in_features, out_features : int
-    bias : bool, default=True
-    initial_p : float, default=0.1
-        The probability of dropping before training; between 0 and 1.
-    length_scale : float, default=0.01
-        :math:`l`: the weights have the prior :math:`N(0, l^{-2})`.
-    temperature : float, default=0.1
-        :math:`t`: close to 0, the relaxation is a plain dropout and its gradient is noise.
-    device, dtype : as in torch
-
-    Attributes
-    ----------
-    p : Tensor of shape ()
-        The probability of dropping, as learned so far.
-
     References
     ----------
     Gal, Hron, Kendall: Concrete dropout, 2017.
@@ -127,124 +122,18 @@ class ConcreteDropoutLinear(ConcreteDropout):
     (torch.Size([5, 2]), torch.Size([]))
     """
 
-    def __init__(
-        self,
-        in_features: int,
-        out_features: int,
-        bias: bool = True,
-        *,
-        initial_p: float = 0.1,
-        length_scale: float = 0.01,
-        temperature: float = 0.1,
-        device: torch.device | str | None = None,
-        dtype: torch.dtype | None = None,
-    ) -> None:
-        super().__init__(
-            Dense(in_features, out_features),
-            bias=bias,
-            initial_p=initial_p,
-            length_scale=length_scale,
-            temperature=temperature,
-            device=device,
-            dtype=dtype,
-        )
 
+@declared()
+class ConcreteDropoutConv1d(ConcreteDropout, Conv1d):
+    """A convolution of signals that drops whole channels; see `ConcreteDropoutLinear`.
 
-class ConcreteDropoutConv1d(ConcreteDropout):
-    """A convolution over one axis that drops whole channels; see `ConcreteDropoutLinear`.
-
-    :math:`K_{in}` is the number of input channels, each of which is one unit to drop.
-
-    Parameters
-    ----------
-    in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias, device, dtype
-        As in ``torch.nn.Conv1d``.
-    initial_p, length_scale, temperature : float
-        As in `ConcreteDropoutLinear`.
-
-    Examples
-    --------
-    >>> import torch
-    >>> from caveat.nn.layers import ConcreteDropoutConv1d
-    >>> ConcreteDropoutConv1d(3, 8, 5, padding=2)(torch.ones(2, 3, 20)).shape
-    torch.Size([2, 8, 20])
+    :math:`K_{in}` is the number of input channels.
     """
 
-    def __init__(
-        self,
-        in_channels: int,
-        out_channels: int,
-        kernel_size: Size,
-        stride: Size = 1,
-        padding: Size | str = 0,
-        dilation: Size = 1,
-        groups: int = 1,
-        bias: bool = True,
-        *,
-        initial_p: float = 0.1,
-        length_scale: float = 0.01,
-        temperature: float = 0.1,
-        device: torch.device | str | None = None,
-        dtype: torch.dtype | None = None,
-    ) -> None:
-        super().__init__(
-            convolution(
-                1, in_channels, out_channels, kernel_size, stride, padding, dilation, groups
-            ),
-            bias=bias,
-            initial_p=initial_p,
-            length_scale=length_scale,
-            temperature=temperature,
-            device=device,
-            dtype=dtype,
-        )
 
+@declared()
+class ConcreteDropoutConv2d(ConcreteDropout, Conv2d):
+    """A convolution of images that drops whole channels; see `ConcreteDropoutLinear`.
 
-class ConcreteDropoutConv2d(ConcreteDropout):
-    """A convolution over two axes that drops whole channels; see `ConcreteDropoutLinear`.
-
-    :math:`K_{in}` is the number of input channels, each of which is one unit to drop.
-
-    Parameters
-    ----------
-    in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias, device, dtype
-        As in ``torch.nn.Conv2d``.
-    initial_p, length_scale, temperature : float
-        As in `ConcreteDropoutLinear`.
-
-    Examples
-    --------
-    >>> import torch
-    >>> from caveat.nn.layers import ConcreteDropoutConv2d
-    >>> ConcreteDropoutConv2d(3, 8, 3)(torch.ones(2, 3, 10, 10)).shape
-    torch.Size([2, 8, 8, 8])
+    :math:`K_{in}` is the number of input channels.
     """
-
-    def __init__(
-        self,
-        in_channels: int,
-        out_channels: int,
-        kernel_size: Size,
-        stride: Size = 1,
-        padding: Size | str = 0,
-        dilation: Size = 1,
-        groups: int = 1,
-        bias: bool = True,
-        *,
-        initial_p: float = 0.1,
-        length_scale: float = 0.01,
-        temperature: float = 0.1,
-        device: torch.device | str | None = None,
-        dtype: torch.dtype | None = None,
-    ) -> None:
-        super().__init__(
-            convolution(
-                2, in_channels, out_channels, kernel_size, stride, padding, dilation, groups
-            ),
-            bias=bias,
-            initial_p=initial_p,
-            length_scale=length_scale,
-            temperature=temperature,
-            device=device,
-            dtype=dtype,
-        )

@@ -1,30 +1,31 @@
-"""Flipout: Gaussian weights whose noise is turned for each row."""
+"""Flipout: Gaussian weights whose noise has random signs in each row."""
 
-import torch
 from torch import Tensor
 
+from ..._constructors import declared
 from ._mean_field import MeanField
-from ._operations import Dense, Size, convolution
-from .priors import Prior
+from ._operations import Conv1d, Conv2d, Dense
 
 
+@declared()
 class Flipout(MeanField):
-    """What the Flipout layers share; the definition is in `FlipoutLinear`."""
+    """Gaussian weights with row-wise signs; the definition is in `FlipoutLinear`."""
 
     def forward(self, x: Tensor) -> Tensor:
         """Return the outputs; the shapes are those of torch's layer."""
         if self.shared or not self.random:
             return self.plain_pass(x)
-        operation, rows = self.operation, x.shape[0]
-        operation.check(x)
+        rows = x.shape[0]
+        self.check_input(x)
         weight, bias = self.draw()
-        inward = self.signs(operation.unit_shape(rows, operation.inputs, x), x, draw=2)
-        outward = self.signs(operation.unit_shape(rows, operation.outputs, x), x, draw=3)
-        turned = operation(x * inward, weight, bias) * outward
-        return operation(x, self.weight_mean, self.bias_mean) + turned
+        in_signs = self.signs(self.unit_shape(rows, self.in_units, x), x, draw=2)
+        out_signs = self.signs(self.unit_shape(rows, self.out_units, x), x, draw=3)
+        flipped = self.product(x * in_signs, weight, bias) * out_signs
+        return self.product(x, self.weight_mean, self.bias_mean) + flipped
 
 
-class FlipoutLinear(Flipout):
+@declared()
+class FlipoutLinear(Flipout, Dense):
     r"""A dense layer with Gaussian weights whose noise has other signs in every row.
 
     .. math:: y_n = x_n M' + b + r_n \odot \big((x_n \odot s_n) (\sigma \odot \epsilon)'
@@ -39,24 +40,6 @@ class FlipoutLinear(Flipout):
 
     `penalty` is the divergence from the prior as in `BayesLinear`; where it has no closed form, at
     the weights without the signs, which have the same distribution.
-
-    Parameters
-    ----------
-    in_features, out_features : int
-    bias : bool, default=True
-    prior : Prior, optional
-        By default ``GaussianPrior(1.0)``.
-    initial_mean : float, optional
-        Means start from :math:`N(0, \mathrm{initial\_mean}^2)`; by default as torch's weights do.
-    initial_std : float, optional
-        By default 0.1 / sqrt(fan in), which adds noise of a tenth of the inputs' size.
-    device, dtype : as in torch
-
-    Attributes
-    ----------
-    weight_mean, weight_rho : Parameters of shape (out_features, in_features)
-    bias_mean, bias_rho : Parameters of shape (out_features,), or None
-    weight_std, bias_std : Tensors
 
     References
     ----------
@@ -75,120 +58,12 @@ class FlipoutLinear(Flipout):
     (torch.Size([5, 2]), torch.Size([]))
     """
 
-    def __init__(
-        self,
-        in_features: int,
-        out_features: int,
-        bias: bool = True,
-        *,
-        prior: Prior | None = None,
-        initial_mean: float | None = None,
-        initial_std: float | None = None,
-        device: torch.device | str | None = None,
-        dtype: torch.dtype | None = None,
-    ) -> None:
-        super().__init__(
-            Dense(in_features, out_features),
-            bias=bias,
-            prior=prior,
-            initial_mean=initial_mean,
-            initial_std=initial_std,
-            device=device,
-            dtype=dtype,
-        )
+
+@declared()
+class FlipoutConv1d(Flipout, Conv1d):
+    """A convolution of signals with Gaussian weights and row-wise signs; see `FlipoutLinear`."""
 
 
-class FlipoutConv1d(Flipout):
-    """A convolution over one axis with Gaussian weights and row-wise signs; see `FlipoutLinear`.
-
-    Parameters
-    ----------
-    in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias, device, dtype
-        As in ``torch.nn.Conv1d``.
-    prior, initial_mean, initial_std
-        As in `FlipoutLinear`.
-
-    Examples
-    --------
-    >>> import torch
-    >>> from caveat.nn.layers import FlipoutConv1d
-    >>> FlipoutConv1d(3, 8, 5, padding=2)(torch.ones(2, 3, 20)).shape
-    torch.Size([2, 8, 20])
-    """
-
-    def __init__(
-        self,
-        in_channels: int,
-        out_channels: int,
-        kernel_size: Size,
-        stride: Size = 1,
-        padding: Size | str = 0,
-        dilation: Size = 1,
-        groups: int = 1,
-        bias: bool = True,
-        *,
-        prior: Prior | None = None,
-        initial_mean: float | None = None,
-        initial_std: float | None = None,
-        device: torch.device | str | None = None,
-        dtype: torch.dtype | None = None,
-    ) -> None:
-        super().__init__(
-            convolution(
-                1, in_channels, out_channels, kernel_size, stride, padding, dilation, groups
-            ),
-            bias=bias,
-            prior=prior,
-            initial_mean=initial_mean,
-            initial_std=initial_std,
-            device=device,
-            dtype=dtype,
-        )
-
-
-class FlipoutConv2d(Flipout):
-    """A convolution over two axes with Gaussian weights and row-wise signs; see `FlipoutLinear`.
-
-    Parameters
-    ----------
-    in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias, device, dtype
-        As in ``torch.nn.Conv2d``.
-    prior, initial_mean, initial_std
-        As in `FlipoutLinear`.
-
-    Examples
-    --------
-    >>> import torch
-    >>> from caveat.nn.layers import FlipoutConv2d
-    >>> FlipoutConv2d(3, 8, 3)(torch.ones(2, 3, 10, 10)).shape
-    torch.Size([2, 8, 8, 8])
-    """
-
-    def __init__(
-        self,
-        in_channels: int,
-        out_channels: int,
-        kernel_size: Size,
-        stride: Size = 1,
-        padding: Size | str = 0,
-        dilation: Size = 1,
-        groups: int = 1,
-        bias: bool = True,
-        *,
-        prior: Prior | None = None,
-        initial_mean: float | None = None,
-        initial_std: float | None = None,
-        device: torch.device | str | None = None,
-        dtype: torch.dtype | None = None,
-    ) -> None:
-        super().__init__(
-            convolution(
-                2, in_channels, out_channels, kernel_size, stride, padding, dilation, groups
-            ),
-            bias=bias,
-            prior=prior,
-            initial_mean=initial_mean,
-            initial_std=initial_std,
-            device=device,
-            dtype=dtype,
-        )
+@declared()
+class FlipoutConv2d(Flipout, Conv2d):
+    """A convolution of images with Gaussian weights and row-wise signs; see `FlipoutLinear`."""

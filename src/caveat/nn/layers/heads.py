@@ -1,6 +1,8 @@
-"""Last layers that say a distribution: Gaussian logits, mean and variance, quantiles."""
+"""Last layers that return a distribution: Gaussian logits, mean and variance, quantiles."""
 
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
+from dataclasses import KW_ONLY, InitVar, field
 from itertools import pairwise
 from math import isfinite
 
@@ -8,37 +10,81 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from ..._constructors import declared
+from ..._validation import check_integer
 from ...exceptions import OptionError
-from ._checks import check_positive, check_size
+from ._checks import check_positive
+from ._operations import Device
 
 
-class GaussianHead(nn.Module):
-    """What the heads with a mean and a standard deviation share: (..., 2, outputs)."""
+@declared()
+class Head(nn.Module):
+    """A linear map whose outputs become the parameters of a distribution.
 
-    def __init__(
+    Parameters
+    ----------
+    in_features : int
+        Number of inputs.
+    bias : bool
+        Whether the linear map adds a bias.
+    linear : callable, default=torch.nn.Linear
+        Makes the linear map; called with its sizes, ``bias``, ``device`` and ``dtype``. A
+        stochastic one, such as `FlipoutLinear`, makes a Bayesian head.
+    device, dtype : as in torch
+        Where the parameters are kept, and their type.
+    """
+
+    _: KW_ONLY
+    linear: InitVar[Callable[..., nn.Module]] = nn.Linear
+    device: InitVar[Device] = None
+    dtype: InitVar[torch.dtype | None] = None
+
+    def __post_init__(
         self,
-        in_features: int,
-        outputs: int,
-        *,
-        bias: bool,
-        floor: float,
         linear: Callable[..., nn.Module],
-        device: torch.device | str | None,
+        device: Device,
         dtype: torch.dtype | None,
+        bias: bool = True,
     ) -> None:
-        super().__init__()
-        self.in_features = check_size(in_features, "in_features")
-        self.outputs = outputs
-        self.floor = check_positive(floor, "floor")
-        self.linear = linear(in_features, 2 * outputs, bias=bias, device=device, dtype=dtype)
+        nn.Module.__init__(self)
+        inputs = check_integer(self.in_features, "in_features")
+        outputs = self._count_outputs()
+        self.add_module("linear", linear(inputs, outputs, bias=bias, device=device, dtype=dtype))
+
+    @abstractmethod
+    def _count_outputs(self) -> int:
+        """Check the sizes and return how many outputs the linear map has."""
 
     def reset_parameters(self) -> None:
         """Draw the parameters of the linear map again."""
-        self.linear.reset_parameters()  # type: ignore[operator]
+        self.get_submodule("linear").reset_parameters()  # type: ignore[operator]
+
+
+@declared()
+class GaussianHead(Head):
+    """A mean and a standard deviation for each output: (rows, 2, outputs).
+
+    Parameters
+    ----------
+    floor : float
+        Smallest standard deviation.
+    """
+
+    floor: float = field(kw_only=True)
+    outputs: int = field(init=False)
+
+    def _count_outputs(self) -> int:
+        self.floor = check_positive(self.floor, "floor")
+        self.outputs = self._check_units()
+        return 2 * self.outputs
+
+    @abstractmethod
+    def _check_units(self) -> int:
+        """Return the checked number of classes or targets."""
 
     def forward(self, x: Tensor) -> Tensor:
         """Return means and standard deviations of shape (rows, 2, outputs)."""
-        mean, raw = self.linear(x).unflatten(-1, (2, self.outputs)).unbind(-2)
+        mean, raw = self.get_submodule("linear")(x).unflatten(-1, (2, self.outputs)).unbind(-2)
         return torch.stack([mean, functional.softplus(raw) + self.floor], dim=-2)
 
     def extra_repr(self) -> str:
@@ -46,27 +92,21 @@ class GaussianHead(nn.Module):
         return f"{self.in_features}, {self.outputs}, floor={self.floor}"
 
 
+@declared()
 class GaussianLogitsHead(GaussianHead):
     r"""Logits that are Gaussians: a mean and a standard deviation for each class.
 
     .. math:: \sigma = \log(1 + e^r) + \mathrm{floor}
 
     of a linear output :math:`r`. It is the standard deviation that comes out of the softplus, not
-    the variance: the square root that a variance would need has, where the softplus has run down
-    to 0, the slope 0 / 0, and long trainings on few samples get there.
-    `losses.sampled_softmax_nll` trains it, and `caveat.GaussianLogits.from_std` takes what comes
-    out.
+    the variance: the square root that a variance would need has the slope 0 / 0 where the softplus
+    underflows, and long trainings on few samples get there. `losses.sampled_softmax_nll` trains it,
+    and `caveat.GaussianLogits.from_std` takes its outputs.
 
     Parameters
     ----------
-    in_features, classes : int
-    bias : bool, default=True
-    floor : float, default=1e-6
-        The least standard deviation.
-    linear : callable, default=torch.nn.Linear
-        What makes the linear map, called with its sizes, ``bias``, ``device`` and ``dtype``; a
-        stochastic one, such as `FlipoutLinear`, makes a Bayesian head.
-    device, dtype : as in torch
+    classes : int
+        Number of classes.
 
     Examples
     --------
@@ -77,49 +117,31 @@ class GaussianLogitsHead(GaussianHead):
     (torch.Size([5, 3]), True)
     """
 
-    def __init__(
-        self,
-        in_features: int,
-        classes: int,
-        bias: bool = True,
-        *,
-        floor: float = 1e-6,
-        linear: Callable[..., nn.Module] = nn.Linear,
-        device: torch.device | str | None = None,
-        dtype: torch.dtype | None = None,
-    ) -> None:
-        super().__init__(
-            in_features,
-            check_size(classes, "classes"),
-            bias=bias,
-            floor=floor,
-            linear=linear,
-            device=device,
-            dtype=dtype,
-        )
+    in_features: int
+    classes: int
+    bias: InitVar[bool] = True
+    floor: float = field(default=1e-6, kw_only=True)
+
+    def _check_units(self) -> int:
+        return check_integer(self.classes, "classes")
 
 
+@declared()
 class MeanVarianceHead(GaussianHead):
     r"""A mean and a standard deviation for each target of a regression.
 
     .. math:: \sigma = \log(1 + e^r) + \mathrm{floor}
 
     of a linear output :math:`r`, so that :math:`\sigma \ge \mathrm{floor}`, and above 1 it grows as
-    :math:`r` does, not as its exponential. A network that learns its few samples by heart wants a
-    variance of 0, where the likelihood is infinite; the floor ends that: the slope of the Gaussian
-    loss in the mean is at most the residual over floor squared (a million times it, by default).
-    The floor is in units of the targets: standardize them.
+    :math:`r` does, not as its exponential. A network that memorizes its few samples drives the
+    variance to 0, where the likelihood is infinite; the floor prevents that: the slope of the
+    Gaussian loss in the mean is at most the residual over floor squared (a million times it, by
+    default). The floor is in units of the targets: standardize them.
 
     Parameters
     ----------
-    in_features : int
-    targets : int, default=1
-    bias : bool, default=True
-    floor : float, default=1e-3
-        The least standard deviation.
-    linear : callable, default=torch.nn.Linear
-        What makes the linear map, called with its sizes, ``bias``, ``device`` and ``dtype``.
-    device, dtype : as in torch
+    targets : int
+        Number of targets.
 
     Examples
     --------
@@ -129,29 +151,17 @@ class MeanVarianceHead(GaussianHead):
     torch.Size([5, 2, 2])
     """
 
-    def __init__(
-        self,
-        in_features: int,
-        targets: int = 1,
-        bias: bool = True,
-        *,
-        floor: float = 1e-3,
-        linear: Callable[..., nn.Module] = nn.Linear,
-        device: torch.device | str | None = None,
-        dtype: torch.dtype | None = None,
-    ) -> None:
-        super().__init__(
-            in_features,
-            check_size(targets, "targets"),
-            bias=bias,
-            floor=floor,
-            linear=linear,
-            device=device,
-            dtype=dtype,
-        )
+    in_features: int
+    targets: int = 1
+    bias: InitVar[bool] = True
+    floor: float = field(default=1e-3, kw_only=True)
+
+    def _check_units(self) -> int:
+        return check_integer(self.targets, "targets")
 
 
-class QuantileHead(nn.Module):
+@declared()
+class QuantileHead(Head):
     r"""Quantiles that cannot cross.
 
     The level next to 1/2 is a linear output; every other quantile is its neighbor's plus a
@@ -162,14 +172,10 @@ class QuantileHead(nn.Module):
 
     Parameters
     ----------
-    in_features : int
     levels : sequence of float
-        Between 0 and 1, increasing; `losses.pinball` wants the same.
-    targets : int, default=1
-    bias : bool, default=True
-    linear : callable, default=torch.nn.Linear
-        What makes the linear map, called with its sizes, ``bias``, ``device`` and ``dtype``.
-    device, dtype : as in torch
+        Levels of the quantiles, increasing, between 0 and 1; `losses.pinball` needs the same.
+    targets : int
+        Number of targets.
 
     Examples
     --------
@@ -180,32 +186,19 @@ class QuantileHead(nn.Module):
     (torch.Size([5, 2, 3]), True)
     """
 
-    def __init__(
-        self,
-        in_features: int,
-        levels: Sequence[float],
-        targets: int = 1,
-        bias: bool = True,
-        *,
-        linear: Callable[..., nn.Module] = nn.Linear,
-        device: torch.device | str | None = None,
-        dtype: torch.dtype | None = None,
-    ) -> None:
-        super().__init__()
-        self.in_features = check_size(in_features, "in_features")
-        self.levels = check_levels(levels)
-        self.targets = check_size(targets, "targets")
-        self.center = min(range(len(self.levels)), key=lambda i: abs(self.levels[i] - 0.5))
-        size = self.targets * len(self.levels)
-        self.linear = linear(in_features, size, bias=bias, device=device, dtype=dtype)
+    in_features: int
+    levels: Sequence[float]
+    targets: int = 1
+    bias: InitVar[bool] = True
 
-    def reset_parameters(self) -> None:
-        """Draw the parameters of the linear map again."""
-        self.linear.reset_parameters()  # type: ignore[operator]
+    def _count_outputs(self) -> int:
+        self.levels = levels = check_levels(self.levels)
+        self.center = min(range(len(levels)), key=lambda i: abs(levels[i] - 0.5))
+        return check_integer(self.targets, "targets") * len(levels)
 
     def forward(self, x: Tensor) -> Tensor:
         """Return quantiles of shape (rows, targets, levels), increasing along the last axis."""
-        raw = self.linear(x).unflatten(-1, (self.targets, len(self.levels)))
+        raw = self.get_submodule("linear")(x).unflatten(-1, (self.targets, len(self.levels)))
         middle = raw[..., self.center : self.center + 1]
         steps = functional.softplus(raw)
         above = middle + steps[..., self.center + 1 :].cumsum(-1)

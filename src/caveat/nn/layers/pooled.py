@@ -8,8 +8,13 @@ class PooledConv1d(nn.Conv1d):
     """A convolution and a max pooling of 2, with the bias added last.
 
     The bias is the same for all that are pooled, so adding it later changes nothing and is half the
-    work; a rising activation may follow for the same reason. Arguments are those of torch's
-    convolution, with a bias.
+    work; an increasing activation may follow for the same reason.
+
+    Parameters
+    ----------
+    in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias, padding_mode
+        As in ``torch.nn.Conv1d``; with a bias.
+    device, dtype : as in torch
 
     Examples
     --------
@@ -29,7 +34,14 @@ class PooledConv1d(nn.Conv1d):
 
 
 class PooledConv2d(nn.Conv2d):
-    """A convolution over two axes and a max pooling of 2; see `PooledConv1d`."""
+    """A convolution over two axes and a max pooling of 2; see `PooledConv1d`.
+
+    Parameters
+    ----------
+    in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias, padding_mode
+        As in ``torch.nn.Conv2d``; with a bias.
+    device, dtype : as in torch
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """Return (rows, channels, height / 2, width / 2)."""
@@ -42,15 +54,14 @@ class PooledConv2d(nn.Conv2d):
         return pooled + self.bias.to(pooled.dtype)[:, None, None]
 
     def _is_thin(self) -> bool:
-        """Whether there is one channel, and nothing but zeros around."""
+        """Whether there is one input channel, in a plain convolution with zeros around."""
         plain = self.stride == self.dilation == (1, 1) and self.padding_mode == "zeros"
         return self.in_channels == 1 and plain and not isinstance(self.padding, str)
 
     def as_product(self, input: Tensor) -> Tensor:
         """Return the convolution of one channel as a product of matrices, without the bias.
 
-        A GPU has no fast convolution of one channel, above all none for the gradient of its
-        kernels.
+        Convolutions of one channel are slow on a GPU, above all the gradient of their kernels.
         """
         assert not isinstance(self.padding, str)
         (height, width), (above, left) = self.kernel_size, self.padding

@@ -16,7 +16,7 @@ class Standardize(nn.Module):
     Parameters
     ----------
     shape : int or sequence of int
-        Of one sample.
+        Shape of one sample.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Which samples each copy sees at each step: a function of its seed and the step alone."""
+"""Which samples each copy sees at each step: a function of its seed and the step only."""
 
 import numpy as np
 import torch
@@ -18,19 +18,9 @@ class Batches:
 
     In each of its epochs a copy sees each of its samples once, in a new order. Its last batch is
     filled up with samples from the start of that order, which do not count in the loss (but are
-    seen by batch norm).
-
-    Parameters
-    ----------
-    lengths : ndarray of shape (copies,)
-        Samples of each copy.
-    keys : int32 Tensor of shape (copies, 2)
-    batch_size : int
-    steps : int
-        How many there will be at most: orders are drawn ahead, and no further.
-    full : bool, default=False
-        Whether batches are filled up even if no copy has that many samples: batch norm sees them,
-        and should not see what else trains beside.
+    seen by batch norm). Orders are drawn ahead, for at most ``steps``. With ``full`` batches are
+    filled up even if no copy has that many samples, so that batch norm does not depend on the other
+    copies.
     """
 
     def __init__(
@@ -50,11 +40,11 @@ class Batches:
 
     def at(self, step: int) -> tuple[Tensor, Tensor]:
         """Return places in the rows of each copy, and which count, both (copies, batch)."""
-        found = [group.at(step) for group in self._groups]
+        pairs = [group.at(step) for group in self._groups]
         if self._back is None:
-            return found[0]
-        places = torch.cat([places for places, _ in found])[self._back]
-        counts = torch.cat([counts for _, counts in found])[self._back]
+            return pairs[0]
+        places = torch.cat([places for places, _ in pairs])[self._back]
+        counts = torch.cat([counts for _, counts in pairs])[self._back]
         return places, counts
 
 

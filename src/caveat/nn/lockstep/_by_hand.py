@@ -20,7 +20,7 @@ from ._random_parts import PRIORS, DropConnect, MeanField
 State = dict[str, Tensor]
 
 _SAME = (nn.ELU, nn.GELU, nn.Identity, nn.SELU, nn.SiLU, nn.Tanh)
-"""What works on each number by itself, and keeps no state; their gradients are left to torch."""
+"""Elementwise functions without state; torch computes their gradients."""
 
 _RANDOM = (
     layers.BayesLinear,
@@ -28,21 +28,14 @@ _RANDOM = (
     layers.DropConnectLinear,
     layers.FlipoutLinear,
 )
-"""What is left to torch layer by layer, with what it adds to the objective."""
+"""Layers with a penalty, whose gradients torch computes unless `_random_parts` has them."""
 
 _CONTAINERS = (nn.Sequential, MLP, CNN)
 _HEADS = (layers.GaussianLogitsHead, layers.MeanVarianceHead, layers.QuantileHead)
 
 
 class ByHand:
-    """The passes of all copies of one network.
-
-    Parameters
-    ----------
-    parts : list of parts, from the inputs on
-    end : End
-        What makes losses of the last part's outputs.
-    """
+    """The passes of all copies of one network: its parts from the inputs on, and its loss."""
 
     def __init__(self, parts: list["Part"], end: End) -> None:
         self._parts, self._end = parts, end
@@ -55,7 +48,7 @@ class ByHand:
     def step(
         self, x: Tensor, y: Tensor, counts: Tensor, penalty: Tensor | None, keys: Tensor
     ) -> Tensor:
-        """Return the objective of each copy; the gradients are written where weights say."""
+        """Return the objective of each copy; gradients are written into the parts' targets."""
         with torch.no_grad():
             outputs = self._forward(x, keys)
             each, gradient = self._end.with_gradient(outputs, y, counts, keys)
@@ -95,25 +88,18 @@ def by_hand(
 ) -> ByHand | None:
     """Return the passes of a network of known layers, or None if it has others.
 
-    Parameters
-    ----------
-    module : nn.Module
-        Prepared: its dropout draws from keys.
-    loss : callable
-    state : dict of str to Tensor
-        Stacked weights and buffers, which are used as they are at each pass.
-    gradients : dict of str to Tensor
-        Where to write, for what is trained.
+    The dropout of the module must draw from keys. ``state`` are the stacked weights and buffers,
+    read at each pass, and ``gradients`` the tensors to write to, for the weights that are trained.
     """
-    found = list(_flat(module, ""))
-    modules = [part for _, part in found]
+    named = list(_flat(module, ""))
+    modules = [part for _, part in named]
     if not _are_known(modules):
         return None
     head = modules[-1] if isinstance(modules[-1], _HEADS) else None
     calls = [modules[:place].count(part) for place, part in enumerate(modules)]
     parts = [
         _part(part, name, state, gradients, call)
-        for (name, part), call in zip(found, calls, strict=True)
+        for (name, part), call in zip(named, calls, strict=True)
     ]
     return ByHand(parts, make_end(head, loss))
 
@@ -129,7 +115,7 @@ def _are_known(modules: list[nn.Module]) -> bool:
 
 
 def _flat(module: nn.Module, name: str) -> Iterator[tuple[str, nn.Module]]:
-    """Yield the layers in order, those that occur twice as often as they occur."""
+    """Yield the layers in order, repeated ones as often as they occur."""
     if type(module) in _CONTAINERS and not is_altered(module):
         for key, part in module._modules.items():
             assert part is not None
@@ -139,7 +125,7 @@ def _flat(module: nn.Module, name: str) -> Iterator[tuple[str, nn.Module]]:
 
 
 def is_altered(module: nn.Module) -> bool:
-    """Whether a call of this object does something else than its class says."""
+    """Whether hooks or an own forward change what a call of this object does."""
     hooks = (
         module._forward_hooks,
         module._forward_pre_hooks,
@@ -165,8 +151,8 @@ def _part(module: Any, name: str, state: State, gradients: State, call: int) -> 
         return Linear(state[weight], state.get(bias), (gradients.get(weight), gradients.get(bias)))
     if isinstance(module, layers.DropConnectLinear):
         weight, bias = f"{name}weight", f"{name}bias"
-        rooms = gradients.get(weight), gradients.get(bias)
-        return DropConnect(module, state[weight], state.get(bias), rooms)
+        targets = gradients.get(weight), gradients.get(bias)
+        return DropConnect(module, state[weight], state.get(bias), targets)
     if isinstance(module, _RANDOM):
         return _random_part(module, name, state, gradients)
     if isinstance(module, layers.Standardize):

@@ -1,4 +1,4 @@
-"""State on disk, from which a killed training goes on with the same numbers; no code is stored."""
+"""State on disk, from which a killed training resumes with the same numbers; no code is stored."""
 
 import hashlib
 import json
@@ -23,15 +23,9 @@ _VERSION = 1
 
 
 class Checkpoint:
-    """A folder with a file for each chunk of copies.
+    """A folder with a file for each chunk of copies, written every so many seconds.
 
-    Parameters
-    ----------
-    folder : path
-    problem, training, state, module, loss
-        What is trained: a folder of another training is refused.
-    every : float
-        Seconds between two writes.
+    A folder of another training is refused.
     """
 
     def __init__(
@@ -50,12 +44,12 @@ class Checkpoint:
         self.folder.mkdir(parents=True, exist_ok=True)
         label = self.folder / "training.json"
         if label.exists():
-            found = _read_json(label)
-            if found.get("version", 0) > _VERSION:
+            stored = _read_json(label)
+            if stored.get("version", 0) > _VERSION:
                 raise FileFormatError(
                     f"{label} was written by a newer version of caveat; update it"
                 )
-            if found.get("training") != self._mark:
+            if stored.get("training") != self._mark:
                 raise OptionError(
                     f"checkpoint {str(self.folder)!r} belongs to another training (data, network, "
                     "loss, seeds or settings differ); name another folder or delete it"
@@ -101,22 +95,22 @@ class Checkpoint:
         """Return the numbers and tensors of every chunk that was written."""
         from safetensors import SafetensorError, safe_open
 
-        found = []
+        chunks = []
         for path in sorted(self.folder.glob("copies-*.safetensors")):
             try:
                 with safe_open(path, framework="pt") as file:
                     numbers = json.loads(file.metadata()["numbers"])
                     names = file.keys()  # the file itself cannot be iterated
-                    found.append((numbers, {name: file.get_tensor(name) for name in names}))
+                    chunks.append((numbers, {name: file.get_tensor(name) for name in names}))
             except (SafetensorError, KeyError, TypeError, ValueError, OSError) as error:
                 raise FileFormatError(
                     f"{path} cannot be read ({error}); delete it to train its copies anew"
                 ) from None
-        return found
+        return chunks
 
 
 def restore(run: Run, numbers: dict[str, Any], tensors: State) -> None:
-    """Put a run where it was when it was written."""
+    """Set a run to the state that was written."""
     groups: dict[str, State] = {}
     for key, value in tensors.items():
         group, _, name = key.partition(".")
@@ -143,9 +137,9 @@ def restore(run: Run, numbers: dict[str, Any], tensors: State) -> None:
 
 
 def _mark(problem: Problem, training: Training, state: State, module: nn.Module, loss: Any) -> str:
-    """Return a fingerprint of all that decides the result."""
+    """Return a fingerprint of everything that determines the result."""
     words = repr((training, module, _loss_words(loss), problem.X.shape, problem.X.dtype))
-    # Where objects lie is another place in every process.
+    # Addresses of objects differ between processes.
     digest = hashlib.sha256(re.sub(r" at 0x[0-9a-fA-F]+", "", words).encode())
     tables = [problem.rows, problem.labels, problem.weights, problem.validation]
     for table in (t for t in tables if t is not None):
@@ -161,7 +155,7 @@ def _mark(problem: Problem, training: Training, state: State, module: nn.Module,
 
 
 def _loss_words(loss: Any) -> tuple[Any, ...]:
-    """Return what tells losses apart, the same in every process."""
+    """Return what identifies a loss, the same in every process."""
     if isinstance(loss, partial):
         return *_loss_words(loss.func), loss.args, sorted(loss.keywords.items())
     if not hasattr(loss, "__qualname__"):

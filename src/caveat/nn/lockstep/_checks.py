@@ -1,4 +1,4 @@
-"""What happens between steps: losses are read, validation decides, copies stop."""
+"""Between steps: losses are recorded, validation is evaluated, copies stop."""
 
 from typing import Any
 
@@ -12,8 +12,8 @@ _ROWS = 2**16
 """Validation rows of all copies that are passed at a time."""
 
 
-def look(run: Run, indices: np.ndarray) -> None:
-    """Read the losses of some copies of the stack; stop those that are done or diverged."""
+def check_progress(run: Run, indices: np.ndarray) -> None:
+    """Record the losses of some copies of the stack; stop those that are done or diverged."""
     if not len(indices):
         return
     chosen = torch.from_numpy(indices).to(run.device)
@@ -32,30 +32,30 @@ def look(run: Run, indices: np.ndarray) -> None:
         measured = validation_losses(run, indices)
         record["validation"] = measured
         finite &= np.isfinite(measured)
-        _judge(run, indices[finite], measured[finite])
+        _update_best(run, indices[finite], measured[finite])
     run.history.append(record)
     ended = run.step >= run.steps[copies]
-    # The last step may have been one too far: no later loss tells of it.
+    # The last step may have diverged, and no later loss would show it.
     finite[finite & ended] &= _are_finite(run, indices[finite & ended])
     run.finish(indices[~finite], "diverged")
     run.finish(indices[finite & ended], "finished")
     if run.training.patience is not None:
-        tired = finite & ~ended & (run.since_best[copies] >= run.training.patience)
-        run.finish(indices[tired], "stopped early")
+        exhausted = finite & ~ended & (run.since_best[copies] >= run.training.patience)
+        run.finish(indices[exhausted], "stopped early")
 
 
 def _are_finite(run: Run, indices: np.ndarray) -> np.ndarray:
     """Return whether all weights of some copies are finite."""
-    found = np.ones(len(indices), dtype=bool)
+    finite = np.ones(len(indices), dtype=bool)
     if len(indices):
         chosen = torch.from_numpy(indices).to(run.device)
         for weights in run.stack.parameters.values():
             mine = weights.detach()[chosen].reshape(len(indices), -1)
-            found &= torch.isfinite(mine).all(1).cpu().numpy()
-    return found
+            finite &= torch.isfinite(mine).all(1).cpu().numpy()
+    return finite
 
 
-def _judge(run: Run, indices: np.ndarray, losses: np.ndarray) -> None:
+def _update_best(run: Run, indices: np.ndarray, losses: np.ndarray) -> None:
     """Keep the best weights, count epochs without a new best, lower learning rates."""
     copies = run.active[indices]
     better = losses < run.best[copies]
@@ -63,8 +63,8 @@ def _judge(run: Run, indices: np.ndarray, losses: np.ndarray) -> None:
     run.since_lowered[copies] = np.where(better, 0, run.since_lowered[copies] + 1)
     run.best[copies[better]] = losses[better]
     if run.training.restore_best and better.any():
-        found = run.stack.take(torch.from_numpy(indices[better]).to(run.device))
-        for name, value in found.items():
+        state = run.stack.take(torch.from_numpy(indices[better]).to(run.device))
+        for name, value in state.items():
             if name not in run.best_state:
                 shape = len(run.places), *value.shape[1:]
                 run.best_state[name] = torch.zeros(shape, dtype=value.dtype)

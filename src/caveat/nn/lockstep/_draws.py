@@ -6,39 +6,30 @@ import torch
 from torch import Tensor
 
 from .. import noise
-from ._rooms import Rooms
+from ._workspace import Workspace
 
 
 class Draws:
-    """All draws that a layer makes in a pass, as one array.
-
-    Parameters
-    ----------
-    streams : int
-        The numbers of the draws, by `noise.stream`.
-    """
+    """All draws that a layer makes in a pass, numbered by `noise.stream`, as one array."""
 
     def __init__(self, *streams: int) -> None:
         self._streams = streams
         self._sizes: dict[tuple[int, ...], list[int]] = {}
-        self.rooms = Rooms()
+        self.workspace = Workspace()
 
     def __call__(
         self, keys: Tensor, shape: tuple[int, ...], make: Callable[[], Sequence[Tensor]]
     ) -> Tensor:
         """Return the bits of all draws, of shape (copies, elements).
 
-        Parameters
-        ----------
-        keys : int32 Tensor of shape (copies, 2)
-        shape : tuple of int
-            What the numbers of the elements depend on.
-        make : callable
-            Makes the numbers of the elements of each draw, as the layer counts them.
+        ``make`` returns the numbers of the elements of each draw, as the layer counts them; they
+        are kept for each ``shape``.
         """
-        index = self.rooms.kept("index", shape, lambda: self._numbers(shape, make(), keys.device))
-        bits = self.rooms("bits", (len(keys), len(index)), index)
-        work = self.rooms("work", bits.shape, index)
+        index = self.workspace.kept(
+            "index", shape, lambda: self._numbers(shape, make(), keys.device)
+        )
+        bits = self.workspace("bits", (len(keys), len(index)), index)
+        work = self.workspace("work", bits.shape, index)
         noise.fill_bits(keys, self._places, index, self._sizes[shape], bits, work)
         return bits
 

@@ -1,4 +1,4 @@
-"""From the outputs of stacked networks to losses, and the first gradient of the way back.
+"""From the outputs of stacked networks to losses, and their gradient in the outputs.
 
 Outputs are (copies, units, rows), labels (copies, rows) or (copies, rows, targets), and counts
 (copies, rows): how much each row counts.
@@ -19,30 +19,30 @@ from ...exceptions import OptionError
 from .. import layers, losses, noise
 from .._loss_inputs import as_codes, as_targets
 from ._draws import Draws
-from ._rooms import Rooms
+from ._workspace import Workspace
 
 Loss = Callable[[Tensor, Tensor], Tensor]
 
-_BLOCK = 2**18
-"""Numbers that are worked on at a time, so that they stay in the cache."""
+_BLOCKS = {"cpu": 2**18, "cuda": 2**25}
+"""Numbers that are processed at a time: those that stay in the cache, or that fill a GPU."""
 
 BY_ROW = (losses.nll, losses.gaussian_nll, losses.beta_nll, losses.squared_error, losses.pinball)
 """Losses that draw no noise."""
 
 
 class End(ABC):
-    """What makes losses of outputs."""
+    """The loss after the last layer."""
 
     def __init__(self) -> None:
-        self.rooms, self.draws = Rooms(), Draws()
+        self.workspace, self.draws = Workspace(), Draws()
 
     @property
     def bytes(self) -> int:
         """The memory of the arrays that are used again."""
-        return self.rooms.bytes + self.draws.rooms.bytes
+        return self.workspace.bytes + self.draws.workspace.bytes
 
     def losses(self, outputs: Tensor, y: Tensor, counts: Tensor, keys: Tensor) -> Tensor:
-        """Return the weighted sum of the losses of each copy, of which rows share the noise."""
+        """Return the weighted sum of the losses of each copy; rows share their noise."""
         return self.with_gradient(outputs, y, counts, keys)[0]
 
     @abstractmethod
@@ -52,15 +52,8 @@ class End(ABC):
         """Return the same, and its gradient in the outputs."""
 
 
-class Foreign(End):
-    """Any loss after any head, with torch's own gradient.
-
-    Parameters
-    ----------
-    head : nn.Module or None
-        Its linear map belongs to the network before it.
-    loss : callable
-    """
+class AnyLoss(End):
+    """Any loss after any head, whose linear map belongs to the network; with torch's gradient."""
 
     def __init__(self, head: nn.Module | None, loss: Loss) -> None:
         super().__init__()
@@ -109,10 +102,12 @@ class ClassLikelihood(End):
     ) -> tuple[Tensor, Tensor]:
         """Return losses, and probabilities less 1 at the true class."""
         codes = as_codes(y, counts.shape)[:, None]
-        room = self.rooms("logarithms", outputs.shape, outputs)
-        logarithms = torch.log_softmax(outputs, 1, out=room)
+        target = self.workspace("logarithms", outputs.shape, outputs)
+        logarithms = torch.log_softmax(outputs, 1, out=target)
         total = (logarithms.gather(1, codes)[:, 0] * counts).sum(1).neg_()
-        ones = self.rooms.kept("ones", codes.shape, partial(outputs.new_full, codes.shape, -1.0))
+        ones = self.workspace.kept(
+            "ones", codes.shape, partial(outputs.new_full, codes.shape, -1.0)
+        )
         gradient = logarithms.exp_().scatter_add_(1, codes, ones)
         return total, gradient.mul_(counts[:, None])
 
@@ -138,11 +133,11 @@ class GaussianLikelihood(End):
         if self.beta:
             share = deviation.pow(2 * self.beta).mul_(share)
         total = terms.mul_(share).sum((1, 2))
-        gradient = self.rooms("gradient", outputs.shape, outputs)
+        gradient = self.workspace("gradient", outputs.shape, outputs)
         of_mean, of_raw = gradient.narrow(1, 0, targets), gradient.narrow(1, targets, targets)
         share = torch.div(share, deviation)
         torch.mul(score, share, out=of_mean)
-        one = self.rooms.kept("one", (), partial(outputs.new_ones, ()))
+        one = self.workspace.kept("one", (), partial(outputs.new_ones, ()))
         slope = torch.addcmul(one, score, score, value=-1.0).mul_(share)
         torch.mul(torch.sigmoid(raw), slope, out=of_raw)
         return total, gradient
@@ -176,9 +171,10 @@ class SampledLikelihood(End):
     ) -> tuple[Tensor, Tensor]:
         copies, units, rows = outputs.shape
         codes = as_codes(y, counts.shape)
-        total = self.rooms("total", (copies,), outputs)
-        gradient = self.rooms("gradient", outputs.shape, outputs)
-        size = max(1, _BLOCK // (self.count * rows * units // 2))
+        total = self.workspace("total", (copies,), outputs)
+        gradient = self.workspace("gradient", outputs.shape, outputs)
+        most = _BLOCKS.get(outputs.device.type, 2**18)
+        size = max(1, most // (self.count * rows * units // 2))
         for start in range(0, copies, size):
             part = slice(start, min(start + size, copies))
             drawn = self._noise(keys[part], units // 2, 1 if shared else rows, outputs)
@@ -197,7 +193,7 @@ class SampledLikelihood(End):
         deviation = functional.softplus(raw).add_(self.floor)
         drawn = drawn.expand(copies, self.count, classes, rows)
         logits = torch.mul(
-            drawn, deviation[:, None], out=self.rooms("logits", drawn.shape, outputs)
+            drawn, deviation[:, None], out=self.workspace("logits", drawn.shape, outputs)
         )
         logits.add_(mean[:, None])
         logarithms = torch.log_softmax(logits, 2, out=logits)
@@ -225,12 +221,12 @@ class SampledLikelihood(End):
             return [numbers.view(rows, self.count, classes).permute(1, 2, 0).reshape(-1)]
 
         bits = self.draws(keys, shape[1:], count_elements)
-        room = self.rooms("noise", bits.shape, like)
-        return noise.normal_from_bits(bits, room).view(shape)
+        target = self.workspace("noise", bits.shape, like)
+        return noise.normal_from_bits(bits, target).view(shape)
 
 
 def check_losses(each: Tensor, counts: Tensor) -> None:
-    """Refuse a loss that is not one number for each sample."""
+    """Raise if a loss is not one number for each sample."""
     if each.shape != counts.shape:
         raise OptionError(
             f"loss must return one number for each sample, {tuple(counts.shape)}; got "
@@ -244,7 +240,7 @@ def bare(loss: Any) -> Any:
 
 
 def make_end(head: nn.Module | None, loss: Loss) -> End:
-    """Return what makes losses after a head, or of the outputs of the last layer."""
+    """Return the loss after a head, or of the outputs of the last layer."""
     function = bare(loss)
     given: dict[str, Any] = dict(loss.keywords) if isinstance(loss, partial) else {}
     if head is None and function is losses.nll:
@@ -258,4 +254,4 @@ def make_end(head: nn.Module | None, loss: Loss) -> End:
         return SampledLikelihood(
             head, given.get("draws", losses.DRAWS), given.get("place", losses.LOSS_PLACE)
         )
-    return Foreign(head, loss)
+    return AnyLoss(head, loss)

@@ -8,7 +8,7 @@ from ._run import Run
 from ._settings import Training
 
 _SHARE = 0.6
-"""Of the free memory that copies may take."""
+"""Share of the free memory that copies may take."""
 
 _MOST_ON_CPU = 4 * 2**30
 _VECTORS = 6
@@ -16,7 +16,7 @@ _VECTORS = 6
 
 
 def chunk_size(probe: Run, training: Training, device: torch.device, copies: int) -> int:
-    """Return how many copies train at a time, from what a small run keeps for its way back."""
+    """Return how many copies train at a time, from what a small run keeps for its gradients."""
     weights = probe.stack.flat.numel() * probe.stack.flat.element_size()
     held = 0
 

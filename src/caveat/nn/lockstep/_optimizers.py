@@ -22,7 +22,7 @@ class Adam:
     epsilon: float = 1e-8
 
     def __post_init__(self) -> None:
-        self.room = torch.empty_like(self.first)
+        self.work = torch.empty_like(self.first)
 
     @property
     def state(self) -> dict[str, Tensor]:
@@ -38,7 +38,7 @@ class Adam:
         one, two = self.betas
         self.first.lerp_(gradient, 1 - one)
         self.second.mul_(two).addcmul_(gradient, gradient, value=1 - two)
-        size = torch.sqrt(self.second, out=self.room)
+        size = torch.sqrt(self.second, out=self.work)
         # Both sides of the fraction times this, which is one pass less than dividing by it.
         scale = (1 - two**step) ** 0.5
         size.add_(self.epsilon * scale)

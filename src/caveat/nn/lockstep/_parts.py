@@ -10,7 +10,7 @@ from torch.func import functional_call
 
 from .. import layers, noise
 from ._draws import Draws, by_units
-from ._rooms import Rooms
+from ._workspace import Workspace
 
 State = dict[str, Tensor]
 
@@ -28,12 +28,12 @@ class Part(ABC):
     """What it adds to the objective of each copy, after a pass."""
 
     def __init__(self) -> None:
-        self.rooms, self.draws = Rooms(), Draws()
+        self.workspace, self.draws = Workspace(), Draws()
 
     @property
     def bytes(self) -> int:
         """The memory of the arrays that are used again."""
-        return self.rooms.bytes + self.draws.rooms.bytes
+        return self.workspace.bytes + self.draws.workspace.bytes
 
     @abstractmethod
     def forward(self, x: Tensor, keys: Tensor | None) -> Tensor:
@@ -41,7 +41,7 @@ class Part(ABC):
 
     @abstractmethod
     def backward(self, gradient: Tensor, strength: Tensor | None) -> Tensor:
-        """Return the gradient of the inputs of the last pass; it may overwrite what it is given.
+        """Return the gradient of the inputs of the last pass; it may overwrite ``gradient``.
 
         `strength` is how much the penalty of each copy counts.
         """
@@ -61,10 +61,10 @@ class Linear(Part):
     def forward(self, x: Tensor, keys: Tensor | None) -> Tensor:
         """Return W x + b."""
         self.x = x
-        room = self.rooms("out", (len(x), self.weight.shape[1], x.shape[2]), x)
+        target = self.workspace("out", (len(x), self.weight.shape[1], x.shape[2]), x)
         if self.bias is None:
-            return torch.bmm(self.weight, x, out=room)
-        return torch.baddbmm(self.bias, self.weight, x, out=room)
+            return torch.bmm(self.weight, x, out=target)
+        return torch.baddbmm(self.bias, self.weight, x, out=target)
 
     def backward(self, gradient: Tensor, strength: Tensor | None) -> Tensor:
         """Write the gradients of the weights, pass on W' g."""
@@ -76,7 +76,7 @@ class Linear(Part):
         if not self.passes_on:
             return gradient
         return torch.bmm(
-            self.weight.transpose(1, 2), gradient, out=self.rooms("in", self.x.shape, gradient)
+            self.weight.transpose(1, 2), gradient, out=self.workspace("in", self.x.shape, gradient)
         )
 
 
@@ -85,7 +85,7 @@ class Rectifier(Part):
 
     def forward(self, x: Tensor, keys: Tensor | None) -> Tensor:
         """Return what is above 0."""
-        self.out = torch.clamp_min(x, 0.0, out=self.rooms("out", x.shape, x))
+        self.out = torch.clamp_min(x, 0.0, out=self.workspace("out", x.shape, x))
         return self.out
 
     def backward(self, gradient: Tensor, strength: Tensor | None) -> Tensor:
@@ -104,8 +104,8 @@ class Standardize(Part):
 
     def forward(self, x: Tensor, keys: Tensor | None) -> Tensor:
         """Return (x - mean) / scale."""
-        room = self.rooms("out", x.shape, x, layout=x)
-        return torch.sub(x, self.mean, out=room).div_(self.scale)
+        target = self.workspace("out", x.shape, x, layout=x)
+        return torch.sub(x, self.mean, out=target).div_(self.scale)
 
     def backward(self, gradient: Tensor, strength: Tensor | None) -> Tensor:
         """Pass on g / scale."""
@@ -127,8 +127,8 @@ class Dropout(Part):
         mine = noise.key_of_call(keys, self.call)
         bits = self.draws(mine, (rows, units), lambda: [by_units(rows, units)])
         kept = noise.at_least(bits, self.p, x.dtype).view(x.shape)
-        self.mask = self.rooms("mask", x.shape, x).copy_(kept).div_(1 - self.p)
-        return torch.mul(x, self.mask, out=self.rooms("out", x.shape, x))
+        self.mask = self.workspace("mask", x.shape, x).copy_(kept).div_(1 - self.p)
+        return torch.mul(x, self.mask, out=self.workspace("out", x.shape, x))
 
     def backward(self, gradient: Tensor, strength: Tensor | None) -> Tensor:
         """Pass on through what was kept."""
@@ -158,16 +158,7 @@ class Elementwise(Part):
 
 
 class Random(Part):
-    """A stochastic layer with weights: torch's own gradient, and a penalty.
-
-    Parameters
-    ----------
-    module : Stochastic
-    state : dict of str to Tensor
-        Its stacked weights and buffers.
-    gradients : dict of str to Tensor
-        Where to write, for what is trained.
-    """
+    """A stochastic layer with weights: torch's own gradient, and a penalty."""
 
     def __init__(self, module: layers.Stochastic, state: State, gradients: State) -> None:
         super().__init__()
@@ -198,10 +189,10 @@ class Random(Part):
             ends, given = [*ends, self.penalty], [*given, strength]
         weights = [self.state[name] for name in self.gradients]
         inputs = [self.x] if self.passes_on else []
-        found = torch.autograd.grad(ends, [*weights, *inputs], given)
-        for room, value in zip(self.gradients.values(), found, strict=False):
-            room.copy_(value)
-        return found[-1].transpose(1, 2) if self.passes_on else gradient
+        results = torch.autograd.grad(ends, [*weights, *inputs], given)
+        for target, value in zip(self.gradients.values(), results, strict=False):
+            target.copy_(value)
+        return results[-1].transpose(1, 2) if self.passes_on else gradient
 
 
 class _WithPenalty(nn.Module):

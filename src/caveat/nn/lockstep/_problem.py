@@ -1,4 +1,4 @@
-"""What is trained: the data all copies share, and what each copy has of its own."""
+"""What is trained: the data that all copies share, and what each copy has of its own."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from ..._arrays import to_numpy
+from ..._validation import check_integer
 from ...exceptions import InvalidValueError, LabelError, OptionError, ShapeError
 from .. import losses
 from .._generators import Generators
@@ -23,11 +24,11 @@ _OF_CODES = (losses.nll, losses.sampled_softmax_nll)
 class Copy:
     """What one copy of the network has of its own; what is None it shares with the others.
 
-    Attributes
+    Parameters
     ----------
     seed : int, optional
-        From 0 to 2**63 - 1. Decides its initial weights, the order of its samples and its noise,
-        whatever else trains beside it; drawn from ``random_state`` by default.
+        Decides its initial weights, the order of its samples and its noise, whatever else trains
+        beside it; from 0 to 2**63 - 1, by default drawn from ``random_state``.
     rows : array of int, optional
         The samples it learns from, repeated ones as often as they occur; by default all.
     y : array with one entry for each sample of X, optional
@@ -122,15 +123,15 @@ class Problem:
 
     def steps(self, training: Training) -> np.ndarray:
         """Return how many steps each copy takes, unless it stops before."""
-        found = training.batches(self.lengths)
+        steps = training.batches(self.lengths)
         for i, copy in enumerate(self.copies):
-            found[i] *= training.epochs if copy.epochs is None else copy.epochs
-            found[i] = found[i] if copy.steps is None else copy.steps
-        return found
+            steps[i] *= training.epochs if copy.epochs is None else copy.epochs
+            steps[i] = steps[i] if copy.steps is None else copy.steps
+        return steps
 
 
 def _check_held_weights(weights: Tables, validation: Tables) -> None:
-    """Refuse weights with which no mean over validation samples can be formed."""
+    """Raise if weights allow no mean over validation samples."""
     pairs = {*zip(weights.which.tolist(), validation.which.tolist(), strict=True)}
     for weight, rows in sorted(pairs):
         total = weights.kept[weight][validation.kept[rows]].sum()
@@ -142,21 +143,14 @@ def _check_held_weights(weights: Tables, validation: Tables) -> None:
 
 
 def check_copies(copies: Sequence[Copy]) -> None:
-    """Refuse copies that are not there, and numbers of theirs that are out of range."""
+    """Raise if there are no copies, or if a number of one is out of range."""
     if not copies:
         raise OptionError("copies must be at least one")
-    ranges = {"epochs": (1, None), "steps": (1, None), "seed": (0, 2**63 - 1)}
+    limits = {"epochs": (1, None), "steps": (1, None), "seed": (0, 2**63 - 1)}
     for i, copy in enumerate(copies):
-        for name, (least, most) in ranges.items():
-            value = getattr(copy, name)
-            if value is None:
-                continue
-            whole = isinstance(value, int | np.integer)
-            if not whole or value < least or (most is not None and value > most):
-                limits = f"of at least {least}" if most is None else f"from {least} to {most}"
-                raise OptionError(
-                    f"{name} of copy {i} must be a whole number {limits}; got {value!r}"
-                )
+        for name, (least, most) in limits.items():
+            if getattr(copy, name) is not None:
+                check_integer(getattr(copy, name), f"{name} of copy {i}", least, most)
 
 
 def as_input(X: Any) -> Tensor:
@@ -179,18 +173,20 @@ def suited(X: Tensor, module: nn.Module) -> Tensor:
         if _output(module, whole) is not None:
             return whole
     kinds = [value.dtype for value in module.parameters() if value.is_floating_point()]
-    found = X.to(kinds[0] if kinds else torch.float32)
-    if found.dtype != X.dtype:
-        _check_finite(found, f"holds a number too large for {found.dtype}, as the module has it")
-    return found
+    converted = X.to(kinds[0] if kinds else torch.float32)
+    if converted.dtype != X.dtype:
+        _check_finite(
+            converted, f"holds a number too large for {converted.dtype}, as the module has it"
+        )
+    return converted
 
 
 def check_codes(problem: Problem, module: nn.Module, loss: Any) -> None:
-    """Refuse class codes for which a module has no output; on a GPU they would end the program."""
+    """Raise if a class code has no output; on a GPU it would end the program."""
     if bare(loss) not in _OF_CODES or problem.y.is_floating_point():
         return
     output = _output(module, problem.X)
-    if output is None:  # the first step says why, and in its place
+    if output is None:  # the first step will raise the error
         return
     classes = output.shape[-1]
     for codes in _used_codes(problem, classes):
@@ -203,7 +199,7 @@ def check_codes(problem: Problem, module: nn.Module, loss: Any) -> None:
 
 
 def _output(module: nn.Module, X: Tensor) -> Any:
-    """Return what a module says of the first sample; None if it cannot take it."""
+    """Return the output of a module for the first sample; None if it fails."""
     x = X[:1].to(next(module.parameters()).device, copy=True)
     with torch.no_grad(), Generators().kept():
         try:

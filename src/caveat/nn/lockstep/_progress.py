@@ -1,4 +1,4 @@
-"""A progress bar for trainings, shown only where one is wanted."""
+"""A progress bar for trainings."""
 
 from types import TracebackType
 from typing import Any, Self
@@ -8,15 +8,7 @@ _EVERY = 0.1
 
 
 class Progress:
-    """Counts steps of all copies.
-
-    Parameters
-    ----------
-    shown : bool
-    total : int
-        Steps of all copies together; copies that stop early take fewer.
-    copies : int
-    """
+    """Counts the steps of all copies together."""
 
     def __init__(self, shown: bool, total: int, copies: int) -> None:
         self._bar: Any = None

@@ -38,8 +38,8 @@ class DropConnect(Linear):
             count = shape[1:].numel()
             bits = self.draws(keys, (count,), lambda: [torch.arange(count)])
             kept = noise.at_least(bits, self.p, x.dtype).view(shape)
-            self.mask = self.rooms("mask", shape, x).copy_(kept).div_(1 - self.p)
-            self.weight = torch.mul(self.whole, self.mask, out=self.rooms("weight", shape, x))
+            self.mask = self.workspace("mask", shape, x).copy_(kept).div_(1 - self.p)
+            self.weight = torch.mul(self.whole, self.mask, out=self.workspace("weight", shape, x))
         return super().forward(x, keys)
 
     def backward(self, gradient: Tensor, strength: Tensor | None) -> Tensor:
@@ -106,14 +106,14 @@ class MeanField(Part):
             return [torch.arange(size) for size in sizes] + (signs if self.flips else [])
 
         bits = self.draws(keys, (rows,), count_elements)
-        room = self.rooms("noise", self.mean.shape, x)
+        target = self.workspace("noise", self.mean.shape, x)
         if self.flips:
-            signs = self.rooms("signs", (len(x), bits.shape[1] - count), x)
+            signs = self.workspace("signs", (len(x), bits.shape[1] - count), x)
             noise.signs_from_bits(bits[:, count:], signs)
             cut = rows * self.inputs
             self.inward = signs[:, :cut].unflatten(1, (self.inputs, rows))
             self.outward = signs[:, cut:].unflatten(1, (self.outputs, rows))
-        self.noise = noise.normal_from_bits(bits[:, :count], room)
+        self.noise = noise.normal_from_bits(bits[:, :count], target)
 
     def backward(self, gradient: Tensor, strength: Tensor | None) -> Tensor:
         """Write the gradients of means and deviations, pass on that of the inputs."""
@@ -139,8 +139,8 @@ class MeanField(Part):
         return passed.add_(torch.bmm(self._split(self.mean)[0].transpose(1, 2), gradient))
 
     def _weight_gradient(self, gradient: Tensor, x: Tensor) -> Tensor:
-        found = [torch.bmm(gradient, x.transpose(1, 2)).flatten(1)]
-        return torch.cat([*found, gradient.sum(2)], dim=1) if len(self.parts) > 1 else found[0]
+        parts = [torch.bmm(gradient, x.transpose(1, 2)).flatten(1)]
+        return torch.cat([*parts, gradient.sum(2)], dim=1) if len(self.parts) > 1 else parts[0]
 
     def _write(self, kind: str, values: Tensor) -> None:
         weight, bias = self._split(values)

@@ -1,4 +1,4 @@
-"""What comes out of a training."""
+"""The result of a training."""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -26,15 +26,16 @@ class Trained:
     state : dict of str to Tensor
         Weights and buffers of all copies, stacked along the first axis, on the CPU.
     status : list of str
-        Of each copy: "finished", "stopped early", "diverged" or "interrupted".
+        For each copy "finished", "stopped early", "diverged" or "interrupted".
     steps : ndarray of shape (copies,)
         Steps each copy took.
     history : list of dict
-        Of each copy: "step", "loss" (mean of the objective since the entry before) and, with
+        For each copy "step", "loss" (mean of the objective since the entry before) and, with
         validation samples, "validation".
     engine : str
         How the copies were trained, and why so.
     seconds : float
+        Duration of the training.
     """
 
     state: State
@@ -64,14 +65,16 @@ class Trained:
         return made.eval()
 
     def outputs(self, X: Any, *, copies: Any = None, device: str = "auto") -> np.ndarray:
-        """Return what copies say of samples, in evaluation mode and without noise.
+        """Return the outputs of copies for samples, in evaluation mode and without noise.
 
         Parameters
         ----------
         X : array of shape (samples, ...)
+            Samples.
         copies : array of int, optional
             Which copies; by default all.
         device : str, default="auto"
+            Where to compute; "auto" is a GPU if there is one.
 
         Returns
         -------
@@ -82,8 +85,8 @@ class Trained:
         chosen = torch.arange(len(self)) if copies is None else torch.as_tensor(np.asarray(copies))
         state = {name: value[chosen] for name, value in self.state.items()}
         if self.engine.startswith("one after another") or "cannot be stacked" in self.engine:
-            found = [self._pass(state, slice(i, i + 1), rows, where) for i in range(len(chosen))]
-            return np.concatenate(found)
+            outputs = [self._pass(state, slice(i, i + 1), rows, where) for i in range(len(chosen))]
+            return np.concatenate(outputs)
         return self._pass(state, slice(None), rows, where)
 
     def _pass(self, state: State, part: slice, X: torch.Tensor, device: torch.device) -> np.ndarray:
@@ -92,11 +95,11 @@ class Trained:
         stack = Stack(prepared(self._module), mine, None, device, stacked=count > 1)
         size = max(1, _ROWS // count)
         with torch.no_grad(), without_vmap_warnings():
-            found = [
+            outputs = [
                 stack.outputs(X[i : i + size].to(device)).float().cpu()
                 for i in range(0, len(X), size)
             ]
-        return torch.cat(found, dim=1).numpy()
+        return torch.cat(outputs, dim=1).numpy()
 
     def __repr__(self) -> str:
         counts = ", ".join(f"{number} {status}" for status, number in Counter(self.status).items())

@@ -17,7 +17,7 @@ from ._settings import Training
 from ._stack import Stack, State
 
 LEAVE = 0.75
-"""Copies that are done leave when no more than this share is still training."""
+"""Copies that are done are dropped when no more than this share is still training."""
 
 _OTHER_PASS = 0x0D4A
 """Added to the number of a pass in its step, for its key."""
@@ -114,7 +114,7 @@ class Run:
         self.stepper: Any = None
 
     def set_rates(self) -> None:
-        """Take over the learning rates of the copies; where a recorded step reads them."""
+        """Set the learning rates of the copies, in the tensor that a recorded step reads."""
         rates = self.rates[self.active]
         if (rates == rates[0]).all() and self.device.type == "cpu":
             self.rate = float(rates[0])
@@ -127,7 +127,7 @@ class Run:
             self.rate = spread
 
     def advance(self, places: Tensor, counts: Tensor, keys: Tensor, step: float | Tensor) -> None:
-        """Take a step with every copy; it works on tensors alone, so that it can be recorded."""
+        """Take a step with every copy; it only uses tensors, so that it can be recorded."""
         x, y, weight = self.data.batch(self.index, places)
         counts = counts if weight is None else counts * weight
         if self.training.likelihood_weight != 1:
@@ -155,7 +155,7 @@ class Run:
         return each / self.training.draws, total.div_(self.training.draws)
 
     def try_out(self) -> None:
-        """Pass the first batch once as in training and in evaluation; no weight moves."""
+        """Pass the first batch once as in training and in evaluation; no weight changes."""
         places, counts = self.batches.at(0)
         x, y, _ = self.data.batch(self.index, places)
         with self.autocast():
@@ -178,7 +178,7 @@ class Run:
         return torch.autocast(self.device.type, dtype=torch.bfloat16, cache_enabled=False)
 
     def due(self) -> np.ndarray:
-        """Return which copies of the stack are looked at after this step, by their index in it."""
+        """Return which copies of the stack are checked after this step, by their index in it."""
         done = self.step
         if done < self._next_due:
             return _NONE
@@ -188,13 +188,12 @@ class Run:
         self._next_due = int(later.min())
         return np.flatnonzero((done % every == 0) | (done == steps))
 
-    def finish(self, indices: np.ndarray, status: str, *, keep: bool = True) -> None:
-        """Take copies out: their weights are what they are now, or those of their best epoch."""
+    def finish(self, indices: np.ndarray, status: str) -> None:
+        """Take copies out with their current weights, or those of their best epoch."""
         if not len(indices):
             return
         chosen = torch.from_numpy(indices).to(self.device)
-        found = self.stack.take(chosen) if keep else {}
-        for name, value in found.items():
+        for name, value in self.stack.take(chosen).items():
             if name not in self.finished:
                 self.finished[name] = torch.zeros(
                     len(self.places), *value.shape[1:], dtype=value.dtype
@@ -211,7 +210,7 @@ class Run:
                 self.finished[name][mine] = value[mine]
 
     def shrink(self) -> None:
-        """Leave copies behind that are done, if there are enough of them."""
+        """Drop copies that are done from the stack, if there are enough of them."""
         running = self.running
         if self.left > LEAVE * len(running):
             return
@@ -231,12 +230,12 @@ class _Data:
     def __init__(self, problem: Problem, device: torch.device) -> None:
         self.problem = problem
         self.X = problem.X.to(device)
-        self.labels = _Shelf(problem.labels.stacked().to(device))
+        self.labels = _FlatTables(problem.labels.stacked().to(device))
         self.rows = self.weights = self.validation = None
         if any(copy.rows is not None for copy in problem.copies):
-            self.rows = _Shelf(problem.rows.stacked().to(device))
+            self.rows = _FlatTables(problem.rows.stacked().to(device))
         if problem.weights is not None:
-            self.weights = _Shelf(problem.weights.stacked().to(device))
+            self.weights = _FlatTables(problem.weights.stacked().to(device))
         if problem.validation is not None:
             self.validation = problem.validation.stacked().to(device)
 
@@ -267,22 +266,22 @@ class _Data:
         return self.labels.at(index["labels"], rows)
 
 
-class _Shelf:
-    """Tables of the same length as one, so that a look into them is along one axis."""
+class _FlatTables:
+    """Tables of the same length as one, so that a lookup is along one axis."""
 
     def __init__(self, tables: Tensor) -> None:
         self.count, self.length = tables.shape[:2]
         self.flat = tables.flatten(0, 1)
 
     def at(self, which: Tensor, places: Tensor) -> Tensor:
-        """Return what stands at places of one table for each copy."""
+        """Return the entries at places of one table for each copy."""
         return _picked(self.flat, places if self.count == 1 else places + which * self.length)
 
 
 def _picked(values: Tensor, places: Tensor) -> Tensor:
     """Return ``values[places]``, which torch does faster along one axis."""
-    found = torch.index_select(values, 0, places.reshape(-1))
-    return found.view(places.shape + values.shape[1:])
+    picked = torch.index_select(values, 0, places.reshape(-1))
+    return picked.view(places.shape + values.shape[1:])
 
 
 def _penalty(weight: Any, lengths: Tensor) -> Tensor | None:

@@ -6,6 +6,8 @@ from typing import Any, Literal
 import numpy as np
 import torch
 
+from ..._defaults import BATCH_SIZE, EPOCHS, LEARNING_RATE, OPTIMIZER
+from ..._validation import check_integer
 from ...exceptions import OptionError
 
 
@@ -13,14 +15,14 @@ from ...exceptions import OptionError
 class Plateau:
     """Lower the learning rate of a copy when its validation loss no longer falls.
 
-    Attributes
+    Parameters
     ----------
     factor : float, default=0.1
-        What the rate is multiplied with.
+        The rate is multiplied by this.
     patience : int, default=10
-        Epochs without a new best before that.
+        Epochs without a new best before the rate is lowered.
     minimum : float, default=0.0
-        The rate does not fall below.
+        Smallest learning rate.
     """
 
     factor: float = 0.1
@@ -32,29 +34,32 @@ class Plateau:
 class Training:
     """How copies are trained; what differs between copies is in `Copy`.
 
-    Attributes
+    Parameters
     ----------
     epochs : int, default=100
         How often a copy sees its samples, unless the copy says otherwise.
-    batch_size : int, default=128
+    batch_size : int, default=64
+        Samples in a batch.
     optimizer : {"adam", "adamw", "sgd"}, default="adam"
-    learning_rate : float, default=1e-3
+        Name of the optimizer.
+    learning_rate : float, default=0.005
+        Learning rate of the optimizer.
     weight_decay : float, default=0.0
-        As the optimizer of that name has it: for AdamW decoupled from the gradient.
+        Weight decay of the optimizer; for "adamw" decoupled from the gradient.
     momentum : float, default=0.0
-        Of "sgd".
+        Momentum factor; only used by "sgd".
     likelihood_weight : float, default=1.0
-        Of the mean loss of a batch.
+        Factor of the mean loss of a batch.
     penalty_weight : float or "per-sample", optional
-        Of what the layers add (divergences, regularizers); "per-sample" is one over the number of
-        samples of the copy, which makes the objective an evidence lower bound per sample. None
-        leaves the penalty out.
+        Factor of the penalties of the layers (divergences, regularizers); "per-sample" is one over
+        the number of samples of the copy, which makes the objective an evidence lower bound per
+        sample. None leaves the penalty out.
     draws : int, default=1
         Passes of a step, each with noise of its own, whose losses and gradients are averaged: less
         noise, for as many times the work.
     anchor : {"zero", "initial", "drawn"}, optional
-        To what weights are pulled: 0 (a Gaussian prior), where they began, or another draw of the
-        initial weights (anchored ensembles).
+        To what weights are pulled: 0 (a Gaussian prior), their initial values, or another draw of
+        the initial weights (anchored ensembles).
     anchor_strength : float, default=0.0
         The objective gets this, over the number of samples of the copy, times the squared distance.
     patience : int, optional
@@ -62,27 +67,27 @@ class Training:
     restore_best : bool, default=True
         Whether a copy with validation samples keeps the weights of its best epoch.
     plateau : Plateau, optional
-        Needs validation samples, as patience does.
+        When to lower the learning rate; needs validation samples, as patience does.
     precision : {"float32", "bfloat16"}, default="float32"
-        Of the passes; weights are kept as they are.
+        Precision of the passes; weights are kept as they are.
     compile : bool, default=False
         Whether passes of copies that run side by side on a GPU go through ``torch.compile``: some
-        ten seconds at the start, and half the time of a step for convolutions. Elsewhere it is
-        without effect.
+        ten seconds at the start, and half the time of a step for convolutions. It has no effect
+        elsewhere.
     device : str, default="auto"
         "auto" is a GPU if there is one.
     engine : {"auto", "stacked", "sequential"}, default="auto"
-        Whether copies train as one program or one after another; "auto" knows which is faster: a
-        stack, but for convolutions, which go one after another on a CPU, and on a GPU side by side
-        in streams of one recorded program.
+        Whether copies train as one program or one after another. "auto" takes the faster: a stack,
+        but for convolutions one after another on a CPU, and on a GPU side by side in streams of one
+        recorded program.
     memory : int, optional
         Bytes that copies may take at a time; by default a share of what is free.
     """
 
-    epochs: int = 100
-    batch_size: int = 128
-    optimizer: str = "adam"
-    learning_rate: float = 1e-3
+    epochs: int = EPOCHS
+    batch_size: int = BATCH_SIZE
+    optimizer: str = OPTIMIZER
+    learning_rate: float = LEARNING_RATE
     weight_decay: float = 0.0
     momentum: float = 0.0
     likelihood_weight: float = 1.0
@@ -104,10 +109,9 @@ class Training:
         return -(-lengths // self.batch_size)
 
     def check(self) -> None:
-        """Refuse settings that make no sense."""
-        _positive_whole(self.epochs, "epochs")
-        _positive_whole(self.batch_size, "batch_size")
-        _positive_whole(self.draws, "draws")
+        """Raise if a setting is invalid."""
+        for name in ("epochs", "batch_size", "draws"):
+            check_integer(getattr(self, name), name)
         _one_of(self.optimizer, ("adam", "adamw", "sgd"), "optimizer")
         _one_of(self.precision, ("float32", "bfloat16"), "precision")
         _one_of(self.engine, ("auto", "stacked", "sequential"), "engine")
@@ -125,7 +129,7 @@ class Training:
                 "to 'zero', 'initial' or 'drawn'"
             )
         if self.patience is not None:
-            _positive_whole(self.patience, "patience")
+            check_integer(self.patience, "patience")
 
 
 def as_device(name: str | torch.device) -> torch.device:
@@ -143,11 +147,6 @@ def as_device(name: str | torch.device) -> torch.device:
             f"device is {str(name)!r}, but torch finds no GPU here; use 'cpu' or 'auto'"
         )
     return device
-
-
-def _positive_whole(value: Any, name: str) -> None:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-        raise OptionError(f"{name} must be a whole number of at least 1; got {value!r}")
 
 
 def _number(value: Any, name: str, *, above: bool = False) -> None:

@@ -26,21 +26,21 @@ _KEYED: dict[type, type[Dropout]] = {
     nn.Dropout2d: SpatialDropout,
     nn.Dropout3d: SpatialDropout,
 }
-"""What draws from keys in place of torch's own; a class made from one of these may do anything."""
+"""Layers that draw from keys in place of torch's own, but not of subclasses of these."""
 
 _STREAMS = 16
 """Copies that run side by side on a GPU when they are not stacked."""
 
 
 def as_factory(module: nn.Module | Factory) -> Factory:
-    """Return what makes a fresh module: the function itself, or a reset copy of the module."""
+    """Return a function that makes a fresh module: the one given, or one that resets a copy."""
     if not isinstance(module, nn.Module):
         return module
     parts = [part for part in module.modules() if list(part.parameters(recurse=False))]
-    stubborn = [type(part).__name__ for part in parts if not hasattr(part, "reset_parameters")]
-    if stubborn:
+    without_reset = [type(part).__name__ for part in parts if not hasattr(part, "reset_parameters")]
+    if without_reset:
         raise OptionError(
-            f"module has parameters that cannot be drawn anew ({stubborn[0]} has no "
+            f"module has parameters that cannot be drawn anew ({without_reset[0]} has no "
             "reset_parameters); pass a function that makes the module instead"
         )
 
@@ -77,7 +77,7 @@ def initial_states(make: Factory, seeds: Sequence[int]) -> tuple[nn.Module, Stat
 
 @contextmanager
 def without_vmap_warnings() -> Iterator[None]:
-    """Keep torch's word on slow operations under ``torch.vmap`` to oneself."""
+    """Silence torch's warnings about slow operations under ``torch.vmap``."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="There is a performance drop")
         yield
@@ -115,15 +115,15 @@ def _places(module: nn.Module, ties: dict[str, str]) -> dict[str, str]:
 
     There both names are one place, and torch would not put back what it was given for the second.
     """
-    found: dict[tuple[int, str], str] = {}
+    owners: dict[tuple[int, str], str] = {}
     for name in [*ties.values(), *ties]:
         owner, _, attribute = name.rpartition(".")
-        found.setdefault((id(module.get_submodule(owner)), attribute), name)
-    return {name: ties[name] for name in found.values() if name in ties}
+        owners.setdefault((id(module.get_submodule(owner)), attribute), name)
+    return {name: ties[name] for name in owners.values() if name in ties}
 
 
 class Objective(nn.Module):
-    """A module together with what it is trained for, so that both see the same weights."""
+    """A module together with its loss, so that both see the same weights."""
 
     def __init__(self, module: nn.Module, loss: Callable[[Tensor, Tensor], Tensor] | None) -> None:
         super().__init__()
@@ -152,22 +152,10 @@ class Stack:
     """Stacked weights in one long vector, with a view for each parameter.
 
     The vector is ordered by parameter, then by copy, so that each view (copies, ...) is contiguous
-    and an optimizer has one tensor to work on.
-
-    Parameters
-    ----------
-    module : nn.Module
-        Prepared; only its structure counts.
-    state : dict of stacked tensors
-    loss : callable, optional
-        Not needed for outputs.
-    stacked : bool
-        Whether copies run as one under ``torch.vmap``; otherwise one after another in each step.
-        Networks of known layers have passes of their own, quicker than either.
-    alone : bool, default=False
-        Whether there is one copy, to be trained in the quickest way.
-    compiled : bool, default=False
-        Whether copies that run one after another on a GPU are compiled.
+    and an optimizer has one tensor to work on. Only the structure of the prepared module is used.
+    With ``stacked`` copies run as one under ``torch.vmap``, otherwise one after another in each
+    step; networks of known layers have passes of their own, faster than either, also for one copy
+    that trains ``alone``.
     """
 
     def __init__(
@@ -202,8 +190,8 @@ class Stack:
         if loss is not None and (stacked or alone):
             gradients = {name: view.detach() for name, view in self._views(self.gradient).items()}
             given = module, loss, self.parameters | self.buffers, gradients
-            # Apart, as a recorded graph writes to the arrays of the first for ever: they must not
-            # give way to others because validation has more rows.
+            # Two, since a recorded graph keeps writing to the arrays of the first: validation,
+            # with other numbers of rows, must not replace them.
             self.by_hand, self.by_hand_to_check = by_hand(*given), by_hand(*given)
 
     def _views(self, flat: Tensor) -> State:
@@ -222,8 +210,8 @@ class Stack:
 
     def state(self) -> State:
         """Return the stacked weights and buffers, under all their names."""
-        found = {k: v.detach() for k, v in (self.parameters | self.buffers).items()}
-        return found | {name: found[first] for name, first in self.ties.items()}
+        state = {k: v.detach() for k, v in (self.parameters | self.buffers).items()}
+        return state | {name: state[first] for name, first in self.ties.items()}
 
     def part_of(self, flat: Tensor, copies: Tensor) -> Tensor:
         """Return a vector such as the weights for some copies only."""
@@ -241,10 +229,10 @@ class Stack:
             return self._one_by_one(x, y, counts, penalty, keys)
         each = self.losses(x, y, counts, penalty, keys)
         views = list(self.parameters.values())
-        found = torch.autograd.grad(each.sum(), views, allow_unused=True)
+        gradients = torch.autograd.grad(each.sum(), views, allow_unused=True)
         parts = [
             (torch.zeros_like(view) if part is None else part).reshape(-1)
-            for part, view in zip(found, views, strict=True)
+            for part, view in zip(gradients, views, strict=True)
         ]
         return each.detach(), torch.cat(parts, out=self.gradient)
 
@@ -263,8 +251,8 @@ class Stack:
                     }
                     given = x[k], y[k], counts[k], None if penalty is None else penalty[k]
                     loss = self.call(weights, self._buffers_of(k), *given, keys[k])
-                    found = torch.autograd.grad(loss, list(weights.values()), allow_unused=True)
-                    for slot, part in zip(slots.values(), found, strict=True):
+                    gradients = torch.autograd.grad(loss, list(weights.values()), allow_unused=True)
+                    for slot, part in zip(slots.values(), gradients, strict=True):
                         mine = slot.detach()[k]
                         _ = mine.zero_() if part is None else mine.copy_(part)
                     losses.append(loss.detach())
@@ -288,7 +276,7 @@ class Stack:
         return self._over_copies(self._objective, x, y, counts, penalty, keys)
 
     def is_plain(self, x: Tensor) -> bool:
-        """Whether the passes by hand are for this: rows of numbers, in one precision."""
+        """Whether the passes by hand apply: rows of numbers, in one precision."""
         return (
             self.by_hand is not None
             and x.ndim == 3
@@ -309,9 +297,9 @@ class Stack:
         return named | {name: named[first] for name, first in self._places.items()}
 
     def outputs(self, x: Tensor) -> Tensor:
-        """Return what each copy says of a batch that all share, without noise."""
+        """Return the outputs of each copy for a batch that all share, without noise."""
         self.objective.eval()
-        x = x if self.stacked else x.clone()  # a module may work in place on what is the user's
+        x = x if self.stacked else x.clone()  # a module may change the user's data in place
 
         def one(weights: State, buffers: State, x: Tensor) -> Tensor:
             named = self._named(weights, buffers)
@@ -324,12 +312,12 @@ class Stack:
             dims = tuple(None if g is None else 0 for g in given)
             mapped = torch.vmap(one, in_dims=(0, 0, *dims), randomness="different")
             return mapped(self.parameters, self.buffers, *given)
-        found = []
+        results = []
         for k in range(self.count):
             weights = {name: value[k] for name, value in self.parameters.items()}
             mine = [None if g is None else g[k] for g in given]
-            found.append(one(weights, self._buffers_of(k), *mine))
-        return torch.stack(found)
+            results.append(one(weights, self._buffers_of(k), *mine))
+        return torch.stack(results)
 
     def _buffers_of(self, k: int) -> State:
         return {name: value[k] for name, value in self.buffers.items()}

@@ -48,7 +48,7 @@ class Graph:  # pragma: no cover - needs a GPU
         try:
             self._record(run)
         finally:
-            # Also where it cannot be recorded: the first steps were not taken for good.
+            # Also if recording fails: the first steps were only rehearsals.
             for tensor, value in zip(_changing(run), kept, strict=True):
                 tensor.copy_(value)
 
@@ -75,7 +75,7 @@ class Graph:  # pragma: no cover - needs a GPU
 
 
 def make_stepper(run: Run, notes: list[str]) -> Eager | Graph:
-    """Return a recorded step where that is possible, and say why where it is not."""
+    """Return a recorded step where that is possible; otherwise note why not."""
     if run.device.type != "cuda":
         return Eager()
     return _recorded(run, notes)  # pragma: no cover - needs a GPU

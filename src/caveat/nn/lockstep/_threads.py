@@ -1,4 +1,4 @@
-"""How many threads a step is worth."""
+"""How many threads a step uses."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,7 +13,7 @@ _WORTH = 2**24
 
 @contextmanager
 def fitting_threads(run: Run) -> Iterator[None]:
-    """Let small steps run on one thread: waking another costs more than it saves."""
+    """Run small steps on one thread: waking another costs more than it saves."""
     before = torch.get_num_threads()
     work = run.stack.flat.numel() * run.batches.size * 3
     if run.device.type != "cpu" or work >= _WORTH or before == 1:

@@ -13,7 +13,7 @@ from ..._random import RandomState, generator
 from ...exceptions import OptionError, TrainingError
 from .._generators import Generators
 from ._checkpoint import Checkpoint, restore
-from ._checks import look
+from ._checks import check_progress
 from ._memory import chunk_size, is_out_of_memory
 from ._problem import Copy, Problem, check_codes, check_copies, suited
 from ._progress import Progress
@@ -63,14 +63,18 @@ def train(
     Parameters
     ----------
     module : nn.Module or function that makes one
-        Of a module the parameters are drawn anew for each copy (by ``reset_parameters``).
+        The network. The parameters of a module are drawn anew for each copy (by
+        ``reset_parameters``).
     X : array of shape (samples, ...)
+        Samples.
     y : array of shape (samples, ...)
-        Whole numbers are class codes.
+        Labels; whole numbers are class codes.
     loss : callable
         (output, y) -> one number for each sample; see `caveat.nn.losses`.
     copies : int or sequence of Copy, default=1
+        Number of copies, or what each has of its own.
     training : Training, optional
+        Settings of the training; by default ``Training()``.
     checkpoint : path, optional
         A folder from which a killed training goes on, with the same numbers (but for noise that a
         module or a loss draws from torch's own generator).
@@ -140,7 +144,7 @@ def train(
 
 
 class _Work:
-    """All chunks of one training, and what has come out of them so far."""
+    """All chunks of one training, and their results so far."""
 
     def __init__(
         self,
@@ -224,7 +228,7 @@ class _Work:
         return min(size, _MOST_SIDE_BY_SIDE) if self.engine == SIDE_BY_SIDE else size
 
     def _probe(self, places: np.ndarray) -> None:
-        """Choose another engine if two copies cannot be stacked, and say why."""
+        """Choose another engine if two copies cannot be stacked, and note why."""
         run = self._run(places[:2])
         try:
             run.try_out()
@@ -254,7 +258,7 @@ class _Work:
         if stored is not None:
             restore(run, *stored)
         self.runs.append(run)
-        # Our own noise comes from keys; this is for what modules and losses draw from torch.
+        # The noise of our layers comes from keys; other modules and losses may draw from torch.
         self.generators.seed(_seed_of([*(self.problem.seeds[i] for i in run.places), run.step]))
         before = self.generators.states()
         first = run.step
@@ -266,10 +270,10 @@ class _Work:
                     self.stepper = run.stepper.name
                 run.stepper(run)
                 if run.step == first:
-                    self._listen(before)
+                    self._note_foreign_noise(before)
                 run.step += 1
                 bar.advance(run.left)
-                look(run, run.due())
+                check_progress(run, run.due())
                 if run.left:
                     run.shrink()
                 if self.saved is not None and self.saved.due():
@@ -280,13 +284,13 @@ class _Work:
         if self.saved is not None:
             self.saved.save(run)
 
-    def _listen(self, before: list[Tensor]) -> None:
-        """Note that the first step drew from torch; later ones would hear what other threads do."""
+    def _note_foreign_noise(self, before: list[Tensor]) -> None:
+        """Note that the first step drew from torch; later, other threads might have drawn."""
         if self.generators.moved(before) and _FOREIGN not in self.notes:
             self.notes.append(_FOREIGN)
 
     def result(self, make: Factory, original: nn.Module, seconds: float) -> Trained:
-        """Return the copies in their own order; warn of those that went wrong."""
+        """Return the copies in their own order; warn of those that diverged or were interrupted."""
         count = len(self.problem)
         state = {name: value.clone() for name, value in self.state.items()}
         status, steps = ["interrupted"] * count, np.zeros(count, dtype=np.int64)
@@ -340,7 +344,7 @@ def _add(history: list[dict[str, list[float]]], copies: np.ndarray, record: dict
 def _engine(
     training: Training, module: nn.Module, device: torch.device, copies: int
 ) -> tuple[str, str]:
-    """Return how to train, and why so."""
+    """Return the engine, and why it was chosen."""
     if training.engine != "auto":
         return {"stacked": STACKED, "sequential": SEQUENTIAL}[training.engine], "as asked"
     if copies == 1:
@@ -354,8 +358,8 @@ def _engine(
 
 
 def _begin_with(state: State, place: int, given: dict[str, Any], ties: dict[str, str]) -> None:
-    for name, found in given.items():
-        value = found if isinstance(found, Tensor) else torch.tensor(np.asarray(found))
+    for name, array in given.items():
+        value = array if isinstance(array, Tensor) else torch.tensor(np.asarray(array))
         if name not in state or state[name].shape[1:] != value.shape:
             known = {key: tuple(each.shape[1:]) for key, each in state.items()}
             raise OptionError(

@@ -1,4 +1,4 @@
-"""Splits of the uncertainty into what the data cannot tell and what the model does not know."""
+"""Decompositions of uncertainty into an aleatoric and an epistemic part."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,7 +18,21 @@ from .variance import variance
 
 @dataclass(frozen=True)
 class DecompositionMethod:
-    """A way to split: what it takes, and whether its parts add up to its total."""
+    """An entry of the table of decompositions.
+
+    Attributes
+    ----------
+    name : str
+    function : callable
+        ``function(prediction)`` returns a `Decomposition`.
+    takes : type
+        The type of prediction.
+    additive : bool
+        Whether the parts add up to the total.
+    summary : str
+        The decomposition in one phrase.
+    aliases : tuple of str
+    """
 
     name: str
     function: Callable[..., Decomposition]
@@ -104,8 +118,8 @@ def decompose(
         A name in ``caveat.uncertainty.DECOMPOSITIONS``; "auto" is ``information`` for classes and
         ``total_variance`` for regression. The methods for classes take `GaussianLogits` too, by
         averaging each member's softmax over its noise first.
-    random_state : int, Generator or None
-        For the draws, where some are asked for.
+    random_state : int, Generator or None, optional
+        Seed of the random draws; only used with ``draws``.
     **options
         For `GaussianLogits` ``draws``: average so many random softmaxes, as the literature does,
         instead of integrating.
@@ -153,7 +167,7 @@ def decompose(
 
 
 def _advice(prediction: Any) -> str:
-    """What came, and how to make something of it that can be split."""
+    """Return the type that came, and how to convert it into one that can be decomposed."""
     conversions = {
         "Quantiles": "convert it with .to_gaussian(level)",
         "Interval": "convert it with .to_gaussian()",

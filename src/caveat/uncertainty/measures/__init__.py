@@ -1,13 +1,15 @@
-"""Measures: one number that says how open a categorical prediction is."""
+"""Measures of the uncertainty of categorical predictions."""
 
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from ..._docstrings import describe_parameters
 from ..._registry import Registry
 from ..._validation import FloatArray
 from ...exceptions import OptionError
+from ._common import PARAMETERS
 from .entropies import renyi_entropy, shannon_entropy, t_entropy, tsallis_entropy
 from .geometric import geometric_uncertainty
 from .homophily import HomophilyMaximum, homophily_maximum, homophily_uncertainty
@@ -35,7 +37,17 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Measure:
-    """A measure of uncertainty: its function and what it says in one sentence."""
+    """An entry of the table of measures.
+
+    Attributes
+    ----------
+    name : str
+    function : callable
+        ``function(probabilities, **options)`` returns one number for each sample.
+    summary : str
+        The measure in one phrase.
+    aliases : tuple of str
+    """
 
     name: str
     function: Callable[..., Any]
@@ -70,7 +82,7 @@ MEASURES = Registry(
         Measure(
             "gini_impurity",
             gini_impurity,
-            "the chance that two draws from the prediction differ",
+            "the probability that two draws from the prediction differ",
             ("gini",),
         ),
         Measure(
@@ -94,6 +106,9 @@ MEASURES = Registry(
     ],
 )
 
+for _measure in MEASURES.values():
+    describe_parameters(PARAMETERS)(_measure.function)
+
 
 def measure(prediction: Any, name: str, **options: Any) -> FloatArray:
     """Return one number for each sample that says how uncertain the prediction is.
@@ -105,7 +120,8 @@ def measure(prediction: Any, name: str, **options: Any) -> FloatArray:
     name : str
         A name in ``caveat.uncertainty.MEASURES``.
     **options
-        Of the measure: ``alpha``, ``distance``, ``order``, ``H``, ...; see its function.
+        Options of the measure, such as ``alpha``, ``distance``, ``order`` or ``H``; see its
+        function.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""What the measures share: the mean over members, blocks of rows with one scratch array, scaling.
+"""Helpers of measures: mean over members, blocks of rows with a scratch array, scaling.
 
 A kernel takes a block of rows and a scratch array of the block's shape, which it may overwrite, and
 returns one number for each row. It checks nothing.
@@ -12,12 +12,21 @@ from typing import Any
 import numpy as np
 
 from ..._blocks import row_blocks
+from ..._docstrings import entries_of
 from ..._validation import FloatArray
 from ...exceptions import OptionError, UnsupportedPredictionError
 from ...predictions import Container
 from ...predictions.categorical import Categorical
 
 Kernel = Callable[[FloatArray, FloatArray], FloatArray]
+
+PARAMETERS = entries_of("""\
+probabilities : Categorical, or array of shape (samples, classes) or (members, samples, classes)
+    Predicted probabilities; members are averaged first.
+scaled : bool
+    Divide by the value at the uniform distribution.
+""")
+"""Entries that the docstrings of all measures share."""
 
 
 def mean_probabilities(probabilities: Any) -> FloatArray:

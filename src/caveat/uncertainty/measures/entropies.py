@@ -29,13 +29,6 @@ def shannon_entropy(probabilities: Any, *, scaled: bool = True) -> FloatArray:
     divided by its maximum :math:`\log C` if ``scaled``. It is the geometric uncertainty of order 1
     in the Kullback-Leibler divergence.
 
-    Parameters
-    ----------
-    probabilities : Categorical, or array of shape (samples, classes) or (members, samples, classes)
-        Members are averaged first.
-    scaled : bool, default=True
-        Divide by the value at the uniform distribution; otherwise the result is in nats.
-
     Returns
     -------
     ndarray of shape (samples,)
@@ -69,12 +62,8 @@ def renyi_entropy(probabilities: Any, alpha: float = 2.0, *, scaled: bool = True
 
     Parameters
     ----------
-    probabilities : Categorical, or array of shape (samples, classes) or (members, samples, classes)
-        Members are averaged first.
     alpha : float, default=2
         From 0 to infinity; the larger, the more the most probable class counts.
-    scaled : bool, default=True
-        Divide by the value at the uniform distribution; otherwise the result is in nats.
 
     Returns
     -------
@@ -111,12 +100,8 @@ def tsallis_entropy(probabilities: Any, alpha: float = 1.5, *, scaled: bool = Tr
 
     Parameters
     ----------
-    probabilities : Categorical, or array of shape (samples, classes) or (members, samples, classes)
-        Members are averaged first.
     alpha : float, default=1.5
         At least 0, finite; the larger, the less improbable classes count.
-    scaled : bool, default=True
-        Divide by the value at the uniform distribution.
 
     Returns
     -------
@@ -154,12 +139,8 @@ def t_entropy(probabilities: Any, alpha: float = 1.0, *, scaled: bool = True) ->
 
     Parameters
     ----------
-    probabilities : Categorical, or array of shape (samples, classes) or (members, samples, classes)
-        Members are averaged first.
     alpha : float, default=1
         Above 0, finite.
-    scaled : bool, default=True
-        Divide by the value at the uniform distribution.
 
     Returns
     -------

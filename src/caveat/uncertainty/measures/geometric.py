@@ -3,13 +3,12 @@
 import math
 from collections.abc import Callable
 from functools import partial
-from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..._registry import Registry
-from ..._validation import FloatArray
+from ..._validation import FloatArray, check_integer
 from ...exceptions import InvalidValueError, OptionError, ShapeError
 from ._common import (
     Kernel,
@@ -50,12 +49,11 @@ def geometric_uncertainty(
 
     Parameters
     ----------
-    probabilities : Categorical, or array of shape (samples, classes) or (members, samples, classes)
-        Members are averaged first.
-    distance : {"fisher-rao", "euclidean", "kullback-leibler", "renyi"} or callable
-        A callable gets p of shape (n, classes), read-only and some of the samples at a time, and u
-        of shape (classes,); it returns the n distances of the rows of p from u. It must be largest
-        at the vertices of the simplex, and there the same for all.
+    distance : str or callable, default="fisher-rao"
+        "fisher-rao", "euclidean", "kullback-leibler" or "renyi". A callable gets p of shape
+        (n, classes), read-only and some of the samples at a time, and u of shape (classes,); it
+        returns the n distances of the rows of p from u. It must be largest at the vertices of the
+        simplex, and there the same for all.
     order : int, optional
         The exponent n, at least 1; the uncertainty increases with it. By default 2 for Fisher-Rao
         and Euclidean, 1 for the others.
@@ -84,7 +82,7 @@ def geometric_uncertainty(
     array([0.   , 0.333, 1.   ])
     """
     kernel, default_order = _resolve(distance, check_alpha(alpha, infinity=True))
-    exponent = default_order if order is None else _check_order(order)
+    exponent = default_order if order is None else check_integer(order, "order")
     p = mean_probabilities(probabilities)
     vertex = np.eye(1, p.shape[1])
     farthest = float(kernel(vertex, np.empty_like(vertex))[0])
@@ -161,12 +159,6 @@ def _resolve(distance: Any, alpha: float) -> tuple[Kernel, int]:
         )
     entry = DISTANCES[distance]
     return partial(entry.kernel, alpha=alpha), entry.order
-
-
-def _check_order(order: Any) -> int:
-    if isinstance(order, Integral) and not isinstance(order, bool) and int(order) >= 1:
-        return int(order)
-    raise OptionError(f"order must be a positive integer; got {order!r}")
 
 
 def _by_callable(block: FloatArray, scratch: FloatArray, distance: DistanceFunction) -> FloatArray:

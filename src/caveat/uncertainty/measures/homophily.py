@@ -10,13 +10,12 @@ Where it does not, a mixed-integer program over the Karush-Kuhn-Tucker points de
 """
 
 from dataclasses import dataclass
-from numbers import Integral
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._validation import FloatArray, as_floats
+from ..._validation import FloatArray, as_floats, check_integer
 from ...exceptions import InvalidValueError, OptionError, ShapeError
 from ._common import bounded, by_blocks, mean_probabilities, sum_classes
 
@@ -81,8 +80,6 @@ def homophily_uncertainty(
 
     Parameters
     ----------
-    probabilities : Categorical, or array of shape (samples, classes) or (members, samples, classes)
-        Members are averaged first.
     H : array of shape (classes, classes)
         Distances between the classes: symmetric, not negative, 0 on the diagonal.
     maximum : HomophilyMaximum, optional
@@ -162,11 +159,8 @@ def homophily_maximum(H: Any, *, node_limit: int | None = 5000) -> HomophilyMaxi
     (8.127, array([0.254, 0.254, 0.492]), 'concave')
     """
     H = _check_distances(H)
-    whole = isinstance(node_limit, Integral) and not isinstance(node_limit, bool)
-    if node_limit is not None and not (whole and node_limit >= 0):
-        raise OptionError(
-            f"node_limit must be None or an integer of at least 0; got {node_limit!r}"
-        )
+    if node_limit is not None:
+        check_integer(node_limit, "node_limit", 0)
     scale = float(H.max())
     A = (H / (scale or 1.0)) ** 2
     certificate: Certificate = "concave"
@@ -183,13 +177,15 @@ def homophily_maximum(H: Any, *, node_limit: int | None = 5000) -> HomophilyMaxi
 
 def _maximize(A: FloatArray, node_limit: int) -> Found:
     """Maximize p'Ap where it is not concave; A has 1 as its largest entry."""
-    p, lower = max((_ascend(A, start) for start in _starts(A, 20)), key=lambda found: found[1])
+    p, lower = max(
+        (_ascend(A, start) for start in _starts(A, 20)), key=lambda candidate: candidate[1]
+    )
     kept = _candidates(A, lower)
     inner = A[np.ix_(kept, kept)]
-    found = _relax(inner, p[kept] / p[kept].sum(), lower)
-    if found[2] - found[1] > _EXACT and len(kept) <= _SOLVER_CLASSES:
-        found = _solve_integer(inner, *found, node_limit)
-    q, _, upper = found
+    solution = _relax(inner, p[kept] / p[kept].sum(), lower)
+    if solution[2] - solution[1] > _EXACT and len(kept) <= _SOLVER_CLASSES:
+        solution = _solve_integer(inner, *solution, node_limit)
+    q, _, upper = solution
     p = np.zeros(len(A))
     p[kept] = q
     return p, float(p @ A @ p), upper
@@ -304,7 +300,7 @@ def _solve_integer(
     at_least[-2] = 1.0
     objective = np.zeros(2 * classes + 2)
     objective[-2] = -_OBJECTIVE
-    found: Any = milp(
+    solution: Any = milp(
         objective,
         integrality=np.repeat([0, 1, 0, 1], [classes, classes, 1, 1]),
         bounds=Bounds(
@@ -314,11 +310,11 @@ def _solve_integer(
         constraints=LinearConstraint(rows, at_least, at_most),
         options={"mip_rel_gap": 0.0, "node_limit": node_limit},
     )
-    if found.x is None:
+    if solution.x is None:
         return p, lower, upper
-    guess = np.clip(found.x[:classes], 0.0, None)
+    guess = np.clip(solution.x[:classes], 0.0, None)
     p, lower = max((p, lower), _ascend(A, guess / guess.sum()), key=lambda at: at[1])
-    return p, lower, min(upper, -found.mip_dual_bound / _OBJECTIVE)
+    return p, lower, min(upper, -solution.mip_dual_bound / _OBJECTIVE)
 
 
 def _most_probable(A: FloatArray, lower: float) -> FloatArray:

@@ -1,4 +1,4 @@
-"""Measures that need no more than the probabilities themselves."""
+"""Measures of the probabilities alone."""
 
 from typing import Any
 
@@ -24,13 +24,6 @@ def least_confidence(probabilities: Any, *, scaled: bool = True) -> FloatArray:
     r"""Probability that the most probable class is not the right one.
 
     .. math:: \frac{1 - \max_c p_c}{1 - 1/C}
-
-    Parameters
-    ----------
-    probabilities : Categorical, or array of shape (samples, classes) or (members, samples, classes)
-        Members are averaged first.
-    scaled : bool, default=True
-        Divide by the value at the uniform distribution, :math:`1 - 1/C`.
 
     Returns
     -------
@@ -64,11 +57,6 @@ def margin(probabilities: Any) -> FloatArray:
 
     with :math:`p_{(1)} \ge p_{(2)}` the two largest probabilities.
 
-    Parameters
-    ----------
-    probabilities : Categorical, or array of shape (samples, classes) or (members, samples, classes)
-        Members are averaged first.
-
     Returns
     -------
     ndarray of shape (samples,)
@@ -101,13 +89,6 @@ def gini_impurity(probabilities: Any, *, scaled: bool = True) -> FloatArray:
     .. math:: \frac{C}{C - 1} \Bigl(1 - \sum_c p_c^2\Bigr)
 
     It is the geometric uncertainty of order 2 in the Euclidean distance.
-
-    Parameters
-    ----------
-    probabilities : Categorical, or array of shape (samples, classes) or (members, samples, classes)
-        Members are averaged first.
-    scaled : bool, default=True
-        Divide by the value at the uniform distribution, :math:`1 - 1/C`.
 
     Returns
     -------
@@ -146,8 +127,6 @@ def binary_variance(probabilities: Any, *, scaled: bool = True) -> FloatArray:
 
     Parameters
     ----------
-    probabilities : Categorical, or array of shape (samples, classes) or (members, samples, classes)
-        Members are averaged first.
     scaled : bool, default=True
         Divide by the maximum, 1/4.
 
@@ -182,11 +161,6 @@ def confused_classes(probabilities: Any) -> NDArray[np.intp]:
     .. math:: \#\{c : p_c > 1/C\}
 
     The inequality is strict: the uniform distribution confuses 0 classes in this sense.
-
-    Parameters
-    ----------
-    probabilities : Categorical, or array of shape (samples, classes) or (members, samples, classes)
-        Members are averaged first.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""The expected calibration error of one class against the rest, under names of their own."""
+"""Calibration errors of single classes: classwise, and of the positive class."""
 
 from functools import partial
 from typing import Any
@@ -27,19 +27,6 @@ def classwise_calibration_error(
     over bins :math:`B_{m,k}` of :math:`p_k`, with its mean :math:`\mathrm{conf}` and the share
     :math:`\mathrm{acc}` of class :math:`k`: `expected_calibration_error` with
     ``kind="classwise"``. With equal counts it is the `adaptive_calibration_error`.
-
-    Parameters
-    ----------
-    y_true : array of shape (samples,)
-        The true classes: 0, 1, ... or the labels in ``classes``.
-    probabilities : array of shape (samples, classes) or (samples,), or Categorical
-        One dimension is the probability of the second of two classes.
-    bins : int, default=15
-    norm : {1, 2, "max"}, default=1
-        Within a class; the mean over classes is taken last.
-    binning : {"equal-width", "equal-count"}, default="equal-width"
-    classes : sequence of labels, optional
-    sample_weight : array of shape (samples,), optional
 
     Returns
     -------
@@ -88,18 +75,6 @@ def positive_calibration_error(
     :math:`\mathrm{acc}` of the second class: `expected_calibration_error` with
     ``kind="positive"``, which other libraries call binary ECE. The top label folds :math:`p_1` and
     :math:`1 - p_1` into one, so the two readings differ.
-
-    Parameters
-    ----------
-    y_true : array of shape (samples,)
-        The true classes: 0 and 1, or the labels in ``classes``.
-    probabilities : array of shape (samples,) or (samples, 2), or Categorical
-        One dimension is the probability of the second class.
-    bins : int, default=15
-    norm : {1, 2, "max"}, default=1
-    binning : {"equal-width", "equal-count"}, default="equal-width"
-    classes : sequence of labels, optional
-    sample_weight : array of shape (samples,), optional
 
     Returns
     -------

@@ -7,14 +7,16 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from .._defaults import PASSES
 from .._random import RandomState, generator
+from .._validation import check_integer
 from ..exceptions import OptionError
 from . import noise
 from ._copies import unwrap
 from ._generators import Generators
 from ._inputs import as_inputs, first_rows, place, precision
 from ._outputs import Prediction, choose_head, to_prediction
-from ._plan import NOTHING_RANDOM, Plan
+from ._plan import Plan
 from ._prepare import make_plan
 from ._run import run
 
@@ -25,7 +27,7 @@ def predict(
     module: nn.Module | Plan,
     X: Any,
     *,
-    passes: int = 50,
+    passes: int = PASSES,
     head: str = "auto",
     classes: Any = None,
     targets: Any = None,
@@ -72,9 +74,9 @@ def predict(
         of two classes. "auto" recognizes the heads of `caveat.nn.layers` as last layer; nothing
         is guessed from numbers.
     classes, targets : sequences of labels, optional
-        Their names.
+        Names of the classes or of the targets.
     levels : sequence of float, optional
-        Of quantiles; a `QuantileHead` knows its own.
+        Levels of quantiles; a `QuantileHead` knows its own.
     batch_size : int, optional
         The most rows at once; by default what fits in 16 MiB for the largest operation on a CPU
         (up to 256 MiB where weights are drawn), and in 4 GiB or a quarter of what is free on a GPU.
@@ -92,7 +94,7 @@ def predict(
     Examples
     --------
     >>> import torch
-    >>> from caveat.nn.monte_carlo import predict
+    >>> from caveat.nn import predict
     >>> module = torch.nn.Sequential(
     ...     torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Dropout(0.3), torch.nn.Linear(8, 3)
     ... )
@@ -108,7 +110,7 @@ def predict(
 def monte_carlo(
     module: nn.Module | Plan,
     X: Any,
-    passes: int = 50,
+    passes: int = PASSES,
     *,
     batch_size: int | None = None,
     device: Any = None,
@@ -130,7 +132,7 @@ def monte_carlo(
     Examples
     --------
     >>> import torch
-    >>> from caveat.nn.monte_carlo import monte_carlo
+    >>> from caveat.nn import monte_carlo
     >>> module = torch.nn.Sequential(torch.nn.Dropout(0.5), torch.nn.Linear(4, 3))
     >>> outputs = monte_carlo(module, torch.randn(5, 4), 100, random_state=0)
     >>> outputs.shape
@@ -160,7 +162,7 @@ def explain(module: nn.Module, X: Any, *, device: Any = None) -> Plan:
     Examples
     --------
     >>> import torch
-    >>> from caveat.nn.monte_carlo import explain
+    >>> from caveat.nn import explain
     >>> module = torch.nn.Sequential(
     ...     torch.nn.Linear(40, 8), torch.nn.ReLU(), torch.nn.Dropout(0.3), torch.nn.Linear(8, 5)
     ... )
@@ -192,11 +194,11 @@ def pass_keys(passes: int, random_state: RandomState = None) -> Tensor:
     Examples
     --------
     >>> import torch
-    >>> from caveat.nn.monte_carlo import pass_keys
+    >>> from caveat.nn import pass_keys
     >>> torch.equal(pass_keys(50, 7)[:3], pass_keys(3, 7))
     True
     """
-    count = _whole_number(passes, "passes")
+    count = check_integer(passes, "passes")
     if isinstance(random_state, int | np.integer) and not isinstance(random_state, bool):
         generator(random_state)  # refuses a negative one
         seed = int(random_state) % 2**63
@@ -238,8 +240,8 @@ def _passes(
 ) -> Tensor:
     keys: Tensor | None = pass_keys(passes, random_state).to(plan.device)
     if batch_size is not None:
-        batch_size = _whole_number(batch_size, "batch_size")
-    if passes == 1 or plan.way == NOTHING_RANDOM:
+        batch_size = check_integer(batch_size, "batch_size")
+    if passes == 1 or not plan.random:
         keys = None
     elif plan.off:
         warnings.warn(
@@ -247,9 +249,3 @@ def _passes(
             stacklevel=3,
         )
     return run(plan, inputs, keys, batch_size, progress)
-
-
-def _whole_number(value: int, name: str) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-        raise OptionError(f"{name} must be a positive whole number; got {value!r}")
-    return int(value)

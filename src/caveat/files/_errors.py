@@ -1,4 +1,4 @@
-"""What goes wrong inside a file, in one line that names the file."""
+"""Errors in a file become one line that names the file."""
 
 import zipfile
 import zlib
@@ -10,8 +10,8 @@ from ..exceptions import CaveatError, FileFormatError
 
 
 @contextmanager
-def about(path: Path) -> Iterator[None]:
-    """Put the name of the file before what is wrong with its columns."""
+def naming_file(path: Path) -> Iterator[None]:
+    """Put the name of the file before the message of an error of ours."""
     try:
         yield
     except CaveatError as error:
@@ -24,13 +24,13 @@ def about(path: Path) -> Iterator[None]:
 
 @contextmanager
 def readable(path: Path) -> Iterator[None]:
-    """Turn what goes wrong inside a file into one line that names the file."""
+    """Turn any error of reading into one of ours that names the file."""
     import csv
 
     import pyarrow as pa
 
     try:
-        with about(path):
+        with naming_file(path):
             yield
     except CaveatError:
         raise

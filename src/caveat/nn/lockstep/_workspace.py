@@ -6,14 +6,14 @@ import torch
 from torch import Tensor
 
 _SHAPES = 2
-"""Of one name that are kept: those of training and of validation, or of a smaller last block."""
+"""Shapes kept of each name: those of training and of validation, or of a smaller last block."""
 
 
-class Rooms:
-    """Named arrays; one is made anew only for a shape that was not asked for lately."""
+class Workspace:
+    """Named arrays; one is allocated only for a shape that was not used lately."""
 
     def __init__(self) -> None:
-        self._rooms: dict[str, dict[tuple[int, ...], Tensor]] = {}
+        self._arrays: dict[str, dict[tuple[int, ...], Tensor]] = {}
 
     def __call__(
         self,
@@ -34,16 +34,16 @@ class Rooms:
 
     def kept(self, name: str, shape: tuple[int, ...], make: Callable[[], Tensor]) -> Tensor:
         """Return an array that stays the same as long as the shape does."""
-        known = self._rooms.setdefault(name, {})
-        found = known.get(shape)
-        if found is None:
+        known = self._arrays.setdefault(name, {})
+        array = known.get(shape)
+        if array is None:
             if len(known) == _SHAPES:
                 del known[next(iter(known))]
-            found = known[shape] = make()
-        return found
+            array = known[shape] = make()
+        return array
 
     @property
     def bytes(self) -> int:
         """The memory of all arrays."""
-        arrays = [array for known in self._rooms.values() for array in known.values()]
+        arrays = [array for known in self._arrays.values() for array in known.values()]
         return sum(array.numel() * array.element_size() for array in arrays)

@@ -1,0 +1,27 @@
+"""The defaults that networks and their trainings share at every door.
+
+`caveat.nn.Training`, the networks of `caveat.nn`, `caveat.nn.predict` and the estimators take them
+from here.
+"""
+
+HIDDEN = (50, 50)
+"""Widths of the hidden layers of a dense network."""
+
+ACTIVATION = "relu"
+
+EPOCHS = 100
+BATCH_SIZE = 64
+OPTIMIZER = "adam"
+LEARNING_RATE = 0.005
+
+RATE = 0.1
+"""Probability of dropping a unit or a weight; where it is learned, its start."""
+
+WHERE = "all"
+"""Which layers are random."""
+
+PASSES = 50
+"""Monte-Carlo passes of a prediction."""
+
+MEMBERS = 10
+"""Networks of an ensemble."""

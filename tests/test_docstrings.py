@@ -1,0 +1,96 @@
+import inspect
+
+from caveat._docstrings import describe_parameters, entries_of, sections_of
+
+TABLE = {
+    "y_true": "y_true : array of shape (samples,)\n    True values.",
+    "bins": "bins : int\n    Number of bins.",
+    "kind": "kind : str",
+    "sample_weight": "sample_weight : array of shape (samples,)",
+    "mean": "mean, variance : arrays of shape (samples,)",
+    "variance": "mean, variance : arrays of shape (samples,)",
+}
+
+
+def test_parameters_are_completed_in_the_order_of_the_signature_with_its_defaults():
+    @describe_parameters(TABLE)
+    def error(y_true, mean, variance, *, bins=15, kind="top", special="a", sample_weight=None):
+        r"""Summary with :math:`\sigma`.
+
+        More.
+
+        Parameters
+        ----------
+        special : str, default="a"
+            Its own words.
+
+        Returns
+        -------
+        float
+
+        Examples
+        --------
+        >>> 1
+        1
+        """
+
+    assert inspect.getdoc(error) == (
+        "Summary with :math:`\\sigma`.\n\nMore.\n\n"
+        "Parameters\n----------\n"
+        "y_true : array of shape (samples,)\n    True values.\n"
+        "mean, variance : arrays of shape (samples,)\n"
+        "bins : int, default=15\n    Number of bins.\n"
+        'kind : str, default="top"\n'
+        'special : str, default="a"\n    Its own words.\n'
+        "sample_weight : array of shape (samples,), optional\n\n"
+        "Returns\n-------\nfloat\n\n"
+        "Examples\n--------\n>>> 1\n1"
+    )
+
+
+def test_what_the_docstring_says_comes_first_and_the_first_table_wins():
+    @describe_parameters({"bins": "bins : int\n    First."}, TABLE)
+    def error(y_true, bins=3):
+        """Summary.
+
+        Parameters
+        ----------
+        y_true : sequence
+            Own.
+        """
+
+    assert "y_true : sequence\n    Own.\nbins : int, default=3\n    First." in error.__doc__
+
+
+def test_constructors_are_completed_too():
+    @describe_parameters(TABLE)
+    class Method:
+        """Summary."""
+
+        def __init__(self, bins=15):
+            pass
+
+    assert inspect.getdoc(Method).endswith("bins : int, default=15\n    Number of bins.")
+
+
+def test_without_docstrings_nothing_happens():
+    def error(bins=15):
+        pass
+
+    assert describe_parameters(TABLE)(error) is error
+    assert error.__doc__ is None
+
+
+def test_without_parameters_there_is_no_section():
+    @describe_parameters(TABLE)
+    def nothing(other):
+        """Summary."""
+
+    assert nothing.__doc__ == "Summary.\n"
+
+
+def test_sections_and_entries():
+    sections = sections_of("Summary.\n\n    Parameters\n    ----------\n    a, b : int\n    *c\n")
+    assert sections == {"": "Summary.\n\n", "Parameters": "a, b : int\n*c"}
+    assert entries_of(sections["Parameters"]) == {"a": "a, b : int", "b": "a, b : int", "c": "*c"}
+    assert entries_of("") == {}
