@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from .._validation import check_integer
 from ..exceptions import OptionError
 
 SCHEDULES = ("inverse-epochs", "constant-steps", "constant-epochs")
@@ -48,10 +49,7 @@ class Protocol:
         object.__setattr__(self, "noise", _levels(self.noise, "noise"))
         if self.sizes[0] == 0:
             raise OptionError("sizes must be above 0; nothing can be learned from no samples")
-        repeats = self.repeats
-        if isinstance(repeats, bool) or not isinstance(repeats, int | np.integer) or repeats < 1:
-            raise OptionError(f"repeats must be a whole number of at least 1; got {repeats!r}")
-        object.__setattr__(self, "repeats", int(repeats))
+        object.__setattr__(self, "repeats", check_integer(self.repeats, "repeats"))
         if self.schedule not in SCHEDULES:
             known = ", ".join(map(repr, SCHEDULES))
             raise OptionError(f"schedule must be one of {known}; got {self.schedule!r}")
@@ -94,6 +92,11 @@ PROTOCOLS = {
     "paper": Protocol(),
     "cheap": Protocol(sizes=(0.25, 0.5, 0.75, 1), noise=(0, 0.25, 0.5, 0.75), repeats=1),
 }
+
+
+def noise_words(task: str) -> str:
+    """Return what the noise permutes."""
+    return "labels" if task == "classification" else "targets"
 
 
 def as_protocol(protocol: Any) -> Protocol:

@@ -8,7 +8,7 @@ from .. import charts
 from ..experiments import UDE, Disentanglement, Protocol
 from ..experiments.error import TERMS, interval_words
 from ..experiments.evidence import LEAST, TOLERANCE
-from ..experiments.panels import noise_words
+from ..experiments.protocol import noise_words
 from ..experiments.verdict import remarks, sentence, verdict
 from ..results.judgments import ConditionState
 from ._evaluation import title_line

@@ -26,7 +26,7 @@ import numpy as np
 
 from .. import charts
 from ..charts import Axis, Band, Chart, Image, Line, Points, Rule, Span
-from ..charts.chart import Mark, label_lines, padded, ratio_axis, row_axis
+from ..charts.chart import Mark, label_lines, literal, padded, ratio_axis, row_axis
 from ..experiments import Disentanglement
 from ._plane import Plane
 
@@ -117,7 +117,9 @@ def _lines(result: "StudyResult", spec: Spec) -> Iterator[Chart]:
             some.sort(key=lambda row: float(getattr(row, spec["x"])))
             x, mean, low, high = _columns(some, spec["x"], "mean", "mean_low", "mean_high")
             name = word(value)
-            marks.append(Line(x=x, y=mean, label=name, main=True, says=f"{name}: {{y:.3g}}"))
+            marks.append(
+                Line(x=x, y=mean, label=name, main=True, says=f"{literal(name)}: {{y:.3g}}")
+            )
             if np.isfinite(low).all():
                 marks.append(Band(x=x, low=low, high=high, main=True))
             for key, column in zip(numbers, ([name] * len(x), x, mean, low, high), strict=True):
