@@ -435,3 +435,12 @@ def ratio_axis(numbers: Sequence[float], label: str, band: Sequence[float] = (1.
         ticks = [step * 10.0**power for power in powers for step in steps]
     shown = tuple((tick, f"{tick:g}") for tick in ticks if low <= tick <= high)
     return Axis(label=label, ends=(low, high), log=True, ticks=shown)
+
+
+def padded(*arrays: Any) -> tuple[float, float]:
+    """Return the ends of an axis with some room beside the finite numbers in the arrays."""
+    finite = np.concatenate([np.ravel(np.asarray(array, dtype=np.float64)) for array in arrays])
+    finite = finite[np.isfinite(finite)]
+    low, high = float(finite.min()), float(finite.max())
+    room = 0.06 * (high - low) or 0.05 * abs(high) or 1.0
+    return low - room, high + room

@@ -357,7 +357,8 @@ class _Svg:
                 if high[i] > ends[1]:
                     self._shapes([self.right], [y[i]], "right", color, 4.0)
         if isinstance(mark, Points) and mark.y_low is not None:
-            low, high = self._within(mark.y_low, mark.y_high)
+            least, most = sorted(self.y.ends)
+            low, high = (self.y(np.clip(end, least, most)) for end in (mark.y_low, mark.y_high))
             d = "".join(
                 f"M{_round(x[i])},{_round(low[i])}V{_round(high[i])}"
                 for i in range(len(x))

@@ -72,8 +72,8 @@ class Event:
     def factor(self, limit: float) -> float:
         """Return by which factor prediction and frequency surely differ; 1 if they may be equal.
 
-        The ratio for the event or its opposite, whichever is rarer: 3 % for 1 % are a factor of three, and
-        so are 97 % for 99 %.
+        The ratio for the event or its opposite, whichever is rarer: 3 % for 1 % are a factor of
+        three, and so are 97 % for 99 %.
         """
         says, was = (self.says, self.was) if self.was <= 0.5 else (1 - self.says, 1 - self.was)
         room = limit * self.error

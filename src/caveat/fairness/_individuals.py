@@ -27,8 +27,8 @@ class Gap:
     quantity : str
     group, reference : ConsistencyRow
     ratio : Number
-        The ratio of the mean differences from the neighbors; the scale of the quantity cancels. The interval
-        is the one that decides, which holds for all comparisons at once.
+        The ratio of the mean differences from the neighbors; the scale of the quantity cancels.
+        The interval is the one that decides, which holds for all comparisons at once.
     comparisons : int
         How many there are: pairs of groups in all quantities.
     verdict : Judgment

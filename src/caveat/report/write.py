@@ -46,7 +46,7 @@ def write_report(
         A fitted one, for an `Evaluation`: what it decides of each sample and what it guarantees
         then stand in the place of the slider.
     audit : FairnessAudit, optional
-        An audit of the same prediction, for an `Evaluation`: the page then has a section on fairness.
+        An audit of the same prediction, for an `Evaluation`: the page gets a section on fairness.
     source : str, default=""
         What stands below the title beside the date: the file, the model, ...
 

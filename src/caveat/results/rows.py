@@ -202,7 +202,8 @@ class FairnessRow(Row):
     symmetric_flag : bool or None
         For a ratio F: whether :math:`|\log F|` is above :math:`-\log(1 - \text{threshold})`.
     verdict : str
-        For a ratio: "a gap beyond the threshold", "a gap, which may or may not exceed the threshold",
+        For a ratio: "a gap beyond the threshold", "a gap, which may or may not exceed the
+        threshold",
         "a gap, but within the threshold", "within the threshold" or "the data cannot show whether
         there is a gap beyond the threshold"; of a difference "different" or "the data cannot show
         whether there is a difference"; of either "undefined", with the reason, or "not judged
