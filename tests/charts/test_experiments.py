@@ -303,7 +303,7 @@ class TestShift:
         assert labels(ax) == ["mine: mean absolute error", "mine: total"]
 
     def test_a_single_strength_has_a_bar(self):
-        ax = shift(strengths=(0.5,)).plot("total")
+        ax = shift(strengths=(0.5,)).plot(quantity="total")
         (bar,) = ax.collections
         low, high = shift(strengths=(0.5,)).curve("total")[1:]
         assert bar.get_segments()[0].tolist() == [[0.5, low[0]], [0.5, high[0]]]
@@ -311,7 +311,7 @@ class TestShift:
 
     def test_unknown_quantities(self):
         with pytest.raises(OptionError, match="there is no curve of quantity 'nothing'"):
-            shift(0).plot("nothing")
+            shift(0).plot(quantity="nothing")
         message = r"^quantity must be a name or a list of names; got 3$"
         with pytest.raises(OptionError, match=message):
             charts.shift(shift(0), 3)

@@ -14,7 +14,7 @@ from caveat._docstrings import entries_of, sections_of
 
 PACKAGES = [name for name in caveat._MODULES if name != "exceptions"]
 BESIDE = ("nn.layers", "nn.losses", "nn.monte_carlo", "nn.noise", "evaluation.verdict")
-NOT_YET = {"evaluation", "experiments", "fairness", "studies"}
+NOT_YET = {"evaluation", "fairness"}
 
 
 def public(package: str) -> Iterator[tuple[str, object]]:

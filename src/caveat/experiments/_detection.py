@@ -19,7 +19,7 @@ from ._engine import Training, run
 from ._identity import identity
 from ._inputs import as_inputs, check_length, checked_labels, said_task, take_test
 from ._models import check_model, check_split, distribution, effort_of, expected, words_for
-from ._result import Cost
+from ._result import cost_of
 from .checkpoint import Folder, check_seed, mark_of
 from .error import ROUNDING
 
@@ -128,7 +128,7 @@ def class_detection(
     n_jobs : int, optional
         How many trainings run side by side, by joblib; for networks the number of lock-step
         batches, one by default. Numbers agree, those of networks up to rounding.
-    random_state : int, Generator or None
+    random_state : int, Generator or None, optional
     checkpoint : path, optional
         A folder from which a killed run goes on; needs an integer as ``random_state``.
     confidence : float, default=0.95
@@ -206,7 +206,7 @@ def class_detection(
         samples=len(splits[0].rows),
         test_samples=len(splits[0].held_out_codes),
         notes=(_NOTE, *_constant_notes(found)),
-        cost=Cost.of(found, perf_counter() - started),
+        cost=cost_of(found, perf_counter() - started),
         confidence=confidence,
     )
 

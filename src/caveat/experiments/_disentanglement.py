@@ -14,7 +14,7 @@ from ._engine import Training, run
 from ._identity import identity
 from ._inputs import Samples, check_sizes, said_task, take_samples, task_of
 from ._models import Network, check_model, members_of, network_of, resolve, seeds_of, words_for
-from ._result import Cost, Curve, Disentanglement
+from ._result import Curve, Disentanglement, cost_of
 from ._scoring import Outcome, Scorer
 from .checkpoint import Folder, check_seed, mark_of
 from .conditions import Condition, Draws, conditions_of, least_samples, rows_of, subset_size
@@ -67,14 +67,14 @@ def disentanglement_error(
         How many trainings run side by side, by joblib, whose ``parallel_config`` can send them to a
         cluster. It does not change the numbers. For networks it is the number of lock-step batches
         into which the conditions are dealt, one by default, and numbers agree up to rounding.
-    random_state : int, Generator or None
+    random_state : int, Generator or None, optional
         Decides subsets, noise and seeds of the models.
     checkpoint : path, optional
         A folder from which a killed run goes on; needs an integer as random state.
     progress : bool, default=False
         Whether to show a progress bar.
     confidence : float, default=0.95
-        Of the intervals over repeats.
+        Confidence of the intervals over repeats.
 
     Returns
     -------
@@ -155,7 +155,7 @@ def disentanglement_error(
             curves, protocol, least, len(samples.y), network, scorer.score is not None, task
         ),
         notes=(*held_out, *raised, *_notes(model, protocol, network), *_without_spread(curves)),
-        cost=Cost.of(found, time.perf_counter() - start),
+        cost=cost_of(found, time.perf_counter() - start),
         confidence=float(confidence),
     )
 

@@ -2,14 +2,13 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from html import escape
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from .._validation import LARGEST_SQUARE, FloatArray, as_floats, check_fraction, check_size
 from ..exceptions import InvalidValueError, OptionError, ShapeError
-from ..results.tables import Drawable, html_tables, terminal_table
+from ..results.tables import Drawable, ShownTable
 from ..uncertainty.decompositions import DECOMPOSITIONS
 from ._saved import Saved
 from .error import UDE, disentanglement
@@ -150,12 +149,12 @@ class Cost:
     steps: int | None = None
     seconds: float = 0.0
 
-    @classmethod
-    def of(cls, outcomes: Iterable[Any], seconds: float) -> "Cost":
-        """Return the cost of several trainings."""
-        found = [(one.trainings, one.steps) for one in outcomes]
-        steps = None if any(step is None for _, step in found) else sum(step for _, step in found)
-        return cls(sum(count for count, _ in found), steps, seconds)
+
+def cost_of(outcomes: Sequence[Any], seconds: float) -> Cost:
+    """Return the cost of several trainings."""
+    steps = [one.steps for one in outcomes]
+    trainings = sum(one.trainings for one in outcomes)
+    return Cost(trainings, None if None in steps else sum(steps), seconds)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -180,7 +179,7 @@ class Disentanglement(Saved, Drawable):
         What was decided on the way.
     cost : Cost
     confidence : float
-        Of the intervals.
+        Confidence of the intervals.
 
     Examples
     --------
@@ -239,7 +238,18 @@ class Disentanglement(Saved, Drawable):
         return self.curves[0].repeats
 
     def curve(self, kind: str, decomposition: str | None = None) -> Curve:
-        """Return the curve of a sweep, "size" or "noise"; by default of the first decomposition."""
+        """Return the curve of a sweep.
+
+        Parameters
+        ----------
+        kind : {"size", "noise"}
+        decomposition : str, optional
+            By default the first.
+
+        Returns
+        -------
+        Curve
+        """
         if not isinstance(kind, str) or kind not in _KINDS:
             raise OptionError(f"kind of a curve must be 'size' or 'noise'; got {kind!r}")
         name = self._decomposition(decomposition)
@@ -268,9 +278,9 @@ class Disentanglement(Saved, Drawable):
 
         Parameters
         ----------
-        correlation : {"pearson", "spearman"}
+        correlation : {"pearson", "spearman"}, default="pearson"
         weights : four numbers, default=(1, 1, 1, 1)
-            What C1, C2, O1 and O2 count.
+            Weights of C1, C2, O1 and O2.
         decomposition : str, optional
             By default the first.
 
@@ -290,7 +300,18 @@ class Disentanglement(Saved, Drawable):
     def verdict(
         self, decomposition: str | None = None, correlation: str = "pearson"
     ) -> "DisentanglementVerdict":
-        """Say in plain words whether the split is real, by default for the first decomposition."""
+        """Say in plain words whether the split is real.
+
+        Parameters
+        ----------
+        decomposition : str, optional
+            By default the first.
+        correlation : {"pearson", "spearman"}, default="pearson"
+
+        Returns
+        -------
+        DisentanglementVerdict
+        """
         from .verdict import verdict
 
         return verdict(self, self._decomposition(decomposition), correlation)
@@ -336,13 +357,11 @@ class Disentanglement(Saved, Drawable):
         repeats = f"{self.repeats} repeat{'s' if self.repeats > 1 else ''}"
         return f"{what}{sizes if self.samples else ''}, {repeats}"
 
-    def __repr__(self) -> str:
-        tables = [terminal_table(*error.table()).rstrip("\n") for error in self._errors()]
-        return "\n".join([self.description, *tables, *self._lines()]) + "\n"
+    def _heading(self) -> str:
+        return self.description
 
-    def _repr_html_(self) -> str:
-        tables = [error.table() for error in self._errors()]
-        return f"<p>{escape(self.description)}</p>" + html_tables(tables, self._lines())
+    def _tables(self) -> list[ShownTable]:
+        return [error.table() for error in self._errors()]
 
     def _errors(self) -> list[UDE]:
         return [self.error(decomposition=name) for name in self.decompositions]

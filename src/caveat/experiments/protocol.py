@@ -21,11 +21,11 @@ class Protocol:
     sizes : sequence of float, default=(0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 1)
         Shares of the training set to learn from, above 0 and at most 1; two at least. They are kept
         in rising order.
-    noise : sequence of float, default=(0, 0.1, ..., 1)
+    noise : sequence of float, default=(0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1)
         Shares of the labels that are permuted among themselves, from 0 to 1; two at least.
     repeats : int, default=5
         How often both sweeps are run, each time with other subsets, noise and seeds.
-    schedule : {"inverse-epochs", "constant-steps", "constant-epochs"}
+    schedule : {"inverse-epochs", "constant-steps", "constant-epochs"}, default="inverse-epochs"
         How long networks train on a part of the samples: epochs divided by the share; as many
         steps of the optimizer as on all samples; or as many epochs, which lets small sets underfit.
 

@@ -32,6 +32,7 @@ class DisentanglementVerdict(Verdict):
         "swapped", "constant", "inconsistent", "unclear", or "not judged".
     states : mapping of str to str
         For each of the four conditions "holds", "fails", "unclear" or "not judged".
+    next_step : str
 
     Examples
     --------

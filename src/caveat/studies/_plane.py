@@ -57,7 +57,14 @@ class Plane:
     y: Any = None
 
     def mean(self, part: str, where: str = "everywhere") -> FloatArray:
-        """Return the mean of each repeat, everywhere, or "left" or "right" of the samples."""
+        """Return the mean uncertainty of each repeat.
+
+        Parameters
+        ----------
+        part : {"aleatoric", "epistemic"}
+        where : {"everywhere", "left", "right"}, default="everywhere"
+            Everywhere, or left or right of the samples.
+        """
         columns = {
             "everywhere": np.full(len(self.x1), True),
             "left": self.x1 < self.X[:, 0].min(),

@@ -12,7 +12,7 @@ from ..experiments.checkpoint import check_seed
 from .disentanglement import DISENTANGLEMENT
 from .fairness import FAIRNESS
 from .result import StudyResult
-from .study import Study, Task, check_known
+from .study import Study, Task, check_known, conclusions_of, rows_of, table_of
 
 STUDIES: Registry[Study] = Registry("study", [DISENTANGLEMENT, FAIRNESS])
 """All studies by name; a new one is one line here."""
@@ -45,7 +45,7 @@ def run_study(
         "quick" takes a CPU minutes. "paper" is the whole experiment.
     repeats : int, optional
         How many runs, each with its own seed; the study has a default.
-    random_state : int, Generator or None
+    random_state : int, Generator or None, optional
     confidence : float, default=0.95
         Confidence of the intervals.
     checkpoint : path, optional
@@ -82,12 +82,12 @@ def run_study(
     rng = generator(random_state)
     task = Task(dataset, scale, repeats, rng, confidence, folder, progress, known | options)
     found = declared.measure(task)
-    table = declared.table(found)
+    table = table_of(declared, found)
     own = declared.paper.datasets.get(found.dataset, {})
     return StudyResult(
         study=declared, dataset=found.dataset, title=found.title, scale=scale, table=table,
-        rows=tuple(declared.rows(found, confidence)), model=found.model, details=found.details,
-        conclusions=tuple(declared.conclusions(table, confidence)), confidence=confidence,
+        rows=tuple(rows_of(declared, found, confidence)), model=found.model, details=found.details,
+        conclusions=tuple(conclusions_of(declared, table, confidence)), confidence=confidence,
         notes=(*own.get("notes", ()), *found.notes, *declared.paper.notes),
         repeats=found.repeats, seconds=perf_counter() - started,
     )  # fmt: skip
