@@ -11,7 +11,8 @@ from caveat.exceptions import OptionError
 from caveat.experiments import Check, Curve, Disentanglement, Protocol
 from caveat.experiments._checks import checks_of
 from caveat.experiments.evidence import TOLERANCE
-from caveat.experiments.verdict import sentence, verdict as verdict_of
+from caveat.experiments.verdict import sentence
+from caveat.experiments.verdict import verdict as verdict_of
 
 LOST = {"size": np.array([0.6, 0.4, 0.3, 0.2, 0.1]), "noise": np.array([0.1, 0.3, 0.4, 0.7])}
 LEVELS = {"size": [0.05, 0.1, 0.25, 0.5, 1.0], "noise": [0.0, 0.3, 0.6, 1.0]}
