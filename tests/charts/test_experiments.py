@@ -12,7 +12,6 @@ import caveat
 from caveat import charts
 from caveat.exceptions import OptionError
 from caveat.experiments import ClassDetection, Curve, Disentanglement, domain_shift, shift_curves
-from caveat.experiments.panels import panels
 from tests.charts.drawn import bars, labels, picture, small, ticks, whiskers
 from tests.report.disentanglements import result as disentangled
 from tests.report.disentanglements import two_decompositions
@@ -78,14 +77,14 @@ class TestSweeps:
     def test_bands_are_two_standard_deviations_over_repeats(self):
         given = disentangled("good")
         size, _ = given.curves
-        score = panels(given)[0].lines[0]
+        score, band = charts.sweeps(given)[0].marks[:2]
         spread = np.sqrt(((size.score - size.score.mean(axis=0)) ** 2).sum(axis=0) / 4)
-        assert score.high - score.mean == pytest.approx(200 * spread)
-        assert score.mean - score.low == pytest.approx(200 * spread)
+        assert band.high - score.y == pytest.approx(200 * spread)
+        assert score.y - band.low == pytest.approx(200 * spread)
         left, _ = given.plot()
         assert len(left.collections) == 3
         corners = left.collections[0].get_paths()[0].vertices[:, 1]
-        assert corners.max() == pytest.approx(score.high.max())
+        assert corners.max() == pytest.approx(band.high.max())
         assert to_hex(left.collections[1].get_facecolor()[0]) == to_hex(left.lines[1].get_color())
         one, _ = charts.sweeps(disentangled("good", repeats=1))
         assert not any(isinstance(mark, charts.Band) for mark in one.marks)
@@ -107,7 +106,7 @@ class TestSweeps:
         wide = Curve("size", "information", size.levels, size.score, size.aleatoric, wild)
         given = Disentanglement(curves=(wide, noise))
         left, _ = given.plot()
-        assert panels(given)[0].lines[2].high.max() > 200
+        assert charts.sweeps(given)[0].marks[-1].high.max() > 200
         assert left.get_ylim() == pytest.approx((0, 1.04 * 1.3 * 100))
         assert disentangled("good").plot()[0].get_ylim()[1] < 1.04 * 130
 
@@ -118,24 +117,9 @@ class TestSweeps:
             curve = Curve(
                 "size", "information", size.levels, score + more, size.aleatoric, size.epistemic
             )
-            panel, _ = panels(Disentanglement(curves=(curve, noise)))
-            assert (panel.lines[0].high == 100).all() == expected
-            assert (panel.lines[0].high > 200).all() != expected
-
-    def test_what_each_line_should_do(self):
-        found = {
-            (panel.kind, line.name): line.expected
-            for panel in panels(disentangled("good"))
-            for line in panel.lines
-        }
-        assert found == {
-            ("size", "score"): "rises",
-            ("size", "aleatoric"): "stays",
-            ("size", "epistemic"): "falls",
-            ("noise", "score"): "falls",
-            ("noise", "aleatoric"): "rises",
-            ("noise", "epistemic"): "stays",
-        }
+            chart, _ = charts.sweeps(Disentanglement(curves=(curve, noise)))
+            assert (chart.marks[1].high == 100).all() == expected
+            assert (chart.marks[1].high > 200).all() != expected
 
     def test_regression_and_a_score_below_zero(self):
         options = {"task": "regression", "score_name": "1 - standardized MAE"}
@@ -319,7 +303,7 @@ class TestShift:
         assert labels(ax) == ["mine: mean absolute error", "mine: total"]
 
     def test_a_single_strength_has_a_bar(self):
-        ax = shift(strengths=(0.5,)).plot("total")
+        ax = shift(strengths=(0.5,)).plot(quantity="total")
         (bar,) = ax.collections
         low, high = shift(strengths=(0.5,)).curve("total")[1:]
         assert bar.get_segments()[0].tolist() == [[0.5, low[0]], [0.5, high[0]]]
@@ -327,7 +311,7 @@ class TestShift:
 
     def test_unknown_quantities(self):
         with pytest.raises(OptionError, match="there is no curve of quantity 'nothing'"):
-            shift(0).plot("nothing")
+            shift(0).plot(quantity="nothing")
         message = r"^quantity must be a name or a list of names; got 3$"
         with pytest.raises(OptionError, match=message):
             charts.shift(shift(0), 3)

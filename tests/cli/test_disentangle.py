@@ -63,7 +63,7 @@ def test_prints_the_verdict_and_the_numbers_of_each_split(wine, tmp_path, capsys
     for name in ("information", "variance"):
         error = result.error(decomposition=name)
         assert f"Split by {name}" in out
-        assert result.reading(name).statements[0].text in flat
+        assert result.verdict(name).statements[0].text in flat
         term = error.terms["aleatoric_orthogonality"]
         row = f"O1 aleatoric orthogonality {term.correlation:z.3f} 0 {term.value:.3f} "
         assert row + f"{term.low:.3f} to {term.high:.3f}" in flat
@@ -112,8 +112,8 @@ def test_json_has_all_of_it(wine, capsys):
     assert found["errors"][0]["terms"]["epistemic_consistency"]["correlation"] == (
         result.error().terms["epistemic_consistency"].correlation
     )
-    assert [reading["pattern"] for reading in found["readings"]] == [
-        result.reading(name).pattern for name in ("information", "variance")
+    assert [verdict["pattern"] for verdict in found["verdicts"]] == [
+        result.verdict(name).pattern for name in ("information", "variance")
     ]
     again = caveat.Disentanglement.from_json(json.dumps(found["result"]))
     assert again.error().value == result.error().value
@@ -132,7 +132,7 @@ def test_one_split_and_one_repeat(wine, tmp_path, capsys):
     assert page.exists()
     assert found["result"]["protocol"]["sizes"] == [0.25, 0.5, 0.75, 1.0]
     assert found["errors"][0]["low"] is None
-    assert found["readings"][0]["pattern"] == "not judged"
+    assert found["verdicts"][0]["pattern"] == "not judged"
     rows = tmp_path / "rows.csv"
     out, err = call(
         capsys, "disentangle", wine, "--target", "kind", "--method", "Random_Forest", "--protocol",

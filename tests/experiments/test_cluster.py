@@ -11,7 +11,7 @@ from sklearn.ensemble import RandomForestClassifier
 
 import caveat
 from caveat.experiments import Protocol
-from caveat.experiments._checkpoint import Folder
+from caveat.experiments.checkpoint import Folder
 
 distributed = pytest.importorskip("distributed")
 

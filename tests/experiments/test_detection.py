@@ -311,7 +311,7 @@ class TestSameNumbers:
 
     def test_a_checkpoint_needs_a_seed(self, tmp_path):
         for state in (None, True, np.random.default_rng(0)):
-            with pytest.raises(OptionError, match="checkpoint needs an integer as random_state"):
+            with pytest.raises(OptionError, match="checkpoint needs random_state to be an integer"):
                 class_detection(FOREST, X, Y, checkpoint=tmp_path, random_state=state)
 
 
@@ -474,7 +474,11 @@ class TestBadInput:
             ({"model": 3}, OptionError, "model must have fit"),
             ({"test": X}, OptionError, "test must be a pair (X, y) of samples; got a ndarray"),
             ({"test": (X[:, 1:], Y)}, ShapeError, "samples of test have shape (12,), those of X"),
-            ({"test": (X, Y + 1)}, LabelError, "test has the class 3, which y has not"),
+            (
+                {"test": (X, Y + 1)},
+                LabelError,
+                "test has classes that are not among those to learn from: 3",
+            ),
             ({"test": (X[Y > 0], Y[Y > 0])}, LabelError, "test has no sample of class 0, which"),
             ({"test": (X[1:], Y)}, ShapeError, "X of test has 177 samples and y of test 178"),
         ],

@@ -16,7 +16,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import caveat
 from caveat.exceptions import FileFormatError, OptionError
-from caveat.experiments import Protocol, _engine, _scoring
+from caveat.experiments import Protocol, _disentanglement, _engine, _models, _scoring
 from caveat.experiments._inputs import Samples
 from caveat.experiments.conditions import Condition, Draws, conditions_of, rows_of
 
@@ -173,7 +173,7 @@ def test_regression_by_hand():
         "a spread, such as caveat.DeepEnsembleRegressor"
     )
     three = replace(SMALL, repeats=3)
-    said = caveat.disentanglement_error(model, X, y, protocol=three, random_state=0).reading()
+    said = caveat.disentanglement_error(model, X, y, protocol=three, random_state=0).verdict()
     assert not any(s.level == "good" and "aleatoric" in s.text for s in said.statements)
 
 
@@ -250,11 +250,12 @@ def test_a_network_at_the_end_of_a_pipeline_has_its_length_set():
     # 30 epochs and three times 3 epochs, each of one batch.
     assert result.cost.steps == 30 + 3 * 3
     assert not any("schedule" in note for note in result.notes)
-    given = _engine._length(
-        _engine.network_of(make_pipeline(Spy(), network)), Condition("size", 0.1, 0, 0), None,
-        "inverse-epochs",
+    samples = Samples(X[ROWS], Y[ROWS], X[1::2], Y[1::2], "classification")
+    training = _disentanglement._training(
+        Condition("size", 0.1, 0, 0), samples, Draws.of(0),
+        _models.network_of(make_pipeline(Spy(), network)), "inverse-epochs",
     )  # fmt: skip
-    assert given == {"mcdropoutclassifier__epochs": 30}
+    assert training.parameters == {"mcdropoutclassifier__epochs": 30}
 
 
 def test_networks_are_counted_wherever_they_are():
@@ -285,12 +286,20 @@ def test_networks_in_several_batches(tmp_path):
     assert same(two, wine_network(checkpoint=tmp_path / "run"))
 
 
+def trainings_of(protocol, samples):
+    network, draws = _models.network_of(NETWORK), Draws.of(0)
+    return [
+        _disentanglement._training(condition, samples, draws, network, "inverse-epochs")
+        for condition in conditions_of(protocol)
+    ]
+
+
 def test_what_a_worker_does_with_a_batch():
     samples = Samples(X[ROWS], Y[ROWS], X[1::2], Y[1::2], "classification")
     scorer = _scoring.Scorer(samples, ("information",), Draws.of(0))
-    conditions = conditions_of(Protocol(**TWO))[2:]
-    found = _engine.train_batch(_engine.network_of(NETWORK), scorer, "inverse-epochs", conditions)
-    assert [condition for condition, _ in found] == conditions
+    trainings = trainings_of(Protocol(**TWO), samples)
+    found = _engine.train_batch(NETWORK, trainings, scorer, True, [2, 3])
+    assert [place for place, _ in found] == [2, 3]
     whole = wine_network().curve("noise")
     for place, (_, outcome) in enumerate(found):
         assert outcome.trainings == 2
@@ -300,12 +309,13 @@ def test_what_a_worker_does_with_a_batch():
 
 
 def test_batches_have_about_the_same_work():
-    parts = _engine._dealt(
-        conditions_of(Protocol()), 4, _engine.network_of(NETWORK), None, "inverse-epochs"
-    )
+    samples = Samples(np.zeros((200, 1)), np.arange(200) % 2, None, None, "classification")
+    trainings = trainings_of(Protocol(), samples)
+    parts = _engine._batches(NETWORK, trainings, list(range(90)), 4)
     assert sorted(map(len, parts)) == [22, 22, 23, 23]
-    assert len({condition for part in parts for condition in part}) == 90
-    epochs = [sum(1 / c.level if c.kind == "size" else 1 for c in part) for part in parts]
+    assert sorted(place for part in parts for place in part) == list(range(90))
+    conditions = [[trainings[place].condition for place in part] for part in parts]
+    epochs = [sum(1 / c.level if c.kind == "size" else 1 for c in part) for part in conditions]
     # Five trainings take 100 times the epochs of the others, of which one part has two.
     assert max(epochs) - min(epochs) <= 101
 
@@ -346,11 +356,11 @@ def test_a_killed_run_goes_on_with_the_same_numbers(tmp_path, monkeypatch, place
 
 def test_killed_networks_go_on_with_the_same_numbers(tmp_path, monkeypatch):
     whole = wine_network()
-    crash_at(monkeypatch, _scoring.Scorer, "outcome", 3)
+    crash_at(monkeypatch, _scoring.Scorer, "__call__", 3)
     with pytest.raises(CrashError):
         wine_network(checkpoint=tmp_path / "run")
     monkeypatch.undo()
-    calls = crash_at(monkeypatch, _scoring.Scorer, "outcome", None)
+    calls = crash_at(monkeypatch, _scoring.Scorer, "__call__", None)
     assert same(whole, wine_network(checkpoint=tmp_path / "run"))
     assert len(calls) == 2
     assert same(whole, wine_network(checkpoint=tmp_path / "run"))

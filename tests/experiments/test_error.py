@@ -7,6 +7,8 @@ from scipy import stats
 import caveat
 from caveat.exceptions import InvalidValueError, OptionError, ShapeError
 from caveat.experiments import Curve, Disentanglement, Protocol
+from caveat.experiments import error as error_module
+from caveat.experiments.error import mean_curve_interval
 
 from .oracles import Oracle, mean_prediction, oracle_data
 
@@ -224,3 +226,78 @@ def test_curves_must_fit_together():
         Curve("size", "x", levels[:5], *size)
     with pytest.raises(OptionError, match="kind of a curve must be 'size' or 'noise'; got 'x'"):
         Disentanglement(curves=(a, b)).curve("x")
+
+
+C2, O1 = error_module.TERMS["epistemic_consistency"], error_module.TERMS["aleatoric_orthogonality"]
+
+
+def size_curve(repeats=3, aleatoric=(1.0, 1.0, 1.0)):
+    """A sweep whose epistemic part falls as the score rises, alike in all repeats."""
+    parts = [np.tile(part, (repeats, 1)) for part in ([0.5, 0.7, 0.9], aleatoric, [5.0, 3.0, 1.0])]
+    return Curve("size", "information", [0.1, 0.5, 1], *parts)
+
+
+def test_spread_of_mean_curves():
+    size = size_curve()
+    spread, low, high = mean_curve_interval(size, C2, 1.0, 0.95)
+    assert (spread, low, high) == (pytest.approx(0), pytest.approx(1), pytest.approx(1))
+    assert np.isnan(mean_curve_interval(size, O1, 0.0, 0.95)).all()
+    single = size_curve(repeats=1)
+    assert np.isnan(mean_curve_interval(single, C2, 1.0, 0.95)).all()
+    # Rounding errors beside the other part are no curve.
+    noisy = size_curve(aleatoric=1e-16 * np.array([1.0, 3.0, 5.0]))
+    assert np.isnan(mean_curve_interval(noisy, O1, 0.0, 0.95)).all()
+
+
+def noisy_curve(rho, noise, repeats, rng):
+    """A sweep whose mean curves correlate by ``rho`` as repeats become many."""
+    along = np.linspace(-1, 1, 7) / np.linalg.norm(np.linspace(-1, 1, 7))
+    across = np.cos(2.0 * np.arange(7))
+    across -= across.mean() + along * (across @ along)
+    across /= np.linalg.norm(across)
+    u = rho * along + np.sqrt(1 - rho**2) * across
+    wobble = noise * rng.normal(size=(2, repeats, 7))
+    parts = 3 + u + wobble[0]
+    return Curve("size", "information", np.arange(1.0, 8), 3 - along + wobble[1], parts, parts)
+
+
+@pytest.mark.parametrize(("rho", "repeats"), [(0.0, 3), (0.9, 3), (0.5, 5)])
+def test_intervals_of_mean_curves_hold_the_truth(monkeypatch, rho, repeats):
+    """Of 100 intervals of 95 %, fewer than 87 would do so once in a thousand."""
+    monkeypatch.setattr(error_module, "RESAMPLES", 100)
+    rng = np.random.default_rng(0)
+    held = 0
+    for _ in range(100):
+        curve = noisy_curve(rho, 0.2, repeats, rng)
+        value = np.corrcoef(curve.epistemic.mean(axis=0), -curve.score.mean(axis=0))[0, 1]
+        spread, low, high = mean_curve_interval(curve, C2, value, 0.95)
+        half = stats.t.ppf(0.975, repeats - 1) * spread
+        assert low == pytest.approx(max(-1, value - half))
+        assert high == pytest.approx(min(1, value + half))
+        held += low <= rho <= high
+    assert held >= 87
+
+
+def test_some_levels_of_a_curve():
+    whole = Curve(
+        "size", "information", [0.1, 0.5, 1], [[1, 2, 3]], [[4, 5, 6]], [[7, 8, 9]],
+        train_score=[[1, 1, 0]], samples=[10, 50, 100],
+    )  # fmt: skip
+    ends = whole.take([0, 2])
+    assert ends.levels.tolist() == [0.1, 1]
+    assert ends.epistemic.tolist() == [[7, 9]]
+    assert ends.train_score.tolist() == [[1, 0]]
+    assert ends.samples.tolist() == [10, 100]
+    assert whole.take([1]).kind == "size"
+
+
+def test_terms_have_the_correlation_of_each_repeat():
+    rng = np.random.default_rng(0)
+    size, noise = (
+        Curve(kind, "information", np.linspace(0.1, 1, 5), *rng.random((3, 4, 5)))
+        for kind in ("size", "noise")
+    )
+    term = Disentanglement(curves=(size, noise)).error().terms["epistemic_consistency"]
+    each = [np.corrcoef(size.epistemic[r], -size.score[r])[0, 1] for r in range(4)]
+    assert term.per_repeat == pytest.approx(each)
+    assert term.correlation == pytest.approx(np.mean(each))

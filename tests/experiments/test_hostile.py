@@ -65,11 +65,9 @@ def test_noise_that_overflows():
 def test_very_small_uncertainties_can_be_drawn():
     tiny = Curve("noise", "information", [0, 0.5, 1], [[1, 2, 3]], [[1e-320] * 3], [[0] * 3])
     other = Curve("size", "information", [0.1, 0.5, 1], [[1, 2, 3]], [[1e-320] * 3], [[0] * 3])
-    from caveat.experiments.panels import panels, y_range
-
-    both = panels(caveat.Disentanglement((other, tiny)))
-    assert np.isfinite(y_range(both)).all()
-    assert both[0].lines[1].mean == pytest.approx([100] * 3)
+    chart, _ = caveat.charts.sweeps(caveat.Disentanglement((other, tiny)))
+    assert np.isfinite(chart.y.ends).all()
+    assert chart.marks[1].y == pytest.approx([100] * 3)
 
 
 def test_names_that_are_no_text():

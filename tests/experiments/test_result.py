@@ -118,7 +118,7 @@ def test_decompositions_by_name():
     assert result.decompositions == ("information", "variance")
     assert result.error().decomposition == "information"
     assert result.error(decomposition="kwon").decomposition == "variance"
-    assert result.reading("variance").decomposition == "variance"
+    assert result.verdict("variance").decomposition == "variance"
     with pytest.raises(
         OptionError, match="decomposition 'kl' was not asked for; there are information, variance"
     ):

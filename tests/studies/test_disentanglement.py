@@ -14,7 +14,7 @@ from caveat.experiments import ClassDetection, Curve, Disentanglement, Protocol
 from caveat.studies import STUDIES, Plane, StudyResult, disentanglement, run_study
 from caveat.studies._samples import TrainTest
 from caveat.studies.disentanglement import AS_PRINTED, ERROR, METHODS, SPLITS, values_of
-from caveat.studies.study import Measured, Task
+from caveat.studies.study import Measured, Task, conclusions_of, rows_of, table_of
 
 from .disentanglements import FLAT, RISING, SMALL, TINY, curves, images, perfect, trap
 
@@ -32,18 +32,18 @@ def _closed():
 # Values and conclusions of curves that are made up
 
 
-def rows_of(sweeps=(), detections=(), by_rate=(), planes=(), same=True, dataset=WINE):
+def measured_of(sweeps=(), detections=(), by_rate=(), planes=(), same=True, dataset=WINE):
     values, summaries = values_of(
         dict(sweeps), dict(detections), dict(by_rate), planes, 0.95
     )  # fmt: skip
     found = Measured(
         dataset, "", "", 3, values, summaries, lambda source: same and source != "table 3"
     )
-    return STUDY.rows(found, 0.95), STUDY.table(found)
+    return rows_of(STUDY, found, 0.95), table_of(STUDY, found)
 
 
 def made(*arguments, **options):
-    return rows_of(*arguments, **options)[0]
+    return measured_of(*arguments, **options)[0]
 
 
 def one(found, source, **wanted):
@@ -86,7 +86,7 @@ def random_result(name="information", repeats=4, seed=0):
 
 def test_tables_5_and_6_are_correlations_of_mean_curves():
     result = random_result()
-    found, table = rows_of({("flipout", "information"): result})
+    found, table = measured_of({("flipout", "information"): result})
     printed = {
         (cell["source"], cell["measure"]): text
         for cell, text, _ in STUDY.paper.cells(WINE)
@@ -186,8 +186,8 @@ def test_figure_8_has_error_terms_and_accuracy_by_rate():
 
 
 def said(dataset, *arguments, **options):
-    _, table = rows_of(*arguments, **options, dataset=dataset)
-    found = STUDY.conclusions(table, 0.95)
+    _, table = measured_of(*arguments, **options, dataset=dataset)
+    found = conclusions_of(STUDY, table, 0.95)
     return {f"{one.source}: {one.text}": (one.holds, one.runs) for one in found}
 
 

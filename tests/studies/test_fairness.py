@@ -33,7 +33,7 @@ from caveat.studies.fairness import (
     train,
 )
 from caveat.studies.paper import printed_number
-from caveat.studies.study import Measured
+from caveat.studies.study import Measured, conclusions_of, table_of
 
 from .cases import Told, write_tables
 
@@ -334,7 +334,7 @@ def as_in_the_paper(name, variant="", runs=10):
 
 def concluded(name, values):
     found = Measured(name, "", "", 10, values)
-    return list(STUDY.conclusions(STUDY.table(found), 0.95))
+    return list(conclusions_of(STUDY, table_of(STUDY, found), 0.95))
 
 
 @pytest.mark.parametrize("name", STUDY.datasets)

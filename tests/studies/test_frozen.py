@@ -14,7 +14,7 @@ import pytest
 
 from caveat.experiments import ClassDetection, Curve, Disentanglement
 from caveat.studies import STUDIES, disentanglement, fairness, run_study
-from caveat.studies.study import Measured
+from caveat.studies.study import Measured, conclusions_of, rows_of, table_of
 from caveat.studies.summary import Count
 
 from .disentanglements import SMALL, TINY
@@ -71,9 +71,9 @@ def test_fairness_from_stored_values(name):
     found = Measured(
         dataset, "", "", 7, values, counts, lambda source: not source.endswith(fairness.EXPECTED)
     )
-    rows, table = study.rows(found, 0.9), study.table(found)
+    rows, table = rows_of(study, found, 0.9), table_of(study, found)
     assert len(rows) == len(frozen["rows"])
-    compare(study, rows, study.conclusions(table, 0.9), frozen, 1e-8)
+    compare(study, rows, conclusions_of(study, table, 0.9), frozen, 1e-8)
 
 
 def drawn(names, seed, repeats=3):
@@ -108,9 +108,9 @@ def test_disentanglement_from_drawn_curves(name):
     found = Measured(
         name.split(", ")[1], "", "", 3, values, summaries, lambda source: source != "table 3"
     )
-    rows, table = study.rows(found, 0.9), study.table(found)
+    rows, table = rows_of(study, found, 0.9), table_of(study, found)
     frozen = FROZEN["stored"][name]
-    compare(study, rows, study.conclusions(table, 0.9), frozen, 1e-8)
+    compare(study, rows, conclusions_of(study, table, 0.9), frozen, 1e-8)
 
 
 def trained(name):

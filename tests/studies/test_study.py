@@ -13,7 +13,7 @@ from caveat.cli import main
 from caveat.exceptions import OptionError, UnknownNameError
 from caveat.studies import STUDIES, Paper, Study, StudyRow, run_study
 from caveat.studies.claims import stated
-from caveat.studies.study import Measured, Option, Table
+from caveat.studies.study import Measured, Option, Table, rows_of, table_of
 
 mpl.use("Agg")
 PAPER = json.dumps(
@@ -160,7 +160,7 @@ def table(values):
             for (hand, measure), numbers in values.items()
         },
     )  # fmt: skip
-    return COINS.table(found)
+    return table_of(COINS, found)
 
 
 LEFT, RIGHT = ["left", "heads"], ["right", "heads"]
@@ -219,7 +219,7 @@ def test_numbers_of_one_hand_alone_have_no_column_for_it():
     found = Measured(
         "fair", "A coin", "x", 2, {COINS.key("table 9", "heads"): np.array([1.0, 2.0])}
     )
-    (row,) = COINS.rows(found, 0.95)
+    (row,) = rows_of(COINS, found, 0.95)
     title, names, more = COINS.label(row)
     assert (title, names, more) == ("table 9", {"hand": "", "measure": "share of heads"}, {})
     assert re.fullmatch("not printed", row.note)

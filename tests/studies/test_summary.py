@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from caveat.studies import Conclusion
 from caveat.studies.paper import fits, printed_number
 from caveat.studies.summary import (
     Count,
     Summary,
     above,
     all_of,
+    conclude,
     equal,
     majority,
     range_coverage,
@@ -104,7 +104,7 @@ def test_most_runs_by_the_exact_interval(holds, runs, confidence):
 
 
 def test_conclusions_leave_out_what_cannot_be_decided():
-    found = Conclusion.of("table 9", "all is well", [True, np.nan, *[False] * 9], name="well")
+    found = conclude("table 9", "all is well", [True, np.nan, *[False] * 9], name="well")
     assert (found.holds, found.runs, found.support) == (1, 10, "does not survive")
     assert str(found) == "table 9: all is well: does not survive (1 of 10 runs)"
     assert found.name == "well"

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from ..exceptions import OptionError
-from ..experiments import ClassDetection, Disentanglement, DomainShift, ShiftCurves
+from ..experiments import UDE, ClassDetection, Curve, Disentanglement, DomainShift, ShiftCurves
 from ..experiments.error import TERMS
 from ..experiments.evidence import TOLERANCE
-from ..experiments.panels import Panel, panels, y_range
+from ..experiments.protocol import noise_words
 from .chart import (
     Axis,
     Band,
@@ -41,6 +41,12 @@ _STYLES = {
     "aleatoric": ("orange", "dash", "square"),
     "epistemic": ("blue", "dot", "triangle"),
 }
+_SWEEP_TITLE = {
+    "size": "Less or more training data; ideal: epistemic falls, aleatoric stays",
+    "noise": "Noise in the {what}; ideal: aleatoric rises, epistemic stays",
+}
+_MOST_WIDE = 1.3
+"""How far above the highest mean a band is shown."""
 _SWEEP_READ = {
     "size": "From left to right the model gets more data: its {score} should rise, epistemic "
     "uncertainty should fall with it, and aleatoric uncertainty should stay where it is.",
@@ -72,49 +78,98 @@ def sweeps(result: Disentanglement, decomposition: str | None = None) -> tuple[C
         standard deviations over repeats.
     """
     _expect(result, Disentanglement)
-    both = panels(result, decomposition)
-    ends = y_range(both)
-    correlations = result.error(decomposition=decomposition)
-    charts = []
-    for panel in both:
-        said = [
-            f"{kind.uncertainty} {correlations.terms[name].correlation:z.2f} ({kind.ideal:g} is "
-            "ideal)"
-            for name, kind in TERMS.items()
-            if kind.sweep == panel.kind
-        ]
-        note = f"Correlation with the loss of {panel.lines[0].label}: {', '.join(said)}."
-        charts.append(_sweep(panel, ends, note))
-    return charts[0], charts[1]
+    curves = [result.curve(kind, decomposition) for kind in ("size", "noise")]
+    whole = {"score": 1.0, **{part: _largest(curves, part) for part in _PARTS[:2]}}
+    lines = [{part: _line(curve, part, whole[part]) for part in whole} for curve in curves]
+    ends = _range([line for panel in lines for line in panel.values()])
+    error = result.error(decomposition=decomposition)
+    size, noise = (
+        _sweep(curve, result, panel, whole, ends, error)
+        for curve, panel in zip(curves, lines, strict=True)
+    )
+    return size, noise
 
 
-def _sweep(panel: Panel, ends: tuple[float, float], note: str) -> Chart:
+def _line(curve: Curve, part: str, whole: float) -> Any:
+    """Return mean, low and high in percent of the whole: two standard deviations over repeats.
+
+    Infinities, which some divergences have, leave a gap.
+    """
+    values = getattr(curve, part)
+    known = np.where(np.isfinite(values), values, np.nan)
+    mean = known.mean(axis=0)
+    spread = known.std(axis=0, ddof=1) if len(known) > 1 else np.zeros(len(mean))
+    scale = whole if whole > 0 else np.inf
+    found = 100 * (np.array([mean, mean - 2 * spread, mean + 2 * spread]) / scale)
+    if part != "score":
+        found[1] = np.maximum(found[1], 0.0)  # no uncertainty is negative
+    elif np.max(values) <= 1:
+        found[2] = np.minimum(found[2], 100.0)  # nor is an accuracy above 1
+    return found
+
+
+def _largest(curves: Sequence[Curve], part: str) -> float:
+    means = np.concatenate([getattr(curve, part).mean(axis=0) for curve in curves])
+    return float(np.max(means, initial=0.0, where=np.isfinite(means)))
+
+
+def _range(lines: Sequence[Any]) -> tuple[float, float]:
+    """Return the ends of the axis of both charts; a band that is very wide is cut off."""
+    mean, low, high = (np.concatenate([line[i] for line in lines]) for i in range(3))
+    highest = min(np.nanmax(high, initial=1.0), _MOST_WIDE * np.nanmax(mean, initial=1.0))
+    return 1.04 * float(np.nanmin(low, initial=0.0)), 1.04 * float(highest)
+
+
+def _sweep(
+    curve: Curve, result: Disentanglement, lines: dict[str, Any], whole: dict[str, float],
+    ends: tuple[float, float], error: UDE,
+) -> Chart:  # fmt: skip
+    size, what, score = curve.kind == "size", noise_words(result.task), result.score_name
+    x = 100 * np.asarray(curve.levels, dtype=np.float64)
     marks: list[Mark] = []
-    for line in panel.lines:
-        color, dash, marker = _STYLES[line.name]
-        whole = "" if line.name == "score" else f" (100 % = {line.whole:.3g})"
+    numbers = {"training data used, %" if size else f"{what} permuted, %": x}
+    (x_label,) = numbers
+    for part, (mean, low, high) in lines.items():
+        color, dash, marker = _STYLES[part]
+        name = score if part == "score" else part
+        unit = "" if part == "score" else f" (100 % = {whole[part]:.3g})"
         marks.append(
             Line(
-                x=panel.x, y=line.mean, label=f"{line.label}{whole}", color=color, dash=dash,
-                marker=marker, main=True, says=f"{literal(line.label)} at {{x:.3g}} %: {{y:.1f}} %",
+                x=x, y=mean, label=f"{name}{unit}", color=color, dash=dash, marker=marker,
+                main=True, says=f"{literal(name)} at {{x:.3g}} %: {{y:.1f}} %",
             )
         )  # fmt: skip
-        if not np.array_equal(line.low, line.high, equal_nan=True):
-            marks.append(Band(x=panel.x, low=line.low, high=line.high, color=color, main=True))
-    score = panel.lines[0]
-    ticks = tuple((value, f"{value:g}") for value in panel.ticks) if panel.logarithmic else ()
+        if not np.array_equal(low, high, equal_nan=True):
+            marks.append(Band(x=x, low=low, high=high, color=color, main=True))
+        values = getattr(curve, part)
+        numbers[name] = np.where(np.isfinite(values), values, np.nan).mean(axis=0)
+    log = bool(size and x.max() >= 20 * x.min())
+    terms = [(kind, error.terms[name]) for name, kind in TERMS.items() if kind.sweep == curve.kind]
+    said = [
+        f"{kind.uncertainty} {term.correlation:z.2f} ({kind.ideal:g} is ideal)"
+        for kind, term in terms
+    ]
     return Chart(
-        title=f"{panel.title}; {panel.ideal}",
-        read=_SWEEP_READ[panel.kind].format(score=score.label, what=panel.what),
+        title=_SWEEP_TITLE[curve.kind].format(what=what),
+        read=_SWEEP_READ[curve.kind].format(score=score, what=what),
         x=Axis(
-            label=panel.x_label, log=panel.logarithmic, ticks=ticks,
-            ends=_wide(panel.x) if panel.logarithmic else padded(panel.x),
+            label=x_label, log=log, ends=_wide(x) if log else padded(x),
+            ticks=tuple((level, f"{level:g}") for level in _apart(x)) if log else (),
         ),
-        y=Axis(label=panel.y_label, ends=ends),
+        y=Axis(label=f"{score} in %; uncertainty in % of its largest", ends=ends),
         marks=tuple(marks),
-        numbers={panel.x_label: panel.x, **{line.label: line.raw for line in panel.lines}},
-        note=note,
+        numbers=numbers,
+        note=f"Correlation with the loss of {score}: {', '.join(said)}.",
     )  # fmt: skip
+
+
+def _apart(levels: Any) -> list[float]:
+    """Return the levels, from the largest down, whose labels do not touch on a logarithmic axis."""
+    kept: list[float] = []
+    for level in sorted(levels.tolist(), reverse=True):
+        if not kept or kept[-1] >= 1.5 * level:
+            kept.append(level)
+    return kept[::-1]
 
 
 def _wide(x: Any) -> tuple[float, float]:

@@ -305,7 +305,7 @@ def _run(model: Any, table: Any, **options: Any) -> Any:
 def _show(result: Any) -> None:
     """Print the verdict on each split, then its numbers."""
     from ..experiments.error import TERMS, interval_words
-    from ..experiments.reading import read, remarks
+    from ..experiments.verdict import remarks, verdict
 
     say(result.description, style="bold")
     several = len(result.decompositions) > 1
@@ -313,7 +313,7 @@ def _show(result: Any) -> None:
     for name in result.decompositions:
         if several:
             say(f"\nSplit by {name.replace('_', ' ')}", style="bold cyan")
-        show_statements(s for s in read(result, name).statements if s not in shared)
+        show_statements(s for s in verdict(result, name).statements if s not in shared)
         error = result.error(decomposition=name)
         body = [
             [f"{kind.symbol} {term.replace('_', ' ')}", *_cells(error.terms[term], kind.ideal)]
@@ -339,14 +339,14 @@ def _cells(term: Any, ideal: float) -> list[str]:
 def _as_json(result: Any, table: Any, report: Path | None) -> dict[str, Any]:
     from dataclasses import asdict
 
-    from ..experiments.reading import read
+    from ..experiments.verdict import verdict
 
     return {
         "recognized": list(table.recognized),
         "report": None if report is None else str(report),
         "errors": [asdict(result.error(decomposition=name)) for name in result.decompositions],
-        "readings": [
-            json_module.loads(read(result, name).to_json()) for name in result.decompositions
+        "verdicts": [
+            json_module.loads(verdict(result, name).to_json()) for name in result.decompositions
         ],
         "result": json_module.loads(result.to_json()),
     }

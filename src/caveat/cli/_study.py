@@ -18,6 +18,9 @@ def _option(help: str, *names: str, **more: Any) -> Any:
     return typer.Option(*names, help=help, **{"show_default": False, **more})
 
 
+_SETTINGS = _option("An option of the study; may be repeated.", "--set", metavar="OPTION=VALUE")
+
+
 class StudyHelp(TyperCommand):
     """Help that ends with the studies that there are, their data sets and options."""
 
@@ -42,14 +45,11 @@ def study_command(
         str, _option("quick (minutes on a CPU) or paper.", show_default=True)
     ] = "quick",
     repeats: Annotated[int | None, _option("How many runs; a study has its default.")] = None,
-    settings: Annotated[
-        list[str] | None,
-        _option("An option of the study; may be repeated.", "--set", metavar="OPTION=VALUE"),
-    ] = None,
+    settings: Annotated[list[str] | None, _SETTINGS] = None,
     random_state: Seed = 0,
     confidence: Annotated[float, _option("Confidence of intervals.", show_default=True)] = 0.95,
     checkpoint: Annotated[
-        Path | None, _option("A folder from which a stopped study continues.")
+        Path | None, _option("A folder to continue a stopped study from.")
     ] = None,
     output: Rows = None,
     report: Page = None,
@@ -67,17 +67,12 @@ def study_command(
     check_output(output)
     check_page(report)
     check_folder(plots, "--plots")
+    own = _options(name, settings or [])
+    watched = console(error=True).is_terminal
     result = run_study(
-        name,
-        dataset,
-        scale=scale,
-        repeats=repeats,
-        random_state=random_state,
-        confidence=confidence,
-        checkpoint=checkpoint,
-        progress=console(error=True).is_terminal,
-        **_options(name, settings or []),
-    )
+        name, dataset, scale=scale, repeats=repeats, random_state=random_state,
+        confidence=confidence, checkpoint=checkpoint, progress=watched, **own,
+    )  # fmt: skip
     written = [] if plots is None else save_plots(result, plots)
     if output is not None:
         write_table(result, output)

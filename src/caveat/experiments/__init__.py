@@ -15,7 +15,7 @@ from ._shift import domain_shift, gaussian_noise, shift_curves
 from ._shift_result import DomainRow, DomainShift, Growth, ShiftCurves, ShiftRow
 from .error import UDE, Term
 from .protocol import Protocol
-from .reading import Reading
+from .verdict import DisentanglementVerdict
 
 __all__ = [
     "UDE",
@@ -25,11 +25,11 @@ __all__ = [
     "Curve",
     "DetectionRow",
     "Disentanglement",
+    "DisentanglementVerdict",
     "DomainRow",
     "DomainShift",
     "Growth",
     "Protocol",
-    "Reading",
     "ShiftCurves",
     "ShiftRow",
     "Term",

@@ -6,8 +6,7 @@ import numpy as np
 
 from ._result import Check, Curve
 from .evidence import MOVES
-from .panels import noise_words
-from .protocol import Protocol
+from .protocol import Protocol, noise_words
 
 _SUBSTANTIAL = 0.05
 """A score that changes by a smaller share of its scale has not moved."""

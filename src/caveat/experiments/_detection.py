@@ -9,17 +9,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._random import RandomState, generator
-from .._validation import FloatArray, check_fraction
-from ..exceptions import OptionError
+from .._validation import FloatArray, check_fraction, check_integer
+from ..exceptions import LabelError, OptionError
 from ..metrics import detection_roc_auc_score
 from ..uncertainty import decompose
 from ..uncertainty.decompositions import DECOMPOSITIONS
-from ._detection_data import Split, take_labeled
 from ._detection_result import PARTS, ClassDetection
-from ._models import check_split, distribution, expected, words_for
-from ._result import Cost
+from ._engine import Training, run
+from ._identity import identity
+from ._inputs import as_inputs, check_length, checked_labels, said_task, take_test
+from ._models import check_model, check_split, distribution, effort_of, expected, words_for
+from ._result import cost_of
+from .checkpoint import Folder, check_seed, mark_of
 from .error import ROUNDING
 
+_HELD_OUT = 5
+"""One sample in so many of each class is held out for testing."""
 _NOTE = (
     "areas are averaged over the classes that were left out; each model is trained on the other "
     "classes alone, so that there is no probability of the left-out class to renormalize"
@@ -27,20 +32,20 @@ _NOTE = (
 
 
 @dataclass(frozen=True, eq=False)
-class Condition:
-    """One training: what is left out, which rows are learned from, and the seeds."""
+class Split:
+    """Which rows are learned from, and the samples to tell apart with their classes."""
 
-    split: Split
-    left_out: int
-    seed: int
-    words: str
-    """For messages."""
+    rows: NDArray[np.intp]
+    held_out: Any
+    held_out_rows: NDArray[np.intp] | None
+    held_out_codes: NDArray[np.intp]
 
-    @property
-    def rows(self) -> NDArray[np.intp]:
-        """The rows to learn from: those of the split without the class."""
-        split = self.split
-        return split.rows[split.codes[split.rows] != self.left_out]
+    def samples(self) -> Any:
+        """Return the samples to tell apart."""
+        from sklearn.utils import _safe_indexing
+
+        rows = self.held_out_rows
+        return self.held_out if rows is None else _safe_indexing(self.held_out, rows)
 
 
 @dataclass(frozen=True)
@@ -53,6 +58,35 @@ class Measured:
     members: int
     trainings: int = 1
     steps: int | None = None
+
+    @classmethod
+    def restore(cls, content: dict[str, Any]) -> "Measured":
+        """Return the areas from what a file holds."""
+        return cls(**{**content, "names": tuple(content["names"])})
+
+
+@dataclass(frozen=True)
+class Detector:
+    """Measures how well the uncertainties of a fitted model find the class that was left out."""
+
+    names: tuple[str, ...]
+
+    def __call__(self, fitted: Any, training: Training) -> Measured:
+        """Return the areas of each decomposition and kind of uncertainty."""
+        split, left_out = training.condition
+        is_out = split.held_out_codes == left_out
+        prediction = distribution(fitted, split.samples())
+        methods, auc, constant = [], [], []
+        for name in self.names:
+            found = decompose(prediction, name, random_state=training.seed)
+            parts = [np.asarray(getattr(found, part)) for part in PARTS]
+            scale = max(np.max(part, initial=0.0, where=np.isfinite(part)) for part in parts)
+            ranks = [_ranks(part, scale) for part in parts]
+            methods.append(found.method)
+            auc.append([detection_roc_auc_score(is_out, rank) for rank in ranks])
+            constant.append([bool(rank.max() == 0) for rank in ranks])
+        members = int(prediction.members)
+        return Measured(tuple(methods), auc, constant, members, *effort_of(fitted))
 
 
 def class_detection(
@@ -92,13 +126,13 @@ def class_detection(
     repeats : int, default=5
         How often every class is left out, with other seeds.
     n_jobs : int, optional
-        Processes for models that are no networks, by joblib; networks train in lock-step.
-    random_state : int, Generator or None
-        The result depends neither on ``n_jobs`` nor on the order of the work.
+        How many trainings run side by side, by joblib; for networks the number of lock-step
+        batches, one by default. Numbers agree, those of networks up to rounding.
+    random_state : int, Generator or None, optional
     checkpoint : path, optional
         A folder from which a killed run goes on; needs an integer as ``random_state``.
     confidence : float, default=0.95
-        Of the intervals over repeats.
+        Confidence of the intervals over repeats.
     progress : bool, default=False
         Whether to show a progress bar.
 
@@ -131,59 +165,105 @@ def class_detection(
     >>> [row.uncertainty for row in result.select(left_out="") if row.value > 0.7]
     ['aleatoric', 'epistemic', 'total']
     """
-    from ._detection_training import run
-
     started = perf_counter()
     confidence = check_fraction(confidence, "confidence")
     names = _names(decomposition)
-    if isinstance(repeats, bool) or not isinstance(repeats, int | np.integer) or repeats < 1:
-        raise OptionError(f"repeats must be a whole number of at least 1; got {repeats!r}")
-    data = take_labeled(model, X, y, test)
+    repeats = check_integer(repeats, "repeats")
+    check_model(model)
+    if said_task(model) == "regression":
+        raise OptionError(f"model must be a classifier; got {words_for(model)}")
+    X, labels = as_inputs(X), checked_labels(y, "classification", "y")
+    check_length(X, labels, "X", "y")
+    classes, codes = _checked_classes(labels, test is None)
+    given = None if test is None else _take_test(test, X, labels, classes)
     for name in names:
         if name != "auto":
             kind = expected(model, "classification")
             check_split(DECOMPOSITIONS[name], kind, None, model, "classification")
-    whole = isinstance(random_state, int | np.integer) and not isinstance(random_state, bool)
-    if checkpoint is not None and not whole:
-        raise OptionError(
-            "checkpoint needs an integer as random_state, so that a second call asks for the same; "
-            f"got {random_state!r}"
-        )
+    check_seed(checkpoint, random_state)
     rng = generator(random_state)
-    splits = data.splits(repeats, rng)
-    conditions = [
-        Condition(split, code, int(rng.integers(2**31)), _words(label, repeat))
+    splits = [_split(X, codes, given, rng) for _ in range(repeats)]
+    trainings = [
+        _training(X, labels, codes, split, code, f"class {label}, repeat {repeat + 1}", rng)
         for repeat, split in enumerate(splits)
-        for code, label in enumerate(data.classes.tolist())
+        for code, label in enumerate(classes.tolist())
     ]
-    found = run(
-        model, data, conditions, names, n_jobs=n_jobs, checkpoint=checkpoint, progress=progress
-    )
-    shape = (repeats, len(data.classes), len(found[0].names), len(PARTS))
+    folder = None
+    if checkpoint is not None:
+        seeds = [training.seed for training in trainings]
+        folder = Folder(checkpoint, mark_of((X, labels, given), identity(model), seeds, names))
+    found: list[Measured] = run(
+        model, trainings, Detector(names), Measured.restore, n_jobs=n_jobs, folder=folder,
+        progress=progress,
+    )  # fmt: skip
+    shape = (repeats, len(classes), len(found[0].names), len(PARTS))
     auc = np.array([one.auc for one in found]).reshape(shape).transpose(2, 0, 1, 3)
-    steps = [one.steps for one in found]
     return ClassDetection(
-        classes=tuple(data.classes.tolist()),
+        classes=tuple(classes.tolist()),
         decompositions=found[0].names,
         auc=auc,
         model=words_for(model),
         samples=len(splits[0].rows),
-        test_samples=len(splits[0].held_codes),
+        test_samples=len(splits[0].held_out_codes),
         notes=(_NOTE, *_constant_notes(found)),
-        cost=Cost(
-            sum(one.trainings for one in found),
-            None if None in steps else sum(one or 0 for one in steps),
-            perf_counter() - started,
-        ),
+        cost=cost_of(found, perf_counter() - started),
         confidence=confidence,
     )
 
 
-def _words(label: Any, repeat: int) -> str:
-    return f"the condition 'without class {label}, repeat {repeat + 1}'"
+def _checked_classes(labels: np.ndarray, held_out: bool) -> tuple[np.ndarray, NDArray[np.intp]]:
+    """Return the classes, and that of each sample."""
+    classes, codes = np.unique(labels, return_inverse=True)
+    if len(classes) < 3:
+        raise LabelError(
+            f"y has {len(classes)} classes; without one of them two must be left to learn from, so "
+            "that three are needed"
+        )
+    counts = np.bincount(codes)
+    if held_out and counts.min() < 2:
+        raise LabelError(
+            f"class {classes.tolist()[counts.argmin()]!r} has one sample, and both training and "
+            "testing need one; leave the class out, or pass test=(X, y)"
+        )
+    return classes, codes.reshape(-1)
 
 
-def _names(decomposition: Any) -> list[str]:
+def _take_test(
+    test: Any, X: Any, labels: np.ndarray, classes: np.ndarray
+) -> tuple[Any, NDArray[np.intp]]:
+    samples, truths = take_test(test, X, labels, "classification")
+    absent = np.setdiff1d(classes, truths)
+    if len(absent):
+        raise LabelError(
+            f"test has no sample of class {absent.tolist()[0]!r}, which is to be found when it was "
+            "left out"
+        )
+    return samples, np.searchsorted(classes, truths)
+
+
+def _split(X: Any, codes: NDArray[np.intp], given: Any, rng: np.random.Generator) -> Split:
+    """Return the given samples to tell apart, or hold some of each class out."""
+    if given is not None:
+        return Split(np.arange(len(codes)), given[0], None, given[1])
+    held_out = np.zeros(len(codes), dtype=bool)
+    for code in range(codes.max() + 1):
+        members = rng.permutation(np.flatnonzero(codes == code))
+        held_out[members[: max(1, len(members) // _HELD_OUT)]] = True
+    rows = np.flatnonzero(held_out)
+    return Split(np.flatnonzero(~held_out), X, rows, codes[rows])
+
+
+def _training(
+    X: Any, y: np.ndarray, codes: NDArray[np.intp], split: Split, left_out: int, name: str,
+    rng: np.random.Generator,
+) -> Training:  # fmt: skip
+    rows = split.rows[codes[split.rows] != left_out]
+    words = f"the condition 'without {name}'"
+    file = f"{left_out}-{name.rpartition(' ')[2]}"
+    return Training(file, words, X, y, rows, int(rng.integers(2**31)), (split, left_out))
+
+
+def _names(decomposition: Any) -> tuple[str, ...]:
     """Return full names of decompositions of classes; "auto" stays."""
     given = [decomposition] if isinstance(decomposition, str) else list(decomposition)
     if not given:
@@ -194,24 +274,7 @@ def _names(decomposition: Any) -> list[str]:
         if name == "total_variance":
             raise OptionError("decomposition 'total_variance' splits numbers; y has classes")
         names.append(name)
-    return list(dict.fromkeys(names))
-
-
-def measure(
-    model: Any, X: Any, is_out: NDArray[np.bool_], names: Sequence[str], seed: int
-) -> Measured:
-    """Return how well the uncertainties of a fitted model find what is marked."""
-    prediction = distribution(model, X)
-    found, auc, constant = [], [], []
-    for name in names:
-        split = decompose(prediction, name, random_state=seed)
-        parts = [np.asarray(getattr(split, part)) for part in PARTS]
-        scale = max(np.max(part, initial=0.0, where=np.isfinite(part)) for part in parts)
-        ranks = [_ranks(part, scale) for part in parts]
-        found.append(split.method)
-        auc.append([detection_roc_auc_score(is_out, rank) for rank in ranks])
-        constant.append([bool(rank.max() == 0) for rank in ranks])
-    return Measured(tuple(found), auc, constant, int(prediction.members))
+    return tuple(dict.fromkeys(names))
 
 
 def _ranks(values: FloatArray, scale: float) -> FloatArray:

@@ -9,7 +9,7 @@ import numpy as np
 from .._validation import FloatArray, as_floats, check_fraction
 from ..exceptions import InvalidValueError, ShapeError
 from ..resampling.student import student_interval
-from ..results.tables import RowTable, ShownTable, html_tables, terminal_table
+from ..results.tables import RowTable, ShownTable
 from ._result import Cost
 from ._saved import Saved
 
@@ -69,7 +69,7 @@ class ClassDetection(Saved, RowTable[DetectionRow]):
         How it was measured, and where an uncertainty is constant.
     cost : Cost
     confidence : float
-        Of the intervals.
+        Confidence of the intervals.
 
     Examples
     --------
@@ -142,12 +142,6 @@ class ClassDetection(Saved, RowTable[DetectionRow]):
     def _restored(cls, given: dict[str, Any]) -> dict[str, Any]:
         return super()._restored(given) | {"cost": Cost(**given["cost"])}
 
-    def plot(self, **options: Any) -> Any:
-        """Draw the areas as bars in matplotlib Axes; see `caveat.charts.detection`."""
-        from ..charts import plot
-
-        return plot(self, **options)
-
     @property
     def description(self) -> str:
         """What was measured, in one line."""
@@ -158,12 +152,8 @@ class ClassDetection(Saved, RowTable[DetectionRow]):
             f"{times if self.repeats > 1 else ''}"
         )
 
-    def __repr__(self) -> str:
-        tables = [terminal_table(*table).rstrip("\n") for table in self._tables()]
-        return "\n".join([*tables, *self.notes]) + "\n"
-
-    def _repr_html_(self) -> str:
-        return html_tables(self._tables(), self.notes)
+    def _lines(self) -> tuple[str, ...]:
+        return self.notes
 
     def _tables(self) -> list[ShownTable]:
         found: list[ShownTable] = []

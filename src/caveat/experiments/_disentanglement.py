@@ -9,15 +9,15 @@ import numpy as np
 from .._random import RandomState
 from .._validation import check_fraction
 from ..exceptions import OptionError
-from ._checkpoint import Folder, mark_of
 from ._checks import checks_of
-from ._engine import run
+from ._engine import Training, run
 from ._identity import identity
-from ._inputs import check_sizes, said_task, take_samples, task_of
-from ._models import check_model, members_of, network_of, resolve, seeds_of, words_for
-from ._result import Cost, Curve, Disentanglement
+from ._inputs import Samples, check_sizes, said_task, take_samples, task_of
+from ._models import Network, check_model, members_of, network_of, resolve, seeds_of, words_for
+from ._result import Curve, Disentanglement, cost_of
 from ._scoring import Outcome, Scorer
-from .conditions import Condition, Draws, conditions_of, least_samples
+from .checkpoint import Folder, check_seed, mark_of
+from .conditions import Condition, Draws, conditions_of, least_samples, rows_of, subset_size
 from .protocol import Protocol, as_protocol
 
 
@@ -67,14 +67,14 @@ def disentanglement_error(
         How many trainings run side by side, by joblib, whose ``parallel_config`` can send them to a
         cluster. It does not change the numbers. For networks it is the number of lock-step batches
         into which the conditions are dealt, one by default, and numbers agree up to rounding.
-    random_state : int, Generator or None
+    random_state : int, Generator or None, optional
         Decides subsets, noise and seeds of the models.
     checkpoint : path, optional
         A folder from which a killed run goes on; needs an integer as random state.
     progress : bool, default=False
         Whether to show a progress bar.
     confidence : float, default=0.95
-        Of the intervals over repeats.
+        Confidence of the intervals over repeats.
 
     Returns
     -------
@@ -116,7 +116,7 @@ def disentanglement_error(
         raise OptionError(f"score must be score(y_true, y_pred) -> float, or None; got {score!r}")
     task = task_of(model, y, decomposition)
     methods = tuple(entry.name for entry in resolve(decomposition, model, task))
-    _check_seed(random_state, checkpoint)
+    check_seed(checkpoint, random_state)
     draws = Draws.of(random_state)
     guessed = said_task(model) is None
     samples, held_out = take_samples(X, y, test, task, draws, guessed=guessed)
@@ -126,11 +126,16 @@ def disentanglement_error(
     folder = None
     if checkpoint is not None:
         settings = identity(model), protocol, methods, identity(score), draws.root
-        folder = Folder(checkpoint, mark_of(samples, *settings))
-    outcomes = run(
-        model, conditions, scorer, schedule=protocol.schedule, n_jobs=n_jobs, folder=folder,
-        progress=progress,
-    )  # fmt: skip
+        arrays = samples.X, samples.y, samples.X_test, samples.y_test
+        folder = Folder(checkpoint, mark_of(arrays, *settings))
+    trainings = [
+        _training(condition, samples, draws, network_of(model), protocol.schedule)
+        for condition in conditions
+    ]
+    found: list[Outcome] = run(
+        model, trainings, scorer, Outcome.restore, n_jobs=n_jobs, folder=folder, progress=progress
+    )
+    outcomes = dict(zip(conditions, found, strict=True))
     curves = tuple(
         _curve(kind, name, protocol, conditions, outcomes)
         for name in methods
@@ -150,20 +155,36 @@ def disentanglement_error(
             curves, protocol, least, len(samples.y), network, scorer.score is not None, task
         ),
         notes=(*held_out, *raised, *_notes(model, protocol, network), *_without_spread(curves)),
-        cost=_cost(outcomes, time.perf_counter() - start),
+        cost=cost_of(found, time.perf_counter() - start),
         confidence=float(confidence),
     )
 
 
-def _check_seed(random_state: Any, checkpoint: Any) -> None:
-    if checkpoint is None or (
-        isinstance(random_state, int | np.integer) and not isinstance(random_state, bool)
-    ):
-        return
-    raise OptionError(
-        f"checkpoint needs random_state to be an integer, so that a later run draws the same; got "
-        f"{random_state!r}"
-    )
+def _training(
+    condition: Condition, samples: Samples, draws: Draws, network: Network | None, schedule: str
+) -> Training:
+    """Return what a model learns under a condition, and how long."""
+    rows = rows_of(condition, samples.y, samples.task, draws)
+    y = draws.noisy(samples.y, condition) if condition.kind == "noise" else samples.y
+    length: dict[str, int] = {}
+    if network is not None and condition.kind == "size" and schedule != "constant-epochs":
+        epochs = network.estimator.epochs
+        if schedule == "inverse-epochs":
+            epochs = round(epochs / condition.level)
+        else:
+            whole, part = (
+                _steps(network, n) for n in (len(y), len(y) if rows is None else len(rows))
+            )
+            epochs = round(epochs * whole / part)
+        length = {f"{network.prefix}epochs": max(1, epochs)}
+    seed = draws.seeds(condition, 1)[0]
+    return Training(condition.name, condition.words, samples.X, y, rows, seed, condition, length)
+
+
+def _steps(network: Network, samples: int) -> int:
+    """Return the steps of an epoch."""
+    held_out = subset_size(network.estimator.validation_fraction or 0.0, samples)
+    return max(1, -(-(samples - held_out) // network.estimator.batch_size))
 
 
 def _curve(
@@ -217,12 +238,3 @@ def _without_spread(curves: tuple[Curve, ...]) -> list[str]:
         "is zero by construction: C1 fails and O1 holds whatever the data; use a model that learns "
         "a spread, such as caveat.DeepEnsembleRegressor"
     ]
-
-
-def _cost(outcomes: dict[Condition, Outcome], seconds: float) -> Cost:
-    steps = [outcome.steps for outcome in outcomes.values()]
-    return Cost(
-        trainings=sum(outcome.trainings for outcome in outcomes.values()),
-        steps=None if None in steps else sum(step for step in steps if step is not None),
-        seconds=seconds,
-    )

@@ -1,184 +1,144 @@
 """All trainings of an experiment: networks in lock-step, other models by joblib."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
+from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from .._parallel import check_jobs, run_tasks
-from ._checkpoint import Folder
-from ._models import Network, copy_of, distribution, effort_of, fit, network_of
-from ._scoring import Outcome, Scorer
-from .conditions import Condition, rows_of, subset_size
+from ._models import copy_of, fit, network_of
+from .checkpoint import Folder
+
+
+@dataclass(frozen=True, eq=False)
+class Training:
+    """One training: the samples a model learns from, its seed and its settings.
+
+    ``name`` is that of its file in a checkpoint, ``words`` stand for it in messages, and
+    ``condition`` is what the experiment knows of it.
+    """
+
+    name: str
+    words: str
+    X: Any
+    y: np.ndarray
+    rows: Any
+    seed: int
+    condition: Any
+    parameters: dict[str, Any] = field(default_factory=dict)
+
+    def samples(self) -> tuple[Any, np.ndarray]:
+        """Return the samples to learn from."""
+        from sklearn.utils import _safe_indexing
+
+        if self.rows is None:
+            return self.X, self.y
+        return _safe_indexing(self.X, self.rows), self.y[self.rows]
+
+
+Measure = Callable[[Any, Training], Any]
+"""From a fitted model and its training to what is kept of it: a small dataclass."""
 
 
 def run(
     model: Any,
-    conditions: list[Condition],
-    scorer: Scorer,
+    trainings: Sequence[Training],
+    measure: Measure,
+    restore: Callable[[dict[str, Any]], Any],
     *,
-    schedule: str,
     n_jobs: int | None,
     folder: Folder | None,
     progress: bool,
-) -> dict[Condition, Outcome]:
-    """Return the numbers of all conditions."""
+) -> list[Any]:
+    """Return what is measured of each training; ``restore`` makes it from its file."""
     check_jobs(n_jobs)
-    done = {} if folder is None else folder.load(conditions)
-    left = [condition for condition in conditions if condition not in done]
-    if not left:
-        return done
+    names = [training.name for training in trainings]
+    done = {} if folder is None else folder.load(names, restore)
+    left = [place for place, name in enumerate(names) if name not in done]
 
-    def keep(condition: Condition, outcome: Outcome) -> None:
-        done[condition] = outcome
+    def keep(place: int, outcome: Any) -> None:
+        done[names[place]] = outcome
         if folder is not None:
-            folder.save(condition, outcome)
+            folder.save(names[place], outcome)
 
     network = network_of(model)
-    tasks: list[tuple[Any, ...]]
-    if network is None or network.prefix:
-        tasks = [(one, _length(network, one, scorer, schedule)) for one in left]
-        _train_apart(train_one, (model, scorer), tasks, n_jobs, progress, len(left), keep)
-        return done
-    from joblib import effective_n_jobs
-
-    batches = min(effective_n_jobs(n_jobs), len(left))
-    if batches > 1:
-        # Workers may be anywhere, so the state of a training stays with them: what is kept is
-        # what they finished.
-        tasks = [(part,) for part in _dealt(left, batches, network, scorer, schedule)]
-        shared = network, scorer, schedule
-        _train_apart(train_batch, shared, tasks, n_jobs, progress, len(left), keep)
-    else:
+    lockstep = network is not None and not network.prefix
+    batches = _batches(model, trainings, left, n_jobs) if lockstep else [[i] for i in left]
+    if lockstep and len(batches) == 1:
         # All of them, also those that are done: the folder of the networks knows all or none.
         place = None if folder is None else folder.networks
-        models = _trained(network, conditions, scorer, schedule, place, progress)
-        for condition, outcome in _outcomes(models, conditions, scorer, done):
-            keep(condition, outcome)
-    return done
+        models = _fitted(model, trainings, place, progress)
+        for i, outcome in _measured(models, trainings, measure, left):
+            keep(i, outcome)
+    elif batches:
+        # Workers may be anywhere, so the state of a training stays with them: what is kept is
+        # what they finished. Trainings hold samples, so they are part of what tasks share.
+        shared = model, trainings, measure, lockstep
+        tasks = [(batch,) for batch in batches]
+        with progress_bar(progress, len(left)) as advance:
+            for _, found in run_tasks(train_batch, shared, tasks, n_jobs):
+                for i, outcome in found:
+                    keep(i, outcome)
+                    advance()
+    return [done[name] for name in names]
 
 
 def train_batch(
-    network: Network, scorer: Scorer, schedule: str, conditions: list[Condition]
-) -> list[tuple[Condition, Outcome]]:
-    """Train the networks of some conditions in lock-step; what comes back is small."""
-    models = _trained(network, conditions, scorer, schedule, None, False)
-    return list(_outcomes(models, conditions, scorer, {}))
+    model: Any,
+    trainings: Sequence[Training],
+    measure: Measure,
+    lockstep: bool,
+    places: list[int],
+) -> list[tuple[int, Any]]:
+    """Train a model for some conditions, in lock-step or alone; what comes back is small."""
+    some = [trainings[i] for i in places]
+    if lockstep:
+        models = _fitted(model, some, None, False)
+    else:
+        models = [
+            fit(copy_of(model, one.seed, one.parameters), *one.samples(), one.words) for one in some
+        ]
+    found = _measured(models, some, measure, range(len(some)))
+    return [(places[i], outcome) for i, outcome in found]
 
 
-def _trained(
-    network: Network,
-    conditions: list[Condition],
-    scorer: Scorer,
-    schedule: str,
-    checkpoint: Any,
-    progress: bool,
+def _fitted(
+    model: Any, trainings: Sequence[Training], checkpoint: Any, progress: bool
 ) -> list[Any]:
     from ..estimators import Problem, fit_many
 
-    data = scorer.samples
     problems = [
         Problem(
-            data.X,
-            scorer.draws.noisy(data.y, condition) if condition.kind == "noise" else data.y,
-            rows=rows_of(condition, data.y, data.task, scorer.draws),
-            random_state=scorer.draws.seeds(condition, 1)[0],
-            parameters=_length(network, condition, scorer, schedule),
-            name=condition.words,
+            one.X, one.y, rows=one.rows, random_state=one.seed, parameters=one.parameters,
+            name=one.words,
         )
-        for condition in conditions
-    ]
-    return fit_many(network.estimator, problems, checkpoint=checkpoint, progress=progress)
+        for one in trainings
+    ]  # fmt: skip
+    return fit_many(model, problems, checkpoint=checkpoint, progress=progress)
 
 
-def _outcomes(
-    models: list[Any],
-    conditions: list[Condition],
-    scorer: Scorer,
-    done: dict[Condition, Outcome],
-) -> Iterator[tuple[Condition, Outcome]]:
-    """Predict one after another; a model is let go of when its numbers are there."""
-    for i, condition in enumerate(conditions):
+def _measured(
+    models: list[Any], trainings: Sequence[Training], measure: Measure, left: Sequence[int]
+) -> Iterator[tuple[int, Any]]:
+    """Measure models one after another; the memory of a model is freed after that."""
+    for i in left:
         model, models[i] = models[i], None
-        if condition not in done:
-            yield condition, _outcome(model, condition, scorer)
+        yield i, measure(model, trainings[i])
 
 
-def _outcome(fitted: Any, condition: Condition, scorer: Scorer) -> Outcome:
-    trainings, steps = effort_of(fitted)
-    predict = partial(distribution, fitted)
-    return scorer.outcome(condition, predict, trainings=trainings, steps=steps)
+def _batches(
+    model: Any, trainings: Sequence[Training], left: list[int], n_jobs: int | None
+) -> list[list[int]]:
+    """Return batches of about the same work: the longest trainings are dealt first."""
+    from joblib import effective_n_jobs
 
-
-def _dealt(
-    conditions: list[Condition], batches: int, network: Network, scorer: Scorer, schedule: str
-) -> list[list[Condition]]:
-    """Return as many batches of about the same work: the longest trainings are dealt first."""
-    epochs = network.estimator.epochs
-
-    def length(condition: Condition) -> float:
-        return float(_length(network, condition, scorer, schedule).get("epochs", epochs))
-
-    ordered = sorted(conditions, key=length, reverse=True)
-    return [ordered[i::batches] for i in range(batches)]
-
-
-def _length(
-    network: Network | None, condition: Condition, scorer: Scorer, schedule: str
-) -> dict[str, int]:
-    """Return the epochs of a training as a setting of the model."""
-    if network is None or condition.kind == "noise" or schedule == "constant-epochs":
-        return {}
-    epochs = network.estimator.epochs
-    if schedule == "inverse-epochs":
-        found = round(epochs / condition.level)
-    else:
-        rows = rows_of(condition, scorer.samples.y, scorer.samples.task, scorer.draws)
-        samples = len(scorer.samples.y)
-        found = epochs * _batches(network, samples)
-        found = round(found / _batches(network, samples if rows is None else len(rows)))
-    return {f"{network.prefix}epochs": max(1, found)}
-
-
-def _batches(network: Network, samples: int) -> int:
-    """Return the steps of an epoch."""
-    held = network.estimator.validation_fraction or 0.0
-    learned = samples - subset_size(held, samples)
-    return max(1, -(-learned // network.estimator.batch_size))
-
-
-def _train_apart(
-    function: Callable[..., list[tuple[Condition, Outcome]]],
-    shared: tuple[Any, ...],
-    tasks: list[tuple[Any, ...]],
-    n_jobs: int | None,
-    progress: bool,
-    total: int,
-    keep: Callable[[Condition, Outcome], None],
-) -> None:
-    """Run tasks on this machine or a cluster, and keep what comes back."""
-    with progress_bar(progress, total) as advance:
-        for _, found in run_tasks(function, shared, tasks, n_jobs):
-            for condition, outcome in found:
-                keep(condition, outcome)
-                advance()
-
-
-def train_one(
-    model: Any, scorer: Scorer, condition: Condition, parameters: dict[str, Any]
-) -> list[tuple[Condition, Outcome]]:
-    """Train a copy of a model for one condition; what comes back is small."""
-    from sklearn.utils import _safe_indexing
-
-    data = scorer.samples
-    y = scorer.draws.noisy(data.y, condition) if condition.kind == "noise" else data.y
-    rows = rows_of(condition, data.y, data.task, scorer.draws)
-    X = data.X
-    if rows is not None:
-        X, y = _safe_indexing(X, rows), y[rows]
-    copy = copy_of(model, scorer.draws.seeds(condition, 1)[0], parameters)
-    fitted = fit(copy, X, y, condition.words)
-    return [(condition, _outcome(fitted, condition, scorer))]
+    count = min(effective_n_jobs(n_jobs), len(left))
+    ordered = sorted(
+        left, key=lambda i: trainings[i].parameters.get("epochs", model.epochs), reverse=True
+    )
+    return [ordered[i::count] for i in range(count)]
 
 
 @contextmanager

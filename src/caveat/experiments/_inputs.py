@@ -70,21 +70,7 @@ def take_samples(
     if task == "classification":
         _check_classes(y, guessed)
     if test is not None:
-        if not isinstance(test, tuple | list) or len(test) != 2:
-            raise OptionError(f"test must be a pair (X, y) of samples; got a {type(test).__name__}")
-        X_test, y_test = as_inputs(test[0]), checked_labels(test[1], task, "y of test")
-        check_length(X_test, y_test, "X of test", "y of test")
-        if X_test.shape[1:] != X.shape[1:]:
-            raise ShapeError(
-                f"samples of test have shape {X_test.shape[1:]}, those of X {X.shape[1:]}"
-            )
-        strange = np.setdiff1d(y_test, y)
-        if task == "classification" and len(strange):
-            raise LabelError(
-                "test has classes that are not among those to learn from: "
-                f"{', '.join(map(repr, strange[:5].tolist()))}; leave these samples out"
-            )
-        return Samples(X, y, X_test, y_test, task), ()
+        return Samples(X, y, *take_test(test, X, y, task), task), ()
     train, held = _split(y, task, draws)
     from sklearn.utils import _safe_indexing
 
@@ -94,6 +80,23 @@ def take_samples(
     return found, (
         f"{len(held):,} of {len(y):,} samples were held out for testing, stratified {how}",
     )
+
+
+def take_test(test: Any, X: Any, y: np.ndarray, task: str) -> tuple[Any, np.ndarray]:
+    """Return checked samples to test on."""
+    if not isinstance(test, tuple | list) or len(test) != 2:
+        raise OptionError(f"test must be a pair (X, y) of samples; got a {type(test).__name__}")
+    X_test, y_test = as_inputs(test[0]), checked_labels(test[1], task, "y of test")
+    check_length(X_test, y_test, "X of test", "y of test")
+    if X_test.shape[1:] != X.shape[1:]:
+        raise ShapeError(f"samples of test have shape {X_test.shape[1:]}, those of X {X.shape[1:]}")
+    unknown = np.setdiff1d(y_test, y)
+    if task == "classification" and len(unknown):
+        raise LabelError(
+            "test has classes that are not among those to learn from: "
+            f"{', '.join(map(repr, unknown[:5].tolist()))}; leave these samples out"
+        )
+    return X_test, y_test
 
 
 def check_sizes(protocol: Protocol, samples: Samples) -> tuple[str, ...]:

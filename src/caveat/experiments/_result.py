@@ -2,21 +2,20 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from html import escape
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from .._validation import LARGEST_SQUARE, FloatArray, as_floats, check_fraction, check_size
 from ..exceptions import InvalidValueError, OptionError, ShapeError
-from ..results.tables import Drawable, html_tables, terminal_table
+from ..results.tables import Drawable, ShownTable
 from ..uncertainty.decompositions import DECOMPOSITIONS
 from ._saved import Saved
 from .error import UDE, disentanglement
 from .protocol import Protocol
 
 if TYPE_CHECKING:
-    from .reading import Reading
+    from .verdict import DisentanglementVerdict
 
 _KINDS = ("size", "noise")
 _OF_CURVES = Protocol()
@@ -135,9 +134,9 @@ class Cost:
     trainings : int
         Networks that were trained, each member of an ensemble counted; fits of other models.
     steps : int or None
-        Of the optimizers of all networks together; None for other models.
+        Steps of the optimizers of all networks together; None for other models.
     seconds : float
-        Of the call; what was read from a checkpoint took no time.
+        Duration of the call; what was read from a checkpoint took no time.
 
     Examples
     --------
@@ -149,6 +148,13 @@ class Cost:
     trainings: int = 0
     steps: int | None = None
     seconds: float = 0.0
+
+
+def cost_of(outcomes: Sequence[Any], seconds: float) -> Cost:
+    """Return the cost of several trainings."""
+    steps = [one.steps for one in outcomes]
+    trainings = sum(one.trainings for one in outcomes)
+    return Cost(trainings, None if None in steps else sum(steps), seconds)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -173,7 +179,7 @@ class Disentanglement(Saved, Drawable):
         What was decided on the way.
     cost : Cost
     confidence : float
-        Of the intervals.
+        Confidence of the intervals.
 
     Examples
     --------
@@ -232,7 +238,18 @@ class Disentanglement(Saved, Drawable):
         return self.curves[0].repeats
 
     def curve(self, kind: str, decomposition: str | None = None) -> Curve:
-        """Return the curve of a sweep, "size" or "noise"; by default of the first decomposition."""
+        """Return the curve of a sweep.
+
+        Parameters
+        ----------
+        kind : {"size", "noise"}
+        decomposition : str, optional
+            By default the first.
+
+        Returns
+        -------
+        Curve
+        """
         if not isinstance(kind, str) or kind not in _KINDS:
             raise OptionError(f"kind of a curve must be 'size' or 'noise'; got {kind!r}")
         name = self._decomposition(decomposition)
@@ -261,9 +278,9 @@ class Disentanglement(Saved, Drawable):
 
         Parameters
         ----------
-        correlation : {"pearson", "spearman"}
+        correlation : {"pearson", "spearman"}, default="pearson"
         weights : four numbers, default=(1, 1, 1, 1)
-            What C1, C2, O1 and O2 count.
+            Weights of C1, C2, O1 and O2.
         decomposition : str, optional
             By default the first.
 
@@ -280,11 +297,24 @@ class Disentanglement(Saved, Drawable):
             confidence=self.confidence,
         )
 
-    def reading(self, decomposition: str | None = None, correlation: str = "pearson") -> "Reading":
-        """Say in plain words what was found, by default of the first decomposition."""
-        from .reading import read
+    def verdict(
+        self, decomposition: str | None = None, correlation: str = "pearson"
+    ) -> "DisentanglementVerdict":
+        """Say in plain words whether the split is real.
 
-        return read(self, self._decomposition(decomposition), correlation)
+        Parameters
+        ----------
+        decomposition : str, optional
+            By default the first.
+        correlation : {"pearson", "spearman"}, default="pearson"
+
+        Returns
+        -------
+        DisentanglementVerdict
+        """
+        from .verdict import verdict
+
+        return verdict(self, self._decomposition(decomposition), correlation)
 
     def to_frame(self) -> Any:
         """Return the curves as a pandas DataFrame, a row for each level and repeat."""
@@ -327,13 +357,11 @@ class Disentanglement(Saved, Drawable):
         repeats = f"{self.repeats} repeat{'s' if self.repeats > 1 else ''}"
         return f"{what}{sizes if self.samples else ''}, {repeats}"
 
-    def __repr__(self) -> str:
-        tables = [terminal_table(*error.table()).rstrip("\n") for error in self._errors()]
-        return "\n".join([self.description, *tables, *self._lines()]) + "\n"
+    def _heading(self) -> str:
+        return self.description
 
-    def _repr_html_(self) -> str:
-        tables = [error.table() for error in self._errors()]
-        return f"<p>{escape(self.description)}</p>" + html_tables(tables, self._lines())
+    def _tables(self) -> list[ShownTable]:
+        return [error.table() for error in self._errors()]
 
     def _errors(self) -> list[UDE]:
         return [self.error(decomposition=name) for name in self.decompositions]

@@ -1,7 +1,7 @@
 """What is kept of one trained model: a score and mean uncertainties, no arrays of samples."""
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,8 +10,10 @@ from ..exceptions import LabelError, OptionError, ShapeError, UnsupportedPredict
 from ..predictions import Categorical, Gaussian, GaussianLogits
 from ..uncertainty import decompose
 from ..uncertainty.decompositions import DECOMPOSITIONS
+from ._engine import Training
 from ._inputs import NUMBERS, Samples
-from .conditions import Condition, Draws, rows_of
+from ._models import distribution, effort_of
+from .conditions import Draws
 
 _MEMBERS = {
     Categorical: "Categorical(probabilities) of shape (members, samples, classes)",
@@ -31,13 +33,9 @@ class Outcome:
     trainings: int = 1
     steps: int | None = None
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return what JSON can hold; numbers are written so that reading gives the same."""
-        return asdict(self)
-
     @classmethod
-    def from_dict(cls, content: dict[str, Any]) -> "Outcome":
-        """Return what `to_dict` wrote."""
+    def restore(cls, content: dict[str, Any]) -> "Outcome":
+        """Return the numbers from what a file holds."""
         split = {name: (float(a), float(e)) for name, (a, e) in content["uncertainties"].items()}
         return cls(**{**content, "uncertainties": split})
 
@@ -60,22 +58,13 @@ class Scorer:
             return str(getattr(self.score, "__name__", type(self.score).__name__))
         return "accuracy" if self.samples.task == "classification" else "1 - standardized MAE"
 
-    def outcome(
-        self,
-        condition: Condition,
-        predict: Callable[[Any], Any],
-        *,
-        trainings: int = 1,
-        steps: int | None = None,
-    ) -> Outcome:
-        """Return the numbers of a model, given how it predicts."""
-        from sklearn.utils import _safe_indexing
-
-        data = self.samples
+    def __call__(self, fitted: Any, training: Training) -> Outcome:
+        """Return the numbers of a fitted model."""
+        data, condition = self.samples, training.condition
         _, seed = self.draws.seeds(condition, 2)
         noisy = condition.kind == "noise"
         y_test = self.draws.noisy(data.y_test, condition, test=True) if noisy else data.y_test
-        prediction = predict(data.X_test)
+        prediction = distribution(fitted, data.X_test)
         score = self._score(y_test, prediction)
         if not self.counted:
             self._check_members(prediction)
@@ -83,24 +72,21 @@ class Scorer:
         for name in self.methods:
             parts = decompose(prediction, name, random_state=seed)
             split[name] = float(parts.aleatoric.mean()), float(parts.epistemic.mean())
-        rows = rows_of(condition, data.y, data.task, self.draws)
-        train_score = None
-        if not noisy:
-            X = data.X if rows is None else _safe_indexing(data.X, rows)
-            y = data.y if rows is None else data.y[rows]
-            train_score = self._score(y, predict(X), learned=True)
-        count = len(data.y) if rows is None else len(rows)
-        return Outcome(count, score, train_score, split, trainings, steps)
+        X, y = training.samples()
+        train_score = None if noisy else self._score(y, distribution(fitted, X), learned=True)
+        return Outcome(len(y), score, train_score, split, *effort_of(fitted))
 
     def _check_members(self, prediction: Any) -> None:
-        """Refuse one member, which cannot disagree."""
-        needy = [name for name in self.methods if DECOMPOSITIONS[name].takes is not GaussianLogits]
-        if prediction.members > 1 or not needy:
+        """Raise if the model has one member, which cannot disagree with itself."""
+        need_members = [
+            name for name in self.methods if DECOMPOSITIONS[name].takes is not GaussianLogits
+        ]
+        if prediction.members > 1 or not need_members:
             return
         wanted = next(words for kind, words in _MEMBERS.items() if isinstance(prediction, kind))
         raise UnsupportedPredictionError(
             "predict_distribution gave one member, so its epistemic uncertainty by "
-            f"{', '.join(map(repr, needy))} is zero by construction and there is nothing to "
+            f"{', '.join(map(repr, need_members))} is zero by construction and there is nothing to "
             f"disentangle; give what each member says: {wanted}"
         )
 

@@ -30,7 +30,7 @@ def gaussian_noise(X: Any, strength: float, rng: np.random.Generator) -> Any:
     Returns
     -------
     array or frame
-        Of the same kind and shape.
+        The same type and shape as X.
 
     Examples
     --------
@@ -85,7 +85,7 @@ def shift_curves(
     y : array of shape (samples,) or (samples, targets)
     corruption : function (X, strength, rng) -> X, optional
         By default `gaussian_noise`: of 1 standard deviation of each feature at strength 1.
-    strengths : sequence of float
+    strengths : sequence of float, default=(0.0, 0.25, 0.5, 1.0, 2.0)
         In increasing order; 0 is no shift.
     metrics : list of str, optional
         Names or aliases from ``caveat.metrics.METRICS``; by default accuracy or errors, scores,
@@ -93,10 +93,10 @@ def shift_curves(
     decomposition : str, default="auto"
         How to split the uncertainty, see `caveat.decompose`.
     confidence : float, default=0.95
-        Of the intervals.
+        Confidence of the intervals.
     resamples : int, default=1000
         Bootstrap resamples of the samples; 0 leaves the intervals out.
-    random_state : int, Generator or None
+    random_state : int, Generator or None, optional
 
     Returns
     -------
@@ -166,9 +166,12 @@ def domain_shift(
 
     Parameters
     ----------
-    prediction_in, prediction_out : predictions of one kind
-        What a model says of samples in and out of domain.
-    y_in, y_out : arrays of shape (samples,) or (samples, targets)
+    prediction_in : prediction
+        What a model predicts for samples in domain.
+    y_in : array of shape (samples,) or (samples, targets)
+    prediction_out : prediction
+        The same out of domain.
+    y_out : array of shape (samples,) or (samples, targets)
     metrics : list of str, optional
         Names or aliases from ``caveat.metrics.METRICS``; by default accuracy or errors, scores,
         calibration, dispersion and ranking, as far as both predictions support them.
@@ -177,8 +180,8 @@ def domain_shift(
     resamples : int, default=1000
         Bootstrap resamples, drawn independently in and out of domain; 0 leaves the intervals out.
     confidence : float, default=0.95
-        Of the intervals.
-    random_state : int, Generator or None
+        Confidence of the intervals.
+    random_state : int, Generator or None, optional
 
     Returns
     -------

@@ -10,7 +10,6 @@ from ..exceptions import OptionError
 from ..results.tables import (
     RowTable,
     ShownTable,
-    html_tables,
     interval_words,
     number,
     terminal_table,
@@ -147,7 +146,7 @@ class ShiftCurves(Saved, RowTable[ShiftRow]):
     corruption : str
         What was done to the samples.
     confidence : float
-        Of the intervals.
+        Confidence of the intervals.
 
     Examples
     --------
@@ -179,7 +178,7 @@ class ShiftCurves(Saved, RowTable[ShiftRow]):
         Parameters
         ----------
         quantity : str
-        option : str, optional
+        option : str, default=""
         target : str, optional
             By default the first.
 
@@ -213,24 +212,16 @@ class ShiftCurves(Saved, RowTable[ShiftRow]):
     def _restored(cls, given: dict[str, Any]) -> dict[str, Any]:
         return super()._restored(given) | {"rows": parts_of(ShiftRow, given["rows"])}
 
-    def plot(self, quantity: Any = "uncertainty", **options: Any) -> Any:
-        """Draw curves in matplotlib Axes; see `caveat.charts.shift`."""
-        from ..charts import plot
-
-        return plot(self, quantity=quantity, **options)
-
     def __repr__(self) -> str:
-        return terminal_table(*self._readable(intervals=False)) + self._rest()
-
-    def _repr_html_(self) -> str:
-        return html_tables([self._readable(intervals=True)])
-
-    def _rest(self) -> str:
         known = any(np.isfinite(row.low) for row in self.rows)
-        return f"to_frame() and plot() have the {self.confidence:.0%} intervals\n" if known else ""
+        more = f"to_frame() and plot() have the {self.confidence:.0%} intervals\n" if known else ""
+        return terminal_table(*self._table(intervals=False)) + more
 
-    def _readable(self, intervals: bool) -> ShownTable:
-        """A line for each quantity, a column for each strength."""
+    def _tables(self) -> list[ShownTable]:
+        return [self._table(intervals=True)]
+
+    def _table(self, intervals: bool) -> ShownTable:
+        """Return a line for each quantity, with a column for each strength."""
         lines: dict[tuple[str, str, str], dict[float, str]] = {}
         notes: dict[tuple[str, str, str], dict[str, list[str]]] = {}
         for row in self.rows:
@@ -265,7 +256,7 @@ class DomainShift(Saved, RowTable[DomainRow]):
     description : str
         The kind of the predictions.
     confidence : float
-        Of the intervals.
+        Confidence of the intervals.
 
     Examples
     --------
@@ -294,24 +285,12 @@ class DomainShift(Saved, RowTable[DomainRow]):
             "growth": parts_of(Growth, given["growth"]),
         }
 
-    def plot(self, **options: Any) -> Any:
-        """Draw the ratios in matplotlib Axes; see `caveat.charts.domain_shift`."""
-        from ..charts import plot
-
-        return plot(self, **options)
-
-    def __repr__(self) -> str:
-        return "\n".join([terminal_table(*self._readable()).rstrip("\n"), *self._lines()]) + "\n"
-
-    def _repr_html_(self) -> str:
-        return html_tables([self._readable()], self._lines())
-
     def _lines(self) -> Iterator[str]:
         for one in self.growth:
             of = f" ({one.target})" if one.target else ""
             yield f"{one.question}{of} {one.answer}: {one.text}"
 
-    def _readable(self) -> ShownTable:
+    def _tables(self) -> list[ShownTable]:
         header = ["", "in domain", "out of domain", "ratio", "interval", "note"]
         body = [
             [
@@ -328,7 +307,7 @@ class DomainShift(Saved, RowTable[DomainRow]):
             f"{self.description}: {self.samples_in:,} samples in domain, {self.samples_out:,} out, "
             f"{self.confidence:.0%} intervals"
         )
-        return title, header, body
+        return [(title, header, body)]
 
 
 def _words(quantity: str, option: str, target: str) -> str:

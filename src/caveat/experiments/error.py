@@ -112,11 +112,11 @@ class UDE:
         "aleatoric_consistency" (C1), "epistemic_consistency" (C2), "aleatoric_orthogonality" (O1)
         and "epistemic_orthogonality" (O2).
     weights : tuple of float
-        Of the terms, in that order.
+        Weights of the terms, in that order.
     per_repeat : tuple of float
         The error of each repeat.
     confidence : float
-        Of the intervals.
+        Confidence of the intervals.
     notes : tuple of str
         Where a correlation is undefined and counts as 0.
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..results.judgments import ConditionState, Pattern
 from .error import TERMS, is_constant, scale_of
-from .panels import noise_words
+from .protocol import noise_words
 
 if TYPE_CHECKING:
     from ._result import Curve, Disentanglement

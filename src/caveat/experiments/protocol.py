@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from .._validation import check_integer
 from ..exceptions import OptionError
 
 SCHEDULES = ("inverse-epochs", "constant-steps", "constant-epochs")
@@ -20,11 +21,11 @@ class Protocol:
     sizes : sequence of float, default=(0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 1)
         Shares of the training set to learn from, above 0 and at most 1; two at least. They are kept
         in rising order.
-    noise : sequence of float, default=(0, 0.1, ..., 1)
+    noise : sequence of float, default=(0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1)
         Shares of the labels that are permuted among themselves, from 0 to 1; two at least.
     repeats : int, default=5
         How often both sweeps are run, each time with other subsets, noise and seeds.
-    schedule : {"inverse-epochs", "constant-steps", "constant-epochs"}
+    schedule : {"inverse-epochs", "constant-steps", "constant-epochs"}, default="inverse-epochs"
         How long networks train on a part of the samples: epochs divided by the share; as many
         steps of the optimizer as on all samples; or as many epochs, which lets small sets underfit.
 
@@ -48,10 +49,7 @@ class Protocol:
         object.__setattr__(self, "noise", _levels(self.noise, "noise"))
         if self.sizes[0] == 0:
             raise OptionError("sizes must be above 0; nothing can be learned from no samples")
-        repeats = self.repeats
-        if isinstance(repeats, bool) or not isinstance(repeats, int | np.integer) or repeats < 1:
-            raise OptionError(f"repeats must be a whole number of at least 1; got {repeats!r}")
-        object.__setattr__(self, "repeats", int(repeats))
+        object.__setattr__(self, "repeats", check_integer(self.repeats, "repeats"))
         if self.schedule not in SCHEDULES:
             known = ", ".join(map(repr, SCHEDULES))
             raise OptionError(f"schedule must be one of {known}; got {self.schedule!r}")
@@ -94,6 +92,11 @@ PROTOCOLS = {
     "paper": Protocol(),
     "cheap": Protocol(sizes=(0.25, 0.5, 0.75, 1), noise=(0, 0.25, 0.5, 0.75), repeats=1),
 }
+
+
+def noise_words(task: str) -> str:
+    """Return what the noise permutes."""
+    return "labels" if task == "classification" else "targets"
 
 
 def as_protocol(protocol: Any) -> Protocol:

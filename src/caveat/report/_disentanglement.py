@@ -9,8 +9,8 @@ from .. import charts
 from ..experiments import UDE, Disentanglement, Protocol
 from ..experiments.error import TERMS, interval_words
 from ..experiments.evidence import LEAST, TOLERANCE
-from ..experiments.panels import noise_words
-from ..experiments.reading import read, remarks, sentence
+from ..experiments.protocol import noise_words
+from ..experiments.verdict import remarks, sentence, verdict
 from ..results.judgments import ConditionState
 from ._evaluation import title_line
 from .content import (
@@ -61,11 +61,11 @@ def disentanglement_page(result: Disentanglement, title: str | None, source: str
 def _verdict(result: Disentanglement) -> Section:
     names = result.decompositions
     if len(names) == 1:
-        said = [Said(s.level, s.text) for s in read(result).statements]
+        said = [Said(s.level, s.text) for s in verdict(result).statements]
     else:
         said = []
         for name in names:
-            first = read(result, name).statements[0]
+            first = verdict(result, name).statements[0]
             said.append(Said(first.level, f"By {_words(name)}: {first.text}"))
         said += [
             Said("unsure", sentence(check.text)) for check in result.checks if not check.passed
@@ -79,7 +79,7 @@ def _by_decomposition(result: Disentanglement) -> list[Section]:
     shared = remarks(result)
     found = []
     for i, name in enumerate(result.decompositions, start=1):
-        said = [Said(s.level, s.text) for s in read(result, name).statements if s not in shared]
+        said = [Said(s.level, s.text) for s in verdict(result, name).statements if s not in shared]
         title = f"Split by {_words(name)}"
         block = Sentences(f"Verdict on the {title[0].lower()}{title[1:]}", said)
         found.append(Section(f"split-{i}", title, title, "", [block]))
@@ -108,7 +108,7 @@ def _term_table(result: Disentanglement, errors: list[UDE]) -> Table:
     header = ["condition", *(["split by"] if several else []), "met?", "error", "correlation"]
     body = []
     for error in errors:
-        states = read(result, error.decomposition).states
+        states = verdict(result, error.decomposition).states
         split = [Cell(_words(error.decomposition))] if several else []
         for name, kind in TERMS.items():
             term = error.terms[name]

@@ -7,8 +7,6 @@ that measures.
 """
 
 from ._plane import Plane
-from .disentanglement import DisentanglementRow
-from .fairness import FairnessRow
 from .paper import Paper
 from .result import StudyResult
 from .run import STUDIES, run_study
@@ -18,8 +16,6 @@ from .summary import Conclusion
 __all__ = [
     "STUDIES",
     "Conclusion",
-    "DisentanglementRow",
-    "FairnessRow",
     "Paper",
     "Plane",
     "Study",

@@ -26,7 +26,7 @@ import numpy as np
 
 from .. import charts
 from ..charts import Axis, Band, Chart, Image, Line, Points, Rule, Span
-from ..charts.chart import Mark, label_lines, padded, ratio_axis, row_axis
+from ..charts.chart import Mark, label_lines, literal, padded, ratio_axis, row_axis
 from ..experiments import Disentanglement
 from ._plane import Plane
 
@@ -111,19 +111,15 @@ def _lines(result: "StudyResult", spec: Spec) -> Iterator[Chart]:
     word = result.study.paper.word
     for title, rows in _groups(result, spec):
         marks: list[Mark] = []
-        numbers: dict[str, list[Any]] = {
-            "": [],
-            spec["axis"]: [],
-            "mean": [],
-            "low": [],
-            "high": [],
-        }
+        numbers: dict[str, list[Any]] = {k: [] for k in ("", spec["axis"], "mean", "low", "high")}
         for value in dict.fromkeys(getattr(row, spec["lines"]) for row in rows):
             some = [row for row in rows if getattr(row, spec["lines"]) == value]
             some.sort(key=lambda row: float(getattr(row, spec["x"])))
             x, mean, low, high = _columns(some, spec["x"], "mean", "mean_low", "mean_high")
             name = word(value)
-            marks.append(Line(x=x, y=mean, label=name, main=True, says=f"{name}: {{y:.3g}}"))
+            marks.append(
+                Line(x=x, y=mean, label=name, main=True, says=f"{literal(name)}: {{y:.3g}}")
+            )
             if np.isfinite(low).all():
                 marks.append(Band(x=x, low=low, high=high, main=True))
             for key, column in zip(numbers, ([name] * len(x), x, mean, low, high), strict=True):
@@ -146,9 +142,9 @@ def _runs(result: "StudyResult", spec: Spec) -> Iterator[Chart]:
             by_name.setdefault(name, []).extend(result.table.rows(**place)["value"])
         axis, places = row_axis([label_lines([name], 30) for name in by_name])
         means = [float(np.mean(values)) for values in by_name.values()]
-        x = [value for values in by_name.values() for value in values]
-        y = [at for at, values in zip(places, by_name.values(), strict=True) for _ in values]
-        names = [name for name, values in by_name.items() for _ in values]
+        counts = [len(values) for values in by_name.values()]
+        x, y = np.concatenate(list(by_name.values())), np.repeat(places, counts)
+        names = np.repeat(list(by_name), counts).tolist()
         yield Chart(
             title=title, read=spec["read"], y=axis, x=Axis(label=spec["axis"], ends=padded(x, [0])),
             marks=(

@@ -19,22 +19,17 @@ class Plane:
 
     Attributes
     ----------
-    figure : str
-        The figure of the paper.
-    decomposition : str
-    kind : {"size", "noise"}
-        What was changed.
-    level : float
-        The share of samples, or of permuted labels.
+    figure, decomposition : str
+    kind, level : {"size", "noise"}, float
+        What was changed: the share of samples, or of permuted labels.
     schedule : {"inverse-epochs", "constant-epochs"}
         How long the networks trained.
     x1, x2 : ndarrays of shape (side,)
         The grid.
     aleatoric, epistemic : ndarrays of shape (repeats, side, side)
         By ``x2`` and ``x1``.
-    X : ndarray of shape (samples, 2)
-        Training samples of the first repeat.
-    y : ndarray of shape (samples,)
+    X, y : ndarrays
+        Training samples of the first repeat, and their classes.
 
     Examples
     --------
@@ -62,7 +57,14 @@ class Plane:
     y: Any = None
 
     def mean(self, part: str, where: str = "everywhere") -> FloatArray:
-        """Return the mean of each repeat, everywhere, or "left" or "right" of the samples."""
+        """Return the mean uncertainty of each repeat.
+
+        Parameters
+        ----------
+        part : {"aleatoric", "epistemic"}
+        where : {"everywhere", "left", "right"}, default="everywhere"
+            Everywhere, or left or right of the samples.
+        """
         columns = {
             "everywhere": np.full(len(self.x1), True),
             "left": self.x1 < self.X[:, 0].min(),

@@ -89,7 +89,14 @@ class Paper:
         return cls(**json.loads(place.read_text(encoding="utf-8")))
 
     def word(self, name: str, source: str = "") -> str:
-        """Return a name for a reader, as it stands in a table or figure."""
+        """Return a name for a reader.
+
+        Parameters
+        ----------
+        name : str
+        source : str, default=""
+            The table or figure that shows it.
+        """
         return self.words.get(f"{source}: {name}") or self.words.get(name, name.replace("_", " "))
 
     def cells(self, dataset: str) -> Iterator[tuple[dict[str, str], str, str]]:

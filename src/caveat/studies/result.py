@@ -37,8 +37,8 @@ class StudyResult(RowTable[StudyRow]):
     Attributes
     ----------
     study : Study
-    dataset, title : str
-    scale : {"quick", "paper"}
+    dataset, title, scale, model : str
+        The data set, what it is, "quick" or "paper", and what was trained.
     rows : tuple of StudyRow
         One number each; `to_frame` gives them as a table.
     table : Table
@@ -49,12 +49,8 @@ class StudyResult(RowTable[StudyRow]):
         How the paper was read, and where it contradicts itself.
     details : mapping
         Results from which the numbers were taken, by name.
-    model : str
-        What was trained.
-    repeats : int
-        How many runs.
-    confidence : float
-    seconds : float
+    repeats, confidence, seconds : int, float, float
+        How many runs, the confidence of intervals, and how long it took.
 
     Examples
     --------

@@ -6,12 +6,13 @@ from typing import Any
 
 from .._random import RandomState, generator
 from .._registry import Registry
-from .._validation import check_choice, check_fraction, check_integer, is_integer
+from .._validation import check_choice, check_fraction, check_integer
 from ..exceptions import OptionError
+from ..experiments.checkpoint import check_seed
 from .disentanglement import DISENTANGLEMENT
 from .fairness import FAIRNESS
 from .result import StudyResult
-from .study import Study, Task, check_known
+from .study import Study, Task, check_known, conclusions_of, rows_of, table_of
 
 STUDIES: Registry[Study] = Registry("study", [DISENTANGLEMENT, FAIRNESS])
 """All studies by name; a new one is one line here."""
@@ -44,7 +45,7 @@ def run_study(
         "quick" takes a CPU minutes. "paper" is the whole experiment.
     repeats : int, optional
         How many runs, each with its own seed; the study has a default.
-    random_state : int, Generator or None
+    random_state : int, Generator or None, optional
     confidence : float, default=0.95
         Confidence of the intervals.
     checkpoint : path, optional
@@ -81,12 +82,12 @@ def run_study(
     rng = generator(random_state)
     task = Task(dataset, scale, repeats, rng, confidence, folder, progress, known | options)
     found = declared.measure(task)
-    table = declared.table(found)
+    table = table_of(declared, found)
     own = declared.paper.datasets.get(found.dataset, {})
     return StudyResult(
         study=declared, dataset=found.dataset, title=found.title, scale=scale, table=table,
-        rows=tuple(declared.rows(found, confidence)), model=found.model, details=found.details,
-        conclusions=tuple(declared.conclusions(table, confidence)), confidence=confidence,
+        rows=tuple(rows_of(declared, found, confidence)), model=found.model, details=found.details,
+        conclusions=tuple(conclusions_of(declared, table, confidence)), confidence=confidence,
         notes=(*own.get("notes", ()), *found.notes, *declared.paper.notes),
         repeats=found.repeats, seconds=perf_counter() - started,
     )  # fmt: skip
@@ -101,13 +102,9 @@ def _checked_dataset(study: Study, dataset: Any) -> Any:
 
 
 def _checked_folder(checkpoint: Any, random_state: Any) -> Path | None:
+    check_seed(checkpoint, random_state)
     if checkpoint is None:
         return None
-    if not is_integer(random_state):
-        raise OptionError(
-            "checkpoint needs random_state to be an integer, so that a later run draws the same; "
-            f"got {random_state!r}"
-        )
     if Path(checkpoint).is_file():
         raise OptionError(f"checkpoint {str(checkpoint)!r} is a file; name a folder")
     return Path(checkpoint)

@@ -12,7 +12,7 @@ from .._validation import FloatArray
 from ..exceptions import OptionError
 from .claims import stated
 from .paper import Paper, fits, printed_number
-from .summary import NAN, Conclusion, Count, Summary
+from .summary import NAN, Conclusion, Count, Summary, conclude
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -37,14 +37,11 @@ class StudyRow:
     ----------
     source, measure : str
         Where it is printed ("table 1", "figure 4"), and what it is.
-    printed : str
-        As printed; empty where a figure has no numbers, or we add a row.
-    paper, paper_spread : float
-        The same as a number, and what follows the plus-minus sign; NaN without.
-    mean, mean_low, mean_high : float
-        The mean over runs and its confidence interval.
-    spread : float
-        The standard deviation over runs; NaN with a single run.
+    printed, paper, paper_spread : str, float, float
+        As printed; the same as a number; what follows the plus-minus sign. Empty and NaN where a
+        figure has no numbers, or we add a row.
+    mean, mean_low, mean_high, spread : float
+        The mean over runs with its confidence interval, and the standard deviation over runs.
     low, high : float
         The range in which one more run lies; NaN with a single run.
     runs : int
@@ -195,6 +192,7 @@ class Study:
         From factors, values of the runs, printed number and confidence to more fields of the row.
     takes_files : bool
         Whether a table file can be the data set.
+    aliases : tuple of str
 
     Examples
     --------
@@ -223,75 +221,27 @@ class Study:
         return tuple(self.paper.datasets)
 
     def key(self, source: str, measure: str, **factors: Any) -> Key:
-        """Return what a number is; factors that are not given have their default."""
-        return source, *(factors.get(name, default) for name, default in self._defaults()), measure
+        """Return what a number is, a tuple of its source, the factors and its measure.
 
-    def _defaults(self) -> list[tuple[str, Any]]:
+        Parameters
+        ----------
+        source, measure : str
+        **factors
+            Those that are not given have their default.
+        """
+        return source, *(factors.get(name, default) for name, default in self.defaults()), measure
+
+    def defaults(self) -> list[tuple[str, Any]]:
+        """Return the factors and their defaults."""
         known = self.row.factors
         return [(part.name, part.default) for part in fields(self.row) if part.name in known]
 
-    def _printed(self, dataset: str) -> Callable[[Key], tuple[str, str]]:
+    def printed_texts(self, dataset: str) -> Callable[[Key], tuple[str, str]]:
         """Return the printed text of a number and of its spread; empty where there is none."""
         cells = self.paper.cells(dataset)
         known = {self.key(**cell): (text, spread) for cell, text, spread in cells}
         # "table 4, scaled within" is printed in table 4.
         return lambda key: known.get((key[0].partition(",")[0], *key[1:]), ("", ""))
-
-    def rows(self, found: Measured, confidence: float) -> list[StudyRow]:
-        """Return the printed numbers beside ours."""
-        printed = self._printed(found.dataset)
-        return [
-            self._row(key, values, printed(key), found, confidence)
-            for key, values in found.values.items()
-        ]
-
-    def _row(
-        self, key: Key, values: FloatArray, printed: tuple[str, str], found: Measured,
-        confidence: float,
-    ) -> StudyRow:  # fmt: skip
-        source, *factors, measure = key
-        summary = found.summaries.get(key) or Summary.of(values, confidence, self.limits(measure))
-        text, spread = printed
-        given = printed_number(text, exact=isinstance(summary, Count)) if text else None
-        paper, paper_spread = NAN if given is None else given.value, float(spread or NAN)
-        within = differs = None
-        if given is not None and found.judged(source):
-            if self.printed == "runs":
-                within = fits(given, summary.low, summary.high)
-            elif not np.isnan(summary.spread):
-                limit = _DIFFERENT * np.nanmax([summary.spread, paper_spread])
-                differs = bool(abs(paper - summary.mean) > limit)
-        undefined = int((~np.isfinite(values)).sum())
-        notes = [] if text else ["not printed"]
-        notes += [f"undefined in {undefined} of {len(values)} runs"] if undefined else []
-        names = [name for name, _ in self._defaults()]
-        known = {"source": source, "measure": measure, **dict(zip(names, factors, strict=True))}
-        return self.row(
-            **known, printed=text, paper=paper, paper_spread=paper_spread, **vars(summary),
-            within=within, differs=differs, note="; ".join(notes),
-            **self.extra(known, values, paper, confidence),
-        )  # fmt: skip
-
-    def table(self, found: Measured) -> Table:
-        """Return all values of all runs as one tidy table."""
-        import pandas as pd
-
-        printed = self._printed(found.dataset)
-        names = ["source", *(name for name, _ in self._defaults()), "measure"]
-        rows = [
-            (*key, printed_number(printed(key)[0] or "nan").value, run, value)
-            for key, values in found.values.items()
-            for run, value in enumerate(values.tolist())
-        ]
-        return Table(found.dataset, pd.DataFrame(rows, columns=[*names, "paper", "run", "value"]))
-
-    def conclusions(self, table: Table, confidence: float) -> Iterator[Conclusion]:
-        """Yield what the paper concludes, and in how many runs it holds."""
-        claims = [(one["name"], stated(one, table, self.paper.word)) for one in self.paper.claims]
-        claims += [(claim.__name__, claim(table)) for claim in self.claims]
-        for name, statements in claims:
-            for source, text, outcomes in statements:
-                yield Conclusion.of(source, text, outcomes, confidence, name)
 
     def label(self, row: Any) -> Label | None:
         """Return where a row is shown, what it is, and what follows its numbers."""
@@ -301,3 +251,63 @@ class Study:
         title = ": ".join(filter(None, (row.source, self.paper.titles.get(table))))
         names = [*self.row.factors, "measure"]
         return title, {name: self.paper.word(str(getattr(row, name)), table) for name in names}, {}
+
+
+def rows_of(study: Study, found: Measured, confidence: float) -> list[StudyRow]:
+    """Return the printed numbers beside ours."""
+    printed = study.printed_texts(found.dataset)
+    return [
+        _row(study, key, values, printed(key), found, confidence)
+        for key, values in found.values.items()
+    ]
+
+
+def _row(
+    study: Study, key: Key, values: FloatArray, printed: tuple[str, str], found: Measured,
+    confidence: float,
+) -> StudyRow:  # fmt: skip
+    source, *factors, measure = key
+    summary = found.summaries.get(key) or Summary.of(values, confidence, study.limits(measure))
+    text, spread = printed
+    given = printed_number(text, exact=isinstance(summary, Count)) if text else None
+    paper, paper_spread = NAN if given is None else given.value, float(spread or NAN)
+    within = differs = None
+    if given is not None and found.judged(source):
+        if study.printed == "runs":
+            within = fits(given, summary.low, summary.high)
+        elif not np.isnan(summary.spread):
+            limit = _DIFFERENT * np.nanmax([summary.spread, paper_spread])
+            differs = bool(abs(paper - summary.mean) > limit)
+    undefined = int((~np.isfinite(values)).sum())
+    notes = [] if text else ["not printed"]
+    notes += [f"undefined in {undefined} of {len(values)} runs"] if undefined else []
+    names = [name for name, _ in study.defaults()]
+    known = {"source": source, "measure": measure, **dict(zip(names, factors, strict=True))}
+    return study.row(
+        **known, printed=text, paper=paper, paper_spread=paper_spread, **vars(summary),
+        within=within, differs=differs, note="; ".join(notes),
+        **study.extra(known, values, paper, confidence),
+    )  # fmt: skip
+
+
+def table_of(study: Study, found: Measured) -> Table:
+    """Return all values of all runs as one tidy table."""
+    import pandas as pd
+
+    printed = study.printed_texts(found.dataset)
+    names = ["source", *(name for name, _ in study.defaults()), "measure"]
+    rows = [
+        (*key, printed_number(printed(key)[0] or "nan").value, run, value)
+        for key, values in found.values.items()
+        for run, value in enumerate(values.tolist())
+    ]
+    return Table(found.dataset, pd.DataFrame(rows, columns=[*names, "paper", "run", "value"]))
+
+
+def conclusions_of(study: Study, table: Table, confidence: float) -> Iterator[Conclusion]:
+    """Yield what the paper concludes, and in how many runs it holds."""
+    claims = [(one["name"], stated(one, table, study.paper.word)) for one in study.paper.claims]
+    claims += [(claim.__name__, claim(table)) for claim in study.claims]
+    for name, statements in claims:
+        for source, text, outcomes in statements:
+            yield conclude(source, text, outcomes, confidence, name)

@@ -93,8 +93,8 @@ class Conclusion:
     Examples
     --------
     >>> from caveat.studies import Conclusion
-    >>> Conclusion.of("table 1", "the groups are equally accurate", [True] * 9 + [False]).support
-    'survives'
+    >>> str(Conclusion("table 1", "the groups are equally accurate", 9, 10, "survives"))
+    'table 1: the groups are equally accurate: survives (9 of 10 runs)'
     """
 
     source: str
@@ -104,18 +104,18 @@ class Conclusion:
     support: Support
     name: str = ""
 
-    @classmethod
-    def of(
-        cls, source: str, text: str, outcomes: Any, confidence: float = 0.95, name: str = ""
-    ) -> "Conclusion":
-        """Return the conclusion from what each run shows; NaN where it cannot be decided."""
-        values = np.asarray(outcomes, dtype=np.float64).ravel()
-        known = values[~np.isnan(values)]
-        holds, runs = int(known.sum()), len(known)
-        return cls(source, text, holds, runs, majority(holds, runs, confidence), name)
-
     def __str__(self) -> str:
         return f"{self.source}: {self.text}: {self.support} ({self.holds} of {self.runs} runs)"
+
+
+def conclude(
+    source: str, text: str, outcomes: Any, confidence: float = 0.95, name: str = ""
+) -> Conclusion:
+    """Return the conclusion from what each run shows; NaN where it cannot be decided."""
+    values = np.asarray(outcomes, dtype=np.float64).ravel()
+    known = values[~np.isnan(values)]
+    holds, runs = int(known.sum()), len(known)
+    return Conclusion(source, text, holds, runs, majority(holds, runs, confidence), name)
 
 
 # Predicates of runs: 1 where a statement is true, 0 where it is false, NaN where it is undecided.

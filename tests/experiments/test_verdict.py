@@ -11,7 +11,8 @@ from caveat.exceptions import OptionError
 from caveat.experiments import Check, Curve, Disentanglement, Protocol
 from caveat.experiments._checks import checks_of
 from caveat.experiments.evidence import TOLERANCE
-from caveat.experiments.reading import read, sentence
+from caveat.experiments.verdict import sentence
+from caveat.experiments.verdict import verdict as verdict_of
 
 LOST = {"size": np.array([0.6, 0.4, 0.3, 0.2, 0.1]), "noise": np.array([0.1, 0.3, 0.4, 0.7])}
 LEVELS = {"size": [0.05, 0.1, 0.25, 0.5, 1.0], "noise": [0.0, 0.3, 0.6, 1.0]}
@@ -51,8 +52,8 @@ def made(*, repeats=12, constant=(), **given):
     return curves
 
 
-def reading(*, result=None, **given):
-    return Disentanglement(curves=tuple(made(**given)), **(result or {})).reading()
+def verdict(*, result=None, **given):
+    return Disentanglement(curves=tuple(made(**given)), **(result or {})).verdict()
 
 
 def states(found):
@@ -188,7 +189,7 @@ def test_the_construction():
     ],
 )
 def test_patterns(given, pattern, expected, level, summary):
-    found = reading(**given)
+    found = verdict(**given)
     assert found.pattern == pattern
     assert states(found) == expected
     assert (found.statements[0].level, found.statements[0].text) == (level, summary)
@@ -197,8 +198,8 @@ def test_patterns(given, pattern, expected, level, summary):
 @pytest.mark.parametrize(("rho", "state"), [(0.29, "holds"), (0.31, "fails"), (-0.31, "fails")])
 def test_where_orthogonality_ends(rho, state):
     assert TOLERANCE == 0.3
-    assert reading(O1=rho).states["aleatoric_orthogonality"] == state
-    assert reading(C2=1 - abs(rho)).states["epistemic_consistency"] == state
+    assert verdict(O1=rho).states["aleatoric_orthogonality"] == state
+    assert verdict(C2=1 - abs(rho)).states["epistemic_consistency"] == state
 
 
 def test_a_claim_is_never_surer_than_the_interval():
@@ -212,7 +213,7 @@ def test_a_claim_is_never_surer_than_the_interval():
             for name, c in zip(GOOD, center, strict=True)
         }
         result = Disentanglement(curves=tuple(made(repeats=5, **given)))
-        found, error = result.reading(), result.error()
+        found, error = result.verdict(), result.error()
         for name, state in found.states.items():
             term = error.terms[name]
             seen.add(state)
@@ -231,7 +232,7 @@ def test_a_claim_is_never_surer_than_the_interval():
 
 
 def test_correlations_that_cancel_are_chance_and_no_leak():
-    found = reading(O1=[1, -1, 1, -1])
+    found = verdict(O1=[1, -1, 1, -1])
     assert found.states["aleatoric_orthogonality"] == "unclear"
     (text,) = (s.text for s in found.statements if s.text.startswith("O1"))
     assert text == (
@@ -244,7 +245,7 @@ def test_correlations_that_cancel_are_chance_and_no_leak():
 @pytest.mark.parametrize(("repeats", "state"), [(4, "unclear"), (5, "fails"), (10, "fails")])
 def test_few_levels_and_repeats_correlate_by_chance(repeats, state):
     """Of 4 levels in a random order, correlations have variance 1 / 3; 0.53 is no surprise."""
-    found = reading(repeats=repeats, O2=0.53)
+    found = verdict(repeats=repeats, O2=0.53)
     assert 1.959964 / np.sqrt(3 * 4) > 0.53 > 1.959964 / np.sqrt(3 * 5)
     assert found.states["epistemic_orthogonality"] == state
     (text,) = (s.text for s in found.statements if s.text.startswith("O2"))
@@ -256,7 +257,7 @@ def test_two_levels_show_nothing_with_three_repeats():
     """Two levels always correlate fully, one way or the other."""
     score, falls = [[0.9, 0.5]] * 3, [[0.1, 0.4]] * 3
     curves = [Curve(kind, "information", [0.5, 1], score, falls, falls) for kind in LEVELS]
-    found = Disentanglement(curves=tuple(curves)).reading()
+    found = Disentanglement(curves=tuple(curves)).verdict()
     assert states(found) == ["unclear"] * 4
     assert found.pattern == "unclear"
 
@@ -270,7 +271,7 @@ def test_the_variance_of_a_correlation_in_random_order():
 
 
 def test_the_conditions_in_words():
-    held = [s.text for s in reading().statements]
+    held = [s.text for s in verdict().statements]
     assert held[1:5] == [
         "C1: the aleatoric part follows noise in the labels; correlation 1.00 where 1 is ideal, an "
         "error of 0.00 (95 % interval 0.00 to 0.00).",
@@ -285,15 +286,15 @@ def test_the_conditions_in_words():
         "The uncertainty disentanglement error (UDE), the mean of the four, is 0.00 (95 % interval "
         "0.00 to 0.00); 0 is ideal, and the total uncertainty under two names gets up to 0.5."
     )
-    failed = [s.text for s in reading(C1=0.6, C2=-1, O1=0.5, O2=0.5).statements]
+    failed = [s.text for s in verdict(C1=0.6, C2=-1, O1=0.5, O2=0.5).statements]
     assert failed[1].startswith("C1: the aleatoric part follows noise in the labels only loosely; ")
     assert failed[2].startswith("C2: the epistemic part does not follow missing data; ")
     assert failed[3].startswith("O1: the aleatoric part rises with less training data, and should ")
     assert failed[4].startswith("O2: the epistemic part rises with noise in the labels, and should")
-    failed = [s.text for s in reading(O1=-0.5, O2=-0.5).statements]
+    failed = [s.text for s in verdict(O1=-0.5, O2=-0.5).statements]
     assert failed[3].startswith("O1: the aleatoric part grows with more training data, and should")
     assert failed[4].startswith("O2: the epistemic part falls with noise in the labels, and should")
-    single = [s.text for s in reading(repeats=1, O2=0.64).statements]
+    single = [s.text for s in verdict(repeats=1, O2=0.64).statements]
     assert single[1] == (
         "C1: the aleatoric part beside noise in the labels; correlation 1.00 where 1 is ideal, an "
         "error of 0.00."
@@ -310,7 +311,7 @@ def test_a_part_that_never_moves_is_not_praised_for_it():
         ("aleatoric", "O1", "the amount of training data"),
         ("epistemic", "O2", "noise in the labels"),
     ):
-        found = reading(constant=[part])
+        found = verdict(constant=[part])
         (said,) = (s for s in found.statements if s.text.startswith(f"{symbol}: the {part}"))
         assert said.level == "info"
         assert said.text.startswith(
@@ -324,29 +325,29 @@ def test_a_part_that_never_moves_is_not_praised_for_it():
     size, noise = made()
     level = np.full_like(size.aleatoric, 0.3)
     still = Curve("size", "information", size.levels, size.score, level, size.epistemic)
-    found = Disentanglement(curves=(still, noise)).reading()
+    found = Disentanglement(curves=(still, noise)).verdict()
     (said,) = (s for s in found.statements if s.text.startswith("O1: the aleatoric"))
     assert said.level == "good"
     assert "nor by anything else" not in said.text
 
 
 def test_one_part_alone_may_be_right():
-    found = [s.text for s in reading(O1=0.9).statements]
+    found = [s.text for s in verdict(O1=0.9).statements]
     assert (
         "The epistemic part can be relied on by itself: it follows missing data, and not noise in "
         "the labels."
     ) in found
-    found = [s.text for s in reading(C2=-1).statements]
+    found = [s.text for s in verdict(C2=-1).statements]
     assert (
         "The aleatoric part can be relied on by itself: it follows noise in the labels, and not "
         "missing data."
     ) in found
-    assert not any("by itself" in s.text for s in reading().statements)
-    assert not any("by itself" in s.text for s in reading(O1=1, O2=1).statements)
+    assert not any("by itself" in s.text for s in verdict().statements)
+    assert not any("by itself" in s.text for s in verdict(O1=1, O2=1).statements)
 
 
 def test_regression_speaks_of_targets():
-    found = reading(O1=1, O2=1, result={"task": "regression"})
+    found = verdict(O1=1, O2=1, result={"task": "regression"})
     assert "noise in the targets alike" in found.statements[0].text
     assert "labels" not in str(found)
 
@@ -356,7 +357,7 @@ def test_a_failed_check_takes_the_praise_back():
         Check("small training sets are fitted", False, "the model underfits; train longer"),
         Check("another", True, "not of interest"),
     )
-    found = reading(result={"checks": checks, "notes": ("a note",)})
+    found = verdict(result={"checks": checks, "notes": ("a note",)})
     assert found.pattern == "separated"
     assert found.statements[0].level == "unsure"
     assert found.statements[0].text.endswith("But the experiment failed 1 check; see below.")
@@ -364,14 +365,14 @@ def test_a_failed_check_takes_the_praise_back():
         ("unsure", "The model underfits; train longer."),
         ("info", "A note."),
     ]
-    assert reading(O1=1, result={"checks": checks}).statements[0].level == "bad"
+    assert verdict(O1=1, result={"checks": checks}).statements[0].level == "bad"
 
 
 def test_a_score_that_does_not_move_tests_nothing():
     size, noise = made()
     flat = Curve("size", "information", size.levels, np.full_like(size.score, 0.9), size.aleatoric,
                  size.epistemic)  # fmt: skip
-    found = Disentanglement(curves=(flat, noise)).reading()
+    found = Disentanglement(curves=(flat, noise)).verdict()
     assert states(found) == ["holds", "unclear", "unclear", "holds"]
     (text,) = (s.text for s in found.statements if s.text.startswith("O1: whether"))
     assert text.endswith("; the accuracy hardly changes, so nothing was put to the test.")
@@ -389,7 +390,7 @@ def test_the_checks_of_the_experiment_are_known_by_name(kind):
         curves, Protocol(), 2, 100, network=True, own_score=False, task="classification"
     )
     assert [check.passed for check in checks] == [kind != "size", kind != "noise"]
-    found = Disentanglement(curves=tuple(curves), checks=checks).reading()
+    found = Disentanglement(curves=tuple(curves), checks=checks).verdict()
     expected = {
         "size": ["holds", "unclear", "unclear", "holds"],
         "noise": ["unclear", "holds", "holds", "unclear"],
@@ -404,7 +405,7 @@ def test_an_infinite_part_is_neither_right_nor_wrong():
     infinite = Curve("noise", "information", noise.levels, noise.score, noise.aleatoric, epistemic)
     every = Curve("size", "information", size.levels, size.score, size.aleatoric,
                   np.full_like(size.epistemic, np.inf))  # fmt: skip
-    found = Disentanglement(curves=(every, infinite)).reading()
+    found = Disentanglement(curves=(every, infinite)).verdict()
     assert found.pattern == "unclear"
     assert states(found) == ["holds", "unclear", "holds", "unclear"]
     (text,) = (s.text for s in found.statements if s.text.startswith("O2: whether"))
@@ -415,8 +416,8 @@ def test_an_infinite_part_is_neither_right_nor_wrong():
     one[0, 0] = np.inf  # the largest, where the most is missing
     ranked = Curve("size", "information", size.levels, size.score, size.aleatoric, one)
     result = Disentanglement(curves=(ranked, noise))
-    assert result.reading().states["epistemic_consistency"] == "unclear"
-    assert result.reading(correlation="spearman").states["epistemic_consistency"] == "holds"
+    assert result.verdict().states["epistemic_consistency"] == "unclear"
+    assert result.verdict(correlation="spearman").states["epistemic_consistency"] == "holds"
 
 
 def test_each_decomposition_is_read_by_itself():
@@ -425,16 +426,16 @@ def test_each_decomposition_is_read_by_itself():
         for c in made(O1=1, O2=1)
     )]  # fmt: skip
     result = Disentanglement(curves=tuple(curves))
-    assert result.reading().decomposition == "information"
-    assert read(result).pattern == "separated"
-    found = result.reading("kl")
+    assert result.verdict().decomposition == "information"
+    assert verdict_of(result).pattern == "separated"
+    found = result.verdict("kl")
     assert (found.decomposition, found.pattern) == ("pairwise_kl", "total uncertainty twice")
     with pytest.raises(OptionError, match="'variance' was not asked for"):
-        result.reading("variance")
+        result.verdict("variance")
 
 
 def test_a_reading_is_a_verdict():
-    found = reading(O1=1)
+    found = verdict(O1=1)
     assert isinstance(found, Verdict)
     assert str(found).splitlines()[0] == found.statements[0].text
     assert "<strong>The split is not clean" in found._repr_html_()

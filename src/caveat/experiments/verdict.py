@@ -20,7 +20,7 @@ _PASSED = "Each part does follow its own cause, so a test of that alone would ha
 
 
 @dataclass(frozen=True, repr=False)
-class Reading(Verdict):
+class DisentanglementVerdict(Verdict):
     """What a disentanglement says in plain words: statements, the first of which sums up.
 
     Attributes
@@ -32,6 +32,7 @@ class Reading(Verdict):
         "swapped", "constant", "inconsistent", "unclear", or "not judged".
     states : mapping of str to str
         For each of the four conditions "holds", "fails", "unclear" or "not judged".
+    next_step : str
 
     Examples
     --------
@@ -39,8 +40,8 @@ class Reading(Verdict):
     >>> score, rising = [[0.5, 0.7, 0.9]] * 3, [[5, 3, 1]] * 3
     >>> size = Curve("size", "information", [0.1, 0.5, 1], score, rising, rising)
     >>> noise = Curve("noise", "information", [0, 0.5, 1], score, rising, rising)
-    >>> reading = Disentanglement(curves=(size, noise)).reading()
-    >>> reading.pattern, reading.states["aleatoric_orthogonality"]
+    >>> verdict = Disentanglement(curves=(size, noise)).verdict()
+    >>> verdict.pattern, verdict.states["aleatoric_orthogonality"]
     ('total uncertainty twice', 'fails')
     """
 
@@ -60,9 +61,9 @@ class Reading(Verdict):
         )
 
 
-def read(
+def verdict(
     result: "Disentanglement", decomposition: str | None = None, correlation: str = "pearson"
-) -> Reading:
+) -> DisentanglementVerdict:
     """Say in plain words whether a split is real, as far as the repeats show it.
 
     Parameters
@@ -90,7 +91,7 @@ def read(
         *(Statement("info", sentence(note)) for note in error.notes),
         *remarks(result),
     )
-    return Reading(statements, error.decomposition, pattern, evidence.states)
+    return DisentanglementVerdict(statements, error.decomposition, pattern, evidence.states)
 
 
 def _summary(evidence: Evidence, pattern: Pattern) -> Statement:

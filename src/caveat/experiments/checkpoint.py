@@ -3,15 +3,24 @@
 import hashlib
 import json
 import os
+from collections.abc import Callable, Iterable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from .._validation import is_integer
 from ..exceptions import FileFormatError, OptionError
-from ._inputs import Samples
-from ._scoring import Outcome
-from .conditions import Condition
 
 _VERSION = 1
+
+
+def check_seed(checkpoint: Any, random_state: Any) -> None:
+    """Raise if a checkpoint is asked for and a later run would not draw the same."""
+    if checkpoint is not None and not is_integer(random_state):
+        raise OptionError(
+            "checkpoint needs random_state to be an integer, so that a later run draws the same; "
+            f"got {random_state!r}"
+        )
 
 
 class Folder:
@@ -21,7 +30,7 @@ class Folder:
     ----------
     path : path
     mark : str
-        What decides the result; a folder of another experiment is refused.
+        A fingerprint of all that decides the result; a folder with another one is refused.
     """
 
     def __init__(self, path: Any, mark: str) -> None:
@@ -29,7 +38,7 @@ class Folder:
         if self.path.exists() and not self.path.is_dir():
             raise OptionError(f"checkpoint {str(path)!r} is a file; name a folder")
         label = self.path / "experiment.json"
-        found = read_json(label) if label.exists() else None
+        found = _read_json(label) if label.exists() else None
         if found is None and self.path.exists() and any(_foreign(p) for p in self.path.iterdir()):
             raise OptionError(
                 f"checkpoint {str(path)!r} holds other files; name an empty or a new folder"
@@ -43,7 +52,7 @@ class Folder:
             )
         self.path.mkdir(parents=True, exist_ok=True)
         if found is None:
-            write_json(label, {"version": _VERSION, "experiment": mark})
+            _write_json(label, {"version": _VERSION, "experiment": mark})
         (self.path / "conditions").mkdir(exist_ok=True)
 
     @property
@@ -51,26 +60,28 @@ class Folder:
         """Where trainings of networks keep their state."""
         return self.path / "networks"
 
-    def load(self, conditions: list[Condition]) -> dict[Condition, Outcome]:
-        """Return the conditions that are finished."""
+    def load(
+        self, names: Iterable[str], restore: Callable[[dict[str, Any]], Any]
+    ) -> dict[str, Any]:
+        """Return what was measured of the finished conditions, by name."""
         found = {}
-        for condition in conditions:
-            path = self._file(condition)
+        for name in names:
+            path = self._file(name)
             if path.exists():
                 try:
-                    found[condition] = Outcome.from_dict(read_json(path))
+                    found[name] = restore(_read_json(path))
                 except (AttributeError, KeyError, TypeError, ValueError):
                     raise FileFormatError(
                         f"{path} cannot be read; delete it to run its condition again"
                     ) from None
         return found
 
-    def save(self, condition: Condition, outcome: Outcome) -> None:
-        """Write a finished condition."""
-        write_json(self._file(condition), outcome.to_dict())
+    def save(self, name: str, outcome: Any) -> None:
+        """Write what was measured of a finished condition."""
+        _write_json(self._file(name), asdict(outcome))
 
-    def _file(self, condition: Condition) -> Path:
-        return self.path / "conditions" / f"{condition.name}.json"
+    def _file(self, name: str) -> Path:
+        return self.path / "conditions" / f"{name}.json"
 
 
 def _foreign(path: Path) -> bool:
@@ -78,24 +89,23 @@ def _foreign(path: Path) -> bool:
     return path.name != "experiment.writing"
 
 
-def mark_of(samples: Samples, *settings: Any) -> str:
+def mark_of(arrays: tuple[Any, ...], *settings: Any) -> str:
     """Return a fingerprint of all that decides the result."""
     import joblib
 
-    arrays = (samples.X, samples.y, samples.X_test, samples.y_test)
     digest = hashlib.sha256(joblib.hash(arrays).encode())
     digest.update(repr(settings).encode())
     return digest.hexdigest()
 
 
-def read_json(path: Path) -> dict[str, Any]:
+def _read_json(path: Path) -> dict[str, Any]:
     try:
         return dict(json.loads(path.read_text(encoding="utf-8")))
     except (TypeError, ValueError):
         raise FileFormatError(f"{path} is not readable JSON; delete it") from None
 
 
-def write_json(path: Path, content: dict[str, Any]) -> None:
+def _write_json(path: Path, content: dict[str, Any]) -> None:
     temporary = path.with_suffix(".writing")
     temporary.write_text(json.dumps(content), encoding="utf-8")
     os.replace(temporary, path)
