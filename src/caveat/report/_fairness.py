@@ -140,11 +140,13 @@ def _behind(paragraph: Paragraph) -> Table | None:
 
 
 def _ratios(audit: FairnessAudit, names: Names) -> list[Any]:
-    blocks: list[Any] = []
+    blocks: list[Any] = [
+        Figure(names("audit-chart"), charts.ratios(audit, attribute))
+        for attribute in audit.attributes
+    ]
     for attribute in audit.attributes:
         rows = [row for row in audit.matching(attribute=attribute) if row.kind != "group"]
         caption = f"All ratios and differences by {attribute}"
-        blocks.append(Figure(names("audit-chart"), charts.ratios(audit, attribute)))
         blocks.append(_ratio_table(rows, caption, folded=f"{caption} ({len(rows)})"))
     return blocks
 
