@@ -61,8 +61,8 @@ class Entry:
 
     def samples(self, evaluation: Evaluation, target: Any = None, asked: str = "") -> Samples:
         """Return the samples of one target; an error if they do not have what was asked."""
-        found = samples(evaluation, target)
-        if not self.applies(evaluation, found):
+        result = samples(evaluation, target)
+        if not self.applies(evaluation, result):
             from .table import available
 
             has = ", ".join(available(evaluation, target)) or "no chart at all"
@@ -70,7 +70,7 @@ class Entry:
                 f"{asked or self.name} needs {self.needs}, which this "
                 f"{type(evaluation.prediction).__name__} does not have; it has {has}"
             )
-        return found
+        return result
 
 
 class Charts(Registry[Entry]):

@@ -282,7 +282,7 @@ class TriagePolicy(BaseEstimator):
         Parameters
         ----------
         prediction : Categorical, GaussianLogits or Gaussian
-            Of the type and with the members and classes or targets that ``fit`` saw.
+            The type, members, and classes or targets are those that ``fit`` saw.
         ids : array of shape (samples,), optional
             A name for each sample.
 

@@ -206,8 +206,8 @@ def _groups(audit: FairnessAudit, attribute: str) -> Table:
         if row.quantile is None:
             lines.setdefault((row.measure, row.label), {})[row.group] = row
     body = [
-        [_name(next(iter(found.values()))), *(_value(found.get(group)) for group in shown)]
-        for found in lines.values()
+        [_name(next(iter(result.values()))), *(_value(result.get(group)) for group in shown)]
+        for result in lines.values()
     ]
     more = []
     if len(shown) < len(sizes):
