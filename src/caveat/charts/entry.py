@@ -60,7 +60,20 @@ class Entry:
         return "target" in inspect.signature(self.function).parameters
 
     def samples(self, evaluation: Evaluation, target: Any = None, asked: str = "") -> Samples:
-        """Return the samples of one target; an error if they do not have what was asked."""
+        """Return the samples of one target; an error if they do not have what was asked.
+
+        Parameters
+        ----------
+        evaluation : Evaluation
+        target : str, optional
+            The target, where there are several; by default the first.
+        asked : str, default=""
+            What the message calls the chart; empty for its name.
+
+        Returns
+        -------
+        Samples
+        """
         result = samples(evaluation, target)
         if not self.applies(evaluation, result):
             from .table import available
