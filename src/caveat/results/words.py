@@ -97,6 +97,16 @@ def amount(value: float) -> str:
     return f"{value:#.3g}"
 
 
+def capitalized(text: str) -> str:
+    """Return text with a capital first letter."""
+    return text[:1].upper() + text[1:]
+
+
+def lowered(text: str) -> str:
+    """Return text with a small first letter."""
+    return text[:1].lower() + text[1:]
+
+
 def counted(number: int, noun: str) -> str:
     """Return "1 sample", "12 samples"."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
