@@ -1,4 +1,4 @@
-"""Statements on predictions of classes: calibration of the probabilities, and accuracy.
+"""Statements on predictions of classes: calibration, accuracy, and coverage of sets.
 
 With two classes the probability of the second is judged. With more, the confidence in the most
 probable class, and the probability of each class against the rest.
@@ -10,6 +10,7 @@ from ..results.judgments import GOOD, State
 from ..results.rows import Row
 from ..results.words import (
     Statement,
+    amount_with_interval,
     capitalized,
     counted,
     listed,
@@ -36,6 +37,7 @@ from ._verdict_evidence import (
     Bounds,
     Evidence,
     Finding,
+    coverage_state,
     normal_limit,
     size_state,
     unique_rows,
@@ -310,3 +312,45 @@ def _absent_classes(evidence: Evidence) -> Finding | None:
         return None
     text = f"No sample is truly {listed(absent, 'or')}: nothing here says how it does for them."
     return Finding("absent", State.NONE, Statement("unsure", text))
+
+
+_SETS = {
+    State.NEARLY: "nearly as often as promised",
+    State.NARROW: "less often than promised",
+    State.WIDE: "more often than promised",
+}
+
+
+def set_findings(evidence: Evidence) -> list[Finding]:
+    """Return findings on prediction sets."""
+    row, size = evidence.one("set_coverage"), evidence.one("mean_set_size")
+    result = []
+    if row is not None:
+        promised = float(evidence.evaluation.prediction.coverage)
+        state = State.UNSURE
+        if np.isnan(row.low):
+            state = State.UNMEASURED
+        elif evidence.enough(row):
+            state = coverage_state(evidence.bounds(row), promised)
+        often = _SETS.get(state, "as often as promised")
+        end = f"{often} ({nominal(promised)})"
+        summary = f"Its sets of classes hold the true one {often}"
+        if state is State.WIDE:
+            end += ", so they are larger than they need to be"
+        elif state is State.UNSURE:
+            few = "too few samples to say whether"
+            end = f"{few} that is {end}"
+            summary = f"There are {few} its sets of classes hold what they promise"
+        elif state is State.UNMEASURED:
+            summary, end = "", f"{nominal(promised)} were promised, and {_NOT_MEASURED}"
+        hold = share_with_interval(row, evidence.confidence, " of cases")
+        text = f"Its sets of classes hold the true one in {hold}: {end}."
+        # A set promises "at least": too large a set is wasteful, but keeps the promise.
+        level = "good" if state is State.WIDE else LEVELS[state]
+        result.append(Finding("sets", state, Statement(level, text, (row,)), summary=summary))
+    if size is not None:
+        mean = amount_with_interval(size, evidence.confidence, " on average")
+        classes = len(evidence.evaluation.prediction.classes)
+        text = f"Of {classes} classes, a set leaves open {mean}."
+        result.append(Finding("size", State.NONE, Statement("info", text, (size,))))
+    return result

@@ -1,4 +1,4 @@
-"""Statements on predictions of numbers and on sets of classes: do they hold what they promise?"""
+"""Statements on predictions of numbers: do their intervals hold what they promise?"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -358,45 +358,3 @@ def _errors(evidence: Evidence) -> list[Finding]:
     what = "medians" if hasattr(evidence.evaluation.prediction, "levels") else "predictions"
     text = f"Its {what} are off by {listed(parts)}{sure}."
     return [Finding("errors", State.NONE, Statement("info", text, tuple(rows)))]
-
-
-_SETS = {
-    State.NEARLY: "nearly as often as promised",
-    State.NARROW: "less often than promised",
-    State.WIDE: "more often than promised",
-}
-
-
-def set_findings(evidence: Evidence) -> list[Finding]:
-    """Return findings on prediction sets."""
-    row, size = evidence.one("set_coverage"), evidence.one("mean_set_size")
-    result = []
-    if row is not None:
-        promised = float(evidence.evaluation.prediction.coverage)
-        state = State.UNSURE
-        if np.isnan(row.low):
-            state = State.UNMEASURED
-        elif evidence.enough(row):
-            state = coverage_state(evidence.bounds(row), promised)
-        often = _SETS.get(state, "as often as promised")
-        end = f"{often} ({nominal(promised)})"
-        summary = f"Its sets of classes hold the true one {often}"
-        if state is State.WIDE:
-            end += ", so they are larger than they need to be"
-        elif state is State.UNSURE:
-            few = "too few samples to say whether"
-            end = f"{few} that is {end}"
-            summary = f"There are {few} its sets of classes hold what they promise"
-        elif state is State.UNMEASURED:
-            summary, end = "", f"{nominal(promised)} were promised, and {_NOT_MEASURED}"
-        hold = share_with_interval(row, evidence.confidence, " of cases")
-        text = f"Its sets of classes hold the true one in {hold}: {end}."
-        # A set promises "at least": too large a set is wasteful, but keeps the promise.
-        level = "good" if state is State.WIDE else LEVELS[state]
-        result.append(Finding("sets", state, Statement(level, text, (row,)), summary=summary))
-    if size is not None:
-        mean = amount_with_interval(size, evidence.confidence, " on average")
-        classes = len(evidence.evaluation.prediction.classes)
-        text = f"Of {classes} classes, a set leaves open {mean}."
-        result.append(Finding("size", State.NONE, Statement("info", text, (size,))))
-    return result

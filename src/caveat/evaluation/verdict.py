@@ -8,10 +8,10 @@ from html import escape
 from ..results.judgments import State
 from ..results.tables import plain_row
 from ..results.words import Level, Statement, listed, lowered
-from ._verdict_classes import class_findings
+from ._verdict_classes import class_findings, set_findings
 from ._verdict_evidence import LEVELS, Evidence, Finding, unique_rows
 from ._verdict_groups import group_findings
-from ._verdict_numbers import number_findings, set_findings
+from ._verdict_numbers import number_findings
 from ._verdict_uncertainty import source_findings, warning_findings
 from .result import Evaluation
 
