@@ -6,9 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._arrays import to_numpy
-from .._validation import FloatArray, as_floats, check_no_nan, position
-from ..exceptions import InvalidValueError, OptionError, ShapeError
+from .._validation import FloatArray, as_column, as_floats, check_no_nan
+from ..exceptions import OptionError, ShapeError
 from ._risk_bounds import (
     at_most,
     betting_p,
@@ -88,17 +87,7 @@ def cluster_codes(cluster: Any, samples: int) -> NDArray[np.intp]:
     """Return a number for the cluster of each sample; a missing one is an error."""
     import pandas as pd
 
-    values = to_numpy(cluster, "cluster").array
-    if values.shape != (samples,):
-        raise ShapeError(
-            f"cluster must be one value for each of {samples} samples; got shape {values.shape}"
-        )
-    codes, _ = pd.factorize(values)
-    if (codes < 0).any():
-        _, where = position(codes < 0, ("sample",))
-        raise InvalidValueError(
-            f"the cluster{where} is missing; give samples that stand alone a cluster of their own"
-        )
+    codes: NDArray[np.intp] = pd.factorize(as_column(cluster, "cluster", samples))[0]
     return codes
 
 

@@ -204,9 +204,9 @@ class FairnessRow(Row):
     verdict : str
         For a ratio: "a gap beyond the threshold", "a gap, which may or may not exceed the
         threshold", "a gap, but within the threshold", "within the threshold" or "the data cannot
-        show whether there is a gap beyond the threshold"; for a difference "different" or "the data cannot show
-        whether there is a difference"; for either "undefined", with the reason, or "not judged
-        without intervals".
+        show whether there is a gap beyond the threshold"; for a difference "different" or "the data
+        cannot show whether there is a difference"; for either "undefined", with the reason, or "not
+        judged without intervals".
     verdict_low, verdict_high : float
         The interval behind the verdict, which holds for all comparisons of the attribute at once.
     note : str
