@@ -54,13 +54,8 @@ _TABLES = {"size": "table 5", "noise": "table 6"}
 class DisentanglementRow(StudyRow):
     """One number of the disentanglement study.
 
-    Attributes
-    ----------
-    method : {"mc-dropout", "dropconnect", "flipout", "deep-ensemble"}
-    decomposition : str
-    setting : str
-        The level of figures 5 and 11 in percent, the dropout rate of figure 8, the number of
-        levels of figure 9, the side of figure 10; otherwise empty.
+    ``setting`` is the level of figures 5 and 11 in percent, the dropout rate of figure 8, the
+    number of levels of figure 9 or the side of figure 10.
     """
 
     factors: ClassVar[tuple[str, ...]] = ("method", "decomposition", "setting")

@@ -44,22 +44,12 @@ _GENERATED: dict[str, Callable[..., Dataset]] = {"sd1": make_sd1, "sd2": make_sd
 class FairnessRow(StudyRow):
     r"""One number of the fairness study.
 
-    Attributes
-    ----------
-    kind : {"count", "group", "ratio", "consistency", "scaled consistency", "capacity"}
-    attribute, group, reference : str
-        The group; for a ratio, the groups in the numerator and in the denominator.
-    outcome : str
-        For a consistency, the predicted class.
-    hidden : int
-        For figure 6, the units of the hidden layer; otherwise 0.
-    paper_flag : bool or None
-        For a printed ratio F, whether :math:`|F - 1| > 0.2`.
-    flagged, symmetric_flagged : float
-        For a ratio, the share of runs in which that holds, and in which
-        :math:`|\log F| > -\log 0.8` holds, which does not depend on the order of the groups.
-    agreeing, agreement : int or None, str
-        How many runs have the printed flag on the same side of 1, and whether most runs do.
+    ``group`` and ``reference`` are the groups in the numerator and denominator of a ratio,
+    ``outcome`` is the predicted class of a consistency, ``hidden`` the units of the hidden layer of
+    figure 6. For a ratio F, ``paper_flag`` says whether the printed one has :math:`|F - 1| > 0.2`;
+    ``flagged`` and ``symmetric_flagged`` are the shares of runs with that, and with
+    :math:`|\log F| > -\log 0.8`, which does not depend on the order of the groups; so many runs as
+    ``agreeing`` have the printed flag on the same side of 1; ``agreement``: whether most do.
     """
 
     factors: ClassVar = ("kind", "attribute", "group", "reference", "outcome", "hidden")

@@ -17,8 +17,6 @@ from .summary import NAN, Conclusion, Count, Summary, conclude
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-_DIFFERENT = 2.0
-"""Means that are more than this many standard deviations apart differ."""
 Key = tuple[Any, ...]
 """What a number is: its source, the values of the factors, and the measure."""
 Label = tuple[str, dict[str, str], dict[str, str]]
@@ -40,12 +38,11 @@ class StudyRow:
     printed, paper, paper_spread : str, float, float
         As printed; the same as a number; what follows the plus-minus sign. Empty and NaN where a
         figure has no numbers, or we add a row.
-    mean, mean_low, mean_high, spread : float
-        The mean over runs with its confidence interval, and the standard deviation over runs.
+    mean, mean_low, mean_high, spread, runs : float, float, float, float, int
+        The mean over runs with its confidence interval, the standard deviation over runs, and in
+        how many runs it is defined.
     low, high : float
         The range in which one more run lies; NaN with a single run.
-    runs : int
-        In how many runs it is defined.
     within : bool or None
         Whether the printed number, before rounding, can lie in that range; None if what is printed
         is not one run of the same experiment.
@@ -233,8 +230,7 @@ class Study:
 
     def defaults(self) -> list[tuple[str, Any]]:
         """Return the factors and their defaults."""
-        known = self.row.factors
-        return [(part.name, part.default) for part in fields(self.row) if part.name in known]
+        return [(p.name, p.default) for p in fields(self.row) if p.name in self.row.factors]
 
     def printed_texts(self, dataset: str) -> Callable[[Key], tuple[str, str]]:
         """Return the printed text of a number and of its spread; empty where there is none."""
@@ -276,7 +272,7 @@ def _row(
         if study.printed == "runs":
             within = fits(given, summary.low, summary.high)
         elif not np.isnan(summary.spread):
-            limit = _DIFFERENT * np.nanmax([summary.spread, paper_spread])
+            limit = 2 * np.nanmax([summary.spread, paper_spread])
             differs = bool(abs(paper - summary.mean) > limit)
     undefined = int((~np.isfinite(values)).sum())
     notes = [] if text else ["not printed"]
