@@ -1,4 +1,4 @@
-"""``caveat disentangle``: is the split into aleatoric and epistemic real, on one's own table?"""
+"""``caveat disentangle``: is the split into aleatoric and epistemic real, on your own table?"""
 
 import json as json_module
 import re
@@ -18,7 +18,7 @@ _MODEL = "Model"
 _PROTOCOL = "Protocol"
 _COLUMNS = "Columns and file"
 _DEPTH = 4
-"""Of the trees of a forest of classes."""
+"""The depth of the trees of a forest for classes."""
 
 
 def _option(panel: str, help: str, **more: Any) -> Any:

@@ -100,7 +100,7 @@ def take_test(test: Any, X: Any, y: np.ndarray, task: str) -> tuple[Any, np.ndar
 
 
 def check_sizes(protocol: Protocol, samples: Samples) -> tuple[str, ...]:
-    """Refuse sizes that come to the same subset; return which are raised to the smallest one."""
+    """Raise if two sizes give the same subset; return which sizes are raised to the smallest."""
     number = len(samples.y)
     least = least_samples(samples.y, samples.task)
     why = "one for each class" if samples.task == "classification" else "the fewest to learn from"
@@ -174,7 +174,7 @@ def checked_labels(y: Any, task: str, name: str) -> np.ndarray:
 
 
 def _check_range(labels: np.ndarray, name: str) -> None:
-    """Refuse numbers whose squares, which variances are made of, are no floats."""
+    """Raise if squares of the numbers, as variances have them, exceed the range of floats."""
     largest = float(np.abs(labels).max())
     if largest > LARGEST or float(np.ptp(labels)) < 1 / LARGEST:
         raise InvalidValueError(

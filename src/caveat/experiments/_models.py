@@ -51,7 +51,7 @@ def network_of(model: Any) -> Network | None:
 
 
 def check_model(model: Any) -> None:
-    """Refuse what cannot be trained, or says nothing of its uncertainty."""
+    """Raise if the model cannot be trained, or does not say how uncertain it is."""
     if isinstance(model, type):
         raise OptionError(
             f"model is the class {model.__name__}; pass an object, {model.__name__}()"
@@ -133,7 +133,7 @@ def resolve(decomposition: Any, model: Any, task: str) -> tuple[DecompositionMet
 def check_split(
     entry: DecompositionMethod, kind: type | None, members: int | None, model: Any, task: str
 ) -> None:
-    """Refuse a way to split that cannot answer; members are checked where they are known."""
+    """Raise if a decomposition does not apply; members are checked where they are known."""
     name = type(innermost(model)).__name__
     if (entry.takes is Gaussian) != (task == "regression"):
         fit = [

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _KINDS = ("size", "noise")
 _OF_CURVES = Protocol()
-"""Stands for a protocol that was not given; told from others by identity."""
+"""Stands for a protocol that was not given; recognized by identity."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,7 +19,7 @@ from ._models import distribution
 
 UNCERTAINTIES = ("aleatoric", "epistemic", "total")
 Key = tuple[str, str, str]
-"""Of a quantity: its name, options and target."""
+"""The name, options and target of a quantity."""
 
 
 @dataclass(frozen=True)

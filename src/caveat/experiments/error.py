@@ -15,42 +15,29 @@ RESAMPLES = 1000
 """Bootstrap resamples of the repeats."""
 
 ROUNDING = 1e-12
-"""Beside the largest part of a split, a smaller difference is a rounding error."""
+"""Differences below this share of the largest part count as zero."""
 
 
 @dataclass(frozen=True)
 class TermKind:
-    """One of the four: which uncertainty is set against which sweep, and what is wished for."""
+    """One of the four terms: which uncertainty, which sweep, and the ideal correlation."""
 
     name: str
     symbol: str
     uncertainty: str
     sweep: str
     ideal: float
-    words: str
 
 
 TERMS = {
-    kind.name: kind
-    for kind in (
-        TermKind(
-            "aleatoric_consistency", "C1", "aleatoric", "noise", 1.0,
-            "aleatoric uncertainty rises as noise costs accuracy",
-        ),
-        TermKind(
-            "epistemic_consistency", "C2", "epistemic", "size", 1.0,
-            "epistemic uncertainty rises as missing data cost accuracy",
-        ),
-        TermKind(
-            "aleatoric_orthogonality", "O1", "aleatoric", "size", 0.0,
-            "aleatoric uncertainty does not follow the amount of data",
-        ),
-        TermKind(
-            "epistemic_orthogonality", "O2", "epistemic", "noise", 0.0,
-            "epistemic uncertainty does not follow the noise",
-        ),
+    name: TermKind(name, symbol, name.partition("_")[0], sweep, ideal)
+    for name, symbol, sweep, ideal in (
+        ("aleatoric_consistency", "C1", "noise", 1.0),
+        ("epistemic_consistency", "C2", "size", 1.0),
+        ("aleatoric_orthogonality", "O1", "size", 0.0),
+        ("epistemic_orthogonality", "O2", "noise", 0.0),
     )
-}  # fmt: skip
+}
 
 
 @dataclass(frozen=True)
@@ -331,7 +318,7 @@ def _undefined(
 
 
 def scale_of(curve: Any) -> float:
-    """Return the largest of both parts: beside it, what its rounding errors hide is nothing."""
+    """Return the largest of both parts; differences below its rounding error count as zero."""
     both = np.abs([curve.aleatoric, curve.epistemic])
     return float(np.max(both, initial=0.0, where=np.isfinite(both)))
 
