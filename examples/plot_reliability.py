@@ -66,8 +66,7 @@ results = {
     )
     for name, prediction in {"forest": raw, "with temperature": fixed}.items()
 }
-figure, axes = plt.subplots(1, 3, figsize=(14, 5.2))
-figure.subplots_adjust(left=0.08, right=0.98, bottom=0.28, top=0.93, wspace=0.35)
+figure, axes = plt.subplots(1, 3, figsize=(14, 5.2), layout="constrained")
 for ax, kind in zip(axes, ("confidence", "entropy", "variation"), strict=True):
     for name, result in results.items():
         result.plot("reliability", kind=kind, ax=ax, name=name)

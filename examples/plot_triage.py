@@ -54,15 +54,8 @@ triage
 # Thresholds are tried from several starts on, which share the allowed doubt, until the upper limit
 # of the error rate exceeds the risk. The last one that was reached is taken.
 
-curve = policy.curve_
-taken = curve.reached - 1
-figure, ax = plt.subplots(figsize=(7, 4), layout="constrained")
-ax.plot(curve.coverage, curve.upper, "--", color="tab:orange", label="upper limit")
-ax.plot(curve.coverage, curve.error, color="tab:blue", label="error rate of the accepted")
-ax.axhline(policy.risk, color="0.4", linewidth=1, linestyle=":", label="risk")
-ax.plot(curve.coverage[taken], curve.upper[taken], "o", color="tab:orange", label="taken")
-ax.set(xlabel="share accepted", ylabel="error rate", xlim=(0, 1), ylim=(0, 0.1))
-ax.legend()
+ax = caveat.plot(triage)
+ax.set(ylim=(0, 0.1))
 
 # %%
 # Did it hold for the new images?

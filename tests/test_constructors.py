@@ -87,6 +87,7 @@ def test_the_docstring_lists_all_parameters_with_the_defaults_of_the_class():
             The limits.
         name : str, default="b"
             What it is called.
+
             In two paragraphs.
         bias : bool, default=True
             Whether there is one.

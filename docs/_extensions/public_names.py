@@ -14,17 +14,16 @@ import caveat
 
 # A name that several of these have has its page under the first.
 MODULES = (
+    "charts",
     "evaluation",
     "evaluation.verdict",
     "exceptions",
-    "figures",
     "files",
     "metrics",
     "nn",
     "nn.layers",
     "nn.losses",
     "nn.noise",
-    "plots",
     "predictions",
     "recalibration",
     "report",

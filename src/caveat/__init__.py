@@ -1,6 +1,6 @@
 """How far can each prediction of a model be trusted, and why not further?
 
-Names are imported when they are first used, so that ``import caveat`` costs next to nothing.
+Names are imported when they are first used, so that ``import caveat`` stays light.
 """
 
 import importlib

@@ -7,17 +7,17 @@ example gets that of its bases, where ``{name}`` stands for its own name.
 """
 
 import inspect
-import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import InitVar, dataclass, field
 from difflib import get_close_matches
 from functools import wraps
 from typing import Any, TypeVar, dataclass_transform
 
+from ._docstrings import _stated, entries_of, sections_of
+
 __all__ = ["declared"]
 
 T = TypeVar("T")
-Sections = dict[str, list[str]]
 
 _WRITTEN: dict[type, str] = {}
 """The docstrings of declared classes as they stand in the source."""
@@ -87,68 +87,32 @@ def _with_advice(cls: Any) -> Callable[..., None]:
 
 def _completed(cls: type) -> str:
     """Return the docstring with the parameters and attributes that the bases document."""
-    written = [_sections(_WRITTEN.get(base, base.__doc__ or "")) for base in cls.__mro__]
-    parameters = [dict(_entries(each.get("Parameters", []))) for each in written]
-    lines: list[str] = []
-    done: set[str] = set()
+    written = [sections_of(_WRITTEN.get(base, base.__doc__ or "")) for base in cls.__mro__]
+    described = [entries_of(each.get("Parameters", "")) for each in written]
+    parameters: dict[str, str] = {}
     for name, parameter in inspect.signature(cls).parameters.items():
-        if name in done:
-            continue
-        names, kind, body = next((e[name] for e in parameters if name in e), ((), "", ()))
-        done.update(names)
-        if names:
-            lines += [f"{', '.join(names)}{_typed(kind, parameter.default)}", *body]
-    attributes = {
-        names: [f"{', '.join(names)}{kind and ' : ' + kind}", *body]
-        for each in reversed(written)
-        for _, (names, kind, body) in _entries(each.get("Attributes", []))
-    }
+        entry = next((entries[name] for entries in described if name in entries), None)
+        if entry is not None and entry not in parameters:
+            parameters[entry] = _with_default(entry.rstrip(), parameter)
+    attributes = [entries_of(each.get("Attributes", "")).values() for each in reversed(written)]
     own = written[0]
-    text = {"": own.pop("")}
-    inherited = {"Parameters": lines, "Attributes": [n for e in attributes.values() for n in e]}
-    for title, section in inherited.items():
-        own.pop(title, None)
-        if section:
-            text[title] = section
-    example = next((each["Examples"] for each in written if "Examples" in each), [])
-    template = any("{name}" in line for line in own.get("Examples", []))
-    own["Examples"] = [] if template else [x.replace("{name}", cls.__name__) for x in example]
-    return "\n\n".join(
-        "\n".join([*([title, "-" * len(title)] if title else []), *section]).strip()
-        for title, section in (text | own).items()
-        if section or not title
-    )
+    example = next((each["Examples"] for each in written if "Examples" in each), "")
+    is_template = "{name}" in own.get("Examples", "")
+    own = {
+        "": own.pop(""),
+        "Parameters": "\n".join(parameters.values()),
+        "Attributes": "\n".join(dict.fromkeys(entry.rstrip() for e in attributes for entry in e)),
+        **{title: text for title, text in own.items() if title not in ("Parameters", "Attributes")},
+        "Examples": "" if is_template else example.replace("{name}", cls.__name__),
+    }
+    titles = {title: f"{title}\n{'-' * len(title)}\n" if title else "" for title in own}
+    return "\n\n".join(titles[title] + own[title].strip() for title in own if own[title].strip())
 
 
-def _sections(doc: str) -> Sections:
-    """Return the lines below each heading of a docstring, those before the first under ``""``."""
-    lines = inspect.cleandoc(doc).splitlines()
-    found: Sections = {"": []}
-    title = ""
-    for line, below in zip(lines, [*lines[1:], ""], strict=False):
-        if line and below == "-" * len(line):
-            title = line
-            found[title] = []
-        elif line != "-" * len(title) or not title:
-            found[title].append(line)
-    return found
-
-
-def _entries(lines: list[str]) -> Iterator[tuple[str, tuple[tuple[str, ...], str, list[str]]]]:
-    """Yield each name of a section with all names of its entry, their type and description."""
-    text = "\n".join(lines).strip()
-    for entry in re.split(r"\n(?=\S)", text) if text else []:
-        head, *body = entry.splitlines()
-        names, _, kind = head.partition(" : ")
-        for name in (group := tuple(names.split(", "))):
-            yield name, (group, kind, [line.rstrip() for line in body if line.strip()])
-
-
-def _typed(kind: str, default: Any) -> str:
-    """Return the type of a parameter with its default, unless it is there."""
-    if not kind or "default=" in kind or default is inspect.Parameter.empty:
-        return f" : {kind}" if kind else ""
-    if default is None:
-        return f" : {kind}, {'default=None' if 'None' in kind else 'optional'}"
-    shown = f'"{default}"' if isinstance(default, str) else repr(default)
-    return f" : {kind}, default={shown}"
+def _with_default(entry: str, parameter: inspect.Parameter) -> str:
+    """Return the entry of a parameter with its default, unless it is there."""
+    head, line, text = entry.partition("\n")
+    if " : " not in head or "default=" in head or parameter.default is parameter.empty:
+        return entry
+    none = parameter.default is None and "None" in head
+    return f"{head}, {'default=None' if none else _stated(parameter.default)}{line}{text}"

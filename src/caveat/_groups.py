@@ -42,7 +42,7 @@ def attributes(groups: Any, length: int) -> list[Attribute]:
     if isinstance(groups, list) and groups and isinstance(groups[0], Attribute):
         return groups
     if isinstance(groups, Mapping) or _is_frame(groups):
-        # Column by column: in one array, whole numbers beside others would read 1.0.
+        # Column by column: in one array, whole numbers would become floats.
         given = list(groups if isinstance(groups, Mapping) else groups.columns)
         _check_distinct(given)
         columns = {str(name): _column(groups[name], str(name)) for name in given}

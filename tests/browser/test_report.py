@@ -1,290 +1,308 @@
-"""Open reports in a real browser, use them as a person would, and keep pictures of them."""
+"""Use pages as a person would: by pointer, by keyboard, and without scripts."""
 
-import os
-import shutil
-from contextlib import contextmanager
-from pathlib import Path
+import re
 
+import numpy as np
 import pytest
 
-from caveat import figures
+from caveat import charts
 from caveat.evaluation.verdict import verdict
-from caveat.report import write_report
 
-from ..report.results import classification, comparison, hostile_classification, regression
+from ..report.disentanglements import result, two_decompositions
+from ..report.results import classification, regression
+from .conftest import people
+from .pages import chart, opened, text_of
 
-BROWSER = os.environ.get("CAVEAT_BROWSER") or shutil.which("chromium")
-playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-pytestmark = pytest.mark.skipif(
-    not BROWSER, reason="no browser: install chromium, or name one in CAVEAT_BROWSER"
+SHARE = "Share of samples to defer, the most uncertain first"
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("classification", lambda: verdict(classification()).statements[0].text),
+        ("audit", lambda: people().verdict().summary),
+        ("trap", lambda: result("trap").reading().statements[0].text),
+        ("two", lambda: two_decompositions().reading().statements[0].text),
+    ],
 )
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with playwright.sync_playwright() as driver:
-        found = driver.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
-        yield found
-        found.close()
-
-
-@pytest.fixture(scope="module")
-def pictures(tmp_path_factory):
-    given = os.environ.get("CAVEAT_SCREENSHOTS")
-    folder = Path(given) if given else tmp_path_factory.mktemp("screenshots")
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
-
-
-@pytest.fixture(scope="module")
-def reports(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("reports")
-    results = {
-        "classification": classification(),
-        "regression": regression(),
-        "comparison": comparison(),
-        "plain": classification(members=1, resamples=0),
-        "hostile": hostile_classification(),
-    }
-    return {name: write_report(r, folder / f"{name}.html") for name, r in results.items()}
-
-
-@contextmanager
-def opened(browser, path, **options):
-    """Open a page; any error on it, and any request but the page itself, fails the test."""
-    page = browser.new_page(**{"viewport": {"width": 1280, "height": 900}} | options)
-    troubles = []
-    page.on("console", lambda m: troubles.append(f"console {m.type}: {m.text}"))
-    page.on("pageerror", lambda error: troubles.append(f"error: {error}"))
-    page.on("request", lambda r: troubles.append(r.url) if r.url != path.as_uri() else None)
-    page.goto(path.as_uri())
-    yield page
-    page.close()
-    assert troubles == []
-
-
-def scroll_through(page):
-    """Bring everything near the window once, so that every chart is drawn."""
-    height = page.evaluate("document.documentElement.scrollHeight")
-    for y in range(0, height, 700):
-        page.evaluate(f"scrollTo(0, {y})")
-        page.wait_for_timeout(30)
-    page.evaluate("scrollTo(0, 0)")
-
-
-def undrawn(page):
-    return page.evaluate(
-        "[...document.querySelectorAll('.chart')].filter(c => c.checkVisibility() && "
-        "!c.querySelector('.main-svg')).length"
-    )
-
-
-def fits(page):
-    return page.evaluate(
-        "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
-    )
-
-
-def picture(page, pictures, name):
-    page.screenshot(path=pictures / f"{name}.png", full_page=True)
-
-
-@pytest.mark.parametrize("name", ["classification", "regression", "comparison"])
-def test_opens_and_draws_in_both_themes_and_on_a_phone(browser, reports, pictures, name):
-    with opened(browser, reports[name], color_scheme="light") as page:
-        scroll_through(page)
-        assert undrawn(page) == 0
-        assert fits(page)
-        assert brightness(page) > 600
-        picture(page, pictures, f"{name}-light")
-        page.get_by_role("button", name="Dark colors").click()
-        assert brightness(page) < 200
-        picture(page, pictures, f"{name}-dark")
-        page.get_by_role("button", name="Light colors").click()
-        page.set_viewport_size({"width": 360, "height": 740})
-        if name == "comparison":
-            page.locator("details.technique > summary").first.click()
-        scroll_through(page)
-        assert fits(page)
-        assert undrawn(page) == 0
-        picture(page, pictures, f"{name}-phone")
-
-
-def brightness(page):
-    background = page.evaluate("getComputedStyle(document.body).backgroundColor")
-    return sum(map(int, background[4:-1].split(",")))
-
-
-def test_verdict_is_what_is_read_first(browser, reports):
-    with opened(browser, reports["classification"]) as page:
+def test_verdict_is_what_is_read_first_and_shows_its_rows(browser, reports, name, said):
+    with opened(browser, reports(name)) as page:
         summary = page.locator(".verdict > li").first
-        assert verdict(classification()).statements[0].text in summary.inner_text()
         assert summary.is_visible()
-        assert page.locator("h1").inner_text() == "How far can these predictions be trusted?"
+        assert said() in text_of(page, ".verdict > li")
+        if name in ("classification", "audit"):
+            page.locator(".verdict details summary").first.click()
+            assert page.locator(".verdict details table").first.is_visible()
 
 
-def test_slider_by_keyboard(browser, reports, pictures):
-    figure = figures.split(classification())
-    with opened(browser, reports["classification"]) as page:
-        slider = page.get_by_label("Share of samples to defer, the most uncertain first")
+def test_contents_open_their_part(browser, reports):
+    with opened(browser, reports("classification")) as page:
+        links = page.locator("nav.contents a").all()
+        assert len(links) == 9
+        for link in links[1:]:
+            part = page.locator(link.get_attribute("href"))
+            body = part.locator("details.part > :not(summary)").first
+            assert body.is_hidden()
+            link.click()
+            body.wait_for(state="visible")
+            assert part.locator("h2").is_visible()
+        button = page.get_by_role("button", name="Open all")
+        button.click()
+        assert page.locator("details.part:not([open])").count() == 0
+        page.get_by_role("button", name="Close all").click()
+        assert page.locator("details.part[open]").count() == 0
+    path = reports("classification")
+    with opened(browser, path) as page:
+        page.evaluate("location.hash = '#ranking'")
+        page.locator("#ranking .chart").first.wait_for(state="visible")
+
+
+def read_off(page, box, place):
+    """The text that appears when the pointer is at a place of a drawing."""
+    box.scroll_into_view_if_needed()
+    at = box.locator("svg").evaluate(
+        """(svg, [x, y]) => {
+          const p = new DOMPoint(x, y).matrixTransform(svg.getScreenCTM());
+          return [p.x, p.y];
+        }""",
+        place,
+    )
+    page.mouse.move(*at)
+    return box.locator(".tip")
+
+
+def path_of(box, selector):
+    """The places along a line of a drawing."""
+    return [
+        [float(number) for number in pair.split(",")]
+        for pair in re.findall(r"[ML]([-\d.]+,[-\d.]+)", box.locator(selector).get_attribute("d"))
+    ]
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_values_are_read_off_by_pointer_and_keys(browser, reports, width):
+    curve = charts.reliability(classification())
+    both = zip(curve.numbers["predicted"], curve.numbers["observed"], strict=True)
+    texts = [f"predicted {x:.3g}, observed {y:.3g}" for x, y in both]
+    with opened(browser, reports("classification"), width, everything=True) as page:
+        box = chart(page, curve.title)
+        places = path_of(box, "svg > path.s-blue[stroke-width='2']")
+        assert len(places) == len(texts)
+        for place, text in zip(places, texts, strict=True):
+            tip = read_off(page, box, place)
+            assert tip.inner_text() == text
+            assert tip.is_visible()
+            inside, around = tip.bounding_box(), box.bounding_box()
+            assert inside["x"] >= around["x"] - 1
+            assert inside["x"] + inside["width"] <= around["x"] + around["width"] + 1
+        page.mouse.move(1, 1)
+        assert box.locator(".tip").is_hidden()
+        box.focus()
+        for key, text in (
+            ("ArrowRight", 0),
+            ("ArrowRight", 1),
+            ("ArrowLeft", 0),
+            ("ArrowLeft", -1),
+        ):
+            page.keyboard.press(key)
+            assert box.locator(".tip").inner_text() == texts[text]
+        page.keyboard.press("Escape")
+        assert box.locator(".tip").is_hidden()
+        page.keyboard.press("ArrowRight")
+        page.keyboard.press("Tab")
+        assert box.locator(".tip").is_hidden()
+
+
+def test_ratios_are_read_off_and_lie_on_a_logarithmic_axis(browser, reports):
+    ratios = charts.ratios(people(), "sex")
+    with opened(browser, reports("audit"), everything=True) as page:
+        box = chart(page, ratios.title)
+        box.focus()
+        said = set()
+        for _ in ratios.numbers["ratio"]:
+            page.keyboard.press("ArrowRight")
+            said.add(box.locator(".tip").inner_text())
+        for measure, groups, ratio in zip(
+            *(ratios.numbers[name] for name in ("measure", "groups", "ratio")), strict=True
+        ):
+            assert f"{measure}, {groups}: {ratio:.3g}" in said
+        # One is as far from either end of the band; places are rounded to tenths.
+        band = box.locator("svg > path.f-green.band").first.get_attribute("d")
+        left, right = (float(number) for number in re.findall(r"[MH]([\d.]+)", band)[:2])
+        rule = box.locator("svg > path.s-ink").first.get_attribute("d")
+        one = float(re.match(r"M([\d.]+)", rule)[1])
+        assert one - left == pytest.approx(right - one, abs=0.2)
+
+
+def test_slider_by_keyboard_colors_what_is_deferred(browser, reports, picture):
+    left = charts.deferral(classification())
+    shown = charts.split(classification(), points=1000).numbers
+    with opened(browser, reports("classification"), everything=True) as page:
+        slider = page.get_by_label(SHARE)
         said = page.locator(".slider output")
-        slider.scroll_into_view_if_needed()
-        page.wait_for_selector("[data-chart] .scatterlayer .point >> nth=0", state="attached")
         slider.focus()
         page.keyboard.press("Home")
-        first = f"{100 * figure.error_kept[0]:.1f} %"
+        first = f"{100 * left.error[0]:.1f} %"
         assert said.inner_text() == f"Defer nothing: the error is {first}."
-        before = grays(page)
+        assert marks(page) == {
+            "gray": 0,
+            "blue": int((shown["error"] == 0).sum()),
+            "orange": int((shown["error"] > 0).sum()),
+        }
         for _ in range(30):
             page.keyboard.press("ArrowRight")
-        later = f"{100 * figure.error_kept[30]:.1f} %"
+        later = f"{100 * left.error[30]:.1f} %"
         text = f"Defer 30 %: error among the rest falls from {first} to {later}."
         assert said.inner_text() == text
         assert slider.get_attribute("aria-valuetext") == text
-        deferred = int((figure.uncertainty > figure.threshold[30]).sum())
-        assert (before, grays(page)) == (0, deferred)
-        page.locator("#why").screenshot(path=pictures / "slider.png")
+        kept = shown["uncertainty"] <= left.threshold[30]
+        assert marks(page) == {
+            "gray": int((~kept).sum()),
+            "blue": int((kept & (shown["error"] == 0)).sum()),
+            "orange": int((kept & (shown["error"] > 0)).sum()),
+        }
+        picture(page, "slider")
 
 
-def grays(page):
-    """How many samples the chart beside the slider shows as deferred."""
+def marks(page):
+    """How many samples the chart beside the slider shows in each color."""
     return page.evaluate(
         """() => {
-          const box = document.getElementById(document.querySelector('.slider').dataset.paints);
-          const chart = document.querySelector(`[data-chart="${box.id}"]`);
-          const gray = getComputedStyle(document.documentElement).getPropertyValue('--gray').trim();
-          return chart.data.flatMap(t => Array.isArray(t.marker.color) ? t.marker.color : [])
-            .filter(c => c === gray).length;
+          const id = document.querySelector(".slider").dataset.paints;
+          const svg = document.querySelector(`[data-points="${id}"] svg`);
+          const found = { gray: 0, blue: 0, orange: 0 };
+          for (const path of svg.querySelectorAll("[data-keyed] path")) {
+            const color = path.getAttribute("class").match(/[sf]-(\\w+)/)[1];
+            found[color] += (path.getAttribute("d").match(/M/g) || []).length;
+          }
+          return found;
         }"""
     )
 
 
-def test_slider_of_a_plain_model_moves_a_mark(browser, reports):
-    figure = figures.confidence_curve(classification(members=1, resamples=0))
-    with opened(browser, reports["plain"]) as page:
-        page.locator(".slider input").focus()
-        page.wait_for_selector(".slider ~ .chart .main-svg", state="attached")
+def test_slider_of_a_plain_model_moves_along_the_curve(browser, reports):
+    curve = charts.confidence_curve(classification(members=1, resamples=0))
+    with opened(browser, reports("plain"), everything=True) as page:
+        box = chart(page, curve.title)
+        line = np.array(path_of(box, "svg > path.s-blue[stroke-width='2']"))
+        assert len(line) == 100
+        page.get_by_label(SHARE).focus()
+        for key, step in (("End", 99), ("Home", 0), ("ArrowRight", 1)):
+            page.keyboard.press(key)
+            spot = box.locator("[data-spot]")
+            place = [float(spot.get_attribute(name)) for name in ("cx", "cy")]
+            assert place == pytest.approx(line[step], abs=0.11)
         page.keyboard.press("End")
-        place = page.evaluate(
-            "(() => {const t = document.querySelector('.slider ~ .chart').data.at(-1); return [t.x[0], t.y[0]];})()"
-        )
-        assert place == pytest.approx([0.99, figure.error[99]], rel=1e-5)
         assert page.locator(".slider output").inner_text().startswith("Defer 99 %: error among")
 
 
 def test_theme_button_switches_and_forgets(browser, reports):
-    with opened(browser, reports["classification"], color_scheme="light") as page:
-        button = page.get_by_role("button", name="Dark colors")
-        button.click()
-        color = "getComputedStyle(document.querySelector('.main-svg text')).fill"
-        assert page.evaluate("document.documentElement.dataset.theme") == "dark"
-        page.locator("#calibration").scroll_into_view_if_needed()
-        page.wait_for_selector(".main-svg text", state="attached")
-        assert page.evaluate(color) == "rgb(232, 236, 241)"
+    with opened(browser, reports("classification"), color_scheme="light") as page:
+        background = "getComputedStyle(document.body).backgroundColor"
+        assert page.evaluate(background) == "rgb(246, 247, 249)"
+        page.get_by_role("button", name="Dark colors").click()
+        assert page.evaluate(background) == "rgb(18, 22, 27)"
         page.get_by_role("button", name="Light colors").click()
-        assert page.evaluate(color) == "rgb(27, 33, 41)"
+        assert page.evaluate(background) == "rgb(246, 247, 249)"
+        page.get_by_role("button", name="Dark colors").click()
         assert page.evaluate("localStorage.length + sessionStorage.length") == 0
         page.reload()
-        assert page.evaluate("document.documentElement.dataset.theme ?? ''") == ""
+        assert page.evaluate(background) == "rgb(246, 247, 249)"
 
 
-def test_tables_sort_by_keyboard(browser, reports):
-    with opened(browser, reports["classification"]) as page:
+@pytest.mark.parametrize(("name", "column"), [("classification", "value"), ("two", "error")])
+def test_tables_sort_by_keyboard(browser, reports, name, column):
+    with opened(browser, reports(name), everything=True) as page:
         table = page.locator("#numbers table").first
-        button = table.get_by_role("button", name="value")
-        values = "[...document.querySelector('#numbers table').tBodies[0].rows].map(r => r.cells[1].dataset.sort).filter(Boolean).map(Number)"
+        button = table.get_by_role("button", name=column, exact=True)
         for order, way in ((1, "ascending"), (-1, "descending")):
             button.focus()
             page.keyboard.press("Enter")
-            found = page.evaluate(values)
+            found = table.locator(f'td[data-name="{column}"]').evaluate_all(
+                "cells => cells.map(c => c.dataset.sort).filter(Boolean).map(Number)"
+            )
+            assert len(found) > 4
             assert [order * v for v in found] == sorted(order * v for v in found)
             assert button.locator("..").get_attribute("aria-sort") == way
-        table.get_by_role("button", name="measure").click()
+        table.get_by_role("button").first.click()
         names = table.locator("tbody th bdi").all_inner_texts()
         assert names == sorted(names, key=str.lower)
 
 
 def test_tab_reaches_every_control(browser, reports):
-    with opened(browser, reports["classification"]) as page:
+    kinds = {
+        "skip": ".skip", "unfold": ".unfold", "theme": ".theme", "contents": "nav a",
+        "part": "details.part > summary", "sort": "th button", "chart": ".chart",
+        "slider": "input[type=range]",
+    }  # fmt: skip
+    with opened(browser, reports("classification")) as page:
+        page.evaluate("document.querySelectorAll('.part').forEach((part) => { part.open = true; })")
         seen = []
-        for _ in range(120):
+        while "slider" not in seen and len(seen) < 200:
             page.keyboard.press("Tab")
             seen.append(
                 page.evaluate(
-                    "(a => a.matches('.skip') ? 'skip' : a.matches('.theme') ? 'theme' : "
-                    "a.matches('nav a') ? 'contents' : a.matches('th button') ? 'sort' : "
-                    "a.matches('input[type=range]') ? 'slider' : a.tagName)(document.activeElement)"
+                    "kinds => Object.keys(kinds).find(k => document.activeElement.matches(kinds[k]))",
+                    kinds,
                 )
             )
-            if "slider" in seen:
-                break
-        assert seen[:3] == ["skip", "theme", "contents"]
-        assert seen.index("contents") < seen.index("sort") < seen.index("slider")
+        assert seen[:4] == ["skip", "unfold", "theme", "contents"]
+        assert list(dict.fromkeys(kind for kind in seen if kind)) == list(kinds)
 
 
-def test_targets_are_chosen(browser, reports):
-    with opened(browser, reports["regression"]) as page:
-        assert page.get_by_text("Coverage of target 0", exact=True).is_visible()
-        chooser = page.locator("#calibration select")
-        chooser.select_option(label="target 1")
-        assert not page.get_by_text("Coverage of target 0", exact=True).is_visible()
-        assert page.get_by_text("Coverage of target 1", exact=True).is_visible()
-        assert page.locator("#ranking select").input_value() == chooser.input_value()
-        scroll_through(page)
-        assert undrawn(page) == 0
-
-
-def test_techniques_draw_when_opened(browser, reports, pictures):
-    with opened(browser, reports["comparison"]) as page:
-        scroll_through(page)
-        inside = page.locator("details.technique .main-svg")
-        assert inside.count() == 0
-        page.locator("details.technique > summary").nth(1).click()
-        scroll_through(page)
-        assert undrawn(page) == 0
-        assert inside.count() > 0
-        picture(page, pictures, "comparison-opened")
-
-
-def test_prints_light_and_whole(browser, reports, pictures):
-    with opened(browser, reports["classification"], color_scheme="dark") as page:
-        page.emulate_media(media="print")
-        page.wait_for_timeout(300)
-        assert undrawn(page) == 0
-        assert not page.locator("nav.contents").is_visible()
-        assert (
-            page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+@pytest.mark.parametrize(
+    ("name", "section", "first", "second", "choice"),
+    [
+        ("regression", "calibration", "Coverage of target 0", "Coverage of target 1", "target 1"),
+        ("numbers", "uncertainty", "Predictive uncertainty of sbp by sex",
+         "Predictive uncertainty of dbp by sex", "dbp"),
+        ("two", "sweeps", "(split by information)",
+         "(split by pairwise kl)", "pairwise kl"),
+    ],
+)  # fmt: skip
+def test_one_target_is_chosen_at_a_time(browser, reports, name, section, first, second, choice):
+    with opened(browser, reports(name), everything=True) as page:
+        before, after = (
+            page.locator(f"#{section} h3", has_text=title).first for title in (first, second)
         )
-        assert (
-            page.evaluate("getComputedStyle(document.querySelector('.main-svg text')).fill")
-            == "rgb(27, 33, 41)"
-        )
-        picture(page, pictures, "classification-print")
-        page.emulate_media(media="screen")
-        page.wait_for_timeout(100)
-        assert page.evaluate("document.documentElement.dataset.theme ?? ''") == ""
-        paper = page.pdf(path=pictures / "classification.pdf", format="A4")
-        assert paper.startswith(b"%PDF")
+        assert (before.is_visible(), after.is_visible()) == (True, False)
+        chooser = page.locator(f"#{section} select")
+        chooser.select_option(label=choice)
+        assert (before.is_visible(), after.is_visible()) == (False, True)
+        values = {select.input_value() for select in page.locator("select").all()}
+        assert values == {chooser.input_value()}
 
 
-def test_hostile_text_is_shown_and_not_run(browser, reports, pictures):
-    with opened(browser, reports["hostile"], viewport={"width": 360, "height": 740}) as page:
-        page.on("dialog", lambda dialog: pytest.fail(dialog.message))
-        scroll_through(page)
-        assert undrawn(page) == 0
-        assert fits(page)
-        assert page.locator("img, iframe, object, svg a").count() == 0
-        labels = page.locator("#classes .chart text").all_text_contents()
-        assert any(text.startswith("<script>alert(1)") for text in labels)
-        picture(page, pictures, "hostile-phone")
+def test_techniques_open_and_have_choosers_and_sliders_of_their_own(browser, reports):
+    with opened(browser, reports("comparison")) as page:
+        page.locator("#techniques > details > summary").click()
+        inside = page.locator("details.technique").nth(1)
+        assert inside.locator(".verdict").first.is_hidden()
+        inside.locator(":scope > summary").click()
+        assert inside.locator(".verdict").first.is_visible()
+        inside.locator("#t1-why > details > summary").click()
+        outputs = page.locator(".slider output")
+        before = outputs.all_text_contents()
+        inside.locator("input[type=range]").focus()
+        page.keyboard.press("Home")
+        after = outputs.all_text_contents()
+        assert [a == b for a, b in zip(before, after, strict=True)] == [True, False]
 
 
-def test_text_and_tables_without_scripts(browser, reports, pictures):
+def test_without_scripts_all_is_there(browser, reports):
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
-    page.goto(reports["regression"].as_uri())
-    assert "Charts and the slider need JavaScript" in page.locator("noscript").inner_text()
-    assert page.locator("input[type=range]").first.is_hidden()
-    assert page.get_by_text("Coverage of target 1").first.is_visible()
-    picture(page, pictures, "regression-no-scripts")
+    page.goto(reports("regression").as_uri())
+    assert "Everything else is complete without it" in page.locator("noscript").inner_text()
+    for selector in (".slider", ".tools", ".chooser"):
+        assert page.locator(selector).first.is_hidden()
+    for statement in verdict(regression()).statements:
+        assert statement.text in " ".join(page.locator("#verdict").inner_text().split())
+    page.locator("#calibration > details > summary").click()
+    for target in ("target 0", "target 1"):
+        title = page.get_by_text(f"Coverage of {target}", exact=True).first
+        assert title.is_visible()
+    assert page.locator("#calibration .chart-svg").first.is_visible()
+    page.locator("#calibration .behind > summary").first.click()
+    assert page.locator("#calibration .behind table").first.is_visible()
     context.close()

@@ -162,6 +162,7 @@ ALL = {
 }
 
 
+@cache
 def every_chart():
     """Return charts of every kind, by name, of plain results and of awkward ones."""
     from caveat import charts

@@ -17,6 +17,7 @@ from caveat.charts.chart import (
     sized_lines,
     style_of,
 )
+from caveat.exceptions import OptionError
 from tests.charts import examples
 from tests.charts.test_matplotlib import made
 
@@ -68,6 +69,14 @@ class TestOverlay:
         assert (both.x.ends, both.y.ends) == (None, None)
         assert both.numbers == {"technique": ["one", "one", "two"], "u": [1, 2, 3]}
         assert all(mark.marker is None for mark in both.marks)
+
+    @pytest.mark.parametrize("wrong", [3.0, {"a": 1}, {}])
+    def test_of_charts_alone(self, wrong):
+        with pytest.raises(OptionError, match=r"^charts must (be a mapping|hold one Chart)"):
+            charts.overlay(wrong, "")
+
+    def test_without_numbers(self):
+        assert charts.overlay({"a": made()}, "").numbers == {"technique": []}
 
     def test_only_square_charts_share_both_ends(self):
         curve = charts.confidence_curve(examples.classes())

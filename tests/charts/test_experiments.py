@@ -414,9 +414,11 @@ class TestOperatingCurve:
         (charts.detection, "ClassDetection"),
         (charts.shift, "ShiftCurves"),
         (charts.domain_shift, "DomainShift"),
+        (charts.operating_curve, "Triage"),
     ],
 )
 def test_results_of_another_kind(function, kind):
+    name = "triage" if kind == "Triage" else "result"
     with pytest.raises(OptionError) as error:
         function(3.0)
-    assert str(error.value) == f"result must be a {kind}; got a float"
+    assert str(error.value) == f"{name} must be a {kind}; got a float"

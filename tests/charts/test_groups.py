@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from matplotlib import pyplot
 
 import caveat
 from caveat import charts
@@ -135,6 +136,15 @@ class TestGroups:
         assert (np.array(two.get_ydata()) > np.array(one.get_ydata())).all()
         assert labels(ax) == ["honest", "all samples", r" _sure \$x\$"]
         assert len(ax.get_yticks()) == len(one.get_ydata())
+
+    def test_many_techniques_have_room_below_and_the_title_above_their_legend(self):
+        chart, (_, ax) = charts.groups(examples.classes()), pyplot.subplots(layout="constrained")
+        for name in ("one", "two", "three", "four", "five"):
+            chart.plot(ax=ax, name=name)
+        picture(ax)
+        bottom, top = ax.get_ylim()
+        assert all(top < y < bottom for points in curves(ax) for y in points.get_ydata())
+        assert ax.get_legend().get_window_extent().y1 <= ax.title.get_window_extent().y0
 
     def test_names_are_text(self):
         long = "a name that goes on and on and on, well beyond what any reader would read " * 3

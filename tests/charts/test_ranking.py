@@ -5,7 +5,7 @@ import pytest
 
 import caveat
 from caveat import charts, metrics
-from caveat.exceptions import UnsupportedPredictionError
+from caveat.exceptions import OptionError, UnsupportedPredictionError
 from tests.charts import examples
 
 RANKED = [
@@ -269,6 +269,9 @@ class TestSplit:
             assert mark.text == chart.numbers["id"][actions[rows] == mark.label].tolist()
             assert mark.keys is None  # the policy decides, no slider
         assert "what the policy does" in chart.read
+        for wrong in (actions[:5], np.where(actions == "defer", "x", actions)):
+            with pytest.raises(OptionError, match=r"^actions must be 400 of 'accept', 'ask an"):
+                charts.split(result, actions=wrong)
 
 
 class TestDeferral:

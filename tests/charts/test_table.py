@@ -1,6 +1,7 @@
 """The table of charts, and the one door to them."""
 
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -206,6 +207,11 @@ class TestANewChart:
         assert "0.50 gives 0.50" in section[0]
         assert "0.50 gives 1.00" in section[0]
         assert "Read it from left to right." in section[0]
+
+    def test_every_kind_is_on_the_page_of_the_documentation(self):
+        page = (Path(__file__).parents[2] / "docs" / "charts.md").read_text(encoding="utf-8")
+        missing = [name for name in CHARTS if f'"{name}"' not in page]
+        assert missing == ["comparison"]  # the default of a comparison, with metric=
 
     def test_is_gone_afterwards(self):
         assert "survivors" not in CHARTS

@@ -1,10 +1,10 @@
-"""The same question gets the same interval, whoever asks: evaluation, audit, figure, band."""
+"""The same question gets the same interval, whoever asks: evaluation, audit, chart, band."""
 
 import numpy as np
 import pytest
 
 import caveat
-from caveat.figures import reliability
+from caveat.charts import reliability
 from caveat.resampling.spread import share_limits, spread_of, stacked
 
 RNG = np.random.default_rng(0)
@@ -52,8 +52,8 @@ def test_the_accuracy_of_a_group(given):
         one = caveat.evaluate(
             prediction.take(rows), y[rows], sample_weight=weight, cluster=cluster, resamples=0
         )
-        figure = reliability(one, "confidence")  # all are as sure, so there is one bin
-        assert (figure.low[0], figure.high[0]) == pytest.approx(found, abs=1e-12)
+        chart = reliability(one, "confidence").numbers  # all are as sure, so there is one bin
+        assert (chart["low"][0], chart["high"][0]) == pytest.approx(found, abs=1e-12)
 
 
 @EVERY

@@ -188,7 +188,7 @@ def test_priors_that_no_file_holds(tmp_path):
         save(model, tmp_path / "model")
     model = FlipoutRegressor(prior=GaussianPrior(2.0), passes=3, **SMALL).fit(X, X[:, 0])
     for prior, message in (
-        ({"prior": "GaussianPrior", "numbers": {"std": -1.0}}, "std must be a positive number"),
+        ({"prior": "GaussianPrior", "numbers": {"std": -1.0}}, "std must be a number above 0"),
         ({"prior": "Popen", "numbers": {}}, "cannot be read: 'Popen'"),
         ({"prior": "GaussianPrior", "numbers": [1]}, "cannot be read"),
         ({"prior": "GaussianPrior", "numbers": {"no": 1}}, "cannot be read: .*unexpected keyword"),

@@ -1572,3 +1572,116 @@ def test_every_kind_of_prediction_gets_whole_sentences(kind, n, resamples):
         if not resamples:
             assert statement.level in ("info", "unsure")
     json.loads(found.to_json())
+
+
+RECALIBRATE = "Recalibrate the probabilities on held-out samples"
+TRIAGE = "Decide what to accept and what to hand over: TriagePolicy"
+
+
+def step_of_classes(stretch=1.0, shift=0.0, samples=4000, **options):
+    """The next step for two classes whose logits were stretched and shifted."""
+    rng = np.random.default_rng(0)
+    z = 1.5 * rng.normal(size=samples)
+    y = (rng.random(samples) < sigmoid(z)).astype(int)
+    prediction = caveat.Categorical.from_binary(sigmoid(stretch * z + shift))
+    return judged(prediction, y, **{"resamples": 100, **options}).next_step
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({}, TRIAGE),
+        ({"stretch": 3.0}, f"{RECALIBRATE} (TemperatureScaling is the simplest way), then "),
+        ({"stretch": 0.2}, f"{RECALIBRATE} (TemperatureScaling is the simplest way), then "),
+        # A temperature keeps one half where it is: it cannot repair what is too high everywhere.
+        ({"shift": 1.5}, f"{RECALIBRATE} (PlattScaling, or IsotonicCalibration with many sam"),
+        ({"samples": 60}, "Label more samples like these: 60 are too few to say more."),
+        ({"samples": 60, "resamples": 0}, "Evaluate again with intervals (resamples=1000): "),
+        ({"samples": 1}, "Evaluate more samples."),
+        ({"metrics": ["accuracy"]}, "Evaluate again with the usual metrics: none of those asked "),
+    ],
+)
+def test_next_step_for_classes(given, said):
+    assert step_of_classes(**given).startswith(said)
+
+
+def test_next_step_for_one_group_and_for_single_classes():
+    rng = np.random.default_rng(0)
+    z = 1.5 * rng.normal(size=4000)
+    y = (rng.random(4000) < sigmoid(z)).astype(int)
+    few = np.arange(4000) % 10 == 0
+    prediction = caveat.Categorical.from_binary(sigmoid(np.where(few, 3.0, 1.0) * z))
+    options = {"metrics": ["positive_ece", "accuracy"], "resamples": 100}
+    step = judged(prediction, y, groups={"few": few}, **options).next_step
+    assert step == (
+        "Recalibrate by group (groups= in fit) on held-out samples, or do not rely on the "
+        "uncertainty for few=True."
+    )
+    assert "by group" not in judged(prediction, y, groups={"half": y * 0}, **options).next_step
+    # The class on top is right as often as it says; the others share the rest the wrong way.
+    p = np.tile([0.5, 0.4, 0.1], (3000, 1))
+    truth = rng.choice(3, size=3000, p=[0.5, 0.1, 0.4])
+    metrics = ["ece", "classwise_ece", "accuracy"]
+    step = judged(caveat.Categorical(p), truth, metrics=metrics, resamples=100).next_step
+    assert step.startswith(f"{RECALIBRATE} (DirichletCalibration treats every class)")
+    step = judged(
+        caveat.Categorical(p), rng.choice(3, size=3000, p=p[0]), metrics=metrics, resamples=100
+    ).next_step
+    assert step.startswith(TRIAGE)
+
+
+def numbers_step(kind, scale):
+    """The next step for numbers whose spread is so many times what it should be."""
+    rng = np.random.default_rng(0)
+    y = rng.normal(size=2000)
+    prediction = caveat.Gaussian(np.zeros(2000), np.full(2000, scale**2))
+    if kind == "some zero":
+        prediction = caveat.Gaussian(np.zeros(2000), np.arange(2000) % 2 * 1.0)
+    elif kind == "quantiles":
+        prediction = prediction.to_quantiles([0.05, 0.95])
+    elif kind == "low quantiles":
+        prediction = caveat.Quantiles(
+            [0.2, 0.4], np.tile([-0.84 - scale, -0.25 - scale], (2000, 1))
+        )
+    elif kind == "interval":
+        half = np.full(2000, 1.645 * scale)
+        prediction = caveat.Interval(-half, half, coverage=0.9)
+    elif kind == "sets":
+        wide = np.arange(2000) % 10 < 10 * scale
+        prediction = caveat.PredictionSet(np.stack([wide, ~wide], axis=1), coverage=0.9)
+        return judged(prediction, np.zeros(2000, int), resamples=100).next_step
+    metrics = None if kind != "gaussian" else NUMBER
+    return judged(prediction, y, metrics=metrics, resamples=100).next_step
+
+
+AS_IT_IS = "Use it as it is for samples like these, and evaluate again when they change."
+
+
+@pytest.mark.parametrize(
+    ("kind", "scale", "said"),
+    [
+        ("gaussian", 1.0, TRIAGE),
+        (
+            "gaussian",
+            0.3,
+            "Recalibrate the spread on held-out samples (VarianceScaling), or take C",
+        ),
+        (
+            "gaussian",
+            3.0,
+            "Recalibrate the spread on held-out samples (VarianceScaling), or take C",
+        ),
+        ("gaussian", 0.0, "Give the model an uncertainty: an ensemble, or conformal intervals"),
+        ("some zero", 1.0, "Find out why some uncertainties are 0, repair them, then evaluate ag"),
+        # Variances are not theirs to scale, and no policy takes them.
+        ("quantiles", 1.0, AS_IT_IS),
+        ("quantiles", 0.3, "Recalibrate the intervals on held-out samples (ConformalQuantiles), "),
+        ("low quantiles", 1.0, "Recalibrate the quantiles on held-out samples (ConformalQuantil"),
+        ("interval", 1.0, AS_IT_IS),
+        ("interval", 0.3, "Recalibrate the intervals on held-out samples (ConformalQuantiles), "),
+        ("sets", 0.9, AS_IT_IS),
+        ("sets", 0.5, "Make the sets anew from held-out samples (ConformalSets), then evaluate "),
+    ],
+)
+def test_next_step_for_numbers_and_sets(kind, scale, said):
+    assert numbers_step(kind, scale).startswith(said)

@@ -180,7 +180,7 @@ class TestRegression:
         assert row.label == ""
 
     def test_positive_is_of_classes(self):
-        with pytest.raises(OptionError, match=r"^positive is of classes; got 1 for a Gaussian$"):
+        with pytest.raises(OptionError, match=r"^positive must be None for a Gaussian; got 1$"):
             run(GAUSSIAN, NUMBERS, SEX, positive=1)
 
 

@@ -462,7 +462,7 @@ class TestClusters:
         with pytest.raises(ShapeError) as caught:
             consistency([1.0, 2.0, 3.0], [[0.0], [1.0], [2.0]], neighbors=1, cluster=[1, 2])
         assert str(caught.value) == (
-            "cluster must be one value for each of 3 rows of X; got shape (2,)"
+            "cluster must be one value for each of 3 samples; got shape (2,)"
         )
 
 

@@ -235,7 +235,7 @@ def test_what_does_not_add_up():
         one + 1
     with pytest.raises(OptionError, match="a state of roc_auc_score, not of expected"):
         ece.value(one)
-    with pytest.raises(ShapeError, match="takes y_true, mean, variance; got 1 arrays beside it"):
+    with pytest.raises(ShapeError, match="takes y_true, mean, variance; got 1 other arrays"):
         METRICS["cce"].state([1.0], [1.0])
     with pytest.raises(ShapeError, match="ids must be one value for each of 2 samples"):
         auc.state([0, 1], [0.2, 0.7], ids=[1])
@@ -290,7 +290,7 @@ def test_inputs_as_the_function_takes_them():
     cce, given = METRICS["cce"], (np.zeros(3), np.zeros(3), np.ones(3))
     one = cce.state(*given, levels=np.array([0.2, 0.5]))
     assert (one + cce.state(*given, levels=(0.2, 0.5))).samples == 6
-    with pytest.raises(ShapeError, match="takes y_true, mean, variance; got 3 arrays beside it"):
+    with pytest.raises(ShapeError, match="takes y_true, mean, variance; got 3 other arrays"):
         cce.state(*given, np.ones(3))
 
 

@@ -229,9 +229,9 @@ def test_inverse_softplus(value):
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: GaussianPrior(0), "std must be a positive number; got 0"),
-        (lambda: ScaleMixturePrior(0.5, -1.0), "std1 must be a positive number; got -1.0"),
-        (lambda: ScaleMixturePrior(0.5, 1.0, math.nan), "std2 must be a positive number; got nan"),
+        (lambda: GaussianPrior(0), "std must be a number above 0; got 0"),
+        (lambda: ScaleMixturePrior(0.5, -1.0), "std1 must be a number above 0; got -1.0"),
+        (lambda: ScaleMixturePrior(0.5, 1.0, math.nan), "std2 must be a number above 0; got nan"),
         (
             lambda: ScaleMixturePrior(1.0),
             "weight must lie between 0 and 1; got 1.0; a prior of one",
@@ -246,11 +246,11 @@ def test_inverse_softplus(value):
         ),
         (
             lambda: BayesLinear(2, 2, initial_std=0.0),
-            "initial_std must be a positive number; got 0",
+            "initial_std must be a number above 0; got 0",
         ),
         (
             lambda: FlipoutLinear(2, 2, initial_mean=-1.0),
-            "initial_mean must be a positive number; got -1.0",
+            "initial_mean must be a number above 0; got -1.0",
         ),
     ],
 )

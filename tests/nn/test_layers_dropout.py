@@ -167,23 +167,23 @@ def test_the_learned_probability_has_a_gradient_from_the_data():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: Dropout(1.0), "p must be a probability from 0 to below 1; got 1.0"),
-        (lambda: Dropout("a"), "p must be a probability from 0 to below 1; got 'a'"),
+        (lambda: Dropout(1.0), "p must be a number of at least 0 and below 1; got 1.0"),
+        (lambda: Dropout("a"), "p must be a number of at least 0 and below 1; got 'a'"),
         (
             lambda: DropConnectLinear(2, 2, p=-0.1),
-            "p must be a probability from 0 to below 1; got -0.1",
+            "p must be a number of at least 0 and below 1; got -0.1",
         ),
         (
             lambda: ConcreteDropoutLinear(2, 2, initial_p=0),
-            "initial_p must be a probability above 0 to below 1; got 0",
+            "initial_p must be a number strictly between 0 and 1; got 0",
         ),
         (
             lambda: ConcreteDropoutLinear(2, 2, length_scale=math.inf),
-            "length_scale must be a positive number; got inf",
+            "length_scale must be a number above 0; got inf",
         ),
         (
             lambda: ConcreteDropoutLinear(2, 2, temperature=0),
-            "temperature must be a positive number; got 0",
+            "temperature must be a number above 0; got 0",
         ),
     ],
 )

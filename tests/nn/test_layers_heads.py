@@ -160,7 +160,7 @@ def test_heads_are_printed_with_what_they_were_given():
         ),
         (lambda: GaussianLogitsHead(3, 0), "classes must be a whole number of at least 1; got 0"),
         (lambda: MeanVarianceHead(3, -1), "targets must be a whole number of at least 1; got -1"),
-        (lambda: MeanVarianceHead(3, floor=0.0), "floor must be a positive number; got 0.0"),
+        (lambda: MeanVarianceHead(3, floor=0.0), "floor must be a number above 0; got 0.0"),
         (lambda: QuantileHead(3, []), "levels must lie between 0 and 1 and increase"),
         (
             lambda: QuantileHead(3, [0.5, 0.1]),

@@ -817,7 +817,7 @@ NAN_ROW[4] = 1e7
     ("call", "error", "message"),
     [
         (lambda: predict(torch_net(), rows(3, 4)), OptionError, "its last layer is no head of caveat.nn.layers; pass head=, one of \"logits\", \"probabilities\""),
-        (lambda: predict(Returns(lambda x: x * 2), rows(3, 4)), OptionError, "cannot be told"),
+        (lambda: predict(Returns(lambda x: x * 2), rows(3, 4)), OptionError, "the meaning of the module's output is unknown"),
         (lambda: predict(torch_net(), rows(3, 4), head="logit"), UnknownNameError, "head must be \"auto\" or one of \"logits\", .* got 'logit'"),
         (lambda: predict(torch_net(), rows(3, 5), head="logits"), ShapeError, r"the module fails on rows of X of shape \(5,\): RuntimeError: .*shapes cannot be multiplied"),
         (lambda: predict(torch_net(), 3.0, head="logits"), ShapeError, r"X must have at least one row along its first axis; got shape \(\)"),

@@ -125,7 +125,7 @@ def test_a_residual_too_many_deviations_out():
     prediction = caveat.Gaussian([0.0, 0.0], [1.0, 5e-324])
     with pytest.raises(
         InvalidValueError,
-        match=r"residual of sample 1 is 4.4\d+e\+236: the predicted variance is next",
+        match=r"residual of sample 1 is 4.4\d+e\+236: the predicted variance is close",
     ):
         VarianceScaling().fit(prediction, [1.0, 1e75])
 

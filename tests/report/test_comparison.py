@@ -34,7 +34,7 @@ def test_the_first_screen_has_the_numbers_of_the_choice_and_its_next_step(page):
     first, _, _ = page.text.partition("Side by side Over all")
     assert f"Accuracy of soft {said}" in first
     assert "Error detection AUROC of soft" in first
-    assert f"Next step {chosen.verdict().next_step}" in first
+    assert f"Next step Use soft. {chosen.verdict().next_step}" in first
 
 
 def test_headline_numbers_stand_the_way_that_fits(page, tmp_path):

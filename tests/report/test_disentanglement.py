@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -98,7 +100,9 @@ def test_several_decompositions_have_a_section_each_and_a_chooser(several):
     for name in given.decompositions:
         first = given.verdict(name).statements[0].text
         assert f"By {name.replace('_', ' ')}: {first}" in page.text
-        assert all(page.shows(chart) for chart in charts.sweeps(given, name))
+        for chart in charts.sweeps(given, name):
+            title = f"{chart.title} (split by {name.replace('_', ' ')})"
+            assert page.shows(replace(chart, title=title))
     (chooser,) = page.named("select")
     assert chooser["data-chooses"] == "target"
     assert [a["value"] for a in page.named("option")] == ["1", "2"]

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest, norm, t
 
-from caveat.figures._nested import kept_means, shares_inside
-from caveat.figures._ordered import Ordered
+from caveat.charts._nested import kept_means, shares_inside
+from caveat.charts._ordered import Ordered
 from caveat.resampling.spread import (
     effective_size,
     mean_limits,

@@ -28,7 +28,7 @@ LEFT_OUT = re.compile(
     r"|experiments\.(class_detection|disentanglement_error|shift_curves)"
     r"|resampling\.Prepared\..*|.*\.(get_params|set_params|get_metadata_routing|set_\w+_request)"
     r"|.*\.row_type|metrics\.(MetricRegistry|Metric|Batch|Part|Sums|State|mean_of|share_of)|metrics\.(Batch|State|Metric|Part|Sums)\..*|metrics\.MetricRegistry\.(register|unregister|serving|shown)|predictions\.Container\..*"
-    r"|recalibration\.Recalibrator\..*|figures\.Figure\..*|report\.write_report|.*\.report|.*\.items|.*\.keys|.*\.values"
+    r"|recalibration\.Recalibrator\..*|charts\.(Entry|Deferral)(\..*)?|report\.write_report|.*\.report|.*\.items|.*\.keys|.*\.values"
 )
 
 
@@ -58,7 +58,7 @@ def discover():
 def _checks_its_fields(kind):
     """Whether a class is more than a record, which holds whatever it is given."""
     plain = dataclasses.is_dataclass(kind) and not hasattr(kind, "__post_init__")
-    abstract = kind in (Container, caveat.recalibration.Recalibrator, caveat.figures.Figure)
+    abstract = kind in (Container, caveat.recalibration.Recalibrator)
     return not (plain or abstract)
 
 
@@ -447,22 +447,20 @@ def receiver(name, world):
     value = getattr(getattr(caveat, home), kind)
     if isinstance(value, type) and issubclass(value, caveat.recalibration.Recalibrator):
         return _recalibrator(world, value)
-    if home == "figures":
-        return _figure(world, value)
+    if home == "charts":
+        return (
+            _chart(world) if kind == "Chart" else built(caveat.charts.extremes, _evaluation(world))
+        )
     raise KeyError(f"no way to make a {kind}; add one to RESULTS")
 
 
-def _figure(world, kind):
-    functions = [
-        getattr(caveat.figures, name)
-        for name in caveat.figures.__all__
-        if not isinstance(getattr(caveat.figures, name), type)
-    ]
-    for function in functions:
-        if inspect.signature(function).return_annotation is kind:
-            metric = ("expected_calibration_error",) if function is caveat.figures.by_group else ()
-            return built(function, _evaluation(world), *metric)
-    raise UnfitError
+def _chart(w):
+    result = w.pick.of((_evaluation, _audit, _comparison, _domain_shift, _disentanglement))(w)
+    kinds = [kind for kind in caveat.charts.available(result) if kind != "comparison"]
+    if not kinds:
+        raise UnfitError
+    chart = built(caveat.charts.chart, result, w.pick.of(kinds))
+    return chart if isinstance(chart, caveat.charts.Chart) else chart[0]
 
 
 # --------------------------------------------------------------------------- arguments, by name
@@ -541,6 +539,7 @@ TARGET = Option(None, 0, "0")
 ARGUMENTS = {
     "H": Data(lambda w: w.numbers(w.classes, w.classes)),
     "X": Data(lambda w: w.numbers(w.samples, 2)),
+    "actions": Option(None),
     "additive": YES_NO,
     "among": Option(1, 2, 5),
     "k_reg": Option(2, 0, 5),
@@ -574,7 +573,6 @@ ARGUMENTS = {
     "decomposition": Option("auto", "information", "variance", "total_variance", "pairwise_kl"),
     "decompositions": Fixed(("information",)),
     "default": Fixed(None),
-    "density": YES_NO,
     "distance": Function("euclidean", "manhattan"),
     "draws": Option(5, 1),
     "empty": Option("allow", "most-likely"),
@@ -631,6 +629,7 @@ ARGUMENTS = {
     "per_class": YES_NO,
     "per_sample": YES_NO,
     "performance": Option("accuracy", "rmse"),
+    "read": Fixed("Read it."),
     "reliability": Option("ece", "nll"),
     "points": Option(5, 1, 2, 100),
     "positive": Option(None, 1, "ann"),
@@ -689,6 +688,7 @@ ARGUMENTS = {
     "tolerance": Option(None, 1.0, [1.0, 2.0], 1e-320, 1e200),
     "total": Data(lambda w: w.positive(w.samples)),
     "train_score": Option(None),
+    "triage": Thing(_triage),
     "true_positive_rate": Option(0.95, 1.0, 0.5),
     "truth": Data(_y),
     "uncertainty": Data(lambda w: w.positive(w.samples)),
@@ -723,10 +723,10 @@ ARGUMENTS = {
     "Dataset.take.rows": Data(lambda w: np.arange(3)),
     "Decomposition.method": Option("own"),
     "Disentanglement.curve.kind": Option("size", "noise"),
-    "Evaluation.plot.kind": Option(None, *caveat.plots.PLOTS),
+    "Evaluation.plot.kind": Option(None, *caveat.charts.CHARTS),
     "Comparison.plot.kind": Option(None, "comparison"),
-    "Disentanglement.plot.kind": Option(None, "terms", "disentanglement"),
-    "FairnessAudit.plot.kind": Option(None, *caveat.plots.PLOTS),
+    "Disentanglement.plot.kind": Option(None, "terms", "sweeps"),
+    "FairnessAudit.plot.kind": Option(None, *caveat.charts.CHARTS),
     "coverage_curve.kind": Option("central", "quantile"),
     "exchangeability_test.method": Option("permutation", "martingale"),
     "consistency.values": Data(lambda w: w.numbers(w.samples)),
@@ -771,18 +771,23 @@ ARGUMENTS = {
     "Protocol.noise": Option((0.0, 0.5), (0, 1)),
     "uncertainty.measure.name": Option(*caveat.uncertainty.MEASURES),
     "MetricRegistry.kind": Option("metric"),
-    "plot_comparison.result": Thing(_comparison),
-    "plot_consistency.result": Thing(_consistency),
-    "plot_detection.result": Thing(_class_detection),
-    "plot_disentanglement.result": Thing(_disentanglement),
-    "plot_disentanglement_terms.result": Thing(_disentanglement),
-    "plot_distributions.result": Thing(_audit),
-    "plot_domain_shift.result": Thing(_domain_shift),
-    "plot_ratios.result": Thing(_audit),
-    "plot_shift.result": Thing(_shift_curves),
-    "plot_disentanglement.decomposition": Option(None, "information"),
-    "plot_disentanglement_terms.decomposition": Option(None, "information"),
-    "plot_detection.decomposition": Option(None, "information"),
+    "charts.comparison.result": Thing(_comparison),
+    "charts.trade_off.result": Thing(_comparison),
+    "charts.plot.kind": Option(None, *caveat.charts.CHARTS),
+    "charts.chart.kind": Option(None, *caveat.charts.CHARTS),
+    "charts.reliability.kind": Option(None, "class", "confidence", "entropy", "variation"),
+    "overlay.charts": Thing(lambda w: {"a": _chart(w)}),
+    "charts.consistency.result": Thing(_consistency),
+    "charts.detection.result": Thing(_class_detection),
+    "charts.sweeps.result": Thing(_disentanglement),
+    "charts.terms.result": Thing(_disentanglement),
+    "charts.distributions.result": Thing(_audit),
+    "charts.domain_shift.result": Thing(_domain_shift),
+    "charts.ratios.result": Thing(_audit),
+    "charts.shift.result": Thing(_shift_curves),
+    "charts.sweeps.decomposition": Option(None, "information"),
+    "charts.terms.decomposition": Option(None, "information"),
+    "charts.detection.decomposition": Option(None, "information"),
     "Disentanglement.curve.decomposition": Option(None, "information"),
     "Disentanglement.error.decomposition": Option(None, "information"),
     "Disentanglement.verdict.decomposition": Option(None, "information"),
@@ -1149,7 +1154,7 @@ def sound(answer, function, world):
         sound_table(answer)
     elif dataclasses.is_dataclass(answer) and not isinstance(answer, type):
         repr(answer)
-    for show in ("_repr_html_", "to_json", "to_frame", "summary"):
+    for show in ("_repr_html_", "_repr_svg_", "to_json", "to_frame", "summary"):
         ours = type(answer).__module__.startswith("caveat.") and not isinstance(answer, type)
         if ours and callable(getattr(answer, show, None)):
             getattr(answer, show)()

@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import binom
 
 import caveat
-from caveat import figures
+from caveat import charts
 
 SETS = 300
 
@@ -15,9 +15,9 @@ def fewest(rate=0.95, sets=SETS):
     return binom.ppf(1e-3, sets, rate)
 
 
-def held(figure, truth):
+def held(numbers, truth):
     """How often limits hold the truth, point by point."""
-    return (figure.low <= truth) & (truth <= figure.high)
+    return (numbers["low"] <= truth) & (truth <= numbers["high"])
 
 
 def share_held(draw, middle=slice(None)):
@@ -46,7 +46,7 @@ def test_confidence(clustered, weighted):
         weight = rng.gamma(1.0, size=samples) if weighted else None
         prediction = caveat.Categorical.from_binary(np.full(samples, 0.2))
         result = evaluate(prediction, (~right).astype(int), cluster=cluster, sample_weight=weight)
-        return held(figures.reliability(result, "confidence"), 0.7)
+        return held(charts.reliability(result, "confidence").numbers, 0.7)
 
     assert share_held(draw).sum() >= fewest(0.94)
 
@@ -59,14 +59,14 @@ def test_reliability_of_the_true_probabilities(kind):
     def draw(rng):
         p = np.repeat(levels, 200)
         y = (rng.random(len(p)) < p).astype(int)
-        figure = figures.reliability(evaluate(caveat.Categorical.from_binary(p), y), kind)
+        chart = charts.reliability(evaluate(caveat.Categorical.from_binary(p), y), kind)
         entropy = -(levels * np.log2(levels) + (1 - levels) * np.log2(1 - levels))
         where = np.floor((levels if kind == "confidence" else entropy) * 15).clip(max=14)
         q = np.array([levels[where == b].mean() for b in np.unique(where)])
         truth = {"confidence": q, "entropy": 1 - q}.get(
             kind, -(q * np.log2(q) + (1 - q) * np.log2(1 - q))
         )
-        return held(figure, truth)
+        return held(chart.numbers, truth)
 
     found = share_held(draw)
     assert found.sum() >= fewest(0.935, len(found))
@@ -77,10 +77,10 @@ def test_coverage_and_spread_of_gaussians():
         std = np.repeat(np.arange(1.0, 16), 60)
         y = std * rng.normal(size=len(std))
         result = evaluate(caveat.Gaussian.from_std(np.zeros(len(std)), std), y)
-        coverage = figures.coverage(result)
-        spread = figures.error_calibration(result)
+        coverage = charts.coverage(result).numbers
+        spread = charts.error_calibration(result).numbers
         # Levels are dependent: one of them; bins are not.
-        return np.r_[held(coverage, coverage.nominal)[50:51], held(spread, spread.predicted)]
+        return np.r_[held(coverage, coverage["nominal"])[50:51], held(spread, spread["predicted"])]
 
     found = share_held(draw).reshape(SETS, 16)
     assert found[:, 0].sum() >= fewest()
@@ -92,10 +92,10 @@ def test_error_of_what_is_kept():
     def draw(rng):
         p = rng.random(400) / 2 + 0.5
         y = (rng.random(400) < p).astype(int)
-        figure = figures.confidence_curve(evaluate(caveat.Categorical.from_binary(p), y))
+        chart = charts.confidence_curve(evaluate(caveat.Categorical.from_binary(p), y)).numbers
         # Of the share 1 - r that is kept, the mean probability of an error.
-        truth = (1 - figure.removed) / 4
-        return held(figure, truth)[[0, 40, 80]]
+        truth = (1 - chart["removed"]) / 4
+        return held(chart, truth)[[0, 40, 80]]
 
     found = share_held(draw).reshape(SETS, 3)
     assert (found.sum(axis=0) >= fewest(0.93)).all()

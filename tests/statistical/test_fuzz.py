@@ -17,7 +17,7 @@ matplotlib.use("Agg")
 
 CALLABLES = fuzzing.discover()
 # How many examples each of them gets, by how long one takes: some three minutes in all.
-EXAMPLES = {"evaluation": 8, "fairness": 8, "figures": 8, "plots": 8, "experiments": 15}
+EXAMPLES = {"evaluation": 8, "fairness": 8, "charts": 8, "experiments": 15}
 _QUICK, _SLOW = 60, {"evaluation.compare": 3, "recalibration.DirichletCalibration": 3}
 
 

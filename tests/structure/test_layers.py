@@ -10,7 +10,8 @@ ROOT = Path(caveat.__file__).parent
 # Top to bottom; a line may import from the lines above it and from itself.
 LAYERS = [
     {"exceptions", "__version__"},
-    {"_arrays", "_blocks", "_constructors", "_defaults", "_docstrings", "_random", "_registry"},
+    {"_arrays", "_blocks", "_defaults", "_docstrings", "_random", "_registry"},
+    {"_constructors"},
     {"_validation"},
     {"_groups", "_members", "_parallel"},
     {"predictions"},
@@ -23,11 +24,10 @@ LAYERS = [
     {"estimators"},
     {"results"},
     {"evaluation"},
-    {"figures"},
     {"fairness"},
     {"datasets"},
     {"experiments"},
-    {"plots"},
+    {"charts"},
     {"report"},
     {"studies"},
     {"cli"},
@@ -37,11 +37,11 @@ LAYERS = [
 
 # The only steps back: one-line forwards, imported inside the method.
 FORWARDS = {
-    ("experiments/_detection_result.py", "plot", "plots"),
-    ("experiments/_shift_result.py", "plot", "plots"),
+    ("experiments/_detection_result.py", "plot", "charts"),
+    ("experiments/_shift_result.py", "plot", "charts"),
     ("metrics/entry.py", "interval", "resampling"),
     ("predictions/_container.py", "decompose", "uncertainty"),
-    ("results/tables.py", "plot", "plots"),
+    ("results/tables.py", "plot", "charts"),
     ("results/tables.py", "report", "report"),
 }
 

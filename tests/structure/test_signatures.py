@@ -13,8 +13,8 @@ import caveat
 from caveat._docstrings import entries_of, sections_of
 
 PACKAGES = [name for name in caveat._MODULES if name != "exceptions"]
-BESIDE = ("nn.layers", "nn.losses", "nn.monte_carlo", "nn.noise", "evaluation.verdict")
-NOT_YET = {"evaluation", "fairness"}
+BESIDE = ("nn.layers", "nn.losses", "nn.noise", "evaluation.verdict")
+NOT_YET: set[str] = set()
 
 
 def public(package: str) -> Iterator[tuple[str, object]]:
@@ -65,11 +65,13 @@ def disagreement(value: object) -> str | None:
     if not documentation:
         return "it has no docstring"
     sections = sections_of(documentation)
-    # The fields of a dataclass that the library makes are attributes.
-    fields = hasattr(value, "__dataclass_fields__") and "Attributes" in sections
-    written = entries_of(sections.get("Attributes" if fields else "Parameters", ""))
+    # The fields of a dataclass that the library makes are attributes; bases describe theirs.
+    fields = hasattr(value, "__match_args__") and "Parameters" not in sections
+    written = entries_of(sections.get("Parameters", ""))
     if fields:
-        written = {name: entry for name, entry in written.items() if name in parameters}
+        described = [sections_of(base.__doc__ or "").get("Attributes", "") for base in value.__mro__]
+        entries = {name: entry for text in described for name, entry in entries_of(text).items()}
+        written = {name: entry for name, entry in entries.items() if name in parameters}
     if not written and not fields and len(parameters) == 1 and "." in value.__qualname__:
         return None  # a method of one parameter may explain it in its summary
     if sorted(written) != sorted(parameters) or (not fields and list(written) != list(parameters)):

@@ -181,7 +181,7 @@ class _Drawing:
         label = mark.label
         alone = sum(m.main and bool(m.label) and not _is_part(m) for m in self.chart.marks) < 2
         if self.name is not None:
-            label = self.name if alone else f"{self.name}: {label}"
+            label = str(self.name) if alone else f"{self.name}: {label}"
         if label:
             label = _legend_label(label)
             label = _with_value(label, self.chart.headline) if alone else label
@@ -337,8 +337,10 @@ class _Drawing:
             limits, ends = getattr(ax, f"get_{mark}lim"), axis.ends
             if axis.log:
                 getattr(ax, f"set_{mark}scale")("log")
-            if ends is not None and not (self.before and axis.rows):
+            if ends is not None:
                 wide = (min(*ends, *limits()), max(*ends, *limits())) if self.before else ends
+                if axis.rows:  # from the bottom, where shifted rows need room, to the top
+                    wide = max(*wide, ends[0] + self.shift - 0.5), min(wide)
                 getattr(ax, f"set_{mark}lim")(wide)
             if axis.ticks and not self.before:
                 positions, labels = zip(*axis.ticks, strict=True)
@@ -388,7 +390,7 @@ class _Drawing:
             (ax.get_xlabel, ax.set_xlabel, below),
             (ax.get_ylabel, ax.set_ylabel, plain(chart.y.label)),
         ):
-            if not get():
+            if get() in ("", text):  # again, as a longer legend moves the title up
                 write(text)
 
     def _labels(self) -> list[str]:

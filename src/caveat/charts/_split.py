@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from .._validation import FloatArray
 from ..evaluation import Evaluation
+from ..exceptions import OptionError
 from ..metrics._inputs import count
 from ._nested import kept_means
 from ._ordered import Ordered
@@ -114,7 +115,7 @@ def split(
         "error": found.error[rows],
     }
     if actions is not None:
-        numbers["action"] = np.asarray(actions)[rows]
+        numbers["action"] = _known_actions(actions, len(evaluation.ids))[rows]
     read, marks = _marks(numbers, found.classes)
     return Chart(
         title=f"Aleatoric and epistemic uncertainty{of_target(evaluation, found)}",
@@ -134,6 +135,15 @@ _ACTIONS = {
     "measure again": ("yellow", "square"),
     "defer": ("gray", "square"),
 }
+
+
+def _known_actions(actions: Any, samples: int) -> np.ndarray:
+    known = np.asarray(actions)
+    if known.shape != (samples,) or not set(known.tolist()) <= set(_ACTIONS):
+        raise OptionError(
+            f"actions must be {samples} of {', '.join(map(repr, _ACTIONS))}; got {actions!r}"
+        )
+    return known
 
 
 def _marks(numbers: dict[str, Any], classes: bool) -> tuple[str, tuple[Points, ...]]:

@@ -4,6 +4,7 @@ import numpy as np
 
 from ..evaluation import Triage
 from ..evaluation.triage_result import MEAN
+from ..exceptions import OptionError
 from .chart import Axis, Chart, Line, Mark, Points, Rule
 from .entry import Entry
 
@@ -28,6 +29,8 @@ def operating_curve(triage: Triage) -> Chart:
     -------
     Chart
     """
+    if not isinstance(triage, Triage):
+        raise OptionError(f"triage must be a Triage; got a {type(triage).__name__}")
     curve = triage.curve
     some = curve.accepted > 0
     coverage, error, upper = curve.coverage[some], curve.error[some], curve.upper[some]

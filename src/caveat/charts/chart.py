@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..exceptions import OptionError
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
@@ -98,7 +100,19 @@ class Mark:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Line(Mark):
-    """A line through points, or steps."""
+    """A line through points, or steps.
+
+    Attributes
+    ----------
+    x, y : array-like
+    dash : {"", "solid", "dash", "dot", "dashdot"}
+        Empty takes the style of the curve.
+    marker : str or None
+        A shape at each point; empty takes the style of the curve, None draws none.
+    step : bool
+        Whether the line goes along and up in steps.
+    width : float
+    """
 
     x: Any
     y: Any
@@ -110,7 +124,12 @@ class Line(Mark):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Band(Mark):
-    """The area between two lines; a single point gets a bar."""
+    """The area between two lines; a single point gets a bar.
+
+    Attributes
+    ----------
+    x, low, high : array-like
+    """
 
     x: Any
     low: Any
@@ -123,6 +142,8 @@ class Points(Mark):
 
     Attributes
     ----------
+    x, y : array-like
+    size : float
     marker : str or None
         A shape; empty takes the style of the curve, None draws the intervals alone.
     text : sequence of str
@@ -132,7 +153,9 @@ class Points(Mark):
     width : float
         The thickness of the intervals.
     values : array-like or None
-        Numbers that color the points; ``scale`` names them.
+        Numbers that color the points.
+    scale : str
+        What these numbers are.
     keys : array-like or None
         Numbers with which a page compares a threshold.
     faint : array-like of bool or bool
@@ -157,7 +180,20 @@ class Points(Mark):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Bars(Mark):
-    """Horizontal bars from 0, with intervals."""
+    """Horizontal bars from 0, with intervals.
+
+    Attributes
+    ----------
+    x, y : array-like
+        Lengths and places.
+    height : float
+    hatch : int
+        Which of several kinds of bars.
+    low, high : array-like or None
+        Intervals.
+    text : sequence of str
+        The names of the bars.
+    """
 
     x: Any
     y: Any
@@ -170,7 +206,18 @@ class Bars(Mark):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Heat(Mark):
-    """A field of numbers between edges; NaN cells stay empty."""
+    """A field of numbers between edges; NaN cells stay empty.
+
+    Attributes
+    ----------
+    x, y : array-like
+        The edges of columns and rows.
+    values : array-like of shape (rows, columns)
+    scale : str
+        What the numbers are.
+    log : bool
+        Whether colors follow the logarithm.
+    """
 
     x: Any
     y: Any
@@ -181,7 +228,14 @@ class Heat(Mark):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Image(Mark):
-    """A picture: an array of shape (rows, columns) or (rows, columns, 3), with its extent."""
+    """A picture: an array of shape (rows, columns) or (rows, columns, 3), with its extent.
+
+    Attributes
+    ----------
+    values : array-like
+    x, y : pair of float
+        Where it begins and ends.
+    """
 
     values: Any
     x: tuple[float, float] = (0.0, 1.0)
@@ -190,7 +244,13 @@ class Image(Mark):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Rule(Mark):
-    """A reference line: at ``x``, at ``y``, or the diagonal from 0 to ``end``."""
+    """A reference line: at ``x``, at ``y``, or the diagonal from 0 to ``end``.
+
+    Attributes
+    ----------
+    x, y, end : float or None
+    dash : str
+    """
 
     x: float | None = None
     y: float | None = None
@@ -200,7 +260,12 @@ class Rule(Mark):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Span(Mark):
-    """A shaded range of x."""
+    """A shaded range of x.
+
+    Attributes
+    ----------
+    low, high : float
+    """
 
     low: float
     high: float
@@ -208,7 +273,13 @@ class Span(Mark):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Strip(Mark):
-    """A histogram in a strip of the axes between two heights."""
+    """A histogram in a strip of the axes between two heights.
+
+    Attributes
+    ----------
+    edges, heights : array-like
+    bottom, top : float
+    """
 
     edges: Any
     heights: Any
@@ -218,7 +289,14 @@ class Strip(Mark):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Spot(Mark):
-    """A point that a page moves with its slider: one place for each step."""
+    """A point that a page moves with its slider: one place for each step.
+
+    Attributes
+    ----------
+    x, y : array-like
+    start : int
+        The step at which it begins.
+    """
 
     x: Any
     y: Any
@@ -227,7 +305,13 @@ class Spot(Mark):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Text(Mark):
-    """A word at a place."""
+    """A word at a place.
+
+    Attributes
+    ----------
+    x, y : float
+    text : str
+    """
 
     x: float
     y: float
@@ -236,7 +320,17 @@ class Text(Mark):
 
 @dataclass(frozen=True)
 class Headline:
-    """The number that sums a chart up, as it stands in the table; NaN where it was not asked."""
+    """The number that sums a chart up, as it stands in the table.
+
+    Attributes
+    ----------
+    metric : str
+    value : float
+        NaN where it was not asked.
+    interval : pair of float
+    estimate : float
+        The value freed of the bias that chance gives binned errors; NaN where it is not known.
+    """
 
     metric: str
     value: float
@@ -344,6 +438,10 @@ def overlay(charts: Mapping[str, Chart], read: str) -> Chart:
     -------
     Chart
     """
+    if not isinstance(charts, Mapping) or not all(isinstance(c, Chart) for c in charts.values()):
+        raise OptionError(f"charts must be a mapping from names to Chart; got {charts!r}")
+    if not charts:
+        raise OptionError("charts must hold one Chart at least; got none")
     first = next(iter(charts.values()))
     marks: list[Mark] = [
         mark for mark in first.marks if not mark.main and not isinstance(mark, Band | Strip | Spot)
@@ -359,7 +457,7 @@ def overlay(charts: Mapping[str, Chart], read: str) -> Chart:
                     replace(plain, marker=mark.marker if mark.marker is None else look.marker)
                 )
         tops.append(chart.y.ends[1] if chart.y.ends else 0.0)
-        length = len(next(iter(chart.numbers.values())))
+        length = len(next(iter(chart.numbers.values()), ()))
         for key, values in {"technique": [name] * length, **chart.numbers}.items():
             columns.setdefault(key, []).extend(list(values))
     whole = {

@@ -479,9 +479,9 @@ class _Svg:
         for value, text in self.x_ticks:
             self._add(
                 f'<text text-anchor="middle" x="{_round(self.x(value))}" '
-                f'y="{self.bottom + 15:.1f}">{shown(text, 30)}</text>'
+                f'y="{self.bottom + 17.5:.1f}">{shown(text, 30)}</text>'
             )
-        at = self.bottom + 15
+        at = self.bottom + 17.5
         for line in textwrap.wrap(self.chart.x.label, 52):
             at += _LINE
             middle = (self.left + self.right) / 2

@@ -43,7 +43,7 @@ CIFAR = PublicFile(
     "c4a38c50a1bc5f3a1c5537f2155ab9d68f9f25eb1ed8d9ddda3db29a59bca1dd",
 )
 _BATCHES = (*(f"data_batch_{number}.bin" for number in range(1, 6)), "test_batch.bin")
-_THINGS = (
+_OBJECTS = (
     "airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck",
 )  # fmt: skip
 _RECORD = 1 + 3 * 32 * 32
@@ -134,7 +134,7 @@ def load_cifar10() -> Dataset:
     return _dataset(
         [part[:, 1:].reshape(-1, 3, 32, 32) for part in parts],
         [part[:, 0] for part in parts],
-        _THINGS,
+        _OBJECTS,
         "CIFAR-10 (Toronto): photographs of animals and vehicles",
     )
 

@@ -11,7 +11,7 @@ from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import _check_sample_weight, _check_y, validate_data
 
 from .._arrays import to_numpy
-from .._validation import as_labels
+from .._validation import as_labels, check_number
 from ..exceptions import InvalidValueError, LabelError, OptionError, ShapeError
 from ._problem import Problem
 
@@ -172,10 +172,7 @@ def hold_out(
     """
     from sklearn.model_selection import train_test_split
 
-    if not is_number(fraction) or not 0 < fraction < 1:
-        raise OptionError(
-            f"validation_fraction must lie between 0 and 1, or be None; got {fraction!r}"
-        )
+    check_number(fraction, "validation_fraction", 0, 1, "neither")
     first = np.sort(np.unique(rows, return_index=True)[1])
     shares = strata(first)
     seed = int(draw.integers(2**31))
@@ -240,22 +237,6 @@ def target_names(y: Any, count: int) -> np.ndarray | None:
         return None if names is None else as_labels(list(names), "targets", count, "target")
     except LabelError:
         return None
-
-
-def check_number(value: Any, name: str, *, zero: bool = False, other: str = "") -> float:
-    """Return a number above 0, or with ``zero`` of at least 0; messages add ``other``."""
-    if not is_number(value) or not (value > 0 or (zero and value == 0)):
-        least = "of at least 0" if zero else "above 0"
-        raise OptionError(
-            f"{name} must be a number {least}{', or ' * bool(other)}{other}; got {value!r}"
-        )
-    return float(value)
-
-
-def is_number(value: Any) -> bool:
-    """Return whether a setting is a number; those of numpy come from searches."""
-    known = int | float | np.integer | np.floating
-    return isinstance(value, known) and not isinstance(value, bool)
 
 
 Loss = Callable[[Any, Any], Any]

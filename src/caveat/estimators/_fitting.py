@@ -101,7 +101,7 @@ def _named_errors(name: str) -> Iterator[None]:
 
 def _for_problem(estimator: Any, problem: Problem, name: str) -> Any:
     model = clone(estimator)
-    given = dict(problem.parameters)
+    given = dict(problem.parameters or {})
     if problem.random_state is not None:
         given["random_state"] = problem.random_state
     if isinstance(estimator, NetworkEstimator):

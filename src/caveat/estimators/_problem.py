@@ -1,6 +1,6 @@
 """What an estimator is to learn from."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 
@@ -43,5 +43,8 @@ class Problem:
     sample_weight: Any = None
     validation: Any = None
     random_state: Any = None
-    parameters: dict[str, Any] = field(default_factory=dict)
+    parameters: dict[str, Any] | None = None
     name: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "parameters", dict(self.parameters or {}))

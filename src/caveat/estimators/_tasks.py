@@ -7,8 +7,9 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets
 
 from .._constructors import declared
+from .._validation import check_number
 from ..exceptions import InvalidValueError, LabelError, OptionError
-from ._data import Loss, check_number, mean_and_scale, target_names
+from ._data import Loss, mean_and_scale, target_names
 from ._interface import PredictsClasses, PredictsIntervals
 from ._network import NetworkEstimator
 
@@ -247,7 +248,7 @@ class WithPrior(NetworkEstimator):
         distance over 2 N variances. A squared error is twice the noise's variance times such a
         likelihood, up to a constant, and so the prior's part is multiplied by the same.
         """
-        prior_std = check_number(prior_std, "prior_std", other="None")
+        prior_std = check_number(prior_std, "prior_std", closed="neither")
         if getattr(self, "head", None) == "mean":
             return float(noise_std**2 / prior_std**2)
         return float(1 / (2 * prior_std**2))

@@ -3,8 +3,8 @@
 from typing import Any
 
 from .._constructors import declared
+from .._validation import check_number
 from ..exceptions import OptionError
-from ._data import check_number
 from ._tasks import NetworkClassifier, NetworkRegressor
 from .deep_ensemble import DeepEnsemble
 
@@ -83,4 +83,4 @@ class AnchoredEnsembleRegressor(AnchoredEnsemble, NetworkRegressor):
     noise_std: float = 0.3
 
     def _noise(self) -> float:
-        return check_number(self.noise_std, "noise_std")
+        return check_number(self.noise_std, "noise_std", closed="neither")

@@ -1,14 +1,14 @@
 """Bayes by backprop: one network, whose weights are Gaussians."""
 
 from collections.abc import Sequence
+from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from .._constructors import declared
-from .._validation import check_integer
+from .._validation import check_integer, check_number
 from ..exceptions import OptionError
-from ._data import check_number, is_number
 from ._tasks import NetworkClassifier, NetworkRegressor
 from .mc_dropout import MonteCarlo
 
@@ -56,9 +56,11 @@ class Variational(MonteCarlo):
     def _own_training(self) -> dict[str, Any]:
         weight = self.divergence_weight
         if weight != "per-sample":
-            weight = check_number(weight, "divergence_weight", zero=True, other="'per-sample'")
+            weight = check_number(weight, "divergence_weight (if not 'per-sample')")
         return {
-            "likelihood_weight": check_number(self.likelihood_weight, "likelihood_weight"),
+            "likelihood_weight": check_number(
+                self.likelihood_weight, "likelihood_weight", closed="neither"
+            ),
             "penalty_weight": weight,
             "draws": check_integer(self.draws, "draws"),
         }
@@ -71,7 +73,7 @@ class Variational(MonteCarlo):
             if value is None:
                 continue
             for layer in stochastic_layers(network):
-                setattr(layer, name, check_number(value, name, other="None"))
+                setattr(layer, name, check_number(value, name, closed="neither"))
         network.reset_parameters()
 
 
@@ -81,15 +83,19 @@ def as_prior(prior: Any) -> "Prior":
 
     if isinstance(prior, Prior):
         return prior
-    if is_number(prior):
+    if _is_number(prior):
         return GaussianPrior(float(prior))
     parts = prior.tolist() if isinstance(prior, np.ndarray) else prior
-    if isinstance(parts, Sequence) and len(parts) == 3 and all(map(is_number, parts)):
+    if isinstance(parts, Sequence) and len(parts) == 3 and all(map(_is_number, parts)):
         return ScaleMixturePrior(*map(float, parts))
     raise OptionError(
         "prior must be a standard deviation, three numbers (weight, std1, std2) of a mixture of "
         f"two Gaussians, or a caveat.nn.layers.Prior; got {prior!r}"
     )
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)
 
 
 @declared(kw_only=True)

@@ -4,7 +4,7 @@ from typing import Any
 
 from .._constructors import declared
 from .._defaults import RATE
-from ._data import check_number
+from .._validation import check_number
 from ._tasks import NetworkClassifier, NetworkRegressor
 from .mc_dropout import WithRate
 
@@ -33,7 +33,7 @@ class ConcreteDropout(WithRate):
     def _adjust(self, network: Any) -> None:
         from ..nn.layers import stochastic_layers
 
-        length_scale = check_number(self.length_scale, "length_scale")
+        length_scale = check_number(self.length_scale, "length_scale", closed="neither")
         for layer in stochastic_layers(network):
             layer.length_scale = length_scale  # type: ignore[assignment]
 

@@ -141,7 +141,13 @@ class Wrapped(BaseEstimator, PredictsIntervals):
         return np.array(prediction.mean)
 
     def score(self, X: Any, y: Any) -> float:
-        """Return the model's own score: accuracy or R², if it has no other; for quantiles R²."""
+        """Return the model's own score: accuracy or R², if it has no other; for quantiles R².
+
+        Parameters
+        ----------
+        X : array of shape (samples, ...)
+        y : array of shape (samples,)
+        """
         if isinstance(self._fitted, Mapping):
             return float(r2_score(y, self.predict(X)))
         return float(self._fitted.score(with_text_names(X, self._fitted), y))

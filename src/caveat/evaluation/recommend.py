@@ -128,7 +128,7 @@ def recommend(
         technique=chosen.technique,
         tied=chosen.tied,
         primary=primary,
-        supporting=tuple(dict.fromkeys((skill, *METRICS.serving(expression, "beside")))),
+        supporting=tuple(dict.fromkeys((skill, *METRICS.serving(expression, "supporting")))),
         values=case.values,
         excluded=excluded,
         cautions=_cautions(comparison, chosen.tied[0], expression, scale),
@@ -175,7 +175,14 @@ def _nobody(expression: str, primary: str, excluded: dict[str, str]) -> Recommen
     )
     primary = primary or METRICS.serving(expression, "skill")[0]
     return Recommendation(
-        None, (), primary, METRICS.serving(expression, "beside"), {}, excluded, (), f"{verdict}."
+        None,
+        (),
+        primary,
+        METRICS.serving(expression, "supporting"),
+        {},
+        excluded,
+        (),
+        f"{verdict}.",
     )
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from html import escape
 
+from ..predictions import Categorical, Gaussian, GaussianLogits
 from ..results.judgments import State
 from ..results.tables import plain_row
 from ..results.words import Level, Statement, listed
@@ -255,37 +256,61 @@ def _names(findings: list[Finding], *topics: str) -> str:
     return listed(names) if names else ""
 
 
-_REPAIRS = {
-    "calibration": "Recalibrate the probabilities on held-out samples (TemperatureScaling is the "
-    "simplest way)",
-    "classes": "Recalibrate the probabilities on held-out samples (DirichletCalibration treats "
-    "every class)",
-    "coverage": "Recalibrate the spread on held-out samples (VarianceScaling), or take "
-    "ConformalResiduals for a guaranteed coverage",
-    "quantiles": "Recalibrate the quantiles on held-out samples (ConformalQuantiles)",
-    "sets": "Make the sets anew from held-out samples (ConformalSets)",
-}
+_TEMPERATURE = (State.OVER, State.UNDER)
+_POLICIES = (Categorical, GaussianLogits, Gaussian)
+
+
+def _repair(evidence: Evidence, finding: Finding) -> str:
+    """Return what repairs a finding: a technique that takes these predictions, and can."""
+    if finding.topic == "calibration":
+        how = (
+            "TemperatureScaling is the simplest way"
+            if finding.state in _TEMPERATURE
+            else "PlattScaling, or IsotonicCalibration with many samples"
+        )
+        return f"Recalibrate the probabilities on held-out samples ({how})"
+    if finding.topic == "classes":
+        return (
+            "Recalibrate the probabilities on held-out samples (DirichletCalibration treats every "
+            "class)"
+        )
+    if finding.topic == "sets":
+        return "Make the sets anew from held-out samples (ConformalSets)"
+    if finding.topic == "coverage" and isinstance(evidence.evaluation.prediction, Gaussian):
+        return (
+            "Recalibrate the spread on held-out samples (VarianceScaling), or take "
+            "ConformalResiduals for a guaranteed coverage"
+        )
+    what = "intervals" if finding.topic == "coverage" else "quantiles"
+    return f"Recalibrate the {what} on held-out samples (ConformalQuantiles)"
 
 
 def _next_step(evidence: Evidence, findings: list[Finding]) -> str:
     """Return what to do, by fixed rules: the first that applies."""
     main = [f for f in findings if f.topic in _SUMMARIES]
     states = {f.state for f in main}
-    if evidence.samples >= 2 and not evidence.measured:
+    if evidence.samples < 2:
+        return "Evaluate more samples."
+    if not evidence.measured:
         return (
             "Evaluate again with intervals (resamples=1000): without them nothing can be claimed."
         )
-    if not main or evidence.samples < 2:
-        return "Evaluate more samples, with a prediction that has an uncertainty."
+    if not main:
+        return (
+            "Evaluate again with the usual metrics: none of those asked for says whether its "
+            "uncertainty can be taken at face value."
+        )
     if State.NO_UNCERTAINTY in states:
         return (
             "Give the model an uncertainty: an ensemble, or conformal intervals around its numbers "
             "(ConformalResiduals)."
         )
+    if State.ZEROS in states:
+        return "Find out why some uncertainties are 0, repair them, then evaluate again."
     off = (f for f in main if _summary_level(f) == "bad" or f.state is State.SOMEWHAT)
     worst = next(off, None)
     if worst is not None:
-        return f"{_REPAIRS[worst.topic]}, then evaluate again."
+        return f"{_repair(evidence, worst)}, then evaluate again."
     bad = _names(findings, *_UNRELIABLE)
     if bad:
         return (
@@ -293,7 +318,9 @@ def _next_step(evidence: Evidence, findings: list[Finding]) -> str:
             f"uncertainty for {bad}."
         )
     if _worst([_summary_level(f) for f in main]) == "unsure":
-        return f"Label more samples like these: {evidence.samples:,} are too few to decide."
+        return f"Label more samples like these: {evidence.samples:,} are too few to say more."
+    if not isinstance(evidence.evaluation.prediction, _POLICIES):
+        return "Use it as it is for samples like these, and evaluate again when they change."
     return (
         "Decide what to accept and what to hand over: TriagePolicy keeps the error rate of what is "
         "accepted below a limit that you set."

@@ -1,8 +1,8 @@
-"""Who does a model know less about, and whose data is noisier: audits of groups and individuals.
+"""Audits of groups and individuals: by predictions, and by aleatoric and epistemic uncertainty.
 
 ``audit(prediction, y, groups)`` compares groups by point-based measures and by uncertainty, each
 with an interval; ``.verdict()`` says in plain words what that shows. ``consistency(values, X)``
-asks whether samples that are alike are treated alike.
+measures whether samples with similar features are treated similarly.
 """
 
 from ..results.rows import FairnessRow

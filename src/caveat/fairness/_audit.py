@@ -1,4 +1,4 @@
-"""Who does the model know less about, and whose data is noisier?"""
+"""Compare groups by their predictions and by the uncertainty of these."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -26,10 +26,10 @@ from ._result import FairnessAudit
 from .measures import UNCERTAINTIES
 
 _MANY, _PER_VALUE = 50, 10
-"""More values than these, with fewer samples each, are taken for those of a continuous column."""
+"""More values with fewer samples each are taken for a continuous column."""
 
 _OF_A_MEAN = 64 * float(np.finfo(np.float64).eps)
-"""Members that differ by less beside their size do not differ."""
+"""Relative differences between members below this are treated as zero."""
 
 
 def audit(
@@ -53,40 +53,48 @@ def audit(
     sample_weight: Any = None,
     cluster: Any = None,
 ) -> FairnessAudit:
-    r"""Compare groups by what is predicted of them, and by how uncertain that is.
+    r"""Compare groups by their predictions and by the uncertainty of these.
 
-    A ratio F is that of a group over its reference: the privileged group, or else the best one of
-    each measure whose rate is above 0. Of more than two groups the worst pair follows. The band
-    within the threshold is :math:`1 - t \le F \le 1 / (1 - t)`, the same whichever group is on top.
+    A ratio F divides the measure of a group by that of its reference: the privileged group, or else
+    the best group whose rate is above 0. With more than two groups the worst pair is compared too.
+    A ratio is within the threshold t if :math:`1 - t \le F \le 1 / (1 - t)`; the band is the same
+    whichever group is the reference.
 
     Parameters
     ----------
     prediction : Categorical, GaussianLogits, ProbabilityInterval or Gaussian
+        The predictions to audit.
     y : array of shape (samples,) or (samples, targets)
+        True labels or values.
     groups : array, Series, dict of arrays or frame
         One or several attributes; a missing value is a group of its own.
     X : array of shape (samples, features), optional
-        Features: adds the consistency of predictions and uncertainties among neighbors.
+        Features; with them the audit adds the consistency among nearest neighbors.
     privileged : value, or dict of attribute to value, optional
         The group that the others are compared with.
     positive : label, optional
-        The class whose prediction is the favorable one, by default the second of two; with more,
-        every class is compared with the rest.
+        The favorable class, by default the second of two; with more classes each one is compared
+        with the rest.
     intersections : bool, default=False
         Whether to audit the combinations of all attributes as well.
     decomposition : str, default="auto"
         How the uncertainty is split: "auto" is "variance" for classes and "total_variance" for
         numbers.
-    neighbors, distance, scale, queries
-        Options of the consistency; see `caveat.fairness.consistency`.
+    neighbors : int, default=5
+        As in `caveat.fairness.consistency`, like the next three.
+    distance : str or callable, default="euclidean"
+    scale : {"standard"}, array of shape (features,) or None, default="standard"
+    queries : int, optional
     threshold : float, default=0.2
+        The distance of a ratio from 1 that counts as a gap beyond the threshold.
     confidence : float, default=0.95
+        The confidence level of the intervals.
     resamples : int, default=1000
-        Bootstrap resamples, at least 2 / (1 - confidence); 0 leaves the intervals out, and with
-        them all verdicts.
-    random_state : int, Generator or None
+        The number of bootstrap resamples, at least 2 / (1 - confidence); 0 gives no intervals and
+        no verdicts.
+    random_state : int or Generator, optional
     sample_weight : array of shape (samples,), optional
-        Weights for the groups; in the consistency every sample counts alike.
+        Weights of the samples; the consistency ignores them.
     cluster : array of shape (samples,), optional
         Samples that belong together and are resampled together.
 
@@ -99,17 +107,17 @@ def audit(
     The predicted class is the most probable one. Intervals are those of `caveat.resampling`: a rate
     is a share and has Wilson's, a mean the bootstrap-t, and two groups are combined.
 
-    A ratio shows a gap if its interval does not hold 1. The gap is beyond the threshold if the
-    interval lies outside of the band, and within if it lies inside. The interval that decides,
-    ``verdict_low`` to ``verdict_high``, holds for all comparisons of an attribute at once: all
-    pairs of groups (those with the privileged one, if it is given) in all measures. Its level is
-    that of the largest of the standardized deviations which all of them have in the joint
-    resamples (max-t). ``low`` and ``high`` are those of one measure; they allow for the choice of
-    the pair where the data made it. Nothing is said of fewer than 10 independent samples.
+    A ratio shows a gap if its interval does not contain 1. The gap is beyond the threshold if the
+    interval lies outside of the band, and within if it lies inside. The verdict uses the interval
+    from ``verdict_low`` to ``verdict_high``, which holds for all comparisons of an attribute at
+    once: all pairs of groups (or those with the privileged group) in all measures. Its level comes
+    from the largest standardized deviation of all comparisons in the joint resamples (max-t).
+    ``low`` and ``high`` are for one measure; they allow for the choice of the pair where the data
+    made it. There is no verdict for fewer than 10 independent samples.
 
-    Intervals of uncertainties that few samples dominate are too narrow in small groups: of 30
-    samples with a log-normal uncertainty against 600, 92 % of the 95 % intervals held the ratio
-    where the logarithm had a standard deviation of 1, and 80 % where it had one of 2.
+    In small groups, intervals of uncertainties that few samples dominate are too narrow: for 30
+    samples with a log-normal uncertainty against 600, 92 % of the 95 % intervals covered the ratio
+    if the logarithm had a standard deviation of 1, and 80 % if it had one of 2.
 
     References
     ----------
@@ -180,7 +188,7 @@ def audit(
 
 
 def _check_resamples(resamples: int, confidence: float) -> None:
-    """Refuse so few resamples that the ends of an interval would be chance."""
+    """Raise if there are too few resamples for the ends of an interval."""
     fewest = int(np.ceil(2 / (1 - confidence) - 1e-6))  # one beyond each end
     if 0 < resamples < fewest:
         raise OptionError(
@@ -263,7 +271,7 @@ def _samples(
     plan: Plan | None,
     seed: int,
 ) -> tuple[Samples, Inputs, dict[str, Any]]:
-    """Return what is needed of each sample, what calibration errors take, and what is predicted."""
+    """Return the values of each sample, the inputs of calibration errors, and the predictions."""
     if isinstance(prediction, ProbabilityInterval):
         prediction = prediction.to_categorical()
     if not isinstance(prediction, Categorical | GaussianLogits | Gaussian):
@@ -279,7 +287,7 @@ def _samples(
     counts = all_counts(plan)
     if isinstance(prediction, Gaussian):
         if positive is not None:
-            raise OptionError(f"positive is of classes; got {positive!r} for a Gaussian")
+            raise OptionError(f"positive must be None for a Gaussian; got {positive!r}")
         columns, inputs, points = _of_numbers(prediction, prediction.align(y), parts)
         return Samples(columns, None, None, (), 0, weight, plan, counts), inputs, points
     if isinstance(prediction, GaussianLogits):
@@ -316,19 +324,16 @@ def _of_numbers(
 
 
 def _errors(truth: FloatArray, mean: FloatArray) -> FloatArray:
-    """Return absolute errors; 0 where there is nothing but rounding.
+    """Return absolute errors, 0 within rounding error.
 
-    Its scale is a number of the usual size: the largest may be one of another kind.
+    Rounding is relative to the median size, as the largest number may be an outlier.
     """
     error, size = np.abs(truth - mean), np.abs(truth)
     return np.where(error > ROUNDING * np.maximum(size, np.median(size)), error, 0.0)
 
 
 def _rounding(total: FloatArray, mean: FloatArray) -> FloatArray:
-    """Return the rounding in a variance: of its parts, and of means squared.
-
-    Of each sample its own, as variances have no bound, and one may be beyond all others.
-    """
+    """Return the rounding error in each variance: of its parts, and of squared means."""
     with np.errstate(over="ignore"):
         return np.maximum(ROUNDING * total, (_OF_A_MEAN * mean) ** 2)
 
@@ -348,7 +353,7 @@ def _labels(classes: NDArray[Any], positive: Any) -> list[tuple[int, str]]:
 def _consistency(
     X: Any, samples: Samples, predictions: dict[str, Any], result: list[Attribute], **options: Any
 ) -> Consistency:
-    """Return the consistency among neighbors, of the prediction and of each uncertainty."""
+    """Return the consistency of the prediction and of each uncertainty."""
     uncertainties = {
         " ".join(filter(None, (name.replace("_", " "), label))): column
         for (name, label), column in samples.columns.items()

@@ -1,4 +1,4 @@
-"""Individual fairness: are people who are alike treated alike?"""
+"""Individual fairness: are samples with similar features treated similarly?"""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -9,7 +9,14 @@ from numpy.typing import NDArray
 from .._arrays import to_numpy
 from .._groups import Attribute, attributes
 from .._random import RandomState, generator
-from .._validation import FloatArray, as_floats, check_fraction, check_integer, check_size
+from .._validation import (
+    FloatArray,
+    as_column,
+    as_floats,
+    check_fraction,
+    check_integer,
+    check_size,
+)
 from ..exceptions import InvalidValueError, OptionError, ShapeError
 from ..resampling import Plan, Replicates, interval_of, make_plan
 from ._consistency_result import Consistency, ConsistencyRow
@@ -38,47 +45,47 @@ def consistency(
 
     .. math:: C_i = 1 - \Bigl| u_i - \frac{1}{k} \sum_{j \in \mathrm{kNN}(i)} u_j \Bigr|,
 
-    where u is the predicted class (0 or 1), a predicted number or an uncertainty; 1 is perfect. Of
-    values that differ by little in absolute terms, such as an epistemic uncertainty of 1e-4, that
-    is always close to 1; therefore there is a second one in which the difference is divided by the
-    standard deviation of u over all samples. A group has the mean of its samples, whose neighbors
-    may be of any group.
+    where u is the predicted class (0 or 1), a predicted number or an uncertainty; 1 is perfect. If
+    values differ by little in absolute terms, such as epistemic uncertainties of 1e-4, it is always
+    close to 1; the scaled consistency therefore divides the difference by the standard deviation of
+    u over all samples. The consistency of a group is the mean over its samples, whose neighbors may
+    belong to any group.
 
     Neighbors are exact. A sample is not its own neighbor; other samples with the same features
-    are. Samples equally far away that compete for the last of the k places share them in equal
-    parts: neither the order of the samples nor chance decides.
+    are. Samples at the same distance share the last of the k places in equal parts, so that neither
+    the order of the samples nor chance decides.
 
     Parameters
     ----------
     values : array of shape (samples,), or dict or frame of such
-        What should be alike; an array is called "prediction". Text is taken for classes without an
-        order: their consistency is the share of the neighbors with the same class, which for two
-        classes is the formula above. Numbers are taken as numbers: pass more than two classes as
-        text.
+        The quantities to compare; an array is named "prediction". Text stands for classes without
+        an order: their consistency is the share of the neighbors with the same class, which for two
+        classes is the formula above. Pass more than two classes as text, not as numbers.
     X : array of shape (samples, features) or frame
-        What samples are alike in. Leave out what should not matter, such as the groups.
+        The features. Leave out what should not matter, such as the groups.
     neighbors : int, default=5
-        k.
+        The number k of nearest neighbors.
     distance : str or callable, default="euclidean"
         A metric of scikit-learn, a function of two rows, or "precomputed": ``X`` is then the matrix
         of distances, row i from sample i, and is not scaled. A function is called for every pair,
         which is slow.
     scale : {"standard"}, array of shape (features,) or None, default="standard"
-        What features are divided by: their standard deviations (after their means are taken away),
-        the numbers given, or nothing.
+        The divisor of each feature: its standard deviation (the mean is subtracted first), the
+        number given, or none.
     queries : int, optional
-        Look up only so many samples, drawn at random, among all; by default all.
+        The number of samples to look up, drawn at random; by default all.
     groups : array, Series, dict of arrays or frame, optional
         One value for each sample and attribute.
     outcomes : array of shape (samples,), optional
-        Groups are also split by these: the predicted or the true class.
+        The predicted or the true class, by which groups are also split.
     cluster : array of shape (samples,), optional
         Samples that belong together and are resampled together.
     confidence : float, default=0.95
+        The confidence level of the intervals.
     resamples : int, default=1000
-        Bootstrap resamples of the queries for the intervals; 0 for none.
-    random_state : int, Generator or None
-        For the draw of the queries and the resamples.
+        The number of bootstrap resamples of the queries; 0 gives no intervals.
+    random_state : int or Generator, optional
+        Seed of the draw of queries and of the resamples.
 
     Returns
     -------
@@ -86,15 +93,14 @@ def consistency(
 
     Notes
     -----
-    The intervals are bootstrap intervals of a mean over a population of which the queries are a
-    sample. As a statement about the exact value of this very table they are too wide, by a factor
-    of :math:`1 / \sqrt{1 - q / n}` for q queries of n samples; with all of them as queries that
-    value is known. Neighbors share neighbors, which resamples do not know of: with all samples
-    as queries, nominal 95 % held the mean over tables in 90 % to 96 % of simulations with five
-    neighbors, and in 84 % to 90 % with one or two. A mean of which a few samples make up most of
-    the difference from 1 is held less often. The intervals do not speak of other models, nor of a
-    table with more samples, in which neighbors are nearer. There is none for fewer samples than
-    could bear the confidence (6 at 95 %), nor where all are equally consistent.
+    The bootstrap intervals are for the mean over the population from which the queries were drawn.
+    For the mean over this table they are too wide, by a factor of :math:`1 / \sqrt{1 - q / n}` for
+    q queries of n samples. Samples share neighbors, which resampling ignores: with all samples as
+    queries, 95 % intervals covered the mean in 90 % to 96 % of simulations with five neighbors, and
+    in 84 % to 90 % with one or two; coverage is lower where a few samples make up most of the
+    difference from 1. The intervals hold for this model and this number of samples: with more
+    samples, neighbors are nearer. There is no interval for fewer than 6 samples (at 95 %), nor
+    where all samples are equally consistent.
 
     References
     ----------
@@ -126,7 +132,7 @@ def consistency(
     of_outcomes = None if outcomes is None else attributes({"outcomes": outcomes}, samples)[0]
     rng = generator(random_state)
     rows = _query_rows(queries, samples, rng)
-    together = None if cluster is None else _clusters(cluster, samples)[rows]
+    together = None if cluster is None else as_column(cluster, "cluster", samples)[rows]
 
     scaled = scaled_features(features, scale, distance)
     places = find_places(scaled, distance)
@@ -196,7 +202,7 @@ def _column(value: Any, name: str, samples: int) -> _Column:
 
 
 def _differences(column: _Column, means: FloatArray, rows: NDArray[np.intp]) -> FloatArray:
-    """Return how far each query is from its neighbors; the consistency is what is left of 1."""
+    """Return the difference of each query from its neighbors; the consistency is 1 minus it."""
     own = column.table[rows]
     if column.classes:
         return np.maximum(1 - (own * means).sum(axis=1), 0.0)
@@ -204,9 +210,9 @@ def _differences(column: _Column, means: FloatArray, rows: NDArray[np.intp]) -> 
 
 
 def _spread(column: _Column) -> float:
-    """Return the standard deviation; 0 if there is nothing but rounding.
+    """Return the standard deviation, 0 within rounding error.
 
-    Of classes it is what the standard deviation of 0 and 1 is to two of them.
+    For classes it generalizes the standard deviation of two classes 0 and 1.
     """
     if column.classes:
         return float(np.sqrt((1 - (column.table.mean(axis=0) ** 2).sum()) / 2))
@@ -215,13 +221,6 @@ def _spread(column: _Column) -> float:
     return spread if spread > 1e-12 * float(np.abs(values).max()) else 0.0
 
 
-def _clusters(cluster: Any, samples: int) -> NDArray[Any]:
-    array = np.asarray(to_numpy(cluster, "cluster").array)
-    if array.shape != (samples,):
-        raise ShapeError(
-            f"cluster must be one value for each of {samples} rows of X; got shape {array.shape}"
-        )
-    return array
 
 
 def _query_rows(queries: int | None, samples: int, rng: np.random.Generator) -> NDArray[np.intp]:
@@ -240,7 +239,7 @@ def _table(
     plan: Plan | None,
     level: float,
 ) -> list[ConsistencyRow]:
-    """Return the means of all samples, of each group, and of each with each outcome."""
+    """Return the means over all samples, each group, and each group with each outcome."""
     result: dict[str, list[ConsistencyRow]] = {name: [] for name in differences}
     counts = None if plan is None else plan.counts.astype(np.float64)
     everyone = Attribute("", ("",), np.zeros(samples, dtype=np.intp))
@@ -263,9 +262,6 @@ def _table(
     return [row for of_one in result.values() for row in of_one]
 
 
-_NONE = (np.nan, np.nan, np.nan, "no sample of this group was looked up")
-
-
 def _means(
     differences: dict[str, FloatArray],
     spread: dict[str, float],
@@ -274,9 +270,11 @@ def _means(
     counts: FloatArray | None,
     level: float,
 ) -> list[tuple[float, float, float, str]]:
-    """Return the mean difference of the masked samples, its interval and a note, for each value."""
+    """Return the mean difference of the masked samples, its interval and a note, by quantity."""
     if not mask.any():
-        return [_NONE] * len(differences)
+        return [(np.nan, np.nan, np.nan, "no sample of this group was looked up")] * len(
+            differences
+        )
     values = np.column_stack([value[mask] for value in differences.values()])
     centers = values.mean(axis=0)
     if plan is None or counts is None:
@@ -303,10 +301,10 @@ def _means(
 
 
 def _fewest(level: float) -> float:
-    """Return how many samples an interval takes.
+    """Return how many samples an interval needs.
 
-    The mean of a resample is between the smallest and the largest of n values, which both lie on
-    one side of the middle of a symmetric population with a chance of 2^(1 - n).
+    Resampled means lie between the smallest and the largest of n values. Both are on one side of
+    the center of a symmetric population with probability 2^(1 - n).
     """
     return 1 - float(np.log2(1 - level))
 
@@ -317,25 +315,14 @@ def _row(
     spread: float,
     combined: bool,
 ) -> ConsistencyRow:
-    name, attribute, group, outcome, samples, units = place
+    quantity, attribute, group, outcome, samples, units = place
     value, low, high, note = numbers
     if not spread:
         note = f"{note}; " if note else ""
         note += "all samples have one value, by whose spread nothing can be scaled"
     by = spread or np.nan
+    raw = 1 - value, 1 - high, 1 - low
+    scaled = 1 - value / by, 1 - high / by, 1 - low / by
     return ConsistencyRow(
-        quantity=name,
-        attribute=attribute,
-        group=group,
-        outcome=outcome,
-        consistency=1 - value,
-        low=1 - high,
-        high=1 - low,
-        scaled=1 - value / by,
-        scaled_low=1 - high / by,
-        scaled_high=1 - low / by,
-        samples=samples,
-        units=units,
-        note=note,
-        combined=combined,
+        quantity, attribute, group, outcome, *raw, *scaled, samples, units, note, combined
     )

@@ -28,15 +28,15 @@ class ConsistencyRow:
     outcome : str
         Empty for all outcomes.
     consistency, low, high : float
-        The mean and its confidence interval; NaN where there is none.
+        The mean and its confidence interval, or NaN.
     scaled, scaled_low, scaled_high : float
         The same with differences divided by the standard deviation of the quantity.
     samples : int
-        How many samples it is the mean of.
+        The number of samples in the mean.
     units : int
-        How many of them were resampled on their own: samples, clusters, or blocks of many samples.
+        The number of independent units: samples, clusters, or blocks of many samples.
     note : str
-        What is undefined, and why.
+        Why a number is undefined.
     """
 
     columns: ClassVar[tuple[str, ...]] = (
@@ -62,7 +62,7 @@ class ConsistencyRow:
 
     @property
     def group_name(self) -> str:
-        """How the group is called in a sentence."""
+        """The name of the group in a sentence."""
         return called(self.attribute, self.group, self.combined)
 
     @property
@@ -75,20 +75,20 @@ class ConsistencyRow:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Consistency(RowTable[ConsistencyRow]):
-    """What `consistency` returns: means for all samples and by group, and the samples behind them.
+    """What `consistency` returns: means over all samples and by group, and the values behind them.
 
     Attributes
     ----------
     rows : tuple of ConsistencyRow
         `to_frame` and `to_json` give them as a table.
     differences : mapping of str to ndarray of shape (queries,)
-        How far each query is from the mean of its neighbors, by quantity.
+        The difference of each query from the mean of its neighbors, by quantity.
     spread : mapping of str to float
         The standard deviation of each quantity over all samples; 0 if it is constant.
     queries : ndarray of shape (queries,)
-        Which samples were looked up.
+        The samples that were looked up.
     samples, neighbors : int
-        Among how many samples, and how many neighbors were taken.
+        The number of samples in the table, and of neighbors.
     distance : str
     confidence : float
         The confidence of the intervals.
@@ -132,7 +132,7 @@ class Consistency(RowTable[ConsistencyRow]):
 
     @property
     def description(self) -> str:
-        """How it was measured, in one line."""
+        """The data and the method in one line."""
         asked = f"{len(self.queries):,} of " if len(self.queries) < self.samples else ""
         return (
             f"Consistency of {asked}{self.samples:,} samples among their {self.neighbors} nearest "

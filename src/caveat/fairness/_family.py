@@ -1,4 +1,4 @@
-"""How sure one comparison must be for all comparisons of an attribute to hold at once."""
+"""The confidence of one comparison at which all comparisons of an attribute hold at once."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -30,31 +30,20 @@ def joint_noise(resamples: int, seed: int) -> FloatArray | None:
 
 @dataclass
 class Family:
-    r"""The comparisons of one attribute: all pairs of its groups in all rates, or a part of them.
+    r"""The comparisons of one attribute: all pairs of its groups in all rates, or some of them.
 
-    A comparison of its own is judged at the confidence of the audit. For a family of them the
-    confidence of each is raised to :math:`2 \Phi(c) - 1`, where c is the quantile of
-
-    .. math:: \max_k |Z_k|,
-
-    the largest of standard normal deviations, one for each comparison, that are correlated as the
-    differences of the rates are over the joint resamples (single-step max-t). Comparisons that say
-    the same, as those of true positive and false negative rates, cost nothing.
-
-    Attributes
-    ----------
-    rates : sequence of dict
-        For each group.
-    privileged : int or None
-    confidence : float
-    noise : ndarray of shape (resamples, draws) or None
-        As from `joint_noise`; None without resamples.
+    A single comparison is judged at the confidence of the audit. For a family the confidence of
+    each comparison is raised to :math:`2 \Phi(c) - 1`, where c is the quantile of
+    :math:`\max_k |Z_k|`: standard normal deviations, one for each comparison, with the correlations
+    of the differences of rates in the joint resamples (single-step max-t). Comparisons that say the
+    same, as those of true positive and false negative rates, cost nothing.
     """
 
     rates: Sequence[dict[Key, Rate]]
     privileged: int | None
     confidence: float
     noise: FloatArray | None
+    """What `joint_noise` returns; None without resamples."""
     _largest: dict[tuple[Key, bool], FloatArray] = field(default_factory=dict)
     _levels: dict[tuple[tuple[Key, ...], bool], float] = field(default_factory=dict)
 
@@ -68,7 +57,7 @@ class Family:
         }
 
     def size(self, keys: Sequence[Key], chosen: bool) -> int:
-        """Return how many comparisons there are in some rates: of all pairs if the data chose."""
+        """Return the number of comparisons in some rates: of all pairs if the data chose one."""
         return sum(self._number(key, chosen) for key in keys)
 
     def _number(self, key: Key, chosen: bool) -> int:
@@ -78,14 +67,9 @@ class Family:
         return number - 1 if self.privileged in self._defined[key] else 0
 
     def level(self, keys: tuple[Key, ...], chosen: bool) -> float:
-        """Return the confidence of each comparison in some rates with which all of them hold.
+        """Return the confidence of each comparison in some rates at which all of them hold.
 
-        Parameters
-        ----------
-        keys : tuple of (rate, label)
-        chosen : bool
-            Whether the data chose the pair among all; otherwise pairs are those with the privileged
-            group.
+        If the data chose the pair, all pairs count; otherwise those with the privileged group.
         """
         if (keys, chosen) not in self._levels:
             self._levels[keys, chosen] = self._level(keys, chosen)
@@ -123,8 +107,7 @@ class Family:
     def _draws(self, rates: Sequence[Rate]) -> FloatArray:
         """Return normal deviations of a rate in all groups, correlated as its resamples are.
 
-        A share of none or all does not vary in resamples: it gets noise of its own, as wide as its
-        limit.
+        A share of 0 or 1 does not vary in resamples; it gets noise as wide as its interval.
         """
         assert self.noise is not None
         draws = np.stack([self._deviation(rate) for rate in rates]) @ self.noise
@@ -135,7 +118,7 @@ class Family:
         return np.asarray(draws)
 
     def _deviation(self, rate: Rate) -> FloatArray:
-        """Return how far each resample is from the mean of all; 0 where it is undefined."""
+        """Return the deviation of each resample from the mean; 0 where it is undefined."""
         assert self.noise is not None
         if rate.replicates is None or rate.constant:
             return np.zeros(len(self.noise))
@@ -145,5 +128,5 @@ class Family:
 
 
 def bonferroni(confidence: float, number: int) -> float:
-    """Return the confidence of each of so many comparisons with which all of them hold."""
+    """Return the confidence of each of several comparisons at which all of them hold."""
     return 1 - (1 - confidence) / number

@@ -1,4 +1,4 @@
-"""The features in which samples are alike: checked, numeric, on a common scale."""
+"""Features as checked numbers on a common scale."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ _AXES = ("sample", "feature")
 
 
 def check_distance(distance: Distance) -> None:
-    """Refuse a name that is not that of a metric."""
+    """Raise if the name is not that of a metric."""
     if callable(distance) or distance == "precomputed":
         return
     from sklearn.neighbors import VALID_METRICS
@@ -27,7 +27,7 @@ def check_distance(distance: Distance) -> None:
 
 
 def as_features(X: Any, distance: Distance) -> FloatArray:
-    """Return ``X`` as numbers; a column that is none is an error with its name."""
+    """Return ``X`` as numbers; raise with the name of a column that is not numeric."""
     for name, dtype in zip(getattr(X, "columns", ()), getattr(X, "dtypes", ()), strict=False):
         if str(dtype).lower().startswith("categor"):  # numbers that are but names
             raise _not_numeric(name)
@@ -62,7 +62,7 @@ def _not_numeric(name: Any) -> InvalidValueError:
 
 
 def scaled_features(X: FloatArray, scale: Any, distance: Distance) -> FloatArray:
-    """Return the features divided by their scale; distances are what they are."""
+    """Return the features divided by their scale; precomputed distances are not scaled."""
     if (isinstance(distance, str) and distance == "precomputed") or scale is None:
         return X
     if isinstance(scale, str):

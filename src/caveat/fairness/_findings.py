@@ -1,4 +1,4 @@
-"""What the rows of one attribute show: gaps, that there is none, or nothing."""
+"""What the rows of one attribute show: a gap, no gap, or nothing."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Findings:
-    """The rows of one attribute that can be spoken of, and what they show."""
+    """The ratios of one attribute with enough samples, and what they show."""
 
     audit: "FairnessAudit"
     rows: Sequence[FairnessRow]
@@ -25,12 +25,12 @@ class Findings:
     small: Sequence[str]
 
     def of(self, name: str) -> list[FairnessRow]:
-        """The ratios of a measure; of equalized odds those of the false positive rate."""
+        """Return the ratios of a measure; for equalized odds those of false positive rates."""
         part = Part.Y0 if name == "equalized_odds" else Part.WHOLE
         return [row for row in self.rows if (row.measure, row.part) == (name, part)]
 
     def gap(self, row: FairnessRow) -> Shown | None:
-        """The gap that a ratio shows, or the difference where the ratio is undefined."""
+        """Return the gap that a ratio shows, or the difference if the ratio is undefined."""
         if row.judgment in (Judgment.BEYOND, Judgment.GAP, Judgment.SMALL):
             return Shown(row, row.judgment)
         difference = self.differences.get(place(row)) if np.isnan(row.value) else None
@@ -39,16 +39,13 @@ class Findings:
         return Shown(row, self._size(row, difference), difference)
 
     def _size(self, row: FairnessRow, difference: FairnessRow) -> Judgment:
-        """Whether a difference to a rate of 0 is surely so large a part of the other rate."""
+        """Judge a difference from a rate of 0 relative to the upper end of the other rate."""
         largest = max(result.high for result in groups_of(row, self.audit))
         least = min(abs(difference.verdict_low), abs(difference.verdict_high))
         return Judgment.BEYOND if least > self.audit.threshold * largest else Judgment.GAP
 
     def state(self, name: str) -> Judgment:
-        """What is known of a measure: the weightiest of its verdicts, or that it is undefined.
-
-        Without a gap, pairs that are undefined leave it unclear.
-        """
+        """Return the weightiest verdict on a measure; undefined pairs make it unclear at best."""
         shown = [(self.gap(row), row) for row in self.of(name)]
         verdicts = {row.judgment if gap is None else gap.verdict for gap, row in shown}
         for state in (Judgment.BEYOND, Judgment.GAP, Judgment.UNCLEAR):
@@ -56,16 +53,16 @@ class Findings:
                 return state
         if not verdicts & {*FINE}:
             return Judgment.UNDEFINED
-        return (
-            next(s for s in BY_WEIGHT if s in verdicts) if verdicts <= {*FINE} else Judgment.UNCLEAR
-        )
+        if not verdicts <= {*FINE}:
+            return Judgment.UNCLEAR
+        return next(state for state in BY_WEIGHT if state in verdicts)
 
     def states(self, names: Sequence[str]) -> dict[str, Judgment]:
-        """The state of each measure that the audit has."""
+        """Return the state of each measure that the audit has."""
         return {name: self.state(name) for name in names if self.of(name)}
 
     def shown(self, name: str, verdict: Judgment) -> list[Shown]:
-        """The gaps of a size in a measure, each pair once: those asked for, then the farthest."""
+        """Return the gaps of one size in a measure, each pair once, the worst pairs last."""
         every = (self.gap(row) for row in self.of(name))
         result = [gap for gap in every if gap is not None and gap.verdict == verdict]
         result.sort(key=lambda gap: (gap.ratio.comparison is Pairing.WORST, -gap.distance))
@@ -76,9 +73,9 @@ class Findings:
         return list(pairs.values())
 
     def uniform(self, name: str) -> bool:
-        """Whether an uncertainty is one number for all samples, which tells no group from another.
+        """Return whether an uncertainty is the same number for all samples.
 
-        So is the epistemic one of a single member, 0, and the noise of a model that knows but one.
+        Examples are the epistemic uncertainty of a single member and a constant noise level.
         """
         wanted = {"attribute": self.rows[0].attribute, "measure": name, "part": Part.MEAN}
         means: dict[str, list[float]] = {}
@@ -88,7 +85,7 @@ class Findings:
         return same and self.state(name) == Judgment.UNDEFINED
 
     def unmeasured(self, states: Mapping[str, Judgment]) -> list[str]:
-        """The measures of which nothing is known, other than uncertainties that are one number."""
+        """Return the undefined measures, without uncertainties that are constant."""
         return [
             name
             for name, state in states.items()
@@ -96,12 +93,12 @@ class Findings:
         ]
 
     def none_beyond(self, states: Mapping[str, Judgment]) -> bool:
-        """Whether all measures that there are show no gap beyond the threshold."""
+        """Return whether every measure is shown to have no gap beyond the threshold."""
         known = {*states.values()}
         shown = bool(known & {*FINE}) and known <= {*FINE, Judgment.UNDEFINED}
         return shown and not self.unmeasured(states)
 
 
 def place(row: FairnessRow) -> tuple[str, ...]:
-    """Return what a ratio has in common with the difference of the same."""
+    """Return the fields that a ratio shares with the difference of the same groups."""
     return row.measure, row.part, row.label, row.group, row.reference, row.comparison

@@ -1,6 +1,5 @@
-"""The rows of one group: its rates, the distribution of its uncertainties, its calibration."""
+"""The rows of one group: rates, quantiles of uncertainties, calibration errors."""
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,41 +15,9 @@ from ._rates import QUANTILES, Key, Rate, Samples, quantiles
 from .measures import SAME, UNCERTAINTIES, whose
 
 Inputs = dict[str, tuple[str, Any, dict[str, FloatArray]]]
-"""For each label: the calibration error that can be asked, the truth, and its arrays."""
+"""For each label: the calibration error to compute, the truth, and its other inputs."""
 
 _NO_INTERVAL = ConfidenceInterval(NAN, NAN, "undefined")
-
-
-@dataclass(frozen=True)
-class _Place:
-    """Which group rows are of."""
-
-    attribute: Attribute
-    group: str
-    samples: int
-
-    def row(
-        self,
-        measure: str,
-        label: str,
-        value: float,
-        interval: ConfidenceInterval = _NO_INTERVAL,
-        **fields: Any,
-    ) -> FairnessRow:
-        """Return one row."""
-        return FairnessRow(
-            metric=measure,
-            attribute=self.attribute.name,
-            combined=bool(self.attribute.parts),
-            category=self.group,
-            value=value,
-            low=interval.low,
-            high=interval.high,
-            estimate=NAN if interval.estimate is None else interval.estimate,
-            samples=self.samples,
-            **whose(measure, label),
-            **fields,
-        )
 
 
 def group_rows(
@@ -65,8 +32,22 @@ def group_rows(
     """Return the rows of one group."""
     weight = None if samples.weight is None else samples.weight[members]
     counted = weight is None or bool(weight.any())
-    place = _Place(attribute, attribute.values[code], len(members))
-    result = [place.row("samples", "", float(len(members)))]
+
+    def row(
+        measure: str,
+        label: str,
+        value: float,
+        interval: ConfidenceInterval = _NO_INTERVAL,
+        **fields: Any,
+    ) -> FairnessRow:
+        return FairnessRow(
+            metric=measure, attribute=attribute.name, combined=bool(attribute.parts),
+            category=attribute.values[code], value=value, low=interval.low, high=interval.high,
+            estimate=NAN if interval.estimate is None else interval.estimate,
+            samples=len(members), **whose(measure, label), **fields,
+        )  # fmt: skip
+
+    result = [row("samples", "", float(len(members)))]
     for (name, label), rate in measured.items():
         uncertain = name in UNCERTAINTIES
         note = f"undefined: {rate.why}" if rate.why else ""
@@ -74,17 +55,17 @@ def group_rows(
         interval = rate.interval(confidence)
         if interval.method == "constant":
             note = SAME
-        result.append(place.row(name, label, rate.value, interval, part=part, note=note))
+        result.append(row(name, label, rate.value, interval, part=part, note=note))
         if uncertain and counted:
             values = quantiles(samples.columns[name, label][members], weight).tolist()
             result += [
-                place.row(name, label, value, part=Part.QUANTILE, quantile=share)
+                row(name, label, value, part=Part.QUANTILE, quantile=share)
                 for share, value in zip(QUANTILES, values, strict=True)
             ]
     for label, (name, truth, arrays) in inputs.items():
         if counted:
             value, interval = _calibration(name, truth, arrays, samples, members, confidence)
-            result.append(place.row(name, label, value, interval))
+            result.append(row(name, label, value, interval))
     return result
 
 

@@ -1,4 +1,4 @@
-"""What an audit shows of individuals, in plain words, and never more than its intervals do."""
+"""What an audit shows about individuals, in plain words."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..resampling.pairs import combined
 from ..results.judgments import BY_WEIGHT, FINE, GapPattern, Judgment
 from ..results.words import amount, joined, listed, nominal, percent
 from ._consistency_result import Consistency, ConsistencyRow
 from ._family import bonferroni
 from ._ratios import Number, judged
-from ._sentences import ALL, SIZES
+from ._sentences import ALL, SIZES, ends_words
 from .measures import LEAST
 
 if TYPE_CHECKING:
@@ -27,12 +28,11 @@ class Gap:
     quantity : str
     group, reference : ConsistencyRow
     ratio : Number
-        The ratio of the mean differences from the neighbors; the scale of the quantity cancels.
-        The interval is the one that decides, which holds for all comparisons at once.
+        The ratio of the mean differences from the neighbors, in which the scale of the quantity
+        cancels. Its interval holds for all comparisons at once.
     comparisons : int
-        How many there are: pairs of groups in all quantities.
+        The number of pairs of groups, times the number of quantities.
     verdict : Judgment
-        What it lets one say.
     """
 
     quantity: str
@@ -47,8 +47,8 @@ def compared(
     audit: "FairnessAudit", alike: Consistency, attribute: str, quantity: str
 ) -> list[Gap]:
     """Compare the groups of an attribute with the privileged or the most consistent one."""
-    rows = [row for row in _groups(alike, attribute, quantity) if row.units >= LEAST]
-    judgeable = [row for row in rows if not np.isnan(row.low)]
+    rows = _groups(alike, attribute, quantity)
+    judgeable = [row for row in rows if row.units >= LEAST and not np.isnan(row.low)]
     if len(judgeable) < 2:
         return []
     privileged = [row for row in judgeable if row.group == audit.privileged.get(attribute)]
@@ -59,14 +59,13 @@ def compared(
     level = bonferroni(audit.confidence, comparisons)
     gaps = []
     for row in judgeable:
-        if row is not reference:
-            ratio = _ratio(row, reference)
-            if np.isnan(ratio.value):  # neither group has any difference
-                continue
-            low, high = ratio.at(level, audit.confidence, ratio=True)
-            verdict = judged(ratio, (low, high), audit.threshold, ratio=True)[0]
-            decides = replace(ratio, low=low, high=high)
-            gaps.append(Gap(quantity, row, reference, decides, comparisons, verdict))
+        ratio = _ratio(row, reference)
+        if row is reference or np.isnan(ratio.value):  # neither group has any difference
+            continue
+        low, high = ratio.at(level, audit.confidence, ratio=True)
+        verdict = judged(ratio, (low, high), audit.threshold, ratio=True)[0]
+        decides = replace(ratio, low=low, high=high)
+        gaps.append(Gap(quantity, row, reference, decides, comparisons, verdict))
     return gaps
 
 
@@ -77,28 +76,22 @@ def _groups(alike: Consistency, attribute: str, quantity: str) -> list[Consisten
 def _ratio(row: ConsistencyRow, reference: ConsistencyRow) -> Number:
     """Return the ratio of two mean differences, with the interval of independent groups."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        # Where a consistency lies between low and high, its difference from 1 does the other way.
-        a, a_low, a_high = np.log(_differences(row))
-        b, b_low, b_high = np.log(_differences(reference))
-        below, above = np.hypot(a - a_low, b_high - b), np.hypot(a_high - a, b - b_low)
-        low, value, high = np.exp([a - b - below, a - b, a - b + above])
-        if np.isinf(a) or np.isinf(b):  # a group without any difference: its ends tell what is left
-            low, high = np.exp([a_low - b_high, a_high - b_low])
-            low, high = (
-                np.nan_to_num(low, nan=0.0, posinf=np.inf),
-                np.nan_to_num(high, nan=np.inf, posinf=np.inf),
-            )
+        one, other = (
+            np.log([max(1 - r.high, 0.0), 1 - r.consistency, 1 - r.low]) for r in (row, reference)
+        )
+        low, value, high = np.exp(combined(one, other))
+        if np.isinf(
+            [one[1], other[1]]
+        ).any():  # a group without any difference: only its ends count
+            low, high = np.exp([one[0] - other[2], one[2] - other[0]])
+            low, high = np.where(np.isnan([low, high]), [0.0, np.inf], [low, high])
     return Number(float(value), float(low), float(high), min(row.units, reference.units))
-
-
-def _differences(row: ConsistencyRow) -> tuple[float, float, float]:
-    return 1 - row.consistency, max(1 - row.high, 0.0), 1 - row.low
 
 
 def individuals(
     audit: "FairnessAudit", alike: Consistency
 ) -> tuple[tuple[GapPattern, ...], str, tuple[ConsistencyRow, ...]]:
-    """Return the patterns, the text and the rows behind it."""
+    """Return the patterns, the text, and the rows that the text rests on."""
     quantities = tuple(alike.differences)
     predictions = _predictions(audit)
     words = {name: predictions.get(name, name) for name in quantities}
@@ -117,9 +110,10 @@ def individuals(
             for gaps in _sides(result[name], size)
         ]
         behind += [row for gaps in shown for gap in gaps for row in (gap.group, gap.reference)]
-        for alike_in_names in _by_names(shown):
-            first = not gaps_said
-            sentences.append(_gap_sentence(alike_in_names, words, audit.confidence, first=first))
+        for same_groups in _by_groups(shown):
+            sentences.append(
+                _gap_sentence(same_groups, words, audit.confidence, first=not gaps_said)
+            )
             gaps_said = True
         sentences += _rest(alike, attribute, of_attribute, words)
         states += of_attribute.values()
@@ -145,15 +139,15 @@ def _state(gaps: Sequence[Gap]) -> Judgment:
 
 
 def _sides(gaps: Sequence[Gap], verdict: Judgment) -> list[list[Gap]]:
-    """The gaps of a size, those above 1 and those below apart, the farthest first."""
+    """Return the gaps of one size, those above 1 and those below separately, the largest first."""
     shown = [gap for gap in gaps if gap.verdict == verdict]
     shown.sort(key=lambda gap: -gap.ratio.distance)
     sides = [[gap for gap in shown if (gap.ratio.value > 1) == upward] for upward in (True, False)]
-    return [some for some in sides if some]
+    return [side for side in sides if side]
 
 
 def _overall(audit: "FairnessAudit", alike: Consistency, words: Mapping[str, str]) -> Iterator[str]:
-    """Say how far predictions are from those of their neighbors, over all samples."""
+    """Yield how far predictions are from those of their neighbors, over all samples."""
     classes = not audit.matching(measure="mean_absolute_error")
     several = alike.neighbors > 1
     for name in (name for name in words if name in _predictions(audit)):
@@ -201,8 +195,8 @@ def _predictions(audit: "FairnessAudit") -> dict[str, str]:
     }
 
 
-def _by_names(shown: Sequence[Sequence[Gap]]) -> list[list[Sequence[Gap]]]:
-    """Put the quantities together whose gaps are between the same groups, and as large."""
+def _by_groups(shown: Sequence[Sequence[Gap]]) -> list[list[Sequence[Gap]]]:
+    """Collect the quantities whose gaps are between the same groups and of the same size."""
     result: dict[tuple[tuple[str, ...], ...], list[Sequence[Gap]]] = {}
     for gaps in shown:
         names = ((*_upward(gap)[:2], gap.verdict) for gap in gaps)
@@ -213,7 +207,7 @@ def _by_names(shown: Sequence[Sequence[Gap]]) -> list[list[Sequence[Gap]]]:
 def _gap_sentence(
     shown: Sequence[Sequence[Gap]], of: Mapping[str, str], confidence: float, *, first: bool
 ) -> str:
-    """Say whose samples are less like their neighbors than those of another group."""
+    """Return a sentence on a group whose samples differ more from their neighbors."""
     worse, better, _ = _upward(shown[0][0])
     others = [_upward(gap)[:2] for gap in shown[0][1:]]
     likewise = ""
@@ -224,13 +218,9 @@ def _gap_sentence(
     parts: list[str] = []
     for gaps in shown:
         ratio = _upward(gaps[0])[2]
-        ends = f"{amount(ratio.low)} or more"
-        if np.isfinite(ratio.high):
-            ends = f"{amount(ratio.low)} to {amount(ratio.high)}"
         several = ALL if gaps[0].comparisons > 1 else ""
-        name = f"{nominal(confidence)} interval{several} "
-        words = f"{name}{ends}" if first and not parts else ends
-        times = f"{amount(ratio.value)} times as much ({words})"
+        name = f"{nominal(confidence)} interval{several} " if first and not parts else ""
+        times = f"{amount(ratio.value)} times as much ({name}{ends_words(ratio.low, ratio.high)})"
         parts.append(f"{of[gaps[0].quantity]} {'' if parts else 'differs '}{times}")
     return (
         f"Samples of {worse} are treated less like their neighbors than those of {better}: from "
@@ -251,10 +241,11 @@ def _upward(gap: Gap) -> tuple[str, str, Number]:
 def _rest(
     alike: Consistency, attribute: str, states: dict[str, Judgment], words: Mapping[str, str]
 ) -> Iterator[str]:
-    """Yield what else there is: no gap, no telling, nothing to compare, too small a group."""
-    fine = [words[name] for name, state in states.items() if state in FINE]
-    small = [words[name] for name, state in states.items() if state == Judgment.SMALL]
-    unclear = [words[name] for name, state in states.items() if state == Judgment.UNCLEAR]
+    """Yield the quantities without a shown gap: none, within, unclear, or not compared."""
+    fine, small, unclear = (
+        [words[name] for name, state in states.items() if state in wanted]
+        for wanted in (FINE, (Judgment.SMALL,), (Judgment.UNCLEAR,))
+    )
     nothing = [name for name, state in states.items() if state == Judgment.UNDEFINED]
     if fine:
         yield (
@@ -279,27 +270,18 @@ def _rest(
 
 
 def _why(alike: Consistency, attribute: str, quantity: str) -> str:
-    """Why there are not two groups to compare."""
+    """Return why there are not two groups to compare."""
     rows = _groups(alike, attribute, quantity)
     if sum(row.units >= LEAST for row in rows) < 2:
         return f"fewer than two groups have {LEAST} samples or more"
-    names = [
-        row.group_name
-        for row in rows
-        if row.units >= LEAST and np.isnan(row.low)
-    ]  # fmt: skip
+    names = [row.group_name for row in rows if row.units >= LEAST and np.isnan(row.low)]
     if not names:
         return "no sample of any group differs from its neighbors"
     return f"no interval for {listed(names)}, whose samples are all as far from their neighbors"
 
 
 def _left_out(alike: Consistency, attribute: str, quantities: Sequence[str]) -> list[str]:
-    """The groups that some comparison had to leave out."""
-    return list(
-        dict.fromkeys(
-            row.group_name
-            for name in quantities
-            for row in _groups(alike, attribute, name)
-            if row.units < LEAST or np.isnan(row.low)
-        )
-    )
+    """Return the groups that some comparison had to leave out."""
+    rows = (row for name in quantities for row in _groups(alike, attribute, name))
+    small = (row.group_name for row in rows if row.units < LEAST or np.isnan(row.low))
+    return list(dict.fromkeys(small))

@@ -1,4 +1,4 @@
-"""The nearest neighbors of rows, equal rows and equal distances taken care of."""
+"""The nearest neighbors of rows, with equal rows and equal distances handled exactly."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -13,39 +13,32 @@ Distance = Any
 """The name of a metric of scikit-learn, or a function of two rows."""
 
 _SQUARED = ("euclidean", "l2", "minkowski")
-"""Compared by their squares, in which rounding is of the same size everywhere."""
+"""Compared by their squares, whose rounding error has the same size everywhere."""
 
 _BY_PRODUCTS = (*_SQUARED, "sqeuclidean")
-"""Computed from the products of rows, which loses digits far from the origin."""
+"""Computed from products of rows, which loses digits far from the origin."""
 
 _OF_A_SIZE = ("precomputed", "haversine")
-"""Not the same to neighbors if all features are divided by one number."""
+"""Neighbors change if all features are divided by one number."""
 
 _RELATIVE = ("braycurtis", "dice", "sokalsneath")
-"""0 / 0 from a row without any feature to itself."""
+"""0 / 0 between a row of zeros and itself."""
 
 _ROUNDING = 64 * float(np.finfo(np.float64).eps)
 _HELD = 2**23
-"""Distances held at a time."""
+"""The number of distances held at a time."""
 
 
 @dataclass(frozen=True)
 class Places:
-    """The distinct rows of a table: equal rows are at one place.
-
-    Attributes
-    ----------
-    points : ndarray of shape (places, features)
-        For precomputed distances, the matrix.
-    place : ndarray of shape (samples,)
-        The place of each row.
-    counts : ndarray of shape (places,)
-        How many rows are at each place.
-    """
+    """The distinct rows of a table: equal rows are at one place."""
 
     points: FloatArray
+    """(places, features); the matrix of precomputed distances."""
     place: NDArray[np.intp]
+    """The place of each row."""
     counts: FloatArray
+    """The number of rows at each place."""
 
 
 def find_places(X: FloatArray, distance: Distance) -> Places:
@@ -67,9 +60,9 @@ def find_places(X: FloatArray, distance: Distance) -> Places:
 
 
 def within_one(X: FloatArray, axis: int | None) -> FloatArray:
-    """Return numbers of at most 1, all or each column divided by a power of two.
+    """Return the numbers, or each column, divided by a power of two so that none exceeds 1.
 
-    That loses no digit, and squares of what is left are neither infinite nor 0.
+    This loses no digits, and the squares neither overflow nor vanish.
     """
     return np.asarray(np.ldexp(X, -np.frexp(np.abs(X).max(axis=axis))[1]))
 
@@ -79,9 +72,8 @@ def neighbor_means(
 ) -> FloatArray:
     """Return the mean values of the nearest neighbors of some rows, (rows, columns).
 
-    A row is not its own neighbor; rows equal to it are. Rows that are equally far compete for the
-    last of the ``neighbors`` places and share what is left of them in equal parts, so that the
-    order of the table does not matter.
+    A row is not its own neighbor; rows equal to it are. Rows at the same distance share the last of
+    the ``neighbors`` places in equal parts, so that the order of the table does not matter.
     """
     number = len(places.counts)
     sums = np.empty((number, values.shape[1]))
@@ -156,7 +148,7 @@ def _weights(
     neighbors: int,
     distance: Distance,
 ) -> tuple[FloatArray, NDArray[np.bool_]]:
-    """Return how much each place counts for each row, and whether all its ties were found."""
+    """Return the weight of each place for each row, and whether all its ties are included."""
     named = distance if isinstance(distance, str) else ""
     far = result**2 if named in _SQUARED else result
     counts = places.counts[index] - (index == own[:, None])
@@ -173,7 +165,7 @@ def _weights(
 
 
 def _size(points: FloatArray, named: str) -> FloatArray:
-    """Return the size of the numbers whose rounding is in the distances from some points."""
+    """Return the size of the numbers whose rounding error is in the distances from points."""
     if named in ("", "precomputed"):
         return np.zeros(len(points))
     if named in ("cosine", "correlation"):

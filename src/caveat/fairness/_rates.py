@@ -1,4 +1,4 @@
-"""What is measured of each group: rates, mean uncertainties, and their values in every resample."""
+"""Rates and mean uncertainties of each group, with their values in every resample."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,10 +16,10 @@ from ..resampling.student import STUDENT, first_errors
 from .measures import UNCERTAINTIES
 
 Key = tuple[str, str]
-"""A rate or mean, and the class or target it is of (empty for all)."""
+"""The name of a rate or mean, and its class or target (empty for all)."""
 
 ROUNDING = 1e-12
-"""A smaller number beside that which it is the rounding of is nothing."""
+"""Relative differences below this rounding error are treated as zero."""
 
 _SAME = 1e-9
 _AT_ONCE = 256
@@ -27,31 +27,19 @@ _AT_ONCE = 256
 
 @dataclass(frozen=True)
 class Samples:
-    """What the audit needs of every sample.
-
-    Attributes
-    ----------
-    columns : mapping of str to ndarrays of shape (samples,)
-        For regression: ``mean_absolute_error`` and uncertainties, by (name, label).
-    truth, predicted : ndarrays of shape (samples,) or None
-        Codes of classes.
-    labels : sequence of (code, label)
-        The classes that are compared with the rest.
-    classes : int
-    weight : ndarray of shape (samples,) or None
-    plan : Plan or None
-    counts : ndarray of shape (1 + resamples, units)
-        How often each unit counts: once, then as in each resample.
-    """
+    """The values of every sample that the audit needs."""
 
     columns: Mapping[Key, FloatArray]
+    """Uncertainties and, for regression, absolute errors."""
     truth: NDArray[np.intp] | None
     predicted: NDArray[np.intp] | None
     labels: Sequence[tuple[int, str]]
+    """The codes and names of the classes that are compared with the rest."""
     classes: int
     weight: FloatArray | None
     plan: Plan | None
     counts: FloatArray
+    """How often each unit counts, (1 + resamples, units): once, then as in each resample."""
 
     @property
     def unit(self) -> NDArray[Any]:
@@ -70,35 +58,26 @@ def all_counts(plan: Plan | None) -> FloatArray:
 
 @dataclass(frozen=True)
 class Rate:
-    """A share or a mean in one group.
-
-    Attributes
-    ----------
-    value : float
-        NaN if nothing is left to take it of.
-    replicates : Replicates or None
-    units : int
-        The independent samples (or clusters) that it is taken of.
-    share : bool
-        Whether it is between 0 and 1 and counts samples.
-    why : str
-        Why it is undefined.
-    """
+    """A share or a mean in one group."""
 
     value: float
+    """NaN if it is taken over no samples."""
     replicates: Replicates | None
     units: int
+    """The number of independent samples or clusters."""
     share: bool
+    """Whether it is a share of samples, between 0 and 1."""
     why: str = ""
+    """Why it is undefined."""
 
     @property
     def at_an_end(self) -> bool:
-        """Whether it is a share of none or all, of which resampling sees no spread."""
+        """Whether it is a share of 0 or 1, which is the same in every resample."""
         return self.share and self.value in (0.0, 1.0)
 
     @cached_property
     def constant(self) -> bool:
-        """Whether it is the same in every resample, but for rounding."""
+        """Whether it is the same in every resample, within rounding error."""
         assert self.replicates is not None
         values = self.replicates.values[np.isfinite(self.replicates.values)]
         return len(values) == 0 or float(np.ptp(values)) <= _SAME * abs(self.value)
@@ -106,7 +85,7 @@ class Rate:
     def interval(
         self, level: float, confidence: float | None = None, *, log: bool = False
     ) -> ConfidenceInterval:
-        """Return the confidence interval at a level, which may be above that of resamples."""
+        """Return the confidence interval at a level, which may exceed that of the resamples."""
         if self.replicates is None or np.isnan(self.value):
             return ConfidenceInterval(np.nan, np.nan, "undefined")
         if self.constant and not self.share:
@@ -129,14 +108,14 @@ def rates(samples: Samples, rows: NDArray[np.intp]) -> dict[Key, Rate]:
 
 @dataclass(frozen=True)
 class _Part:
-    """What is divided by what, summed over the rows of each unit."""
+    """Numerator and denominator of a rate, summed over the rows of each unit."""
 
     above: FloatArray
     below: FloatArray
     hits: NDArray[np.bool_] | None = None
-    """Of a share: which rows of the group are hits..."""
+    """For a share: the rows in the numerator."""
     among: NDArray[np.bool_] | None = None
-    """...among which; None for all."""
+    """For a share: the rows in the denominator; None for all."""
     why: str = "no sample with a weight"
 
 
@@ -179,12 +158,8 @@ class _Group:
         for code, label in self._samples.labels:
             hit, miss, alarm = hits[:, code], misses[:, code], alarms[:, code]
             rest = _rounded(size - hit - miss - alarm, size)
-            positives, negatives, called, others = (
-                hit + miss,
-                alarm + rest,
-                hit + alarm,
-                rest + miss,
-            )
+            positives, negatives = hit + miss, alarm + rest
+            called, others = hit + alarm, rest + miss
             true, said = truth == code, predicted == code
             parts = {
                 "base_rate": _Part(positives, size, true),
@@ -207,7 +182,7 @@ class _Group:
         return result.reshape(-1, number).astype(np.float64)
 
     def rates(self, parts: dict[Key, _Part]) -> dict[Key, Rate]:
-        """Return all rates, in every resample; some at a time go through one matrix product."""
+        """Return all rates in every resample, many of them by one matrix product."""
         keys, result = list(parts), {}
         for start in range(0, len(keys), _AT_ONCE):
             some = keys[start : start + _AT_ONCE]
@@ -240,7 +215,7 @@ class _Group:
         return Rate(value, result, units, share)
 
     def _share(self, hits: NDArray[np.bool_], among: NDArray[np.bool_] | None) -> Spread:
-        """Return how sure the share of hits is among some of the rows."""
+        """Return the spread of the share of hits among some of the rows."""
         plan = self._samples.plan
         assert plan is not None
         rows = slice(None) if among is None else among
@@ -250,12 +225,12 @@ class _Group:
 
 
 def _rounded(difference: FloatArray, size: FloatArray) -> FloatArray:
-    """Take the rounding of weights out of what is 0 or more on paper."""
+    """Set differences within the rounding error of weights to 0."""
     return np.where(difference > ROUNDING * size, difference, 0.0)
 
 
 def _at_ends(values: FloatArray) -> FloatArray:
-    """Take the rounding of weights out of shares of all and none."""
+    """Set shares within the rounding error of weights to exactly 0 or 1."""
     values = np.where(values > 1 - ROUNDING, 1.0, values)
     return np.where(values < ROUNDING, 0.0, values)
 
@@ -264,7 +239,7 @@ QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 
 def quantiles(values: FloatArray, weight: FloatArray | None) -> FloatArray:
-    """Return some quantiles: the smallest values that so much of the weight does not exceed."""
+    """Return the weighted quantiles at `QUANTILES`."""
     return np.asarray(np.quantile(values, QUANTILES, method="inverted_cdf", weights=weight))
 
 
@@ -273,7 +248,7 @@ def uncertainty_columns(
 ) -> dict[Key, FloatArray]:
     """Return the columns of aleatoric, epistemic and total uncertainty under their names.
 
-    What is not above its rounding is 0: members that agree would differ between groups.
+    Values within rounding error are set to 0, so that rounding shows no gap between groups.
     """
     order = (
         np.where(parts[name] > rounding, parts[name], 0.0)

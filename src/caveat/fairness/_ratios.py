@@ -1,4 +1,4 @@
-"""Ratios and differences between groups: values, intervals, flags, and what they let one say."""
+"""Ratios and differences between groups: values, intervals, flags and judgments."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -12,7 +12,7 @@ from .._validation import FloatArray
 from ..resampling import ConfidenceInterval
 from ..resampling.intervals import stretch, stretched
 from ..resampling.pairs import correlation, pair_of
-from ..results.judgments import BY_WEIGHT, Contrast, Judgment, Pairing, Part
+from ..results.judgments import BY_WEIGHT, FINE, Contrast, Judgment, Pairing, Part
 from ..results.rows import FairnessRow, called
 from ._family import Family
 from ._rates import Key, Rate
@@ -21,17 +21,9 @@ from .measures import LEAST, MEASURES, ODDS, SAME, Measure, whose
 KINDS = (Contrast.RATIO, Contrast.DIFFERENCE)
 FEW = f"fewer than {LEAST} independent samples"
 _JUDGED = (*BY_WEIGHT, Judgment.DIFFERENT, Judgment.EQUAL)
-_FARTHER = (
-    Judgment.BEYOND,
-    Judgment.GAP,
-    Judgment.DIFFERENT,
-    Judgment.NOT_JUDGED,
-    Judgment.UNCLEAR,
-    Judgment.EQUAL,
-    Judgment.SMALL,
-    Judgment.WITHIN,
-)
-"""Which verdict of two ratios is that of both."""
+_SHOWN = (Judgment.BEYOND, Judgment.GAP, Judgment.DIFFERENT)
+_FARTHER = (*_SHOWN, Judgment.NOT_JUDGED, Judgment.UNCLEAR, Judgment.EQUAL, *FINE)
+"""The first of these that one of two ratios has is the verdict on both."""
 
 
 @dataclass(frozen=True)
@@ -58,11 +50,11 @@ class Number:
     note: str = ""
     """Why it has no interval."""
     rates: tuple[Rate, Rate] | None = None
-    """What is compared; None if only the interval is known."""
+    """The two rates; None if only the interval is known."""
 
     @property
     def distance(self) -> float:
-        """How far a ratio is from 1, on the log scale."""
+        """The distance of a ratio from 1, on the log scale."""
         return abs(float(np.log(self.value)))
 
     def at(self, level: float, confidence: float, ratio: bool) -> tuple[float, float]:
@@ -77,29 +69,17 @@ class Number:
 
 @dataclass(frozen=True)
 class Comparer:
-    """Compares the groups of one attribute.
-
-    Attributes
-    ----------
-    attribute : Attribute
-    rates : sequence of dict
-        For each value of the attribute.
-    samples : sequence of int
-        How many there are of each.
-    privileged : int or None
-        The value that all are compared with; otherwise the best one of each measure.
-    threshold, confidence : float
-    noise : ndarray of shape (resamples, draws) or None
-        What the levels of many comparisons are found with; see `Family`.
-    """
+    """Compares the groups of one attribute: ``rates`` and ``samples`` are those of each group."""
 
     attribute: Attribute
     rates: Sequence[dict[Key, Rate]]
     samples: Sequence[int]
     privileged: int | None
+    """The group that all are compared with; None for the best one by each measure."""
     threshold: float
     confidence: float
     noise: FloatArray | None
+    """As in `Family`."""
 
     @cached_property
     def family(self) -> Family:
@@ -127,7 +107,7 @@ class Comparer:
         ]
 
     def _odds(self, label: str) -> list[FairnessRow]:
-        """Return both ratios, and as one number the one that is farther from 1."""
+        """Return both ratios, and again the one that is farther from 1."""
         result = []
         keys = tuple((part.of, label) for _, part in ODDS)
         for both in zip(*(self._odds_pairs(kind, label) for kind in KINDS), strict=True):
@@ -143,7 +123,7 @@ class Comparer:
         return result
 
     def _odds_pairs(self, kind: Contrast, label: str) -> list[tuple[Pair, Pair]]:
-        """Return the pairs of equal opportunity, for both rates; each has its own worst pair."""
+        """Return the pairs of groups for both rates; each rate has its own worst pair."""
         parts = [measure for _, measure in ODDS]
         first, second = (list(self._pairs(kind, measure, label, parts)) for measure in parts)
         same = [(pair, pair) for pair in first if pair.comparison is Pairing.REFERENCE]
@@ -159,9 +139,9 @@ class Comparer:
         numbers: list[Number],
         parts: list[FairnessRow],
     ) -> FairnessRow:
-        """Return the row of the number that is farther from equal; it allows for the choice.
+        """Return the row of the number farther from equal; its interval allows for the choice.
 
-        Its verdict is that of the two which weighs more.
+        Its verdict is the weightier one of the two.
         """
         ratio = kind is Contrast.RATIO
         why = "; ".join(dict.fromkeys(number.why for number in numbers if number.why))
@@ -172,7 +152,7 @@ class Comparer:
         row = self._row(kind, "equalized_odds", Part.FARTHER, keys, pairs[place], numbers[place])
         verdicts = [part.judgment for part in parts]
         verdict = next(verdict for verdict in _FARTHER if verdict in verdicts)
-        if verdict not in (Judgment.BEYOND, Judgment.GAP, Judgment.DIFFERENT):
+        if verdict not in _SHOWN:
             return replace(row, judgment=verdict)
         which = ODDS[place if verdicts[place] == verdict else 1 - place][0]
         notes = f"by {which}", row.note
@@ -181,10 +161,9 @@ class Comparer:
     def _pairs(
         self, kind: Contrast, measure: Measure, label: str, above_zero: Sequence[Measure] = ()
     ) -> Iterator[Pair]:
-        """Yield every other group against the reference; of more than two, also the worst pair.
+        """Yield every group against the reference; with more than two groups also the worst pair.
 
-        The reference has no rate of 0, by which nothing can be divided, where there is a choice;
-        nor have the two of the worst ratio.
+        Groups with a rate of 0 are avoided in the reference and in the worst ratio if possible.
         """
         values = [rates[measure.of, label].value for rates in self.rates]
         reference, chosen = self.privileged, self.privileged is None
@@ -200,9 +179,10 @@ class Comparer:
     def _from_best(
         self, measure: Measure, label: str, above_zero: Sequence[Measure] = ()
     ) -> list[int]:
-        """Return the groups from best to worst; small ones only where there are too few others.
+        """Return the groups from best to worst.
 
-        So it is with groups in which a rate is 0 that should be above.
+        Small groups, and groups with a rate of 0 that should be above 0, are left out if at least
+        two others remain.
         """
         result = [rates[measure.of, label] for rates in self.rates]
         sign = -1 if measure.better == "higher" else 1
@@ -228,7 +208,7 @@ class Comparer:
         return Number(value, *ends, units, "", note, (one, other))
 
     def _why_no_interval(self, pair: Pair, one: Rate, other: Rate) -> str:
-        """Return why resampling says nothing of a number that it leaves as it is."""
+        """Return why there is no interval for a number that is the same in every resample."""
         if one.replicates is None or other.replicates is None:
             return ""
         single = [
@@ -250,7 +230,7 @@ class Comparer:
         return f"0 in {' and '.join(sorted(zeros))}" if zeros and kind is Contrast.RATIO else ""
 
     def name(self, code: int) -> str:
-        """Return how a group is called in a sentence."""
+        """Return the name of a group in a sentence."""
         return called(self.attribute.name, self.attribute.values[code], bool(self.attribute.parts))
 
     def _row(
@@ -262,7 +242,7 @@ class Comparer:
         pair: Pair,
         number: Number,
     ) -> FairnessRow:
-        """Return one row; of several keys the data chose one."""
+        """Return one row; if there are several keys, the data chose one of them."""
         ratio, value, family = kind is Contrast.RATIO, number.value, self.family
         own = self.confidence
         if pair.chosen or len(keys) > 1:
@@ -300,17 +280,17 @@ class Comparer:
 
 
 def _beyond(distance: float, limit: float) -> bool:
-    """Whether a distance is above a limit by more than rounding: 0.8 is 0.2 from 1."""
+    """Return whether a distance exceeds a limit by more than rounding: 0.8 is 0.2 from 1."""
     return bool(distance > limit * (1 + 1e-12))
 
 
 def judged(
     number: Number, ends: tuple[float, float], threshold: float, ratio: bool
 ) -> tuple[Judgment, str]:
-    """Return what a number lets one say with the ends of the interval that decides, and a note.
+    """Return the judgment of a number by the ends of the interval that decides, and a note.
 
-    Of a ratio there are three questions: is there a gap at all (1 is not in the interval), is it
-    beyond the threshold (nothing of the band is), is it within (all of the interval is in it)?
+    A ratio shows a gap if 1 is not in the interval. The gap is beyond the threshold if interval and
+    band do not overlap, and within it if the interval lies in the band.
     """
     if number.why:
         return Judgment.UNDEFINED, ""
@@ -347,7 +327,7 @@ def _ends(
 
 
 def _known(rate: Rate, level: float, confidence: float, ratio: bool) -> ConfidenceInterval:
-    """Return the interval of a rate; that of one which never varies is a point."""
+    """Return the interval of a rate; a point if it is the same in every resample."""
     result = rate.interval(level, confidence, log=ratio)
     if result.method != "constant":
         return result

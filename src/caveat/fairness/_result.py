@@ -15,7 +15,7 @@ from .shown import group_table, ratio_table
 
 @dataclass(frozen=True, repr=False, eq=False)
 class FairnessAudit(Drawable, RowTable[FairnessRow]):
-    """What `caveat.audit` returns: a tidy table of groups and of what lies between them.
+    """What `caveat.audit` returns: a tidy table of groups and of comparisons between them.
 
     Attributes
     ----------
@@ -27,13 +27,13 @@ class FairnessAudit(Drawable, RowTable[FairnessRow]):
         A ratio is within it from ``1 - threshold`` to ``1 / (1 - threshold)``.
     samples : int
     description : str
-        What was audited.
+        The prediction in one line.
     decomposition : str
-        How the uncertainty was split.
+        The method that split the uncertainty.
     privileged : dict of str to str
         The privileged group of each attribute that has one.
     consistency : Consistency or None
-        Individual fairness, where features were given: what `caveat.fairness.consistency` returns.
+        The result of `caveat.fairness.consistency`, if features were given.
 
     Examples
     --------
@@ -58,7 +58,7 @@ class FairnessAudit(Drawable, RowTable[FairnessRow]):
 
     @property
     def fair_band(self) -> tuple[float, float]:
-        """The ratios between which groups count as treated alike."""
+        """The smallest and the largest ratio within the threshold."""
         return 1 - self.threshold, 1 / (1 - self.threshold)
 
     @property
@@ -72,10 +72,9 @@ class FairnessAudit(Drawable, RowTable[FairnessRow]):
         return tuple(dict.fromkeys(row.group for row in rows))
 
     def comparison(self, attribute: str) -> Pairing:
-        """Return which comparison of an attribute to look at first.
+        """Return the comparison of an attribute to look at first.
 
-        That with the privileged group if there is one; otherwise, of more than two groups, the
-        worst pair.
+        With a privileged group, or two groups, it is "reference"; otherwise "worst pair".
         """
         asked = str(attribute) in self.privileged or len(self.groups(attribute)) == 2
         return Pairing.REFERENCE if asked else Pairing.WORST

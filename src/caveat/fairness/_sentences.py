@@ -1,4 +1,4 @@
-"""Sentences about gaps between two groups, each of which says which of them is which."""
+"""Sentences about gaps between two groups."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from ._result import FairnessAudit
 
 ALL = " for all comparisons"
-"""What an interval holds for that decides over one of many."""
+"""Said of intervals that hold for all comparisons at once."""
 
 MOST_SAID = 3
-"""No measure gets more sentences than this; what else there is, is counted."""
+"""The most sentences about one measure; further gaps are counted."""
 
 POINT_NAMES = {
     "statistical_parity": "statistical parity",
@@ -28,7 +28,7 @@ POINT_NAMES = {
     "equal_accuracy": "accuracy",
     "mean_absolute_error": "mean absolute error",
 }
-"""The point measures, as lists name them; of equalized odds, what equal opportunity leaves."""
+"""Point measures by their names in lists; equalized odds without the part of equal opportunity."""
 
 _ADVICE = {
     "epistemic_uncertainty": (
@@ -62,13 +62,7 @@ SIZES = {
 class Shown:
     """A gap between two groups that was shown.
 
-    Attributes
-    ----------
-    ratio : FairnessRow
-    verdict : Judgment
-        How large it is: beyond the threshold, within it, or either.
-    difference : FairnessRow or None
-        What shows it where the ratio is undefined, as one of the groups has a rate of 0.
+    ``difference`` is the row that shows it where the ratio is undefined: one group has a rate of 0.
     """
 
     ratio: FairnessRow
@@ -92,13 +86,13 @@ class Shown:
 
     @property
     def kin(self) -> tuple[str, str, bool, bool]:
-        """What one sentence can say of several groups: same reference, same side of it."""
+        """Gaps with the same value can share a sentence: same reference, same direction."""
         row = self.ratio
         return row.label, row.reference, self.upward, self.difference is None
 
 
 def gap_sentences(shown: Sequence[Shown], audit: "FairnessAudit", *, first: bool) -> Iterator[str]:
-    """Yield sentences about the gaps in one measure that are as large, the farthest first."""
+    """Yield sentences about the gaps of one size in one measure, the largest first."""
     alike: dict[tuple[str, str, bool, bool], list[Shown]] = {}
     for gap in shown:
         alike.setdefault(gap.kin, []).append(gap)
@@ -117,12 +111,12 @@ def gap_sentences(shown: Sequence[Shown], audit: "FairnessAudit", *, first: bool
 
 
 def measure_name(measure: str) -> str:
-    """Return how a measure is called in a list."""
+    """Return the name of a measure in a list."""
     return POINT_NAMES.get(measure) or measure.replace("_", " ")
 
 
 def _uncertainty_sentence(gaps: Sequence[Shown], audit: "FairnessAudit", first: bool) -> str:
-    """Say whose uncertainty is larger, and by how much."""
+    """Return a sentence on whose uncertainty is larger, and by how much."""
     gap, row = gaps[0], gaps[0].ratio
     (worse, better), (more, less) = names_of(row), _values(row, audit)
     others = [names_of(other.ratio)[0] for other in gaps[1:]]
@@ -143,7 +137,7 @@ def _uncertainty_sentence(gaps: Sequence[Shown], audit: "FairnessAudit", first: 
 
 
 def _point_sentence(gaps: Sequence[Shown], audit: "FairnessAudit", first: bool) -> str:
-    """Say what is predicted less often, less well, or with larger errors of which group."""
+    """Return a sentence on a group for which a rate or an error differs."""
     gap = gaps[0]
     clause = _by_ratio(gap.ratio) if gap.difference is None else _by_difference(gap.ratio, audit)
     words = f"{clause}{_ends(gap, audit, first)}{SIZES[gap.verdict]}"
@@ -180,7 +174,7 @@ def _by_difference(row: FairnessRow, audit: "FairnessAudit") -> str:
 
 
 def _base_rates(gap: Shown, audit: "FairnessAudit") -> str:
-    """What is true of the groups, beside what is predicted of them."""
+    """Return the true frequencies of the class in both groups."""
     row = gap.ratio
     if row.measure != "statistical_parity":
         return ""
@@ -190,12 +184,12 @@ def _base_rates(gap: Shown, audit: "FairnessAudit") -> str:
 
 
 def names_of(row: FairnessRow) -> tuple[str, str]:
-    """Return how the two groups of a row are called."""
+    """Return the names of the two groups of a row."""
     return row.group_name, row.reference_name
 
 
 def rate_of(row: FairnessRow) -> str:
-    """Return the rate that a row compares; of equalized odds the false positive one."""
+    """Return the rate that a row compares; for equalized odds the false positive rate."""
     return ODDS[1][1].of if row.measure == "equalized_odds" else MEASURES[row.measure].of
 
 
@@ -222,22 +216,25 @@ def _plain(value: float) -> str:
 
 
 def _ends(gap: Shown, audit: "FairnessAudit", first: bool, turned: bool = False) -> str:
-    """Return the interval that decided, of the ratio or of the difference, in parentheses."""
+    """Return the interval behind the verdict, of the ratio or of the difference, in parentheses."""
     low, high = gap.row.verdict_low, gap.row.verdict_high
     name = interval_name(gap.row, audit.confidence) if first else ""
     if gap.difference is not None:
         low, high = (low, high) if gap.upward else (-high, -low)
         name = f"{name or 'interval'} of the difference"
-        shares = gap.ratio.measure not in (*UNCERTAINTIES, "mean_absolute_error")
-        if shares:
+        if gap.ratio.measure not in (*UNCERTAINTIES, "mean_absolute_error"):
             return f" ({name} {points(low)} to {points(high)} percentage points)"
     elif turned:
         low, high = 1 / high, 1 / low if low > 0 else np.inf
-    ends = f"{amount(low)} to {amount(high)}" if np.isfinite(high) else f"{amount(low)} or more"
-    return f" ({name} {ends})" if name else f" ({ends})"
+    return f" ({name} {ends_words(low, high)})" if name else f" ({ends_words(low, high)})"
+
+
+def ends_words(low: float, high: float) -> str:
+    """Return "1.52 to 1.70", or "1.52 or more" without an upper end."""
+    return f"{amount(low)} to {amount(high)}" if np.isfinite(high) else f"{amount(low)} or more"
 
 
 def interval_name(row: FairnessRow, confidence: float) -> str:
-    """Return "95 % interval"; whether it is one that holds for all comparisons at once."""
+    """Return "95 % interval", with a note if it holds for all comparisons at once."""
     several = (row.verdict_low, row.verdict_high) != (row.low, row.high)
     return f"{nominal(confidence)} interval{ALL if several else ''}"

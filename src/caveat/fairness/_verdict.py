@@ -25,26 +25,21 @@ States = dict[str, Judgment]
 """What is known of each measure."""
 
 _NO_INTERVALS = "Nothing is claimed without intervals; run the audit with resamples."
-_GAPS = dict(
-    zip(
-        UNCERTAINTIES,
-        (GapPattern.ALEATORIC_GAP, GapPattern.EPISTEMIC_GAP, GapPattern.PREDICTIVE_GAP),
-        strict=True,
-    )
-)
-_SOME_GAP = "Gap, size unclear"
-_HEADLINES = {"bad": "Gap beyond threshold", "good": "Within threshold"}
-_IN_ORDER = (
-    "epistemic_uncertainty",
-    "aleatoric_uncertainty",
-    "predictive_uncertainty",
-    *POINT_NAMES,
-)
+_GAPS = {
+    "epistemic_uncertainty": GapPattern.EPISTEMIC_GAP,
+    "aleatoric_uncertainty": GapPattern.ALEATORIC_GAP,
+    "predictive_uncertainty": GapPattern.PREDICTIVE_GAP,
+    **dict.fromkeys(POINT_NAMES, GapPattern.POINT_GAP),
+}
+"""The gaps in the order in which they are said: first what more data or measurement can change."""
+
+_BEYOND, _SOME_GAP = "Gap beyond threshold", "Gap, size unclear"
+_UNCLEAR, _WITHIN = "Unclear", "Within threshold"
 
 
 @dataclass(frozen=True)
 class Paragraph:
-    """What is said of one attribute, or of individuals.
+    """What the verdict says about one attribute, or about individuals.
 
     Attributes
     ----------
@@ -55,12 +50,12 @@ class Paragraph:
         gap", "point gap without uncertainty gap", "uncertainty gap without point gap"; "gap of
         unclear size", which may or may not exceed it; "no gap beyond the threshold", and "gap
         within the threshold" if there is one; "unclear", "too few samples", "not all compared" if
-        some measure is undefined, or "not judged" without intervals. Of individuals "individual
+        some measure is undefined, or "not judged" without intervals. For individuals "individual
         gap", "gap of unclear size", "no individual gap", "unclear" or "not judged".
     text : str
-        Names of groups and classes are as they came: escape them in HTML.
+        The sentences. Names of groups and classes are not escaped for HTML.
     rows : tuple of FairnessRow, or of ConsistencyRow
-        What it rests on.
+        The rows that the text rests on.
     """
 
     attribute: str
@@ -70,33 +65,34 @@ class Paragraph:
 
     @property
     def name(self) -> str:
-        """What it is of: the attribute, or individuals."""
+        """The attribute, or "Individuals"."""
         return self.attribute or "Individuals"
 
     @property
     def level(self) -> Level:
-        """Whether a gap beyond the threshold was shown ("bad"), or shown not to be there ("good").
-
-        Otherwise "unsure", also where there is a gap of unclear size.
-        """
-        if {*_GAPS.values(), GapPattern.POINT_GAP, GapPattern.INDIVIDUAL_GAP} & {*self.patterns}:
+        """Return "bad" for a gap beyond the threshold, "good" if there is none, else "unsure"."""
+        patterns = {*self.patterns}
+        if patterns & {*_GAPS.values(), GapPattern.INDIVIDUAL_GAP}:
             return "bad"
-        return (
-            "good"
-            if {GapPattern.NO_GAP, GapPattern.NO_INDIVIDUAL_GAP} & {*self.patterns}
-            else "unsure"
-        )
+        shown = patterns & {GapPattern.NO_GAP, GapPattern.NO_INDIVIDUAL_GAP}
+        return "good" if shown else "unsure"
 
     @property
     def headline(self) -> str:
-        """What it says in a few words."""
-        other = _SOME_GAP if GapPattern.UNCLEAR_SIZE in self.patterns else "Unclear"
-        return _HEADLINES.get(self.level, other)
+        """The paragraph in a few words."""
+        other = _SOME_GAP if GapPattern.UNCLEAR_SIZE in self.patterns else _UNCLEAR
+        return {"bad": _BEYOND, "good": _WITHIN}.get(self.level, other)
 
 
 @dataclass(frozen=True, repr=False)
 class AuditVerdict:
-    """What an audit says in plain words: of each attribute, and of individuals if it looked."""
+    """What `FairnessAudit.verdict` returns: plain sentences.
+
+    Attributes
+    ----------
+    paragraphs : tuple of Paragraph
+        One for each attribute, and one for individuals if the audit has features.
+    """
 
     paragraphs: tuple[Paragraph, ...]
 
@@ -120,66 +116,65 @@ class AuditVerdict:
 
     @property
     def level(self) -> Level:
-        """Of all paragraphs: "bad" if one is, else "unsure" if one is, else "good"."""
+        """The worst level of the paragraphs: "bad", "unsure" or "good"."""
         levels = [part.level for part in self.paragraphs]
         return "bad" if "bad" in levels else "unsure" if "unsure" in levels else "good"
 
     @property
     def headline(self) -> str:
-        """What the weightiest of its paragraphs says in a few words."""
+        """The headline of the weightiest paragraph."""
         result = {part.headline for part in self.paragraphs}
-        order = (_HEADLINES["bad"], _SOME_GAP, "Unclear", _HEADLINES["good"])
+        order = (_BEYOND, _SOME_GAP, _UNCLEAR, _WITHIN)
         return next(words for words in order if words in result)
 
     @property
     def summary(self) -> str:
-        """All of it in one sentence."""
+        """The whole verdict in one sentence."""
         return _summary(self.paragraphs)
 
     def to_json(self) -> str:
-        """Return the paragraphs as JSON: attribute, patterns, text, and the rows behind."""
+        """Return the paragraphs as JSON: attribute, patterns, text and rows."""
         return json.dumps(
             [
-                {
-                    **asdict(part),
-                    "rows": [plain_row(row) for row in part.rows],
-                }
+                {**asdict(part), "rows": [plain_row(row) for row in part.rows]}
                 for part in self.paragraphs
             ]
         )
 
 
 def read(audit: "FairnessAudit") -> AuditVerdict:
-    """Say in plain words what an audit has shown of each attribute, and of individuals."""
+    """Return what an audit shows about each attribute, and about individuals."""
+    # Where there are resamples and yet no interval, a note says why.
+    if any(row.judgment is Judgment.NOT_JUDGED and not row.note for row in audit.rows):
+        names = [*audit.attributes, *([] if audit.consistency is None else [""])]
+        nothing = (GapPattern.NOTHING,), _NO_INTERVALS, ()
+        return AuditVerdict(tuple(Paragraph(name, *nothing) for name in names))
     paragraphs = [_paragraph(audit, name) for name in audit.attributes]
     if audit.consistency is not None:
-        known = _resampled(audit)
-        said = (
-            individuals(audit, audit.consistency)
-            if known
-            else ((GapPattern.NOTHING,), _NO_INTERVALS, ())
-        )
-        paragraphs.append(Paragraph("", *said))
+        paragraphs.append(Paragraph("", *individuals(audit, audit.consistency)))
     return AuditVerdict(tuple(paragraphs))
+
+
+_SUMMARIES = {
+    _BEYOND: "there are gaps beyond the threshold between groups of {names}",
+    _SOME_GAP: "groups of {names} differ, and the data cannot show whether the gap exceeds the "
+    "threshold",
+    _WITHIN: "groups of {names} show no gap beyond the threshold",
+    _UNCLEAR: "this audit cannot show whether there is a gap beyond the threshold between groups "
+    "of {names}",
+}
 
 
 def _summary(paragraphs: Sequence[Paragraph]) -> str:
     """Return which attributes show a gap, which show none, and which are undecided."""
-    named: dict[str, list[str]] = {"bad": [], "gap": [], "good": [], "unsure": []}
+    named: dict[str, list[str]] = {}
     for part in paragraphs:
-        gap = part.level == "unsure" and GapPattern.UNCLEAR_SIZE in part.patterns
         if part.attribute:
-            named["gap" if gap else part.level].append(part.attribute)
-    words = {
-        "bad": "there are gaps beyond the threshold between groups of {names}",
-        "gap": "groups of {names} differ, and the data cannot show whether the gap exceeds the "
-        "threshold",
-        "good": "groups of {names} show no gap beyond the threshold",
-        "unsure": "this audit cannot show whether there is a gap beyond the threshold between "
-        "groups of {names}",
-    }
+            named.setdefault(part.headline, []).append(part.attribute)
     parts = [
-        text.format(names=listed(named[level])) for level, text in words.items() if named[level]
+        text.format(names=listed(named[headline]))
+        for headline, text in _SUMMARIES.items()
+        if headline in named
     ]
     for part in paragraphs:
         less = "samples of some groups are treated less like their neighbors than those of others"
@@ -187,45 +182,27 @@ def _summary(paragraphs: Sequence[Paragraph]) -> str:
             parts.append(f"{less}, beyond the threshold")
         elif not part.attribute and GapPattern.UNCLEAR_SIZE in part.patterns:
             parts.append(f"{less}, by a gap which may or may not exceed the threshold")
-    return _sentence("; ".join(parts)) + "."
-
-
-def _resampled(audit: "FairnessAudit") -> bool:
-    """Whether there are resamples: where a single number has no interval, a note says why."""
-    return not any(row.judgment is Judgment.NOT_JUDGED and not row.note for row in audit.rows)
+    text = "; ".join(parts)
+    return f"{text[0].upper()}{text[1:]}."
 
 
 def _paragraph(audit: "FairnessAudit", attribute: str) -> Paragraph:
     wanted = {"comparison": Pairing.REFERENCE} if attribute in audit.privileged else {}
     rows = audit.matching(attribute=attribute, kind="ratio", **wanted)
-    if not _resampled(audit):
-        return Paragraph(attribute, (GapPattern.NOTHING,), _NO_INTERVALS, ())
-    sizes = {
-        row.group_name: row.samples
-        for row in audit.matching(attribute=attribute, measure="samples")
-    }
-    names = [group for group, size in sizes.items() if size < LEAST]
-    if len(sizes) - len(names) < 2:
-        return Paragraph(attribute, (GapPattern.TOO_FEW,), _all_small(sizes), ())
     spoken = [row for row in rows if row.samples >= LEAST]
-    if not spoken:
-        text = (
-            "There are too few samples to say anything: all comparisons are with groups of fewer "
-            f"than {LEAST} samples ({listed(names)})."
-        )
-        return Paragraph(attribute, (GapPattern.TOO_FEW,), text, ())
-    differences = {
-        place(row): row for row in audit.matching(attribute=attribute, kind="difference")
-    }
-    return _said(attribute, Findings(audit, spoken, differences, names))
-
-
-def _all_small(sizes: dict[str, int]) -> str:
-    counts = listed(f"{size} of {group}" for group, size in sizes.items())
-    return (
-        f"There are too few samples to say anything: {counts}; at least two groups must have "
-        f"{LEAST} samples or more."
-    )
+    sizes = audit.matching(attribute=attribute, measure="samples")
+    small = [row.group_name for row in sizes if row.samples < LEAST]
+    if len(sizes) - len(small) < 2:
+        counts = listed(f"{row.samples} of {row.group_name}" for row in sizes)
+        why = f"{counts}; at least two groups must have {LEAST} samples or more"
+    elif not spoken:
+        few = f"fewer than {LEAST} samples ({listed(small)})"
+        why = f"all comparisons are with groups of {few}"
+    else:
+        other = audit.matching(attribute=attribute, kind="difference")
+        return _said(attribute, Findings(audit, spoken, {place(row): row for row in other}, small))
+    text = f"There are too few samples to say anything: {why}."
+    return Paragraph(attribute, (GapPattern.TOO_FEW,), text, ())
 
 
 def _said(attribute: str, findings: Findings) -> Paragraph:
@@ -236,9 +213,8 @@ def _said(attribute: str, findings: Findings) -> Paragraph:
     sentences: list[str] = []
     behind: list[FairnessRow] = []
     explained: set[str] = set()
-    # What can be acted on comes first: more data, then better measurement.
     for size in (Judgment.BEYOND, Judgment.GAP):
-        for name in _IN_ORDER:
+        for name, gap_pattern in _GAPS.items():
             result = findings.shown(name, size) if states.get(name) == size else []
             if name == "predictive_uncertainty":  # the sum of the others
                 result = [gap for gap in result if gap.ratio.label not in explained]
@@ -246,14 +222,10 @@ def _said(attribute: str, findings: Findings) -> Paragraph:
                 continue
             if name in UNCERTAINTIES:
                 explained |= {gap.ratio.label for gap in result}
-            pattern = (
-                _GAPS.get(name, GapPattern.POINT_GAP)
-                if size == Judgment.BEYOND
-                else GapPattern.UNCLEAR_SIZE
-            )
-            patterns += [pattern] if pattern not in patterns else []
+            patterns.append(gap_pattern if size is Judgment.BEYOND else GapPattern.UNCLEAR_SIZE)
             behind += [gap.row for gap in result]
             sentences += gap_sentences(result, findings.audit, first=not sentences)
+    patterns = list(dict.fromkeys(patterns))
     patterns += _beside(findings, point, uncertain, patterns)
     sentences += _rest(findings, point, uncertain, patterns)
     behind = behind or list(findings.rows)
@@ -261,12 +233,9 @@ def _said(attribute: str, findings: Findings) -> Paragraph:
 
 
 def _beside(
-    findings: Findings,
-    point: States,
-    uncertain: States,
-    patterns: list[GapPattern],
+    findings: Findings, point: States, uncertain: States, patterns: list[GapPattern]
 ) -> list[GapPattern]:
-    """Return what the gaps found, and those shown not to be there, make together."""
+    """Return the patterns of the gaps and of the measures without a gap taken together."""
     no_point, no_uncertainty = findings.none_beyond(point), findings.none_beyond(uncertain)
     beyond = [pattern for pattern in patterns if pattern != GapPattern.UNCLEAR_SIZE]
     if beyond and no_point:
@@ -277,25 +246,21 @@ def _beside(
         return []
     states = {*point.values(), *uncertain.values()}
     if no_point and no_uncertainty:
-        return (
-            [GapPattern.NO_GAP, GapPattern.SMALL_GAP]
-            if Judgment.SMALL in states
-            else [GapPattern.NO_GAP]
-        )
+        small = [GapPattern.SMALL_GAP] if Judgment.SMALL in states else []
+        return [GapPattern.NO_GAP, *small]
     if Judgment.UNCLEAR in states:
         return [GapPattern.UNKNOWN]
     return [GapPattern.NOT_ALL if states & {*FINE} else GapPattern.NOTHING]
 
 
 def _rest(
-    findings: Findings,
-    point: States,
-    uncertain: States,
-    patterns: list[GapPattern],
+    findings: Findings, point: States, uncertain: States, patterns: list[GapPattern]
 ) -> Iterator[str]:
-    """Yield what stands beside the gaps: what is within, what is unclear, what is undefined."""
+    """Yield the measures without a shown gap: within the threshold, unclear, undefined."""
     no_point_gap, no_gap = _named(point, *FINE), _named(uncertain, *FINE)
-    band, beyond = _band(findings.audit.threshold), Paragraph("", tuple(patterns), "", ())
+    low, high = findings.audit.fair_band
+    band = f"within {amount(low)} and {amount(high)} times each other"
+    beyond = Paragraph("", tuple(patterns), "", ()).level == "bad"
     unclear = [name for name, state in (point | uncertain).items() if state is Judgment.UNCLEAR]
     if GapPattern.NO_GAP in patterns:
         yield f"No gap beyond the threshold: {joined(no_point_gap + no_gap)} are {band}."
@@ -305,16 +270,16 @@ def _rest(
         yield f"Point measures miss this: {joined(no_point_gap)} are {band}."
     elif GapPattern.POINT_ONLY in patterns:
         yield f"The uncertainties do not show it: {joined(no_gap)} are {band}."
-    elif beyond.level == "bad" and GapPattern.POINT_GAP not in patterns:
+    elif beyond and GapPattern.POINT_GAP not in patterns:
         yield _NO_PROOF.format(which="point measure")
-    elif beyond.level == "bad" and not {*_GAPS.values()} & {*patterns}:
+    elif beyond and not {_GAPS[name] for name in UNCERTAINTIES} & {*patterns}:
         yield _NO_PROOF.format(which="uncertainty")
     elif GapPattern.NOT_ALL in patterns:
         yield "Not all could be compared."
     if unclear:
         yield _unclear(findings, unclear)
     told = {GapPattern.NO_GAP, GapPattern.UNCERTAINTY_ONLY, GapPattern.POINT_ONLY} & {*patterns}
-    if no_point_gap + no_gap and not told and beyond.level != "bad":
+    if no_point_gap + no_gap and not told and not beyond:
         yield f"No gap beyond the threshold in {joined(no_point_gap + no_gap)}."
     yield from _small(findings, point | uncertain)
     yield from _gaps_in_the_data(findings)
@@ -323,12 +288,8 @@ def _rest(
 _NO_PROOF = "No {which} shows a gap beyond the threshold, which does not mean that there is none."
 
 
-def _sentence(words: str) -> str:
-    return words[0].upper() + words[1:]
-
-
 def _small(findings: Findings, states: States) -> Iterator[str]:
-    """Yield the gaps that are within the threshold, the farthest of each measure."""
+    """Yield the gaps within the threshold: the largest one of each measure."""
     parts = []
     for name, state in states.items():
         if state == Judgment.SMALL:
@@ -340,7 +301,7 @@ def _small(findings: Findings, states: States) -> Iterator[str]:
 
 
 def _unclear(findings: Findings, names: list[str]) -> str:
-    """Say which measures are unclear, and of the least known how far its interval reaches."""
+    """Return which measures are unclear, with the widest interval among them."""
     said = [measure_name(name) for name in names]
     rows = [
         (row, name)
@@ -353,7 +314,9 @@ def _unclear(findings: Findings, names: list[str]) -> str:
     )
     if not rows:
         return f"{words}."
-    row, name = max(rows, key=lambda result: _width(result[0]))
+    row, name = max(
+        rows, key=lambda r: r[0].verdict_high / r[0].verdict_low if r[0].verdict_low else np.inf
+    )
     low, high = row.verdict_low, row.verdict_high
     reach = f"anything from {amount(low)} to {amount(high)}" if low else f"{amount(high)} or less"
     if not np.isfinite(high):
@@ -365,13 +328,8 @@ def _unclear(findings: Findings, names: list[str]) -> str:
     )
 
 
-def _width(row: FairnessRow) -> float:
-    """Return the width of the interval that decides; without an end it is infinite."""
-    return row.verdict_high / row.verdict_low if row.verdict_low else np.inf
-
-
 def _gaps_in_the_data(findings: Findings) -> Iterator[str]:
-    """Yield what the audit could not measure, or gave no interval."""
+    """Yield the measures that the audit could not compute or judge, and why."""
     if findings.uniform("epistemic_uncertainty"):
         yield "Whether the model knows less about one group cannot be seen from it."
     reasons: dict[tuple[str, tuple[str, ...]], list[str]] = {}
@@ -390,7 +348,3 @@ def _gaps_in_the_data(findings: Findings) -> Iterator[str]:
 
 def _named(states: States, *wanted: Judgment) -> list[str]:
     return [measure_name(name) for name, state in states.items() if state in wanted]
-
-
-def _band(threshold: float) -> str:
-    return f"within {amount(1 - threshold)} and {amount(1 / (1 - threshold))} times each other"

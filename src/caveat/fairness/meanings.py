@@ -1,4 +1,4 @@
-"""What the measures of an audit are called, what they say, and what they cannot see."""
+"""The title of each measure of an audit, what it says, and what it cannot see."""
 
 from ..metrics import METRICS
 
@@ -27,16 +27,16 @@ MEANINGS = {
     "negative_predictive_value": (
         "Negative predictive value",
         "How many of those predicted not to belong to the class do not.",
-        "Those that were wrongly taken for it.",
+        "Those that were wrongly assigned to it.",
     ),
     "true_positive_rate": (
         "True positive rate",
         "How many of those that belong to the class are found.",
-        "How many others are taken for it.",
+        "How many others are assigned to it.",
     ),
     "false_positive_rate": (
         "False positive rate",
-        "How many of those that do not belong to the class are taken for it.",
+        "How many of those that do not belong to the class are assigned to it.",
         "How many that belong to it are missed.",
     ),
     "statistical_parity": (
@@ -94,7 +94,7 @@ MEANINGS = {
 
 
 def measure_words(measure: str) -> str:
-    """Return the name of a measure of an audit for a reader.
+    """Return the title of a measure.
 
     Examples
     --------
@@ -105,5 +105,5 @@ def measure_words(measure: str) -> str:
 
 
 def measure_says(measure: str) -> str:
-    """Return what a measure tells, in one sentence."""
+    """Return what a measure says, in one sentence."""
     return MEANINGS[measure][1] if measure in MEANINGS else METRICS[measure].says

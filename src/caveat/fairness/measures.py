@@ -8,16 +8,16 @@ from ..results.judgments import Part
 UNCERTAINTIES = ("aleatoric_uncertainty", "epistemic_uncertainty", "predictive_uncertainty")
 SAME = "the same in every resample, so that its spread does not show"
 LEAST = 10
-"""Nothing is claimed of fewer independent samples than these."""
+"""There is no verdict for fewer independent samples."""
 
 
 @dataclass(frozen=True)
 class Measure:
-    """A measure of fairness: what of each group is compared, and which groups are well off."""
+    """A measure of fairness: the rate that is compared, and whether more of it is better."""
 
     name: str
     of: str
-    """The rate or mean of a group that is compared."""
+    """The rate or mean of each group."""
     symbol: str
     better: Literal["higher", "lower"]
 
@@ -41,7 +41,7 @@ ODDS = (
     (Part.Y1, Measure("equalized_odds", "true_positive_rate", "F_EOdd, y=1", "higher")),
     (Part.Y0, Measure("equalized_odds", "false_positive_rate", "F_EOdd, y=0", "lower")),
 )
-"""Equalized odds are two ratios, one for each truth."""
+"""Equalized odds are two ratios, one for each true class."""
 
 _OF_TARGETS = {
     *UNCERTAINTIES,
@@ -52,5 +52,5 @@ _OF_TARGETS = {
 
 
 def whose(measure: str, label: str) -> dict[str, Any]:
-    """Return the fields of a row that say what a label is: a target, or a class."""
+    """Return the field of a row for a label: its target or its class."""
     return {"target": label} if measure in _OF_TARGETS else {"one_class": label or None}

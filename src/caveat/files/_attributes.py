@@ -1,4 +1,4 @@
-"""The columns of a file beside the prediction: target, groups, ids, weights and clusters."""
+"""The columns of a file other than the prediction: target, groups, ids, weights and clusters."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -35,32 +35,32 @@ class Attributes:
         names = {*filter(None, (self.id, self.cluster)), *(self.target if labels else ())}
         return sorted(names - set(self.group) - {self.weight})
 
-    def read(self, columns: dict[str, Any], said: list[str]) -> dict[str, Any]:
+    def read(self, columns: dict[str, Any], notes: list[str]) -> dict[str, Any]:
         """Return groups, ids, sample_weight and cluster, and note their columns."""
         import pandas as pd
 
         if self.target:
-            said.append(f"{listed(self.target)}: target")
+            notes.append(f"{listed(self.target)}: target")
         groups = None
         if self.group:
             groups = pd.DataFrame({name: as_group(columns[name], name) for name in self.group})
-            said.append(f"{listed(self.group)}: group")
+            notes.append(f"{listed(self.group)}: group")
         weight = None
         if self.weight:
             weight = numbers(columns[self.weight], self.weight).astype(np.float64, copy=False)
-            said.append(f"{self.weight!r}: weight of each sample")
+            notes.append(f"{self.weight!r}: weight of each sample")
         cluster = None
         if self.cluster:
             cluster = identifiers(columns[self.cluster], self.cluster)
-            said.append(f"{self.cluster!r}: cluster of each sample")
+            notes.append(f"{self.cluster!r}: cluster of each sample")
         return {
             "groups": groups,
-            "ids": self._ids(columns, said),
+            "ids": self._ids(columns, notes),
             "sample_weight": weight,
             "cluster": cluster,
         }
 
-    def _ids(self, columns: dict[str, Any], said: list[str]) -> Any:
+    def _ids(self, columns: dict[str, Any], notes: list[str]) -> Any:
         if not self.id:
             return None
         try:
@@ -70,9 +70,9 @@ class Attributes:
         except InvalidValueError:
             if self.named_id:
                 raise
-            said.append(f"{self.id!r}: not used as id, for it does not tell all samples apart")
+            notes.append(f"{self.id!r}: not used as id, for it does not tell all samples apart")
             return None
-        said.append(f"{self.id!r}: id")
+        notes.append(f"{self.id!r}: id")
         return ids
 
 

@@ -35,8 +35,8 @@ def advice(words: str | Callable[[], str]) -> Iterator[None]:
     try:
         yield
     except InvalidValueError as error:
-        told = words if isinstance(words, str) else words()
-        raise InvalidValueError(f"{str(error).partition(';')[0]}; {told}") from error
+        text = words if isinstance(words, str) else words()
+        raise InvalidValueError(f"{str(error).partition(';')[0]}; {text}") from error
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class BuildOptions:
     truth: Labels | None = None
     target: str = ""
     columns: dict[str, Any] = field(default_factory=dict)
-    said: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
     def numbers(self, name: str) -> NDArray[Any]:
         """Return a column as numbers."""
@@ -165,7 +165,7 @@ def _classes(made: PredictionColumns, given: BuildOptions) -> tuple[Categorical,
         return _binary(array[..., 0], made, given)
     labels = [label for label in layout.labels["class"] if label]
     classes = _class_labels(labels, array.shape[-1], given)
-    given.said.append(
+    given.notes.append(
         f"{listed(layout.names)}: {words} of the classes {shorten(np.array(classes))}"
         + _members(array)
         + ", in percent" * given.percent
@@ -173,7 +173,7 @@ def _classes(made: PredictionColumns, given: BuildOptions) -> tuple[Categorical,
     if made.kind == "logit":
         prediction = Categorical.from_logits(array, classes=classes)
     else:
-        with advice(lambda: _unlike_probabilities(array, given.percent)):
+        with advice(lambda: _probability_advice(array, given.percent)):
             shares = array / 100 if given.percent else array
             prediction = Categorical(shares, classes=classes, normalize=given.normalize)
     return prediction, match(given, prediction.classes)
@@ -201,7 +201,7 @@ def _class_labels(labels: Sequence[str], count: int, given: BuildOptions) -> lis
             f"{given.target!r} has {len(values)} different labels, but there are {count} classes "
             "without names; store their labels in the file, as classes"
         )
-    given.said.append(f"the classes are the labels of {given.target!r}, in sorted order")
+    given.notes.append(f"the classes are the labels of {given.target!r}, in sorted order")
     return list(values)
 
 
@@ -213,18 +213,18 @@ def _binary(
     classes = _two_classes(next(iter(layout.labels["class"])), given)
     if made.kind == "logit":
         array = softmax(np.stack([np.zeros_like(array, dtype=float), array], axis=-1))[..., 1]
-    given.said.append(
+    given.notes.append(
         f"{listed(layout.names)}: {made.kind} of {classes[1]!r}, the other class is {classes[0]!r}"
         + _members(array[..., None])
         + ", in percent" * given.percent
     )
-    with advice(lambda: _unlike_probabilities(array[..., None], given.percent)):
+    with advice(lambda: _probability_advice(array[..., None], given.percent)):
         shares = array / 100 if given.percent else array
         prediction = Categorical.from_binary(shares, classes=classes)
     return prediction, match(given, prediction.classes)
 
 
-def _unlike_probabilities(array: NDArray[Any], percent: bool) -> str:
+def _probability_advice(array: NDArray[Any], percent: bool) -> str:
     """Return advice on numbers that are not probabilities; one column stands for two classes."""
     several = array.shape[-1] > 1
     low, high = np.min(array, initial=0.0), np.max(array, initial=0.0)
@@ -268,7 +268,7 @@ def _two_classes(named: str, given: BuildOptions) -> tuple[Any, Any]:
     else:
         place = _find(named, values)
         if place is None:
-            given.said.append(
+            given.notes.append(
                 f"{values[1]!r} is taken for the positive class: the second label in sorted order "
                 "(positive= changes it)"
             )
@@ -331,7 +331,7 @@ def _named(made: PredictionColumns) -> Any:
 def _gaussian(made: PredictionColumns, given: BuildOptions) -> Gaussian:
     arrays = {part: _stack(layout, given) for part, layout in made.layouts.items()}
     for part, layout in made.layouts.items():
-        given.said.append(f"{listed(layout.names)}: {part}" + _members(arrays[part]))
+        given.notes.append(f"{listed(layout.names)}: {part}" + _members(arrays[part]))
     mean = arrays["mean"]
     if "std" in arrays:
         with advice(_SPREAD):
@@ -342,7 +342,7 @@ def _gaussian(made: PredictionColumns, given: BuildOptions) -> Gaussian:
             "of several members with mean='mean_{member}'"
         )
     if "variance" not in arrays:
-        given.said.append("no variance: each member gives a point")
+        given.notes.append("no variance: each member gives a point")
     with advice(_SPREAD):
         return Gaussian(mean, arrays.get("variance", 0.0), targets=_named(made))
 
@@ -351,14 +351,14 @@ def _quantiles(made: PredictionColumns, given: BuildOptions) -> Quantiles:
     layout = made.layouts["quantile"]
     if made.levels is not None:
         levels, values = given.numbers(made.levels), given.numbers(layout.names[0])
-        given.said.append(f"{layout.names[0]!r}: quantiles at {made.levels!r}")
+        given.notes.append(f"{layout.names[0]!r}: quantiles at {made.levels!r}")
         with advice(_CROSSING):
             return Quantiles(levels, values, sort=given.sort)
     levels = np.array([float(label) for label in layout.labels["level"]])
     values = _stack(layout, given)  # members, rows, targets, levels
     if values.ndim == 3:
         values = values[:, :, None, :]
-    given.said.append(
+    given.notes.append(
         f"{listed(layout.names)}: quantiles at {', '.join(f'{level:g}' for level in levels)}"
         + _members(values[..., 0])
     )
@@ -377,5 +377,5 @@ def _interval(made: PredictionColumns, given: BuildOptions) -> Interval:
         if array.ndim == 3 and len(array) > 1:
             raise OptionError(f"{part}=: intervals of several members cannot be combined")
         ends.append(array[0] if array.ndim == 3 else array)
-        given.said.append(f"{listed(layout.names)}: {part} end at coverage {given.coverage:g}")
+        given.notes.append(f"{listed(layout.names)}: {part} end at coverage {given.coverage:g}")
     return Interval(*ends, coverage=given.coverage, targets=_named(made))

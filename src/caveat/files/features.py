@@ -140,13 +140,13 @@ def _table(
     for name in targets:
         y, kind, what = _target(columns[name], name, task)
         words = [f"{name!r}: {what}"]
-    said = [f"{name!r}: left out, for it numbers the rows" for name in unnamed]
+    notes = [f"{name!r}: left out, for it numbers the rows" for name in unnamed]
     parts: list[NDArray[np.float64]] = []
     names: list[str] = []
     for name in wanted:
-        _append(columns[name], name, samples, parts, names, said)
+        _append(columns[name], name, samples, parts, names, notes)
     X = np.concatenate(parts, axis=1)
-    return FeatureTable(X, y, tuple(names), kind, (*said, *words))
+    return FeatureTable(X, y, tuple(names), kind, (*notes, *words))
 
 
 def _matching(patterns: Sequence[str], names: Sequence[str], argument: str) -> list[str]:
@@ -193,7 +193,7 @@ def _append(
     samples: int,
     parts: list[NDArray[np.float64]],
     names: list[str],
-    said: list[str],
+    notes: list[str],
 ) -> None:
     """Add the columns that one column of the file becomes."""
     if _is_numeric(column):
@@ -212,7 +212,7 @@ def _append(
             f"column {name!r} holds text with {len(encoded.values)} distinct values, more than the "
             f"{MOST_VALUES} that a category may have; leave it out, or turn it into numbers first"
         )
-    said.append(f"{name!r} is text: one column for each of {len(encoded.values)} values")
+    notes.append(f"{name!r} is text: one column for each of {len(encoded.values)} values")
     names += [f"{name}={value}" for value in encoded.values]
     parts.append(np.eye(len(encoded.values))[encoded.codes])
 

@@ -201,7 +201,7 @@ def _table(source: Source, about: Source, choice: Choice, given: BuildOptions) -
     prediction, truth = build(made, columns, given)
     if not made.is_classification:
         truth = _numbers(wanted.target, others)
-    return _finished(prediction, truth, wanted, others, given.said)
+    return _finished(prediction, truth, wanted, others, given.notes)
 
 
 def _saved(source: Source, about: Source, choice: Choice, given: BuildOptions) -> PredictionTable:
@@ -212,9 +212,9 @@ def _saved(source: Source, about: Source, choice: Choice, given: BuildOptions) -
         )
     refuse_percent(given, probabilities=False)
     prediction = source.saved
-    given.said.append(f"a prediction that caveat saved: {prediction!r}")
+    given.notes.append(f"a prediction that caveat saved: {prediction!r}")
     if about is source:
-        return PredictionTable(prediction, None, None, None, None, None, tuple(given.said))
+        return PredictionTable(prediction, None, None, None, None, None, tuple(given.notes))
     named_id = choice.id is not None
     choice = recognize_attributes(choice, about.names)
     names = tuple(str(name) for name in getattr(prediction, "targets", ("",)))
@@ -229,13 +229,13 @@ def _saved(source: Source, about: Source, choice: Choice, given: BuildOptions) -
         truth = match(given, prediction.classes)
     else:
         truth = _numbers(wanted.target, others)
-    return _finished(prediction, truth, wanted, others, given.said)
+    return _finished(prediction, truth, wanted, others, given.notes)
 
 
 def _finished(
-    prediction: Any, truth: Any, wanted: Attributes, columns: dict[str, Any], said: list[str]
+    prediction: Any, truth: Any, wanted: Attributes, columns: dict[str, Any], notes: list[str]
 ) -> PredictionTable:
-    attributes = wanted.read(columns, said)
+    attributes = wanted.read(columns, notes)
     for name, values in {"the target": truth, **attributes}.items():
         if values is not None and len(values) != len(prediction):
             raise ShapeError(
@@ -243,7 +243,7 @@ def _finished(
                 f"{len(prediction)}; each sample "
                 "needs one row, in the same order"
             )
-    return PredictionTable(prediction, truth, **attributes, recognized=tuple(said))
+    return PredictionTable(prediction, truth, **attributes, recognized=tuple(notes))
 
 
 def _numbers(names: tuple[str, ...], columns: dict[str, Any]) -> Any:

@@ -34,7 +34,7 @@ weights = as_weights
 
 @dataclass(frozen=True)
 class Labeled:
-    """True classes beside predicted probabilities; rows are checked as `blocks` hands them out."""
+    """True classes and predicted probabilities; `blocks` checks the rows while it yields them."""
 
     codes: NDArray[np.intp]
     probabilities: FloatArray

@@ -94,7 +94,7 @@ class Batch:
         return result
 
     def labeled(self, classes: Any = None) -> Labeled:
-        """Return the true classes beside the probabilities, checked once."""
+        """Return the true classes with the probabilities, checked once."""
 
         def make() -> Labeled:
             data = labeled(self.truth, self.inputs["probabilities"], classes=classes)
@@ -227,7 +227,7 @@ def _placed(key: FloatArray, edges: FloatArray) -> NDArray[np.uint16]:
 
 
 def _quantiles(key: FloatArray, number: int) -> FloatArray:
-    """Return keys that cut the rows into so many cells of about equal count, or some more."""
+    """Return keys that cut the rows into at least ``number`` cells of about equal count."""
     # Ten times finer in the first and the last cells, where curves of ranked samples end.
     fine = np.arange(1, 100) / (10 * number)
     shares = np.unique(np.r_[fine, np.arange(10, number - 9) / number, 1 - fine])

@@ -1,4 +1,4 @@
-"""The declaration of a metric, beside its function: all that the registry knows."""
+"""The declaration of a metric: its function and all that the registry knows."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 Task = Literal["classification", "regression", "ranking", "detection"]
 Place = Literal["headline", "compared", "groups", "shift", "skill", "calibration", "ranking"]
-Role = Literal["skill", "calibration", "beside"]
+Role = Literal["skill", "calibration", "supporting"]
 
 MEMBERS_FIRST = frozenset({"means", "variances", "members"})
 _SAME_FOR_ALL = frozenset({"levels"})
@@ -81,7 +81,7 @@ class Metric:
     serves : mapping of str to str
         What it does where uncertainty is expressed as "probability", "entropy", "variance" or
         "interval": the "skill" that decides first, the "calibration" that decides then, or
-        something to look at "beside".
+        a "supporting" metric.
     """
 
     function: Callable[..., Any]

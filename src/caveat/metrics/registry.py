@@ -106,7 +106,7 @@ class MetricRegistry(Registry[Metric]):
         ----------
         expression : {"probability", "entropy", "variance", "interval"}
             How uncertainty is expressed.
-        role : {"skill", "calibration", "beside"}
+        role : {"skill", "calibration", "supporting"}
 
         Examples
         --------

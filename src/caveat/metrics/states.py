@@ -285,7 +285,7 @@ def _given(
     values |= {name: options.pop(name) for name in metric.inputs[len(inputs) :] if name in options}
     if len(values) < len(metric.inputs) or len(inputs) > len(metric.inputs):
         takes, came = ", ".join(metric.inputs), max(len(values), len(inputs))
-        raise ShapeError(f"{metric.name} takes y_true, {takes}; got {came} arrays beside it")
+        raise ShapeError(f"{metric.name} takes y_true, {takes}; got {came} other arrays")
     given = {}
     for name, value in values.items():
         named = value.classes.tolist() if isinstance(value, Categorical) else None
@@ -335,7 +335,7 @@ def value_of(metric: "Metric", state: State) -> float:
 
 
 def _finished(metric: "Metric", state: State, bits: int) -> tuple[Sums, list[Any]]:
-    made = finishing(metric, state, bits)
+    made = sum_functions(metric, state, bits)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         read = [
             part.reduce(widened(part, columns, sums))
@@ -344,7 +344,7 @@ def _finished(metric: "Metric", state: State, bits: int) -> tuple[Sums, list[Any
     return made, read
 
 
-def finishing(metric: "Metric", state: State, bits: int = COARSE) -> Sums:
+def sum_functions(metric: "Metric", state: State, bits: int = COARSE) -> Sums:
     """Return the functions of the metric's sums; the sums themselves come from a state."""
     if not isinstance(state, State):
         raise OptionError(f"expected a State of {metric.name}; got {state!r}")

@@ -1,4 +1,4 @@
-"""A module's private double: shared weights, own mode, so that the original is never touched."""
+"""Private copies of modules: shared weights, own mode, so that the original is never changed."""
 
 import copy
 from collections import Counter, OrderedDict, defaultdict, deque
@@ -21,12 +21,12 @@ _WRAPPERS = {
 # Not their subclasses, of which some cannot be filled again.
 _MAPPINGS = (dict, OrderedDict, defaultdict, Counter)
 _SEQUENCES = (list, deque)
-# What vocabularies and tables are full of; looking at each for more than its type takes long.
+# Vocabularies and tables hold many of these; inspecting more than their type takes long.
 _ATOMS = frozenset({bool, bytes, complex, float, int, str, type(None)})
 
 
 def unwrap(module: Any) -> nn.Module:
-    """Return the module inside of torch's wrappers; refuse what is no module of Python."""
+    """Return the module inside of torch's wrappers; raise if it is not a module of Python."""
     while type(module).__name__ in _WRAPPERS:
         module = getattr(module, _WRAPPERS[type(module).__name__])
     if not isinstance(module, nn.Module) or isinstance(module, torch.jit.ScriptModule):
@@ -43,19 +43,11 @@ def unwrap(module: Any) -> nn.Module:
 
 
 def private_copy(module: nn.Module, device: torch.device, *, hooks: bool = True) -> nn.Module:
-    """Return a double in evaluation mode.
+    """Return a copy in evaluation mode, with or without its hooks.
 
     Its submodules and buffers are its own, and so are tensors, arrays, generators and containers in
     its attributes; its parameters are the module's (copies of them on another device). A plain
-    ``deepcopy`` would double the weights, and fails on tensors that a forward has left behind in
-    attributes.
-
-    Parameters
-    ----------
-    module : nn.Module
-    device : torch.device
-    hooks : bool, default=True
-        Whether the hooks come along.
+    ``deepcopy`` would copy the weights, and fails on tensors that a forward has left in attributes.
     """
     copier = _Copier(device, hooks)
     for each in module.buffers():  # ahead of attributes that are buffers of another part

@@ -1,4 +1,4 @@
-"""torch's own generators, from which modules are made, and may draw noise of their own."""
+"""torch's own generators, from which modules draw their weights and maybe noise."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -18,12 +18,12 @@ class Generators:
         self._all += [torch.cuda.default_generators[gpu] for gpu in _gpus(device)]
 
     def seed(self, number: int) -> None:
-        """Start all of them from a number."""
+        """Seed all of them."""
         for generator in self._all:
             generator.manual_seed(number)
 
     def states(self) -> list[Tensor]:
-        """Return where they stand."""
+        """Return their states."""
         return [generator.get_state() for generator in self._all]
 
     def moved(self, states: list[Tensor]) -> bool:
@@ -32,7 +32,7 @@ class Generators:
 
     @contextmanager
     def kept(self) -> Iterator[None]:
-        """Leave them at the end as they were."""
+        """Restore their states at the end."""
         states = self.states()
         try:
             yield

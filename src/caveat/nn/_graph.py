@@ -1,4 +1,4 @@
-"""What of a module depends on noise, and what does not: its torch.fx graph in two parts."""
+"""The torch.fx graph of a module in two parts: what depends on noise, and what does not."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -21,13 +21,13 @@ class Parts:
     Attributes
     ----------
     once : callable
-        From the inputs to the values that the other part needs.
+        Maps the inputs to the values that the other part needs.
     repeated : callable
-        From these values to the module's output.
+        Maps these values to the module's output.
     once_names, repeated_names : tuples of str
-        What is called in each, for people.
+        Names of what is called in each, to print.
     repeated_modules : tuple of nn.Module
-        What the other part calls.
+        Modules that the repeated part calls.
     """
 
     once: Callable[..., tuple[Any, ...]]
@@ -45,7 +45,7 @@ class _Tracer(fx.Tracer):
     def create_proxy(
         self, kind: str, target: Any, args: tuple[Any, ...], kwargs: Any, *more: Any, **named: Any
     ) -> Any:
-        """Let inputs that are not given be their defaults, so that branches on them can be taken.
+        """Use the defaults of inputs that are not given, so that branches on them can be traced.
 
         Defaults of several values stay symbols: fx would flatten them.
         """
@@ -110,7 +110,7 @@ def trace(module: nn.Module, inputs: int = 1, device: torch.device = _CPU) -> fx
 def random_nodes(
     module: nn.Module, graph: fx.Graph, inputs: tuple[Tensor, ...], observer: Observer
 ) -> set[fx.Node]:
-    """Return the nodes that draw noise, found by running the graph with an observer in force."""
+    """Return the nodes that draw noise when the graph runs with an active observer."""
     watch = _Watch(fx.GraphModule(module, graph), observer, Generators(inputs[0].device))
     watch.run(*inputs)
     return watch.random
@@ -151,7 +151,7 @@ def whole(module: nn.Module) -> Parts:
 
 
 def on_clones(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the function of values of its own, for one that changes them in place."""
+    """Return a function that works on clones of its values, for one that changes them."""
 
     def call(*values: Any) -> Any:
         return function(*clones(values))
@@ -165,7 +165,7 @@ def clones(values: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def last_module(module: nn.Module, graph: fx.Graph | None) -> nn.Module | None:
-    """Return the submodule whose output is the module's, if that can be told."""
+    """Return the submodule whose output is the module's; None if that is unknown."""
     if graph is not None:
         result = next(node for node in graph.nodes if node.op == "output").args[0]
         if not isinstance(result, fx.Node) or result.op != "call_module":

@@ -1,4 +1,4 @@
-"""What people pass as X, as tensors."""
+"""Inputs of any type as tensors."""
 
 from typing import Any
 
@@ -38,7 +38,7 @@ def rows_of(
 def first_rows(
     inputs: tuple[Tensor, ...], count: int, dtype: torch.dtype, device: torch.device
 ) -> tuple[Tensor, ...]:
-    """Return so many rows, the first ones repeated if there are fewer."""
+    """Return ``count`` rows, the first ones repeated if there are fewer."""
     few = rows_of(inputs, slice(0, count), dtype, device)
     return tuple(torch.cat([part] * count)[:count] for part in few)
 
@@ -72,7 +72,7 @@ def _as_tensor(value: Any, name: str, embeds: bool) -> Tensor:
             raise InvalidValueError(
                 f"{name} must be real numbers; got an array of type {array.dtype}"
             )
-        # Of a read-only array torch would have to warn, and of a reversed one it cannot make any.
+        # torch warns of read-only arrays, and does not take reversed ones.
         array = np.require(array, requirements=["C", "W"])
         tensor = torch.from_numpy(array)
         if array.dtype.kind != "f" and not embeds:

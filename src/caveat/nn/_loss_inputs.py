@@ -1,7 +1,6 @@
-"""Checks of what the losses are given: shapes and types only, never values.
+"""Checks of the losses' inputs: shapes and types only, never values.
 
-Nothing here looks into a tensor, so the checks cost no synchronization and work under
-``torch.vmap``.
+So the checks cost no synchronization and work under ``torch.vmap``.
 """
 
 from collections.abc import Iterable, Mapping

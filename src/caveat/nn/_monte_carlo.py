@@ -42,8 +42,8 @@ def predict(
     What does not depend on noise runs once, the rest for every pass; see `explain`. Noise comes
     from the stochastic layers of caveat and from torch's dropout, as module or as function. A pass
     is one sampled network: it has one mask or one set of weights for all rows, so the prediction of
-    a row depends neither on its neighbors nor on the size of the batches. A double of the module
-    in evaluation mode does the work; the module itself stays as it was.
+    a row depends neither on its neighbors nor on the size of the batches. A copy of the module
+    in evaluation mode does the work; the module itself does not change.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ def predict(
         (up to 256 MiB where weights are drawn), and in 4 GiB or a quarter of what is free on a GPU.
     device : str or torch.device, optional
         By default the module's.
-    random_state : int, Generator or None
+    random_state : int or Generator, optional
         The seed of the passes; see `pass_keys`.
     progress : bool, default=False
         Show a progress bar.
@@ -121,8 +121,10 @@ def monte_carlo(
 
     Parameters
     ----------
-    module, X, passes, batch_size, device, random_state, progress
-        As in `predict`.
+    module, X : as in `predict`
+    passes : int, default=50
+    batch_size, device, random_state : as in `predict`, optional
+    progress : bool, default=False
 
     Returns
     -------
@@ -150,9 +152,10 @@ def explain(module: nn.Module, X: Any, *, device: Any = None) -> Plan:
     Parameters
     ----------
     module : torch.nn.Module
+        The module.
     X : as in `predict`
-        Some rows; three are looked at.
-    device : as in `predict`
+        Some rows; three are used.
+    device : as in `predict`, optional
 
     Returns
     -------
@@ -184,8 +187,9 @@ def pass_keys(passes: int, random_state: RandomState = None) -> Tensor:
     Parameters
     ----------
     passes : int
-    random_state : int, Generator or None
-        An integer is the seed itself; of anything else a seed is drawn.
+        Number of passes.
+    random_state : int or Generator, optional
+        An integer is the seed itself; otherwise a seed is drawn.
 
     Returns
     -------

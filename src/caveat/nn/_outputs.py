@@ -1,4 +1,4 @@
-"""What a module's output means: from (passes, rows, ...) numbers to a prediction."""
+"""Predictions from the outputs (passes, rows, ...) of a module."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,31 +17,23 @@ Prediction = Categorical | Gaussian | GaussianLogits | Quantiles
 
 @dataclass(frozen=True)
 class Head:
-    """A meaning of outputs.
-
-    Attributes
-    ----------
-    shape : str
-        What the module must return.
-    fits : callable
-        Whether the shape of one row is such.
-    convert : callable
-        From (passes, rows, ...) and names to a prediction.
-    options : tuple of str
-        The arguments of `predict` that it uses.
-    """
+    """A meaning of outputs."""
 
     shape: str
+    """What the module must return, in words."""
     fits: Callable[[tuple[int, ...]], bool]
+    """Whether the shape of one row is right."""
     convert: Callable[..., Prediction]
+    """Makes a prediction from (passes, rows, ...) and names."""
     options: tuple[str, ...]
+    """The arguments of `predict` that it uses."""
 
 
 def _logits(values: Tensor, classes: Any) -> Categorical:
     if _is_single(values):
         p = torch.sigmoid(values.double()).reshape(values.shape[:2])
         return Categorical.from_binary(p, **_given(classes=classes))
-    # Where the numbers are: a GPU is done before they would have been fetched.
+    # On the device: a GPU computes it faster than the outputs could be fetched.
     return Categorical(values.double().softmax(-1), classes=classes)
 
 
@@ -142,7 +134,7 @@ def choose_head(head: str, last: nn.Module | None, levels: Any) -> tuple[str, An
             if isinstance(last, kind):
                 return name, getattr(last, "levels", None) if levels is None else levels
         raise OptionError(
-            "what the module's output means cannot be told, since its last layer is no head of "
+            "the meaning of the module's output is unknown, since its last layer is no head of "
             f"caveat.nn.layers; pass head=, one of {names}"
         )
     if head not in HEADS:
@@ -151,7 +143,7 @@ def choose_head(head: str, last: nn.Module | None, levels: Any) -> tuple[str, An
 
 
 def to_prediction(values: Tensor, head: str, **options: Any) -> Prediction:
-    """Return the prediction that (passes, rows, ...) numbers under the name of a head mean."""
+    """Return the prediction from outputs (passes, rows, ...) of the head of that name."""
     meaning = HEADS[head]
     for name in set(_given(**options)) - set(meaning.options):
         raise OptionError(f'head="{head}" has no use for {name}=; leave it out')

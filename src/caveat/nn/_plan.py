@@ -1,4 +1,4 @@
-"""How Monte-Carlo passes of one module are run, and the words for it."""
+"""How Monte-Carlo passes of one module are run."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,7 +16,7 @@ NOTHING_RANDOM = "nothing random"
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Plan:
-    """What runs once, what is repeated, and how; print it.
+    """What runs once, what is repeated, and how; to be printed.
 
     `caveat.nn.predict` and `caveat.nn.monte_carlo` take a plan in place of its module and then save
     the preparation. A plan sees later values of the module's parameters; make a new one after a
@@ -37,6 +37,10 @@ class Plan:
         Dropout inside of torch's attention and recurrent layers, which stays off.
     share : float
         Share of the arithmetic of one whole pass that is repeated.
+    module, parts, probed, noise, once_memory, repeated_memory, joinable, row_shape, last
+        What the passes need.
+    dtype, device, sample
+        Precision and place of the passes, and the rows that were used for the preparation.
     """
 
     way: str

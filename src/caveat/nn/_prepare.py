@@ -1,4 +1,4 @@
-"""Look at a module on a few rows and decide how its passes are run."""
+"""Run a module on a few rows and decide how its passes are run."""
 
 import logging
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ from ._probe import (
     Noise,
     agree,
     first_line,
-    first_look,
+    first_run,
     measure,
     one_tensor,
     settle_rows,
@@ -40,29 +40,20 @@ logger = logging.getLogger("caveat.nn")
 Rows = tuple[Tensor, ...]
 
 _UNTOLD = (
-    "which entries of a dropout's input belong to which row cannot be told, each entry of a batch "
+    "it is unknown which entries of a dropout's input belong to which row, each entry of a batch "
     "has a mask of its own, and a row may depend on its place in the batch"
 )
 
 
 def make_plan(module: nn.Module, two: Rows, three: Rows, dtype: torch.dtype) -> Plan:
-    """Look at a module and decide how to run it.
-
-    Parameters
-    ----------
-    module : nn.Module
-    two, three : tuples of Tensor
-        Two and three rows of each input, on the device that the module should run on.
-    dtype : torch.dtype
-        Of the module.
-    """
+    """Return how to run a module, from two and three rows of each input on its device."""
     plan = _Preparation(module, two, three).plan(dtype)
     logger.info("%s: %s, %s", type(module).__name__, plan.way, "; ".join(plan.reasons) or "at once")
     return plan
 
 
 class _Preparation:
-    """The steps from a module to a plan, on doubles of the module."""
+    """The steps from a module to a plan, on private copies of the module."""
 
     def __init__(self, module: nn.Module, two: Rows, three: Rows) -> None:
         self.two, self.three, self.device = two, three, two[0].device
@@ -74,7 +65,7 @@ class _Preparation:
         passes = torch.arange(2, dtype=torch.int32)
         self.keys = noise.derive_key(noise.make_keys([0])[0], passes).to(self.device)
         places = sum(1 for _ in stochastic_layers(self.bare))
-        (self.output, _), (seen, more) = first_look(self.bare, two, three, self.keys[0], places)
+        (self.output, _), (seen, more) = first_run(self.bare, two, three, self.keys[0], places)
         axes = settle_rows(self.bare, two, three, find_row_axes(seen.shapes, more.shapes))
         self.noise = Noise(places, axes, bool(seen.foreign))
         self.random = bool(places or seen.draws)
@@ -197,7 +188,7 @@ def _grows(few: Any, more: Any) -> bool:
 
 
 def _off(module: nn.Module) -> Iterator[str]:
-    """Yield torch's layers with dropout that only its training mode can switch on."""
+    """Yield torch's layers whose dropout works in training mode only."""
     for name, part in module.named_modules():
         rate = getattr(part, "dropout", 0.0)
         recurrent = isinstance(part, nn.RNNBase) and part.num_layers > 1

@@ -1,4 +1,4 @@
-"""Look at a module on two and on three rows before it sees all of them."""
+"""Run a module on two and on three rows before all of them."""
 
 import warnings
 from collections.abc import Callable, Mapping
@@ -27,7 +27,7 @@ class Noise:
     first_place : int
         The place of torch's first dropout, after our own layers.
     row_axes : mapping
-        Of the inputs of torch's dropouts; empty if there are none.
+        Row axes of the inputs of torch's dropouts; empty if there are none.
     foreign : bool
         Whether other functions draw from torch's generator.
     """
@@ -119,7 +119,7 @@ def one_tensor(output: Any) -> Tensor:
     )
 
 
-def first_look(
+def first_run(
     module: nn.Module, two: tuple[Tensor, ...], three: tuple[Tensor, ...], key: Tensor, place: int
 ) -> tuple[list[Tensor], list[Observer]]:
     """Run a module on two and three rows; return the outputs and what was observed."""
@@ -144,7 +144,7 @@ def first_look(
                 f"the module returned shape {tuple(output.shape)} for {rows} rows of X; its output "
                 "must have one row for each"
             )
-        # Functions inside of functions of torch are out of an observer's sight.
+        # An observer does not see functions inside of functions of torch.
         observer.foreign += generators.moved(states)
         outputs.append(output)
         observers.append(observer)
@@ -157,9 +157,9 @@ def settle_rows(
     three: tuple[Tensor, ...],
     axes: Mapping[int, RowAxis | None],
 ) -> dict[int, RowAxis | None]:
-    """Return the axes with the rows found where a row has several entries along one of them.
+    """Return the axes with the rows located where a row has several entries along one of them.
 
-    Rows that are alike do not tell; then random numbers take their place.
+    Equal rows do not show it; then random numbers replace them.
     """
     unsettled = {call: axis for call, axis in axes.items() if axis and axis.entries > 1}
     if not unsettled:
@@ -184,7 +184,7 @@ def _compare_rows(
     three: tuple[Tensor, ...],
     unsettled: Mapping[int, RowAxis],
 ) -> dict[int, RowAxis | None]:
-    """Return the axes with the rows found in what dropout sees of two and of three rows."""
+    """Return the axes with the rows located in the inputs of dropout for two and three rows."""
     few, more = Recorder(set(unsettled)), Recorder(set(unsettled))
     for inputs, recorder in ((two, few), (three, more)):
         Generators(two[0].device).seed(0)

@@ -14,20 +14,20 @@ from ._probe import Memory, at_once, one_tensor
 MEBIBYTE = 2**20
 
 _CPU_BUDGET = 16 * MEBIBYTE
-"""What stays in the caches of a CPU is faster than what would fit in its memory."""
+"""Arrays that stay in the caches of a CPU are faster."""
 
 _CPU_LIMIT = 256 * MEBIBYTE
 _DEVICE_LIMIT = 4096 * MEBIBYTE
 
 _TOGETHER = 8
-"""A GPU waits for its orders; so many passes in one order keep it busy."""
+"""Passes in one launch that keep a GPU busy."""
 
 _DRAWING = 64
-"""Weights are drawn for each batch of rows; batches of so many times their size make up for it."""
+"""Weights are drawn for each batch of rows; batches of this many times their size amortize it."""
 
 
 def budget(device: torch.device, memory: Memory) -> int:
-    """Return how many bytes one operation of a part with such a memory may have in hand."""
+    """Return how many bytes one operation of a part may use."""
     if device.type == "cuda":
         return min(_DEVICE_LIMIT, torch.cuda.mem_get_info(device)[0] // 4)
     return min(_CPU_LIMIT, max(_CPU_BUDGET, _DRAWING * memory.fixed))
@@ -37,7 +37,7 @@ def chunks(plan: Plan, rows: int, passes: int, batch_size: int | None = None) ->
     """Return how many rows, and how many passes of them, go through the repeated part at once.
 
     As many rows as the budget allows (on a GPU for a few passes), since weights are drawn for each
-    batch of rows anew; then as many passes as there is room for.
+    batch of rows anew; then as many passes as fit.
     """
     most = budget(plan.device, plan.repeated_memory)
     least = min(passes, _TOGETHER) if plan.at_once and plan.device.type == "cuda" else 1

@@ -1,4 +1,4 @@
-"""torch's own dropout, drawn from keys; and what else of torch draws random numbers."""
+"""torch's own dropout, drawn from keys, and its other functions that draw random numbers."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -108,15 +108,9 @@ class KeyedDropout(TorchFunctionMode):
     """Lets torch's dropout functions, and so its dropout modules, draw from the key in force.
 
     They are random in evaluation mode too. A pass has one mask for all rows, which has as many
-    entries as a row. Calls are numbered in their order, after the places of the stochastic layers.
-
-    Parameters
-    ----------
-    first_place : int
-        The place of the first call.
-    row_axes : mapping of int to RowAxis or None
-        Where the rows are in the input of each call, None where it has none or they cannot be told
-        apart; the first axis if a call is not listed.
+    entries as a row. Calls are numbered in their order, from ``first_place`` on. ``row_axes`` has
+    the axis of the rows in the input of each call, None where there is none or it is unknown; the
+    first axis is that of a call that is not listed.
     """
 
     def __init__(self, first_place: int, row_axes: Mapping[int, RowAxis | None]) -> None:
@@ -162,22 +156,14 @@ class KeyedDropout(TorchFunctionMode):
 
 
 class Observer(KeyedDropout):
-    """Also notes what a pass calls.
-
-    Attributes
-    ----------
-    shapes : list of tuple
-        Of the inputs of dropout, call by call.
-    foreign : int
-        How often other functions drew random numbers.
-    convolutions : int
-        How many there were.
-    """
+    """Also records what a pass calls."""
 
     def __init__(self, first_place: int, row_axes: Mapping[int, RowAxis | None]) -> None:
         super().__init__(first_place, row_axes)
         self.shapes: list[tuple[int, ...]] = []
+        """Shapes of the inputs of dropout, call by call."""
         self.foreign = 0
+        """How often other functions drew random numbers."""
         self.convolutions = 0
 
     @property
@@ -201,13 +187,7 @@ class Observer(KeyedDropout):
 
 
 class Recorder(KeyedDropout):
-    """Leaves dropout out, and keeps the inputs of some of its calls.
-
-    Attributes
-    ----------
-    inputs : dict of int to Tensor
-        By the number of the call.
-    """
+    """Skips dropout, and keeps the inputs of some of its calls by their number."""
 
     def __init__(self, wanted: set[int]) -> None:
         super().__init__(0, {})
@@ -239,14 +219,11 @@ class NoConstantNoise(TorchFunctionMode):
 def find_row_axes(
     two: Sequence[tuple[int, ...]], three: Sequence[tuple[int, ...]]
 ) -> dict[int, RowAxis | None]:
-    """Return where the rows are for each call of dropout, as far as shapes say it.
+    """Return the axis of the rows for each call of dropout, as far as shapes show it.
 
-    Parameters
-    ----------
-    two, three : sequences of shapes
-        Of the inputs of dropout when the module sees two and three rows: the axis that grows is the
-        axis of the rows, or has them in it. If it grows by several entries for each row, `after` is
-        their number, and may have to be divided between before and after.
+    The shapes are those of the inputs of dropout when the module sees two and three rows: the axis
+    that grows contains the rows. If it grows by several entries for each row, `after` is their
+    number, and may have to be divided between before and after.
     """
     axes: dict[int, RowAxis | None] = {}
     for call, (few, more) in enumerate(zip(two, three, strict=False)):

@@ -27,7 +27,7 @@ __all__ = [
 ]
 
 BETA, DRAWS = 0.5, 100
-"""Of `beta_nll` and `sampled_softmax_nll`, if not said."""
+"""Defaults of `beta_nll` and `sampled_softmax_nll`."""
 
 LOSS_PLACE = -1
 """Where the losses draw their noise: layers have places from 0 on, so none draws the same."""
@@ -151,7 +151,7 @@ def sampled_softmax_nll(
         Codes 0, 1, 2, ... of the classes.
     draws : int, default=100
         Softmaxes averaged for each sample (:math:`K`); memory grows with it.
-    place : int
+    place : int, default=-1
         Where under the key the noise is drawn; two such losses of one pass need two places. Layers
         have the places from 0 on.
 

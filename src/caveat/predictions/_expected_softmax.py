@@ -157,7 +157,7 @@ def _gumbel(nodes: int) -> tuple[FloatArray, FloatArray]:
         rest = (x - centers[-1]) * now - norms[-1] * before
         norms.append(float(np.sqrt(mass @ rest**2)))
         before, now = now, rest / norms[-1]
-    beside = norms[1:-1]
-    matrix = np.diag(centers) + np.diag(beside, 1) + np.diag(beside, -1)
+    off_diagonal = norms[1:-1]
+    matrix = np.diag(centers) + np.diag(off_diagonal, 1) + np.diag(off_diagonal, -1)
     places, vectors = np.linalg.eigh(matrix)
     return places, vectors[0] ** 2

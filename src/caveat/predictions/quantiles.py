@@ -161,7 +161,7 @@ class Quantiles(WithTargets):
             places.append(near)
         if places[0] == places[1]:
             raise OptionError(
-                f"a central interval of {coverage:g} is as good as empty: both of its ends are "
+                f"a central interval of {coverage:g} is empty: both of its ends are "
                 f"the quantile at {self.levels[places[0]]:g}"
             )
         return places[0], places[1]
@@ -186,7 +186,7 @@ def central_coverages(levels: FloatArray) -> list[float]:
 
 
 def levels_around_half(levels: FloatArray) -> tuple[int, int] | None:
-    """Return where the levels next to 0.5 are, twice the same if it is one; None if on one side."""
+    """Return the places of the levels next to 0.5, equal if 0.5 is a level; None if on one side."""
     near = int(np.argmin(np.abs(levels - 0.5)))
     if abs(levels[near] - 0.5) <= _SAME_LEVEL:
         return near, near

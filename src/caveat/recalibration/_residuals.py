@@ -11,7 +11,7 @@ from ..predictions import Gaussian, Quantiles
 _AXES = ("sample", "target")
 
 
-def without_weightless(
+def drop_zero_weights(
     prediction: Any, y: FloatArray, weight: FloatArray | None
 ) -> tuple[Any, FloatArray, FloatArray | None]:
     """Drop the samples of weight 0."""
@@ -41,6 +41,6 @@ def standardized(residual: FloatArray, variance: FloatArray) -> FloatArray:
         index, where = position(far, _AXES)
         raise InvalidValueError(
             f"the standardized residual{where} is {scaled[index]:g}: the predicted variance is "
-            "next to 0; add a floor to the variances"
+            "close to 0; add a floor to the variances"
         )
     return scaled

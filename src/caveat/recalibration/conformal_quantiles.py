@@ -13,11 +13,11 @@ from ._conformal import (
     learn_margins,
     margins_of,
 )
-from ._residuals import without_weightless
+from ._residuals import drop_zero_weights
 
 
 class ConformalQuantiles(ConformalRecalibrator):
-    r"""Move the ends of predicted intervals until they cover as often as they say.
+    r"""Move the ends of predicted intervals until they have their nominal coverage.
 
     Conformalized quantile regression. It starts from the central interval [l, u] of the coverage c:
     that between two predicted quantiles, the Gaussian one (known as CMAP where the Gaussian is a
@@ -110,7 +110,7 @@ class ConformalQuantiles(ConformalRecalibrator):
         coverage = check_fraction(self.coverage, "coverage")
         check_flags(symmetric=self.symmetric, joint=self.joint)
         bins = check_bins(self.bins)
-        prediction, y, weight = without_weightless(prediction, y, weight)
+        prediction, y, weight = drop_zero_weights(prediction, y, weight)
         lower, upper = self._start(prediction)
         for ends, name in ((lower, "lower"), (upper, "upper")):
             check_finite(ends, name, ("sample", "target"))

@@ -13,7 +13,7 @@ from ._conformal import (
     learn_margins,
     margins_of,
 )
-from ._residuals import standardized, without_weightless
+from ._residuals import drop_zero_weights, standardized
 
 
 class ConformalResiduals(ConformalRecalibrator):
@@ -113,7 +113,7 @@ class ConformalResiduals(ConformalRecalibrator):
         coverage = check_fraction(self.coverage, "coverage")
         check_flags(normalize=self.normalize, symmetric=self.symmetric, joint=self.joint)
         bins = check_bins(self.bins)
-        prediction, y, weight = without_weightless(prediction, y, weight)
+        prediction, y, weight = drop_zero_weights(prediction, y, weight)
         mean, variance = self._center(prediction)
         residual = y - mean
         if self.normalize:

@@ -182,11 +182,11 @@ def _message(method: str, p_value: float) -> str:
     if p_value > 0.1:
         return (
             f"no sign that the test samples differ from the calibration samples {evidence}; this "
-            "does not prove that they are alike"
+            "does not prove that they are exchangeable"
         )
     if p_value > 0.01:
         return (
-            f"the test samples may differ from the calibration samples {evidence}: look at more of "
+            f"the test samples may differ from the calibration samples {evidence}: test more of "
             "them before relying on what was learned from calibration"
         )
     return (
@@ -252,7 +252,7 @@ def _permutation(
 ) -> tuple[float, float]:
     """Return the statistic and its p-value among random divisions of the pooled samples."""
     most = MOST_SCORES if first.shape[1] == 1 else MOST_INPUTS
-    first, second = _some(first, most, rng), _some(second, most, rng)
+    first, second = _subsample(first, most, rng), _subsample(second, most, rng)
     pooled = _standardized(np.concatenate([first, second]))
     share = np.repeat([1 / len(first), -1 / len(second)], [len(first), len(second)])
     if pooled.shape[1] == 1:
@@ -273,7 +273,7 @@ def _permutation(
     return observed, hits / (resamples + 1)
 
 
-def _some(samples: FloatArray, most: int, rng: np.random.Generator) -> FloatArray:
+def _subsample(samples: FloatArray, most: int, rng: np.random.Generator) -> FloatArray:
     if len(samples) <= most:
         return samples
     return samples[rng.choice(len(samples), most, replace=False)]

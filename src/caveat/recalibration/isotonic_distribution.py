@@ -9,7 +9,7 @@ from .._validation import FloatArray, as_floats, check_choice, check_fraction
 from ..predictions import Container, Gaussian, Quantiles
 from ..predictions.quantiles import check_levels
 from ._base import Recalibrator
-from ._residuals import gaussian_of, standardized, without_weightless
+from ._residuals import drop_zero_weights, gaussian_of, standardized
 
 _DECAY = 40.0
 _FEW_NODES, _MANY_NODES = 6, 40
@@ -39,7 +39,7 @@ class IsotonicDistribution(Recalibrator):
     output : {"gaussian", "quantiles"}, default="gaussian"
         The moments of the recalibrated distribution, or its quantiles.
     levels : array of shape (levels,), optional
-        Of the quantiles; by default those of the prediction, or 0.05, 0.1, ..., 0.95.
+        Levels of the quantiles; by default those of the prediction, or 0.05, 0.1, ..., 0.95.
 
     Attributes
     ----------
@@ -96,7 +96,7 @@ class IsotonicDistribution(Recalibrator):
         check_choice(self.output, "output", ("gaussian", "quantiles"))
         if self.levels is not None:
             check_levels(as_floats(self.levels, "levels")[0])
-        prediction, y, weight = without_weightless(prediction, y, weight)
+        prediction, y, weight = drop_zero_weights(prediction, y, weight)
         mean, variance = gaussian_of(prediction, level).moments()
         residuals = standardized(y - mean, variance)
         curves = [_curve(column, weight) for column in residuals.T]

@@ -7,7 +7,7 @@ import numpy as np
 from .._validation import FloatArray, check_fraction
 from ..predictions import Container, Gaussian, Quantiles
 from ._base import Recalibrator
-from ._residuals import gaussian_of, standardized, without_weightless
+from ._residuals import drop_zero_weights, gaussian_of, standardized
 
 
 class VarianceScaling(Recalibrator):
@@ -65,7 +65,7 @@ class VarianceScaling(Recalibrator):
 
     def _fit(self, prediction: Any, y: FloatArray, weight: FloatArray | None) -> None:
         level = check_fraction(self.level, "level")
-        prediction, y, weight = without_weightless(prediction, y, weight)
+        prediction, y, weight = drop_zero_weights(prediction, y, weight)
         mean, variance = gaussian_of(prediction, level).moments()
         squares = standardized(y - mean, variance) ** 2
         self.scale_ = np.sqrt(np.average(squares, axis=0, weights=weight))

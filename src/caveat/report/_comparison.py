@@ -104,10 +104,10 @@ def _first_screen(comparison: Comparison, answer: Recommendation) -> list[Any]:
     chosen = comparison.evaluations[answer.technique]
     tiles = [
         (f"{name} of {answer.technique}", value, between)
-        for name, value, between in tiles_of(chosen)
+        for name, value, between in tiles_of(chosen, free=False)
     ]
     found: list[Any] = [Tiles(tiles)] if tiles else []
-    return [*found, Step(chosen.verdict().next_step)]
+    return [*found, Step(f"Use {answer.technique}. {chosen.verdict().next_step}")]
 
 
 def _decided(answer: Recommendation) -> Table:

@@ -1,5 +1,6 @@
 """The page of a disentanglement: is the split real, then the two sweeps it was seen in."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -148,8 +149,10 @@ def _sweeps(result: Disentanglement, names: Names) -> Section:
         choices = [(str(i), _words(name)) for i, name in enumerate(result.decompositions, start=1)]
         blocks.append(Chooser(names("chooser"), "Split by", "target", choices))
     for i, name in enumerate(result.decompositions, start=1):
-        target = str(i) if several else ""
-        blocks += [Figure(names("chart"), chart, target) for chart in charts.sweeps(result, name)]
+        target, of = (str(i), f" (split by {_words(name)})") if several else ("", "")
+        for chart in charts.sweeps(result, name):
+            chart = replace(chart, title=f"{chart.title}{of}")
+            blocks.append(Figure(names("chart"), chart, target))
     return Section(
         "sweeps",
         "What was done to the data, and what the parts did",

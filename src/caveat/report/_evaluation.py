@@ -144,8 +144,11 @@ def _said(statement: Any, called: str = "") -> Said:
     return Said(statement.level, statement.text, table, called)
 
 
-def tiles_of(evaluation: Evaluation) -> list[tuple[str, str, str]]:
-    """Return the three numbers that carry the verdict: how good, how honest, how knowing."""
+def tiles_of(evaluation: Evaluation, free: bool = True) -> list[tuple[str, str, str]]:
+    """Return the three numbers that carry the verdict: how good, how honest, how knowing.
+
+    Verdicts speak of values that are free of chance, recommendations of those in the table.
+    """
     places: tuple[Place, ...] = ("skill", "calibration", "ranking")
     found = [
         [
@@ -157,13 +160,13 @@ def tiles_of(evaluation: Evaluation) -> list[tuple[str, str, str]]:
         for place in places
     ]
     # Of several the last: two classes are read by the second, intervals by the widest.
-    return [_tile(rows[-1]) for rows in found if rows]
+    return [_tile(rows[-1], free) for rows in found if rows]
 
 
-def _tile(row: Row) -> tuple[str, str, str]:
+def _tile(row: Row, free: bool) -> tuple[str, str, str]:
     words = share if METRICS[row.metric].unit == "share" else number
     between = "" if row.low != row.low else f"{words(row.low)} to {words(row.high)}"
-    return label(row), words(center(row)), between
+    return label(row), words(center(row) if free else row.value), between
 
 
 def _numbers(evaluation: Evaluation) -> Section:
@@ -276,13 +279,14 @@ def _group_sections(
     for target in targets:
         for metric in _group_metrics(evaluation):
             rows = [row for row in evaluation.matching(metric=metric) if target.has(row)]
-            for attribute in _attributes(rows):
-                of_class = attribute in (charts.AGAINST_REST, evaluation.true_class)
+            rest = all(row.one_class is not None for row in rows if row.overall)
+            for attribute in [charts.AGAINST_REST] if rest else _attributes(rows):
+                of_class = rest or attribute == evaluation.true_class
                 if not of_class and metric == "negative_log_likelihood_loss":
                     continue
                 # Of several options the last, which is the widest interval.
                 option = [row.option for row in rows if row.overall][-1]
-                given = {"option": option} if attribute != charts.AGAINST_REST else {}
+                given = {} if rest else {"option": option}
                 chart = charts.groups(
                     evaluation, metric, target.name, attribute=attribute, **given
                 )  # fmt: skip
@@ -319,8 +323,6 @@ def _group_metrics(evaluation: Evaluation) -> list[str]:
 
 def _attributes(rows: list[Row]) -> list[str]:
     """Return the attributes of a metric that have a group in which it is defined."""
-    if all(row.one_class is not None for row in rows if row.overall):
-        return [charts.AGAINST_REST]
     defined = (
         row
         for row in rows

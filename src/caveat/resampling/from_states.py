@@ -9,7 +9,7 @@ from .._random import RandomState, generator
 from .._validation import check_integer
 from ..exceptions import OptionError
 from ..metrics import Metric, State
-from ..metrics.states import UNITS, finishing, widened
+from ..metrics.states import UNITS, sum_functions, widened
 from .intervals import ConfidenceInterval, confidence_interval
 from .plan import MOST, Plan, draws
 from .replication import summed
@@ -63,7 +63,7 @@ def state_interval(
     rng = generator(random_state)
     counts = draws(UNITS, check_integer(resamples, "resamples", most=MOST), rng)
     plan = Plan(np.zeros(0, dtype=np.int32), counts.astype(np.uint16), 1, None, 0)
-    sums = finishing(metric, state)
+    sums = sum_functions(metric, state)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         matrices = [
             widened(part, *held) for part, held in zip(sums.parts, state.units, strict=True)

@@ -180,7 +180,7 @@ def interval_of(
     narrow. Standard errors below a tenth of that of the samples count as a tenth, and t* is widened
     as the quantiles of others are.
 
-    **Replicates of halves** (of metrics without sums) show the bias b of half the samples beside
+    **Replicates of halves** (of metrics without sums) show the bias b of half the samples against
     all: the mean of the halves less the center. A bias that falls as 1 / n is as large once more in
     all samples, one that falls as 1 / sqrt(n) is 2.4 times as large. The interval reaches from the
     lower to the higher of the two corrected values, and Student's t times the standard error beyond
@@ -202,7 +202,7 @@ def interval_of(
     Replicates that are NaN (a group without positives in a resample) are left out: the interval is
     conditional on the statistic being defined. If it is undefined in more than half of the
     resamples, the ends are NaN. Where resampling shifts a statistic by more than its spread (that a
-    curve decreases everywhere, say), the interval is extended to the value.
+    curve decreases everywhere, for example), the interval is extended to the value.
 
     With fewer than 20 units, the ends are at least where Student's t has them: as many standard
     deviations of the replicates away from the value.

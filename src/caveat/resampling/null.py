@@ -56,9 +56,9 @@ def as_noisy(deviations: FloatArray, gaps: FloatArray) -> FloatArray:
     """
     noise, least = _noise(deviations), _noise(gaps)
     wider = np.divide(least, noise, out=np.ones(len(noise)), where=(noise > 0) & (least > noise))
-    silent = (noise == 0) & (least > 0)
+    noiseless = (noise == 0) & (least > 0)
     result = deviations * wider
-    result[:, silent] = np.resize(gaps[:, silent], (len(result), np.count_nonzero(silent)))
+    result[:, noiseless] = np.resize(gaps[:, noiseless], (len(result), np.count_nonzero(noiseless)))
     return result
 
 

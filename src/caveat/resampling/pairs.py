@@ -139,12 +139,12 @@ def combined(
     """
     with np.errstate(invalid="ignore"):  # ends of intervals may be infinite
         gap = float(one[1] - other[1])
-        below = wider * _apart(one[1] - one[0], other[2] - other[1], correlation)
-        above = wider * _apart(one[2] - one[1], other[1] - other[0], correlation)
+        below = wider * _combined_distance(one[1] - one[0], other[2] - other[1], correlation)
+        above = wider * _combined_distance(one[2] - one[1], other[1] - other[0], correlation)
     return gap - below, gap, gap + above
 
 
-def _apart(one: float, other: float, correlation: float) -> float:
+def _combined_distance(one: float, other: float, correlation: float) -> float:
     """Return the spread of a difference from those of two numbers."""
     if correlation == 0:
         return float(np.hypot(one, other))

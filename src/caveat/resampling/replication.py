@@ -36,7 +36,7 @@ class Replicates:
     Attributes
     ----------
     values : ndarray of shape (resamples,)
-        NaN where a resample leaves the metric undefined: a group without positives, say.
+        NaN where the metric is undefined in a resample, such as for a group without positives.
     center : float
         The same computation on the samples themselves, each once; the metric's value, up to the
         approximation by cells with many samples.
@@ -200,7 +200,7 @@ def replicates(
             return replace(result, share=stacked([share], clustered), hit=made.hit)
         if np.isfinite(made.rests_on):
             result = replace(result, units=min(result.units, int(made.rests_on)))
-        more = with_unseen(needed, chosen, doubted=result.norm is not None)
+        more = with_unseen(needed, chosen, half_uniform=result.norm is not None)
         if more is not None:
             other = _of_samples(metric.sums(more, **chosen), more)
             result = replace(result, unseen=other.values, deviations=other.deviations)

@@ -10,7 +10,7 @@ from ..metrics.means import first_mean
 __all__ = ["STUDENT", "first_errors", "products", "standard_errors", "student_interval"]
 
 STUDENT = 1000
-"""With up to so many units, each resample of a mean has a standard error of its own."""
+"""With up to this many units, the standard error of a mean is computed in each resample."""
 
 _STEP = 1e-5
 

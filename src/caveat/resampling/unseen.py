@@ -33,16 +33,16 @@ _BEYOND = 0.2
 
 
 def with_unseen(
-    prepared: Prepared, options: Mapping[str, Any], doubted: bool = False
+    prepared: Prepared, options: Mapping[str, Any], half_uniform: bool = False
 ) -> Prepared | None:
     """Return the samples together with unseen ones, or None if none are needed.
 
-    Half of the unseen errors of classes are anywhere if what the prediction says is ``doubted``.
+    With ``half_uniform``, half of the unseen errors of classes are drawn uniformly.
     """
     names, classes = set(prepared.inputs), options.get("classes")
     if names == {"probabilities"}:
-        key = "unseen", str(classes), doubted
-        return prepared.kept(key, lambda: _of_classes(prepared, classes, doubted))
+        key = "unseen", str(classes), half_uniform
+        return prepared.kept(key, lambda: _of_classes(prepared, classes, half_uniform))
     if names == {"uncertainty"}:
         return prepared.kept("unseen", lambda: _of_errors(prepared))
     if names == {"lower", "upper"} and "coverage" in options:
@@ -58,7 +58,7 @@ def with_unseen(
     return None
 
 
-def _of_classes(prepared: Prepared, classes: Any, doubted: bool) -> Prepared | None:
+def _of_classes(prepared: Prepared, classes: Any, half_uniform: bool) -> Prepared | None:
     data = prepared.labeled(classes)
     top = data.probabilities.argmax(axis=1)
     wrong = top != data.codes
@@ -67,7 +67,7 @@ def _of_classes(prepared: Prepared, classes: Any, doubted: bool) -> Prepared | N
     rows, truths = [], []
     if _few(prepared, wrong):
         chance = 1 - data.probabilities[np.arange(len(data)), top]
-        drawn = _draw(_half_anywhere(chance) if doubted else chance, resamples, rng)
+        drawn = _draw(_half_uniform(chance) if half_uniform else chance, resamples, rng)
         others = data.probabilities[drawn]
         others[np.arange(resamples), top[drawn]] = 0.0
         others[others.sum(axis=1) <= 0] = 1.0
@@ -96,7 +96,7 @@ def _of_errors(prepared: Prepared) -> Prepared | None:
     rows, truths = [], []
     for kind in (True, False):
         if _few(prepared, wrong if kind else ~wrong):
-            chance = _half_anywhere(uncertainty if kind else np.zeros(len(truth)))
+            chance = _half_uniform(uncertainty if kind else np.zeros(len(truth)))
             rows.append(_draw(chance, resamples, rng))
             truths.append(np.full(resamples, kind).astype(truth.dtype))
     return _extended(prepared, rows, truths, rng)
@@ -125,7 +125,7 @@ def _few(prepared: Prepared, rows: NDArray[np.bool_]) -> bool:
     return len(np.unique(prepared.cluster[rows])) < FEW
 
 
-def _half_anywhere(chance: FloatArray) -> FloatArray:
+def _half_uniform(chance: FloatArray) -> FloatArray:
     """Return the mean of the given probabilities and the uniform distribution."""
     mean = chance.mean()
     return 1 + np.maximum(chance, 0.0) / mean if 0 < mean < np.inf else np.ones(len(chance))

@@ -28,11 +28,11 @@ def increasing_order(key: FloatArray) -> NDArray[np.intp]:
     shift = np.uint64(max(0, int(bits.max()).bit_length() - 32))
     high = bits >> shift
     upper = (high >> np.uint64(16)).astype(np.uint16)
-    if _crowded(upper):
+    if _has_many_ties(upper):
         return np.argsort(key)
     order = np.argsort(high.astype(np.uint16), kind="stable")  # the cast keeps the lower half
     order = order[np.argsort(upper[order], kind="stable")]
-    _sort_what_is_left(order, bits, shift)
+    _sort_remaining(order, bits, shift)
     return order
 
 
@@ -50,13 +50,13 @@ def _whole_numbers(key: FloatArray) -> NDArray[np.uint64]:
     return bits.view(np.uint64)
 
 
-def _crowded(upper: NDArray[np.uint16]) -> bool:
+def _has_many_ties(upper: NDArray[np.uint16]) -> bool:
     """Whether 16 bits more would leave many pairs of samples (one in eight) with equal bits."""
     crowd = np.bincount(upper).astype(np.float64)
     return bool(np.dot(crowd, crowd) / 2**17 > len(upper) / 8)
 
 
-def _sort_what_is_left(order: NDArray[np.intp], bits: NDArray[np.uint64], shift: np.uint64) -> None:
+def _sort_remaining(order: NDArray[np.intp], bits: NDArray[np.uint64], shift: np.uint64) -> None:
     """Sort, in place, the runs of equal high bits that are not in order yet."""
     ordered = bits[order]
     wrong = np.flatnonzero(ordered[1:] < ordered[:-1])

@@ -137,7 +137,7 @@ def adaptive_reliability_curve(
     Parameters
     ----------
     threshold : float, default=0
-        The least probability that counts, from 0 to 1.
+        Smallest probability that counts, from 0 to 1.
 
     Returns
     -------

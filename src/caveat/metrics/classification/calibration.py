@@ -37,7 +37,7 @@ def expected_calibration_error(
     over bins :math:`B_m` of the predicted probability of an event, with its mean predicted
     probability :math:`\mathrm{conf}` and the share of samples where it happened,
     :math:`\mathrm{acc}`. The absolute difference is the one of the equation of [1]_ and [2]_;
-    where [2]_ speaks of squares in words, that is ``norm=2``.
+    the squares that the text of [2]_ mentions are ``norm=2``.
 
     Returns
     -------

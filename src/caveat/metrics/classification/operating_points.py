@@ -78,7 +78,7 @@ def operating_point(
     probabilities : array of shape (samples,) for the second of two classes, or (samples, 2)
         Or a Categorical of two classes, whose members are averaged.
     sensitivity, specificity : float, optional
-        The rate that must be met, from 0 to 1; give one of the two.
+        Required rate, from 0 to 1; give one of the two.
 
     Returns
     -------
@@ -165,7 +165,7 @@ def specificity_at_sensitivity_score(
     Parameters
     ----------
     sensitivity : float, default=0.8
-        The sensitivity that must be met, from 0 to 1.
+        Required sensitivity, from 0 to 1.
 
     Returns
     -------
@@ -216,7 +216,7 @@ def sensitivity_at_specificity_score(
     Parameters
     ----------
     specificity : float, default=0.8
-        The specificity that must be met, from 0 to 1.
+        Required specificity, from 0 to 1.
 
     Returns
     -------

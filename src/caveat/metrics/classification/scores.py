@@ -33,7 +33,7 @@ def negative_log_likelihood_loss(
     Parameters
     ----------
     eps : float, default=0.0
-        The least probability of the true class that counts, from 0 up to but not including 1.
+        Lower bound on the probability of the true class, at least 0 and below 1.
         With 0, one true class of probability 0 makes the loss infinite: what was said to be
         impossible happened. With ``eps`` such a sample costs :math:`-\log\varepsilon` instead
         (36.04 for 2.2e-16, scikit-learn's choice in float64; 6.9 for 1e-3), so the loss then

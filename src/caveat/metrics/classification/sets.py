@@ -66,7 +66,7 @@ def mean_set_size(
     Parameters
     ----------
     y_true : array of shape (samples,)
-        The true classes. The size does not depend on them; they are checked all the same, so that
+        True classes: checked, but not used; they are there so that
         this is called like any other metric.
 
     Returns
@@ -126,8 +126,7 @@ ENTRIES = [
         function=mean_set_size,
         inputs=("membership",),
         optimum=None,
-        says="How many classes a set leaves open on average; fewer are more useful at the same "
-        "coverage.",
+        says="How many classes a set holds on average; fewer are more useful at the same coverage.",
         cannot_see="Whether the true class is in the set: empty sets are the smallest.",
         aliases=("set_size",),
         sums=mean_of(mean_set_size),

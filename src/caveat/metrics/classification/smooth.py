@@ -135,7 +135,7 @@ def smooth_reliability_curve(
     Parameters
     ----------
     points : int, default=100
-        How many equal cells of [0, 1] the kernel's weights are summed over.
+        Number of equal cells of [0, 1] over which the weights of the kernel are summed.
     kind : {"top-label", "positive"}, default="top-label"
     bandwidth : float, optional
         At least 1/1024; by default the smooth calibration error itself, and no less than that.
@@ -345,6 +345,6 @@ ENTRIES = [
         sums=_sums,
         short="smECE",
         shown=("headline", "compared"),
-        serves={"probability": "beside", "entropy": "beside"},
+        serves={"probability": "supporting", "entropy": "supporting"},
     ),
 ]

@@ -22,7 +22,7 @@ def ranked(error: Any, uncertainty: Any, sample_weight: Any) -> Ranked:
     errors = errors_of(error)
     spread = vector(uncertainty, "uncertainty", largest=_ANY)
     check_length(spread, len(errors), "uncertainty", "error")
-    return errors, spread, weights_beside(sample_weight, len(errors), "error")
+    return errors, spread, checked_weights(sample_weight, len(errors), "error")
 
 
 def ranked_of(batch: Batch) -> dict[str, FloatArray]:
@@ -62,10 +62,10 @@ def detected(
         )
     scores = vector(score, score_name, largest=_ANY)
     check_length(scores, len(flags), score_name, flag_name)
-    return flagged, scores, weights_beside(sample_weight, len(flags), flag_name)
+    return flagged, scores, checked_weights(sample_weight, len(flags), flag_name)
 
 
-def weights_beside(sample_weight: Any, length: int, other: str) -> FloatArray | None:
+def checked_weights(sample_weight: Any, length: int, other: str) -> FloatArray | None:
     """Return the weights, or None; a wrong length names the argument it was compared with."""
     if sample_weight is None:
         return None

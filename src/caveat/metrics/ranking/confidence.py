@@ -11,7 +11,7 @@ from .._core.equal_count import cumulative_sums
 from .._inputs import count
 from ..batch import Batch
 from ..sums import Part
-from ._checked import errors_of, key_sums, ranked, ranked_of, weights_beside
+from ._checked import checked_weights, errors_of, key_sums, ranked, ranked_of
 
 __all__ = [
     "ConfidenceCurve",
@@ -78,7 +78,7 @@ def confidence_curve(
     Parameters
     ----------
     error : array of shape (samples,)
-        What each prediction is off by, not negative: absolute errors give a curve of the mean
+        Error of each prediction, not negative: absolute errors give a curve of the mean
         absolute error, squared errors of the mean squared error, 0 for right and 1 for wrong of
         the error rate.
     aggregate : {"mean", "root_mean_square"}, default="mean"
@@ -128,7 +128,7 @@ def oracle_curve(
     """Error of what remains as the samples with the largest errors are removed.
 
     The confidence curve of an uncertainty that is in the same order as the errors: the lowest
-    there can be for these predictions.
+    possible for these predictions.
 
     Returns
     -------
@@ -144,7 +144,7 @@ def oracle_curve(
     points = count(points, "points", 2)
     check_choice(aggregate, "aggregate", ("mean", "root_mean_square"))
     errors = errors_of(error)
-    weight = weights_beside(sample_weight, len(errors), "error")
+    weight = checked_weights(sample_weight, len(errors), "error")
     return RemovalCurve(_removed(points), _remaining(errors, errors, points, aggregate, weight))
 
 

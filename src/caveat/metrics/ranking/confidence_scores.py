@@ -131,7 +131,7 @@ def decrease_ratio_score(
 
     .. math:: \frac{1}{q - 1} \left|\left\{ j < q - 1 : h_j \ge h_{j+1} \right\}\right|
 
-    It tells how noisy the curve is, and belongs beside a measure of how low it is.
+    It tells how noisy the curve is; use it together with a measure of how low it is.
 
     Returns
     -------

@@ -62,7 +62,7 @@ def coverage_calibration_error(
         \hat p_j = \frac{1}{N} \sum_n 1\bigl(F_n(y_n) \le p_j\bigr),
 
     with :math:`F_n` the predicted Gaussian distribution function. One-sided, as in the definition:
-    a table that speaks of intervals means `central_coverage_error`. The sum has weights 1, so it
+    a table of intervals means `central_coverage_error`. The sum has weights 1, so it
     grows with the number of levels.
 
     Parameters

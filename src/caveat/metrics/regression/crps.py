@@ -165,7 +165,7 @@ ENTRIES = [
         inputs=("mean", "variance"),
         proper=True,
         says="How far the predicted Gaussian is from the true value, over the whole distribution: "
-        "an absolute error that rewards an honest spread.",
+        "an absolute error that rewards a calibrated spread.",
         cannot_see=_CANNOT_SEE,
         aliases=("crps",),
         sums=mean_of(gaussian_crps_loss),

@@ -87,7 +87,7 @@ def mean_interval_width(
     Parameters
     ----------
     y_true : array of shape (samples,)
-        The width does not depend on them; they are checked all the same, so that this is called
+        Checked, but not used; it is there so that this is called
         like any other metric.
 
     Returns
@@ -208,7 +208,7 @@ ENTRIES = [
         sums=_ratio_sums,
         short="PICP",
         shown=("compared",),
-        serves={"interval": "beside"},
+        serves={"interval": "supporting"},
     ),
     LOSS(
         function=mean_interval_width,

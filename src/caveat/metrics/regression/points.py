@@ -158,7 +158,7 @@ ENTRIES = [
         short="MAE",
         unit="target",
         shown=("headline", "compared", "groups", "shift", "skill"),
-        serves={"variance": "beside"},
+        serves={"variance": "supporting"},
     ),
     LOSS(
         function=root_mean_squared_error,

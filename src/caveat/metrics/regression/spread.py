@@ -150,10 +150,10 @@ def dispersion(y_true: Any, variance: Any, *, ddof: int = 1, sample_weight: Any 
     Parameters
     ----------
     y_true : array of shape (samples,)
-        The result does not depend on them; they are checked all the same, so that this is called
+        Checked, but not used; it is there so that this is called
         like any other metric.
     ddof : {0, 1}, default=1
-        What is taken off :math:`N` in the denominator; 1 as in the definition of [1]_.
+        Subtracted from :math:`N` in the denominator; 1 as in the definition of [1]_.
     sample_weight : array of shape (samples,), optional
         How often each sample counts; :math:`N` is their sum.
 
@@ -206,7 +206,7 @@ def sharpness(y_true: Any, variance: Any, *, sample_weight: Any = None) -> float
     Parameters
     ----------
     y_true : array of shape (samples,)
-        The result does not depend on them; they are checked all the same, so that this is called
+        Checked, but not used; it is there so that this is called
         like any other metric.
 
     Returns
@@ -299,7 +299,7 @@ ENTRIES = [
         sums=_normalized_sums,
         short="ENCE",
         shown=("headline", "compared", "groups", "shift"),
-        serves={"variance": "calibration", "interval": "beside"},
+        serves={"variance": "calibration", "interval": "supporting"},
     ),
     Metric(
         function=dispersion,
@@ -320,7 +320,7 @@ ENTRIES = [
         function=sharpness,
         inputs=("variance",),
         optimum=None,
-        says="How large the predicted uncertainty is; smaller is more useful if it is honest.",
+        says="How large the predicted uncertainty is; smaller is more useful if it is calibrated.",
         cannot_see="Whether the predictions are as good as they claim to be.",
         sums=_sharpness_sums,
         unit="target",

@@ -9,8 +9,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from ..._constructors import declared
+from ..._validation import check_number
 from ...exceptions import OptionError
-from ._checks import check_positive
 from ._operations import Device, Operation
 from .priors import GaussianPrior, Prior
 
@@ -57,7 +57,7 @@ class MeanField(Operation):
             )
         for name in ("initial_mean", "initial_std"):
             if getattr(self, name) is not None:
-                check_positive(getattr(self, name), name)
+                check_number(getattr(self, name), name, closed="neither")
 
         def parameter(*shape: int) -> nn.Parameter:
             return nn.Parameter(torch.empty(shape, device=device, dtype=dtype))

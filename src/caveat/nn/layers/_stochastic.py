@@ -6,7 +6,14 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from ..._docstrings import describe_parameters
 from .. import noise
+
+_DRAW = {
+    "shape": "shape : sequence of int",
+    "like": "like : Tensor\n    Gives the type and the device.",
+    "draw": "draw : int\n    Number of the draw in this pass; another one gives other numbers.",
+}
 
 
 class Stochastic(nn.Module):
@@ -47,14 +54,17 @@ class Stochastic(nn.Module):
         """
         return None
 
+    @describe_parameters(_DRAW)
     def uniform(self, shape: Sequence[int], like: Tensor, draw: int = 0) -> Tensor:
-        """Return numbers from 0 to 1; another `draw` gives others."""
+        """Return numbers from 0 to 1."""
         return noise.uniform(self._key(), noise.stream(self.place, draw), shape, like)
 
+    @describe_parameters(_DRAW)
     def normal(self, shape: Sequence[int], like: Tensor, draw: int = 0) -> Tensor:
         """Return standard normal numbers."""
         return noise.normal(self._key(), noise.stream(self.place, draw), shape, like)
 
+    @describe_parameters(_DRAW)
     def signs(self, shape: Sequence[int], like: Tensor, draw: int = 0) -> Tensor:
         """Return -1 and 1."""
         return noise.signs(self._key(), noise.stream(self.place, draw), shape, like)

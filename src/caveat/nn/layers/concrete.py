@@ -9,7 +9,8 @@ from torch.nn import functional
 
 from ..._constructors import declared
 from ..._defaults import RATE
-from ._checks import check_drop, check_positive
+from ..._validation import check_number
+from ._checks import check_drop
 from ._masks import uniform_like
 from ._operations import Conv1d, Conv2d, Dense, Device
 from ._weights import Weighted
@@ -42,8 +43,8 @@ class ConcreteDropout(Weighted):
     def _create(self, bias: bool, device: Device, dtype: torch.dtype | None) -> None:
         super()._create(bias, device, dtype)
         self.initial_p = check_drop(self.initial_p, "initial_p", learned=True)
-        self.length_scale = check_positive(self.length_scale, "length_scale")
-        self.temperature = check_positive(self.temperature, "temperature")
+        self.length_scale = check_number(self.length_scale, "length_scale", closed="neither")
+        self.temperature = check_number(self.temperature, "temperature", closed="neither")
         self.logit_p = nn.Parameter(torch.empty((), device=device, dtype=dtype))
 
     def reset_parameters(self) -> None:

@@ -11,9 +11,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from ..._constructors import declared
-from ..._validation import check_integer
+from ..._validation import check_integer, check_number
 from ...exceptions import OptionError
-from ._checks import check_positive
 from ._operations import Device
 
 
@@ -27,9 +26,9 @@ class Head(nn.Module):
         Number of inputs.
     bias : bool
         Whether the linear map adds a bias.
-    linear : callable, default=torch.nn.Linear
-        Makes the linear map; called with its sizes, ``bias``, ``device`` and ``dtype``. A
-        stochastic one, such as `FlipoutLinear`, makes a Bayesian head.
+    linear : callable, default=Linear
+        Makes the linear map, by default ``torch.nn.Linear``; called with its sizes, ``bias``,
+        ``device`` and ``dtype``. A stochastic one, such as `FlipoutLinear`, makes a Bayesian head.
     device, dtype : as in torch
         Where the parameters are kept, and their type.
     """
@@ -74,7 +73,7 @@ class GaussianHead(Head):
     outputs: int = field(init=False)
 
     def _count_outputs(self) -> int:
-        self.floor = check_positive(self.floor, "floor")
+        self.floor = check_number(self.floor, "floor", closed="neither")
         self.outputs = self._check_units()
         return 2 * self.outputs
 

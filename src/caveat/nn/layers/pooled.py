@@ -3,18 +3,29 @@
 import torch
 from torch import Tensor, nn
 
+from ..._docstrings import describe_parameters
 
+_CONVOLUTION = {
+    "in_channels": "in_channels : int\n    Channels of the inputs.",
+    "out_channels": "out_channels : int\n    Channels of the outputs.",
+    "kernel_size": "kernel_size : int or tuple of int\n    Size of the kernel.",
+    "stride": "stride : int or tuple of int\n    Step between two positions of the kernel.",
+    "padding": "padding : int, tuple of int or str\n    What is added on both sides of each axis.",
+    "dilation": "dilation : int or tuple of int\n    Distance between two neighbors in the kernel.",
+    "groups": "groups : int\n    Number of groups of channels that are convolved separately.",
+    "bias": "bias : bool\n    Must be True.",
+    "padding_mode": "padding_mode : str\n    As in torch's convolution.",
+    "device": "device : as in torch\n    Where the parameters are kept.",
+    "dtype": "dtype : as in torch\n    Type of the parameters.",
+}
+
+
+@describe_parameters(_CONVOLUTION)
 class PooledConv1d(nn.Conv1d):
     """A convolution and a max pooling of 2, with the bias added last.
 
     The bias is the same for all that are pooled, so adding it later changes nothing and is half the
     work; an increasing activation may follow for the same reason.
-
-    Parameters
-    ----------
-    in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias, padding_mode
-        As in ``torch.nn.Conv1d``; with a bias.
-    device, dtype : as in torch
 
     Examples
     --------
@@ -33,15 +44,9 @@ class PooledConv1d(nn.Conv1d):
         return pooled + self.bias.to(pooled.dtype)[:, None]
 
 
+@describe_parameters(_CONVOLUTION)
 class PooledConv2d(nn.Conv2d):
-    """A convolution over two axes and a max pooling of 2; see `PooledConv1d`.
-
-    Parameters
-    ----------
-    in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias, padding_mode
-        As in ``torch.nn.Conv2d``; with a bias.
-    device, dtype : as in torch
-    """
+    """A convolution over two axes and a max pooling of 2; see `PooledConv1d`."""
 
     def forward(self, input: Tensor) -> Tensor:
         """Return (rows, channels, height / 2, width / 2)."""

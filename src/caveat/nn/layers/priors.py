@@ -8,8 +8,8 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
+from ..._validation import check_number
 from ...exceptions import OptionError
-from ._checks import check_positive
 
 _HALF_LOG_2PI = log(2 * pi) / 2
 
@@ -38,8 +38,10 @@ class Prior(ABC):
 
         Parameters
         ----------
-        mean, std, noise : Tensors of one shape
-            The noise may be left out where there is a closed form.
+        mean, std : Tensors of one shape
+            Means and standard deviations of the weights.
+        noise : Tensor of the same shape, optional
+            May be left out if there is a closed form.
 
         Returns
         -------
@@ -65,8 +67,8 @@ class GaussianPrior(Prior):
 
     Parameters
     ----------
-    std : float, default=1
-        :math:`s`.
+    std : float, default=1.0
+        Standard deviation :math:`s`.
 
     Examples
     --------
@@ -81,14 +83,21 @@ class GaussianPrior(Prior):
     std: float = 1.0
 
     def __post_init__(self) -> None:
-        check_positive(self.std, "std")
+        check_number(self.std, "std", closed="neither")
 
     def log_density(self, weight: Tensor) -> Tensor:
         """Return the log density of each weight."""
         return _log_normal(weight, self.std)
 
     def divergence(self, mean: Tensor, std: Tensor, noise: Tensor | None = None) -> Tensor:
-        """Return the Kullback-Leibler divergence; the noise is not needed."""
+        """Return the Kullback-Leibler divergence.
+
+        Parameters
+        ----------
+        mean, std : Tensors of one shape
+        noise : Tensor, optional
+            Not used.
+        """
         ratio = std / self.std
         return (((mean / self.std).square() + ratio.square() - 1) / 2 - ratio.log()).sum()
 
@@ -107,9 +116,11 @@ class ScaleMixturePrior(Prior):
     Parameters
     ----------
     weight : float, default=0.5
-        :math:`\pi`, between 0 and 1.
-    std1, std2 : float
-        :math:`s_1 = 1` and :math:`s_2 = e^{-6}` by default.
+        Weight :math:`\pi` of the first part, between 0 and 1.
+    std1 : float, default=1.0
+        Standard deviation :math:`s_1` of the first part.
+    std2 : float, default=0.0024787521766663585
+        Standard deviation :math:`s_2` of the second part; :math:`e^{-6}` by default.
 
     References
     ----------
@@ -134,8 +145,8 @@ class ScaleMixturePrior(Prior):
                 f"weight must lie between 0 and 1; got {self.weight!r}; "
                 "a prior of one Gaussian is GaussianPrior"
             )
-        check_positive(self.std1, "std1")
-        check_positive(self.std2, "std2")
+        check_number(self.std1, "std1", closed="neither")
+        check_number(self.std2, "std2", closed="neither")
 
     def log_density(self, weight: Tensor) -> Tensor:
         """Return the log density of each weight."""

@@ -1,13 +1,13 @@
 """How copies are trained."""
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import torch
 
 from ..._defaults import BATCH_SIZE, EPOCHS, LEARNING_RATE, OPTIMIZER
-from ..._validation import check_integer
+from ..._validation import check_choice, check_integer, check_number
 from ...exceptions import OptionError
 
 
@@ -112,13 +112,13 @@ class Training:
         """Raise if a setting is invalid."""
         for name in ("epochs", "batch_size", "draws"):
             check_integer(getattr(self, name), name)
-        _one_of(self.optimizer, ("adam", "adamw", "sgd"), "optimizer")
-        _one_of(self.precision, ("float32", "bfloat16"), "precision")
-        _one_of(self.engine, ("auto", "stacked", "sequential"), "engine")
-        _one_of(self.anchor, (None, "zero", "initial", "drawn"), "anchor")
-        _number(self.learning_rate, "learning_rate", above=True)
+        check_choice(self.optimizer, "optimizer", ("adam", "adamw", "sgd"))
+        check_choice(self.precision, "precision", ("float32", "bfloat16"))
+        check_choice(self.engine, "engine", ("auto", "stacked", "sequential"))
+        check_choice(self.anchor, "anchor", (None, "zero", "initial", "drawn"))
+        check_number(self.learning_rate, "learning_rate", closed="neither")
         for name in ("weight_decay", "momentum", "likelihood_weight", "anchor_strength"):
-            _number(getattr(self, name), name)
+            check_number(getattr(self, name), name)
         if isinstance(self.penalty_weight, str) and self.penalty_weight != "per-sample":
             raise OptionError(
                 f"penalty_weight must be a number or 'per-sample'; got {self.penalty_weight!r}"
@@ -147,16 +147,3 @@ def as_device(name: str | torch.device) -> torch.device:
             f"device is {str(name)!r}, but torch finds no GPU here; use 'cpu' or 'auto'"
         )
     return device
-
-
-def _number(value: Any, name: str, *, above: bool = False) -> None:
-    real = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-    if not (real and (value > 0 if above else value >= 0) and value < np.inf):
-        raise OptionError(
-            f"{name} must be a number {'above' if above else 'of at least'} 0; got {value!r}"
-        )
-
-
-def _one_of(value: Any, known: tuple[Any, ...], name: str) -> None:
-    if value not in known:
-        raise OptionError(f"{name} must be one of {', '.join(map(repr, known))}; got {value!r}")

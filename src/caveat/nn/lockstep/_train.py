@@ -80,7 +80,7 @@ def train(
         module or a loss draws from torch's own generator).
     progress : bool, default=False
         Whether to show a progress bar.
-    random_state : int, Generator or None
+    random_state : int or Generator, optional
         Gives seeds to copies that have none. torch's own generator, from which a module or a loss
         may draw, is seeded from those of the copies that train together, and afterwards it is as
         it was.

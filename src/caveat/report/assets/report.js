@@ -157,6 +157,18 @@
   }
   all("th button").forEach((b) => b.addEventListener("click", () => sort(b.closest("th"))));
 
+  /* A table that does not fit its box is stacked: decided again when the width changes. */
+  const widths = new WeakMap();
+  const fit = new ResizeObserver((entries) => requestAnimationFrame(() => {
+    for (const { target: box } of entries) {
+      if (widths.get(box) === box.clientWidth) continue;
+      widths.set(box, box.clientWidth);
+      box.classList.remove("stacked");
+      box.classList.toggle("stacked", box.scrollWidth > box.clientWidth);
+    }
+  }));
+  all(".table-box").forEach((box) => fit.observe(box));
+
   /* One target at a time; choosers of one part go together. */
   const inScope = (selector, scope) => all(selector, scope).filter((e) => e.closest("[data-scope]") === scope);
   const choosers = all("select[data-chooses]");

@@ -121,7 +121,7 @@ def decompose(
     random_state : int, Generator or None, optional
         Seed of the random draws; only used with ``draws``.
     **options
-        For `GaussianLogits` ``draws``: average so many random softmaxes, as the literature does,
+        For `GaussianLogits` ``draws``: average this many random softmaxes, as the literature does,
         instead of integrating.
 
     Returns

@@ -1,4 +1,4 @@
-"""The variance over members beside the impurity of their mean."""
+"""The variance over members, and the Gini impurity of their mean."""
 
 from ..._members import mean_and_variance
 from ...predictions import Categorical, Decomposition
@@ -6,7 +6,7 @@ from ._common import gini
 
 
 def bias_variance(prediction: Categorical) -> Decomposition:
-    r"""Set the variance over members beside the Gini impurity of their mean (Smith & Gal).
+    r"""Variance over members, and Gini impurity of their mean (Smith & Gal).
 
     .. math::
 

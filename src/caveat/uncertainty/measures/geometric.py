@@ -174,7 +174,7 @@ def _by_callable(block: FloatArray, scratch: FloatArray, distance: DistanceFunct
 
 
 def _check_distances(values: FloatArray, farthest: float) -> None:
-    """Refuse the distances of a callable that no geometric uncertainty can be built on."""
+    """Raise if the distances of a callable are invalid."""
     if not 0 < farthest < math.inf:
         raise InvalidValueError(
             "distance of a vertex of the simplex from the uniform distribution must be positive "

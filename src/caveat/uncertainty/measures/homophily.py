@@ -21,7 +21,7 @@ from ._common import bounded, by_blocks, mean_probabilities, sum_classes
 
 __all__ = ["HomophilyMaximum", "homophily_maximum", "homophily_uncertainty"]
 
-Found = tuple[FloatArray, float, float]  # best point, its value, a value that no point exceeds
+Bounds = tuple[FloatArray, float, float]  # best point, its value, a value that no point exceeds
 Certificate = Literal["concave", "exact", "bound"]
 
 # All of these are relative to the largest entry of A, which is scaled to 1.
@@ -175,7 +175,7 @@ def homophily_maximum(H: Any, *, node_limit: int | None = 5000) -> HomophilyMaxi
     return HomophilyMaximum(max(lower, upper) * scale**2, lower * scale**2, p, certificate)
 
 
-def _maximize(A: FloatArray, node_limit: int) -> Found:
+def _maximize(A: FloatArray, node_limit: int) -> Bounds:
     """Maximize p'Ap where it is not concave; A has 1 as its largest entry."""
     p, lower = max(
         (_ascend(A, start) for start in _starts(A, 20)), key=lambda candidate: candidate[1]
@@ -222,7 +222,7 @@ def _ascend(A: FloatArray, start: FloatArray, steps: int = 20_000) -> tuple[Floa
     return p, float(p @ A @ p)
 
 
-def _maximize_concave(B: FloatArray, start: FloatArray, steps: int = 20_000) -> Found:
+def _maximize_concave(B: FloatArray, start: FloatArray, steps: int = 20_000) -> Bounds:
     """Ascend where p'Bp is concave; the bound is the highest point of the tangent plane."""
     p, value = _ascend(B, start, steps)
     return p, value, value + 2 * max(0.0, float((B @ p).max()) - value)
@@ -244,7 +244,7 @@ def _positive_part(A: FloatArray) -> FloatArray:
     return (vectors[:, positive] * eigenvalues[positive]) @ vectors[:, positive].T
 
 
-def _relax(A: FloatArray, p: FloatArray, lower: float) -> Found:
+def _relax(A: FloatArray, p: FloatArray, lower: float) -> Bounds:
     r"""Bring the upper bound down by the doubly non-negative relaxation.
 
     Its dual is the least m with :math:`m J = A + N + S`, J all 1, N not negative and S positive
@@ -274,7 +274,7 @@ def _relax(A: FloatArray, p: FloatArray, lower: float) -> Found:
 
 def _solve_integer(
     A: FloatArray, p: FloatArray, lower: float, upper: float, node_limit: int
-) -> Found:
+) -> Bounds:
     """Search all Karush-Kuhn-Tucker points for one above ``lower``.
 
     The largest m that is at most (Ap)_i for each class i with a positive probability is the maximum
