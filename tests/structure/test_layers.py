@@ -37,8 +37,7 @@ LAYERS = [
 
 # The only steps back: one-line forwards, imported inside the method.
 FORWARDS = {
-    ("experiments/_detection_result.py", "plot", "charts"),
-    ("experiments/_shift_result.py", "plot", "charts"),
+    ("experiments/_saved.py", "plot", "charts"),
     ("metrics/entry.py", "interval", "resampling"),
     ("predictions/_container.py", "decompose", "uncertainty"),
     ("results/tables.py", "plot", "charts"),

@@ -32,8 +32,8 @@ def methods() -> dict[str, str]:
     kinds = [name.removesuffix("Classifier") for name in estimators.__all__]
     names = [kind for kind in kinds if f"{kind}Classifier" in estimators.__all__]
     # One network has no members, and an ensemble needs an estimator to be made of.
-    found = {_kebab(name): name for name in names if name not in ("MAP", "Ensemble")}
-    return {**found, "random-forest": "RandomForest", "extra-trees": "ExtraTrees"}
+    result = {_kebab(name): name for name in names if name not in ("MAP", "Ensemble")}
+    return {**result, "random-forest": "RandomForest", "extra-trees": "ExtraTrees"}
 
 
 def _kebab(name: str) -> str:

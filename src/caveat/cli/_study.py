@@ -84,7 +84,7 @@ def _options(name: str, settings: list[str]) -> dict[str, Any]:
     from ..studies import STUDIES
 
     known = [option.name for option in STUDIES[name].options if option.text]
-    found = {}
+    result = {}
     for text in settings:
         key, equals, value = text.partition("=")
         key = key.strip().replace("-", "_")
@@ -92,8 +92,8 @@ def _options(name: str, settings: list[str]) -> dict[str, Any]:
             names = ", ".join(known)
             raise OptionError(f"--set must be OPTION=VALUE with one of {names}; got {text!r}")
         several = [_value(part.strip()) for part in value.split(",")]
-        found[key] = several if len(several) > 1 else several[0]
-    return found
+        result[key] = several if len(several) > 1 else several[0]
+    return result
 
 
 def _value(text: str) -> Any:

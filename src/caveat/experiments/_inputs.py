@@ -74,10 +74,10 @@ def take_samples(
     train, held = _split(y, task, draws)
     from sklearn.utils import _safe_indexing
 
-    found = Samples(_safe_indexing(X, train), y[train], _safe_indexing(X, held), y[held], task)
-    _not_constant(found.y_test, "the held-out y", "pass test=(X, y)")
+    result = Samples(_safe_indexing(X, train), y[train], _safe_indexing(X, held), y[held], task)
+    _not_constant(result.y_test, "the held-out y", "pass test=(X, y)")
     how = "by class" if task == "classification" else "by quantile bins of y"
-    return found, (
+    return result, (
         f"{len(held):,} of {len(y):,} samples were held out for testing, stratified {how}",
     )
 

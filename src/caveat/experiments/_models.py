@@ -120,14 +120,14 @@ def resolve(decomposition: Any, model: Any, task: str) -> tuple[DecompositionMet
             f"decomposition must be a name or a sequence of names; got {decomposition!r}"
         )
     automatic = "information" if task == "classification" else "total_variance"
-    found = {}
+    result = {}
     for name in wanted:
         entry = DECOMPOSITIONS[automatic if name == "auto" else name]
-        found[entry.name] = entry
+        result[entry.name] = entry
     kind, members = expected(model, task), members_of(model)
-    for entry in found.values():
+    for entry in result.values():
         check_split(entry, kind, members, model, task)
-    return tuple(found.values())
+    return tuple(result.values())
 
 
 def check_split(

@@ -15,9 +15,9 @@ _NONE = ConfidenceInterval(np.nan, np.nan, "undefined")
 
 def between(inside: Asked, outside: Asked, confidence: float) -> Iterator[DomainRow]:
     """Yield a row for each quantity that both have."""
-    found = {quantity.key: quantity for quantity in outside.quantities}
+    result = {quantity.key: quantity for quantity in outside.quantities}
     for one in inside.quantities:
-        other = found.get(one.key)
+        other = result.get(one.key)
         if other is not None:
             yield _row(one, other, confidence)
 

@@ -137,11 +137,11 @@ def _inconsistent(evidence: Evidence) -> str:
 
 
 def _constant_part(evidence: Evidence) -> str:
-    found = evidence.constant()
-    if len(found) == 2:
+    result = evidence.constant()
+    if len(result) == 2:
         return "The split says nothing: both parts are the same whatever is done to the data."
     return (
-        f"The split is empty: the {found[0]} part is the same whatever is done to the data, so "
+        f"The split is empty: the {result[0]} part is the same whatever is done to the data, so "
         "it tells nothing about it."
     )
 

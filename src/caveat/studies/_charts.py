@@ -40,7 +40,7 @@ def charts_of(result: "StudyResult") -> dict[str, list[Chart]]:
     """Return the charts that a result has, by name; several under one name belong together."""
     specs = result.study.paper.charts
     made = {spec["name"]: list(_KINDS[spec["kind"]](result, spec)) for spec in specs}
-    return {name: found for name, found in made.items() if found}
+    return {name: results for name, results in made.items() if results}
 
 
 def _groups(result: "StudyResult", spec: Spec) -> Iterator[tuple[str, list[Any]]]:

@@ -74,7 +74,7 @@ def measure_planes(
     beyond = margin * (high - low)
     x1, x2 = (np.linspace(low[i] - beyond[i], high[i] + beyond[i], side) for i in range(2))
     grid = samples.scaled(np.stack(np.meshgrid(x1, x2), axis=-1).reshape(-1, 2))
-    found = []
+    result = []
     for i, plane in enumerate(wanted):
         place = i * repeats
         splits = [
@@ -86,5 +86,5 @@ def measure_planes(
             part: np.stack([getattr(split, part) for split in splits]).reshape(-1, side, side)
             for part in ("aleatoric", "epistemic")
         }
-        found.append(replace(plane, x1=x1, x2=x2, X=known[rows], y=y[rows], **parts))
-    return found
+        result.append(replace(plane, x1=x1, x2=x2, X=known[rows], y=y[rows], **parts))
+    return result

@@ -127,14 +127,14 @@ class StudyResult(RowTable[StudyRow]):
 
     def tables(self) -> list[ShownTable]:
         """Return what is shown: for each table a title, a header and lines of text."""
-        found: dict[str, list[tuple[dict[str, str], dict[str, str]]]] = {}
+        result: dict[str, list[tuple[dict[str, str], dict[str, str]]]] = {}
         for row in self.rows:
             label = self.study.label(row)
             if label is not None:
                 title, names, more = label
-                found.setdefault(title, []).append((names, {**self._cells(row), **more}))
+                result.setdefault(title, []).append((names, {**self._cells(row), **more}))
         shown: list[ShownTable] = []
-        for title, lines in found.items():
+        for title, lines in result.items():
             # A factor that plays no part in a table has no column there.
             used = [name for name in lines[0][0] if any(names[name] for names, _ in lines)]
             header = (*used, *lines[0][1])
