@@ -66,6 +66,7 @@ def test_only_the_command_line_names_its_options(package):
     bad = [
         f"{path.relative_to(ROOT)}:{line}: {text[:80]!r}"
         for path in modules(package)
+        if path.name != "svg.py"  # a style sheet names its variables so
         for line, text in strings(path)
         if FLAG.search(text)
     ]

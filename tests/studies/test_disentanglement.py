@@ -11,7 +11,8 @@ import pytest
 
 from caveat.exceptions import OptionError, UnknownNameError
 from caveat.experiments import ClassDetection, Curve, Disentanglement, Protocol
-from caveat.studies import STUDIES, Plane, StudyResult, disentanglement, run_study
+from caveat.studies import STUDIES, StudyResult, disentanglement, run_study
+from caveat.studies._plane import Plane
 from caveat.studies._samples import TrainTest
 from caveat.studies.disentanglement import AS_PRINTED, ERROR, METHODS, SPLITS, values_of
 from caveat.studies.study import Measured, Task, conclusions_of, rows_of, table_of

@@ -1,4 +1,4 @@
-"""``caveat disentangle``: is the split into aleatoric and epistemic real, on one's own table?"""
+"""``caveat disentangle``: is the split into aleatoric and epistemic real, on your own table?"""
 
 import json as json_module
 import re
@@ -18,7 +18,7 @@ _MODEL = "Model"
 _PROTOCOL = "Protocol"
 _COLUMNS = "Columns and file"
 _DEPTH = 4
-"""Of the trees of a forest of classes."""
+"""The depth of the trees of a forest for classes."""
 
 
 def _option(panel: str, help: str, **more: Any) -> Any:
@@ -32,8 +32,8 @@ def methods() -> dict[str, str]:
     kinds = [name.removesuffix("Classifier") for name in estimators.__all__]
     names = [kind for kind in kinds if f"{kind}Classifier" in estimators.__all__]
     # One network has no members, and an ensemble needs an estimator to be made of.
-    found = {_kebab(name): name for name in names if name not in ("MAP", "Ensemble")}
-    return {**found, "random-forest": "RandomForest", "extra-trees": "ExtraTrees"}
+    result = {_kebab(name): name for name in names if name not in ("MAP", "Ensemble")}
+    return {**result, "random-forest": "RandomForest", "extra-trees": "ExtraTrees"}
 
 
 def _kebab(name: str) -> str:

@@ -1,6 +1,7 @@
 """``caveat study``: published experiments run again, the printed numbers beside ours."""
 
 from contextlib import suppress
+from json import loads
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,16 +10,11 @@ from typer.core import TyperCommand
 
 from ..exceptions import OptionError
 from ._console import console, print_json, say, show_table
-from ._options import Figures, Json, Page, Rows, Seed
+from ._options import Figures, Json, Page, Rows, Seed, option
 from ._output import check_folder, check_output, check_page, write_table
 from ._tables import show_statements
 
-
-def _option(help: str, *names: str, **more: Any) -> Any:
-    return typer.Option(*names, help=help, **{"show_default": False, **more})
-
-
-_SETTINGS = _option("An option of the study; may be repeated.", "--set", metavar="OPTION=VALUE")
+_SETTINGS = option("An option of the study; may be repeated.", "--set", metavar="OPTION=VALUE")
 
 
 class StudyHelp(TyperCommand):
@@ -33,24 +29,20 @@ class StudyHelp(TyperCommand):
             say(f"{study.name}: {study.paper.reference}", style="bold")
             more = ", or a table file" if study.takes_files else ""
             say(f"  --dataset {', '.join(study.datasets)}{more}")
-            for option in study.options:
-                if option.text:
-                    say(f"  --set {option.name}=  {option.help}")
+            for one in study.options:
+                if one.text:
+                    say(f"  --set {one.name}=  {one.help}")
 
 
 def study_command(
     name: Annotated[str, typer.Argument(help="Which study; see below.", show_default=False)],
-    dataset: Annotated[str, _option("A data set of the paper, or a table file.")],
-    scale: Annotated[
-        str, _option("quick (minutes on a CPU) or paper.", show_default=True)
-    ] = "quick",
-    repeats: Annotated[int | None, _option("How many runs; a study has its default.")] = None,
+    dataset: Annotated[str, option("A data set of the paper, or a table file.")],
+    scale: Annotated[str, option("quick: minutes on a CPU, the default; or paper.")] = "quick",
+    repeats: Annotated[int | None, option("How many runs; a study has its default.")] = None,
     settings: Annotated[list[str] | None, _SETTINGS] = None,
     random_state: Seed = 0,
-    confidence: Annotated[float, _option("Confidence of intervals.", show_default=True)] = 0.95,
-    checkpoint: Annotated[
-        Path | None, _option("A folder to continue a stopped study from.")
-    ] = None,
+    confidence: Annotated[float, option("Confidence of intervals; 0.95 by default.")] = 0.95,
+    checkpoint: Annotated[Path | None, option("A folder to continue a stopped study from.")] = None,
     output: Rows = None,
     report: Page = None,
     plots: Figures = None,
@@ -80,9 +72,7 @@ def study_command(
     if report is not None:
         written.append(result.report(report))
     if json:
-        import json as document
-
-        print_json(document.loads(result.to_json()))
+        print_json(loads(result.to_json()))
         return
     show_study(result)
     for path in written:
@@ -94,25 +84,24 @@ def _options(name: str, settings: list[str]) -> dict[str, Any]:
     from ..studies import STUDIES
 
     known = [option.name for option in STUDIES[name].options if option.text]
-    found = {}
+    result = {}
     for text in settings:
         key, equals, value = text.partition("=")
         key = key.strip().replace("-", "_")
         if not equals or key not in known:
-            listed = ", ".join(known)
-            raise OptionError(f"--set must be OPTION=VALUE with one of {listed}; got {text!r}")
+            names = ", ".join(known)
+            raise OptionError(f"--set must be OPTION=VALUE with one of {names}; got {text!r}")
         several = [_value(part.strip()) for part in value.split(",")]
-        found[key] = several if len(several) > 1 else several[0]
-    return found
+        result[key] = several if len(several) > 1 else several[0]
+    return result
 
 
 def _value(text: str) -> Any:
     """Return yes or no as a bool, a number as a number, and other text as it is."""
-    if text.lower() in ("yes", "no", "true", "false"):
-        return text.lower() in ("yes", "true")
-    for kind in (int, float):
-        with suppress(ValueError):
-            return kind(text)
+    if text.lower() in ("yes", "no"):
+        return text.lower() == "yes"
+    with suppress(ValueError):
+        return loads(text)
     return text
 
 

@@ -147,13 +147,14 @@ def _only_described(finding: Finding) -> Finding:
 
 
 _UNDEFINED = "How far it can be trusted is unknown, as too few resamples gave a number"
+_MAIN = ("calibration", "classes", "coverage", "quantiles", "sets")
 _UNRELIABLE = ("group calibration", "group coverage")
 _INCLUDED = ("group accuracy", "also")
 """Topics that the summary speaks of, beside its own."""
 
 
 def _summary(evidence: Evidence, findings: list[Finding]) -> Statement:
-    main = [f for f in findings if f.topic in _REPAIRS]
+    main = [f for f in findings if f.topic in _MAIN]
     if evidence.samples < 2:
         return Statement("unsure", "One sample says nothing of how far a model can be trusted.")
     if not evidence.measured:
@@ -241,7 +242,7 @@ def _repair(evidence: Evidence, finding: Finding) -> str:
 
 def _next_step(evidence: Evidence, findings: list[Finding]) -> str:
     """Return what to do: the first rule that applies."""
-    main = [f for f in findings if f.topic in _REPAIRS]
+    main = [f for f in findings if f.topic in _MAIN]
     states = {f.state for f in main}
     if evidence.samples < 2:
         return "Evaluate more samples."

@@ -78,11 +78,11 @@ class Detector:
         prediction = distribution(fitted, split.samples())
         methods, auc, constant = [], [], []
         for name in self.names:
-            found = decompose(prediction, name, random_state=training.seed)
-            parts = [np.asarray(getattr(found, part)) for part in PARTS]
+            result = decompose(prediction, name, random_state=training.seed)
+            parts = [np.asarray(getattr(result, part)) for part in PARTS]
             scale = max(np.max(part, initial=0.0, where=np.isfinite(part)) for part in parts)
             ranks = [_ranks(part, scale) for part in parts]
-            methods.append(found.method)
+            methods.append(result.method)
             auc.append([detection_roc_auc_score(is_out, rank) for rank in ranks])
             constant.append([bool(rank.max() == 0) for rank in ranks])
         members = int(prediction.members)
@@ -192,21 +192,21 @@ def class_detection(
     if checkpoint is not None:
         seeds = [training.seed for training in trainings]
         folder = Folder(checkpoint, mark_of((X, labels, given), identity(model), seeds, names))
-    found: list[Measured] = run(
+    result: list[Measured] = run(
         model, trainings, Detector(names), Measured.restore, n_jobs=n_jobs, folder=folder,
         progress=progress,
     )  # fmt: skip
-    shape = (repeats, len(classes), len(found[0].names), len(PARTS))
-    auc = np.array([one.auc for one in found]).reshape(shape).transpose(2, 0, 1, 3)
+    shape = (repeats, len(classes), len(result[0].names), len(PARTS))
+    auc = np.array([one.auc for one in result]).reshape(shape).transpose(2, 0, 1, 3)
     return ClassDetection(
         classes=tuple(classes.tolist()),
-        decompositions=found[0].names,
+        decompositions=result[0].names,
         auc=auc,
         model=words_for(model),
         samples=len(splits[0].rows),
         test_samples=len(splits[0].held_out_codes),
-        notes=(_NOTE, *_constant_notes(found)),
-        cost=cost_of(found, perf_counter() - started),
+        notes=(_NOTE, *_constant_notes(result)),
+        cost=cost_of(result, perf_counter() - started),
         confidence=confidence,
     )
 
@@ -286,18 +286,18 @@ def _ranks(values: FloatArray, scale: float) -> FloatArray:
     return np.unique(cells, return_inverse=True)[1].reshape(-1).astype(np.float64)
 
 
-def _constant_notes(found: Sequence[Measured]) -> list[str]:
+def _constant_notes(result: Sequence[Measured]) -> list[str]:
     """Say which areas are 0.5 because there is nothing to order by."""
     notes = []
-    constant = np.array([one.constant for one in found])
-    for d, name in enumerate(found[0].names):
+    constant = np.array([one.constant for one in result])
+    for d, name in enumerate(result[0].names):
         for p, part in enumerate(PARTS):
             count = int(constant[:, d, p].sum())
             if not count:
                 continue
-            single = part == "epistemic" and max(one.members for one in found) == 1
+            single = part == "epistemic" and max(one.members for one in result) == 1
             why = ": the model has one member, which cannot disagree with itself" if single else ""
-            where = "" if count == len(found) else f" in {count} of {len(found)} trainings"
+            where = "" if count == len(result) else f" in {count} of {len(result)} trainings"
             notes.append(
                 f"{part} uncertainty by {name} is the same for all samples{where}{why}; its area "
                 "is 0.5 there"

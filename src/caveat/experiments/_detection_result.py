@@ -156,7 +156,7 @@ class ClassDetection(Saved, RowTable[DetectionRow]):
         return self.notes
 
     def _tables(self) -> list[ShownTable]:
-        found: list[ShownTable] = []
+        result: list[ShownTable] = []
         for name in self.decompositions:
             lines: dict[str, list[str]] = {}
             for row in self.matching(decomposition=name):
@@ -167,8 +167,8 @@ class ClassDetection(Saved, RowTable[DetectionRow]):
             more = [[f"and {len(body) - _MOST_LINES} classes: to_frame()", "", "", ""]]
             body = body[:_MOST_LINES] + (more if len(body) > _MOST_LINES else [])
             body.insert(1, [DIFFERENCE, "", _cell(gap), ""])
-            found.append((f"{self.description}, {name}", ["left out", *PARTS], body))
-        return found
+            result.append((f"{self.description}, {name}", ["left out", *PARTS], body))
+        return result
 
 
 def _cell(row: DetectionRow) -> str:

@@ -132,10 +132,10 @@ def disentanglement_error(
         _training(condition, samples, draws, network_of(model), protocol.schedule)
         for condition in conditions
     ]
-    found: list[Outcome] = run(
+    result: list[Outcome] = run(
         model, trainings, scorer, Outcome.restore, n_jobs=n_jobs, folder=folder, progress=progress
     )
-    outcomes = dict(zip(conditions, found, strict=True))
+    outcomes = dict(zip(conditions, result, strict=True))
     curves = tuple(
         _curve(kind, name, protocol, conditions, outcomes)
         for name in methods
@@ -155,7 +155,7 @@ def disentanglement_error(
             curves, protocol, least, len(samples.y), network, scorer.score is not None, task
         ),
         notes=(*held_out, *raised, *_notes(model, protocol, network), *_without_spread(curves)),
-        cost=cost_of(found, time.perf_counter() - start),
+        cost=cost_of(result, time.perf_counter() - start),
         confidence=float(confidence),
     )
 

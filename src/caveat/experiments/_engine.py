@@ -78,8 +78,8 @@ def run(
         shared = model, trainings, measure, lockstep
         tasks = [(batch,) for batch in batches]
         with progress_bar(progress, len(left)) as advance:
-            for _, found in run_tasks(train_batch, shared, tasks, n_jobs):
-                for i, outcome in found:
+            for _, result in run_tasks(train_batch, shared, tasks, n_jobs):
+                for i, outcome in result:
                     keep(i, outcome)
                     advance()
     return [done[name] for name in names]
@@ -100,8 +100,8 @@ def train_batch(
         models = [
             fit(copy_of(model, one.seed, one.parameters), *one.samples(), one.words) for one in some
         ]
-    found = _measured(models, some, measure, range(len(some)))
-    return [(places[i], outcome) for i, outcome in found]
+    result = _measured(models, some, measure, range(len(some)))
+    return [(places[i], outcome) for i, outcome in result]
 
 
 def _fitted(

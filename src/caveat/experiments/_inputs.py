@@ -74,10 +74,10 @@ def take_samples(
     train, held = _split(y, task, draws)
     from sklearn.utils import _safe_indexing
 
-    found = Samples(_safe_indexing(X, train), y[train], _safe_indexing(X, held), y[held], task)
-    _not_constant(found.y_test, "the held-out y", "pass test=(X, y)")
+    result = Samples(_safe_indexing(X, train), y[train], _safe_indexing(X, held), y[held], task)
+    _not_constant(result.y_test, "the held-out y", "pass test=(X, y)")
     how = "by class" if task == "classification" else "by quantile bins of y"
-    return found, (
+    return result, (
         f"{len(held):,} of {len(y):,} samples were held out for testing, stratified {how}",
     )
 
@@ -100,7 +100,7 @@ def take_test(test: Any, X: Any, y: np.ndarray, task: str) -> tuple[Any, np.ndar
 
 
 def check_sizes(protocol: Protocol, samples: Samples) -> tuple[str, ...]:
-    """Refuse sizes that come to the same subset; return which are raised to the smallest one."""
+    """Raise if two sizes give the same subset; return which sizes are raised to the smallest."""
     number = len(samples.y)
     least = least_samples(samples.y, samples.task)
     why = "one for each class" if samples.task == "classification" else "the fewest to learn from"
@@ -174,7 +174,7 @@ def checked_labels(y: Any, task: str, name: str) -> np.ndarray:
 
 
 def _check_range(labels: np.ndarray, name: str) -> None:
-    """Refuse numbers whose squares, which variances are made of, are no floats."""
+    """Raise if squares of the numbers, as variances have them, exceed the range of floats."""
     largest = float(np.abs(labels).max())
     if largest > LARGEST or float(np.ptp(labels)) < 1 / LARGEST:
         raise InvalidValueError(

@@ -51,7 +51,7 @@ def network_of(model: Any) -> Network | None:
 
 
 def check_model(model: Any) -> None:
-    """Refuse what cannot be trained, or says nothing of its uncertainty."""
+    """Raise if the model cannot be trained, or does not say how uncertain it is."""
     if isinstance(model, type):
         raise OptionError(
             f"model is the class {model.__name__}; pass an object, {model.__name__}()"
@@ -120,20 +120,20 @@ def resolve(decomposition: Any, model: Any, task: str) -> tuple[DecompositionMet
             f"decomposition must be a name or a sequence of names; got {decomposition!r}"
         )
     automatic = "information" if task == "classification" else "total_variance"
-    found = {}
+    result = {}
     for name in wanted:
         entry = DECOMPOSITIONS[automatic if name == "auto" else name]
-        found[entry.name] = entry
+        result[entry.name] = entry
     kind, members = expected(model, task), members_of(model)
-    for entry in found.values():
+    for entry in result.values():
         check_split(entry, kind, members, model, task)
-    return tuple(found.values())
+    return tuple(result.values())
 
 
 def check_split(
     entry: DecompositionMethod, kind: type | None, members: int | None, model: Any, task: str
 ) -> None:
-    """Refuse a way to split that cannot answer; members are checked where they are known."""
+    """Raise if a decomposition does not apply; members are checked where they are known."""
     name = type(innermost(model)).__name__
     if (entry.takes is Gaussian) != (task == "regression"):
         fit = [

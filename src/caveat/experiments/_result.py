@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _KINDS = ("size", "noise")
 _OF_CURVES = Protocol()
-"""Stands for a protocol that was not given; told from others by identity."""
+"""Stands for a protocol that was not given; recognized by identity."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -213,12 +213,12 @@ class Disentanglement(Saved, Drawable):
         if not all(isinstance(curve, Curve) for curve in self.curves):
             raise OptionError(f"curves must be a sequence of Curve; got {self.curves!r}")
         check_fraction(self.confidence, "confidence")
-        found = [(curve.decomposition, curve.kind) for curve in self.curves]
+        result = [(curve.decomposition, curve.kind) for curve in self.curves]
         wanted = [(name, kind) for name in self.decompositions for kind in _KINDS]
-        if not found or sorted(found) != sorted(wanted):
+        if not result or sorted(result) != sorted(wanted):
             raise OptionError(
                 "curves must be one of kind 'size' and one of kind 'noise' for each decomposition; "
-                f"got {', '.join(f'{kind} of {name}' for name, kind in found) or 'none'}"
+                f"got {', '.join(f'{kind} of {name}' for name, kind in result) or 'none'}"
             )
         if len({curve.repeats for curve in self.curves}) > 1:
             raise ShapeError("all curves must have the same number of repeats")

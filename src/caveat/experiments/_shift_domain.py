@@ -15,9 +15,9 @@ _NONE = ConfidenceInterval(np.nan, np.nan, "undefined")
 
 def between(inside: Asked, outside: Asked, confidence: float) -> Iterator[DomainRow]:
     """Yield a row for each quantity that both have."""
-    found = {quantity.key: quantity for quantity in outside.quantities}
+    result = {quantity.key: quantity for quantity in outside.quantities}
     for one in inside.quantities:
-        other = found.get(one.key)
+        other = result.get(one.key)
         if other is not None:
             yield _row(one, other, confidence)
 
@@ -37,25 +37,13 @@ def _row(one: Quantity, other: Quantity, confidence: float) -> DomainRow:
         ratio_low, ratio_high = ends.low, ends.high
     gap = _pair(one, other, confidence, "gap")
     return DomainRow(
-        quantity=one.name,
-        kind=one.kind,
-        option=one.option,
-        target=one.target,
-        inside=one.value,
-        inside_low=ends_in.low,
-        inside_high=ends_in.high,
-        outside=other.value,
-        outside_low=ends_out.low,
-        outside_high=ends_out.high,
-        ratio=ratio,
-        ratio_low=ratio_low,
-        ratio_high=ratio_high,
-        gap=other.value - one.value,
-        gap_low=gap.low,
-        gap_high=gap.high,
-        direction=one.direction,
-        note="; ".join(notes),
-    )
+        one.name, one.kind, one.option, one.target,
+        one.value, ends_in.low, ends_in.high,
+        other.value, ends_out.low, ends_out.high,
+        ratio, ratio_low, ratio_high,
+        other.value - one.value, gap.low, gap.high,
+        one.direction, "; ".join(notes),
+    )  # fmt: skip
 
 
 def _pair(

@@ -19,7 +19,7 @@ from ._models import distribution
 
 UNCERTAINTIES = ("aleatoric", "epistemic", "total")
 Key = tuple[str, str, str]
-"""Of a quantity: its name, options and target."""
+"""The name, options and target of a quantity."""
 
 
 @dataclass(frozen=True)
@@ -71,14 +71,14 @@ def ask(
     chosen = METRICS.shown("shift") if metrics is None else metrics
     asked, blocks = questions(prediction, y, chosen, seed)
     answers = Run(None, plan, 0.95).ask(asked, None)
-    found = [_answered(*pair) for pair in zip(asked, answers, strict=True)]
+    result = [_answered(*pair) for pair in zip(asked, answers, strict=True)]
     targets = [block.target for block in blocks]
     numbers = not hasattr(prediction, "classes")
     errors = {
         block.target: _mean("error", block.target, block.error ** (2 if numbers else 1), plan)
         for block in blocks
     }
-    return Asked(found + _uncertainties(prediction, targets, decomposition, plan, seed), errors)
+    return Asked(result + _uncertainties(prediction, targets, decomposition, plan, seed), errors)
 
 
 def _answered(question: Question, answer: Answer) -> Quantity:
@@ -118,8 +118,8 @@ def _mean(name: str, target: str, values: FloatArray, plan: Plan | None) -> Quan
     if not np.isfinite(values).all():
         note = f"undefined: infinite for {int((~np.isfinite(values)).sum())} samples"
         return Quantity(name, "uncertainty", "", target, "target", np.nan, None, note=note)
-    found = None if plan is None else mean_replicates(values, plan)
-    return Quantity(name, "uncertainty", "", target, "target", float(values.mean()), found)
+    result = None if plan is None else mean_replicates(values, plan)
+    return Quantity(name, "uncertainty", "", target, "target", float(values.mean()), result)
 
 
 def mean_replicates(values: FloatArray, plan: Plan) -> Replicates:

@@ -188,12 +188,12 @@ class ShiftCurves(Saved, RowTable[ShiftRow]):
             NaN where the prediction at a strength does not support the quantity.
         """
         rows = {row.strength: row for row in self._curve(quantity, option, target)}
-        found = np.full((3, len(self.strengths)), np.nan)
+        result = np.full((3, len(self.strengths)), np.nan)
         for place, strength in enumerate(self.strengths):
             if strength in rows:
                 row = rows[strength]
-                found[:, place] = row.value, row.low, row.high
-        return found
+                result[:, place] = row.value, row.low, row.high
+        return result
 
     def _curve(self, quantity: str, option: str, target: str | None) -> list[ShiftRow]:
         rows = self.matching(quantity=quantity, option=option)

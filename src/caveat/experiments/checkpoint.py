@@ -38,20 +38,20 @@ class Folder:
         if self.path.exists() and not self.path.is_dir():
             raise OptionError(f"checkpoint {str(path)!r} is a file; name a folder")
         label = self.path / "experiment.json"
-        found = _read_json(label) if label.exists() else None
-        if found is None and self.path.exists() and any(_foreign(p) for p in self.path.iterdir()):
+        result = _read_json(label) if label.exists() else None
+        if result is None and self.path.exists() and any(_foreign(p) for p in self.path.iterdir()):
             raise OptionError(
                 f"checkpoint {str(path)!r} holds other files; name an empty or a new folder"
             )
-        if found is not None and found.get("version", 0) > _VERSION:
+        if result is not None and result.get("version", 0) > _VERSION:
             raise FileFormatError(f"{label} was written by a newer version of caveat; update it")
-        if found is not None and found.get("experiment") != mark:
+        if result is not None and result.get("experiment") != mark:
             raise OptionError(
                 f"checkpoint {str(path)!r} belongs to another experiment (data, model, protocol or "
                 "seed differ); name another folder or delete it"
             )
         self.path.mkdir(parents=True, exist_ok=True)
-        if found is None:
+        if result is None:
             _write_json(label, {"version": _VERSION, "experiment": mark})
         (self.path / "conditions").mkdir(exist_ok=True)
 
@@ -64,17 +64,17 @@ class Folder:
         self, names: Iterable[str], restore: Callable[[dict[str, Any]], Any]
     ) -> dict[str, Any]:
         """Return what was measured of the finished conditions, by name."""
-        found = {}
+        result = {}
         for name in names:
             path = self._file(name)
             if path.exists():
                 try:
-                    found[name] = restore(_read_json(path))
+                    result[name] = restore(_read_json(path))
                 except (AttributeError, KeyError, TypeError, ValueError):
                     raise FileFormatError(
                         f"{path} cannot be read; delete it to run its condition again"
                     ) from None
-        return found
+        return result
 
     def save(self, name: str, outcome: Any) -> None:
         """Write what was measured of a finished condition."""

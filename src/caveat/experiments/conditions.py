@@ -99,9 +99,9 @@ class Draws:
         order = self._of(condition.repeat, _NOISE, part).permutation(len(y))
         chosen = order[: subset_size(condition.level, len(y))]
         draw = self._of(condition.repeat, _PERMUTE, part, round(condition.level * 1e9))
-        found = y.copy()
-        found[chosen] = y[draw.permutation(chosen)]
-        return found
+        result = y.copy()
+        result[chosen] = y[draw.permutation(chosen)]
+        return result
 
 
 def subset_size(share: float, samples: int, least: int = 0) -> int:

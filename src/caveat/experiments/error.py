@@ -15,42 +15,29 @@ RESAMPLES = 1000
 """Bootstrap resamples of the repeats."""
 
 ROUNDING = 1e-12
-"""Beside the largest part of a split, a smaller difference is a rounding error."""
+"""Differences below this share of the largest part count as zero."""
 
 
 @dataclass(frozen=True)
 class TermKind:
-    """One of the four: which uncertainty is set against which sweep, and what is wished for."""
+    """One of the four terms: which uncertainty, which sweep, and the ideal correlation."""
 
     name: str
     symbol: str
     uncertainty: str
     sweep: str
     ideal: float
-    words: str
 
 
 TERMS = {
-    kind.name: kind
-    for kind in (
-        TermKind(
-            "aleatoric_consistency", "C1", "aleatoric", "noise", 1.0,
-            "aleatoric uncertainty rises as noise costs accuracy",
-        ),
-        TermKind(
-            "epistemic_consistency", "C2", "epistemic", "size", 1.0,
-            "epistemic uncertainty rises as missing data cost accuracy",
-        ),
-        TermKind(
-            "aleatoric_orthogonality", "O1", "aleatoric", "size", 0.0,
-            "aleatoric uncertainty does not follow the amount of data",
-        ),
-        TermKind(
-            "epistemic_orthogonality", "O2", "epistemic", "noise", 0.0,
-            "epistemic uncertainty does not follow the noise",
-        ),
+    name: TermKind(name, symbol, name.partition("_")[0], sweep, ideal)
+    for name, symbol, sweep, ideal in (
+        ("aleatoric_consistency", "C1", "noise", 1.0),
+        ("epistemic_consistency", "C2", "size", 1.0),
+        ("aleatoric_orthogonality", "O1", "size", 0.0),
+        ("epistemic_orthogonality", "O2", "noise", 0.0),
     )
-}  # fmt: skip
+}
 
 
 @dataclass(frozen=True)
@@ -195,8 +182,8 @@ def correlate(a: FloatArray, b: FloatArray, correlation: str) -> float:
     # Scaled first: squares of very small or large uncertainties would leave the range of floats.
     a, b = (value - value.mean() for value in (a / np.abs(a).max(), b / np.abs(b).max()))
     squares = (float(a @ a), float(b @ b))
-    found = float(a @ b / np.sqrt(squares[0] * squares[1]))
-    return float(np.copysign(1, found)) if 1 - abs(found) <= _off(len(a), *squares) else found
+    result = float(a @ b / np.sqrt(squares[0] * squares[1]))
+    return float(np.copysign(1, result)) if 1 - abs(result) <= _off(len(a), *squares) else result
 
 
 def _off(number: int, *squares: float) -> float:
@@ -287,15 +274,15 @@ def mean_curve_interval(
     u = getattr(curve, kind.uncertainty)[draw].mean(axis=1)
     score = curve.score[draw].mean(axis=1)
     scale = scale_of(curve)
-    found = [
+    result = [
         correlate(a, -b, "pearson")
         for a, b in zip(u, score, strict=True)
         if not _undefined(a, b, kind, "pearson", scale)
     ]
-    if not found:
+    if not result:
         return (float("nan"),) * 3
     # The plain bootstrap of a few repeats is too narrow by this factor.
-    error = float(np.std(found) * np.sqrt(repeats / (repeats - 1)))
+    error = float(np.std(result) * np.sqrt(repeats / (repeats - 1)))
     half = float(stdtrit(repeats - 1, (1 + confidence) / 2)) * error
     low, high = np.clip([value - half, value + half], -1, 1)
     return error, float(low), float(high)
@@ -304,16 +291,16 @@ def mean_curve_interval(
 def _check_weights(weights: Any) -> FloatArray:
     """Return the weights of the terms with a sum of 1."""
     try:
-        found = np.asarray(weights, dtype=np.float64)
+        result = np.asarray(weights, dtype=np.float64)
     except (TypeError, ValueError):
-        found = np.array(np.nan)
-    if found.shape != (len(TERMS),) or not ((found >= 0) & (found <= LARGEST)).all():
+        result = np.array(np.nan)
+    if result.shape != (len(TERMS),) or not ((result >= 0) & (result <= LARGEST)).all():
         raise OptionError(
             f"weights must be four numbers of at least 0, for {', '.join(TERMS)}; got {weights!r}"
         )
-    if not found.any():
+    if not result.any():
         raise OptionError("weights are all 0; one term at least must count")
-    return np.asarray(found / found.sum())
+    return np.asarray(result / result.sum())
 
 
 def _undefined(
@@ -331,7 +318,7 @@ def _undefined(
 
 
 def scale_of(curve: Any) -> float:
-    """Return the largest of both parts: beside it, what its rounding errors hide is nothing."""
+    """Return the largest of both parts; differences below its rounding error count as zero."""
     both = np.abs([curve.aleatoric, curve.epistemic])
     return float(np.max(both, initial=0.0, where=np.isfinite(both)))
 

@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from .error import UDE, Term
 
 LEAST = 3
-"""With fewer repeats an interval over them says nothing."""
+"""With fewer repeats an interval over them is too uncertain to judge by."""
 
 TOLERANCE = 0.3
-"""An error up to this counts as met: a correlation of 0.7 with one's own cause, of 0.3 at most with
-the other's, which is half and a tenth of the variance."""
+"""A condition counts as met up to this error: a correlation of at least 0.7 with the part's own
+cause, of at most 0.3 with the other's, which are half and a tenth of the variance."""
 
 CONSISTENCY = {"aleatoric": "aleatoric_consistency", "epistemic": "epistemic_consistency"}
 ORTHOGONALITY = {"aleatoric": "aleatoric_orthogonality", "epistemic": "epistemic_orthogonality"}

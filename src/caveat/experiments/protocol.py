@@ -72,16 +72,16 @@ def _levels(values: Any, name: str) -> tuple[float, ...]:
         raise OptionError(
             f"{name} must be shares from 0 to 1 (0.25 for 25 %); got {', '.join(_text(wrong))}"
         )
-    found = np.unique(levels)
-    if len(found) < 2:
-        got = ", ".join(_text(found)) or "none"
+    result = np.unique(levels)
+    if len(result) < 2:
+        got = ", ".join(_text(result)) or "none"
         raise OptionError(
             f"{name} must have two different levels at least, of which a correlation is made; "
             f"got {got}"
         )
-    if len(found) < len(levels):
+    if len(result) < len(levels):
         raise OptionError(f"{name} names a level twice: {', '.join(_text(np.sort(levels)))}")
-    return tuple(found.tolist())
+    return tuple(result.tolist())
 
 
 def _text(levels: np.ndarray) -> list[str]:

@@ -1,7 +1,7 @@
 """Whether a split into aleatoric and epistemic is real, in plain words; no surer than intervals."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -95,27 +95,18 @@ def verdict(
 
 
 def _summary(evidence: Evidence, pattern: Pattern) -> Statement:
-    level, text = _LEVELS.get(pattern, "unsure"), _SUMMARIES[pattern](evidence)
+    level, summary = _LEVELS.get(pattern, "unsure"), _SUMMARIES[pattern]
+    if isinstance(summary, str):
+        repeats = counted(evidence.repeats, "repeat")
+        text = summary.format(noise=evidence.noise, repeats=repeats)
+    else:
+        text = summary(evidence)
     failed = sum(not check.passed for check in evidence.result.checks)
     if not failed:
         return Statement(level, text)
     # A split is not praised for an experiment that did not do what it should.
     caution = f"{text} But the experiment failed {counted(failed, 'check')}; see below."
     return Statement("unsure" if level == "good" else level, caution)
-
-
-def _separated(evidence: Evidence) -> str:
-    return (
-        "The split can be relied on here: each part follows its own cause, and neither follows "
-        "that of the other."
-    )
-
-
-def _trap(evidence: Evidence) -> str:
-    return (
-        f"The split is not real: both parts rise with missing data and with {evidence.noise} "
-        f"alike, as the total uncertainty under two names would. {_PASSED}"
-    )
 
 
 def _leak(evidence: Evidence) -> str:
@@ -135,13 +126,6 @@ def _leaking(evidence: Evidence, part: str) -> str:
     return f"the epistemic part also {'rises' if up else 'falls'} with {evidence.noise}"
 
 
-def _swapped(evidence: Evidence) -> str:
-    return (
-        "The two parts are swapped: the aleatoric part follows missing data, and the epistemic "
-        f"part follows {evidence.noise}."
-    )
-
-
 def _inconsistent(evidence: Evidence) -> str:
     states = evidence.states
     wrong = [
@@ -153,11 +137,11 @@ def _inconsistent(evidence: Evidence) -> str:
 
 
 def _constant_part(evidence: Evidence) -> str:
-    found = evidence.constant()
-    if len(found) == 2:
+    result = evidence.constant()
+    if len(result) == 2:
         return "The split says nothing: both parts are the same whatever is done to the data."
     return (
-        f"The split is empty: the {found[0]} part is the same whatever is done to the data, so "
+        f"The split is empty: the {result[0]} part is the same whatever is done to the data, so "
         "it tells nothing about it."
     )
 
@@ -172,31 +156,22 @@ def _unclear(evidence: Evidence) -> str:
     return f"{text}, {joined(met)} {'holds' if len(met) == 1 else 'hold'}." if met else f"{text}."
 
 
-def _not_judged(evidence: Evidence) -> str:
-    return (
-        f"Nothing is claimed from {counted(evidence.repeats, 'repeat')}: how much the numbers "
-        f"below vary is not known. Run at least {LEAST}; 5 are usual, 10 better on few samples."
-    )
-
-
-_SUMMARIES = {
-    Pattern.SEPARATED: _separated,
-    Pattern.TRAP: _trap,
+_SUMMARIES: dict[Pattern, str | Callable[[Evidence], str]] = {
+    Pattern.SEPARATED: "The split can be relied on here: each part follows its own cause, and "
+    "neither follows that of the other.",
+    Pattern.TRAP: "The split is not real: both parts rise with missing data and with {noise} "
+    f"alike, as the total uncertainty under two names would. {_PASSED}",
     Pattern.LEAK: _leak,
-    Pattern.SWAPPED: _swapped,
+    Pattern.SWAPPED: "The two parts are swapped: the aleatoric part follows missing data, and the "
+    "epistemic part follows {noise}.",
     Pattern.CONSTANT: _constant_part,
     Pattern.INCONSISTENT: _inconsistent,
     Pattern.UNCLEAR: _unclear,
-    Pattern.NOT_JUDGED: _not_judged,
+    Pattern.NOT_JUDGED: "Nothing is claimed from {repeats}: how much the numbers below vary is not "
+    f"known. Run at least {LEAST}; 5 are usual, 10 better on few samples.",
 }
-_LEVELS: dict[Pattern, Level] = {
-    Pattern.SEPARATED: "good",
-    Pattern.TRAP: "bad",
-    Pattern.LEAK: "bad",
-    Pattern.SWAPPED: "bad",
-    Pattern.CONSTANT: "bad",
-    Pattern.INCONSISTENT: "bad",
-}
+_WRONG = (Pattern.TRAP, Pattern.LEAK, Pattern.SWAPPED, Pattern.CONSTANT, Pattern.INCONSISTENT)
+_LEVELS: dict[Pattern, Level] = {Pattern.SEPARATED: "good", **dict.fromkeys(_WRONG, "bad")}
 _STATE_LEVELS: dict[ConditionState, Level] = {
     ConditionState.HOLDS: "good",
     ConditionState.FAILS: "bad",
@@ -209,7 +184,7 @@ def _cause(evidence: Evidence, part: str) -> str:
 
 
 def _by_itself(evidence: Evidence) -> Iterator[Statement]:
-    """Yield that one part is right where the split as a whole is not: each needs only its two."""
+    """Yield a statement for a part that meets both of its conditions if the split does not."""
     states = evidence.states
     if evidence.pattern == Pattern.SEPARATED:
         return
@@ -254,7 +229,7 @@ def _own(evidence: Evidence, part: str, state: ConditionState) -> str:
 
 
 def _other(evidence: Evidence, part: str) -> str:
-    """Words for how a part answers to what is not its cause."""
+    """Return words for how a part responds to what is not its cause."""
     name = ORTHOGONALITY[part]
     state, up = evidence.state(name), evidence.term(name).correlation > 0
     aleatoric = part == "aleatoric"
@@ -295,7 +270,7 @@ def _error(evidence: Evidence) -> Statement:
 
 
 def remarks(result: "Disentanglement") -> list[Statement]:
-    """Return what is to be said of the experiment, however the uncertainty was split."""
+    """Return remarks on the experiment that hold for every decomposition."""
     failed = [Statement("unsure", sentence(c.text)) for c in result.checks if not c.passed]
     return [*failed, *(Statement("info", sentence(note)) for note in result.notes)]
 

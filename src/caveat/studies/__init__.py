@@ -6,7 +6,6 @@ support. It is a declaration: a data file with the printed tables and conclusion
 that measures.
 """
 
-from ._plane import Plane
 from .paper import Paper
 from .result import StudyResult
 from .run import STUDIES, run_study
@@ -17,7 +16,6 @@ __all__ = [
     "STUDIES",
     "Conclusion",
     "Paper",
-    "Plane",
     "Study",
     "StudyResult",
     "StudyRow",

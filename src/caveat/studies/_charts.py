@@ -40,7 +40,7 @@ def charts_of(result: "StudyResult") -> dict[str, list[Chart]]:
     """Return the charts that a result has, by name; several under one name belong together."""
     specs = result.study.paper.charts
     made = {spec["name"]: list(_KINDS[spec["kind"]](result, spec)) for spec in specs}
-    return {name: found for name, found in made.items() if found}
+    return {name: results for name, results in made.items() if results}
 
 
 def _groups(result: "StudyResult", spec: Spec) -> Iterator[tuple[str, list[Any]]]:
@@ -78,24 +78,19 @@ def _printed(result: "StudyResult", spec: Spec) -> Iterator[Chart]:
         known = np.isfinite(paper)
         printed = [name for name, there in zip(names, known, strict=True) if there]
         fair = spec.get("fair")
-        marks: list[Mark] = []
-        if fair:
-            marks += [Span(low=fair[0], high=fair[1], color="green", label="fair in the paper")]
-            marks += [Rule(x=1.0)]
-        marks.append(
-            Points(
-                x=mean, y=y, low=low, high=high, text=names, color="blue", marker="circle",
-                label=f"ours, {said}", says="{text}: {x:.3g}", main=True,
-            )
+        ours = Points(
+            x=mean, y=y, low=low, high=high, text=names, color="blue", marker="circle",
+            label=f"ours, {said}", says="{text}: {x:.3g}", main=True,
         )  # fmt: skip
-        if known.any():
-            marks.append(
-                Points(
-                    x=paper[known], y=y[known] + 0.5, low=(paper - spread)[known],
-                    high=(paper + spread)[known], text=printed,
-                    color="orange", marker="cross", label="paper", says="{text}: {x:.3g} printed",
-                )
-            )  # fmt: skip
+        theirs = Points(
+            x=paper[known], y=y[known] + 0.5, low=(paper - spread)[known], text=printed,
+            high=(paper + spread)[known], color="orange", marker="cross", label="paper",
+            says="{text}: {x:.3g} printed",
+        )  # fmt: skip
+        marks: list[Mark] = [ours, theirs] if known.any() else [ours]
+        if fair:
+            span = Span(low=fair[0], high=fair[1], color="green", label="fair in the paper")
+            marks = [span, Rule(x=1.0), *marks]
         numbers = [*mean, *low, *high, *paper[known]]
         x = ratio_axis(numbers, spec["axis"], fair) if fair else Axis(
             label=spec["axis"], ends=padded(numbers, (paper + spread)[known], [0.0])
@@ -127,9 +122,7 @@ def _lines(result: "StudyResult", spec: Spec) -> Iterator[Chart]:
         ticks = sorted({*numbers[spec["axis"]]}) if spec.get("log") else ()
         yield Chart(
             title=title, read=spec["read"], y=Axis(label=spec.get("value", "")), marks=tuple(marks),
-            x=Axis(
-                label=spec["axis"], log=bool(ticks), ticks=tuple((t, f"{t:g}") for t in ticks)
-            ),
+            x=Axis(label=spec["axis"], log=bool(ticks), ticks=tuple((t, f"{t:g}") for t in ticks)),
             numbers=numbers, confidence=result.confidence,
         )  # fmt: skip
 
@@ -208,9 +201,5 @@ def _tiles(planes: list[Plane], part: str, title: str, read: str) -> Chart:
 
 
 _KINDS = {
-    "printed": _printed,
-    "lines": _lines,
-    "runs": _runs,
-    "sweeps": _sweeps,
-    "planes": _planes,
-}
+    "printed": _printed, "lines": _lines, "runs": _runs, "sweeps": _sweeps, "planes": _planes,
+}  # fmt: skip

@@ -17,31 +17,10 @@ from ._samples import TrainTest
 class Plane:
     """Uncertainty over the plane of two features, for networks trained under one condition.
 
-    Attributes
-    ----------
-    figure, decomposition : str
-    kind, level : {"size", "noise"}, float
-        What was changed: the share of samples, or of permuted labels.
-    schedule : {"inverse-epochs", "constant-epochs"}
-        How long the networks trained.
-    x1, x2 : ndarrays of shape (side,)
-        The grid.
-    aleatoric, epistemic : ndarrays of shape (repeats, side, side)
-        By ``x2`` and ``x1``.
-    X, y : ndarrays
-        Training samples of the first repeat, and their classes.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from caveat.studies import Plane
-    >>> zero = np.zeros((1, 2, 3))
-    >>> plane = Plane(
-    ...     "figure 10", "information", "size", 1.0, "inverse-epochs", np.arange(3.0),
-    ...     np.arange(2.0), zero, zero, np.array([[0.5, 0], [1.5, 0]]), np.array([0, 1]),
-    ... )
-    >>> plane.mean("aleatoric", "left")
-    array([0.])
+    ``kind`` and ``level`` say what was changed, the share of samples or of permuted labels;
+    ``schedule`` how long the networks trained. ``aleatoric`` and ``epistemic`` have the shape
+    (repeats, side, side), by ``x2`` and ``x1``; ``X`` and ``y`` are the training samples of the
+    first repeat.
     """
 
     figure: str
@@ -57,14 +36,7 @@ class Plane:
     y: Any = None
 
     def mean(self, part: str, where: str = "everywhere") -> FloatArray:
-        """Return the mean uncertainty of each repeat.
-
-        Parameters
-        ----------
-        part : {"aleatoric", "epistemic"}
-        where : {"everywhere", "left", "right"}, default="everywhere"
-            Everywhere, or left or right of the samples.
-        """
+        """Return the mean of each repeat, everywhere, or "left" or "right" of the samples."""
         columns = {
             "everywhere": np.full(len(self.x1), True),
             "left": self.x1 < self.X[:, 0].min(),
@@ -102,7 +74,7 @@ def measure_planes(
     beyond = margin * (high - low)
     x1, x2 = (np.linspace(low[i] - beyond[i], high[i] + beyond[i], side) for i in range(2))
     grid = samples.scaled(np.stack(np.meshgrid(x1, x2), axis=-1).reshape(-1, 2))
-    found = []
+    result = []
     for i, plane in enumerate(wanted):
         place = i * repeats
         splits = [
@@ -114,5 +86,5 @@ def measure_planes(
             part: np.stack([getattr(split, part) for split in splits]).reshape(-1, side, side)
             for part in ("aleatoric", "epistemic")
         }
-        found.append(replace(plane, x1=x1, x2=x2, X=known[rows], y=y[rows], **parts))
-    return found
+        result.append(replace(plane, x1=x1, x2=x2, X=known[rows], y=y[rows], **parts))
+    return result

@@ -46,7 +46,7 @@ class TrainTest:
 def from_dataset(
     name: str, data: Any, rng: np.random.Generator, most: tuple[int | None, int | None]
 ) -> TrainTest:
-    """Return a data set with its own split, or a random one; of images at most so many."""
+    """Return a data set with its own split, or a random one; at most so many images."""
     if not data.test.any():
         return _split(name, data.description, data.X, data.y, rng)
     train, test = data.split()

@@ -54,13 +54,8 @@ _TABLES = {"size": "table 5", "noise": "table 6"}
 class DisentanglementRow(StudyRow):
     """One number of the disentanglement study.
 
-    Attributes
-    ----------
-    method : {"mc-dropout", "dropconnect", "flipout", "deep-ensemble"}
-    decomposition : str
-    setting : str
-        The level of figures 5 and 11 in percent, the dropout rate of figure 8, the number of
-        levels of figure 9, the side of figure 10; otherwise empty.
+    ``setting`` is the level of figures 5 and 11 in percent, the dropout rate of figure 8, the
+    number of levels of figure 9 or the side of figure 10.
     """
 
     factors: ClassVar[tuple[str, ...]] = ("method", "decomposition", "setting")
@@ -89,12 +84,12 @@ def protocol_of(samples: TrainTest, task: Task) -> Protocol:
     if task.options["protocol"] is not None:
         return task.options["protocol"]
     if samples.images and task.scale == "quick":
-        found = _QUICK_IMAGES
+        result = _QUICK_IMAGES
     else:
         counts = {subset_size(s, len(samples.y), samples.classes): s for s in Protocol().sizes}
         # Sizes that come to the same subset are one; the dict keeps the largest of them.
-        found = Protocol(sizes=tuple(counts.values()))
-    return found if task.repeats is None else replace(found, repeats=task.repeats)
+        result = Protocol(sizes=tuple(counts.values()))
+    return result if task.repeats is None else replace(result, repeats=task.repeats)
 
 
 def model_of(samples: TrainTest, method: str, head: str, task: Task, **more: Any) -> Any:
@@ -141,13 +136,13 @@ class Trainer:
 
     def sweeps(self, methods: Sequence[str]) -> dict[tuple[str, str], Disentanglement]:
         """Return both sweeps of each method and decomposition; heads share their trainings."""
-        found: dict[tuple[str, str], Disentanglement] = {}
+        results: dict[tuple[str, str], Disentanglement] = {}
         for method, (head, own) in product(methods, self.heads.items()):
             three = THREE if method == "deep-ensemble" and head == SOFTMAX else ()
             model = model_of(self.samples, method, head, self.task)
             result = self._sweep(model, [*dict.fromkeys((*own, *three))], f"{method}-{head}")
-            found |= {(method, split): result for split in own}
-        return found
+            results |= {(method, split): result for split in own}
+        return results
 
     def rate(self, rate: float) -> Disentanglement:
         """Return the sweeps of MC-Dropout with another rate."""
@@ -159,7 +154,7 @@ class Trainer:
     def detections(self, methods: Sequence[str]) -> dict[tuple[str, str, str], Any]:
         """Return how well left-out classes are detected, by method, decomposition and scaling."""
         data = self.samples
-        found: dict[tuple[str, str, str], Any] = {}
+        results: dict[tuple[str, str, str], Any] = {}
         scalings: dict[str, Any] = {"": (data.X, data.y, data.test, None)}
         if data.every is not None:
             X, y = data.every
@@ -175,8 +170,8 @@ class Trainer:
                 model_of(data, method, head, self.task, **more), X, y, test=test, decomposition=own,
                 repeats=self.protocol.repeats, checkpoint=self.task.place(place), **self.common,
             )  # fmt: skip
-            found |= {(method, split, scaling): result for split in own}
-        return found
+            results |= {(method, split, scaling): result for split in own}
+        return results
 
     def planes(self) -> list[Plane]:
         """Return the planes of figures 5, 10 and 11: MC-Dropout, as in the paper."""
@@ -187,16 +182,16 @@ class Trainer:
             for split in one["splits"]
             for level in one["levels"]
         ]
-        found: list[Plane] = []
+        result: list[Plane] = []
         for split in dict.fromkeys(plane.decomposition for plane in wanted):
-            found += measure_planes(
+            result += measure_planes(
                 [plane for plane in wanted if plane.decomposition == split],
                 model_of(self.samples, "mc-dropout", head_of(split), self.task), self.samples,
                 repeats=self.protocol.repeats, seed=self.seed, side=SIDE[self.task.scale],
                 margin=own["margin"], progress=self.task.progress,
             )  # fmt: skip
         figures = [plane.figure for plane in wanted]
-        return sorted(found, key=lambda plane: figures.index(plane.figure))
+        return sorted(result, key=lambda plane: figures.index(plane.figure))
 
 
 def measure(task: Task) -> Measured:
@@ -246,22 +241,22 @@ def _curves(result: Disentanglement, split: str) -> Curves:
 def terms_of(size: Curve, noise: Curve) -> dict[str, FloatArray]:
     """Return the error and its terms in each repeat."""
     error = disentanglement(size, noise)
-    found = {ERROR: np.array(error.per_repeat)}
+    result = {ERROR: np.array(error.per_repeat)}
     for name, kind in TERMS.items():
-        found[name] = np.abs(np.array(error.terms[name].per_repeat) - kind.ideal)
-    return found
+        result[name] = np.abs(np.array(error.terms[name].per_repeat) - kind.ideal)
+    return result
 
 
 def three_splits(sweeps: dict[tuple[str, str], Disentanglement]) -> dict[str, Curves]:
     """Return both curves of each decomposition of table 3, all from the same trainings."""
     for (method, _), result in sweeps.items():
         if method == "deep-ensemble" and {*THREE} <= {*result.decompositions}:
-            found = {name: _curves(result, name) for name in THREE}
+            results = {name: _curves(result, name) for name in THREE}
             size, noise = (
                 replace(kl, decomposition=AS_PRINTED, aleatoric=bv.aleatoric)
-                for kl, bv in zip(found["pairwise_kl"], found["bias_variance"], strict=True)
+                for kl, bv in zip(results["pairwise_kl"], results["bias_variance"], strict=True)
             )
-            return {AS_PRINTED: (size, noise), **found}
+            return {AS_PRINTED: (size, noise), **results}
     return {}
 
 
@@ -336,13 +331,13 @@ def check_methods(methods: Any) -> tuple[str, ...]:
 def check_splits(decompositions: Any) -> tuple[str, ...]:
     """Return the full names of decompositions of classes, each once."""
     given = [decompositions] if isinstance(decompositions, str) else list(decompositions)
-    found = [DECOMPOSITIONS[name] for name in given]
-    wrong = [entry.name for entry in found if entry.takes is Gaussian]
+    result = [DECOMPOSITIONS[name] for name in given]
+    wrong = [entry.name for entry in result if entry.takes is Gaussian]
     if wrong:
         raise OptionError(f"decompositions: {wrong[0]!r} is for numbers, but y has classes")
-    if not found:
+    if not result:
         raise OptionError("decompositions is empty; name at least one, such as 'information'")
-    return tuple(dict.fromkeys(entry.name for entry in found))
+    return tuple(dict.fromkeys(entry.name for entry in result))
 
 
 def check_settings(settings: Any) -> None:

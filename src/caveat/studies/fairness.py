@@ -44,22 +44,12 @@ _GENERATED: dict[str, Callable[..., Dataset]] = {"sd1": make_sd1, "sd2": make_sd
 class FairnessRow(StudyRow):
     r"""One number of the fairness study.
 
-    Attributes
-    ----------
-    kind : {"count", "group", "ratio", "consistency", "scaled consistency", "capacity"}
-    attribute, group, reference : str
-        The group; for a ratio, the groups in the numerator and in the denominator.
-    outcome : str
-        For a consistency, the predicted class.
-    hidden : int
-        For figure 6, the units of the hidden layer; otherwise 0.
-    paper_flag : bool or None
-        For a printed ratio F, whether :math:`|F - 1| > 0.2`.
-    flagged, symmetric_flagged : float
-        For a ratio, the share of runs in which that holds, and in which
-        :math:`|\log F| > -\log 0.8` holds, which does not depend on the order of the groups.
-    agreeing, agreement : int or None, str
-        How many runs have the printed flag on the same side of 1, and whether most runs do.
+    ``group`` and ``reference`` are the groups in the numerator and denominator of a ratio,
+    ``outcome`` is the predicted class of a consistency, ``hidden`` the units of the hidden layer of
+    figure 6. For a ratio F, ``paper_flag`` says whether the printed one has :math:`|F - 1| > 0.2`;
+    ``flagged`` and ``symmetric_flagged`` are the shares of runs with that, and with
+    :math:`|\log F| > -\log 0.8`, which does not depend on the order of the groups; so many runs as
+    ``agreeing`` have the printed flag on the same side of 1; ``agreement``: whether most do.
     """
 
     factors: ClassVar = ("kind", "attribute", "group", "reference", "outcome", "hidden")
@@ -116,13 +106,13 @@ def counts(name: str) -> dict[Key, int]:
     if name in _GENERATED:
         return {}
     data = load_compas() if name == "compas" else load_adult().split()[0]
-    found = {}
+    result = {}
     for cell, _, _ in PAPER.cells(name):
         if cell["kind"] == "count":
             label = cell["measure"].partition(" of class ")[2]
             member = data.groups[cell["attribute"]] == cell["group"]
-            found[FAIRNESS.key(**cell)] = int((member & (not label or data.y == int(label))).sum())
-    return found
+            result[FAIRNESS.key(**cell)] = int((member & (not label or data.y == int(label))).sum())
+    return result
 
 
 def train(runs: Sequence[Run], settings: Mapping[str, Any], **options: Any) -> list[Any]:
@@ -164,20 +154,20 @@ def group_values(
             for group in pair
             for what in ("accuracy", EPISTEMIC, ALEATORIC)
         }  # fmt: skip
-    found = {
+    results = {
         (row.attribute, row.group, row.reference, row.measure): row.value
         for row in result
         if row.kind == "ratio" and row.comparison is Pairing.REFERENCE
         and row.part in (Part.WHOLE, Part.FARTHER)
     } | rates  # fmt: skip
     for attribute, pair in pairs.items():
-        found[attribute, *pair, ODDS] = printed_odds(rates, attribute, *pair)
+        results[attribute, *pair, ODDS] = printed_odds(rates, attribute, *pair)
     values = {}
     for cell, _, _ in PAPER.cells(name):
         if cell["kind"] != "count":
             place = cell["attribute"], cell["group"], cell.get("reference", ""), cell["measure"]
             source = ", ".join(filter(None, (cell["source"], variant)))
-            values[FAIRNESS.key(**{**cell, "source": source})] = found.get(place, NAN)
+            values[FAIRNESS.key(**{**cell, "source": source})] = results.get(place, NAN)
     return values
 
 
@@ -200,7 +190,7 @@ def consistencies(
     shared: dict[int, list[int]] = {}
     for i, run in enumerate(runs):
         shared.setdefault(id(run.test), []).append(i)
-    found: list[dict[Key, float]] = [{} for _ in runs]
+    results: list[dict[Key, float]] = [{} for _ in runs]
     for places in shared.values():
         test = runs[places[0]].test
         values: dict[str, FloatArray] = {}
@@ -223,13 +213,13 @@ def consistencies(
                             PAPER.datasets[name]["figure"], what, kind=kind, attribute=attribute,
                             group=group, outcome=str(outcome),
                         )  # fmt: skip
-                        found[i][key] = 1 - mean / unit
-    return found
+                        results[i][key] = 1 - mean / unit
+    return results
 
 
-def collated(found: Sequence[Mapping[Key, float]]) -> dict[Key, FloatArray]:
+def collated(result: Sequence[Mapping[Key, float]]) -> dict[Key, FloatArray]:
     """Return the numbers of single runs as arrays over runs."""
-    return {key: np.array([run[key] for run in found]) for key in found[0]}
+    return {key: np.array([run[key] for run in result]) for key in result[0]}
 
 
 def measure(task: Task) -> Measured:
@@ -302,16 +292,16 @@ def flags(
     if fields["kind"] != "ratio":
         return {}
     known = values[np.isfinite(values)]
-    found: dict[str, Any] = {} if np.isnan(paper) else {"paper_flag": bool(side(paper))}
+    result: dict[str, Any] = {} if np.isnan(paper) else {"paper_flag": bool(side(paper))}
     if not len(known):
-        return found
+        return result
     limit = -np.log1p(-THRESHOLD) * (1 + 1e-12)
-    found["flagged"] = float((side(known) != 0).mean())
-    found["symmetric_flagged"] = float((np.abs(np.log(known)) > limit).mean())
+    result["flagged"] = float((side(known) != 0).mean())
+    result["symmetric_flagged"] = float((np.abs(np.log(known)) > limit).mean())
     if not np.isnan(paper):
-        found["agreeing"] = int(as_printed(known, paper).sum())
-        found["agreement"] = majority(found["agreeing"], len(known), confidence)
-    return found
+        result["agreeing"] = int(as_printed(known, paper).sum())
+        result["agreement"] = majority(result["agreeing"], len(known), confidence)
+    return result
 
 
 def flags_are_as_printed(table: Table) -> Iterator[Said]:

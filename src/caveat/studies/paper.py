@@ -10,7 +10,7 @@ import numpy as np
 
 
 class Printed(NamedTuple):
-    """A printed number, and the range it may have been rounded or cut off from."""
+    """A printed number, and the range that it was rounded from."""
 
     value: float
     low: float

@@ -86,14 +86,14 @@ class StudyResult(RowTable[StudyRow]):
         return f"{self.title}; {self.model}, {counted(self.repeats, 'run')}"
 
     @property
-    def differences(self) -> list[Any]:
-        """The rows in which ours is not as printed."""
-        return [row for row in self.rows if row.differs or row.within is False]
+    def judged(self) -> list[Any]:
+        """The rows in which a printed number was compared with ours."""
+        return [row for row in self.rows if (row.differs, row.within) != (None, None)]
 
     @property
-    def judged(self) -> list[Any]:
-        """The rows in which a printed number was held against ours."""
-        return [row for row in self.rows if row.differs is not None or row.within is not None]
+    def differences(self) -> list[Any]:
+        """The rows in which the two do not agree."""
+        return [row for row in self.judged if row.differs or row.within is False]
 
     def verdict(self) -> Verdict:
         """Say in plain words which conclusions of the paper most runs support."""
@@ -104,11 +104,9 @@ class StudyResult(RowTable[StudyRow]):
             f"{states.count(Support.FAILS)} do not, and {states.count(Support.OPEN)} cannot be "
             "decided from these runs."
         )
+        numbers = counted(len(self.judged), "printed number")
         if self.judged:
-            text += (
-                f" {len(self.differences)} of {counted(len(self.judged), 'printed number')} "
-                "do not agree with ours."
-            )
+            text += f" {len(self.differences)} of {numbers} do not agree with ours."
         statements = [Statement(LEVELS[one.support], str(one)) for one in self.conclusions]
         return Verdict((Statement("info", text), *statements))
 
@@ -129,14 +127,14 @@ class StudyResult(RowTable[StudyRow]):
 
     def tables(self) -> list[ShownTable]:
         """Return what is shown: for each table a title, a header and lines of text."""
-        found: dict[str, list[tuple[dict[str, str], dict[str, str]]]] = {}
+        result: dict[str, list[tuple[dict[str, str], dict[str, str]]]] = {}
         for row in self.rows:
             label = self.study.label(row)
             if label is not None:
                 title, names, more = label
-                found.setdefault(title, []).append((names, {**self._cells(row), **more}))
+                result.setdefault(title, []).append((names, {**self._cells(row), **more}))
         shown: list[ShownTable] = []
-        for title, lines in found.items():
+        for title, lines in result.items():
             # A factor that plays no part in a table has no column there.
             used = [name for name in lines[0][0] if any(names[name] for names, _ in lines)]
             header = (*used, *lines[0][1])
@@ -192,10 +190,6 @@ class StudyResult(RowTable[StudyRow]):
         number : int, default=0
             Which of the charts of this kind.
         ax : Axes, optional
-
-        Returns
-        -------
-        Axes
         """
         known = self.charts()
         kind = check_choice(next(iter(known)) if kind is None else kind, "kind", [*known])
@@ -209,10 +203,6 @@ class StudyResult(RowTable[StudyRow]):
         ----------
         path : str or path
         title : str, optional
-
-        Returns
-        -------
-        Path
         """
         from .page import write_page
 

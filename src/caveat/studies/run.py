@@ -81,15 +81,15 @@ def run_study(
     dataset = _checked_dataset(declared, dataset)
     rng = generator(random_state)
     task = Task(dataset, scale, repeats, rng, confidence, folder, progress, known | options)
-    found = declared.measure(task)
-    table = table_of(declared, found)
-    own = declared.paper.datasets.get(found.dataset, {})
+    measured = declared.measure(task)
+    table = table_of(declared, measured)
+    own = declared.paper.datasets.get(measured.dataset, {})
     return StudyResult(
-        study=declared, dataset=found.dataset, title=found.title, scale=scale, table=table,
-        rows=tuple(rows_of(declared, found, confidence)), model=found.model, details=found.details,
-        conclusions=tuple(conclusions_of(declared, table, confidence)), confidence=confidence,
-        notes=(*own.get("notes", ()), *found.notes, *declared.paper.notes),
-        repeats=found.repeats, seconds=perf_counter() - started,
+        study=declared, dataset=measured.dataset, title=measured.title, scale=scale, table=table,
+        rows=tuple(rows_of(declared, measured, confidence)), details=measured.details,
+        model=measured.model, conclusions=tuple(conclusions_of(declared, table, confidence)),
+        notes=(*own.get("notes", ()), *measured.notes, *declared.paper.notes),
+        repeats=measured.repeats, confidence=confidence, seconds=perf_counter() - started,
     )  # fmt: skip
 
 

@@ -17,8 +17,6 @@ from .summary import NAN, Conclusion, Count, Summary, conclude
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-_DIFFERENT = 2.0
-"""Means that are more than this many standard deviations apart differ."""
 Key = tuple[Any, ...]
 """What a number is: its source, the values of the factors, and the measure."""
 Label = tuple[str, dict[str, str], dict[str, str]]
@@ -40,12 +38,11 @@ class StudyRow:
     printed, paper, paper_spread : str, float, float
         As printed; the same as a number; what follows the plus-minus sign. Empty and NaN where a
         figure has no numbers, or we add a row.
-    mean, mean_low, mean_high, spread : float
-        The mean over runs with its confidence interval, and the standard deviation over runs.
+    mean, mean_low, mean_high, spread, runs : float, float, float, float, int
+        The mean over runs with its confidence interval, the standard deviation over runs, and in
+        how many runs it is defined.
     low, high : float
         The range in which one more run lies; NaN with a single run.
-    runs : int
-        In how many runs it is defined.
     within : bool or None
         Whether the printed number, before rounding, can lie in that range; None if what is printed
         is not one run of the same experiment.
@@ -139,21 +136,21 @@ class Table:
 
     def rows(self, **where: Any) -> "DataFrame":
         """Return the rows whose columns have these values, or one of several values."""
-        found = self.frame
+        result = self.frame
         for name, wanted in where.items():
             several = [wanted] if isinstance(wanted, str | int) else list(wanted)
-            found = found[found[name].isin(several)]
-        return found
+            result = result[result[name].isin(several)]
+        return result
 
     def wide(self, across: str | list[str], values: str = "value", **where: Any) -> "DataFrame":
         """Return matching numbers side by side: a column for each value of ``across``.
 
         Runs, and the factors that differ between the matching rows, go down.
         """
-        found = self.rows(**where)
+        result = self.rows(**where)
         kept = (*([across] if isinstance(across, str) else across), "paper", "value", "run")
-        down = [name for name in found if name not in kept and found[name].nunique() > 1]
-        return found.pivot(index=[*down, "run"], columns=across, values=values)
+        down = [name for name in result if name not in kept and result[name].nunique() > 1]
+        return result.pivot(index=[*down, "run"], columns=across, values=values)
 
 
 def check_known(names: Iterable[Any], known: Sequence[str], words: str) -> None:
@@ -233,8 +230,7 @@ class Study:
 
     def defaults(self) -> list[tuple[str, Any]]:
         """Return the factors and their defaults."""
-        known = self.row.factors
-        return [(part.name, part.default) for part in fields(self.row) if part.name in known]
+        return [(p.name, p.default) for p in fields(self.row) if p.name in self.row.factors]
 
     def printed_texts(self, dataset: str) -> Callable[[Key], tuple[str, str]]:
         """Return the printed text of a number and of its spread; empty where there is none."""
@@ -253,30 +249,30 @@ class Study:
         return title, {name: self.paper.word(str(getattr(row, name)), table) for name in names}, {}
 
 
-def rows_of(study: Study, found: Measured, confidence: float) -> list[StudyRow]:
+def rows_of(study: Study, measured: Measured, confidence: float) -> list[StudyRow]:
     """Return the printed numbers beside ours."""
-    printed = study.printed_texts(found.dataset)
+    printed = study.printed_texts(measured.dataset)
     return [
-        _row(study, key, values, printed(key), found, confidence)
-        for key, values in found.values.items()
+        _row(study, key, values, printed(key), measured, confidence)
+        for key, values in measured.values.items()
     ]
 
 
 def _row(
-    study: Study, key: Key, values: FloatArray, printed: tuple[str, str], found: Measured,
+    study: Study, key: Key, values: FloatArray, printed: tuple[str, str], measured: Measured,
     confidence: float,
 ) -> StudyRow:  # fmt: skip
     source, *factors, measure = key
-    summary = found.summaries.get(key) or Summary.of(values, confidence, study.limits(measure))
+    summary = measured.summaries.get(key) or Summary.of(values, confidence, study.limits(measure))
     text, spread = printed
     given = printed_number(text, exact=isinstance(summary, Count)) if text else None
     paper, paper_spread = NAN if given is None else given.value, float(spread or NAN)
     within = differs = None
-    if given is not None and found.judged(source):
+    if given is not None and measured.judged(source):
         if study.printed == "runs":
             within = fits(given, summary.low, summary.high)
         elif not np.isnan(summary.spread):
-            limit = _DIFFERENT * np.nanmax([summary.spread, paper_spread])
+            limit = 2 * np.nanmax([summary.spread, paper_spread])
             differs = bool(abs(paper - summary.mean) > limit)
     undefined = int((~np.isfinite(values)).sum())
     notes = [] if text else ["not printed"]
@@ -290,18 +286,18 @@ def _row(
     )  # fmt: skip
 
 
-def table_of(study: Study, found: Measured) -> Table:
+def table_of(study: Study, measured: Measured) -> Table:
     """Return all values of all runs as one tidy table."""
     import pandas as pd
 
-    printed = study.printed_texts(found.dataset)
+    printed = study.printed_texts(measured.dataset)
     names = ["source", *(name for name, _ in study.defaults()), "measure"]
     rows = [
         (*key, printed_number(printed(key)[0] or "nan").value, run, value)
-        for key, values in found.values.items()
+        for key, values in measured.values.items()
         for run, value in enumerate(values.tolist())
     ]
-    return Table(found.dataset, pd.DataFrame(rows, columns=[*names, "paper", "run", "value"]))
+    return Table(measured.dataset, pd.DataFrame(rows, columns=[*names, "paper", "run", "value"]))
 
 
 def conclusions_of(study: Study, table: Table, confidence: float) -> Iterator[Conclusion]:
