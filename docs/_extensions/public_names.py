@@ -19,6 +19,7 @@ MODULES = (
     "evaluation.verdict",
     "exceptions",
     "files",
+    "loading",
     "metrics",
     "nn",
     "nn.layers",

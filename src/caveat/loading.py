@@ -5,7 +5,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from .exceptions import OptionError
+from .exceptions import FileFormatError, OptionError
 
 __all__ = ["load"]
 
@@ -38,6 +38,10 @@ def load(path: str | PathLike[str], *, module: Any = None) -> Any:
     True
     """
     path = Path(path)
+    if not path.exists():
+        raise FileNotFoundError(f"there is no file {path}")
+    if path.is_dir():
+        raise FileFormatError(f"{path} is a folder; name a file that caveat wrote")
     if _is_model(path):
         from .estimators.files import load_model
 
@@ -48,6 +52,11 @@ def load(path: str | PathLike[str], *, module: Any = None) -> Any:
         from .metrics.states import load_state
 
         return load_state(path)
+    if path.suffix.lower() not in (".npz", ".parquet"):
+        raise FileFormatError(
+            f"{path} is damaged, or no file that caveat wrote: expected a prediction (.npz or "
+            ".parquet), a model (.safetensors) or a state of a metric"
+        )
     from .predictions.files import load_prediction
 
     return load_prediction(path)
@@ -55,8 +64,6 @@ def load(path: str | PathLike[str], *, module: Any = None) -> Any:
 
 def _is_model(path: Path) -> bool:
     """Whether a file begins as safetensors do: a length, then JSON."""
-    if not path.is_file():
-        return False
     with path.open("rb") as file:
         return file.read(9)[8:] == b"{"
 

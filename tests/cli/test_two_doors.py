@@ -88,4 +88,4 @@ def test_what_is_no_option_of_the_command_stays():
 
 
 def test_commands_of_a_group_of_commands():
-    assert _main._command(["study", "fairness", "--dataset", "sd1"]).name == "fairness"
+    assert _main._command(["study", "fairness", "--dataset", "sd1"]).name == "study"

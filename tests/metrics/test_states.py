@@ -348,7 +348,7 @@ def test_other_files_are_refused(tmp_path, changed):
 
 def test_no_file_of_numpy(tmp_path):
     (tmp_path / "text").write_text("hello")
-    with pytest.raises(FileFormatError, match="is no state of a metric"):
+    with pytest.raises(FileFormatError, match="no file that caveat wrote"):
         load_state(tmp_path / "text")
     with pytest.raises(FileNotFoundError):
         load_state(tmp_path / "none")

@@ -261,11 +261,16 @@ def test_bombs_are_refused_before_they_unfold(ending, tmp_path, monkeypatch):
 
 
 def test_endings_and_missing_files(tmp_path):
-    for call in (every_type()[0].save, caveat.load):
-        with pytest.raises(
-            FileFormatError, match=r"prediction\.csv must end in \.npz or \.parquet"
-        ):
-            call(tmp_path / "prediction.csv")
+    path = tmp_path / "prediction.csv"
+    with pytest.raises(FileFormatError, match=r"prediction\.csv must end in \.npz or \.parquet"):
+        every_type()[0].save(path)
+    path.write_text("a,b")
+    with pytest.raises(
+        FileFormatError, match=r"prediction\.csv is damaged, or no file that caveat"
+    ):
+        caveat.load(path)
+    with pytest.raises(FileFormatError, match="is a folder; name a file"):
+        caveat.load(tmp_path)
     with pytest.raises(FileNotFoundError):
         caveat.load(tmp_path / "absent.npz")
 

@@ -62,7 +62,7 @@ def test_one_cause_has_one_alarm_and_another_cause_its_own(tmp_path):
         metrics=["positive_ece", "ece", "accuracy", "auroc_error"],
     )  # fmt: skip
     assert (page.text.count("Problem "), page.text.count("Detail ")) == (2, 3)
-    assert "Problem Its probabilities cannot be taken at face value: it is over-con" in page.text
+    assert "Problem Its probabilities cannot be taken at face value: it is overcon" in page.text
     assert "Detail Its probabilities cannot be taken at face value for half=0" in page.text
     assert "Problem Its uncertainty does not warn of errors" in page.text
 

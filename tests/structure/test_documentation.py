@@ -21,7 +21,7 @@ PAGES = sorted(
     page.relative_to(DOCS).as_posix() for page in (*DOCS.glob("*.md"), *DOCS.glob("api/*.rst"))
 )
 SCRIPTS = sorted(EXAMPLES.glob("*.py"))
-BESIDE = ("nn.layers", "nn.losses", "nn.noise", "evaluation.verdict")
+BESIDE = ("nn.layers", "nn.losses", "nn.noise", "evaluation.verdict", "loading")
 NOT_FOR_USERS = {"ENTRIES"}
 
 

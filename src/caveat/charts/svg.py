@@ -38,6 +38,8 @@ from .chart import (
 WIDTH = 360
 _CHARACTER, _LINE = 6.4, 14.5
 _LEVELS = 8
+_LARGEST = 1e300
+"""Bands without an end reach so far."""
 _MOST_TICKS = 7
 _FAR = 99.0
 """So many times its own size beside the axes is as good as infinitely far."""
@@ -155,6 +157,7 @@ class _Scale:
             with np.errstate(divide="ignore", invalid="ignore"):
                 x = np.log(x)
         share = np.clip((x - low) / ((high - low) or 1.0), -_FAR, _FAR)
+        share = np.where(np.isinf(x), np.nan, share)  # not drawn
         return self.room[0] + share * (self.room[1] - self.room[0])
 
 
@@ -281,7 +284,8 @@ class _Svg:
 
     def _band(self, mark: Band) -> None:
         color = self._style(mark).color
-        x, low, high = self.x(mark.x), self.y(mark.low), self.y(mark.high)
+        x = self.x(mark.x)
+        low, high = (self.y(np.clip(end, -_LARGEST, _LARGEST)) for end in (mark.low, mark.high))
         known = np.flatnonzero(np.isfinite(low) & np.isfinite(high))
         runs = np.split(known, np.flatnonzero(np.diff(known) > 1) + 1) if len(known) else []
         for run in runs:

@@ -37,7 +37,7 @@ from .content import (
     Tiles,
 )
 
-Found = dict[tuple[str, Key], ComparedRow]
+RowsByTechnique = dict[tuple[str, Key], ComparedRow]
 """The rows of techniques, by name and by what they are of."""
 
 _SIDE_BY_SIDE = 4
@@ -171,7 +171,7 @@ def _side_by_side(comparison: Comparison, targets: list[Target], names: Names) -
 
 
 def _wide_table(
-    comparison: Comparison, result: Found, headline: list[ComparedRow], target: Target
+    comparison: Comparison, result: RowsByTechnique, headline: list[ComparedRow], target: Target
 ) -> Table:
     """The headline numbers: techniques and measures, whichever are fewer side by side."""
     names = comparison.techniques
@@ -198,7 +198,7 @@ def _heading(row: ComparedRow) -> str:
 
 
 def _long_table(
-    comparison: Comparison, result: Found, measures: list[ComparedRow], target: Target
+    comparison: Comparison, result: RowsByTechnique, measures: list[ComparedRow], target: Target
 ) -> Table:
     """A row for each metric, a column for each technique: all numbers."""
     body = [
