@@ -88,4 +88,4 @@ right.legend(fontsize="small")
 best = rates[value.argmin()]
 results[best].plot()
 print(f"rate {best:g}")
-print(results[best].reading())
+print(results[best].verdict())

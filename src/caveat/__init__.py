@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from .fairness import FairnessAudit as FairnessAudit
     from .fairness import audit as audit
     from .files import read_predictions as read_predictions
+    from .loading import load as load
     from .predictions import Categorical as Categorical
     from .predictions import Decomposition as Decomposition
     from .predictions import Gaussian as Gaussian
@@ -68,7 +69,6 @@ if TYPE_CHECKING:
     from .predictions import ProbabilityInterval as ProbabilityInterval
     from .predictions import Quantiles as Quantiles
     from .predictions import concat as concat
-    from .predictions import load as load
     from .recalibration import ConformalQuantiles as ConformalQuantiles
     from .recalibration import ConformalResiduals as ConformalResiduals
     from .recalibration import ConformalSets as ConformalSets
@@ -149,7 +149,7 @@ _HOMES = {
     "exchangeability_test": "recalibration",
     "fit_many": "estimators",
     "from_sklearn": "estimators",
-    "load": "predictions",
+    "load": "loading",
     "measure": "uncertainty",
     "plot": "charts",
     "read_predictions": "files",

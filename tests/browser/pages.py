@@ -86,6 +86,9 @@ LAYOUT = """() => {
     if (box.scrollWidth > box.clientWidth) found.clipped.push(box.getAttribute("aria-label"));
     found.overlaps.push(...meet(all("thead th", box).filter(seen).map((e) => [e, words(e)])));
   }
+  for (const item of all(".verdict > li, .tiles > li").filter(seen)) {
+    found.overlaps.push(...meet([...item.children].filter(seen).map((e) => [e, words(e)])));
+  }
   for (const svg of all(".chart-svg").filter(seen)) {
     const texts = all("text", svg).filter((e) => e.textContent.trim()).map((e) => [e, e.getBoundingClientRect()]);
     found.overlaps.push(...meet(texts));

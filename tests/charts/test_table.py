@@ -72,7 +72,7 @@ class TestPlot:
     def test_results_plot_themselves(self):
         result, own = examples.classes(), small()
         assert result.plot("ecdf", ax=own) is own
-        assert test_experiments.shift().plot("total").get_ylabel() == "total"
+        assert test_experiments.shift().plot(quantity="total").get_ylabel() == "total"
 
     def test_aliases(self):
         for alias, name in (

@@ -89,7 +89,7 @@ def ticks(root):
     return [
         (float(text.get("x")), text.text)
         for text in root.iter("text")
-        if text.get("text-anchor") == "middle" and abs(float(text.get("y")) - bottom - 15) < 0.06
+        if text.get("text-anchor") == "middle" and abs(float(text.get("y")) - bottom - 17.5) < 0.06
     ]
 
 

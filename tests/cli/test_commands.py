@@ -331,7 +331,7 @@ def test_triage_of_regression(tmp_path, regression, capsys):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "triage needs samples of which the truth is known: --calibration FILE, or --split 0.5 to take half of the file"),
+        ([], "triage needs samples with known truth: --calibration FILE, or --split 0.5 to take half of the file"),
         (["--split", "1.5"], "--split must be a share between 0 and 1; got 1.5"),
         (["--split", "0.5", "--promise", "sure"], 'promise must be "high-probability" or "mean"; got \'sure\''),
         (["--split", "0.0001"], "--split 0.0001 leaves nothing on one side of 400"),

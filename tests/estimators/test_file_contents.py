@@ -6,13 +6,13 @@ from functools import partial
 import numpy as np
 import pytest
 
+from caveat import load
 from caveat.estimators import (
     BayesByBackpropClassifier,
     DeepEnsembleClassifier,
     EnsembleClassifier,
     FlipoutRegressor,
     MAPClassifier,
-    load,
     save,
 )
 from caveat.exceptions import FileFormatError, OptionError

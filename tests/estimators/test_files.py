@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import caveat
-from caveat import estimators
+from caveat import estimators, load
 from caveat.estimators import (
     EnsembleClassifier,
     EnsembleRegressor,
@@ -12,7 +12,6 @@ from caveat.estimators import (
     MAPRegressor,
     MCDropoutRegressor,
     NetworkEstimator,
-    load,
     save,
 )
 from caveat.exceptions import FileFormatError, OptionError

@@ -265,7 +265,7 @@ class TestRecommend:
         rows = result.select(metric="uncertainty_calibration_error", group="")
         assert {row.technique: row.rank for row in rows} == {"too sure": 1, "right": 2}
         assert not any(row.tied for row in rows if row.technique == "right")
-        assert "overconfident model" in METRICS["uce"].cannot_see
+        assert "confident model nearly always has a lower value" in METRICS["uce"].cannot_see
         for expression in ("probability", "entropy"):
             for options in ({}, {"scale": "global"}, {"scale": "adaptive"}, {"prioritize": 1}):
                 answer = result.recommend(expression, **options)
@@ -361,8 +361,8 @@ class TestRecommend:
         with pytest.raises(OptionError) as error:
             result.recommend()
         assert str(error.value) == (
-            "a proper score was not measured for all techniques, and calibration alone does not tell "
-            "a good one from one that knows nothing; measure one of "
+            "a proper score was not measured for all techniques, and calibration alone cannot "
+            "distinguish a good technique from guessing; measure one of "
             "['negative_log_likelihood_loss', 'brier_loss'] as well"
         )
 

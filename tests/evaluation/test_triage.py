@@ -632,7 +632,7 @@ class TestClustersAndWeights:
             TriagePolicy(0.1).fit(prediction, y, cluster=[1, 2])
         cluster = np.array(["a"] * 600, dtype=object)
         cluster[7] = None
-        with pytest.raises(InvalidValueError, match="the cluster of sample 7 is missing; give"):
+        with pytest.raises(InvalidValueError, match="cluster of sample 7 is missing; give"):
             TriagePolicy(0.1).fit(prediction, y, cluster=cluster)
 
     def test_equal_weights_change_nothing(self):

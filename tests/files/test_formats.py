@@ -238,8 +238,8 @@ def test_what_is_no_file(tmp_path):
 
 
 def test_bombs_are_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr("caveat.predictions._files._MOST_BYTES", 2**16)
-    monkeypatch.setattr("caveat.predictions._files._MOST_RATIO", 20)
+    monkeypatch.setattr("caveat.predictions.files._MOST_BYTES", 2**16)
+    monkeypatch.setattr("caveat.predictions.files._MOST_RATIO", 20)
     path = tmp_path / "bomb.csv.gz"
     path.write_bytes(gzip.compress(b"p,y\n" + b"0.5,1\n" * 10**6))
     with pytest.raises(FileFormatError, match="refused as a decompression bomb"):

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from caveat import Categorical
+from caveat import load as load_state
 from caveat.exceptions import (
     CaveatError,
     FileFormatError,
@@ -17,7 +18,7 @@ from caveat.exceptions import (
     OptionError,
     ShapeError,
 )
-from caveat.metrics import METRICS, load_state
+from caveat.metrics import METRICS
 from caveat.metrics.states import FINE, UNITS, State, cell_of
 from caveat.resampling import confidence_interval, make_plan, replicates, state_interval
 from tests.contracts.metric_cases import make

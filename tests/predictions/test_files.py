@@ -11,7 +11,7 @@ import pytest
 import caveat
 from caveat.exceptions import FileFormatError
 from caveat.files import read_predictions
-from caveat.predictions import _files
+from caveat.predictions import files as _files
 
 from .examples import every_type
 
@@ -268,3 +268,16 @@ def test_endings_and_missing_files(tmp_path):
             call(tmp_path / "prediction.csv")
     with pytest.raises(FileNotFoundError):
         caveat.load(tmp_path / "absent.npz")
+
+
+class TestOneDoor:
+    def test_states_are_told_by_their_content(self, tmp_path):
+        state = caveat.metrics.METRICS["accuracy"].state([0, 1], [0.2, 0.7])
+        state.save(tmp_path / "monday.npz")
+        assert caveat.load(tmp_path / "monday.npz").samples == 2
+
+    def test_a_network_is_for_models(self, tmp_path):
+        path = tmp_path / "p.npz"
+        caveat.Gaussian([1.0], 1.0).save(path)
+        with pytest.raises(caveat.exceptions.OptionError, match="module is for a saved model"):
+            caveat.load(path, module=object())

@@ -795,9 +795,9 @@ ARGUMENTS = {
     "estimators.preset.name": Option("synthetic-fairness", "nothing"),
     "estimators.preset.method": Option(None, "mc-dropout"),
     "estimators.preset.classes": Option(10, 2),
-    "estimators.load.path": Fixed("/nowhere/model"),
+    "load.path": Fixed("/nowhere/model"),
     "estimators.preset.head": Option(None, "softmax"),
-    "estimators.load.module": Option(None),
+    "load.module": Option(None),
 }  # fmt: skip
 
 

@@ -213,4 +213,4 @@ def test_models(tmp_path, fuzz_calls):
     X = np.linspace(-1, 1, 12)[:, None]
     path = tmp_path / "model.safetensors"
     caveat.estimators.save(model.fit(X, X[:, 0]), path)
-    _hostile(80, [path], caveat.estimators.load, _beside, fuzz_calls)
+    _hostile(80, [path], caveat.load, _beside, fuzz_calls)

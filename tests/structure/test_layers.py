@@ -22,6 +22,7 @@ LAYERS = [
     {"recalibration"},
     {"nn"},
     {"estimators"},
+    {"loading"},
     {"results"},
     {"evaluation"},
     {"fairness"},

@@ -14,7 +14,6 @@ from caveat._docstrings import entries_of, sections_of
 
 PACKAGES = [name for name in caveat._MODULES if name != "exceptions"]
 BESIDE = ("nn.layers", "nn.losses", "nn.noise", "evaluation.verdict")
-NOT_YET: set[str] = set()
 
 
 def public(package: str) -> Iterator[tuple[str, object]]:
@@ -69,7 +68,9 @@ def disagreement(value: object) -> str | None:
     fields = hasattr(value, "__match_args__") and "Parameters" not in sections
     written = entries_of(sections.get("Parameters", ""))
     if fields:
-        described = [sections_of(base.__doc__ or "").get("Attributes", "") for base in value.__mro__]
+        described = [
+            sections_of(base.__doc__ or "").get("Attributes", "") for base in value.__mro__
+        ]
         entries = {name: entry for text in described for name, entry in entries_of(text).items()}
         written = {name: entry for name, entry in entries.items() if name in parameters}
     if not written and not fields and len(parameters) == 1 and "." in value.__qualname__:
@@ -101,10 +102,7 @@ def same(stated: str, default: object) -> bool:
 @pytest.mark.parametrize("package", PACKAGES)
 def test_signatures_and_docstrings_agree(package):
     wrong = {name: text for name, value in public(package) if (text := disagreement(value))}
-    if package in NOT_YET:
-        assert wrong, f"{package} is clean: take it out of NOT_YET"
-    else:
-        assert wrong == {}
+    assert wrong == {}
 
 
 def test_disagreements_are_found():

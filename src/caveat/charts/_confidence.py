@@ -21,7 +21,7 @@ def confidence_curve(evaluation: Evaluation, target: Any = None) -> Chart:
     Parameters
     ----------
     evaluation : Evaluation
-        Of a prediction with an uncertainty.
+        The evaluation of a prediction with an uncertainty.
     target : str, optional
         The target, where there are several; by default the first.
 
@@ -40,26 +40,26 @@ def confidence_curve(evaluation: Evaluation, target: Any = None) -> Chart:
     >>> chart.to_frame().loc[[0, 25, 50], ["removed", "error"]].round(3).values.tolist()
     [[0.0, 0.5], [0.25, 0.333], [0.5, 0.0]]
     """
-    found = ENTRY.samples(evaluation, target)
-    key = found.ranks
-    curve = metric_curve(found.error, key, sample_weight=found.weight)
-    ordered = Ordered(key, found.weight)
+    result = ENTRY.samples(evaluation, target)
+    key = result.ranks
+    curve = metric_curve(result.error, key, sample_weight=result.weight)
+    ordered = Ordered(key, result.weight)
     spread = kept_means(
-        ordered, found.error, (1 - curve.removed[::-1]) * ordered.total, found.cluster
+        ordered, result.error, (1 - curve.removed[::-1]) * ordered.total, result.cluster
     )
-    limits = (share_limits if found.classes else mean_limits)(spread, evaluation.confidence)
+    limits = (share_limits if result.classes else mean_limits)(spread, evaluation.confidence)
     removed, error = curve.removed, curve.error
     low, high = np.minimum(limits[0][::-1], error), np.maximum(limits[1][::-1], error)
     top = max(float(error.max()), float(curve.random[0])) * 1.25 or 1e-12
     return Chart(
-        title=f"Error without the most uncertain{of_target(evaluation, found)}",
+        title=f"Error without the most uncertain{of_target(evaluation, result)}",
         read="The uncertainty is useful if the line falls quickly: the closer to the dotted line "
         "(nobody can do better), and the further below the dashed one (chance), the better.",
         x=Axis(
             label="share of samples removed, the most uncertain first", ends=(0.0, 1.0),
             percent=True,
         ),
-        y=Axis(label=found.error_label, ends=(0.0, top)),
+        y=Axis(label=result.error_label, ends=(0.0, top)),
         marks=(
             Line(x=removed, y=curve.random, label="random", color="gray", dash="dash", width=1.2),
             Line(x=removed, y=curve.oracle, label="oracle", color="gray", dash="dot", width=1.2),
@@ -73,7 +73,7 @@ def confidence_curve(evaluation: Evaluation, target: Any = None) -> Chart:
             "removed": removed, "error": error, "low": low, "high": high,
             "oracle": curve.oracle, "random": curve.random,
         },
-        headline=headline(evaluation, "confidence_oracle_area_error", found.target),
+        headline=headline(evaluation, "confidence_oracle_area_error", result.target),
         confidence=evaluation.confidence,
     )  # fmt: skip
 
@@ -81,7 +81,7 @@ def confidence_curve(evaluation: Evaluation, target: Any = None) -> Chart:
 ENTRY = Entry(
     "confidence_curve",
     confidence_curve,
-    applies=lambda _, found: found.ranked,
+    applies=lambda _, samples: samples.ranked,
     needs="an uncertainty and an error for each sample",
     section="ranking",
     aliases=("confidence",),

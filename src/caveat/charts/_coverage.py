@@ -28,9 +28,9 @@ def coverage(evaluation: Evaluation, target: Any = None) -> Chart:
     Parameters
     ----------
     evaluation : Evaluation
-        Of numbers, or of sets of classes. A Gaussian is asked for central intervals of 1 to 99 %;
-        quantiles for the central intervals they have, or for each level if they have none;
-        intervals and sets for their own coverage.
+        The evaluation of numbers, or of sets of classes. A Gaussian is asked for central
+        intervals of 1 to 99 %; quantiles for the central intervals they have, or for each level
+        if they have none; intervals and sets for their own coverage.
     target : str, optional
         The target, where there are several; by default the first.
 
@@ -48,25 +48,25 @@ def coverage(evaluation: Evaluation, target: Any = None) -> Chart:
     >>> chart.numbers["nominal"], chart.numbers["observed"]
     (array([0.9]), array([0.75]))
     """
-    found = ENTRY.samples(evaluation, target)
+    result = ENTRY.samples(evaluation, target)
     prediction = evaluation.prediction
     if isinstance(prediction, Quantiles):
-        kind, nominal, spread = _quantiles(prediction, found)
+        kind, nominal, spread = _quantiles(prediction, result)
     elif isinstance(prediction, Interval):
-        ends = prediction.lower[:, found.position], prediction.upper[:, found.position]
-        inside = (found.truth >= ends[0]) & (found.truth <= ends[1])
-        kind, nominal, spread = "central", np.array([prediction.coverage]), _few([inside], found)
+        ends = prediction.lower[:, result.position], prediction.upper[:, result.position]
+        inside = (result.truth >= ends[0]) & (result.truth <= ends[1])
+        kind, nominal, spread = "central", np.array([prediction.coverage]), _few([inside], result)
     elif isinstance(prediction, PredictionSet):
         kind, nominal = "sets", np.array([prediction.coverage])
-        spread = _few([found.error == 0], found)
+        spread = _few([result.error == 0], result)
     else:
-        kind, nominal, spread = "central", HUNDREDTHS.copy(), _gaussian(found)
+        kind, nominal, spread = "central", HUNDREDTHS.copy(), _gaussian(result)
     x_label, y_label, read = _WORDS[kind]
     return diagonal_chart(
         evaluation,
-        (f"Coverage{of_target(evaluation, found)}", read, x_label, y_label),
+        (f"Coverage{of_target(evaluation, result)}", read, x_label, y_label),
         numbers_of("nominal", nominal, spread.mean, share_limits(spread, evaluation.confidence)),
-        _headline(evaluation, found, kind, nominal),
+        _headline(evaluation, result, kind, nominal),
         ends=(1.0, 1.0),
         percent=True,
     )
@@ -94,49 +94,49 @@ _WORDS = {
 }
 
 
-def _gaussian(found: Samples) -> Spread:
+def _gaussian(result: Samples) -> Spread:
     """The true value is inside from the first level on whose quantile reaches its score."""
     from scipy.special import erfinv
 
     with np.errstate(over="ignore"):
-        scores = found.error / np.maximum(found.uncertainty, sqrt(_TINY))
+        scores = result.error / np.maximum(result.uncertainty, sqrt(_TINY))
     step = np.searchsorted(sqrt(2) * erfinv(HUNDREDTHS), scores, side="left")
-    return shares_inside(step, len(HUNDREDTHS), found.weight, found.cluster)
+    return shares_inside(step, len(HUNDREDTHS), result.weight, result.cluster)
 
 
-def _quantiles(prediction: Quantiles, found: Samples) -> tuple[str, FloatArray, Spread]:
+def _quantiles(prediction: Quantiles, result: Samples) -> tuple[str, FloatArray, Spread]:
     pairs = central_coverages(prediction.levels)
     if not pairs:
-        values = prediction.values[:, :, found.position].mean(axis=0)
-        inside = [found.truth <= values[:, i] for i in range(len(prediction.levels))]
-        return "one-sided", prediction.levels.copy(), _few(inside, found)
+        values = prediction.values[:, :, result.position].mean(axis=0)
+        inside = [result.truth <= values[:, i] for i in range(len(prediction.levels))]
+        return "one-sided", prediction.levels.copy(), _few(inside, result)
     inside = []
     for pair in pairs:
         interval = prediction.interval(pair)
-        ends = interval.lower[:, found.position], interval.upper[:, found.position]
-        inside.append((found.truth >= ends[0]) & (found.truth <= ends[1]))
-    return "central", np.array(pairs), _few(inside, found)
+        ends = interval.lower[:, result.position], interval.upper[:, result.position]
+        inside.append((result.truth >= ends[0]) & (result.truth <= ends[1]))
+    return "central", np.array(pairs), _few(inside, result)
 
 
-def _few(inside: list[np.ndarray], found: Samples) -> Spread:
-    parts = (spread_of(held.astype(np.float64), found.weight, found.cluster) for held in inside)
-    return stacked(parts, clustered=found.cluster is not None)
+def _few(inside: list[np.ndarray], result: Samples) -> Spread:
+    parts = (spread_of(held.astype(np.float64), result.weight, result.cluster) for held in inside)
+    return stacked(parts, clustered=result.cluster is not None)
 
 
-def _headline(evaluation: Evaluation, found: Samples, kind: str, nominal: FloatArray) -> Headline:
+def _headline(evaluation: Evaluation, result: Samples, kind: str, nominal: FloatArray) -> Headline:
     if kind == "sets":
         return headline(evaluation, "set_coverage")
     if kind == "one-sided":
-        return headline(evaluation, "quantile_coverage_error", found.target)
+        return headline(evaluation, "quantile_coverage_error", result.target)
     if isinstance(evaluation.prediction, Gaussian):
-        return headline(evaluation, "central_coverage_error", found.target)
+        return headline(evaluation, "central_coverage_error", result.target)
     option = option_words(None, float(nominal[-1]), None)
-    return headline(evaluation, "interval_coverage", found.target, option)
+    return headline(evaluation, "interval_coverage", result.target, option)
 
 
-def _applies(evaluation: Evaluation, found: Samples) -> bool:
+def _applies(evaluation: Evaluation, result: Samples) -> bool:
     sets = isinstance(evaluation.prediction, Quantiles | Interval | PredictionSet)
-    return sets or has_spread(evaluation, found)
+    return sets or has_spread(evaluation, result)
 
 
 ENTRY = Entry(

@@ -21,7 +21,7 @@ def ecdf(evaluation: Evaluation, target: Any = None) -> Chart:
     Parameters
     ----------
     evaluation : Evaluation
-        Of a prediction with an uncertainty.
+        The evaluation of a prediction with an uncertainty.
     target : str, optional
         The target, where there are several; by default the first.
 
@@ -43,13 +43,13 @@ def ecdf(evaluation: Evaluation, target: Any = None) -> Chart:
     >>> chart.numbers["uncertainty"], chart.numbers["wrong"]
     (array([1., 1., 2., 3., 4.]), array([0. , 0. , 0. , 0.5, 1. ]))
     """
-    found = ENTRY.samples(evaluation, target)
-    wrong, words = _halves(found)
-    counted = found.counted
-    grid = _grid(found.uncertainty[counted])
-    shares = [_share(found, counted & part, grid) for part in (~wrong, wrong)]
-    metric = "error_detection_auroc_score" if found.classes else "error_uncertainty_correlation"
-    kinds = "right and wrong predictions" if found.classes else "small and large errors"
+    result = ENTRY.samples(evaluation, target)
+    wrong, words = _halves(result)
+    counted = result.counted
+    grid = _grid(result.uncertainty[counted])
+    shares = [_share(result, counted & part, grid) for part in (~wrong, wrong)]
+    metric = "error_detection_auroc_score" if result.classes else "error_uncertainty_correlation"
+    kinds = "right and wrong predictions" if result.classes else "small and large errors"
     marks = [
         Line(
             x=grid, y=share, label=f"{name} ({number:,})", color=color, dash=dash, width=width,
@@ -62,24 +62,24 @@ def ecdf(evaluation: Evaluation, target: Any = None) -> Chart:
         if number
     ]  # fmt: skip
     return Chart(
-        title=f"Uncertainty of {kinds}{of_target(evaluation, found)}",
+        title=f"Uncertainty of {kinds}{of_target(evaluation, result)}",
         read="The further the two lines are apart, the better the uncertainty separates the two; "
         "the dashed line should lie to the right.",
-        x=Axis(label=found.uncertainty_label),
+        x=Axis(label=result.uncertainty_label),
         y=Axis(label="share with at most this uncertainty", ends=(0.0, 1.02), percent=True),
         marks=tuple(marks),
         numbers={"uncertainty": grid, "right": shares[0], "wrong": shares[1]},
-        headline=headline(evaluation, metric, found.target),
+        headline=headline(evaluation, metric, result.target),
         confidence=evaluation.confidence,
     )
 
 
-def _halves(found: Samples) -> tuple[np.ndarray, tuple[str, str]]:
-    if found.classes:
-        return found.error > 0, ("right", "wrong")
-    ordered = Ordered(found.error, found.weight)
+def _halves(result: Samples) -> tuple[np.ndarray, tuple[str, str]]:
+    if result.classes:
+        return result.error > 0, ("right", "wrong")
+    ordered = Ordered(result.error, result.weight)
     middle = ordered.at(ordered.total / 2)
-    return found.error > middle, ("smaller half of the errors", "larger half of the errors")
+    return result.error > middle, ("smaller half of the errors", "larger half of the errors")
 
 
 def _grid(uncertainty: FloatArray) -> FloatArray:
@@ -92,13 +92,13 @@ def _grid(uncertainty: FloatArray) -> FloatArray:
     return np.r_[grid[0], grid]
 
 
-def _share(found: Samples, part: np.ndarray, grid: FloatArray) -> FloatArray:
+def _share(result: Samples, part: np.ndarray, grid: FloatArray) -> FloatArray:
     """Return the share of some samples at or below each point of the grid."""
     rows = np.flatnonzero(part)
     shares = np.zeros(len(grid))
     if len(rows):
-        place = np.searchsorted(grid[1:], found.uncertainty[rows], side="left")
-        weight = None if found.weight is None else found.weight[rows]
+        place = np.searchsorted(grid[1:], result.uncertainty[rows], side="left")
+        weight = None if result.weight is None else result.weight[rows]
         mass = np.bincount(place, weight, len(grid))
         shares[1:] = np.cumsum(mass)[:-1] / mass.sum()
     return shares
@@ -107,7 +107,7 @@ def _share(found: Samples, part: np.ndarray, grid: FloatArray) -> FloatArray:
 ENTRY = Entry(
     "ecdf",
     ecdf,
-    applies=lambda _, found: found.ranked,
+    applies=lambda _, samples: samples.ranked,
     needs="an uncertainty and an error for each sample",
     section="ranking",
     overlays=False,

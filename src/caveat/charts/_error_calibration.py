@@ -24,7 +24,7 @@ def error_calibration(evaluation: Evaluation, target: Any = None) -> Chart:
     Parameters
     ----------
     evaluation : Evaluation
-        Of numbers with a spread.
+        The evaluation of numbers with a spread.
     target : str, optional
         The target, where there are several; by default the first.
 
@@ -44,19 +44,19 @@ def error_calibration(evaluation: Evaluation, target: Any = None) -> Chart:
     >>> chart.numbers["predicted"][:2].round(3), chart.numbers["observed"][:2].round(3)
     (array([1., 1.]), array([2., 2.]))
     """
-    found = ENTRY.samples(evaluation, target)
-    ordered = Ordered(found.uncertainty, found.weight)
+    result = ENTRY.samples(evaluation, target)
+    ordered = Ordered(result.uncertainty, result.weight)
     cuts = np.arange(BINS + 1) / BINS * ordered.total
     parts, variances = [], []
     with np.errstate(over="ignore", invalid="ignore"):
         for low, high in pairwise(cuts):
             rows, weight = ordered.stretch(low, high)
-            cluster = None if found.cluster is None else found.cluster[rows]
-            parts.append(spread_of(found.error[rows] ** 2, weight, cluster))
-            variances.append(weight @ found.uncertainty[rows] ** 2 / weight.sum())
-        spread = stacked(parts, clustered=found.cluster is not None)
+            cluster = None if result.cluster is None else result.cluster[rows]
+            parts.append(spread_of(result.error[rows] ** 2, weight, cluster))
+            variances.append(weight @ result.uncertainty[rows] ** 2 / weight.sum())
+        spread = stacked(parts, clustered=result.cluster is not None)
         limits = root_limits(spread, evaluation.confidence)
-    number = headline(evaluation, "expected_normalized_calibration_error", found.target)
+    number = headline(evaluation, "expected_normalized_calibration_error", result.target)
     drawn = [np.sqrt(variances), np.sqrt(spread.mean), *limits, spread.mass]
     finite = np.isfinite(drawn).all(axis=0)
     predicted, observed, low, high, weight = (column[finite] for column in drawn)
@@ -64,7 +64,7 @@ def error_calibration(evaluation: Evaluation, target: Any = None) -> Chart:
     return diagonal_chart(
         evaluation,
         (
-            f"Predicted against observed spread{of_target(evaluation, found)}",
+            f"Predicted against observed spread{of_target(evaluation, result)}",
             "Each point holds predictions with about the same spread. Above the dotted line their "
             "errors are larger than predicted (overconfident), below it smaller.",
             "predicted: root mean variance",

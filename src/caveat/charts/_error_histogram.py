@@ -23,7 +23,7 @@ def error_histogram(evaluation: Evaluation, target: Any = None, bins: int = 40) 
     Parameters
     ----------
     evaluation : Evaluation
-        Of a prediction with an uncertainty.
+        The evaluation of a prediction with an uncertainty.
     target : str, optional
         The target, where there are several; by default the first.
     bins : int, default=40
@@ -46,16 +46,16 @@ def error_histogram(evaluation: Evaluation, target: Any = None, bins: int = 40) 
     [[2.0, 2.0, 2.0], [2.0, 4.0, 1.0]]
     """
     bins = count(bins, "bins")
-    found = ENTRY.samples(evaluation, target)
-    error, y_label = found.error, "absolute error"
+    result = ENTRY.samples(evaluation, target)
+    error, y_label = result.error, "absolute error"
     if isinstance(evaluation.prediction, DISTRIBUTIONS):
-        error = 1 - _true_probabilities(class_probabilities(evaluation), found.truth)
+        error = 1 - _true_probabilities(class_probabilities(evaluation), result.truth)
         y_label = "1 − probability of the true class"
-    counted = found.counted
-    x_edges, x_beyond = _edges(found.uncertainty[counted], bins)
+    counted = result.counted
+    x_edges, x_beyond = _edges(result.uncertainty[counted], bins)
     y_edges, y_beyond = _edges(error[counted], bins)
-    cells = _cell(error, y_edges) * bins + _cell(found.uncertainty, x_edges)
-    counts = np.bincount(cells, found.weight, bins**2).astype(np.float64).reshape(bins, bins)
+    cells = _cell(error, y_edges) * bins + _cell(result.uncertainty, x_edges)
+    counts = np.bincount(cells, result.weight, bins**2).astype(np.float64).reshape(bins, bins)
     beyond = [name for name, yes in (("column", x_beyond), ("row", y_beyond)) if yes]
     rows, columns = np.nonzero(counts)
     order = np.argsort(-counts[rows, columns], kind="stable")
@@ -70,10 +70,10 @@ def error_histogram(evaluation: Evaluation, target: Any = None, bins: int = 40) 
         end = min(float(x_edges[-1]), float(y_edges[-1]))
         marks.append(Rule(end=end, label="error = uncertainty", dash="dash"))
     return Chart(
-        title=f"Error against uncertainty{of_target(evaluation, found)}",
+        title=f"Error against uncertainty{of_target(evaluation, result)}",
         read="The stronger the color, the more samples. The upper left is where it hurts: a large "
         "error at a low uncertainty.",
-        x=Axis(label=found.uncertainty_label, ends=(0.0, float(x_edges[-1]))),
+        x=Axis(label=result.uncertainty_label, ends=(0.0, float(x_edges[-1]))),
         y=Axis(label=y_label, ends=(0.0, float(y_edges[-1]))),
         marks=tuple(marks),
         numbers={
@@ -112,7 +112,7 @@ def _cell(values: FloatArray, edges: FloatArray) -> np.ndarray:
 ENTRY = Entry(
     "error_histogram",
     error_histogram,
-    applies=lambda _, found: found.ranked,
+    applies=lambda _, samples: samples.ranked,
     needs="an uncertainty and an error for each sample",
     section="ranking",
     overlays=False,

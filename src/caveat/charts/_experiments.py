@@ -100,12 +100,12 @@ def _line(curve: Curve, part: str, whole: float) -> Any:
     mean = known.mean(axis=0)
     spread = known.std(axis=0, ddof=1) if len(known) > 1 else np.zeros(len(mean))
     scale = whole if whole > 0 else np.inf
-    found = 100 * (np.array([mean, mean - 2 * spread, mean + 2 * spread]) / scale)
+    result = 100 * (np.array([mean, mean - 2 * spread, mean + 2 * spread]) / scale)
     if part != "score":
-        found[1] = np.maximum(found[1], 0.0)  # no uncertainty is negative
+        result[1] = np.maximum(result[1], 0.0)  # no uncertainty is negative
     elif np.max(values) <= 1:
-        found[2] = np.minimum(found[2], 100.0)  # nor is an accuracy above 1
-    return found
+        result[2] = np.minimum(result[2], 100.0)  # nor is an accuracy above 1
+    return result
 
 
 def _largest(curves: Sequence[Curve], part: str) -> float:

@@ -68,7 +68,7 @@ def extremes(evaluation: Evaluation, number: int = 20, target: Any = None) -> Ex
     Parameters
     ----------
     evaluation : Evaluation
-        Of a prediction with an uncertainty.
+        The evaluation of a prediction with an uncertainty.
     number : int, default=20
         The most samples in each list.
     target : str, optional
@@ -89,16 +89,16 @@ def extremes(evaluation: Evaluation, number: int = 20, target: Any = None) -> Ex
     ('b', 'yes')
     """
     number = count(number, "number")
-    found = ENTRY.samples(evaluation, target, "extremes")
-    counted = np.flatnonzero(found.counted)
-    uncertain = _largest(found.uncertainty, counted, number)
-    if found.classes:
-        wrong = _largest(-found.uncertainty, counted[found.error[counted] > 0], number)
+    result = ENTRY.samples(evaluation, target, "extremes")
+    counted = np.flatnonzero(result.counted)
+    uncertain = _largest(result.uncertainty, counted, number)
+    if result.classes:
+        wrong = _largest(-result.uncertainty, counted[result.error[counted] > 0], number)
     else:
-        erring = counted[found.error[counted] > 0]
+        erring = counted[result.error[counted] > 0]
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):  # 0 / 0 does not err
-            wrong = _largest(found.error / found.uncertainty, erring, number)
-    return Extremes(_named(evaluation, found, uncertain), _named(evaluation, found, wrong))
+            wrong = _largest(result.error / result.uncertainty, erring, number)
+    return Extremes(_named(evaluation, result, uncertain), _named(evaluation, result, wrong))
 
 
 def _largest(values: FloatArray, rows: np.ndarray, number: int) -> np.ndarray:
@@ -112,25 +112,25 @@ def _largest(values: FloatArray, rows: np.ndarray, number: int) -> np.ndarray:
     return rows[np.argsort(-chosen, kind="stable")]
 
 
-def _named(evaluation: Evaluation, found: Samples, rows: np.ndarray) -> list[Sample]:
+def _named(evaluation: Evaluation, result: Samples, rows: np.ndarray) -> list[Sample]:
     if not len(rows):
         return []
-    truth, predicted = _said(evaluation, found, rows)
+    truth, predicted = _said(evaluation, result, rows)
     return [
         Sample(
-            str(evaluation.ids[row]), t, p, float(found.uncertainty[row]), float(found.error[row])
+            str(evaluation.ids[row]), t, p, float(result.uncertainty[row]), float(result.error[row])
         )
         for row, t, p in zip(rows, truth, predicted, strict=True)
     ]
 
 
-def _said(evaluation: Evaluation, found: Samples, rows: np.ndarray) -> tuple[list[Any], list[Any]]:
+def _said(evaluation: Evaluation, result: Samples, rows: np.ndarray) -> tuple[list[Any], list[Any]]:
     """Return what is true of some rows, and what was predicted."""
     prediction = evaluation.prediction
-    if found.classes:
+    if result.classes:
         labels = [str(label) for label in prediction.classes.tolist()]
         codes = class_probabilities(evaluation)[rows].argmax(axis=1)
-        return [labels[code] for code in found.truth[rows]], [labels[code] for code in codes]
+        return [labels[code] for code in result.truth[rows]], [labels[code] for code in codes]
     part = prediction.take(rows)
     point = part.median() if isinstance(part, Quantiles) else part.moments()[0]
-    return found.truth[rows].tolist(), point[:, found.position].tolist()
+    return result.truth[rows].tolist(), point[:, result.position].tolist()

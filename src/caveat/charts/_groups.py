@@ -58,9 +58,9 @@ def groups(
     >>> groups(result, "accuracy", attribute="group").numbers["value"].tolist()
     [1.0, 0.5]
     """
-    found = samples(evaluation, target)
+    result = samples(evaluation, target)
     names = {entry.name for entry in METRICS.find(_usual(evaluation) if metric is None else metric)}
-    rows = [row for row in evaluation.rows if row.metric in names and row.target == found.target]
+    rows = [row for row in evaluation.rows if row.metric in names and row.target == result.target]
     everyone = [row for row in rows if row.overall]
     if not everyone:
         raise OptionError(f"{metric!r} is not in the table of this evaluation")
@@ -82,7 +82,7 @@ def groups(
         ]
         words = METRICS[whole.metric].label + (f" ({whole.option})" if whole.option else "")
         by = attribute or "group"
-        title = f"{METRICS[whole.metric].title}{of_target(evaluation, found)} by {by}"
+        title = f"{METRICS[whole.metric].title}{of_target(evaluation, result)} by {by}"
         title += f" ({whole.option})" if whole.option else ""
     kept = _worst([part for part in labeled if attribute in (None, part[0])], overall)
     if not kept:
@@ -324,10 +324,10 @@ def trade_off(
     metrics = answer.primary, answer.skill
     pairs = {}
     for technique in result.techniques:
-        found = [_compared_one(result, technique, metric, target) for metric in metrics]
-        if None in found:
+        matches = [_compared_one(result, technique, metric, target) for metric in metrics]
+        if None in matches:
             raise OptionError(f"{technique!r} does not have both {metrics[0]} and {metrics[1]}")
-        pairs[technique] = found
+        pairs[technique] = matches
     front = [name for name in pairs if name in answer.pareto]
     x, y = (
         np.array([[r.value, r.low, r.high] for r in column]).T

@@ -79,9 +79,9 @@ def _shares_by_cluster(
     """Return the sums over clusters of squared sums of w (x - mean), for each set."""
     order = np.argsort(step, kind="stable")
     ends = np.searchsorted(step[order], np.arange(len(mean)), side="right")
-    sums, found = np.zeros(len(mass)), np.empty(len(mean))
+    sums, result = np.zeros(len(mass)), np.empty(len(mean))
     for i, (first, last) in enumerate(zip(np.r_[0, ends[:-1]], ends, strict=True)):
         rows = order[first:last]
         sums += np.bincount(cluster[rows], weight[rows], minlength=len(mass))
-        found[i] = np.square(sums - mean[i] * mass).sum()
-    return found
+        result[i] = np.square(sums - mean[i] * mass).sum()
+    return result

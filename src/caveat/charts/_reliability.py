@@ -63,7 +63,7 @@ def reliability(evaluation: Evaluation, kind: str | None = None, *, label: Any =
     Parameters
     ----------
     evaluation : Evaluation
-        Of class probabilities.
+        The evaluation of class probabilities.
     kind : {"class", "confidence", "entropy", "variation"}, optional
         The probability of one class against its share; the probability of the predicted class
         against the share that was right; the entropy of the prediction against the share that was
@@ -90,7 +90,7 @@ def reliability(evaluation: Evaluation, kind: str | None = None, *, label: Any =
     >>> chart.numbers["predicted"], chart.numbers["observed"]
     (array([0.1, 0.9]), array([0.5, 1. ]))
     """
-    found = ENTRY.samples(evaluation)
+    result = ENTRY.samples(evaluation)
     p = class_probabilities(evaluation)
     if kind is None:
         kind = "class" if p.shape[1] == 2 else "confidence"
@@ -98,21 +98,21 @@ def reliability(evaluation: Evaluation, kind: str | None = None, *, label: Any =
     code = _code(evaluation, kind, label)
     if kind == "class":
         position = np.ascontiguousarray(p[:, code])
-        observed = (found.truth == code).astype(np.float64)
+        observed = (result.truth == code).astype(np.float64)
     elif kind == "confidence":
-        position, observed = _confidence(p, found.truth)
+        position, observed = _confidence(p, result.truth)
     else:
         position = _entropies(p)
-        observed = 1 - _confidence(p, found.truth)[1] if kind == "entropy" else position
+        observed = 1 - _confidence(p, result.truth)[1] if kind == "entropy" else position
     scale = 0.5 if kind == "entropy" and p.shape[1] == 2 else 1.0
-    bins = _rows_of_bins(position, found)
+    bins = _rows_of_bins(position, result)
     if kind == "variation":
-        spread, limits = _variation(p, found, bins, evaluation.confidence)
+        spread, limits = _variation(p, result, bins, evaluation.confidence)
     else:
-        spread = _spread(observed, found, bins)
+        spread = _spread(observed, result, bins)
         limits = share_limits(spread, evaluation.confidence)
-    predicted = scale * _spread(position, found, bins).mean
-    density = np.bincount(bin_of(position, CELLS), found.weight, CELLS)
+    predicted = scale * _spread(position, result, bins).mean
+    density = np.bincount(bin_of(position, CELLS), result.weight, CELLS)
     name = f"class={evaluation.prediction.classes[code]}"
     metric, *words = _WORDS[kind]
     title, x_label, y_label = (text.format(name) for text in words)
@@ -178,29 +178,29 @@ def _entropies(p: FloatArray) -> FloatArray:
     return np.concatenate([entropy_of(p[rows]) for rows in row_blocks(len(p), p.shape[1])])
 
 
-def _rows_of_bins(position: FloatArray, found: Samples) -> list[np.ndarray]:
+def _rows_of_bins(position: FloatArray, result: Samples) -> list[np.ndarray]:
     """Return the rows of each bin that holds weight; those without weight are left out."""
     index = bin_of(position, BINS).astype(np.uint8)
     order = np.argsort(index, kind="stable")
-    order = order[found.counted[order]]
+    order = order[result.counted[order]]
     ends = np.searchsorted(index[order], np.arange(BINS), side="right")
     return [rows for rows in np.split(order, ends[:-1]) if len(rows)]
 
 
-def _spread(values: FloatArray, found: Samples, bins: list[np.ndarray]) -> Spread:
+def _spread(values: FloatArray, result: Samples, bins: list[np.ndarray]) -> Spread:
     parts = (
         spread_of(
             values[rows],
-            None if found.weight is None else found.weight[rows],
-            None if found.cluster is None else found.cluster[rows],
+            None if result.weight is None else result.weight[rows],
+            None if result.cluster is None else result.cluster[rows],
         )
         for rows in bins
     )
-    return stacked(parts, clustered=found.cluster is not None)
+    return stacked(parts, clustered=result.cluster is not None)
 
 
 def _variation(
-    p: FloatArray, found: Samples, bins: list[np.ndarray], confidence: float
+    p: FloatArray, result: Samples, bins: list[np.ndarray], confidence: float
 ) -> tuple[Spread, Limits]:
     """Return the entropies of the ranks in each bin, and limits.
 
@@ -210,14 +210,14 @@ def _variation(
     classes = p.shape[1]
     surprise, frequencies = np.zeros(len(p)), np.empty((len(bins), classes))
     for i, rows in enumerate(bins):
-        weight = np.ones(len(rows)) if found.weight is None else found.weight[rows]
-        better, equal = _ranks(p, found.truth, rows)
+        weight = np.ones(len(rows)) if result.weight is None else result.weight[rows]
+        better, equal = _ranks(p, result.truth, rows)
         frequencies[i] = _rank_shares(better, equal, weight, classes)
         # A tie stands on several ranks at once: the mean over them, by differences of sums.
         logs = np.log(np.maximum(frequencies[i], np.finfo(np.float64).tiny)) / -log(classes)
         sums = np.r_[0.0, np.cumsum(np.where(frequencies[i] > 0, logs, 0.0))]
         surprise[rows] = (sums[better + equal] - sums[better]) / equal
-    spread = _spread(surprise, found, bins)
+    spread = _spread(surprise, result, bins)
     size = effective_size(_variance_of_one(frequencies), spread, confidence)
     return spread, _drawn_limits(frequencies, size, confidence)
 
@@ -238,9 +238,9 @@ def _rank_shares(
         better + equal, share, classes + 1
     )
     # Sums of steps up and down leave rounding where nothing is.
-    found = np.cumsum(steps[:classes])
-    found[found < 1e-12 * weight.sum()] = 0.0
-    return found / found.sum()
+    result = np.cumsum(steps[:classes])
+    result[result < 1e-12 * weight.sum()] = 0.0
+    return result / result.sum()
 
 
 def _variance_of_one(frequencies: FloatArray) -> FloatArray:

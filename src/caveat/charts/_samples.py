@@ -129,23 +129,23 @@ def _target(evaluation: Evaluation, target: Any) -> tuple[int, str]:
     return names.index(str(target)), str(target)
 
 
-def of_target(evaluation: Evaluation, found: Samples) -> str:
+def of_target(evaluation: Evaluation, result: Samples) -> str:
     """Words that name the target where there are several."""
-    return f" of {found.target}" if evaluation.error.shape[1] > 1 else ""
+    return f" of {result.target}" if evaluation.error.shape[1] > 1 else ""
 
 
-def split_parts(evaluation: Evaluation, found: Samples) -> tuple[FloatArray, FloatArray] | None:
+def split_parts(evaluation: Evaluation, result: Samples) -> tuple[FloatArray, FloatArray] | None:
     """Return the aleatoric and the epistemic part; None if there are not both."""
     if evaluation.decomposition is None:
         return None
     aleatoric, epistemic = (
-        part if part.ndim == 1 else part[:, found.position]
+        part if part.ndim == 1 else part[:, result.position]
         for part in (evaluation.decomposition.aleatoric, evaluation.decomposition.epistemic)
     )
     return (aleatoric, epistemic) if aleatoric.any() and epistemic.any() else None
 
 
-def has_spread(evaluation: Evaluation, found: Samples) -> bool:
+def has_spread(evaluation: Evaluation, result: Samples) -> bool:
     """Whether numbers with a standard deviation above 0 were predicted."""
     gaussian = isinstance(evaluation.prediction, Gaussian)
-    return gaussian and bool(found.uncertainty[found.counted].any())
+    return gaussian and bool(result.uncertainty[result.counted].any())

@@ -46,7 +46,7 @@ def deferral(evaluation: Evaluation, target: Any = None) -> Deferral:
     Parameters
     ----------
     evaluation : Evaluation
-        Of a prediction with an uncertainty.
+        The evaluation of a prediction with an uncertainty.
     target : str, optional
         The target, where there are several; by default the first.
 
@@ -64,10 +64,10 @@ def deferral(evaluation: Evaluation, target: Any = None) -> Deferral:
     """
     from ._confidence import ENTRY as RANKED
 
-    found = RANKED.samples(evaluation, target, "deferral")
-    ordered = Ordered(found.ranks, found.weight)
+    result = RANKED.samples(evaluation, target, "deferral")
+    ordered = Ordered(result.ranks, result.weight)
     kept = np.arange(1, 101) / 100 * ordered.total
-    errors = kept_means(ordered, found.error, kept, None).mean[::-1]
+    errors = kept_means(ordered, result.error, kept, None).mean[::-1]
     thresholds = np.array([ordered.at(amount) for amount in kept[::-1]])
     return Deferral(np.arange(100) / 100, errors, thresholds)
 
@@ -102,29 +102,29 @@ def split(
     (array([1., 1.]), array([0., 1.]))
     """
     points = count(points, "points")
-    found = ENTRY.samples(evaluation, target)
-    parts = split_parts(evaluation, found)
+    result = ENTRY.samples(evaluation, target)
+    parts = split_parts(evaluation, result)
     assert parts is not None
-    rows = _shown(found, parts, points)
-    unit = "entropy, nats" if found.classes else "variance"
+    rows = _shown(result, parts, points)
+    unit = "entropy, nats" if result.classes else "variance"
     numbers = {
         "id": evaluation.ids[rows].astype(str),
         "aleatoric": parts[0][rows],
         "epistemic": parts[1][rows],
-        "uncertainty": found.ranks[rows],
-        "error": found.error[rows],
+        "uncertainty": result.ranks[rows],
+        "error": result.error[rows],
     }
     if actions is not None:
         numbers["action"] = _known_actions(actions, len(evaluation.ids))[rows]
-    read, marks = _marks(numbers, found.classes)
+    read, marks = _marks(numbers, result.classes)
     return Chart(
-        title=f"Aleatoric and epistemic uncertainty{of_target(evaluation, found)}",
+        title=f"Aleatoric and epistemic uncertainty{of_target(evaluation, result)}",
         read=f"{_READ} {read}",
         x=Axis(label=f"aleatoric uncertainty ({unit})", ends=_from_zero(numbers["aleatoric"])),
         y=Axis(label=f"epistemic uncertainty ({unit})", ends=_from_zero(numbers["epistemic"])),
         marks=marks,
         numbers=numbers,
-        note=_subset(len(rows), len(evaluation.ids), found.classes),
+        note=_subset(len(rows), len(evaluation.ids), result.classes),
         confidence=evaluation.confidence,
     )
 
@@ -193,14 +193,14 @@ def _subset(shown: int, samples: int, classes: bool) -> str:
     return f"{shown:,} of {samples:,} samples are shown, {which} more often than they occur."
 
 
-def _shown(found: Samples, parts: tuple[FloatArray, FloatArray], points: int) -> NDArray[np.intp]:
+def _shown(result: Samples, parts: tuple[FloatArray, FloatArray], points: int) -> NDArray[np.intp]:
     """Return the rows to show, in their order: all, or a random half of wrong ones and others."""
-    finite = np.isfinite(parts[0]) & np.isfinite(parts[1]) & found.counted
+    finite = np.isfinite(parts[0]) & np.isfinite(parts[1]) & result.counted
     rows = np.flatnonzero(finite)
     if len(rows) <= points:
         return rows
-    error = found.error[rows]
-    limit = 0.0 if found.classes else float(np.quantile(error, 0.9))
+    error = result.error[rows]
+    limit = 0.0 if result.classes else float(np.quantile(error, 0.9))
     wrong, others = rows[error > limit], rows[error <= limit]
     rng = np.random.default_rng(0)
     few = min(len(wrong), max(points // 2, points - len(others)))
@@ -211,7 +211,9 @@ def _shown(found: Samples, parts: tuple[FloatArray, FloatArray], points: int) ->
 ENTRY = Entry(
     "split",
     split,
-    applies=lambda evaluation, found: found.ranked and split_parts(evaluation, found) is not None,
+    applies=lambda evaluation, samples: (
+        samples.ranked and split_parts(evaluation, samples) is not None
+    ),
     needs="an aleatoric and an epistemic part of the uncertainty",
     overlays=False,
 )

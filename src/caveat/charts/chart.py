@@ -449,12 +449,12 @@ def overlay(charts: Mapping[str, Chart], read: str) -> Chart:
     columns: dict[str, list[Any]] = {}
     tops = []
     for number, (name, chart) in enumerate(charts.items()):
-        look = style_of(number)
+        style = style_of(number)
         for mark in chart.marks:
             if isinstance(mark, Line) and mark.main:
-                plain = replace(mark, label=name, color=look.color, dash=look.dash)
+                plain = replace(mark, label=name, color=style.color, dash=style.dash)
                 marks.append(
-                    replace(plain, marker=mark.marker if mark.marker is None else look.marker)
+                    replace(plain, marker=mark.marker if mark.marker is None else style.marker)
                 )
         tops.append(chart.y.ends[1] if chart.y.ends else 0.0)
         length = len(next(iter(chart.numbers.values()), ()))

@@ -60,9 +60,22 @@ class Entry:
         return "target" in inspect.signature(self.function).parameters
 
     def samples(self, evaluation: Evaluation, target: Any = None, asked: str = "") -> Samples:
-        """Return the samples of one target; an error if they do not have what was asked."""
-        found = samples(evaluation, target)
-        if not self.applies(evaluation, found):
+        """Return the samples of one target; an error if they do not have what was asked.
+
+        Parameters
+        ----------
+        evaluation : Evaluation
+        target : str, optional
+            The target, where there are several; by default the first.
+        asked : str, default=""
+            What the message calls the chart; empty for its name.
+
+        Returns
+        -------
+        Samples
+        """
+        result = samples(evaluation, target)
+        if not self.applies(evaluation, result):
             from .table import available
 
             has = ", ".join(available(evaluation, target)) or "no chart at all"
@@ -70,7 +83,7 @@ class Entry:
                 f"{asked or self.name} needs {self.needs}, which this "
                 f"{type(evaluation.prediction).__name__} does not have; it has {has}"
             )
-        return found
+        return result
 
 
 class Charts(Registry[Entry]):

@@ -295,11 +295,11 @@ def _uncertain_groups(
     audit: FairnessAudit, attribute: str, measure: str, label: str
 ) -> list[tuple[str, dict[float | None, FairnessRow]]]:
     """Return mean (None) and quantiles of an uncertainty in each group, where it is known."""
-    found: dict[str, dict[float | None, FairnessRow]] = {}
+    result: dict[str, dict[float | None, FairnessRow]] = {}
     for row in audit.matching(attribute=attribute, kind="group", measure=measure):
         if row.label == label:
-            found.setdefault(row.group, {})[row.quantile] = row
-    return [(group, rows) for group, rows in found.items() if np.isfinite(rows[None].value)]
+            result.setdefault(row.group, {})[row.quantile] = row
+    return [(group, rows) for group, rows in result.items() if np.isfinite(rows[None].value)]
 
 
 def consistency(

@@ -254,14 +254,14 @@ class _Svg:
     def _line(self, mark: Line) -> None:
         style = self._style(mark)
         dash = _DASHES[mark.dash or (style.dash if mark.main else "solid")]
-        look = f'class="s-{style.color}" stroke-width="{1.25 * mark.width:g}"' + (
+        attributes = f'class="s-{style.color}" stroke-width="{1.25 * mark.width:g}"' + (
             f' stroke-dasharray="{dash}"' if dash else ""
         )
         x, y = np.asarray(mark.x, dtype=np.float64), np.asarray(mark.y, dtype=np.float64)
         at_x, at_y = self.x(x), self.y(y)
-        self._add(self._framed(f'<path {look} d="{_path(at_x, at_y, mark.step)}"/>', at_y))
+        self._add(self._framed(f'<path {attributes} d="{_path(at_x, at_y, mark.step)}"/>', at_y))
         shape = mark.marker if mark.marker != "" else style.marker if mark.main else None
-        swatch = f'<path {look} d="M0,0h20"/>'
+        swatch = f'<path {attributes} d="M0,0h20"/>'
         if shape and not mark.step:
             self._shapes(at_x, at_y, shape, style.color, 3.0)
             swatch += _shape([10.0], [0.0], shape, style.color, 3.0)
@@ -377,13 +377,13 @@ class _Svg:
         zero, at = float(self.x(0.0)), self.x(x)
         high, low = self.y(y - mark.height / 2), self.y(y + mark.height / 2)
         opacity = (0.85, 0.5, 0.25)[mark.hatch % 3]
-        look = f'class="f-{style.color} s-{style.color}" fill-opacity="{opacity}"'
+        attributes = f'class="f-{style.color} s-{style.color}" fill-opacity="{opacity}"'
         for i in range(len(x)):
             if np.isfinite(at[i]):
                 d = f"M{zero:.1f},{high[i]:.1f}H{at[i]:.1f}V{low[i]:.1f}H{zero:.1f}z"
-                self._add(f'<path {look} d="{d}"/>')
+                self._add(f'<path {attributes} d="{d}"/>')
         self._intervals(mark, at, self.y(y), "ink")
-        self._in_legend(mark, f'<path {look} d="M0,-5h20v10h-20z"/>')
+        self._in_legend(mark, f'<path {attributes} d="M0,-5h20v10h-20z"/>')
         self._say(mark, x, y, text=mark.text, **_ends_of(mark))
 
     def _heat(self, mark: Heat) -> None:
@@ -407,8 +407,8 @@ class _Svg:
         rows, columns = np.nonzero(np.isfinite(values))
         if len(rows) <= 400:
             middle_x, middle_y = (x[1:] + x[:-1]) / 2, (y[1:] + y[:-1]) / 2
-            found = {"value": values[rows, columns]}
-            self._say(mark, middle_x[columns], middle_y[rows], **found)
+            result = {"value": values[rows, columns]}
+            self._say(mark, middle_x[columns], middle_y[rows], **result)
 
     def _image(self, mark: Image) -> None:
         from matplotlib.image import imsave
@@ -425,7 +425,7 @@ class _Svg:
 
     def _rule(self, mark: Rule) -> None:
         color = mark.color or "ink"
-        look = f'class="s-{color}" stroke-dasharray="{_DASHES[mark.dash]}"'
+        attributes = f'class="s-{color}" stroke-dasharray="{_DASHES[mark.dash]}"'
         if mark.x is not None:
             d = f"M{_round(self.x(mark.x))},{self.top:.1f}V{self.bottom:.1f}"
         elif mark.y is not None:
@@ -433,8 +433,8 @@ class _Svg:
         else:
             ends = np.array([0.0, mark.end])
             d = _path(self.x(ends), self.y(ends))
-        self._add(f'<path {look} d="{d}"/>')
-        self._in_legend(mark, f'<path {look} d="M0,0h20"/>')
+        self._add(f'<path {attributes} d="{d}"/>')
+        self._in_legend(mark, f'<path {attributes} d="M0,0h20"/>')
 
     def _span(self, mark: Span) -> None:
         left, right = self.x(max(mark.low, self.x.ends[0])), self.x(min(mark.high, self.x.ends[1]))
@@ -620,7 +620,7 @@ def _flow(texts: Sequence[str]) -> list[list[tuple[int, float]]]:
 def _data_ends(chart: Chart, axis: str) -> tuple[float, float]:
     """Return the range of the marks along an axis, from 0 where nothing is below."""
     names = {"x": ("x", "low", "high"), "y": ("y", "low", "high", "y_low", "y_high")}[axis]
-    found = []
+    result = []
     for mark in chart.marks:
         for name in names:
             along_x = name in ("low", "high") and not isinstance(mark, Band)
@@ -628,8 +628,8 @@ def _data_ends(chart: Chart, axis: str) -> tuple[float, float]:
                 continue
             values = getattr(mark, name, None)
             if values is not None:
-                found.append(np.ravel(np.asarray(values, dtype=np.float64)))
-    values = np.concatenate(found)
+                result.append(np.ravel(np.asarray(values, dtype=np.float64)))
+    values = np.concatenate(result)
     values = values[np.isfinite(values) & ((values > 0) | (not getattr(chart, axis).log))]
     if not len(values):
         return 0.1, 1.0

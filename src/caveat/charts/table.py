@@ -71,8 +71,8 @@ def available(result: Any, target: Any = None) -> list[str]:
     ['coverage', 'groups']
     """
     if isinstance(result, Evaluation):
-        found = samples(result, target)
-        return [entry.name for entry in CHARTS.of(result) if entry.applies(result, found)]
+        matches = samples(result, target)
+        return [entry.name for entry in CHARTS.of(result) if entry.applies(result, matches)]
     return [entry.name for entry in CHARTS.of(result) if entry.applies(result)]
 
 

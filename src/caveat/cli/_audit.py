@@ -1,4 +1,4 @@
-"""``caveat audit``: who the model knows less about, and whose data is noisier."""
+"""``caveat audit``: compare groups by predictions and by uncertainty."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -47,8 +47,8 @@ def audit_command(
     feature: Annotated[
         list[str] | None,
         option(
-            "Columns in which samples are alike, by name or pattern; may be repeated. Adds whether "
-            "those who are alike are treated alike.",
+            "Feature columns, by name or pattern; may be repeated. Adds whether samples with "
+            "similar features are treated similarly.",
             panel=_INDIVIDUALS,
             metavar="COLUMNS",
         ),
@@ -60,22 +60,23 @@ def audit_command(
     queries: Annotated[
         int | None,
         option(
-            "Look up only so many samples, drawn at random; by default all.", panel=_INDIVIDUALS
+            "Number of samples to look up, drawn at random; by default all.", panel=_INDIVIDUALS
         ),
     ] = None,
     report: Page = None,
     title: Title = None,
     output: Rows = None,
 ) -> None:
-    """Say who is treated otherwise, who the model knows less about, and whose data is noisier.
+    """Compare groups: who is treated differently, known less about, or has noisier data.
 
     Example: caveat audit predictions.csv --group race --group sex --privileged race=white
     """
     check_output(output)
     check_page(report)
     if feature is None and (neighbors is not None or queries is not None):
-        raise OptionError("--neighbors and --queries are of individuals: name columns in which "
-                          "samples are alike with --feature")  # fmt: skip
+        raise OptionError(
+            "--neighbors and --queries need features: name their columns with --feature"
+        )
     table = with_target(columns.read(file), file)
     if table.groups is None:
         raise OptionError(f"{file}: an audit compares groups; name their columns with --group")
@@ -125,7 +126,7 @@ def _privileged(given: Sequence[str] | None) -> dict[str, str] | None:
 
 
 def _positive(given: str | None, prediction: Any) -> Any:
-    """Return the class that is meant by its text."""
+    """Return the class with this text."""
     if given is None:
         return None
     classes = getattr(prediction, "classes", np.array([])).tolist()
@@ -133,7 +134,7 @@ def _positive(given: str | None, prediction: Any) -> Any:
 
 
 def _features(file: Path, columns: Columns, patterns: Sequence[str], samples: int) -> Any:
-    """Read the columns in which samples are alike, from the file of predictions or of targets."""
+    """Read the features, from the file of predictions or of targets."""
     from ..files import read_features
 
     shared_options = ("delimiter", "decimal", "keep_na")
@@ -152,7 +153,7 @@ def _features(file: Path, columns: Columns, patterns: Sequence[str], samples: in
 
 
 def as_json(result: Any, recognized: Sequence[str], report: Path | None) -> dict[str, Any]:
-    """Return all of it for machines."""
+    """Return the audit for machines."""
     import json
 
     alike = result.consistency

@@ -1,4 +1,4 @@
-"""Audits as tables in a terminal; every number comes from their rows."""
+"""Audits as tables in a terminal."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -12,14 +12,14 @@ if TYPE_CHECKING:
 
 _MOST_LINES = 40
 _WITH_INTERVALS = 2
-"""More groups than these leave no room for intervals in 80 columns."""
+"""With more groups there is no room for intervals in 80 columns."""
 
 _SHORTER = SHORT | {
     Judgment.BEYOND: "gap beyond",
     Judgment.SMALL: "gap within",
     Judgment.WITHIN: "within",
 }
-"""The few words of a verdict that the narrow table has room for."""
+"""Verdicts that fit into the narrow table."""
 
 
 def show_audit(result: Any) -> None:

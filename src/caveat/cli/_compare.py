@@ -1,4 +1,4 @@
-"""``caveat compare``: several techniques of the same samples, side by side."""
+"""``caveat compare``: several techniques on the same samples."""
 
 import json
 from collections.abc import Iterator
@@ -126,7 +126,7 @@ def _pair(text: str, what: str = "--technique") -> tuple[str, str]:
 
 
 def _parts(text: str) -> dict[str, str]:
-    """``p_*`` is a probability; ``mean:m,std:s`` says more."""
+    """Return patterns by kind: ``p_*`` is a probability; ``mean:m,std:s`` names two kinds."""
     result = {}
     for piece in text.split(","):
         kind, mark, pattern = piece.partition(":")
@@ -142,7 +142,7 @@ def _parts(text: str) -> dict[str, str]:
 
 
 def _check_same(name: str, tables: dict[str, Any]) -> None:
-    """All techniques must speak of the same samples."""
+    """Raise if a technique has other samples than the first one."""
     start, first = next(iter(tables.items()))
     table = tables[name]
     for what in ("y", "ids"):
@@ -161,7 +161,7 @@ def _check_same(name: str, tables: dict[str, Any]) -> None:
 
 
 class Watched(dict[str, Any]):
-    """Predictions that say when the next one is asked for."""
+    """Predictions that report when the next one is used."""
 
     step: Any = None
 
@@ -183,16 +183,11 @@ def _compared(tables: dict[str, Any], settings: Settings) -> Any:
 
 
 def _recommended(comparison: Any, expression: str | None, scale: str) -> Any:
-    """What `recommend` says, or None where the metrics asked for leave it nothing to say."""
-    if expression is not None:
-        return comparison.recommend(expression, scale=scale)
-    prediction = next(iter(comparison.evaluations.values())).prediction
-    has_variance = type(prediction).__name__ == "Gaussian"
-    kind = "probability" if hasattr(prediction, "classes") else "interval"
+    """Return the recommendation; None if its metric is not among those wanted."""
     try:
-        return comparison.recommend("variance" if has_variance else kind, scale=scale)
+        return comparison.recommend(expression, scale=scale)
     except OptionError as error:
-        if "was not measured" not in str(error):
+        if expression is not None or "was not measured" not in str(error):
             raise
         return None
 

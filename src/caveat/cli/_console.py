@@ -1,4 +1,4 @@
-"""What the terminal sees: results on stdout, messages and progress on stderr."""
+"""Output: results on stdout, messages and progress on stderr."""
 
 import json
 import re
@@ -16,15 +16,14 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 _WIDTH = 110
-"""Where the output is not a terminal, whose width would be known."""
-
+"""The width of output that is not a terminal."""
 
 _DIRECTIONS = frozenset("\u200e\u200f\u061c\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 """Marks that make a terminal show letters in another order than they come."""
 
 
 def console(error: bool = False) -> "Console":
-    """Return a console of stdout or stderr; text from data is never taken for markup."""
+    """Return a console of stdout or stderr; text from data is never parsed as markup."""
     from rich.console import Console
 
     made = Console(stderr=error, markup=False, emoji=False, highlight=False)
@@ -136,7 +135,7 @@ def plain(value: Any) -> Any:
 
 @contextmanager
 def working(text: str) -> Iterator[None]:
-    """Show on a terminal what is going on, and for how long."""
+    """Show on a terminal what is being done, and for how long."""
     with steps(text, None):
         yield
 

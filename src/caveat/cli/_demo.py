@@ -1,4 +1,4 @@
-"""``caveat demo``: the whole way on data that comes along, without a file or a network."""
+"""``caveat demo``: a tour on data that scikit-learn ships."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,7 +13,7 @@ from ._tables import show_comparison, show_verdict
 
 NAME = "report.html"
 RESAMPLES = 300
-"""Fewer than usual: a first look should not take longer than its reader."""
+"""Fewer than usual, to be quick."""
 
 
 def demo_command(
@@ -22,7 +22,7 @@ def demo_command(
     ] = Path(NAME),
     random_state: Seed = 0,
 ) -> None:
-    """Fit a few models on data that comes along, and show what caveat says of them."""
+    """Fit a few models on data that scikit-learn ships, and show what caveat says about them."""
     from . import _demo_models as models
 
     page = _page(output)
@@ -98,7 +98,7 @@ def _show_triage(case: Any, random_state: int) -> None:
 
 
 def _show_by_uncertainty(evaluation: Any, groups: int = 5) -> None:
-    """Print errors and both parts of the uncertainty, from the surest samples to the least sure."""
+    """Print errors and both parts of the uncertainty, from certain samples to uncertain ones."""
     split, wrong = evaluation.decomposition, evaluation.error[:, 0]
     order = np.argsort(split.total, kind="stable")
     body = []

@@ -21,7 +21,7 @@ class Case:
     y : ndarray
     groups : dict of str to ndarray
     calibration : prediction
-        What the first technique says of the samples that repairs were learned from.
+        Predictions of the first technique for the samples that recalibration was fitted on.
     y_calibration : ndarray
     """
 
@@ -33,7 +33,7 @@ class Case:
 
 
 def digits(random_state: int = 0) -> Case:
-    """Handwritten digits by a forest, raw and repaired, and by naive Bayes, which is too sure."""
+    """Return handwritten digits by a forest, raw and recalibrated, and by naive Bayes."""
     from sklearn.datasets import load_digits
     from sklearn.ensemble import RandomForestClassifier
     from sklearn.naive_bayes import GaussianNB
@@ -64,7 +64,7 @@ def digits(random_state: int = 0) -> Case:
 
 
 def diabetes(random_state: int = 0) -> Case:
-    """The progress of diabetes by quantile gradient boosting, raw and conformal."""
+    """Return the progress of diabetes by quantile gradient boosting, raw and conformal."""
     from sklearn.datasets import load_diabetes
     from sklearn.ensemble import GradientBoostingRegressor
 
@@ -94,7 +94,7 @@ def diabetes(random_state: int = 0) -> Case:
 
 
 def _three_parts(y: np.ndarray, random_state: int, stratify: bool) -> list[np.ndarray]:
-    """Rows to train on (two fifths), to repair with, and to test on."""
+    """Return rows to train on (two fifths), to recalibrate with, and to test on."""
     from sklearn.model_selection import train_test_split
 
     rows = np.arange(len(y))

@@ -1,4 +1,4 @@
-"""``caveat evaluate``: what is reliable, what is not, for whom."""
+"""``caveat evaluate``: the verdict on a file, and all numbers."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -56,7 +56,7 @@ def evaluate_file(file: Path, columns: Columns, settings: Settings) -> tuple[Any
 
 
 def with_target(table: Any, file: Path) -> Any:
-    """Return the table if it says what is true."""
+    """Return the table; raise if it has no true values."""
     if table.y is None:
         raise OptionError(
             f"{file}: no column says what is true; name it with --target, or another file that "
@@ -74,7 +74,7 @@ def show_evaluation(evaluation: Any, everything: bool = False) -> None:
 
 
 def as_json(evaluation: Any, table: Any) -> dict[str, Any]:
-    """Return all of it for machines."""
+    """Return the evaluation for machines."""
     import json
 
     from ..evaluation.verdict import verdict

@@ -1,4 +1,4 @@
-"""The program: its commands, and one line instead of a traceback."""
+"""The program: its commands, and one line for an error instead of a traceback."""
 
 import sys
 from collections.abc import Sequence
@@ -116,7 +116,7 @@ def _run(given: list[str]) -> int:
 
 
 def _failed(error: Exception, as_json: bool) -> int:
-    """Say in one line what is wrong with the input; let our own mistakes pass as they are."""
+    """Print in one line what is wrong with the input; raise errors of the program itself."""
     import pyarrow as pa
 
     usage = hasattr(error, "format_message")

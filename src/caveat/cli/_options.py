@@ -1,4 +1,4 @@
-"""The options that commands share, in one place, and how a command takes them."""
+"""The options that commands share."""
 
 import dataclasses
 import inspect
@@ -37,7 +37,7 @@ def _flag(name: str, help: str) -> Any:
 
 
 def metric_names(incomplete: str) -> list[str]:
-    """Return the names and aliases of metrics that begin like this, for the shell's completion."""
+    """Return the names and aliases of metrics with this prefix, for completion in the shell."""
     from ..metrics import METRICS
 
     names = [name for entry in METRICS.values() for name in (entry.name, *entry.aliases)]
@@ -46,7 +46,7 @@ def metric_names(incomplete: str) -> list[str]:
 
 @dataclass
 class Columns:
-    """Which columns are what, and how the file is written."""
+    """The roles of the columns, and the format of the file."""
 
     probability: Annotated[
         list[str] | None,
@@ -68,7 +68,7 @@ class Columns:
     coverage: Annotated[
         float | None, _columns("Nominal coverage of the intervals, as 0.9.", "SHARE")
     ] = None
-    target: Annotated[list[str] | None, _columns("What is true.")] = None
+    target: Annotated[list[str] | None, _columns("True labels or values.")] = None
     group: Annotated[list[str] | None, _columns("A group of samples; may be repeated.")] = None
     id: Annotated[str | None, _columns("The name of each sample.")] = None
     weight: Annotated[str | None, _columns("The weight of each sample.")] = None
@@ -93,7 +93,7 @@ class Columns:
     ] = False
 
     def read(self, path: Path, **changes: Any) -> Any:
-        """Read a file with these columns, and say on stderr what was taken for what."""
+        """Read a file with these columns, and print on stderr what was recognized."""
         from ..files import read_predictions
 
         options = {
@@ -109,7 +109,7 @@ class Columns:
 
 
 def read_table(read: Callable[..., Any], path: Path, **options: Any) -> Any:
-    """Read a file, and say on stderr what was taken for what."""
+    """Read a file, and print on stderr what was recognized."""
     with working(f"reading {path.name}"):
         table = read(path, **options)
     for sentence in table.recognized:
@@ -142,7 +142,7 @@ Json = Annotated[
 
 @dataclass
 class Numbers:
-    """How sure numbers are, and how to show them."""
+    """Resampling, and the form of the output."""
 
     resamples: Annotated[
         int, typer.Option(help="Bootstrap resamples; 0 for no intervals.", rich_help_panel=_NUMBERS)
@@ -164,7 +164,7 @@ class Numbers:
 
 @dataclass
 class Settings(Numbers):
-    """How to evaluate, and how to show it."""
+    """Resampling and metrics, and the form of the output."""
 
     metric: Annotated[
         list[str] | None,
@@ -178,7 +178,7 @@ class Settings(Numbers):
     ] = None
 
     def check(self) -> None:
-        """Refuse a misspelled metric before a large file is read."""
+        """Raise if a metric is misspelled, before a large file is read."""
         from ..metrics import METRICS
 
         for name in self.metric or ():
@@ -190,7 +190,7 @@ class Settings(Numbers):
 
 
 def about(table: Any) -> dict[str, Any]:
-    """Return the arguments of `evaluate` that a table has beside prediction and truth."""
+    """Return groups, weights and clusters of a table as arguments of `evaluate`."""
     # A dict keeps each column's own type; a frame would be turned into one array of text.
     groups = None if table.groups is None else {name: table.groups[name] for name in table.groups}
     return {"groups": groups, "sample_weight": table.sample_weight, "cluster": table.cluster}

@@ -11,7 +11,7 @@ _ENDINGS = (".csv", ".json", ".parquet")
 def check_output(
     path: Path | None, endings: tuple[str, ...] = _ENDINGS, option: str = "--output"
 ) -> None:
-    """Refuse, before any work is done, a file that could not be written after it."""
+    """Raise before any work is done if a file cannot be written."""
     if path is None:
         return
     if path.suffix.lower() not in endings:
@@ -23,12 +23,12 @@ def check_output(
 
 
 def check_page(path: Path | None, option: str = "--report") -> None:
-    """Refuse a page that could not be written."""
+    """Raise if a page cannot be written."""
     check_output(path, (".html", ".htm"), option)
 
 
 def check_folder(path: Path | None, option: str) -> None:
-    """Refuse a file where a folder is wanted."""
+    """Raise if the path is a file instead of a folder."""
     if path is not None and path.exists() and not path.is_dir():
         raise OptionError(f"{option} {path}: this is a file; give a folder")
 

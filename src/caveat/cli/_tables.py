@@ -1,4 +1,4 @@
-"""Evaluations and comparisons as tables in a terminal; every number comes from their rows."""
+"""Evaluations and comparisons as tables in a terminal."""
 
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -34,14 +34,14 @@ def show_statements(statements: Iterable[Any]) -> None:
 
 
 def title(row: Any, targets: Sequence[str]) -> str:
-    """Return the metric in words, with its option, and its target where there are several."""
+    """Return the metric in words, with its option, and its target if there are several."""
     option = f"({row.option})" if row.option else ""
     target = f"of {row.target}" if len(targets) > 1 else ""
     return " ".join(part for part in (row.metric.replace("_", " "), option, target) if part)
 
 
 def headline(rows: Iterable[Any], everything: bool, place: Any = "headline") -> list[Any]:
-    """Return the rows for a first look, or all where none is among them."""
+    """Return the most important rows, or all if none of these is there."""
     from ..metrics import METRICS
 
     result = list(rows)
@@ -88,7 +88,7 @@ def show_rows(evaluation: Any, everything: bool) -> None:
 
 
 def show_groups(evaluation: Any) -> None:
-    """Print a table for each attribute: how its groups fare in a few metrics."""
+    """Print a table for each attribute: its groups by a few metrics."""
     attributes: dict[str, dict[str, list[Row]]] = {}
     for row in evaluation.rows:
         if not row.overall and row.contrast is Contrast.NONE:

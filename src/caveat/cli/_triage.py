@@ -1,4 +1,4 @@
-"""``caveat triage``: what to accept, and what to do with the rest."""
+"""``caveat triage``: which predictions to accept, and what to do with the others."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -15,7 +15,7 @@ from ._output import check_output, write_frame
 
 Calibration = Annotated[
     Path | None,
-    option("A file of other samples of which the truth is known; they set the threshold."),
+    option("A file of other samples with known truth, which set the threshold."),
 ]
 Tolerance = Annotated[float | None, option("Regression: how far off a prediction may be.")]
 
@@ -49,15 +49,15 @@ def triage_command(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Say which predictions to accept so that few of them are wrong, and what about the others.
+    """Accept predictions at a maximum error rate, and say what to do with the others.
 
     Example: caveat triage new.csv --calibration old.csv --risk 0.05 --output actions.csv
     """
     check_output(output)
     if (calibration is None) == (split is None):
         raise OptionError(
-            "triage needs samples of which the truth is known: --calibration FILE, or --split 0.5 "
-            "to take half of the file"
+            "triage needs samples with known truth: --calibration FILE, or --split 0.5 to take "
+            "half of the file"
         )
     options = {
         "tolerance": tolerance,
@@ -91,7 +91,7 @@ def read_both(file: Path, calibration: Path, columns: Columns) -> tuple[Any, Any
     known = column_names(file, columns.delimiter)
     changes: dict[str, Any] = {"target_file": None, "group": ()}
     if any(name not in known for name in columns.target or ()):
-        changes["target"] = None  # of new samples the truth need not be known
+        changes["target"] = None  # the truth of new samples may be unknown
     return old, columns.read(file, classes=getattr(old.prediction, "classes", None), **changes)
 
 
@@ -130,7 +130,7 @@ def _halves(table: Any, share: Any, random_state: int) -> tuple[Any, Any, np.nda
 
 
 def _checked(triage: Any, prediction: Any, y: Any) -> dict[str, int] | None:
-    """How often the accepted predictions were wrong, where the truth is known for classes."""
+    """Return how many accepted predictions were wrong, if there are classes with known truth."""
     if y is None or not hasattr(prediction, "labels") or not triage.accepted.any():
         return None
     wrong = prediction.labels[triage.accepted] != y[triage.accepted]
@@ -146,7 +146,7 @@ def _frame(triage: Any) -> Any:
 
 
 def show_triage(triage: Any, prediction: Any, y: Any) -> None:
-    """Print how many samples get each action, why, and what is promised."""
+    """Print the number of samples with each action, the reasons, and the promise."""
     checked = _checked(triage, prediction, y)
     title, header, body = triage.table()
     show_table(title, header, body, left=(0, 3))

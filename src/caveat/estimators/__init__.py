@@ -10,7 +10,7 @@ from .concrete_dropout import ConcreteDropoutClassifier, ConcreteDropoutRegresso
 from .deep_ensemble import DeepEnsembleClassifier, DeepEnsembleRegressor
 from .dropconnect import DropConnectClassifier, DropConnectRegressor
 from .ensemble import EnsembleClassifier, EnsembleRegressor
-from .files import load, save
+from .files import save
 from .flipout import FlipoutClassifier, FlipoutRegressor
 from .map import MAPClassifier, MAPRegressor
 from .mc_dropout import MCDropoutClassifier, MCDropoutRegressor
@@ -45,7 +45,6 @@ __all__ = [
     "Wrapped",
     "fit_many",
     "from_sklearn",
-    "load",
     "member_predictions",
     "preset",
     "save",

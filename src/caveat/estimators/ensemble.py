@@ -209,15 +209,8 @@ class Ensemble(Savable, BaseEstimator):
     def predict_distribution(self, X: Any) -> Any:
         """Return the members' predictions, stacked.
 
-        Parameters
-        ----------
-        X : array of shape (samples, ...)
-
-        Returns
-        -------
-        Categorical, GaussianLogits, Gaussian or Quantiles
-            An estimator of caveat keeps the members it has; any other is one member. A regressor
-            without a spread of its own has variance 0.
+        An estimator of caveat keeps the members it has; any other is one member. A regressor
+        without a spread of its own has variance 0.
         """
         X = self._parts(X)
         parts = [one_member(part, X) for part in self.estimators_]

@@ -38,13 +38,14 @@ def save(model: Any, path: str | PathLike[str], *, recalibrator: Any = None) -> 
     --------
     >>> import pathlib, tempfile
     >>> import numpy as np
-    >>> from caveat.estimators import MAPRegressor, load, save
+    >>> import caveat
+    >>> from caveat.estimators import MAPRegressor, save
     >>> X = np.linspace(-1, 1, 40)[:, None]
     >>> model = MAPRegressor(hidden=(8,), epochs=5, random_state=0).fit(X, X[:, 0])
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder, "model.safetensors")
     ...     save(model, path)
-    ...     again = load(path)
+    ...     again = caveat.load(path)
     >>> bool((again.predict(X) == model.predict(X)).all())
     True
     """
@@ -67,7 +68,7 @@ def save(model: Any, path: str | PathLike[str], *, recalibrator: Any = None) -> 
     Path(path).write_bytes(as_bytes(writer.tensors, metadata))
 
 
-def load(path: str | PathLike[str], *, module: Any = None) -> Any:
+def load_model(path: str | PathLike[str], *, module: Any = None) -> Any:
     """Read a fitted estimator that `save` wrote.
 
     Parameters
@@ -88,7 +89,8 @@ def load(path: str | PathLike[str], *, module: Any = None) -> Any:
     >>> import pathlib, tempfile
     >>> import numpy as np
     >>> from caveat import TemperatureScaling
-    >>> from caveat.estimators import MAPClassifier, load
+    >>> from caveat.estimators import MAPClassifier
+    >>> import caveat
     >>> X = np.linspace(-1, 1, 40)[:, None]
     >>> y = np.where(X[:, 0] > 0, "yes", "no")
     >>> model = MAPClassifier(hidden=(8,), epochs=5, random_state=0).fit(X, y)
@@ -96,7 +98,7 @@ def load(path: str | PathLike[str], *, module: Any = None) -> Any:
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder, "model.safetensors")
     ...     model.save(path, recalibrator=scaling)
-    ...     again = load(path)
+    ...     again = caveat.load(path)
     >>> again.recalibrator_.transform(again.predict_distribution(X))
     Categorical: 1 member x 40 samples x 2 classes ('no', 'yes')
     """

@@ -1,4 +1,4 @@
-"""Techniques side by side: which is best, and which cannot be distinguished from it."""
+"""Compare techniques: which one is best, and which cannot be distinguished from it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -29,9 +29,11 @@ class Comparison(Drawable, RowTable[ComparedRow]):
     Attributes
     ----------
     rows : tuple of ComparedRow
+        One for each metric and technique.
     evaluations : dict of str to Evaluation
-        Each technique by itself.
+        The evaluation of each technique.
     confidence : float
+        The confidence level of the intervals.
     """
 
     row_type: ClassVar[Any] = ComparedRow
@@ -53,13 +55,12 @@ class Comparison(Drawable, RowTable[ComparedRow]):
         reliability, performance : str
             Names or aliases of metrics, such as "ece" and "auc"; several targets are averaged.
         """
-        costs = np.array(
-            [[self._cost(t, name) for name in (reliability, performance)] for t in self.techniques]
+        return pareto_front(
+            {
+                name: [self._cost(name, metric) for metric in (reliability, performance)]
+                for name in self.techniques
+            }
         )
-        beaten = [
-            any((other <= mine).all() and (other < mine).any() for other in costs) for mine in costs
-        ]
-        return [t for t, lost in zip(self.techniques, beaten, strict=True) if not lost]
 
     def recommend(
         self,
@@ -69,28 +70,27 @@ class Comparison(Drawable, RowTable[ComparedRow]):
         prioritize: Any = None,
         minimum: Mapping[str, float] | None = None,
     ) -> "Recommendation":
-        """Choose a technique by skill first, then by how reliable its uncertainty is.
+        """Choose a technique by skill first, then by the calibration of its uncertainty.
 
-        A proper score (negative log likelihood or Brier, CRPS) sees both what a technique knows and
-        whether it says how sure it is. Those that are clearly worse by it are left behind; among
-        the others decides the calibration error that fits the expression of uncertainty and the
-        scale. Each of the two tests may err in half of what the confidence allows, so that of
-        equally good techniques one is named a clear winner by chance no more often than that.
+        A proper score (negative log likelihood or Brier, CRPS) measures both predictive performance
+        and calibration. Techniques that are clearly worse by it are excluded; among the others the
+        calibration error decides that fits the expression of uncertainty and the scale. Each of the
+        two tests uses half of the error probability, so that among equally good techniques a clear
+        winner is named by chance no more often than the confidence allows.
 
         Parameters
         ----------
         expression : {"probability", "entropy", "variance", "interval"}, optional
-            How the uncertainty will be used; by default what the predictions express: the
-            probability of classes, the variance of Gaussians, the interval of other numbers.
-        scale : {"global", "local", "adaptive"}
-            Whether it must be right over all samples (the proper score alone decides), by predicted
-            uncertainty, or for each class (classification; each against the rest) or target
-            (regression) alike: the mean over them.
+            How the uncertainty will be used; by default the probability of classes, the variance of
+            Gaussians, and the interval of other numbers.
+        scale : {"global", "local", "adaptive"}, default="local"
+            Where calibration must hold: over all samples (the proper score alone decides), by
+            predicted uncertainty, or for each class (against the rest) or target.
         prioritize : class or target label, optional
-            Only this class, against the rest, or this target counts.
+            The only class (against the rest) or target that counts.
         minimum : dict of metric to float, optional
-            What a technique must reach to be considered, e.g. ``{"roc_auc": 0.8}``; for metrics of
-            which less is better, what it must not exceed.
+            Values that a technique must reach, e.g. ``{"roc_auc": 0.8}``; for metrics with a lower
+            optimum, values that it must not exceed.
 
         Returns
         -------
@@ -106,7 +106,7 @@ class Comparison(Drawable, RowTable[ComparedRow]):
         )
 
     def _cost(self, technique: str, name: str) -> float:
-        """The mean over targets of a metric, turned so that less is better."""
+        """Return the mean over targets of a metric, with a sign such that less is better."""
         result = self._entries(technique, name)
         return float(np.mean([cost(key.metric, answer.value) for key, answer in result.items()]))
 
@@ -151,17 +151,22 @@ def compare(
     """Evaluate several predictions of the same samples, and say which can be distinguished.
 
     All are resampled together, so differences are paired. A technique is tied with the best if the
-    interval of their difference holds 0, at a confidence that allows for all pairs of techniques
-    (Bonferroni), since the data chose which one is best. Binned errors are larger by chance the
-    sharper a technique; to be distinguished they must differ by
-    `caveat.resampling.equal_errors` as well, which allows for it.
+    interval of their difference contains 0, at a confidence that allows for all pairs of techniques
+    (Bonferroni), since the data chose which one is best. Sharper techniques have larger binned
+    errors by chance; to be distinguished, these must differ by `caveat.resampling.equal_errors` as
+    well, which allows for that.
 
     Parameters
     ----------
     predictions : dict of str to prediction
         At least two, of the same samples in the same order.
-    y, groups, sample_weight, cluster, metrics, confidence, resamples, random_state
-        As in `evaluate`.
+    y : array of shape (samples,) or (samples, targets)
+        As in `evaluate`, like all that follow.
+    groups, sample_weight, cluster : arrays of shape (samples,), optional
+    metrics : list of str, optional
+    confidence : float, default=0.95
+    resamples : int, default=1000
+    random_state : int or Generator, optional
 
     Returns
     -------
@@ -213,11 +218,21 @@ def compare(
 
 
 def cost(metric: str, value: Any) -> Any:
-    """Return values turned so that less is better; NaN where nothing is better."""
+    """Return values with a sign such that less is better; NaN if nothing is better."""
     entry = METRICS[metric]
     if entry.direction == "target":
         return np.nan * value if entry.optimum is None else abs(value - entry.optimum)
     return -value if entry.direction == "higher" else value
+
+
+def pareto_front(costs: Mapping[str, Sequence[float]]) -> list[str]:
+    """Return the names whose costs no other beats in all respects."""
+    table = np.array(list(costs.values()))
+    return [
+        name
+        for name, mine in zip(costs, table, strict=True)
+        if not any((other <= mine).all() and (other < mine).any() for other in table)
+    ]
 
 
 def _compared(
@@ -246,7 +261,7 @@ def _compared(
 def indistinguishable(
     metric: str, best: list[Answer], other: list[Answer], techniques: int, confidence: float
 ) -> bool:
-    """Whether two techniques may be equal in a metric, or in the mean of several of its answers."""
+    """Return whether two techniques may be equal in a metric, or in the mean of its answers."""
     ours = [answer.replicates for answer in best if answer.replicates is not None]
     theirs = [answer.replicates for answer in other if answer.replicates is not None]
     if len(ours) < len(best) or len(theirs) < len(other):
@@ -268,7 +283,7 @@ def indistinguishable(
 
 
 def _paired_difference(metric: str, theirs: list[Replicates], ours: list[Replicates]) -> Replicates:
-    """Return the replicates of the difference in cost, which know how many units there were."""
+    """Return the replicates of the difference in cost."""
     with np.errstate(invalid="ignore"):  # both may be infinite in a resample
         values, center = (
             _mean_cost(metric, [getattr(result, name) for result in theirs])

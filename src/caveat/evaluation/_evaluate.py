@@ -1,4 +1,4 @@
-"""Every number that a prediction supports, at three scales, and how sure each one is."""
+"""Every metric that applies to a prediction, at three scales, with confidence intervals."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -48,14 +48,14 @@ class Answer:
 
 @dataclass
 class Run:
-    """What all rows of one evaluation share, and the answers with their replicates."""
+    """The weights, the resamples and the confidence that all rows of an evaluation share."""
 
     weight: FloatArray | None
     plan: Plan | None
     confidence: float
     cluster: Any = None
     answers: dict[Key, Answer] | None = None
-    """What a comparison pairs; None keeps nothing."""
+    """The answers for a comparison to pair; None keeps none."""
 
     def ask(self, asked: list[Question], rows: np.ndarray | None) -> list[Answer]:
         """Answer all questions for all samples, or for some rows of them."""
@@ -67,7 +67,6 @@ class Run:
         if self.plan is None:
             return answers
         for (truth, inputs), places in _shared(asked):
-            # What questions share is forgotten before the next of them.
             given = Prepared(truth, inputs, self.plan, sample_weight=self.weight, rows=rows)
             for i in places:
                 question, value = part[i], values[i]
@@ -79,7 +78,7 @@ class Run:
         return answers
 
     def row(self, question: Question, answer: Answer, count: int, **place: Any) -> Row:
-        """Return the row of an answer, with its interval; keep the answer if it will be paired."""
+        """Return the row of an answer with its interval, and keep the answer for a comparison."""
         notes = [question.note] if question.note else []
         interval = None
         if np.isnan(answer.value):
@@ -95,7 +94,7 @@ class Run:
         row = _row(question, answer.value, interval, count, "; ".join(notes), **place)
         if self.answers is not None:
             kept = answer.replicates
-            # What draws from the prediction would keep the samples of every group alive.
+            # The function that draws would keep the samples of every group in memory.
             kept = None if kept is None else replace(kept, null=None)
             self.answers[row.key] = replace(answer, replicates=kept)
         return row
@@ -108,10 +107,10 @@ _BIASED = (
 
 
 def _check_sums(question: Question, value: float, by_sums: float) -> None:
-    """Refuse a metric whose declared sums do not give what its function gives."""
+    """Raise if the declared sums of a metric disagree with its function."""
     metric = question.metric
     width = np.diff(metric.range).item()
-    # Some sums are on a grid, and some values are nothing but rounding.
+    # Some sums are on a grid, and some values are rounding errors.
     least = 1e-3 * width if np.isfinite(width) else 1e-6 * float(np.abs(question.truth).max())
     if not (np.isclose(value, by_sums, rtol=0.1, atol=least) or np.isnan(by_sums)):
         raise InvalidValueError(
@@ -123,7 +122,7 @@ def _check_sums(question: Question, value: float, by_sums: float) -> None:
 def _shared(
     asked: list[Question],
 ) -> list[tuple[tuple[np.ndarray, dict[str, Any]], list[int]]]:
-    """Return the truth and all inputs of questions that can share work, and which these are."""
+    """Return the truth, the inputs and the positions of questions that can share work."""
     result: dict[tuple[str, str], tuple[tuple[np.ndarray, dict[str, Any]], list[int]]] = {}
     for i, question in enumerate(asked):
         key = question.target, question.share
@@ -173,35 +172,34 @@ def evaluate(
     resamples: int = 1000,
     random_state: RandomState = None,
 ) -> Evaluation:
-    r"""Compute every metric that the prediction supports, and how sure each one is.
+    r"""Compute every metric that applies to the prediction, with confidence intervals.
 
     Parameters
     ----------
     prediction : any prediction type
-        What a model says of some samples, judged by what it says: quantiles by the median and
-        the levels that were given, intervals by their coverage and width. For the metrics of a
-        Gaussian pass one: ``quantiles.to_gaussian(0.9545)``, ``interval.to_gaussian()``.
+        The predictions. Quantiles are judged by their median and their levels, intervals by
+        coverage and width; for the metrics of a Gaussian convert them with
+        ``quantiles.to_gaussian(0.9545)`` or ``interval.to_gaussian()``.
     y : array of shape (samples,) or (samples, targets)
-        What is true of them.
+        True labels or values.
     groups : array, Series, dict of arrays or frame, optional
-        Attributes of the samples: each value becomes rows of its own, with gap and ratio. Beside
-        the true class, one that is called "class" is named "class (group)".
+        Attributes of the samples. Each value gets rows of its own, with gap and ratio. If there are
+        classes, an attribute named "class" is renamed to "class (group)".
     sample_weight : array of shape (samples,), optional
-        How much each sample counts beside the others: only ratios matter. Metrics that depend on
-        the number of samples take it to be that of samples of equal weight which would say as much,
-        :math:`(\sum w)^2 / \sum w^2`.
+        Weights of the samples; only their ratios matter. Metrics that depend on the number of
+        samples use the effective number :math:`(\sum w)^2 / \sum w^2`.
     ids : array of shape (samples,), optional
         Names of the samples, for reports; by default their numbers.
     cluster : array of shape (samples,), optional
-        Samples that belong together, such as the measurements of one patient: intervals resample
-        whole clusters.
+        The cluster of each sample, such as its patient: intervals resample whole clusters.
     metrics : list of str, optional
         Names or aliases from ``caveat.metrics.METRICS``; by default all that apply.
     confidence : float, default=0.95
         The confidence level of the intervals.
     resamples : int, default=1000
-        Bootstrap resamples; 0 leaves the intervals out.
-    random_state : int, Generator or None
+        The number of bootstrap resamples; 0 gives no intervals.
+    random_state : int or Generator, optional
+        Seed of the resamples.
 
     Returns
     -------
@@ -226,10 +224,7 @@ def evaluate(
 
 
 def relative_weights(sample_weight: Any, samples: int) -> FloatArray | None:
-    """Return weights that sum to the number of samples of equal weight which would say as much.
-
-    Only ratios of weights matter then, and samples of weight 0 are as good as absent.
-    """
+    """Return weights that sum to the effective number of samples, so that only ratios matter."""
     weight = as_weights(sample_weight, samples)
     if weight is None:
         return None
@@ -246,7 +241,7 @@ def run_evaluation(
     metrics: Sequence[str] | None,
     random_state: RandomState,
 ) -> Evaluation:
-    """Ask everything of one prediction; the run keeps the answers with their replicates."""
+    """Evaluate one prediction; the run keeps the answers with their replicates."""
     asked, blocks = questions(prediction, y, metrics, random_state)
     samples = len(blocks[0].truth)
     rows = [
@@ -280,7 +275,7 @@ def run_evaluation(
 def plan_for(
     prediction: Any, resamples: int, cluster: Any, random_state: RandomState
 ) -> Plan | None:
-    """Return the resamples of a prediction's samples, or None where none are wanted or possible."""
+    """Return the resamples of a prediction's samples; None if there are none."""
     if not isinstance(prediction, Container):
         raise UnsupportedPredictionError(
             f"expected a prediction, such as caveat.Categorical(array); got a "
@@ -294,7 +289,7 @@ def plan_for(
 
 
 def _attributes(prediction: Any, block: Block, groups: Any) -> list[Attribute]:
-    """The true class, where there are classes, and what the user gave."""
+    """Return the true class, if there are classes, and the groups of the user."""
     given = [] if groups is None else attributes(groups, len(block.truth))
     if not hasattr(prediction, "classes"):
         return given
@@ -307,7 +302,7 @@ def _attributes(prediction: Any, block: Block, groups: Any) -> list[Attribute]:
 
 
 def _by_group(run: Run, asked: list[Question], attribute: Attribute) -> list[Row]:
-    """Return rows for each value of an attribute, and the gap and ratio of the worst and best."""
+    """Return rows for each value of an attribute, and gap and ratio of the worst and the best."""
     rows: list[list[Row]] = [[] for _ in asked]
     answers: list[dict[str, Answer]] = [{} for _ in asked]
     for code, value in enumerate(attribute.values):

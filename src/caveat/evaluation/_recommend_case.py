@@ -1,4 +1,4 @@
-"""Which of several techniques stands out by a proper score and a calibration error, in words."""
+"""Choose among techniques by a proper score and a calibration error, with sentences."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -24,7 +24,7 @@ class Choice:
 
 
 class Case:
-    """Techniques with their reliability and skill, of which one may stand out."""
+    """Techniques with their reliability and skill."""
 
     def __init__(
         self,
@@ -35,11 +35,13 @@ class Case:
         reliable: Answers,
         skilled: Answers,
     ) -> None:
+        from ._compare import pareto_front
+
         self.comparison = comparison
         self.primary, self.skill = primary, skill
         self.reliable = reliable
         self.values, self.skills = _means(primary, reliable), _means(skill, skilled)
-        # Two questions are asked, so that each may be wrong half as often.
+        # Two tests share the error probability.
         alone = primary == skill
         self.confidence = comparison.confidence if alone else (1 + comparison.confidence) / 2
         good, *others = self._not_worse(skill, skilled, list(skilled))
@@ -50,14 +52,15 @@ class Case:
             for name, value in self.skills.items()
             if name not in self.good
         }
-        self.front = _front(self.values, self.skills)
+        costs = {name: (value, self.skills[name]) for name, value in self.values.items()}
+        self.front = tuple(pareto_front(costs))
         of = "" if one_class is None else f" of {one_class} against the rest"
         self.what = f"{_words(primary)}{of}"
         if METRICS[primary].direction == "target":
             self.what = f"distance of the {_words(primary)} from {METRICS[primary].optimum:g}"
 
     def chosen(self) -> Choice:
-        """Return the one that stands out, or those between which nothing decides."""
+        """Return the technique that stands out, or those that are tied."""
         tied = tuple(self.good)
         if self.primary != self.skill:
             tied = tuple(self._not_worse(self.primary, self.reliable, self.good))
@@ -76,7 +79,7 @@ class Case:
         return Choice(best, tied, self._winner(best))
 
     def trade_off(self, chosen: Choice) -> list[str]:
-        """Say who was left behind for lack of skill, and what a more reliable one would cost."""
+        """Return who was excluded for lack of skill, and what a more reliable one would cost."""
         result = []
         if self.worse and len(self.good) > 1:
             names = ", ".join(f"{name} {_number(self.skills[name])}" for name in self.worse)
@@ -104,7 +107,7 @@ class Case:
         ]
 
     def _better_classwise(self, best: str) -> str:
-        """Return a technique that is clearly better in all classes than the best by the top one."""
+        """Return a technique that is clearly better classwise than the best by top class."""
         metric = "classwise_calibration_error"
         if self.primary != "expected_calibration_error":
             return ""
@@ -159,7 +162,7 @@ def _lowest(values: dict[str, float], others: list[str]) -> str:
 
 
 def _means(metric: str, answers: Answers) -> dict[str, float]:
-    """Return the mean of each technique's answers, as distances from the best where that is one."""
+    """Return the mean cost of each technique's answers."""
     from ._compare import cost
 
     return {
@@ -168,18 +171,8 @@ def _means(metric: str, answers: Answers) -> dict[str, float]:
     }
 
 
-def _front(values: dict[str, float], skills: dict[str, float]) -> tuple[str, ...]:
-    """Return those that no other beats in both; of all these metrics less is better."""
-    pairs = {name: np.array([values[name], skills[name]]) for name in values}
-    return tuple(
-        name
-        for name, mine in pairs.items()
-        if not any((other <= mine).all() and (other < mine).any() for other in pairs.values())
-    )
-
-
 def _knows_nothing(comparison: "Comparison", name: str) -> str:
-    """Say why a technique does not tell samples apart, or nothing if it does."""
+    """Return why a technique does not distinguish samples, or nothing if it does."""
     evaluation = comparison.evaluations[name]
     prediction = evaluation.prediction
     if len(prediction) > 1 and prediction.take(np.zeros(len(prediction), dtype=int)) == prediction:
@@ -195,7 +188,7 @@ def _knows_nothing(comparison: "Comparison", name: str) -> str:
 
 
 def _number(value: float) -> str:
-    """Return a value for a reader; what is 0 on paper is 0."""
+    """Return a value for a reader, 0 within rounding error."""
     return number(round(value, 12))
 
 

@@ -7,12 +7,12 @@ from numpy.typing import NDArray
 
 from .._validation import FloatArray
 
-# Equality of a tail probability and its level is decided by their exact values, not by rounding.
+# Tail probabilities that equal their level within rounding error pass.
 _ROUNDING = 1e-9
 
 
 def minimum_units(risk: float, level: float) -> int:
-    """Return how many accepted samples show, without one error, that the rate is below ``risk``.
+    """Return how many accepted samples without an error show that the rate is below ``risk``.
 
     The smallest n with (1 - risk)^n <= level.
     """
@@ -20,14 +20,14 @@ def minimum_units(risk: float, level: float) -> int:
 
 
 def at_most(p: FloatArray, level: FloatArray | float) -> NDArray[np.bool_]:
-    """Return where p-values reach their level, whatever the rounding."""
+    """Return where p-values are at most their level, within rounding error."""
     return np.asarray(p <= np.asarray(level) * (1 + _ROUNDING))
 
 
 def binomial_p(
     errors: NDArray[np.intp], accepted: NDArray[np.intp], risk: float | FloatArray
 ) -> FloatArray:
-    """Return the probability of so few errors or fewer, were the rate ``risk``; 1 of none."""
+    """Return the probability of this many errors or fewer at the rate ``risk``; 1 for no sample."""
     from scipy.special import bdtr
 
     return np.where(accepted > 0, bdtr(errors, np.maximum(accepted, 1), risk), 1.0)
@@ -41,15 +41,15 @@ def binomial_upper(
 
     correct = accepted - errors
     limit = betaincinv(errors + 1.0, np.maximum(correct, 1.0), 1 - np.asarray(level))
-    # With no sample that is right (none accepted included) every rate up to 1 is possible.
+    # Without any correct sample every rate up to 1 is possible.
     return np.where(correct > 0, limit, 1.0)
 
 
 def binomial_units(rate: FloatArray, risk: float, level: float) -> FloatArray:
     """Return about how many accepted samples show that a rate is below ``risk``.
 
-    The smallest number for which as many errors as expected pass the test; infinity where the rate
-    is not below the risk.
+    It is the smallest number at which the expected number of errors passes the test; infinity if
+    the rate is not below the risk.
     """
     from scipy.special import betainc
 
@@ -67,10 +67,10 @@ def binomial_units(rate: FloatArray, risk: float, level: float) -> FloatArray:
 
 
 def stakes(risk: float, level: float, units: int) -> FloatArray:
-    """Return which bets to place against an error rate of ``risk`` or more.
+    """Return the bets to place against an error rate of ``risk`` or more.
 
-    Each is half of the one before. The largest loses all with a unit that is wrong throughout; the
-    smallest is about the best one if the rate is just low enough to be shown with so many units.
+    Each is half of the one before. The largest loses everything on a unit that is entirely wrong;
+    the smallest is about optimal if the rate is just low enough to be shown with this many units.
     """
     largest = (1 - 1e-6) / (1 - risk)
     smallest = math.sqrt(2 * math.log(1 / level) / (units * risk * (1 - risk)))
@@ -83,20 +83,10 @@ def betting_p(
 ) -> FloatArray:
     r"""Return a p-value after each sample, from the capital of bets on whole units.
 
-    Unit c has the excess :math:`Z_c \in [-\text{risk}, 1 - \text{risk}]`, the sum of those of its
-    samples so far. Were its mean 0 or more, no bet :math:`1 - \lambda Z_c` could be expected to win
-    and the capital :math:`K = \operatorname{mean}_\lambda \prod_c (1 - \lambda Z_c)`, 1 at first,
-    would reach 1 / p with a probability of at most p.
-
-    Parameters
-    ----------
-    excess : ndarray of shape (samples,)
-        What each sample adds to the excess of its unit.
-    unit : ndarray of shape (samples,)
-        The unit of each sample, from 0 on.
-    risk, level : float
-    units : int
-        How many units there are.
+    The excess :math:`Z_c \in [-\text{risk}, 1 - \text{risk}]` of unit c is the sum over its samples
+    so far. If its mean is 0 or more, no bet :math:`1 - \lambda Z_c` wins on average. The capital
+    :math:`K = \operatorname{mean}_\lambda \prod_c (1 - \lambda Z_c)` starts at 1 and reaches 1 / p
+    with a probability of at most p.
     """
     from scipy.special import logsumexp
 
@@ -106,7 +96,7 @@ def betting_p(
     total = np.cumsum(excess[order])
     before = (total - excess[order])[starts]
     gains = np.log1p(-bets * (total - before[unit[order]]))
-    # What each sample adds to the logarithm of the capital: the gain of its unit, less that before.
+    # Each sample adds to the log capital the gain of its unit minus the gain before.
     previous = np.roll(gains, 1, axis=1)
     previous[:, starts] = 0.0
     added = np.empty(gains.shape)

@@ -1,4 +1,4 @@
-"""Which uncertainty a triage looks at, and what it calls an error."""
+"""The uncertainties and the errors that a triage uses."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -22,10 +22,7 @@ _CONVERSIONS = {
 
 @dataclass(frozen=True)
 class Scored:
-    """What is predicted, (samples,) class positions or (samples, targets) means, and how surely.
-
-    The uncertainties have shape (samples,).
-    """
+    """Predictions, (samples,) class positions or (samples, targets) means, and uncertainties."""
 
     answer: NDArray[Any]
     total: FloatArray
@@ -34,7 +31,7 @@ class Scored:
 
 
 def check_type(prediction: Any) -> None:
-    """Refuse what cannot be split, and say how to convert it."""
+    """Raise if the type has no decomposition, and say how to convert it."""
     if not isinstance(prediction, Categorical | GaussianLogits | Gaussian):
         kind = type(prediction).__name__
         raise UnsupportedPredictionError(
@@ -44,7 +41,7 @@ def check_type(prediction: Any) -> None:
 
 
 def check_tolerance(tolerance: Any, prediction: Any) -> FloatArray | None:
-    """Return one tolerance for each target; None for classes, which have none."""
+    """Return one tolerance for each target; None for classes."""
     if not isinstance(prediction, Gaussian):
         if tolerance is not None:
             raise OptionError(
@@ -72,10 +69,7 @@ def check_tolerance(tolerance: Any, prediction: Any) -> FloatArray | None:
 def score(
     prediction: Any, method: str, tolerance: FloatArray | None, draws: int | None, seed: int
 ) -> Scored:
-    """Return the answer and the uncertainties of each sample.
-
-    A sample's numbers do not depend on the samples around it: the seed fixes what is drawn.
-    """
+    """Return the prediction and the uncertainties of each sample; the seed fixes all draws."""
     if isinstance(prediction, Gaussian):
         assert tolerance is not None
         split = decompose(prediction, method)
@@ -106,7 +100,7 @@ def _in_tolerances(variance: FloatArray, tolerance: FloatArray) -> FloatArray:
 def errors(
     prediction: Any, answer: NDArray[Any], tolerance: FloatArray | None, y: Any
 ) -> NDArray[np.bool_]:
-    """Return which samples are predicted wrongly."""
+    """Return the samples with a wrong prediction."""
     if not isinstance(prediction, Gaussian):
         codes = prediction.encode(y)
         _check_length(len(codes), len(prediction))
@@ -129,17 +123,68 @@ def _check_length(length: int, samples: int) -> None:
 
 
 def signature(prediction: Any) -> dict[str, Any]:
-    """Return what must be the same at fit and at decide, or the scores mean different things."""
+    """Return what ``fit`` and ``decide`` must have in common for scores to be comparable."""
     names = prediction._shared
     shared = {name: np.asarray(getattr(prediction, name)).tolist() for name in names}
     return {"type": type(prediction).__name__, "members": prediction.members, **shared}
 
 
 def check_signature(fitted: dict[str, Any], given: dict[str, Any]) -> None:
-    """Refuse a prediction that cannot come from the model that the policy was fitted on."""
+    """Raise if a prediction cannot come from the model that the policy was fitted on."""
     for name, value in fitted.items():
         if given.get(name) != value:
             raise ShapeError(
                 f"fitted on {name} {value}, asked to decide on {name} {given.get(name)}; both "
                 "predictions must come from the same model"
             )
+
+
+_ONE_MEMBER = (
+    "A single model does not tell what it does not know (epistemic) from what the data cannot tell "
+    "(aleatoric): nothing says whether an expert or a new measurement would help. Several members, "
+    "an ensemble for example, would."
+)
+_NO_SPLIT = (
+    "The {} part of the uncertainty is {} for every calibration sample: nothing says whether an "
+    "expert or a new measurement would help."
+)
+
+
+def why_unknown(members: int, scored: Scored, spread: FloatArray) -> str:
+    """Return why the parts are not known; empty if they are."""
+    if members == 1:
+        return _ONE_MEMBER
+    if not np.isfinite(scored.epistemic).all():
+        return ""
+    least = 1e-12 * scored.total.max()  # less is rounding
+    if spread[1] == 0 or scored.epistemic.max() <= least:
+        return _NO_SPLIT.format("epistemic", "the same")
+    return _NO_SPLIT.format("aleatoric", "0") if scored.aleatoric.max() <= least else ""
+
+
+def scale_of(scored: Scored, rows: Any) -> tuple[FloatArray, FloatArray]:
+    """Return mean and standard deviation of the two parts over the finite rows.
+
+    The deviation of a constant part is 0, within rounding error.
+    """
+    center, spread = np.zeros(2), np.zeros(2)
+    for i, part in enumerate((scored.aleatoric, scored.epistemic)):
+        finite = part[rows][np.isfinite(part[rows])]
+        if len(finite):
+            largest = float(finite.max())
+            unit = largest if largest > 0 else 1.0  # squares of small or large numbers are lost
+            center[i] = unit * np.mean(finite / unit)
+            deviation = np.std(finite / unit)
+            spread[i] = unit * deviation if deviation > 1e-12 else 0.0
+    return center, spread
+
+
+def standardized(
+    scored: Scored, center: FloatArray, spread: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return (part - center) / spread; 0 for a part that did not vary, unless it is infinite."""
+    aleatoric, epistemic = (
+        np.divide(part - c, s, out=np.where(np.isfinite(part), 0.0, np.inf), where=s > 0)
+        for part, c, s in zip((scored.aleatoric, scored.epistemic), center, spread, strict=True)
+    )
+    return aleatoric, epistemic

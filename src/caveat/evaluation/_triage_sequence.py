@@ -6,9 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._arrays import to_numpy
-from .._validation import FloatArray, as_floats, check_no_nan, is_integer, position
-from ..exceptions import InvalidValueError, OptionError, ShapeError
+from .._validation import FloatArray, as_column, as_floats, check_no_nan, is_integer
+from ..exceptions import OptionError, ShapeError
 from ._risk_bounds import (
     at_most,
     betting_p,
@@ -19,17 +18,15 @@ from ._risk_bounds import (
 )
 from .triage_result import OperatingCurve
 
-# The sequence starts several times, since the surest samples may be few, or wrong more often than
-# others: where this many times what a pass needs at the very least is accepted, at coverages in
-# equal ratios above that, and with all samples. The first start has this part of the error budget,
-# the others share the rest.
+# The sequence has several starts, since the most certain samples may be few or err more often. The
+# first start accepts _ENOUGH times the least number that can pass and gets the part _FIRST of the
+# error budget; the others are at higher coverages in equal ratios and share the rest.
 _ENOUGH, _STARTS, _FIRST = 1.5, 4, 0.5
-# Every score is a threshold.
 ALL = "all"
-# Bets on weighted samples pay if the mean weight is below this part of the largest; above, a sample
-# that is kept by weight loses less.
+"""Every score is a threshold."""
+# Bets on weighted samples have more power if the mean weight is below this part of the largest.
 _UNEQUAL = 0.25
-# A curve shows at most so many thresholds.
+# The largest number of thresholds in a curve.
 _SHOWN = 1000
 # Error rates, as multiples of the risk, at which the betting test is inverted for its upper limit.
 _RATES = np.geomspace(4, 0.25, 17)
@@ -56,7 +53,7 @@ class Calibration:
 
     @property
     def plain(self) -> bool:
-        """Whether every sample stands for itself."""
+        """Whether there are neither weights nor clusters."""
         return self.weight is None and self.cluster is None
 
     def take(self, chosen: NDArray[np.bool_]) -> "Calibration":
@@ -90,27 +87,17 @@ def cluster_codes(cluster: Any, samples: int) -> NDArray[np.intp]:
     """Return a number for the cluster of each sample; a missing one is an error."""
     import pandas as pd
 
-    values = to_numpy(cluster, "cluster").array
-    if values.shape != (samples,):
-        raise ShapeError(
-            f"cluster must be one value for each of {samples} samples; got shape {values.shape}"
-        )
-    codes, _ = pd.factorize(values)
-    if (codes < 0).any():
-        _, where = position(codes < 0, ("sample",))
-        raise InvalidValueError(
-            f"the cluster{where} is missing; give samples that stand alone a cluster of their own"
-        )
+    codes: NDArray[np.intp] = pd.factorize(as_column(cluster, "cluster", samples))[0]
     return codes
 
 
 class Evidence:
-    """What some calibration samples say of any threshold.
+    """The tests of thresholds with some calibration samples.
 
     Plain samples are tested by the binomial distribution of their errors, given how many are
-    accepted. For clusters and weights the same is done with a sample of the population: one of each
-    cluster at random, kept with a probability in proportion to its weight. With ``bet`` there is a
-    second test, a bet on the excess of whole units, and the smaller p-value counts twice.
+    accepted. With clusters and weights, one random sample of each cluster is tested, kept with a
+    probability in proportion to its weight. With ``bet`` there is a second test, a bet on the
+    excess of whole units, and twice the smaller p-value counts.
     """
 
     def __init__(
@@ -123,7 +110,7 @@ class Evidence:
         self.units = int(self.unit.max()) + 1
         self.bet = bet and not calibration.plain
         self.level = level
-        # What a sample adds to the mean over units of its unit's weighted share.
+        # The contribution of each sample to the mean weighted share over units.
         self.share = 1 / np.bincount(self.unit)[self.unit]
         if calibration.weight is not None:
             self.share = self.share * calibration.weight[order]
@@ -201,10 +188,10 @@ def _running(flags: NDArray[np.bool_]) -> NDArray[np.intp]:
 
 
 def walk(p: FloatArray, budget: FloatArray) -> tuple[NDArray[np.bool_], FloatArray]:
-    """Test thresholds in their order, each at the error budget that is left where it stands.
+    """Test thresholds in order, each at the error budget that is left (the fallback procedure).
 
-    A threshold that passes hands its budget on to the next one; one that fails loses it. Where a
-    new start is, its own budget is added (the fallback procedure).
+    A threshold that passes hands its budget on to the next one; one that fails loses it. Each start
+    adds its own budget.
 
     Returns
     -------
@@ -237,8 +224,8 @@ def high_probability(
         return _walked(whole, thresholds, starts, level * _budgets(len(starts)), risk)
     everything = whole.score[-1:]
     setting = _setting(calibration, rng)
-    # Nothing that is tested may say where to start: it is for the weights of the others to say how
-    # many samples of the population the tested units are worth.
+    # The starts must not depend on tested samples, so the weights of the others determine how many
+    # samples of the population the tested units are worth.
     tested_units = whole.units - len(np.unique(calibration.units()[setting]))
     weight = 1.0 if calibration.weight is None else float(calibration.weight[setting].mean())
     bet = calibration.cluster is not None or weight < _UNEQUAL
@@ -260,7 +247,7 @@ def high_probability(
 
 
 def _starting_coverages(size: float, tests: int, risk: float, level: float) -> FloatArray:
-    """Return the coverages of all starts but that with all samples; none if they are too few."""
+    """Return the coverages of all starts but the last; none if there are too few samples."""
     least = minimum_units(risk, _FIRST * level / tests)
     first = _ENOUGH * least / max(size, 1.0)
     if first >= 1:
@@ -277,7 +264,7 @@ def _budgets(starts: int) -> FloatArray:
 
 
 def _setting(calibration: Calibration, rng: np.random.Generator) -> NDArray[np.bool_]:
-    """Draw the samples that say where to start: one unit in ten, of many units fewer."""
+    """Draw the samples that determine the starts: a tenth of the units, or fewer of many."""
     unit = calibration.units()
     units = int(unit.max()) + 1
     chosen = np.zeros(units, dtype=bool)
@@ -299,7 +286,7 @@ def _walked(
     rows = _shown(passed)
     shown, tried = thresholds[rows], level[rows]
     upper = evidence.upper(shown, np.where(tried > 0, tried, budgets[0]), risk)
-    # A limit is at most the risk where, and of those that are tested only where, it passed.
+    # The limit is at most the risk if the threshold passed.
     upper = np.where(passed[rows], np.minimum(upper, risk), upper)
     return OperatingCurve(
         threshold=shown, **evidence.counts(shown), upper=upper, level=tried, passed=passed[rows]
@@ -307,7 +294,7 @@ def _walked(
 
 
 def _shown(passed: NDArray[np.bool_]) -> NDArray[np.intp]:
-    """Return which thresholds to show: all, or many among which the last that passed is."""
+    """Return the thresholds to show: all, or many of them with the last one that passed."""
     rows = np.arange(len(passed))
     if len(rows) <= _SHOWN:
         return rows
@@ -329,10 +316,10 @@ def mean_promise(
 ) -> OperatingCurve:
     """Return which thresholds keep the error rate at the risk on average over calibration sets.
 
-    Conformal risk control: one passes if the errors, and one more, are at most ``risk`` of the
-    accepted, and one more. The mean over sets of the error rate R of the loosest one that passes is
-    then at most the risk: as the threshold falls, R / (1 - R) times (accepted and right) /
-    (accepted and wrong + 1) is a supermartingale, of mean 1 at most where it starts.
+    Conformal risk control: a threshold passes if the errors plus one are at most ``risk`` of the
+    accepted plus one. The mean over sets of the error rate R of the loosest one that passes is at
+    most the risk: as the threshold falls, R / (1 - R) times (accepted and right) / (accepted and
+    wrong + 1) is a supermartingale with a mean of at most 1 at its start.
     """
     evidence = Evidence(calibration, level, rng)
     thresholds = given_thresholds(points)
@@ -351,7 +338,7 @@ def mean_promise(
 
 
 def given_thresholds(points: Any) -> FloatArray | None:
-    """Return thresholds that were fixed beforehand, increasing; None if they are to be chosen."""
+    """Return given thresholds in increasing order; None if they are to be chosen."""
     if np.ndim(points) > 0:
         given, _, _ = as_floats(points, "points")
         if given.ndim != 1:
@@ -370,10 +357,10 @@ def given_thresholds(points: Any) -> FloatArray | None:
 def units_needed(
     calibration: Calibration, curve: OperatingCurve, risk: float, level: float
 ) -> float:
-    """Return about how many units would show that some threshold keeps the risk.
+    """Return about how many units are needed to show that some threshold keeps the risk.
 
-    At the error rates seen, half an error added where that leaves them below the risk, and at the
-    part of the error budget that the first start has; at a level of 0, for the promise on average.
+    It uses the observed error rates, with half an error added if that leaves them below the risk,
+    and the error budget of the first start; a level of 0 stands for the promise on average.
     Infinity if no threshold has a rate below the risk.
     """
     some = curve.accepted > 0

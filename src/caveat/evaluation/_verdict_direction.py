@@ -1,4 +1,4 @@
-"""Which way probabilities are off: too high or too low on average, too extreme or too timid."""
+"""The direction of miscalibration: too high or too low on average, too extreme or too timid."""
 
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -7,20 +7,20 @@ from typing import Any
 import numpy as np
 
 from .._validation import FloatArray
-from ._verdict_evidence import weighted_mean
+from ..metrics import reliability_curve
+from ..results.judgments import State
+from ..results.rows import Row
+from ..results.words import percent, whole
+from ._verdict_evidence import Evidence, normal_limit, weighted_mean
 from .result import Evaluation, class_probabilities
+
+PROBABILITIES = "Its probabilities"
+CONFIDENCE = "Its confidence in the class that it names"
 
 
 @dataclass(frozen=True, eq=False)
 class Event:
-    """An event with its predicted probability, and whether it happened, for each sample.
-
-    Attributes
-    ----------
-    predicted, happened : ndarrays of shape (samples,)
-    weight : ndarray of shape (samples,)
-    cluster : ndarray of shape (samples,) or None
-    """
+    """The predicted probability of an event, and whether it happened, for each sample."""
 
     predicted: FloatArray
     happened: FloatArray
@@ -52,10 +52,10 @@ class Event:
 
     @cached_property
     def slope(self) -> float:
-        """How many standard errors above 0 the covariance of probability and excess is.
+        """The covariance of probability and excess, in standard errors.
 
-        The excess is the probability less the outcome. Above 0, high probabilities are too high
-        and low ones too low: they are too extreme.
+        The excess is the probability minus the outcome. A positive covariance means that high
+        probabilities are too high and low ones too low.
         """
         lever = self.predicted - self.says
         excess = self.predicted - self.happened - (self.says - self.was)
@@ -63,17 +63,17 @@ class Event:
         return weighted_mean(lever * excess, self.weight) / error if error > 0 else 0.0
 
     def level(self, limit: float) -> int:
-        """Return 1 if it is predicted too often on average, -1 if too rarely, 0 if neither is sure.
+        """Return 1 if it is predicted too often on average, -1 if too rarely, 0 if not significant.
 
-        Sure is what is more standard errors away than the limit.
+        ``limit`` is a number of standard errors.
         """
         return int(np.sign(self.says - self.was)) * (abs(self.says - self.was) > limit * self.error)
 
     def factor(self, limit: float) -> float:
-        """Return by which factor prediction and frequency surely differ; 1 if they may be equal.
+        """Return the least factor between prediction and frequency; 1 if not significant.
 
-        The ratio for the event or its opposite, whichever is rarer: 3 % for 1 % are a factor of
-        three, and so are 97 % for 99 %.
+        It is the factor of the event or its opposite, whichever is rarer: 3 for 3 % instead of 1 %,
+        and for 97 % instead of 99 %.
         """
         says, was = (self.says, self.was) if self.was <= 0.5 else (1 - self.says, 1 - self.was)
         room = limit * self.error
@@ -84,8 +84,8 @@ class Event:
     def _error(self, lever: FloatArray) -> float:
         """Return the standard error of the mean of the lever times the excess.
 
-        The larger of what the samples, or clusters of them, show and what the probabilities imply:
-        where all turned out alike, the samples show none.
+        It is the larger of the empirical one and the one that the probabilities imply: if all
+        samples have the same outcome, the empirical one is 0.
         """
         scale = self.weight * lever / self.weight.sum()
         gap = self.predicted - self.happened
@@ -115,3 +115,128 @@ def _event(evaluation: Evaluation, predicted: FloatArray, happened: np.ndarray) 
     weight = evaluation.sample_weight
     given = np.ones(len(predicted)) if weight is None else weight
     return Event(predicted, happened.astype(np.float64), given, evaluation.cluster)
+
+
+@dataclass(frozen=True)
+class Predicted:
+    """A predicted probability: the row that judges it, and words for it."""
+
+    row: Row
+    event: Event
+    subject: str
+    name: str = ""
+    """The class of the probability; empty for the most probable class."""
+
+    @property
+    def verb(self) -> str:
+        """The verb of the subject."""
+        return "are" if self.subject == PROBABILITIES else "is"
+
+    @property
+    def they(self) -> str:
+        """The pronoun of the subject, with its verb."""
+        return "they are" if self.subject == PROBABILITIES else "it is"
+
+    @property
+    def means(self) -> str:
+        """Predicted and observed frequency, in short."""
+        return f"{percent(self.event.says)} on average, observed {percent(self.event.was)}"
+
+    @property
+    def average(self) -> str:
+        """Predicted and observed frequency, in a clause."""
+        says, was = percent(self.event.says), percent(self.event.was)
+        if self.name:
+            return f"on average it predicts {says} for {self.name}, and {was} were observed"
+        return f"on average it says {says} and is right in {was} of cases"
+
+    @cached_property
+    def curve(self) -> Any:
+        """The reliability curve, with the bins of the calibration error in the table."""
+        return reliability_curve(
+            self.event.happened.astype(np.int8), self.event.predicted, kind="positive",
+            sample_weight=self.event.weight,
+        )  # fmt: skip
+
+    def example(self, sign: float) -> str:
+        """Return the bin that adds most to the error, in one direction or (for 0) in any."""
+        curve = self.curve
+        gap = (curve.predicted - curve.observed) * curve.weight
+        place = int(np.argmax(sign * gap if sign else np.abs(gap)))
+        pair = curve.predicted[place], curve.observed[place]
+        says, was = (percent(p) if max(pair) < 0.1 else whole(p) for p in pair)
+        if self.name:
+            return f"when it said about {says} for {self.name}, {was} were"
+        return f"when it said about {says}, it was right in {was}"
+
+
+@dataclass(frozen=True)
+class Direction:
+    """The direction of miscalibration, and sentences on it."""
+
+    state: State
+    claim: str
+    lean: str = ""
+
+
+def direction_of(evidence: Evidence, predicted: Predicted, rare: bool) -> Direction:
+    """Return the direction of miscalibration, as far as the samples show it."""
+    event, limit = predicted.event, normal_limit(evidence.confidence)
+    both = _both_ways(evidence, predicted.curve)
+    half = evidence.bounds(predicted.row).center / 2
+    level = event.level(limit)
+    # At least half of the error must go in one direction, otherwise the two directions cancel.
+    if level and (rare or abs(event.says - event.was) >= half):
+        return _one_way(predicted, level)
+    high, low = predicted.example(1.0), predicted.example(-1.0)
+    top = top_event(evidence.evaluation)
+    if predicted.name and top.level(limit) and abs(top.says - top.was) >= half:
+        says = (
+            f"on average it says {percent(top.says)} of the class that it names and is right in "
+            f"{percent(top.was)} of cases"
+        )
+        return _confidence(top.says > top.was, says, f"{high}, and {low}")
+    if level and not both:
+        return _one_way(predicted, level)
+    if predicted.name and abs(event.slope) > limit:
+        state, how = (State.EXTREME, "much") if event.slope > 0 else (State.TIMID, "little")
+        claim = f"Its probabilities vary too {how}: {high}, and {low}."
+        return Direction(state, claim, f" They vary a little too {how}.")
+    if both:
+        claim = (
+            f"{predicted.verb} wrong in both directions: {high} (too high), and {low} (too low)."
+        )
+        return Direction(State.BOTH, f"{predicted.subject} {claim}")
+    claim = (
+        f"cannot be taken at face value; in which direction {predicted.they} off cannot be "
+        f"determined: {predicted.average}."
+    )
+    return Direction(State.OFF, f"{predicted.subject} {claim}")
+
+
+def _one_way(predicted: Predicted, level: int) -> Direction:
+    example = predicted.example(float(level))
+    if not predicted.name:
+        return _confidence(level > 0, predicted.average, example)
+    state = State.OFTEN if level > 0 else State.RARELY
+    claim = f"It predicts {predicted.name} too {state}: {predicted.means}. For example, {example}."
+    return Direction(state, claim, f" It predicts {predicted.name} a little too {state}.")
+
+
+def _confidence(over: bool, says: str, example: str) -> Direction:
+    state = State.OVER if over else State.UNDER
+    claim = f"It is {state}confident: {says}. For example, {example}."
+    return Direction(state, claim, f" It leans to {state}confidence.")
+
+
+def _both_ways(evidence: Evidence, curve: Any) -> bool:
+    """Return whether some bin is significantly too high and another one too low (Bonferroni)."""
+    weight = curve.weight / curve.weight.sum() * evidence.samples
+    # Clusters and weights inflate the noise in a bin as much as over all samples.
+    inflation = max(1.0, evidence.samples / evidence.units)
+    spread = [np.clip(p * (1 - p), 0.0, None) for p in (curve.predicted, curve.observed)]
+    noise = np.sqrt(inflation * np.maximum(*spread) / weight)
+    limit = normal_limit(evidence.confidence, len(weight))
+    gap = curve.predicted - curve.observed
+    enough = weight / inflation >= 10  # the normal limit needs some samples in a bin
+    return bool(((gap > limit * noise) & enough).any() and ((gap < -limit * noise) & enough).any())

@@ -1,55 +1,55 @@
-"""What an evaluation has shown, and how far: the limits by which a verdict decides."""
+"""The rows of an evaluation, and the limits by which a verdict decides."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
-from statistics import NormalDist
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from ..resampling.pairs import combined, widening
+from ..resampling.spread import score
 from ..results.judgments import State
 from ..results.rows import Row
 from ..results.words import Level, Statement, center
 from .result import Evaluation
 
-# Probabilities off by 2 percentage points are read the same by people; 5 points, 80 % for 85 %,
-# begin to matter. Between them a verdict says "nearly".
+# People treat probabilities that differ by 2 percentage points alike; 5 points (80 % instead of
+# 85 %) begin to matter. Between them a verdict says "nearly".
 SMALL = 0.02
 TOLERABLE = 0.05
 
-# The same for sizes of errors, which are relative: a spread known to a tenth is as good as known.
+# The same limits for the relative size of errors.
 SMALL_RATIO = 0.1
 TOLERABLE_RATIO = 0.2
 
-# With fewer samples, or independent units of them, resampling itself is not to be relied on.
+# With fewer samples, or independent units, resampling itself is unreliable.
 LEAST_SAMPLES = 50
 LEAST_UNITS = 10
-# So many predictions must be wrong, and right, before it is said how they are ranked.
+# The least number of wrong, and of right, predictions for a claim on their ranking.
 LEAST_ERRORS = 10
 
-# An interval of a share that is wider than this says little of a group.
+# A wider interval of a share says little about a group.
 WIDE = 0.2
 
 
 @dataclass(frozen=True)
 class Finding:
-    """A statement, and what the summary needs of it."""
+    """A statement, and what the summary needs."""
 
     topic: str
     state: State
     statement: Statement
     names: tuple[str, ...] = ()
     summary: str = ""
-    """What the summary says of it, where the state alone does not tell."""
+    """The words of the summary, if the state alone does not determine them."""
     singular: bool = False
-    """Whether that is of its confidence in the class that it names."""
+    """Whether the subject is "its confidence in the class that it names"."""
 
 
 @dataclass(frozen=True)
 class Bounds:
-    """Between what the value lies, at a confidence that allows for how much was looked at."""
+    """An interval at a confidence that allows for several comparisons."""
 
     center: float
     low: float
@@ -58,40 +58,33 @@ class Bounds:
 
 @dataclass(frozen=True)
 class Evidence:
-    """An evaluation with its rows at hand, and the limits that they allow to claim."""
+    """An evaluation with its rows by metric, and intervals for several comparisons."""
 
     evaluation: Evaluation
 
     @cached_property
     def confidence(self) -> float:
-        """Of the intervals in the rows."""
+        """The confidence of the intervals in the rows."""
         return self.evaluation.confidence
 
     @cached_property
     def samples(self) -> int:
-        """How many were evaluated."""
+        """The number of samples."""
         return len(self.evaluation.truth)
 
     @cached_property
     def measured(self) -> bool:
-        """Whether any row says how sure it is."""
+        """Whether any row has an interval."""
         return any(not np.isnan(row.low) for row in self.evaluation.rows)
 
     @cached_property
     def units(self) -> float:
-        """How many independent samples of equal weight would say as much."""
-        result = self.samples * self.evenness
-        if self.evaluation.cluster is not None:
-            result = min(result, float(len(np.unique(self.evaluation.cluster.astype(str)))))
-        return result
-
-    @cached_property
-    def evenness(self) -> float:
-        """By how much unequal weights reduce the number of samples (Kish): 1 is not at all."""
-        weight = self.evaluation.sample_weight
-        if weight is None:
-            return 1.0
-        return float(weight.sum() ** 2 / np.square(weight).sum() / self.samples)
+        """The effective number of independent samples: by weights (Kish), at most the clusters."""
+        weight, cluster = self.evaluation.sample_weight, self.evaluation.cluster
+        result = float(self.samples)
+        if weight is not None:
+            result = float(weight.sum() ** 2 / np.square(weight).sum())
+        return result if cluster is None else min(result, len(np.unique(cluster.astype(str))))
 
     @cached_property
     def _by_metric(self) -> dict[str, list[Row]]:
@@ -115,47 +108,43 @@ class Evidence:
         return self._by_metric.get(metric, [])
 
     def curve(self, metric: str, target: str = "") -> Any:
-        """Return the curve behind a row, or None."""
+        """Return the curve of a metric, or None."""
         curves = self.evaluation.curves
         return curves.get((metric, target), curves.get(metric))
 
     def enough(self, row: Row) -> bool:
-        """Whether there are enough samples for the row's interval to be taken seriously."""
-        return row.samples >= LEAST_SAMPLES and self.row_units(row) >= LEAST_UNITS
-
-    def row_units(self, row: Row) -> float:
-        """Return the independent units of a row, taking those of a group to be its share."""
-        return row.samples * self.units / self.samples
+        """Return whether there are enough samples, and independent units, for an interval."""
+        units = row.samples * self.units / self.samples
+        return row.samples >= LEAST_SAMPLES and units >= LEAST_UNITS
 
     def bounds(self, row: Row, looked_at: int = 1) -> Bounds:
-        """Return the interval of a row, widened to hold for ``looked_at`` such rows together."""
+        """Return the interval of a row, widened to hold for ``looked_at`` such rows at once."""
         middle, wider = center(row), widening(self.confidence, looked_at)
         low = middle - wider * max(middle - row.low, 0.0)
         high = middle + wider * max(row.high - middle, 0.0)
         return Bounds(middle, low, high)
 
     def difference(self, row: Row, other: Row, looked_at: int = 1) -> Bounds:
-        """Return that of the first row less the second, which are of different samples."""
-        ends = [
+        """Return the bounds of the first row minus the second, which has other samples."""
+        one, two = (
             (bounds.low, bounds.center, bounds.high)
             for bounds in (self.bounds(row, looked_at), self.bounds(other, looked_at))
-        ]
-        low, gap, high = combined(ends[0], ends[1])
+        )
+        low, gap, high = combined(one, two)
         return Bounds(gap, low, high)
 
     def all_or_none(self, row: Row) -> bool:
-        """Whether a share is 0 or 1."""
+        """Return whether a share is 0 or 1."""
         return row.value in (0.0, 1.0)
 
 
-@cache
 def normal_limit(confidence: float, looked_at: int = 1) -> float:
-    """Return the normal quantile whose two tails hold what the confidence leaves, several times."""
-    return NormalDist().inv_cdf(1 - (1 - confidence) / (2 * max(looked_at, 1)))
+    """Return the two-sided normal quantile for several comparisons at once (Bonferroni)."""
+    return score(1 - (1 - confidence) / max(looked_at, 1))
 
 
 def size_state(bounds: Bounds, small: float, tolerable: float) -> State:
-    """Return what is known of an error: right, nearly, off or unsure."""
+    """Return the state of an error: right, nearly, off or unsure."""
     if bounds.high <= small:
         return State.RIGHT
     if bounds.high <= tolerable:
@@ -164,10 +153,9 @@ def size_state(bounds: Bounds, small: float, tolerable: float) -> State:
 
 
 def coverage_state(bounds: Bounds, promised: float) -> State:
-    """Return what is known of a coverage: right, nearly, narrow, wide or unsure.
+    """Return the state of a coverage: right, nearly, narrow, wide or unsure.
 
-    Misses count, not hits: at 95 % promised, 5 points more would be no miss at all. So it is
-    tolerable to have up to twice, and down to half, the misses, and never more than 5 points off.
+    The misses count: twice and half the nominal number are tolerable, up to 5 points.
     """
     missed = 1 - promised
     inner = promised - min(SMALL, missed / 2), promised + min(SMALL, missed / 4)
@@ -182,18 +170,18 @@ def coverage_state(bounds: Bounds, promised: float) -> State:
 
 
 def quantile_state(bounds: Bounds, level: float) -> State:
-    """Return what is known of a quantile: right, nearly, low, high or unsure.
+    """Return the state of a quantile: right, nearly, low, high or unsure.
 
-    The rarer side counts as the misses: values above a quantile at 0.95, below one at 0.05.
+    Misses are the values on the rarer side: above a quantile at 0.95, below one at 0.05.
     """
     upper = level >= 0.5
     if not upper:
         bounds, level = Bounds(1 - bounds.center, 1 - bounds.high, 1 - bounds.low), 1 - level
     state = coverage_state(bounds, level)
-    # Too few true values below an upper quantile: it is too low; above a lower one: too high.
-    sides = State.LOW, State.HIGH
-    result = dict(zip((State.NARROW, State.WIDE), sides if upper else sides[::-1], strict=True))
-    return result.get(state, state)
+    # With too few true values below it, an upper quantile is too low; a lower one is too high.
+    if state not in (State.NARROW, State.WIDE):
+        return state
+    return State.LOW if (state is State.NARROW) == upper else State.HIGH
 
 
 LEVELS: dict[State, Level] = {
@@ -217,5 +205,5 @@ def weighted_mean(values: Any, weight: Any) -> float:
 
 
 def unique_rows(rows: Sequence[Row | None]) -> tuple[Row, ...]:
-    """Return the rows there are, each once, in order."""
+    """Return the rows without None and without repetition, in order."""
     return tuple(dict.fromkeys(row for row in rows if row is not None))

@@ -1,4 +1,4 @@
-"""Statements on groups: for whom it is worse, for whom that cannot be determined."""
+"""Statements on groups: which are worse, which show no difference, which are too small."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -22,7 +22,8 @@ from ..results.words import (
     points_with_interval,
     share_with_interval,
 )
-from ._verdict_classes import CONFIDENCE, PROBABILITIES, group_direction
+from ._verdict_classes import group_direction
+from ._verdict_direction import CONFIDENCE, PROBABILITIES
 from ._verdict_evidence import (
     SMALL,
     TOLERABLE,
@@ -38,21 +39,21 @@ from ._verdict_evidence import (
 
 @dataclass(frozen=True)
 class _Question:
-    """What is compared between groups: the rows, what is worse, and how it is said."""
+    """A metric that is compared between groups, and the words for it."""
 
     topic: str
     row: Row
-    """Its row over all samples."""
+    """The row over all samples."""
     cost: Callable[[float], float]
-    """Less is better."""
+    """A function of the value such that less is better."""
     bad: Callable[[Bounds, Bounds], bool]
-    """Whether the bounds of a group, beside those of the best one, are shown to matter."""
+    """Whether the bounds of a group, compared with those of the best one, are bad."""
     headline: tuple[str, str]
-    """What stands before and after the names of the groups."""
+    """The words before and after the names of the groups."""
     say: Callable[..., str]
     plain: Callable[[float], str]
     share: bool
-    """Whether values are shares, of which an interval can be called wide."""
+    """Whether values are shares, whose intervals can be too wide."""
 
 
 def group_findings(evidence: Evidence) -> list[Finding]:
@@ -88,7 +89,7 @@ def group_findings(evidence: Evidence) -> list[Finding]:
 
 
 def _questions(evidence: Evidence) -> list[_Question]:
-    """Return what is compared: calibration and accuracy, or coverage and size of errors."""
+    """Return what to compare: calibration and accuracy, or coverage and size of errors."""
     result = []
     for row in _calibration_rows(evidence):
         of_class = row.metric == "positive_calibration_error"
@@ -128,7 +129,7 @@ def _questions(evidence: Evidence) -> list[_Question]:
 
 
 def _calibration_rows(evidence: Evidence) -> list[Row]:
-    """Return the row that judges probabilities: of the second of two classes if there are two."""
+    """Return the row that judges probabilities: with two classes that of the second."""
     if len(getattr(evidence.evaluation.prediction, "classes", ())) == 2:
         result = evidence.overall("positive_calibration_error")
         if result:
@@ -138,10 +139,8 @@ def _calibration_rows(evidence: Evidence) -> list[Row]:
 
 def _widest(evidence: Evidence) -> list[Row]:
     """Return for each target the row of the widest intervals."""
-    result: dict[str, Row] = {}
-    for row in sorted(evidence.overall("interval_coverage"), key=lambda row: row.promised):
-        result[row.target] = row
-    return list(result.values())
+    rows = sorted(evidence.overall("interval_coverage"), key=lambda row: row.promised)
+    return list({row.target: row for row in rows}.values())
 
 
 def _of_target(evidence: Evidence, row: Row) -> str:
@@ -181,9 +180,8 @@ def _worse(
 ) -> dict[Row, Row]:
     """Return the groups that are shown to be bad, the worst first, each with a better one.
 
-    The groups were chosen after looking at all, so the interval of their difference must exclude 0
-    at a confidence that holds for all pairs at once; and what a group is said to be, for all groups
-    at once.
+    The data chose the groups, so the interval of their difference must exclude 0 at a confidence
+    that holds for all pairs at once, and the bounds of a group must hold for all groups at once.
     """
     pairs, groups = looked_at
     ordered = sorted(rows, key=lambda row: question.cost(center(row)))
@@ -232,14 +230,10 @@ def _named(
 
 
 def _difference(evidence: Evidence, question: _Question, row: Row, best: Row) -> str:
-    """Say by how much two groups differ, and how sure that is."""
+    """Return the difference between two groups, with its interval."""
     gap = evidence.difference(row, best)
-    if question.share:
-        said, low, high = (points(value) for value in (gap.center, gap.low, gap.high))
-        unit = " percentage points"
-    else:
-        said, low, high = (amount(value) for value in (gap.center, gap.low, gap.high))
-        unit = ""
+    words, unit = (points, " percentage points") if question.share else (amount, "")
+    said, low, high = (words(value) for value in (gap.center, gap.low, gap.high))
     sure = f"{nominal(evidence.confidence)} interval {low} to {high}"
     return f" The difference between {row.group} and {best.group} is {said}{unit} ({sure})."
 
@@ -247,7 +241,7 @@ def _difference(evidence: Evidence, question: _Question, row: Row, best: Row) ->
 def _no_difference(
     evidence: Evidence, level: Sequence[tuple[_Question, str, list[Row]]]
 ) -> list[Finding]:
-    """Say in one sentence what may be the same for all."""
+    """Return one sentence on what may be the same for all groups."""
     if not level:
         return []
     by_name: dict[str, dict[str, None]] = {}
@@ -276,7 +270,7 @@ def _things(evidence: Evidence) -> dict[str, str]:
 
 
 def _of_attributes(evidence: Evidence, names: Sequence[str]) -> str:
-    """Say the true classes by this name, and the groups of the user by theirs."""
+    """Return words for the true classes, and for the groups of the user."""
     others = [name for name in names if name != evidence.evaluation.true_class]
     parts = ["the true classes"] if len(others) < len(names) else []
     parts += [f"the groups of {listed(others)}"] if others else []

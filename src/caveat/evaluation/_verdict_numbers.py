@@ -1,4 +1,4 @@
-"""Statements on predictions of numbers, and on sets of classes: do they hold what they promise."""
+"""Statements on predictions of numbers: do their intervals hold what they promise?"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -12,9 +12,11 @@ from ..results.words import (
     Statement,
     amount,
     amount_with_interval,
+    capitalized,
     counted,
     joined,
     listed,
+    lowered,
     nominal,
     percent_with_interval,
     share_with_interval,
@@ -33,28 +35,57 @@ from ._verdict_evidence import (
 )
 
 _NOT_MEASURED = "how sure that is was not measured"
-_COVERAGE_ENDS = {
-    State.RIGHT: "they hold what they promise",
-    State.NEARLY: "they nearly hold what they promise",
-    State.NARROW: "they are too narrow, so it is overconfident",
-    State.WIDE: "they are too wide, so it is underconfident",
-    State.MIXED: "some are too narrow and some too wide, so the shape of its distribution is wrong",
-    State.UNSURE: "too few samples to say whether that is what they promise",
-    State.UNMEASURED: _NOT_MEASURED,
+_NO_UNCERTAINTY = "It gives numbers without an uncertainty, so nothing says how far to trust each"
+_PROMISE = {
+    State.RIGHT: "hold what they promise",
+    State.NEARLY: "nearly hold what they promise",
 }
-_QUANTILE_ENDS = _COVERAGE_ENDS | {
-    State.RIGHT: "its quantiles hold what they promise",
-    State.NEARLY: "its quantiles nearly hold what they promise",
-    State.NARROW: "its quantiles are too close together, so it is overconfident",
-    State.WIDE: "its quantiles are too far apart, so it is underconfident",
-    State.LOW: "its quantiles are too low",
-    State.HIGH: "its quantiles are too high",
-    State.MIXED: "some of its quantiles are too low and some too high",
+_OFF = {
+    "intervals": {
+        State.NARROW: ("are too narrow", "it is overconfident"),
+        State.WIDE: ("are too wide", "it is underconfident"),
+    },
+    "quantiles": {
+        State.NARROW: ("are too close together", "it is overconfident"),
+        State.WIDE: ("are too far apart", "it is underconfident"),
+        State.LOW: ("are too low", "the truth is above them more often than they say"),
+        State.HIGH: ("are too high", "the truth is below them more often than they say"),
+    },
 }
+"""What is wrong with intervals or quantiles, and what that means."""
+
+_MIXED = {
+    "intervals": (
+        "some too narrow and some too wide",
+        "some are too narrow and some too wide, so the shape of its distribution is wrong",
+    ),
+    "quantiles": (
+        "some too low and some too high",
+        "some of its quantiles are too low and some too high",
+    ),
+}
+
+
+def _summary_and_end(what: str, state: State) -> tuple[str, str]:
+    """Return what the summary says of intervals or quantiles, and the end of the statement."""
+    they = "they" if what == "intervals" else f"its {what}"
+    if state in _PROMISE:
+        return f"Its {what} {_PROMISE[state]}", f"{they} {_PROMISE[state]}"
+    if state is State.UNMEASURED:
+        return "", _NOT_MEASURED
+    if state is State.UNSURE:
+        few = "too few samples to say whether"
+        end = f"{few} that is what they promise"
+        return f"There are {few} its {what} hold what they promise", end
+    if state is State.MIXED:
+        return f"Its {what} are wrong, {_MIXED[what][0]}", _MIXED[what][1]
+    wrong, means = _OFF[what][state]
+    so = "" if state in (State.LOW, State.HIGH) else f", so {means}"
+    return f"Its {what} {wrong}: {means}", f"{they} {wrong}{so}"
 
 
 def number_findings(evidence: Evidence) -> list[Finding]:
-    """Return what can be said of intervals, spreads and errors of numbers."""
+    """Return findings on intervals, spreads and errors of numbers."""
     return [
         *_without_uncertainty(evidence),
         *_coverages(evidence),
@@ -69,12 +100,12 @@ def _targets(evidence: Evidence) -> list[str]:
 
 
 def _of_targets(evidence: Evidence, names: Sequence[str]) -> str:
-    """Say of which targets, where there are several."""
+    """Return the targets as the start of a sentence, if there are several."""
     return f"For {listed(names)}, " if len(_targets(evidence)) > 1 else ""
 
 
 def _without_uncertainty(evidence: Evidence) -> list[Finding]:
-    """Name the targets with a point for a prediction, or spreads of 0 among them."""
+    """Return findings on targets without an uncertainty, or with some that are 0."""
     if not hasattr(evidence.evaluation.prediction, "variance"):
         return []
     spread = evidence.evaluation.uncertainty
@@ -86,27 +117,27 @@ def _without_uncertainty(evidence: Evidence) -> list[Finding]:
             continue
         names = [_targets(evidence)[t] for t in some]
         which = _of_targets(evidence, names)
+        unknown = "whether its intervals hold what they promise was not measured"
         if whole:
+            state, summary = State.NO_UNCERTAINTY, _NO_UNCERTAINTY
             text = "No uncertainty was given, only numbers: nothing says how far to trust each."
         else:
+            state, summary = State.ZEROS, f"Some of its uncertainties are 0, so {unknown}"
             number = int((spread[:, some] == 0).any(axis=1).sum())
             text = (
                 f"The uncertainty of {counted(number, 'sample')} is 0, which claims to be never "
-                "off; so whether its intervals hold what they promise was not measured."
+                f"off; so {unknown}."
             )
-        if which:
-            text = f"{which}{text[0].lower()}{text[1:]}"
-        state = State.NO_UNCERTAINTY if whole else State.ZEROS
+        text = f"{which}{lowered(text)}" if which else text
         named = tuple(names) if which else ()
-        result.append(Finding("coverage", state, Statement("unsure", text), named))
+        result.append(Finding("coverage", state, Statement("unsure", text), named, summary))
     return result
 
 
 def _coverages(evidence: Evidence) -> list[Finding]:
-    """Say of intervals whether they hold the truth, of quantiles whether they lie where they say.
+    """Return findings on the coverage of intervals and of quantiles.
 
-    Quantiles that pair up are said as intervals, which people use, unless they are too low or too
-    high.
+    Pairs of quantiles are described as intervals, unless they are too low or too high.
     """
     pairs = _by_target(evidence, "interval_coverage", True)  # the widest first
     levels = _by_target(evidence, "quantile_coverage", False)
@@ -130,12 +161,13 @@ def _coverages(evidence: Evidence) -> list[Finding]:
             text = f"for {first} {text}; for {'; for '.join(more)}{rest}"
         elif len(_targets(evidence)) > 1:
             text = f"for {first} {text}"
-        ends = _QUANTILE_ENDS if shifted else _COVERAGE_ENDS
-        text = f"{text[0].upper()}{text[1:]}: {ends[state]}."
+        summary, end = _summary_and_end("quantiles" if shifted else "intervals", state)
+        text = f"{capitalized(text)}: {end}."
         used = unique_rows([row for target in targets for row in rows[target]])
         names = tuple(targets) if len(_targets(evidence)) > 1 else ()
         statement = Statement(LEVELS[state], text, used)
-        findings.append(Finding("quantiles" if shifted else "coverage", state, statement, names))
+        topic = "quantiles" if shifted else "coverage"
+        findings.append(Finding(topic, state, statement, names, summary))
     return findings
 
 
@@ -147,7 +179,7 @@ def _by_target(evidence: Evidence, metric: str, reverse: bool) -> dict[str, list
 
 
 def _infinite(evidence: Evidence) -> list[Finding]:
-    """Say how many intervals are infinite, on one side or both."""
+    """Return a finding on infinite intervals."""
     prediction = evidence.evaluation.prediction
     if not isinstance(prediction, Interval):
         return []
@@ -162,18 +194,18 @@ def _infinite(evidence: Evidence) -> list[Finding]:
 
 
 def _merge_good(by_state: dict[State, list[Any]]) -> None:
-    """Let what is right be nearly right beside others that are: one sentence instead of two."""
+    """Merge "right" into "nearly right" if both occur, for one sentence instead of two."""
     if State.RIGHT in by_state and State.NEARLY in by_state:
         by_state[State.NEARLY] += by_state.pop(State.RIGHT)
 
 
 def _coverage_of(evidence: Evidence, rows: list[Row], targets: int) -> State:
-    """Return the state of one target: proven off at any coverage, else that of the widest."""
+    """Return the state of one target: off if any coverage is, else that of the widest."""
     if np.isnan(rows[0].low):
         return State.UNMEASURED
     if not evidence.enough(rows[0]):
         return State.UNSURE
-    # The widest is asked for itself; of the others, any that is off would do.
+    # The widest is a question of its own; the others are several questions at once.
     looked_at = [targets, *[targets * len(rows)] * (len(rows) - 1)]
     states = [
         coverage_state(evidence.bounds(row, number), row.promised)
@@ -190,8 +222,8 @@ def _coverage_of(evidence: Evidence, rows: list[Row], targets: int) -> State:
 def _quantiles_of(evidence: Evidence, rows: list[Row], targets: int, intervals: State) -> State:
     """Return the state of the quantiles of one target; ``intervals`` is that of their pairs.
 
-    Quantiles are proven off at a confidence that holds for all levels. If those on one side of the
-    median alone are too low, or too high, that is an interval which is too narrow or too wide.
+    The confidence holds for all levels. If only quantiles on one side of the median are too low or
+    too high, the interval is too narrow or too wide.
     """
     if not rows:
         return intervals
@@ -215,12 +247,12 @@ def _quantiles_of(evidence: Evidence, rows: list[Row], targets: int, intervals: 
         }
         return next((shape for shape, ends in shapes.items() if sides == ends), State.MIXED)
     result = {quantile_state(evidence.bounds(row, targets), row.promised) for row in rows}
-    # None is proven off, so each must be shown to be right for all to be called so.
+    # All are right only if each one is shown to be.
     return next(s for s in (State.UNSURE, State.NEARLY, State.RIGHT) if s in result | {State.RIGHT})
 
 
 def _off(evidence: Evidence, rows: list[Row], targets: int) -> dict[float, State]:
-    """Return the levels whose quantile is proven too low or too high, and which."""
+    """Return the levels whose quantile is significantly too low or too high."""
     states = {
         row.promised: quantile_state(evidence.bounds(row, targets * len(rows)), row.promised)
         for row in rows
@@ -232,7 +264,7 @@ _MOST_COVERAGES = 3
 
 
 def _hold(evidence: Evidence, rows: list[Row], first: bool) -> str:
-    """Say how often intervals hold the truth, the widest and at most two others."""
+    """Return how often intervals contain the truth: the widest and at most two others."""
     step = max(1, -(-(len(rows) - 1) // (_MOST_COVERAGES - 1)))
     parts = [
         f"its {nominal(row.promised)} intervals "
@@ -244,7 +276,7 @@ def _hold(evidence: Evidence, rows: list[Row], first: bool) -> str:
 
 
 def _lie(evidence: Evidence, rows: list[Row], first: bool) -> str:
-    """Say how often the truth is at or below a quantile: the outer ones, and that most off."""
+    """Return how often the truth is at or below a quantile: the outer ones and the worst."""
     most = max(rows, key=lambda row: abs(row.value - row.promised))
     parts = [
         f"its {nominal(row.promised)} quantile in "
@@ -255,7 +287,7 @@ def _lie(evidence: Evidence, rows: list[Row], first: bool) -> str:
 
 
 def _error_sizes(evidence: Evidence) -> list[Finding]:
-    """Compare the errors with the standard deviations that were said, over bins of the latter."""
+    """Return findings on the size of errors, compared with the predicted standard deviations."""
     by_state: dict[State, list[Row]] = {}
     rows = evidence.overall("expected_normalized_calibration_error")
     for row in rows:
@@ -298,7 +330,7 @@ def _error_size(evidence: Evidence, state: State, rows: list[Row]) -> Finding:
 
 
 def _typical(evidence: Evidence, row: Row, rmse: Row | None) -> str:
-    """Say the typical error beside the typical uncertainty, if they can be distinguished."""
+    """Return the typical error and the typical uncertainty, if they can be distinguished."""
     curve = evidence.curve(row.metric, row.target)
     if curve is None or rmse is None or np.isnan(rmse.low):
         return ""
@@ -326,39 +358,3 @@ def _errors(evidence: Evidence) -> list[Finding]:
     what = "medians" if hasattr(evidence.evaluation.prediction, "levels") else "predictions"
     text = f"Its {what} are off by {listed(parts)}{sure}."
     return [Finding("errors", State.NONE, Statement("info", text, tuple(rows)))]
-
-
-def set_findings(evidence: Evidence) -> list[Finding]:
-    """Return what can be said of prediction sets."""
-    row, size = evidence.one("set_coverage"), evidence.one("mean_set_size")
-    result = []
-    if row is not None:
-        promised = float(evidence.evaluation.prediction.coverage)
-        state = State.UNMEASURED
-        if not np.isnan(row.low):
-            state = (
-                coverage_state(evidence.bounds(row), promised)
-                if evidence.enough(row)
-                else State.UNSURE
-            )
-        ends = {
-            State.RIGHT: f"as often as promised ({nominal(promised)})",
-            State.NEARLY: f"nearly as often as promised ({nominal(promised)})",
-            State.NARROW: f"less often than promised ({nominal(promised)})",
-            State.WIDE: f"more often than promised ({nominal(promised)}), so they are larger than "
-            "they need to be",
-            State.UNSURE: f"too few samples to say whether that is as often as promised "
-            f"({nominal(promised)})",
-            State.UNMEASURED: f"{nominal(promised)} were promised, and {_NOT_MEASURED}",
-        }[state]
-        hold = share_with_interval(row, evidence.confidence, " of cases")
-        text = f"Its sets of classes hold the true one in {hold}: {ends}."
-        # The promise of a set is "at least": too large is a waste, not a breach.
-        level = "good" if state is State.WIDE else LEVELS[state]
-        result.append(Finding("sets", state, Statement(level, text, (row,))))
-    if size is not None:
-        mean = amount_with_interval(size, evidence.confidence, " on average")
-        classes = len(evidence.evaluation.prediction.classes)
-        text = f"Of {classes} classes, a set leaves open {mean}."
-        result.append(Finding("size", State.NONE, Statement("info", text, (size,))))
-    return result

@@ -1,4 +1,4 @@
-"""Statements on the uncertainties themselves: do they warn of errors, and where they come from."""
+"""Statements on the uncertainties themselves: do they warn of errors, and what are they made of?"""
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from ..results.words import (
 from ._verdict_evidence import LEAST_ERRORS, Evidence, Finding, weighted_mean
 
 _HARDLY = 0.6
-"""An area below this, as a chance of ranking a pair rightly, is of no use to anybody."""
+"""A smaller area under the ROC curve is of no practical use."""
 
 _WELL = 0.7
 _HARDLY_CORRELATED = 0.1
@@ -24,7 +24,7 @@ _UNKNOWN = "Whether its uncertainty warns of errors cannot be determined"
 
 
 def warning_findings(evidence: Evidence) -> list[Finding]:
-    """Return whether larger uncertainties go with errors."""
+    """Return findings on whether larger uncertainties go with errors."""
     if hasattr(evidence.evaluation.prediction, "classes"):
         return _class_warning(evidence)
     return _number_warnings(evidence)
@@ -90,7 +90,7 @@ def _number_warnings(evidence: Evidence) -> list[Finding]:
 
 
 def _correlation(evidence: Evidence, row: Row, looked_at: int) -> tuple[Level, str]:
-    """Judge a rank correlation; a low one may be right, where all samples are equally noisy."""
+    """Judge a rank correlation; a low one may be right if all samples are equally noisy."""
     if np.isnan(row.low):
         return "info", "How surely larger uncertainty goes with larger errors was not measured"
     bounds = evidence.bounds(row, looked_at)
@@ -109,10 +109,10 @@ def _correlation(evidence: Evidence, row: Row, looked_at: int) -> tuple[Level, s
 
 
 def _constant(evidence: Evidence) -> tuple[list[Finding], list[str]]:
-    """Name the targets for which every sample has the same uncertainty, other than none."""
+    """Return a finding on constant uncertainties, and their targets."""
     spread = evidence.evaluation.uncertainty
     names = [str(target) for target in evidence.evaluation.prediction.targets.tolist()]
-    # Widths that are equal on paper may differ by rounding.
+    # Equal widths may differ by rounding errors.
     same = [
         name
         for t, name in enumerate(names)
@@ -129,7 +129,7 @@ def _constant(evidence: Evidence) -> tuple[list[Finding], list[str]]:
 
 
 def source_findings(evidence: Evidence) -> list[Finding]:
-    """Describe where the model itself sees its uncertainty come from."""
+    """Return a finding on the model's split into aleatoric and epistemic uncertainty."""
     prediction, split = evidence.evaluation.prediction, evidence.evaluation.decomposition
     members = getattr(prediction, "members", None)
     if members == 1:
@@ -158,7 +158,7 @@ def source_findings(evidence: Evidence) -> list[Finding]:
 
 
 def _split(shares: dict[str, float], several: bool, members: str) -> str:
-    """Describe the split: what it assigns, and what would have to hold for that to be so."""
+    """Return what the split assigns to each part, and on which condition."""
     if not any(shares.values()):
         return (
             f"Its split assigns all of the uncertainty to disagreement between its {members} "

@@ -1,4 +1,4 @@
-"""What can be asked of a prediction: each metric with the arrays it takes, ready to be called."""
+"""The metrics that apply to a prediction, each with its inputs, ready to be called."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -26,15 +26,15 @@ from ..results.rows import option_words
 from ..uncertainty import decompose
 
 COVERAGES = (0.6827, 0.9545)
-"""One and two standard deviations of a Gaussian: where intervals are asked of distributions."""
+"""One and two standard deviations of a Gaussian: the intervals that distributions are asked for."""
 
 MOST_CLASSES = 20
-"""With more classes, calibration of each one against the rest is left out of the table."""
+"""With more classes, the table leaves out the calibration of each class against the rest."""
 
 
 @dataclass(frozen=True)
 class Question:
-    """One metric asked of one target of a prediction."""
+    """One metric of one target of a prediction, with its inputs."""
 
     metric: Metric
     truth: np.ndarray
@@ -43,21 +43,21 @@ class Question:
     target: str = ""
     note: str = ""
     share: str = "prediction"
-    """Questions of one target and one share have the same truth, and can share work."""
+    """Questions with the same target and share have the same truth, and can share work."""
 
     one_class: str | None = None
-    """One of several classes, whose calibration against the rest is asked for."""
+    """The class whose calibration against the rest is measured."""
     coverage: float | None = None
     quantile: float | None = None
 
     @property
     def option(self) -> str:
-        """What tells questions of one metric apart, in words."""
+        """The option that distinguishes questions of one metric, in words."""
         return option_words(self.one_class, self.coverage, self.quantile)
 
     @property
     def against_rest(self) -> bool:
-        """Whether it asks for the calibration of one of several classes against the rest."""
+        """Whether it measures the calibration of one of several classes against the rest."""
         return self.one_class is not None
 
     def answer(self, sample_weight: FloatArray | None = None) -> float:
@@ -96,22 +96,22 @@ def take(asked: list[Question], rows: np.ndarray) -> list[Question]:
 
 @dataclass(frozen=True)
 class Block:
-    """What one target of a prediction offers: truth, arrays by name, errors and uncertainties."""
+    """What one target of a prediction has: truth, arrays by name, errors and uncertainties."""
 
     truth: np.ndarray
     arrays: dict[str, Any]
-    target: str
-    notes: dict[str, str]
-    """How arrays were made that the prediction did not have, by name."""
     error: FloatArray
-    """NaN where the prediction names no point."""
-    uncertainty: FloatArray | None
-    coverages: dict[float, tuple[FloatArray, FloatArray]]
+    """NaN if the prediction has no point estimate."""
+    target: str = ""
+    uncertainty: FloatArray | None = None
+    notes: dict[str, str] = field(default_factory=dict)
+    """How arrays were derived that the prediction does not have, by name."""
+    coverages: dict[float, tuple[FloatArray, FloatArray]] = field(default_factory=dict)
     wrong: np.ndarray | None = None
     decomposition: Decomposition | None = None
-    """The split of the whole prediction, where it has one."""
+    """The split of the whole prediction, if it has one."""
     unclaimed: frozenset[str] = frozenset()
-    """Metrics that take its arrays for what they are not."""
+    """Metrics that would misread its arrays."""
     labels: tuple[str, ...] = ()
     """The names of the classes."""
 
@@ -119,7 +119,7 @@ class Block:
 def questions(
     prediction: Any, y: Any, metrics: Sequence[str] | None, random_state: RandomState
 ) -> tuple[list[Question], list[Block]]:
-    """Return all that can be asked of a prediction, and the blocks behind, one for each target."""
+    """Return the questions that apply to a prediction, and a block for each target."""
     kind = type(prediction)
     if kind not in _BLOCKS:
         known = ", ".join(sorted(k.__name__ for k in _BLOCKS))
@@ -149,40 +149,28 @@ def _wanted(metrics: Sequence[str] | None) -> list[str]:
 
 
 def _asked_of(metric: Metric, block: Block) -> list[Question]:
-    """The ways to ask a metric of a block: none if an input is missing, one for each coverage."""
+    """Return the questions of a metric: none if an input is missing, one for each coverage."""
     if metric.task == "detection" or metric.name == "mean_absolute_scaled_error":
-        return []  # needs samples from elsewhere, or from the training set
+        return []  # these need other samples, or the training set
     if metric.task == "ranking":
         return _asked_of_ranking(metric, block)
     if set(metric.inputs) == {"lower", "upper"}:
         return [
             Question(
-                metric,
-                block.truth,
-                {"lower": lower, "upper": upper},
-                {"coverage": coverage} if "coverage" in _keywords(metric.function) else {},
-                block.target,
-                _infinite_note(lower, upper),
-                share=f"interval of {coverage:g}",
-                coverage=float(coverage),
+                metric, block.truth, {"lower": lower, "upper": upper},
+                _option(metric, "coverage", coverage), block.target, _infinite_note(lower, upper),
+                share=f"interval of {coverage:g}", coverage=float(coverage),
             )
             for coverage, (lower, upper) in block.coverages.items()
-        ]
+        ]  # fmt: skip
     if set(metric.inputs) == {"value"}:
+        levels, values = (block.arrays.get(name, ()) for name in ("levels", "values"))
         return [
             Question(
-                metric,
-                block.truth,
-                {"value": values},
-                {"level": float(level)} if "level" in _keywords(metric.function) else {},
-                block.target,
-                share=f"quantile at {level:g}",
-                quantile=float(level),
+                metric, block.truth, {"value": value}, _option(metric, "level", level),
+                block.target, share=f"quantile at {level:g}", quantile=float(level),
             )
-            for level, values in zip(
-                block.arrays.get("levels", ()), np.transpose(block.arrays.get("values", ())),
-                strict=True,
-            )
+            for level, value in zip(levels, np.transpose(values), strict=True)
         ]  # fmt: skip
     if not set(metric.inputs) <= set(block.arrays) or metric.name in block.unclaimed:
         return []
@@ -194,7 +182,7 @@ def _asked_of(metric: Metric, block: Block) -> list[Question]:
 
 
 def _against_rest(metric: Metric, block: Block) -> list[Question]:
-    """Each class against the rest, as the second of two classes."""
+    """Return a question for each class against the rest, as the second of two classes."""
     p = block.arrays["probabilities"]
     if len(block.labels) > MOST_CLASSES:
         return []
@@ -230,10 +218,11 @@ def _asked_of_ranking(metric: Metric, block: Block) -> list[Question]:
     return [Question(metric, truth, inputs, target=block.target, note=note, share=share)]
 
 
-def _keywords(function: Callable[..., Any]) -> set[str]:
+def _option(metric: Metric, name: str, value: float) -> dict[str, float]:
+    """Return an option by name, if the function of the metric takes it."""
     import inspect
 
-    return set(inspect.signature(function).parameters)
+    return {name: float(value)} if name in inspect.signature(metric.function).parameters else {}
 
 
 def _categorical(prediction: Categorical, y: Any, _: RandomState, note: str = "") -> list[Block]:
@@ -244,11 +233,9 @@ def _categorical(prediction: Categorical, y: Any, _: RandomState, note: str = ""
         Block(
             truth=codes,
             arrays={"probabilities": prediction.mean},
-            target="",
             notes={"probabilities": note} if note else {},
             error=wrong.astype(np.float64),
             uncertainty=split.total,
-            coverages={},
             wrong=wrong,
             decomposition=split,
             labels=tuple(str(label) for label in prediction.classes.tolist()),
@@ -270,7 +257,7 @@ def _prediction_set(prediction: PredictionSet, y: Any, _: RandomState) -> list[B
     codes = prediction.align(y)
     missed = ~prediction.membership[np.arange(len(codes)), codes]
     arrays = {"membership": prediction.membership}
-    return [Block(codes, arrays, "", {}, missed.astype(np.float64), None, {}, missed)]
+    return [Block(codes, arrays, missed.astype(np.float64), wrong=missed)]
 
 
 def _gaussian(prediction: Gaussian, y: Any, _: RandomState) -> list[Block]:
@@ -295,7 +282,6 @@ def _gaussian(prediction: Gaussian, y: Any, _: RandomState) -> list[Block]:
                 truth=truth[:, i],
                 arrays=arrays,
                 target=str(target),
-                notes={},
                 error=np.abs(truth[:, i] - mean[:, i]),
                 uncertainty=np.sqrt(variance[:, i]),
                 coverages={c: (v.lower[:, i], v.upper[:, i]) for c, v in intervals.items()},
@@ -306,7 +292,7 @@ def _gaussian(prediction: Gaussian, y: Any, _: RandomState) -> list[Block]:
 
 
 def _quantiles(prediction: Quantiles, y: Any, _: RandomState) -> list[Block]:
-    """Ask what was predicted: the median, the levels, and the intervals between them."""
+    """Return blocks with the median, the levels, and the intervals between them."""
     truth, values = prediction.align(y), prediction.values.mean(axis=0)
     levels = prediction.levels
     around, outer = levels_around_half(levels), uncertainty_levels(levels)
@@ -344,14 +330,14 @@ def _quantiles(prediction: Quantiles, y: Any, _: RandomState) -> list[Block]:
 
 
 _OF_MEANS = frozenset({"root_mean_squared_error"})
-"""Squared errors are least for the mean, so they are no fair question to a median."""
+"""Squared errors are smallest for the mean, so a median is not judged by them."""
 
 
 def uncertainty_levels(levels: FloatArray) -> tuple[int, int] | None:
-    """Return where the two levels are whose distance is the uncertainty of quantiles.
+    """Return the positions of the two levels whose distance is the uncertainty of quantiles.
 
-    The widest pair that lies symmetrically around 0.5; if there is none, the lowest and the highest
-    level. None if these do not lie on both sides of it.
+    They are the widest pair symmetric around 0.5, or else the lowest and the highest level; None if
+    these are on one side of 0.5.
     """
     if not levels[0] < 0.5 < levels[-1]:
         return None
@@ -364,7 +350,7 @@ def uncertainty_levels(levels: FloatArray) -> tuple[int, int] | None:
 
 
 def uncertainty_words(prediction: Any) -> str:
-    """Return what the uncertainty of a predicted number is."""
+    """Return the name of the uncertainty of a predicted number."""
     if isinstance(prediction, Gaussian):
         return "standard deviation"
     levels = getattr(prediction, "levels", np.empty(0))
@@ -380,14 +366,13 @@ def _width(lower: FloatArray, upper: FloatArray) -> FloatArray:
 
 
 def _interval(prediction: Interval, y: Any, _: RandomState) -> list[Block]:
-    """Ask how often intervals hold the truth and how wide they are; they name no point."""
+    """Return blocks with the ends of the intervals, which have no point estimate."""
     truth = prediction.align(y)
     return [
         Block(
             truth=truth[:, i],
             arrays={},
             target=str(target),
-            notes={},
             error=np.full(len(truth), np.nan),
             uncertainty=_width(prediction.lower[:, i], prediction.upper[:, i]),
             coverages={prediction.coverage: (prediction.lower[:, i], prediction.upper[:, i])},

@@ -1,7 +1,6 @@
-"""Which technique to use, from the user's own measurements; it may say that none stands out.
+"""Recommend a technique, or say that none stands out.
 
-First choose how uncertainty is expressed, then the scale at which it must be right, then weigh
-reliability against predictive performance. A proper score sees both, so it decides first; among the
+A proper score measures both predictive performance and calibration, so it decides first; among the
 techniques that are not clearly worse by it, calibration decides.
 """
 
@@ -25,11 +24,10 @@ if TYPE_CHECKING:
     from ._compare import Comparison
 
 _EXPRESSIONS = ("probability", "entropy", "variance", "interval")
-"""How uncertainty can be expressed; which metrics serve each is said where they are declared.
+"""How uncertainty can be expressed; metrics declare which expressions they serve, and as what.
 
-A "skill" is a proper score: the first that was measured for all decides. At the local scale the
-"calibration" decides then; at the global scale the proper score decides alone, except for
-intervals. Of probabilities the calibration error depends on how many classes there are.
+A "skill" is a proper score: the first one that was measured for all techniques decides. Then the
+"calibration" decides; at the global scale only for intervals.
 """
 _SCALES = ("global", "local", "adaptive")
 
@@ -41,29 +39,30 @@ class Recommendation:
     Attributes
     ----------
     technique : str or None
-        The one that stands out; None when no technique does.
+        The technique that stands out, if one does.
     tied : tuple of str
-        Techniques between which the measurements do not decide, the best first.
+        Techniques that cannot be distinguished, the best first.
     primary : str
-        The metric of reliability that decides among techniques of like skill.
+        The metric of reliability that decides among techniques of similar skill.
     supporting : tuple of str
-        Metrics to look at beside it; the first is ``skill``.
+        Further metrics to look at; the first is ``skill``.
     values : dict of str to float
-        The primary value of each technique that met the minimum; of a coverage ratio, its distance
+        The primary value of each technique that met the minimum; for a coverage ratio its distance
         from 1.
     excluded : dict of str to str
         Techniques that did not meet the minimum, and why.
     cautions : tuple of str
+        Limits of the recommendation.
     verdict : str
-        All of it in plain sentences.
+        The recommendation in plain sentences.
     skill : str
         The proper score that decides first.
     skills : dict of str to float
         Its value for each technique that met the minimum.
     worse_in_skill : dict of str to str
-        Techniques that are clearly worse by it, and why: none of them is recommended.
+        Techniques that are clearly worse by it, and why.
     pareto : tuple of str
-        Techniques that no other beats in both ``primary`` and ``skill``: the trade-off.
+        Techniques that no other beats in both ``primary`` and ``skill``.
     """
 
     technique: str | None
@@ -141,7 +140,7 @@ def recommend(
 
 
 def _expressions(comparison: "Comparison") -> list[str]:
-    """Return what the predictions express, the most fitting first."""
+    """Return the expressions that fit the predictions, the best one first."""
     kinds = {type(evaluation.prediction) for evaluation in comparison.evaluations.values()}
     if kinds <= {Gaussian}:
         return ["variance", "interval"]
@@ -195,19 +194,16 @@ def _labels(comparison: "Comparison") -> list[str]:
 def _primary(
     comparison: "Comparison", expression: str, scale: str, prioritize: Any
 ) -> tuple[str, str | None]:
-    """Return the metric of reliability, and the class that it is asked of against the rest.
+    """Return the metric of reliability, if one decides, and its class against the rest, if any.
 
-    Nothing is returned where the proper score decides alone.
-
-    What must be right for each class, or for one, is judged against the rest of the classes over
-    all samples. Within a true class even perfect probabilities are off, and the more a technique
-    exaggerates the class the better it looks.
+    Classes are judged against the rest over all samples: within a true class even perfect
+    probabilities are off, and overestimating the class looks good.
     """
     labels = _labels(comparison)
     if labels and prioritize is not None:
         if str(prioritize) not in labels:
             raise OptionError(f"no class {prioritize!r}; the classes are {labels}")
-        # Of two classes, both have the same error.
+        # Both of two classes have the same error.
         return "positive_calibration_error", str(prioritize) if len(labels) > 2 else None
     if scale == "global" and expression != "interval":
         return "", None
@@ -220,10 +216,10 @@ def _primary(
 
 
 def _reliability(comparison: "Comparison", metric: str) -> str:
-    """Return the metric, that of quantiles or intervals in its place, or nothing for others.
+    """Return the metric, or its counterpart for quantiles or intervals, or nothing.
 
-    Quantiles and intervals are no Gaussians: the first are judged at the levels that they share,
-    the second by how near their coverage is to what they promise.
+    Quantiles are judged at the levels that they share, intervals by the distance of their coverage
+    from the nominal one.
     """
     if METRICS[metric].task == "classification":
         return metric
@@ -241,7 +237,7 @@ def _reliability(comparison: "Comparison", metric: str) -> str:
 def _measured(
     comparison: "Comparison", name: str, metric: str, one_class: str | None, target: Any
 ) -> list[Answer]:
-    """Return the answers to average: of all targets, or of one."""
+    """Return the answers to average: those of all targets, or of one."""
     entries = comparison._entries(name, metric)
     if one_class is not None:
         option = option_words(one_class, None, None)
@@ -258,7 +254,7 @@ def _measured(
 def _skill(
     comparison: "Comparison", names: Sequence[str], expression: str, target: Any
 ) -> tuple[str, Answers]:
-    """Return the proper score that decides, and its answers: the first that all have."""
+    """Return the first proper score that all techniques have, and its answers."""
     for metric in METRICS.serving(expression, "skill"):
         if metric == "quantile_crps_loss" and not _same_levels(comparison, names):
             continue  # means over different quantiles cannot be compared
@@ -274,13 +270,13 @@ def _skill(
             key for key in next(iter(result.values())) if all(key in f for f in result.values())
         ]
         answers = {name: [result[name][key] for key in shared] for name in names}
-        # A probability of 0 for what happened makes the log score infinite, and hides the rest.
+        # A probability of 0 for a true class makes the log score infinite.
         if shared and all(np.isfinite(a.value) for result in answers.values() for a in result):
             return metric, answers
     proper = list(METRICS.serving(expression, "skill"))
     raise OptionError(
-        "a proper score was not measured for all techniques, and calibration alone does not tell a "
-        f"good one from one that knows nothing; measure one of {proper} as well"
+        "a proper score was not measured for all techniques, and calibration alone cannot "
+        f"distinguish a good technique from guessing; measure one of {proper} as well"
     )
 
 
@@ -327,7 +323,7 @@ def _resampled(comparison: "Comparison") -> bool:
 
 
 def _worse_for_one(comparison: "Comparison", chosen: str) -> list[str]:
-    """Name classes for which another technique is better, against the rest, than the chosen one."""
+    """Return classes for which another technique is better, against the rest."""
     result = []
     for row in comparison.matching(technique=chosen, metric="positive_calibration_error", group=""):
         if row.one_class is not None and not row.tied:

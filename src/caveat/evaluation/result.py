@@ -41,28 +41,29 @@ class Evaluation(Drawable, RowTable[Row]):
     rows : tuple of Row
         One number each; `to_frame` and `to_json` give them as a table.
     curves : mapping
-        The curves behind the local and ranking metrics, by metric, or by (metric, target) where
-        there are several targets; each is computed when it is first asked for.
+        The curves of the local and ranking metrics, by metric, or by (metric, target) if there are
+        several targets; each is computed when it is first used.
     error, uncertainty : ndarrays of shape (samples, targets)
-        The error of each sample (0 or 1 for classes; of quantiles, that of the median) and the
+        The error of each sample (0 or 1 for classes; for quantiles that of the median) and the
         total uncertainty: entropy, standard deviation, or the width of the widest interval between
-        quantiles. NaN without one; an interval names no point, so it has no error.
+        quantiles. NaN if there is none; intervals have no point estimate and no error.
     ids : ndarray of shape (samples,)
+        The names of the samples.
     decomposition : Decomposition or None
-        The split of the uncertainty, where the prediction has one.
+        The split of the uncertainty, if the prediction has one.
     confidence : float
-        The confidence of the intervals.
+        The confidence level of the intervals.
     description : str
-        What was evaluated.
+        The prediction in one line.
     prediction : any prediction type
-        What was evaluated, itself.
+        The prediction itself.
     truth : ndarray of shape (samples, targets)
-        What is true: codes of the prediction's classes, or numbers.
+        Codes of the true classes, or true values.
     sample_weight, cluster : ndarrays of shape (samples,) or None
-        As they were given.
+        The weights and clusters of the samples.
     attributes : tuple of Attribute
-        The true class, if there are classes, and the groups that were given: a name, its values,
-        and which value each sample has.
+        The true class, if there are classes, and the groups: a name, its values, and the value of
+        each sample.
     """
 
     row_type: ClassVar[Any] = Row
@@ -82,11 +83,11 @@ class Evaluation(Drawable, RowTable[Row]):
 
     @property
     def true_class(self) -> str | None:
-        """The attribute in the rows that is the true class, if classes were predicted."""
+        """The name of the attribute of the true class, if classes were predicted."""
         return TRUE_CLASS if hasattr(self.prediction, "classes") else None
 
     def verdict(self) -> "Verdict":
-        """Say in plain words what the table shows; see `caveat.evaluation.verdict`."""
+        """Return the verdict in plain words; see `caveat.evaluation.verdict`."""
         from .verdict import verdict
 
         return verdict(self)
@@ -99,7 +100,7 @@ class Evaluation(Drawable, RowTable[Row]):
         return html_table(*self._readable()) + f"<p>{escape(self._rest())}</p>"
 
     def _readable(self) -> tuple[list[str], list[list[str]]]:
-        """The rows of all samples; those of groups are in the frame."""
+        """Return the rows over all samples as a table; those of groups are in the frame."""
         header = ["metric", "value", WITHOUT_CHANCE, "interval", "better", "note"]
         body = [
             [
@@ -123,10 +124,10 @@ class Evaluation(Drawable, RowTable[Row]):
 
 
 def class_probabilities(evaluation: Evaluation) -> FloatArray:
-    """Return the probability of every class, (samples, classes), as the table's metrics saw it."""
+    """Return the probability of every class, (samples, classes), as the metrics used it."""
     prediction = evaluation.prediction
     if isinstance(prediction, GaussianLogits):
-        # The curves of the evaluation hold them; to integrate again takes a while.
+        # The curves of the evaluation have them; integrating again is slow.
         for curve in getattr(evaluation.curves, "_asked", {}).values():
             if "probabilities" in curve.keywords:
                 return curve.keywords["probabilities"]
@@ -137,12 +138,12 @@ def class_probabilities(evaluation: Evaluation) -> FloatArray:
 
 
 class Curves(Mapping[Any, Any]):
-    """Curves by metric, or by (metric, target); each is computed when it is first asked for."""
+    """Curves by metric, or by (metric, target); each is computed when it is first used."""
 
     def __init__(
         self, asked: list[Question], weight: FloatArray | None, several_targets: bool
     ) -> None:
-        self._found: dict[Any, Any] = {}
+        self._computed: dict[Any, Any] = {}
         self._asked: dict[Any, Callable[[], Any]] = {}
         for question in asked:
             name, curve = question.metric.name, question.metric.curve
@@ -152,9 +153,9 @@ class Curves(Mapping[Any, Any]):
                 self._asked[key] = partial(curve, question.truth, **given)
 
     def __getitem__(self, key: Any) -> Any:
-        if key not in self._found:
-            self._found[key] = self._asked[key]()
-        return self._found[key]
+        if key not in self._computed:
+            self._computed[key] = self._asked[key]()
+        return self._computed[key]
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self._asked)

@@ -1,4 +1,4 @@
-"""Accept, ask an expert or measure again, with a bound on the errors among the accepted."""
+"""Accept, ask an expert or measure again, with a bound on the error rate of accepted samples."""
 
 import math
 from typing import Any, Self
@@ -9,7 +9,7 @@ from sklearn.exceptions import NotFittedError
 
 from .._arrays import to_numpy
 from .._random import RandomState, generator
-from .._validation import FloatArray, as_weights, check_fraction
+from .._validation import as_weights, check_fraction
 from ..exceptions import OptionError, ShapeError
 from ..results.words import counted
 from ._risk_bounds import minimum_units
@@ -19,8 +19,11 @@ from ._triage_scores import (
     check_tolerance,
     check_type,
     errors,
+    scale_of,
     score,
     signature,
+    standardized,
+    why_unknown,
 )
 from ._triage_sequence import (
     ALL,
@@ -46,19 +49,9 @@ __all__ = ["OperatingCurve", "Triage", "TriagePolicy"]
 
 PROMISES = {HIGH_PROBABILITY: high_probability, MEAN: mean_promise}
 
-_ONE_MEMBER = (
-    "A single model does not tell what it does not know (epistemic) from what the data cannot tell "
-    "(aleatoric): nothing says whether an expert or a new measurement would help. Several members, "
-    "an ensemble for example, would."
-)
-_NO_SPLIT = (
-    "The {} part of the uncertainty is {} for every calibration sample: nothing says whether an "
-    "expert or a new measurement would help."
-)
-
 
 class TriagePolicy(BaseEstimator):
-    r"""Accept what is certain enough; send the rest to an expert or back to the measurement.
+    r"""Accept predictions that are certain enough; send the others to an expert or remeasure them.
 
     A sample is accepted if its total uncertainty s is at most a threshold :math:`\hat t`, which is
     learned such that
@@ -68,36 +61,33 @@ class TriagePolicy(BaseEstimator):
         P\big(\, P(\text{wrong} \mid s \le \hat t\,) \le \text{risk} \,\big) \ge \text{confidence},
 
     the outer probability over the draw of the calibration samples, the inner one over a new
-    sample. Accepting nothing satisfies this too, and is what happens if no threshold can be shown
-    to; ``guarantee_`` then says how many samples it would take. A deferred sample goes to an expert
-    if its epistemic part, what the model does not know, is the larger one, and is measured again if
-    its aleatoric part, what the data cannot tell, is. A single model does not tell these apart: its
-    samples are accepted or deferred.
+    sample. If no threshold can be shown to satisfy this, nothing is accepted, and ``guarantee_``
+    says how many samples are needed. A deferred sample goes to an expert if its epistemic part is
+    the larger one, and is measured again if its aleatoric part is. A single model does not separate
+    the two parts: its samples are accepted or deferred.
 
     Parameters
     ----------
     risk : float
-        The largest error rate among accepted samples, between 0 and 1.
+        The maximum error rate among accepted samples, between 0 and 1.
     confidence : float, default=0.95
-        How sure to be that it holds.
+        The probability with which the error rate is kept.
     tolerance : float or array of shape (targets,), optional
-        Regression, where it is required: a prediction is wrong if :math:`|y - \mu|` is above this
-        for any target. Classification has none: a prediction is wrong if its most probable class
-        (the first of equals) is not the true one.
+        For regression, where it is required: a prediction is wrong if :math:`|y - \mu|` exceeds it
+        for any target. For classification a prediction is wrong if its most probable class (the
+        first of equals) is not the true one.
     decomposition : str, default="auto"
-        How :func:`caveat.decompose` splits the uncertainty.
+        The method by which :func:`caveat.decompose` splits the uncertainty.
     points : "all", int or array of thresholds, default="all"
-        Which thresholds to try: every score; so many quantiles of the scores; or the thresholds
-        themselves, if they were fixed without the calibration samples, which then all serve the
-        test.
+        The thresholds to try: every score, this many quantiles of the scores, or thresholds that
+        were fixed without the calibration samples, which are then all tested.
     promise : {"high-probability", "mean"}, default="high-probability"
-        "mean" keeps the error rate at the risk on average over calibration sets only, see Notes.
+        "mean" keeps the error rate only on average over calibration sets, see Notes.
     draws : int, optional
-        Average this many random softmaxes for each sample of a `GaussianLogits`, instead of
-        integrating over its noise.
-    random_state : int, Generator or None
-        For the choice of the samples that say where to start, for what is drawn of clusters and by
-        weights, and for the draws.
+        The number of random softmaxes to average for each sample of a `GaussianLogits`; by default
+        the noise is integrated numerically.
+    random_state : int or Generator, optional
+        Seed of the choice of starts, of the draws from clusters and by weights, and of the softmax.
 
     Attributes
     ----------
@@ -106,10 +96,10 @@ class TriagePolicy(BaseEstimator):
     curve_ : OperatingCurve
         Coverage, error and its upper limit at each threshold.
     guarantee_ : str
-        What is promised, in plain words.
+        The promise in plain words.
     needed_ : float or None
-        If nothing is accepted, about how many calibration samples (clusters) it would take at the
-        error rates seen; infinity if none of these is below the risk. Otherwise None.
+        If nothing is accepted, about how many calibration samples (clusters) are needed at the
+        observed error rates; infinity if none of these is below the risk. Otherwise None.
     center_, spread_ : ndarrays of shape (2,)
         Mean and standard deviation of the aleatoric and of the epistemic part over the calibration
         samples, by which they are standardized before they are compared.
@@ -117,63 +107,53 @@ class TriagePolicy(BaseEstimator):
     Notes
     -----
     **Score.** The total of the decomposition. For regression each variance is divided by the
-    squared tolerance of its target and summed over targets: by the inequality of Chebyshev, a
-    bound on the probability of an error.
+    squared tolerance of its target and summed over targets: by Chebyshev's inequality, a bound on
+    the probability of an error.
 
-    **Test.** Learn then Test [1]_. A threshold passes if the number of errors among its N accepted
-    samples would have a probability of at most its level, were their error rate ``risk``: binomial
-    given N, so that the test is exact, ties and constant scores included. All real numbers are
-    tried as thresholds, from a start on upwards, until one fails: the first one whose error rate is
-    above ``risk`` is no matter of chance and passes with a probability of at most its level, and no
-    looser one is reached without it. Trying many therefore costs nothing, as long as the start does
-    not depend on the samples that are tested.
+    **Test.** Learn then Test [1]_. The number of errors among N accepted samples is binomial given
+    N, so the test of "error rate above ``risk``" is exact. Thresholds are tested in increasing
+    order from a start until one fails. The first threshold whose error rate is above ``risk`` is
+    fixed and passes with at most its level, and no looser one is reached without it; so many
+    thresholds cost nothing, if the start does not depend on the tested samples.
 
-    **Starts.** From a single start the sequence ends early if the surest samples are few or err
-    more often than others. So there are up to four, which share the error budget, 1 - confidence:
-    one where just enough samples are accepted to pass with a margin (half of the budget), further
-    ones at higher coverages, and one where all are. A threshold that passes hands its budget on to
-    the next; one that fails loses it; at each start its own budget is added (the fallback
-    procedure [2]_). The scores of a tenth of the samples (at most :math:`2\sqrt n`), which are not
-    tested, say where the starts are. The last start needs no such samples and uses all: if the
-    error rate is above the risk at the largest score M of the calibration samples, and :math:`t_b`
-    is the supremum of such thresholds, then M :math:`\le t_b`, hence M and the fixed threshold
-    :math:`t_b` accept the same samples and have the same test. For the starts before it this would
-    not hold: which of the thresholds is the first bad one after the k-th smallest score depends on
-    the scores. No threshold is above M: a sample that is more uncertain than all calibration
-    samples is never accepted.
+    **Starts.** A sequence from one start ends early if the most certain samples are few or err more
+    often than others. So up to four starts share the error budget, 1 - confidence: one where just
+    enough samples are accepted to pass with a margin (half of the budget), further ones at higher
+    coverages, and one that accepts all. A threshold that passes hands its budget on to the next; at
+    each start its own budget is added (the fallback procedure [2]_). A tenth of the samples (at
+    most :math:`2\sqrt n`), which are not tested, determines the starts. The last start uses all
+    samples: if the error rate is above the risk at the largest score M, and :math:`t_b` is the
+    supremum of such thresholds, then M :math:`\le t_b`, so M and the fixed threshold :math:`t_b`
+    accept the same samples. No threshold exceeds M: a sample that is more uncertain than all
+    calibration samples is never accepted.
 
-    **How many samples.** At least :math:`\log(1 - \text{confidence}) / \log(1 - \text{risk})` (59
-    for 5 % at 95 %), even if none is wrong.
+    **Sample size.** At least :math:`\log(1 - \text{confidence}) / \log(1 - \text{risk})` samples
+    are needed (59 for 5 % at 95 %), even if none is wrong.
 
-    **Clusters.** Several samples of one subject are not independent, and the test above would be
-    wrong for them, by as much as they are alike. With ``cluster``, subjects are taken to be
-    independent, and the error rate is that of a random sample of a random subject: with the shares
-    a of a subject's samples that are accepted and e that are accepted and wrong, it is
-    :math:`\mathrm{E}[e] / \mathrm{E}[a]`. Each subject counts the same, however many samples it
-    has; if all have equally many, it is the plain share of errors among accepted samples. There are
-    two tests, each at half the level. One bets on subjects [3]_: were the rate above ``risk``,
-    :math:`Z = e - \text{risk} \cdot a` would be above 0 on average, and the capital
-    :math:`\prod (1 - \lambda Z)`, averaged over some :math:`\lambda`, would reach 1 / level with a
-    probability of at most that; it gains from every sample. The other is the binomial test of one
-    sample of each subject at random, which is sharper if the samples of a subject are all right or
-    all wrong. It is subjects that are needed, not samples.
+    **Clusters.** Samples of one subject are not independent. With ``cluster``, subjects are assumed
+    to be independent, and the error rate is that of a random sample of a random subject,
+    :math:`\mathrm{E}[e] / \mathrm{E}[a]`, with the shares a of a subject's samples that are
+    accepted and e that are accepted and wrong. There are two tests, each at half the level. One
+    bets on subjects [3]_: were the rate above ``risk``, :math:`Z = e - \text{risk} \cdot a` would
+    be above 0 on average, and the capital :math:`\prod (1 - \lambda Z)`, averaged over some
+    :math:`\lambda`, would reach 1 / level with a probability of at most the level. The other is the
+    binomial test of one random sample of each subject, which is sharper if the samples of a subject
+    are all right or all wrong.
 
     **Weights** say how much of the population a sample stands for: the error rate is
-    :math:`\mathrm{E}[w\,e] / \mathrm{E}[w\,a]`. The second of these tests is made with samples
-    that are kept with a probability of w over the largest weight, which is taken for the largest
-    there can be; the first, with bets on w Z, is added where few would be kept. Weights do not
-    count repetitions: only their ratios matter, and equal ones change nothing.
+    :math:`\mathrm{E}[w\,e] / \mathrm{E}[w\,a]`. The binomial test keeps samples with probability w
+    over the largest weight, which is assumed to be the largest possible; the bets, on w Z, are
+    added where few would be kept. Only ratios of weights matter.
 
     **On average.** ``promise="mean"`` is conformal risk control [4]_: the largest threshold at
-    which the errors, and one more, are at most ``risk`` of the accepted samples, and one more. Its
-    error rate, averaged over calibration sets (0 where nothing is accepted), is at most the risk,
-    whatever the distribution. It accepts more, since it promises less: the threshold that *this*
-    calibration set gives has an error rate above the risk in about every second set. Of clusters
-    one sample each is counted, and by weights some are left out, as in the second test above.
+    which the errors plus one are at most ``risk`` of the accepted samples plus one. Its error rate,
+    averaged over calibration sets (0 if nothing is accepted), is at most the risk for every
+    distribution. It accepts more and promises less: in about every second calibration set the error
+    rate is above the risk. One sample of each cluster counts, and weights thin the samples.
 
-    **Requires** that new samples are drawn as the calibration samples were, and that these were
-    used neither to train nor to recalibrate the model. It promises nothing for a group of samples,
-    and nothing of the deferred.
+    **Requires** that new samples are drawn like the calibration samples, which were used neither to
+    train nor to recalibrate the model. It promises nothing for a group of samples, and nothing for
+    deferred samples.
 
     References
     ----------
@@ -235,11 +215,11 @@ class TriagePolicy(BaseEstimator):
         Parameters
         ----------
         prediction : Categorical, GaussianLogits or Gaussian
-            What the model says of the calibration samples.
+            Predictions of the calibration samples.
         y : array of shape (samples,) or (samples, targets)
-            What is true of them.
+            True labels or values.
         cluster : array of shape (samples,), optional
-            The subject of each sample, if some have several.
+            The subject of each sample, if some subjects have several.
         sample_weight : array of shape (samples,), optional
             How much of the population each sample stands for.
 
@@ -270,21 +250,21 @@ class TriagePolicy(BaseEstimator):
         self.threshold_ = float(curve.threshold[curve.reached - 1]) if curve.reached else -np.inf
         level = 0.0 if self.promise == MEAN else 1 - confidence
         self.needed_ = None if curve.reached else units_needed(calibration, curve, risk, level)
-        self.center_, self.spread_ = _scale(scored, slice(None) if weight is None else weight > 0)
-        self.remark_ = _unknown(prediction.members, scored, self.spread_)
+        self.center_, self.spread_ = scale_of(scored, slice(None) if weight is None else weight > 0)
+        self.remark_ = why_unknown(prediction.members, scored, self.spread_)
         self.guarantee_ = self._promise(calibration)
         self.signature_ = signature(prediction)
         return self
 
     def decide(self, prediction: Any, *, ids: Any = None) -> Triage:
-        """Say what to do with each sample.
+        """Return what to do with each sample.
 
         Parameters
         ----------
         prediction : Categorical, GaussianLogits or Gaussian
-            Of the type and with the members and classes or targets that ``fit`` saw.
+            Predictions with the type, members and classes or targets of those in ``fit``.
         ids : array of shape (samples,), optional
-            A name for each sample.
+            The name of each sample.
 
         Returns
         -------
@@ -308,7 +288,7 @@ class TriagePolicy(BaseEstimator):
             aleatoric, epistemic = np.full((2, len(prediction)), np.nan)
             actions = np.full(len(prediction), DEFER, dtype=f"U{len(ACCEPT)}")
         else:
-            aleatoric, epistemic = _standardized(scored, self.center_, self.spread_)
+            aleatoric, epistemic = standardized(scored, self.center_, self.spread_)
             actions = np.where(epistemic > aleatoric, EXPERT, MEASURE)
         actions[scored.total <= self.threshold_] = ACCEPT
         return Triage(
@@ -331,7 +311,7 @@ class TriagePolicy(BaseEstimator):
         return score(prediction, self.decomposition, self.tolerance_, self.draws, self.draw_seed_)
 
     def _promise(self, calibration: Calibration) -> str:
-        """Say what holds, of whom, and on what evidence."""
+        """Return the promise, and the evidence for it."""
         risk, confidence = _percent(self.risk, 10), _percent(self.confidence, 10)
         clustered = calibration.cluster is not None
         unit = "cluster" if clustered else "sample"
@@ -365,7 +345,7 @@ class TriagePolicy(BaseEstimator):
         return words + ("" if self.promise == MEAN else limit) + "."
 
     def _lack(self, calibration: Calibration, unit: str) -> str:
-        """Say how many units it would take."""
+        """Return how many units are needed."""
         level = (1 - self.confidence) / (1 if calibration.plain else 2)
         least = minimum_units(self.risk, level)
         if self.promise == MEAN:
@@ -388,50 +368,10 @@ _WRONG = {
 
 
 def _rounded(number: float) -> str:
-    """Write an estimate with two digits, rounded up."""
+    """Return an estimate with two digits, rounded up."""
     unit = 10 ** max(math.floor(math.log10(number)) - 1, 0)
     return f"{math.ceil(number / unit) * unit:,}"
 
 
 def _percent(share: float, digits: int = 3) -> str:
     return f"{100 * share:.{digits}g} %"
-
-
-def _unknown(members: int, scored: Scored, spread: FloatArray) -> str:
-    """Say why the parts are not known; empty if they are."""
-    if members == 1:
-        return _ONE_MEMBER
-    if not np.isfinite(scored.epistemic).all():
-        return ""
-    least = 1e-12 * scored.total.max()  # less is rounding
-    if spread[1] == 0 or scored.epistemic.max() <= least:
-        return _NO_SPLIT.format("epistemic", "the same")
-    return _NO_SPLIT.format("aleatoric", "0") if scored.aleatoric.max() <= least else ""
-
-
-def _scale(scored: Scored, rows: Any) -> tuple[FloatArray, FloatArray]:
-    """Return mean and standard deviation of the two parts over those of the rows that are finite.
-
-    A part that is the same for all samples, but for rounding, has a deviation of 0.
-    """
-    center, spread = np.zeros(2), np.zeros(2)
-    for i, part in enumerate((scored.aleatoric, scored.epistemic)):
-        finite = part[rows][np.isfinite(part[rows])]
-        if len(finite):
-            largest = float(finite.max())
-            unit = largest if largest > 0 else 1.0  # squares of small or large numbers are lost
-            center[i] = unit * np.mean(finite / unit)
-            deviation = np.std(finite / unit)
-            spread[i] = unit * deviation if deviation > 1e-12 else 0.0
-    return center, spread
-
-
-def _standardized(
-    scored: Scored, center: FloatArray, spread: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """Return (part - center) / spread; 0 for a part that did not vary, unless it is infinite."""
-    aleatoric, epistemic = (
-        np.divide(part - c, s, out=np.where(np.isfinite(part), 0.0, np.inf), where=s > 0)
-        for part, c, s in zip((scored.aleatoric, scored.epistemic), center, spread, strict=True)
-    )
-    return aleatoric, epistemic

@@ -1,4 +1,4 @@
-"""What a triage decided, and on what grounds."""
+"""What a triage decides, and on what evidence."""
 
 import textwrap
 from dataclasses import dataclass
@@ -17,28 +17,26 @@ HIGH_PROBABILITY, MEAN = "high-probability", "mean"
 
 @dataclass(frozen=True, eq=False)
 class OperatingCurve:
-    """What each threshold would accept of the tested calibration samples, strictest first.
+    """The tested calibration samples that each threshold accepts, strictest first.
 
-    At most 1001 thresholds, if more were tried.
+    All arrays have shape (thresholds,); there are at most 1001 thresholds.
 
     Attributes
     ----------
-    threshold : ndarray of shape (thresholds,)
-        Samples whose score is at most this are accepted.
-    coverage : ndarray of shape (thresholds,)
-        The share of the tested samples that is accepted; of clusters, the mean of their shares.
-    tested, accepted, errors : ndarrays of shape (thresholds,)
-        How many samples were tested, how many of these are accepted, and how many of these wrong.
-    error : ndarray of shape (thresholds,)
-        The share of the accepted that is wrong, each cluster counting the same and weights
-        considered; NaN where none is accepted.
-    upper : ndarray of shape (thresholds,)
-        The upper limit of the error rate, at the confidence 1 - ``level`` that the threshold was
-        tested at; where it was not tested, at that of the first start.
-    level : ndarray of shape (thresholds,)
-        The part of the error budget, 1 - confidence, that the threshold was tested at; 0 where it
-        was not tested.
-    passed : ndarray of bool, of shape (thresholds,)
+    threshold : ndarray
+        Samples with a score of at most this are accepted.
+    coverage : ndarray
+        The share of the tested samples that is accepted; with clusters the mean of their shares.
+    tested, accepted, errors : ndarrays
+        The number of tested samples, of accepted ones among these, and of wrong ones among those.
+    error : ndarray
+        The error rate of accepted samples by clusters and weights; NaN if none is accepted.
+    upper : ndarray
+        The upper limit of the error rate at confidence 1 - ``level``; for thresholds that were not
+        tested, at that of the first start.
+    level : ndarray
+        The part of the error budget, 1 - confidence, of the test; 0 without a test.
+    passed : ndarray of bool
         Whether the threshold was shown to keep the risk. The policy takes the last one that was.
     """
 
@@ -54,7 +52,7 @@ class OperatingCurve:
 
     @property
     def reached(self) -> int:
-        """How many thresholds there are up to the last that passed; 0 if none did."""
+        """The number of thresholds up to the last one that passed."""
         return int(np.max(np.flatnonzero(self.passed) + 1, initial=0))
 
     def to_frame(self) -> Any:
@@ -77,24 +75,24 @@ class Triage:
         The total uncertainty, which is compared with the threshold; for regression in units of the
         squared tolerance, summed over targets.
     aleatoric, epistemic : ndarrays of shape (samples,)
-        The two parts, less their mean over the calibration samples, divided by their standard
-        deviation there. NaN if they are not known: a single model does not tell them apart.
+        The two parts, standardized by their mean and standard deviation over the calibration
+        samples. NaN if they are not known, as for a single model.
     threshold : float
         Samples with a score up to this are accepted; minus infinity accepts none.
     risk, confidence : float
-        What was asked for.
+        The parameters of the policy.
     curve : OperatingCurve
-        What each threshold would do on the tested calibration samples.
+        The tested calibration samples at each threshold.
     guarantee : str
-        What is promised, of whom and with what confidence, in plain words.
+        The promise in plain words.
     remark : str
-        Why the parts are not known, where they are not; otherwise empty.
+        Why the parts are not known; empty if they are.
     ids : ndarray of shape (samples,) or None
-        The names that ``decide`` was given.
+        The names of the samples.
     promise : {"high-probability", "mean"}
         Whether the risk is kept with the confidence asked for, or on average over calibration sets.
     needed : float or None
-        If no threshold was found, about how many calibration samples (clusters) it would take.
+        If nothing is accepted, about how many calibration samples (clusters) are needed.
     """
 
     actions: NDArray[np.str_]
@@ -126,7 +124,7 @@ class Triage:
 
     @property
     def terms(self) -> str:
-        """What was asked for, in few words."""
+        """The risk and the promise, in few words."""
         mean = self.promise == MEAN
         return f"risk {self.risk:g}, " + (
             "on average" if mean else f"confidence {self.confidence:g}"
@@ -134,17 +132,17 @@ class Triage:
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many samples get each action that can occur."""
+        """The number of samples with each possible action."""
         return {action: int(np.count_nonzero(self.actions == action)) for action in self.reasons}
 
     @property
     def shares(self) -> dict[str, float]:
-        """What share of the samples gets each action."""
+        """The share of samples with each possible action."""
         return {action: number / len(self) for action, number in self.counts.items()}
 
     @property
     def reasons(self) -> dict[str, str]:
-        """Why a sample gets each action that can occur."""
+        """The reason for each possible action."""
         reached = self.threshold > -np.inf
         limit = f"at most {self.threshold:.4g}" if reached else "never low enough"
         accept = {ACCEPT: f"the total uncertainty is {limit}"}

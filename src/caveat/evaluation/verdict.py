@@ -1,4 +1,4 @@
-"""What an evaluation says, in plain words: what can be relied on, what not, and for whom."""
+"""The verdict on an evaluation in plain words: what is reliable, what is not, and for whom."""
 
 import json
 from collections.abc import Iterator
@@ -8,11 +8,11 @@ from html import escape
 from ..predictions import Categorical, Gaussian, GaussianLogits
 from ..results.judgments import State
 from ..results.tables import plain_row
-from ..results.words import Level, Statement, listed
-from ._verdict_classes import class_findings
+from ..results.words import Level, Statement, listed, lowered
+from ._verdict_classes import class_findings, set_findings
 from ._verdict_evidence import LEVELS, Evidence, Finding, unique_rows
 from ._verdict_groups import group_findings
-from ._verdict_numbers import number_findings, set_findings
+from ._verdict_numbers import number_findings
 from ._verdict_uncertainty import source_findings, warning_findings
 from .result import Evaluation
 
@@ -24,13 +24,14 @@ _WORDS = {"good": "good", "bad": "bad", "unsure": "cannot tell", "info": "note"}
 
 @dataclass(frozen=True, repr=False)
 class Verdict:
-    """What `verdict` returns: statements, the first of which is the summary.
+    """What `verdict` returns.
 
     Attributes
     ----------
     statements : tuple of Statement
+        The first one is the summary.
     next_step : str
-        What to do about it.
+        What to do next.
     """
 
     statements: tuple[Statement, ...]
@@ -58,15 +59,11 @@ class Verdict:
         return f"<p><strong>{escape(summary.text)}</strong></p><ul>{items}</ul>"
 
     def to_json(self) -> str:
-        """Return the statements as JSON: level, text, and the rows each one rests on."""
+        """Return the statements as JSON: level, text and rows."""
         return json.dumps(
             [
-                {
-                    "level": statement.level,
-                    "text": statement.text,
-                    "rows": [plain_row(row) for row in statement.rows],
-                }
-                for statement in self.statements
+                {"level": s.level, "text": s.text, "rows": [plain_row(row) for row in s.rows]}
+                for s in self.statements
             ]
         )
 
@@ -77,47 +74,42 @@ def verdict(evaluation: Evaluation) -> Verdict:
     Parameters
     ----------
     evaluation : Evaluation
-        With intervals; without (``resamples=0``) nothing is claimed.
+        With intervals; without them (``resamples=0``) nothing is claimed.
 
     Returns
     -------
     Verdict
-        Its first statement is the summary.
 
     Notes
     -----
-    **What is claimed.** Of two classes, the probability of the second is judged, by its positive
-    calibration error. Probabilities are called right if the interval of that error ends below 2
-    percentage points, nearly right below 5, and wrong if it begins above 2, or if a rare class is
-    surely predicted 1.2 times as often as it happens, or as rarely. Otherwise there are too few
-    samples to say, as there are with fewer than 50. What was predicted and observed on average is
-    said with it. A direction is claimed if the two surely differ ("predicts class=ill too often"),
-    if the mean confidence surely differs from the accuracy ("overconfident"), or if high
-    probabilities are surely too high and low ones too low, or the reverse.
+    **Two classes.** The probability of the second class is judged by its positive calibration
+    error. It is called right if the interval of the error ends below 2 percentage points, nearly
+    right below 5, and wrong if the interval begins above 2, or if a rare class is predicted 1.2
+    times as often as it occurs, or as rarely. Otherwise, and below 50 samples, there are too few
+    samples to decide. A direction is claimed if it is significant: the mean prediction differs from
+    the frequency ("predicts class=ill too often"), the mean confidence differs from the accuracy
+    ("overconfident"), or high probabilities are too high and low ones too low, or the reverse.
 
-    Of more classes two things are judged by the same limits: the confidence in the class that is
-    named (expected calibration error), and the probabilities of all classes, each against the rest.
-    The classwise calibration error is a mean over the classes, tiny by construction if these are
-    many; so half its sum over the classes is taken, which for two classes is the positive
-    calibration error, and which is the least share of the probability that is with wrong classes.
-    Single classes are named that are surely predicted too often or too rarely, by 2 points or by a
-    factor of 1.2, at a confidence that holds for all classes at once.
+    **More classes.** The same limits hold for the confidence in the most probable class (expected
+    calibration error), and for half the sum over classes of the classwise calibration error, which
+    is the least share of the probability that is given to wrong classes. Classes are named that are
+    predicted too often or too rarely by 2 points or by a factor of 1.2, at a confidence that holds
+    for all classes at once.
 
-    Intervals of numbers are called too narrow or too wide by how often they hold the truth; at 95 %
-    promised, half and twice the misses are tolerable. Quantiles are called too low or too high by
-    how often the truth is at or below each of them, at a confidence that holds for all levels.
+    **Numbers.** Intervals are called too narrow or too wide by how often they contain the truth; at
+    95 % nominal coverage, half and twice the misses are tolerable. Quantiles are called too low or
+    too high by how often the truth is at or below them, at a confidence that holds for all levels.
 
-    **Which number.** A binned error is above 0 by chance alone. The text gives the estimate that is
-    free of this bias, and beside it the value in these samples, where the two differ.
+    **Bias.** A binned error is above 0 by chance alone. The text gives the estimate without this
+    bias, and the value in these samples if the two differ.
 
-    **Groups.** One is named if it differs from the best one and is bad in itself. The intervals in
-    the text have the confidence of the evaluation; to decide, they are widened as those of a normal
-    distribution would be to hold for all groups, and all pairs of groups, at once (Bonferroni, for
-    each question on its own). True classes are compared by coverage of sets, and as a remark by how
-    often they are recognized; not by calibration, as even perfect probabilities are off among
-    samples that were chosen by what was true.
+    **Groups.** A group is named if it differs from the best one and is bad in itself. The decision
+    uses intervals that are widened to hold for all groups, and all pairs of groups, at once
+    (Bonferroni, for each question). True classes are compared by the coverage of sets and by
+    accuracy, not by calibration: even perfect probabilities are off among samples that were
+    selected by their true class.
 
-    **The split** into aleatoric and epistemic parts is what the model says of itself.
+    **The split** into aleatoric and epistemic parts is the model's own.
 
     Examples
     --------
@@ -148,58 +140,21 @@ def verdict(evaluation: Evaluation) -> Verdict:
 
 
 def _only_described(finding: Finding) -> Finding:
-    """Without intervals nothing is good or bad; what is missing stays missing."""
+    """Return the finding without a judgment, as there are no intervals."""
     level: Level = "unsure" if finding.statement.level == "unsure" else "info"
     statement = Statement(level, finding.statement.text, finding.statement.rows)
     return replace(finding, statement=statement)
 
 
-_COVERAGE = {
-    State.RIGHT: "Its intervals hold what they promise",
-    State.NEARLY: "Its intervals nearly hold what they promise",
-    State.NARROW: "Its intervals are too narrow: it is overconfident",
-    State.WIDE: "Its intervals are too wide: it is underconfident",
-    State.MIXED: "Its intervals are wrong, some too narrow and some too wide",
-    State.UNSURE: "There are too few samples to say whether its intervals hold what they promise",
-    State.ZEROS: "Some of its uncertainties are 0, so whether its intervals hold what they promise "
-    "was not measured",
-    State.NO_UNCERTAINTY: "It gives numbers without an uncertainty, so nothing says how far to "
-    "trust each",
-}
-_QUANTILES = {
-    State.RIGHT: "Its quantiles hold what they promise",
-    State.NEARLY: "Its quantiles nearly hold what they promise",
-    State.NARROW: "Its quantiles are too close together: it is overconfident",
-    State.WIDE: "Its quantiles are too far apart: it is underconfident",
-    State.LOW: "Its quantiles are too low: the truth is above them more often than they say",
-    State.HIGH: "Its quantiles are too high: the truth is below them more often than they say",
-    State.MIXED: "Its quantiles are wrong, some too low and some too high",
-    State.UNSURE: "There are too few samples to say whether its quantiles hold what they promise",
-}
-_SETS = {
-    State.RIGHT: "Its sets of classes hold the true one as often as promised",
-    State.NEARLY: "Its sets of classes hold the true one nearly as often as promised",
-    State.NARROW: "Its sets of classes hold the true one less often than promised",
-    State.WIDE: "Its sets of classes hold the true one more often than promised",
-    State.UNSURE: "There are too few samples to say whether its sets of classes hold what they "
-    "promise",
-}
 _UNDEFINED = "How far it can be trusted is unknown, as too few resamples gave a number"
+_MAIN = ("calibration", "classes", "coverage", "quantiles", "sets")
 _UNRELIABLE = ("group calibration", "group coverage")
 _INCLUDED = ("group accuracy", "also")
 """Topics that the summary speaks of, beside its own."""
-_SUMMARIES = {
-    "calibration": {},
-    "classes": {},
-    "coverage": _COVERAGE,
-    "quantiles": _QUANTILES,
-    "sets": _SETS,
-}
-"""By topic and state; findings on probabilities bring their own words."""
 
 
 def _summary(evidence: Evidence, findings: list[Finding]) -> Statement:
-    main = [f for f in findings if f.topic in _SUMMARIES]
+    main = [f for f in findings if f.topic in _MAIN]
     if evidence.samples < 2:
         return Statement("unsure", "One sample says nothing of how far a model can be trusted.")
     if not evidence.measured:
@@ -209,7 +164,7 @@ def _summary(evidence: Evidence, findings: list[Finding]) -> Statement:
         text = "Nothing was measured that says whether its uncertainty can be taken at face value."
         return Statement("unsure", text)
     parts = [_main(finding, len(main) > 1) for finding in main]
-    text = "; ".join([parts[0], *(part[0].lower() + part[1:] for part in parts[1:])])
+    text = "; ".join([parts[0], *map(lowered, parts[1:])])
     level = _worst([_summary_level(finding) for finding in main])
     bad = _names(findings, *_UNRELIABLE)
     if bad:
@@ -229,9 +184,9 @@ def _summary(evidence: Evidence, findings: list[Finding]) -> Statement:
 
 
 def _main(finding: Finding, several: bool) -> str:
-    text = finding.summary or _SUMMARIES[finding.topic].get(finding.state, _UNDEFINED)
+    text = finding.summary or _UNDEFINED
     if several and finding.names:
-        return f"For {listed(finding.names)}, {text[0].lower()}{text[1:]}"
+        return f"For {listed(finding.names)}, {lowered(text)}"
     return text
 
 
@@ -251,7 +206,7 @@ def _worst(levels: list[Level]) -> Level:
 
 
 def _names(findings: list[Finding], *topics: str) -> str:
-    """Return the groups that findings name, each once."""
+    """Return the groups in some findings, each once."""
     names = dict.fromkeys(name for f in findings if f.topic in topics for name in f.names)
     return listed(names) if names else ""
 
@@ -286,8 +241,8 @@ def _repair(evidence: Evidence, finding: Finding) -> str:
 
 
 def _next_step(evidence: Evidence, findings: list[Finding]) -> str:
-    """Return what to do, by fixed rules: the first that applies."""
-    main = [f for f in findings if f.topic in _SUMMARIES]
+    """Return what to do: the first rule that applies."""
+    main = [f for f in findings if f.topic in _MAIN]
     states = {f.state for f in main}
     if evidence.samples < 2:
         return "Evaluate more samples."

@@ -221,8 +221,6 @@ def _spread(column: _Column) -> float:
     return spread if spread > 1e-12 * float(np.abs(values).max()) else 0.0
 
 
-
-
 def _query_rows(queries: int | None, samples: int, rng: np.random.Generator) -> NDArray[np.intp]:
     if queries is None or check_integer(queries, "queries", 1) >= samples:
         return np.arange(samples)

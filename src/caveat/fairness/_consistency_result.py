@@ -37,6 +37,8 @@ class ConsistencyRow:
         The number of independent units: samples, clusters, or blocks of many samples.
     note : str
         Why a number is undefined.
+    combined : bool
+        Whether the attribute combines others, whose names are in its values.
     """
 
     columns: ClassVar[tuple[str, ...]] = (
@@ -58,7 +60,6 @@ class ConsistencyRow:
     units: int
     note: str
     combined: bool = False
-    """Whether the attribute is a combination of others, whose names are in its values."""
 
     @property
     def group_name(self) -> str:

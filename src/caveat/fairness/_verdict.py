@@ -1,4 +1,4 @@
-"""What an audit shows, in plain words, and never more than its intervals do."""
+"""The verdict on an audit, in plain words."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ._result import FairnessAudit
 
 States = dict[str, Judgment]
-"""What is known of each measure."""
+"""The judgment of each measure."""
 
 _NO_INTERVALS = "Nothing is claimed without intervals; run the audit with resamples."
 _GAPS = {

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import FileFormatError
-from ..predictions import load
-from ..predictions._files import _HEADER, _refuse_bomb, read_member
+from ..predictions.files import _HEADER, _refuse_bomb, load_prediction, read_member
 from ._errors import readable
 from ._text import BLOCK, CsvSource
 
@@ -87,7 +86,7 @@ class ParquetSource:
             schema, self.rows = file.schema_arrow, file.metadata.num_rows
         self.names = [str(name) for name in schema.names]
         if _HEADER.encode() in (schema.metadata or {}):
-            self.saved, self.names = load(path), []
+            self.saved, self.names = load_prediction(path), []
 
     def read(self, names: Sequence[str], text: Sequence[str] = ()) -> dict[str, Any]:
         """Return these columns."""
@@ -150,7 +149,7 @@ class NpzSource:
         with np.load(path, allow_pickle=False) as file:
             self.names = list(file.files)
         if _HEADER in self.names:
-            self.saved, self.names = load(path), []
+            self.saved, self.names = load_prediction(path), []
 
     def read(self, names: Sequence[str], text: Sequence[str] = ()) -> dict[str, Any]:
         """Return these arrays."""

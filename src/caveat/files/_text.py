@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..exceptions import FileFormatError, OptionError
-from ..predictions._files import _refuse_bomb
+from ..predictions.files import _refuse_bomb
 from ._errors import readable
 
 BLOCK = 2**24

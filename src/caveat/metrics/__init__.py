@@ -30,7 +30,7 @@ from .regression.points import *
 from .regression.quantile_levels import *
 from .regression.scores import *
 from .regression.spread import *
-from .states import State, load_state
+from .states import State
 from .sums import UNBIASED, Part, Sums
 
 __all__ = [
@@ -43,7 +43,6 @@ __all__ = [
     "ReliabilityCurve",
     "State",
     "Sums",
-    "load_state",
     "mean_of",
     "share_of",
 ]

@@ -158,7 +158,7 @@ class State:
         return sum(part.nbytes for pair in (*self.totals, *self.units) for part in pair)
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the state to a file, without pickle; `load_state` reads it."""
+        """Write the state to a file, without pickle; `caveat.load` reads it."""
         for name, value in self.options.items():
             if callable(value):
                 raise OptionError(f"the option {name} is a function, which a file cannot hold")
@@ -188,11 +188,12 @@ def load_state(path: str | PathLike[str]) -> State:
     Examples
     --------
     >>> import pathlib, tempfile
-    >>> from caveat.metrics import METRICS, load_state
+    >>> import caveat
+    >>> from caveat.metrics import METRICS
     >>> state = METRICS["accuracy"].state([0, 1, 1], [0.2, 0.7, 0.4])
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     state.save(pathlib.Path(folder, "monday.state"))
-    ...     again = load_state(pathlib.Path(folder, "monday.state"))
+    ...     again = caveat.load(pathlib.Path(folder, "monday.state"))
     >>> round(METRICS["accuracy"].value(state + again), 3)
     0.667
     """

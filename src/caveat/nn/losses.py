@@ -9,6 +9,7 @@ from math import log, pi
 import torch
 from torch import Tensor
 
+from .._docstrings import describe_parameters
 from .._validation import check_integer
 from ..exceptions import OptionError, ShapeError
 from . import noise
@@ -29,10 +30,23 @@ __all__ = [
 BETA, DRAWS = 0.5, 100
 """Defaults of `beta_nll` and `sampled_softmax_nll`."""
 
+_CODES = {
+    "target": "target : integer Tensor of shape (samples,)\n    Codes 0, 1, 2, ... of the classes."
+}
+_TARGET = {
+    "target": "target : Tensor of shape (samples, targets), or (samples,) for one target\n"
+    "    True values."
+}
+_MOMENTS = {
+    "output": "output : Tensor of shape (samples, 2, targets)\n"
+    "    Mean and standard deviation, as `MeanVarianceHead` gives them."
+}
+
 LOSS_PLACE = -1
 """Where the losses draw their noise: layers have places from 0 on, so none draws the same."""
 
 
+@describe_parameters(_CODES)
 def nll(logits: Tensor, target: Tensor) -> Tensor:
     r"""Return the negative log likelihood of class codes, in nats.
 
@@ -41,8 +55,6 @@ def nll(logits: Tensor, target: Tensor) -> Tensor:
     Parameters
     ----------
     logits : Tensor of shape (samples, classes)
-    target : integer Tensor of shape (samples,)
-        Codes 0, 1, 2, ... of the classes.
 
     Returns
     -------
@@ -58,6 +70,7 @@ def nll(logits: Tensor, target: Tensor) -> Tensor:
     return -_log_probability(logits, as_codes(target, logits.shape[:-1]))
 
 
+@describe_parameters(_MOMENTS, _TARGET)
 def gaussian_nll(output: Tensor, target: Tensor) -> Tensor:
     r"""Return the negative log likelihood under Gaussians with a learned standard deviation.
 
@@ -66,12 +79,6 @@ def gaussian_nll(output: Tensor, target: Tensor) -> Tensor:
 
     Summed over the targets, which are independent; with all constants, so values can be compared
     with those of other densities.
-
-    Parameters
-    ----------
-    output : Tensor of shape (samples, 2, targets)
-        Mean and standard deviation, as `MeanVarianceHead` gives them.
-    target : Tensor of shape (samples, targets), or (samples,) for one target
 
     Returns
     -------
@@ -87,6 +94,7 @@ def gaussian_nll(output: Tensor, target: Tensor) -> Tensor:
     return _gaussian_terms(output, target).sum(-1)
 
 
+@describe_parameters(_MOMENTS, _TARGET)
 def beta_nll(output: Tensor, target: Tensor, *, beta: float = BETA) -> Tensor:
     r"""Return the Gaussian negative log likelihood, each target weighted by its variance.
 
@@ -100,9 +108,6 @@ def beta_nll(output: Tensor, target: Tensor, *, beta: float = BETA) -> Tensor:
 
     Parameters
     ----------
-    output : Tensor of shape (samples, 2, targets)
-        Mean and standard deviation.
-    target : Tensor of shape (samples, targets), or (samples,) for one target
     beta : float, default=0.5
         From 0 to 1.
 
@@ -129,6 +134,7 @@ def beta_nll(output: Tensor, target: Tensor, *, beta: float = BETA) -> Tensor:
     return (output[..., 1, :].detach() ** (2 * beta) * terms).sum(-1)
 
 
+@describe_parameters(_CODES)
 def sampled_softmax_nll(
     output: Tensor, target: Tensor, *, draws: int = DRAWS, place: int = LOSS_PLACE
 ) -> Tensor:
@@ -147,8 +153,6 @@ def sampled_softmax_nll(
     ----------
     output : Tensor of shape (samples, 2, classes)
         Mean and standard deviation of the logits, as `GaussianLogitsHead` gives them.
-    target : integer Tensor of shape (samples,)
-        Codes 0, 1, 2, ... of the classes.
     draws : int, default=100
         Softmaxes averaged for each sample (:math:`K`); memory grows with it.
     place : int, default=-1
@@ -186,6 +190,7 @@ def sampled_softmax_nll(
     return log(draws) - torch.logsumexp(likelihoods, dim=0)
 
 
+@describe_parameters(_TARGET)
 def pinball(output: Tensor, target: Tensor, levels: Sequence[float]) -> Tensor:
     r"""Return the pinball loss of quantiles.
 
@@ -199,7 +204,6 @@ def pinball(output: Tensor, target: Tensor, levels: Sequence[float]) -> Tensor:
     ----------
     output : Tensor of shape (samples, targets, levels)
         As `QuantileHead` gives it.
-    target : Tensor of shape (samples, targets), or (samples,) for one target
     levels : sequence of float
         Between 0 and 1, increasing: those of the head.
 
@@ -226,6 +230,7 @@ def pinball(output: Tensor, target: Tensor, levels: Sequence[float]) -> Tensor:
     return torch.maximum(level * residual, (level - 1) * residual).mean((-2, -1))
 
 
+@describe_parameters(_TARGET)
 def squared_error(output: Tensor, target: Tensor) -> Tensor:
     r"""Return the squared distance from the targets, summed over them.
 
@@ -234,7 +239,6 @@ def squared_error(output: Tensor, target: Tensor) -> Tensor:
     Parameters
     ----------
     output : Tensor of shape (samples, targets), or (samples,) for one target
-    target : Tensor of shape (samples, targets), or (samples,) for one target
 
     Returns
     -------

@@ -19,6 +19,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from .._docstrings import describe_parameters
+
 __all__ = ["derive_key", "keyed", "make_keys", "normal", "permutations", "signs", "uniform"]
 
 _STREAMS = 16
@@ -29,6 +31,15 @@ _CALLS = 0x0CA11000
 
 _BITS = 23
 """Bits of a uniform number: halfway between two steps it is exact in float32, never 0 or 1."""
+
+
+_DRAW = {
+    "key": "key : int32 Tensor of shape (..., 2), or None\n"
+    "    Without a key the numbers come from torch's generator.",
+    "place": "place : int\n    Number of the draw under the key; another one gives other numbers.",
+    "shape": "shape : sequence of int\n    Shape of the numbers for one key.",
+    "like": "like : Tensor\n    Gives the type and the device.",
+}
 
 
 @dataclass(frozen=True)
@@ -119,19 +130,9 @@ def key_of_call(key: Tensor, number: int) -> Tensor:
     return derive_key(key, _CALLS + number) if number else key
 
 
+@describe_parameters(_DRAW)
 def uniform(key: Tensor | None, place: int, shape: Sequence[int], like: Tensor) -> Tensor:
     """Return numbers from 0 to 1, both excluded in single precision and wider.
-
-    Parameters
-    ----------
-    key : int32 Tensor of shape (..., 2), or None
-        Without a key the numbers come from torch's generator.
-    place : int
-        Number of the draw under the key; another one gives other numbers.
-    shape : sequence of int
-        Shape of the numbers for one key.
-    like : Tensor
-        Gives the type and the device.
 
     Returns
     -------
@@ -147,14 +148,9 @@ def uniform(key: Tensor | None, place: int, shape: Sequence[int], like: Tensor) 
     )
 
 
+@describe_parameters(_DRAW)
 def normal(key: Tensor | None, place: int, shape: Sequence[int], like: Tensor) -> Tensor:
-    """Return standard normal numbers, between -5.2 and 5.2.
-
-    Parameters
-    ----------
-    key, place, shape, like
-        As in `uniform`.
-    """
+    """Return standard normal numbers, between -5.2 and 5.2."""
     if key is None:
         return torch.randn(tuple(shape), dtype=like.dtype, device=like.device)
     # In half precision the numbers next to 0 and 1 would round to them, and become infinite.
@@ -163,14 +159,9 @@ def normal(key: Tensor | None, place: int, shape: Sequence[int], like: Tensor) -
     return torch.erfinv(centered).mul(2.0**0.5).to(like.dtype)
 
 
+@describe_parameters(_DRAW)
 def signs(key: Tensor | None, place: int, shape: Sequence[int], like: Tensor) -> Tensor:
-    """Return -1 and 1, equally often.
-
-    Parameters
-    ----------
-    key, place, shape, like
-        As in `uniform`.
-    """
+    """Return -1 and 1, equally often."""
     if key is None:
         return torch.randint(0, 2, tuple(shape), device=like.device).to(like.dtype).mul(2).sub(1)
     bits = (_bits(key, place, shape, like) >> 31) & 1

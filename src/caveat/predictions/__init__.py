@@ -1,7 +1,6 @@
 """Types of predictions: frozen containers with the member axis first."""
 
 from ._container import Container, concat
-from ._files import load
 from .categorical import Categorical
 from .decomposition import Decomposition
 from .gaussian import Gaussian
@@ -22,5 +21,4 @@ __all__ = [
     "ProbabilityInterval",
     "Quantiles",
     "concat",
-    "load",
 ]

@@ -95,7 +95,7 @@ class Container:
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write one file, ``.npz`` or ``.parquet``; :func:`caveat.load` reads it back."""
-        from ._files import save
+        from .files import save
 
         save(self, path)
 

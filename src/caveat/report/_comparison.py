@@ -106,8 +106,8 @@ def _first_screen(comparison: Comparison, answer: Recommendation) -> list[Any]:
         (f"{name} of {answer.technique}", value, between)
         for name, value, between in tiles_of(chosen, free=False)
     ]
-    found: list[Any] = [Tiles(tiles)] if tiles else []
-    return [*found, Step(f"Use {answer.technique}. {chosen.verdict().next_step}")]
+    result: list[Any] = [Tiles(tiles)] if tiles else []
+    return [*result, Step(f"Use {answer.technique}. {chosen.verdict().next_step}")]
 
 
 def _decided(answer: Recommendation) -> Table:
@@ -116,7 +116,7 @@ def _decided(answer: Recommendation) -> Table:
     rows = [
         [
             Cell(name),
-            *(Cell(number(found[name]), found[name]) for found in metrics.values()),
+            *(Cell(number(result[name]), result[name]) for result in metrics.values()),
             Cell(_standing(name, answer)),
         ]
         for name in answer.values
@@ -153,13 +153,13 @@ def _side_by_side(comparison: Comparison, targets: list[Target], names: Names) -
     shown = METRICS.shown("compared")
     for target in targets:
         rows = [r for r in comparison.matching(group="") if target.has(r)]
-        found = {(r.technique, r.key): r for r in rows}
+        result = {(r.technique, r.key): r for r in rows}
         measures = list({r.key: r for r in rows}.values())
         headline = [r for r in measures if r.metric in shown and r.one_class is None]
         headline.sort(key=lambda r: shown.index(r.metric))
         if headline:
-            blocks.append(_wide_table(comparison, found, headline, target))
-        blocks.append(_long_table(comparison, found, measures, target))
+            blocks.append(_wide_table(comparison, result, headline, target))
+        blocks.append(_long_table(comparison, result, measures, target))
     return Section(
         "numbers",
         "Side by side",
@@ -171,18 +171,18 @@ def _side_by_side(comparison: Comparison, targets: list[Target], names: Names) -
 
 
 def _wide_table(
-    comparison: Comparison, found: Found, headline: list[ComparedRow], target: Target
+    comparison: Comparison, result: Found, headline: list[ComparedRow], target: Target
 ) -> Table:
     """The headline numbers: techniques and measures, whichever are fewer side by side."""
     names = comparison.techniques
     if len(headline) > max(len(names), _SIDE_BY_SIDE):
         body = [
-            [Cell(_heading(row)), *(_value(found.get((t, row.key))) for t in names)]
+            [Cell(_heading(row)), *(_value(result.get((t, row.key))) for t in names)]
             for row in headline
         ]
         header = ["measure", *names]
     else:
-        body = [[Cell(t), *(_value(found.get((t, row.key))) for row in headline)] for t in names]
+        body = [[Cell(t), *(_value(result.get((t, row.key))) for row in headline)] for t in names]
         header = ["technique", *(_heading(row) for row in headline)]
     caption = "Headline numbers of each technique" + (
         f", target {target.name}" if target.key else ""
@@ -198,11 +198,11 @@ def _heading(row: ComparedRow) -> str:
 
 
 def _long_table(
-    comparison: Comparison, found: Found, measures: list[ComparedRow], target: Target
+    comparison: Comparison, result: Found, measures: list[ComparedRow], target: Target
 ) -> Table:
     """A row for each metric, a column for each technique: all numbers."""
     body = [
-        [metric_cell(row), *(_value(found.get((t, row.key))) for t in comparison.techniques)]
+        [metric_cell(row), *(_value(result.get((t, row.key))) for t in comparison.techniques)]
         for row in measures
     ]
     return Table(
@@ -251,13 +251,13 @@ def _overlays(comparison: Comparison, targets: list[Target], names: Names) -> Se
             continue
         for target in targets if entry.of_target else [Target()]:
             given = {"target": target.name} if entry.of_target else {}
-            found = {
+            result = {
                 name: entry.function(evaluation, **given)
                 for name, evaluation in comparison.evaluations.items()
                 if entry.name in charts.available(evaluation, target.name)
             }
-            if found:
-                chart = charts.overlay(found, next(iter(found.values())).read)
+            if result:
+                chart = charts.overlay(result, next(iter(result.values())).read)
                 blocks.append(Figure(names("chart"), chart, target.key))
     return Section(
         "curves",

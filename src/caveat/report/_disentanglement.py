@@ -77,13 +77,13 @@ def _verdict(result: Disentanglement) -> Section:
 def _by_decomposition(result: Disentanglement) -> list[Section]:
     """Return a section for each split; what holds for all of them is in the verdict."""
     shared = remarks(result)
-    found = []
+    matches = []
     for i, name in enumerate(result.decompositions, start=1):
         said = [Said(s.level, s.text) for s in verdict(result, name).statements if s not in shared]
         title = f"Split by {_words(name)}"
         block = Sentences(f"Verdict on the {title[0].lower()}{title[1:]}", said)
-        found.append(Section(f"split-{i}", title, title, "", [block]))
-    return found
+        matches.append(Section(f"split-{i}", title, title, "", [block]))
+    return matches
 
 
 def _words(decomposition: str) -> str:

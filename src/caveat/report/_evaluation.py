@@ -150,7 +150,7 @@ def tiles_of(evaluation: Evaluation, free: bool = True) -> list[tuple[str, str, 
     Verdicts speak of values that are free of chance, recommendations of those in the table.
     """
     places: tuple[Place, ...] = ("skill", "calibration", "ranking")
-    found = [
+    result = [
         [
             row
             for metric in METRICS.shown(place)
@@ -160,7 +160,7 @@ def tiles_of(evaluation: Evaluation, free: bool = True) -> list[tuple[str, str, 
         for place in places
     ]
     # Of several the last: two classes are read by the second, intervals by the widest.
-    return [_tile(rows[-1], free) for rows in found if rows]
+    return [_tile(rows[-1], free) for rows in result if rows]
 
 
 def _tile(row: Row, free: bool) -> tuple[str, str, str]:
@@ -254,11 +254,11 @@ def _ranking(
 def _why(
     evaluation: Evaluation, names: Names, targets: list[Target], policy: TriagePolicy | None
 ) -> Section:
-    found = [t for t in targets if "split" in charts.available(evaluation, t.name)]
+    result = [t for t in targets if "split" in charts.available(evaluation, t.name)]
     if policy is not None:
-        blocks = policy_blocks(evaluation, policy, bool(found), names)
+        blocks = policy_blocks(evaluation, policy, bool(result), names)
     else:
-        blocks = [split_slider(evaluation, names, target) for target in found]
+        blocks = [split_slider(evaluation, names, target) for target in result]
     return Section(
         "why",
         "Why is it uncertain, and what to do about it?",
@@ -345,9 +345,9 @@ def _samples(evaluation: Evaluation, targets: list[Target]) -> Section:
     tables: list[Any] = []
     for target in targets:
         if "confidence_curve" in charts.available(evaluation, target.name):
-            found = charts.extremes(evaluation, target=target.name)
+            result = charts.extremes(evaluation, target=target.name)
             for name, words in _LISTS.items():
-                rows = getattr(found, name)
+                rows = getattr(result, name)
                 tables += [_sample_table(rows, *words, target)] if rows else []
     return Section(
         "samples",
@@ -395,25 +395,25 @@ def _notes(evaluation: Evaluation) -> Section:
 
 def _particular(evaluation: Evaluation) -> list[str]:
     """Notes that hold for this evaluation only."""
-    found = [f"Evaluated: {evaluation.description}."]
+    result = [f"Evaluated: {evaluation.description}."]
     conversions = dict.fromkeys(
         row.conversion for row in evaluation.rows if row.overall and row.conversion
     )
     if conversions:
-        found.append("Some measures needed a conversion: " + "; ".join(conversions) + ".")
+        result.append("Some measures needed a conversion: " + "; ".join(conversions) + ".")
     if evaluation.decomposition is not None:
-        found.append(
+        result.append(
             f"Uncertainty is split by the method {evaluation.decomposition.method!r} of "
             "caveat.decompose."
         )
     if evaluation.sample_weight is not None:
-        found.append("Samples are weighted, in the numbers and in the charts.")
+        result.append("Samples are weighted, in the numbers and in the charts.")
     if evaluation.cluster is not None:
-        found.append(
+        result.append(
             "Samples of one cluster belong together: intervals and bands allow for it, and are "
             "wider than for independent samples."
         )
-    return found
+    return result
 
 
 _METHOD = (

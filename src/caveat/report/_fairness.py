@@ -140,11 +140,13 @@ def _behind(paragraph: Paragraph) -> Table | None:
 
 
 def _ratios(audit: FairnessAudit, names: Names) -> list[Any]:
-    blocks: list[Any] = []
+    blocks: list[Any] = [
+        Figure(names("audit-chart"), charts.ratios(audit, attribute))
+        for attribute in audit.attributes
+    ]
     for attribute in audit.attributes:
         rows = [row for row in audit.matching(attribute=attribute) if row.kind != "group"]
         caption = f"All ratios and differences by {attribute}"
-        blocks.append(Figure(names("audit-chart"), charts.ratios(audit, attribute)))
         blocks.append(_ratio_table(rows, caption, folded=f"{caption} ({len(rows)})"))
     return blocks
 
@@ -204,8 +206,8 @@ def _groups(audit: FairnessAudit, attribute: str) -> Table:
         if row.quantile is None:
             lines.setdefault((row.measure, row.label), {})[row.group] = row
     body = [
-        [_name(next(iter(found.values()))), *(_value(found.get(group)) for group in shown)]
-        for found in lines.values()
+        [_name(next(iter(result.values()))), *(_value(result.get(group)) for group in shown)]
+        for result in lines.values()
     ]
     more = []
     if len(shown) < len(sizes):

@@ -10,8 +10,8 @@ from .content import Definition
 def definitions_of(audit: FairnessAudit) -> list[Definition]:
     """Return the definition of every measure that the audit has."""
     names = dict.fromkeys(row.measure for row in audit.rows)
-    found = [_definition(name) for name in names]
-    return [*found, _definition("consistency")] if audit.consistency is not None else found
+    result = [_definition(name) for name in names]
+    return [*result, _definition("consistency")] if audit.consistency is not None else result
 
 
 def _definition(name: str) -> Definition:

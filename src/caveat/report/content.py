@@ -284,8 +284,8 @@ class Section:
     @property
     def runs(self) -> Iterator[tuple[bool, list[Any]]]:
         """The blocks; those that share a grid together."""
-        for boxed, found in groupby(self.blocks, lambda block: block.kind not in _ALONE):
-            yield boxed, list(found)
+        for boxed, result in groupby(self.blocks, lambda block: block.kind not in _ALONE):
+            yield boxed, list(result)
 
 
 _ALONE = {"verdict", "tiles", "step", "chooser", "technique", "text", "folded"}

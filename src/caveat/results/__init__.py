@@ -1,1 +1,1 @@
-"""What a number is about, and what was judged of it: rows, tables, judgments, words for them."""
+"""Rows, tables and judgments of results, and the words for them."""

@@ -1,17 +1,17 @@
-"""What was judged of a number; the words for it are made where it is shown."""
+"""Judgments of numbers; the words for them are made where they are shown."""
 
 from enum import StrEnum
 
 
 class Word(StrEnum):
-    """A state that reads as its text everywhere, also in tuples and lists."""
+    """A state whose repr is its text, also in tuples and lists."""
 
     def __repr__(self) -> str:
         return repr(self.value)
 
 
 class Contrast(Word):
-    """What a number is of two groups, if it is of two."""
+    """Whether a number is a difference or a ratio of two groups."""
 
     NONE = "none"
     DIFFERENCE = "difference"
@@ -19,7 +19,7 @@ class Contrast(Word):
 
 
 class Judgment(Word):
-    """What an interval lets one say of a gap between two groups."""
+    """What an interval shows about a gap between two groups."""
 
     NONE = ""
     BEYOND = "beyond"
@@ -34,14 +34,14 @@ class Judgment(Word):
 
 
 FINE = (Judgment.SMALL, Judgment.WITHIN)
-"""What shows that there is no gap beyond the threshold."""
+"""The judgments without a gap beyond the threshold."""
 
 BY_WEIGHT = (Judgment.BEYOND, Judgment.GAP, Judgment.UNCLEAR, *FINE)
-"""What can be said of a ratio; of several ratios the first of these that holds is said."""
+"""The judgments of ratios, the weightiest first."""
 
 
 class GapPattern(Word):
-    """What a paragraph of an audit says, as programs take it."""
+    """What a paragraph of an audit says, for programs."""
 
     EPISTEMIC_GAP = "epistemic gap"
     ALEATORIC_GAP = "aleatoric gap"
@@ -61,7 +61,7 @@ class GapPattern(Word):
 
 
 class Pairing(Word):
-    """Which two groups of an audit are compared."""
+    """Whether a group is compared with the reference, or the worst pair is."""
 
     NONE = ""
     REFERENCE = "reference"
@@ -69,7 +69,7 @@ class Pairing(Word):
 
 
 class Part(Word):
-    """Which part of a measure a row of an audit is."""
+    """The part of a measure that a row of an audit has."""
 
     WHOLE = ""
     MEAN = "mean"
@@ -80,7 +80,7 @@ class Part(Word):
 
 
 class State(Word):
-    """What a verdict knows of an error, a coverage or a quantile, and which way it is off."""
+    """The state of an error, a coverage or a quantile, and its direction."""
 
     RIGHT = "right"
     NEARLY = "nearly"
@@ -106,7 +106,7 @@ class State(Word):
 
 
 GOOD = (State.RIGHT, State.NEARLY)
-"""What shows that something can be relied on."""
+"""The states of reliable numbers."""
 
 
 class ConditionState(Word):
@@ -119,7 +119,7 @@ class ConditionState(Word):
 
 
 class Pattern(Word):
-    """What the four conditions of a split make together."""
+    """What the four conditions of a split mean together."""
 
     SEPARATED = "separated"
     TRAP = "total uncertainty twice"

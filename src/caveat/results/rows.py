@@ -1,4 +1,4 @@
-"""One number, what it is of, and how sure it is: the rows of evaluations, comparisons, audits."""
+"""The rows of evaluations, comparisons and audits: one number each, with its interval."""
 
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
@@ -8,14 +8,14 @@ from .words import VERDICTS
 
 NAN = float("nan")
 GROUPED = "adaptive"
-"""The scale of rows that are of a group, or between two."""
+"""The scale of rows of one group, or between two."""
 
 _STATISTICS = {Contrast.NONE: "value", Contrast.DIFFERENCE: "gap", Contrast.RATIO: "ratio"}
 _KINDS = {**_STATISTICS, Contrast.NONE: "group", Contrast.DIFFERENCE: "difference"}
 
 
 class Key(NamedTuple):
-    """What tells the rows of single groups apart, whatever these are called."""
+    """The fields that identify a row of all samples or of a single group."""
 
     metric: str
     option: str
@@ -26,19 +26,19 @@ class Key(NamedTuple):
 
     @property
     def overall(self) -> bool:
-        """Whether it is of all samples."""
+        """Whether it is for all samples."""
         return self.scale != GROUPED
 
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """One number, what it is of, and how sure it is.
+    """One number with its interval, and what it measures.
 
     Attributes
     ----------
     metric : str
     option : str
-        What tells rows of one metric apart, in words: ``coverage=0.9545``, ``level=0.1``,
+        The option that distinguishes rows of one metric: ``coverage=0.9545``, ``level=0.1``,
         ``class=ill``.
     scale : {"global", "local", "adaptive"}
         Over all samples; over all, by bins of predicted uncertainty; for one group.
@@ -47,23 +47,23 @@ class Row:
     target : str
         Empty for classification.
     value, low, high : float
-        The value and its confidence interval; NaN where there is none.
+        The value and its confidence interval; NaN if there is none.
     estimate : float
-        For binned errors, which chance alone makes positive: the value freed of that bias.
+        The value without the bias of binned errors, which chance alone makes positive.
     direction : {"lower", "higher", "target"}
     samples : int
     note : str
-        What was converted, what is undefined, how the interval was made.
+        Conversions, reasons why a number is undefined, and how the interval was made.
     attribute, category, reference : str
-        The attribute of a group and its value; between two groups that of the worse one, and the
-        one that it is compared with. Empty for all samples.
+        The attribute and the value of a group; for two groups the value of the worse one, and the
+        value of the other. Empty for all samples.
     statistic : {"value", "gap", "ratio"}
     one_class : str or None
-        The class that is asked for against the rest.
+        The class that is measured against the rest.
     coverage, quantile : float or None
-        The coverage that an interval promises; the level of a quantile.
+        The nominal coverage of an interval; the level of a quantile.
     conversion : str
-        How the inputs of the metric were made, where the prediction did not have them.
+        How the inputs of the metric were derived, if the prediction does not have them.
     """
 
     columns: ClassVar[tuple[str, ...]] = (
@@ -93,28 +93,28 @@ class Row:
 
     @property
     def overall(self) -> bool:
-        """Whether it is of all samples."""
+        """Whether it is for all samples."""
         return self.scale != GROUPED
 
     @property
     def option(self) -> str:
-        """What tells rows of one metric apart, in words."""
+        """The option that distinguishes rows of one metric, in words."""
         return option_words(self.one_class, self.coverage, self.quantile)
 
     @property
     def promised(self) -> float:
-        """What is promised of an interval or a quantile: how often it holds the truth."""
+        """The nominal coverage of an interval, or the level of a quantile."""
         known = self.quantile if self.coverage is None else self.coverage
         return NAN if known is None else known
 
     @property
     def statistic(self) -> str:
-        """What the number is: the value of a group, or a gap or ratio between two."""
+        """Whether it is the value of a group, or a gap or ratio between two."""
         return _STATISTICS[self.contrast]
 
     @property
     def group(self) -> str:
-        """Which samples, in words."""
+        """The samples, in words."""
         if self.overall:
             return ""
         between = self.contrast is not Contrast.NONE
@@ -122,22 +122,22 @@ class Row:
 
     @property
     def group_name(self) -> str:
-        """How the group is called in a sentence."""
+        """The name of the group in a sentence."""
         return f"{self.attribute}={self.category}"
 
     @property
     def place(self) -> tuple[str, str]:
-        """Which group it is of, whatever that is called."""
+        """The attribute and the value of the group."""
         return self.attribute, self.category
 
     @property
     def key(self) -> Key:
-        """What tells it from other rows of single groups."""
+        """The fields that identify it among rows of all samples or single groups."""
         return Key(self.metric, self.option, self.target, self.scale, self.attribute, self.category)
 
 
 def option_words(one_class: str | None, coverage: float | None, quantile: float | None) -> str:
-    """Return what tells rows of one metric apart, in words."""
+    """Return the option that distinguishes rows of one metric, in words."""
     if one_class is not None:
         return f"class={one_class}"
     if coverage is not None:
@@ -147,17 +147,17 @@ def option_words(one_class: str | None, coverage: float | None, quantile: float 
 
 @dataclass(frozen=True, kw_only=True)
 class ComparedRow(Row):
-    """One technique by one metric: the row of its evaluation, and how it stands.
+    """The value of one technique by one metric, and its rank.
 
     Attributes
     ----------
     technique, metric, option, group, target : str
     value, low, high : float
     rank : int
-        1 is best; 0 where the metric has no better or worse.
+        1 is best; 0 if the metric has no better or worse.
     best : bool
     tied : bool
-        Whether the paired difference to the best may be 0, allowing for the number of techniques.
+        Whether the paired difference from the best may be 0, allowing for all pairs.
     """
 
     columns: ClassVar[tuple[str, ...]] = (
@@ -174,7 +174,7 @@ class ComparedRow(Row):
 
 @dataclass(frozen=True, kw_only=True)
 class FairnessRow(Row):
-    r"""One number of an audit: of a group, or between two.
+    r"""One number of an audit: for a group, or between two.
 
     Attributes
     ----------
@@ -182,44 +182,43 @@ class FairnessRow(Row):
     kind : {"group", "ratio", "difference"}
     measure : str
     statistic : str
-        "mean" or "quantile=0.95" of an uncertainty; "y=0", "y=1" or "farther from 1" of equalized
+        "mean" or "quantile=0.95" for an uncertainty; "y=0", "y=1" or "farther from 1" for equalized
         odds; otherwise empty.
     label : str
-        The class that is compared with the rest, or the target; empty where all are meant.
+        The class that is compared with the rest, or the target; empty for all.
     group : str
     reference : str
         The group that ``group`` is compared with; empty in the rows of single groups.
     comparison : {"", "reference", "worst pair"}
     value, low, high : float
-        The value and its confidence interval; NaN where there is none. Where the data chose which
-        groups (or, of "farther from 1", which rate) are compared, it allows for that choice.
+        The value and its confidence interval; NaN if there is none. If the data chose the groups
+        (or, for "farther from 1", the rate), the interval allows for that choice.
     estimate : float
-        For calibration errors, which chance alone makes positive: the value freed of that bias.
+        The value without the bias of calibration errors, which chance alone makes positive.
     samples : int
-        The number of samples in the group; of two groups, in the smaller one.
+        The number of samples in the group, or in the smaller one of two.
     flag : bool or None
         For a ratio F: whether :math:`|F - 1|` is above the threshold.
     symmetric_flag : bool or None
         For a ratio F: whether :math:`|\log F|` is above :math:`-\log(1 - \text{threshold})`.
     verdict : str
         For a ratio: "a gap beyond the threshold", "a gap, which may or may not exceed the
-        threshold",
-        "a gap, but within the threshold", "within the threshold" or "the data cannot show whether
-        there is a gap beyond the threshold"; of a difference "different" or "the data cannot show
-        whether there is a difference"; of either "undefined", with the reason, or "not judged
-        without intervals".
+        threshold", "a gap, but within the threshold", "within the threshold" or "the data cannot
+        show whether there is a gap beyond the threshold"; for a difference "different" or "the data
+        cannot show whether there is a difference"; for either "undefined", with the reason, or "not
+        judged without intervals".
     verdict_low, verdict_high : float
-        The interval that the verdict rests on, which holds for all comparisons of the attribute at
-        once.
+        The interval behind the verdict, which holds for all comparisons of the attribute at once.
     note : str
     judgment : str
         The verdict in a word: "beyond", "gap", "small", "within", "unclear", "different", "equal",
         "not judged" or "undefined"; empty in the rows of single groups.
     one_class : str or None
+        The class, if ``label`` is one.
     target : str
-        What ``label`` is: a class, or a target.
+        The target, if ``label`` is one.
     quantile : float or None
-        For an uncertainty: its quantile.
+        The level of the quantile of an uncertainty.
     """
 
     columns: ClassVar[tuple[str, ...]] = (
@@ -230,7 +229,7 @@ class FairnessRow(Row):
 
     scale: str = GROUPED
     combined: bool = False
-    """Whether the attribute is a combination of others, whose names are in its values."""
+    """Whether the attribute combines others, whose names are in its values."""
     part: Part = Part.WHOLE
     comparison: Pairing = Pairing.NONE
     flag: bool | None = None
@@ -243,17 +242,17 @@ class FairnessRow(Row):
 
     @property
     def measure(self) -> str:
-        """The measure: what a metric is called in audits."""
+        """The name of the measure."""
         return self.metric
 
     @property
     def kind(self) -> str:
-        """Whether it is of one group, or what it is of two."""
+        """Whether it is for one group, or a ratio or difference of two."""
         return _KINDS[self.contrast]
 
     @property
     def statistic(self) -> str:
-        """Which part of the measure, in words."""
+        """The part of the measure, in words."""
         if self.part is Part.QUANTILE:
             return f"quantile={self.quantile:g}"
         if self.part is Part.FARTHER:
@@ -272,20 +271,20 @@ class FairnessRow(Row):
 
     @property
     def group_name(self) -> str:
-        """How the group is called in a sentence."""
+        """The name of the group in a sentence."""
         return called(self.attribute, self.category, self.combined)
 
     @property
     def reference_name(self) -> str:
-        """How the group that it is compared with is called in a sentence."""
+        """The name of the reference group in a sentence."""
         return called(self.attribute, self.reference, self.combined)
 
     @property
     def verdict(self) -> str:
-        """What the interval lets one say, in words."""
+        """The judgment in words."""
         return f"undefined ({self.why})" if self.why else VERDICTS[self.judgment]
 
 
 def called(attribute: str, category: str, combined: bool) -> str:
-    """Return how a group is called: ``sex=f``; a combination has its attributes' names in it."""
+    """Return the name of a group, ``sex=f``; a combination has names of attributes in it."""
     return category if combined else f"{attribute}={category}"

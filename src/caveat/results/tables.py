@@ -1,4 +1,4 @@
-"""Tables of rows, and how they look in a terminal, a notebook and a file."""
+"""Tables of rows, and their form in a terminal, a notebook and a file."""
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,7 +15,7 @@ from ..metrics import METRICS
 from .rows import Row
 
 _MOST_NAMES = 30
-"""How many values an error message lists."""
+"""The most values that an error message lists."""
 
 
 SomeRow = TypeVar("SomeRow")
@@ -24,7 +24,7 @@ ShownTable = tuple[str, Sequence[str], Sequence[Sequence[str]]]
 
 
 class RowTable(Generic[SomeRow]):
-    """Rows that can be filtered and written: the base of all results that are a table."""
+    """Rows that can be filtered and written: the base of all results with a table."""
 
     rows: tuple[SomeRow, ...]
     row_type: ClassVar[Any]
@@ -59,7 +59,7 @@ class RowTable(Generic[SomeRow]):
         ]
 
     def _meant(self, field: str, value: Any) -> tuple[Any, ...]:
-        """Return the values of a field that a user asks for; text that is in no row is an error."""
+        """Return the values of a field that a user means; raise if no row has the text."""
         if not self.rows:
             return (value,)
         names = columns_of(type(self.rows[0]))
@@ -92,7 +92,7 @@ class RowTable(Generic[SomeRow]):
 
 
 class Drawable:
-    """Results that can be drawn in many ways, and written as a page."""
+    """Results that can be drawn, and written as a page."""
 
     def plot(self, kind: str | None = None, /, **options: Any) -> Any:
         """Draw a chart in matplotlib Axes; see `caveat.plot`."""
@@ -109,7 +109,7 @@ class Drawable:
 
 
 def _suggestion(name: str, there: Sequence[str], aliases: Sequence[str] = ()) -> str:
-    """Return what may have been meant, and what there is."""
+    """Return the closest match, and the known names."""
     near = get_close_matches(name, [*there, *aliases], n=1)
     guess = f"did you mean {near[0]!r}? " if near else ""
     shown = [repr(word) for word in there[:_MOST_NAMES]]
@@ -118,7 +118,7 @@ def _suggestion(name: str, there: Sequence[str], aliases: Sequence[str] = ()) ->
 
 
 def columns_of(row_type: Any) -> list[str]:
-    """Return the columns of a table of rows: those that the class names, or else its fields."""
+    """Return the columns of a table of rows: those that the class lists, or else its fields."""
     return list(getattr(row_type, "columns", ())) or [field.name for field in fields(row_type)]
 
 
@@ -136,17 +136,17 @@ def plain(value: Any) -> Any:
 
 
 def plain_row(row: Any) -> dict[str, Any]:
-    """Return the columns of a row as JSON can hold them."""
+    """Return the columns of a row in a form that JSON can hold."""
     return {key: plain(value) for key, value in cells(row).items()}
 
 
 def number(value: float) -> str:
-    """Return a value for a reader: three digits that count."""
+    """Return a value with three significant digits; nothing for NaN."""
     return "" if np.isnan(value) else f"{value:.3g}"
 
 
 def interval_words(low: float, high: float) -> str:
-    """Return an interval for a reader: nothing without one, words where it has no end.
+    """Return an interval in words; nothing for NaN.
 
     Examples
     --------
@@ -161,12 +161,12 @@ def interval_words(low: float, high: float) -> str:
 
 
 def bracket(row: Row) -> str:
-    """Return the interval of a row for a reader, or nothing."""
+    """Return the interval of a row in words; nothing if it has none."""
     return interval_words(row.low, row.high)
 
 
 WITHOUT_CHANCE = "without chance"
-"""The head of the column with `Row.estimate`: what is left of a binned error without its bias."""
+"""The header of the column with `Row.estimate`: binned errors without their bias."""
 
 ARROWS = {"lower": "less is better", "higher": "more is better", "target": "near the target"}
 
@@ -188,7 +188,7 @@ def html_tables(tables: Iterable[ShownTable], lines: Iterable[str] = ()) -> str:
 
 
 def terminal_table(title: str, header: Sequence[str], body: Iterable[Sequence[str]]) -> str:
-    """Return a table for the terminal; text from data is not taken for markup."""
+    """Return a table for the terminal; text from data is never parsed as markup."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text

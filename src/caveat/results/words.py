@@ -1,4 +1,4 @@
-"""Words for numbers, intervals, lists and judgments; and the statements a verdict is made of."""
+"""Words for numbers, intervals, lists and judgments, and the statements of a verdict."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ VERDICTS = {
     Judgment.EQUAL: "the data cannot show whether there is a difference",
     Judgment.NOT_JUDGED: "not judged without intervals",
 }
-"""Judgments of two groups as tables have them."""
+"""Judgments of two groups in tables."""
 
 SHORT = {
     Judgment.BEYOND: "gap beyond threshold",
@@ -34,23 +34,24 @@ SHORT = {
     Judgment.UNCLEAR: "unclear",
     Judgment.NOT_JUDGED: "not judged",
 }
-"""The same in legends and narrow tables."""
+"""The same judgments in legends and narrow tables."""
 
 MOST_NAMES = 5
-"""No sentence lists more names than this: it is to be read, the table has all."""
+"""The most names in one sentence; the table has all."""
 
 
 @dataclass(frozen=True)
 class Statement:
-    """One sentence or two of a verdict, and the rows of the table that it rests on.
+    """One or two sentences of a verdict, and the rows that they rest on.
 
     Attributes
     ----------
     level : {"good", "bad", "unsure", "info"}
-        Shown to be right; shown to be wrong; not enough is known; a description.
+        Shown to be right, shown to be wrong, undecided, or a description.
     text : str
-        Plain words. Names of classes, groups and targets are as they came: escape them in HTML.
+        Plain words. Names of classes, groups and targets are not escaped for HTML.
     rows : tuple of Row
+        The rows of the table behind the text.
     """
 
     level: Level
@@ -59,7 +60,7 @@ class Statement:
 
 
 def percent(share: float) -> str:
-    """Return a share with one decimal, or more where it would read 0 or 100 and is not."""
+    """Return a share with one decimal, or more if it would be rounded to 0 or 100 %."""
     return f"{_percent_digits(share)} %"
 
 
@@ -74,7 +75,7 @@ def _percent_digits(share: float) -> str:
 
 
 def whole(share: float) -> str:
-    """Return a share in whole percent, for an example; ends that are not reached are not said."""
+    """Return a share in whole percent, unless that would round it to 0 or 100 %."""
     if 0 < share < 0.005 or 0.995 <= share < 1:
         return percent(share)
     return f"{100 * share:.0f} %"
@@ -91,10 +92,20 @@ def points(difference: float) -> str:
 
 
 def amount(value: float) -> str:
-    """Return a number in the unit of the target: three digits that count, no exponent if short."""
+    """Return a number with three significant digits, without an exponent if it is short."""
     if 100 <= abs(value) < 1e7:
         return f"{value:.0f}"
     return f"{value:#.3g}"
+
+
+def capitalized(text: str) -> str:
+    """Return text with a capital first letter."""
+    return text[:1].upper() + text[1:]
+
+
+def lowered(text: str) -> str:
+    """Return text with a small first letter."""
+    return text[:1].lower() + text[1:]
 
 
 def counted(number: int, noun: str) -> str:
@@ -108,7 +119,7 @@ def joined(parts: Sequence[str], word: str = "and") -> str:
 
 
 def listed(names: Iterable[str], word: str = "and") -> str:
-    """Return at most five names, and how many others there are."""
+    """Return at most five names, and the number of others."""
     result = list(names)
     if len(result) <= MOST_NAMES:
         return joined(result, word)
@@ -125,7 +136,7 @@ def share_with_interval(row: "Row", confidence: float, of: str = "", *, short: b
 def percent_with_interval(
     row: "Row", confidence: float, of: str = "", *, short: bool = False
 ) -> str:
-    """Return a relative error like a share, free of bias if that is known."""
+    """Return a relative error in percent, without bias if the estimate is known."""
     said, *ends = (f"{100 * value:.1f}" for value in (center(row), row.low, row.high))
     seen = _seen(said, f"{100 * row.value:.1f}", " %")
     return f"{said} %{of}{_bracket(row, confidence, short, (ends[0], f'{ends[1]} %'), seen)}"
@@ -134,9 +145,9 @@ def percent_with_interval(
 def points_with_interval(
     row: "Row", confidence: float, of: str = "", *, short: bool = False
 ) -> str:
-    """Return "7.3 percentage points (95 % interval 6.1 to 8.6)", free of bias if that is known.
+    """Return "7.3 percentage points (95 % interval 6.1 to 8.6)", without bias if it is known.
 
-    Then the value in these samples, which the tables show, is in the brackets as well.
+    The brackets then also have the value in these samples, which the tables show.
     """
     unit = "" if short else " percentage points"
     said, ends = points(center(row)), (points(row.low), points(row.high))
@@ -161,12 +172,12 @@ def correlation_with_interval(
 
 
 def center(row: "Row") -> float:
-    """Return the value of a row, free of the bias that binned errors have, if that is known."""
+    """Return the estimate of a row without the bias of binned errors, or else its value."""
     return row.value if np.isnan(row.estimate) else row.estimate
 
 
 def _seen(said: str, value: str, unit: str = "") -> str:
-    """Say the value in these samples beside an estimate free of bias, where they differ."""
+    """Return the value in these samples, if it differs from the estimate without bias."""
     return "" if said == value else f"; {value}{unit} in these samples, chance included"
 
 

@@ -19,7 +19,7 @@ class Dropout(Stochastic):
     Parameters
     ----------
     p : float, default=0.5
-        The probability of dropping a unit; from 0 to below 1.
+        Probability of dropping a unit; from 0 to below 1.
 
     References
     ----------
@@ -45,12 +45,18 @@ class Dropout(Stochastic):
         self.p = check_drop(p, "p")
 
     def forward(self, x: Tensor) -> Tensor:
-        """Return x of shape (rows, ...) with units dropped."""
+        """Return x, of shape (rows, ...), with units dropped."""
         if not self.random:
             return x
-        check_axes(x, 2, "(rows, ...)")
+        check_axes(x, 2, f"(rows, {self._units}...)")
         rows = 1 if self.shared else x.shape[0]
-        return x * keep_mask(self, (rows, *x.shape[1:]), x, self.p)
+        return x * keep_mask(self, (rows, *self._mask_shape(x)), x, self.p)
+
+    _units = ""
+
+    def _mask_shape(self, x: Tensor) -> tuple[int, ...]:
+        """Return the shape of the mask of one row."""
+        return tuple(x.shape[1:])
 
     def extra_repr(self) -> str:
         """Return what the layer's line in a printed module says."""
@@ -60,13 +66,13 @@ class Dropout(Stochastic):
 class SpatialDropout(Dropout):
     r"""Dropout of whole channels: all places of a channel are kept or dropped together.
 
-    Neighboring places of a convolution's output are alike, so dropping single ones takes little
-    away; a channel is the unit there.
+    Neighboring places of a convolution's output are alike, so dropping single ones has little
+    effect; a channel is the unit there.
 
     Parameters
     ----------
     p : float, default=0.5
-        The probability of dropping a channel; from 0 to below 1.
+        Probability of dropping a channel; from 0 to below 1.
 
     Examples
     --------
@@ -77,11 +83,7 @@ class SpatialDropout(Dropout):
     True
     """
 
-    def forward(self, x: Tensor) -> Tensor:
-        """Return x of shape (rows, channels, ...) with channels dropped."""
-        if not self.random:
-            return x
-        check_axes(x, 2, "(rows, channels, ...)")
-        rows = 1 if self.shared else x.shape[0]
-        shape = (rows, x.shape[1], *(1,) * (x.dim() - 2))
-        return x * keep_mask(self, shape, x, self.p)
+    _units = "channels, "
+
+    def _mask_shape(self, x: Tensor) -> tuple[int, ...]:
+        return (x.shape[1], *(1,) * (x.dim() - 2))

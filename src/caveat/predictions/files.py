@@ -51,23 +51,13 @@ def save(prediction: Container, path: str | PathLike[str]) -> None:
     _format(path, {".npz": _save_npz, ".parquet": _save_parquet})(prediction, path)
 
 
-def load(path: str | PathLike[str]) -> Any:
+def load_prediction(path: str | PathLike[str]) -> Any:
     """Read a prediction that ``save`` wrote, of whatever type it was.
 
     Parameters
     ----------
     path : str or path
         A file ending in ``.npz`` or ``.parquet``.
-
-    Examples
-    --------
-    >>> import caveat, pathlib, tempfile
-    >>> prediction = caveat.Gaussian([1.0, 2.0], [0.5, 0.5])
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = pathlib.Path(folder, "prediction.npz")
-    ...     prediction.save(path)
-    ...     caveat.load(path) == prediction
-    True
     """
     path = Path(path)
     read = _format(path, {".npz": _load_npz, ".parquet": _load_parquet})

@@ -1,0 +1,68 @@
+"""One door to all files that caveat writes."""
+
+import zipfile
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from .exceptions import OptionError
+
+__all__ = ["load"]
+
+
+def load(path: str | PathLike[str], *, module: Any = None) -> Any:
+    """Read what a ``save`` method wrote: a prediction, a fitted model or a state of a metric.
+
+    Reading never runs code from the file.
+
+    Parameters
+    ----------
+    path : str or path
+    module : torch module or function that makes one, optional
+        The network of a model that was given one: a file holds its weights, not its code.
+
+    Returns
+    -------
+    prediction, fitted estimator or State
+        A model predicts what the saved one did, bit for bit on the same machine; a recalibrator
+        that was saved with it is its ``recalibrator_``.
+
+    Examples
+    --------
+    >>> import caveat, pathlib, tempfile
+    >>> prediction = caveat.Gaussian([1.0, 2.0], [0.5, 0.5])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "prediction.npz")
+    ...     prediction.save(path)
+    ...     caveat.load(path) == prediction
+    True
+    """
+    path = Path(path)
+    if _is_model(path):
+        from .estimators.files import load_model
+
+        return load_model(path, module=module)
+    if module is not None:
+        raise OptionError(f"module is for a saved model, and {path} holds none")
+    if _is_state(path):
+        from .metrics.states import load_state
+
+        return load_state(path)
+    from .predictions.files import load_prediction
+
+    return load_prediction(path)
+
+
+def _is_model(path: Path) -> bool:
+    """Whether a file begins as safetensors do: a length, then JSON."""
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return file.read(9)[8:] == b"{"
+
+
+def _is_state(path: Path) -> bool:
+    if not zipfile.is_zipfile(path):
+        return False
+    with zipfile.ZipFile(path) as archive:
+        return "state.npy" in archive.namelist()
