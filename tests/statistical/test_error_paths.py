@@ -201,7 +201,7 @@ PATHS = [
     ("disentangle {}/na.csv --target y", "column 'y' has no label in data row 8"),
     ("study fairness --dataset sd9", "sd9"),
     ("study fairness --dataset sd1 --repeats 0", "repeats must"),
-    ("study disentanglement --dataset {}/features.csv --set target=z", "there is no column 'z'"),
+    ("study disentanglement --dataset {}/features.csv --set target=z", "there is no such column"),
     ("study disentanglement --dataset none", "none"),
     ("demo --output {}/good.csv/x", "good.csv"),
 ]  # fmt: skip

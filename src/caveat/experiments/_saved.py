@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import fields, is_dataclass
 from html import escape
-from typing import Any, ClassVar, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
@@ -44,8 +44,9 @@ class Saved:
         """Return a line above the tables, or nothing."""
         return ""
 
-    def _tables(self) -> Sequence[ShownTable]:
-        raise NotImplementedError
+    if TYPE_CHECKING:
+
+        def _tables(self) -> Sequence[ShownTable]: ...
 
     def _lines(self) -> Iterable[str]:
         """Return lines below the tables."""
