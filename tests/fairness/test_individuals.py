@@ -135,8 +135,8 @@ class TestPatternsOfAudits:
 
     def test_without_features_nothing_is_said(self):
         prediction, y, groups, _ = data(200)
-        reading = audit(prediction, y, groups, resamples=40, random_state=0).verdict()
-        assert [part.attribute for part in reading] == ["group"]
+        audit_verdict = audit(prediction, y, groups, resamples=40, random_state=0).verdict()
+        assert [part.attribute for part in audit_verdict] == ["group"]
 
     @pytest.mark.parametrize("seed", range(12))
     def test_equal_groups_are_seldom_said_to_differ(self, seed):
@@ -157,13 +157,13 @@ class TestPatternsOfAudits:
 
     def test_rows_and_json(self):
         prediction, y, groups, X = data(3000, jitter=(0.1, 1.5))
-        reading = audit(prediction, y, groups, X=X, resamples=50, random_state=0).verdict()
-        assert {type(entry) for entry in reading.paragraphs[-1].rows} == {ConsistencyRow}
-        entry = json.loads(reading.to_json())[-1]
+        audit_verdict = audit(prediction, y, groups, X=X, resamples=50, random_state=0).verdict()
+        assert {type(entry) for entry in audit_verdict.paragraphs[-1].rows} == {ConsistencyRow}
+        entry = json.loads(audit_verdict.to_json())[-1]
         assert entry["patterns"] == ["individual gap"]
         assert entry["rows"][0]["quantity"] == "prediction"
-        assert "\n\nIndividuals: On average" in str(reading)
-        assert "<strong>Individuals</strong>" in reading._repr_html_()
+        assert "\n\nIndividuals: On average" in str(audit_verdict)
+        assert "<strong>Individuals</strong>" in audit_verdict._repr_html_()
 
 
 class TestRatios:
@@ -380,9 +380,9 @@ class TestWording:
 
     def test_summary_mentions_individuals(self):
         prediction, y, groups, X = data(3000, jitter=(0.1, 1.5))
-        reading = audit(prediction, y, groups, X=X, resamples=50, random_state=0).verdict()
-        assert reading.level == "bad"
-        assert reading.summary.endswith(
+        audit_verdict = audit(prediction, y, groups, X=X, resamples=50, random_state=0).verdict()
+        assert audit_verdict.level == "bad"
+        assert audit_verdict.summary.endswith(
             "samples of some groups are treated less like their neighbors than those of others, "
             "beyond the threshold."
         )

@@ -1,4 +1,4 @@
-"""Every sentence of a reading, taken apart and held against rates that are computed here."""
+"""Every sentence of a audit_verdict, taken apart and held against rates that are computed here."""
 
 import re
 
@@ -138,7 +138,7 @@ def names_in(words):
 
 
 def check(prediction, y, groups, **options):
-    """Take the reading apart; return what was claimed, and the sentences that claim nothing."""
+    """Take the audit_verdict apart; return what was claimed, and the sentences that claim nothing."""
     result = audit(prediction, y, {"g": groups}, resamples=100, random_state=0, **options)
     (paragraph,) = result.verdict()
     truth = rates(prediction, y, groups)
@@ -415,11 +415,11 @@ class TestNoRatio:
         result = audit(
             caveat.Categorical.from_binary(p), y, {"g": g}, resamples=100, random_state=0
         )
-        reading = result.verdict()
-        (paragraph,) = reading
+        audit_verdict = result.verdict()
+        (paragraph,) = audit_verdict
         assert paragraph.patterns == ("not all compared",)
-        assert reading.level == paragraph.level == "unsure"
-        assert reading.summary == (
+        assert audit_verdict.level == paragraph.level == "unsure"
+        assert audit_verdict.summary == (
             "This audit cannot show whether there is a gap beyond the threshold between groups of g."
         )
         assert paragraph.text.startswith(

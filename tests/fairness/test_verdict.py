@@ -125,11 +125,11 @@ class TestPatterns:
             else row
             for row in result
         )
-        reading = replace(result, rows=rows).verdict()
-        (found,) = reading
+        audit_verdict = replace(result, rows=rows).verdict()
+        (found,) = audit_verdict
         assert found.patterns == ("gap of unclear size",)
         assert (found.level, found.headline) == ("unsure", "Gap, size unclear")
-        assert reading.headline == "Gap, size unclear"
+        assert audit_verdict.headline == "Gap, size unclear"
         assert found.text == (
             "The false negative rate for class 1 of sex=m is 1.38 times that of sex=f (95 % interval "
             "for all comparisons 1.18 to 1.60), a gap which may or may not exceed the threshold. No "
@@ -137,7 +137,7 @@ class TestPatterns:
             "rates, accuracy, aleatoric uncertainty, epistemic uncertainty and predictive "
             "uncertainty."
         )
-        assert reading.summary == (
+        assert audit_verdict.summary == (
             "Groups of sex differ, and the data cannot show whether the gap exceeds the threshold."
         )
 
@@ -149,10 +149,10 @@ class TestPatterns:
             replace(row, **gap) if (row.measure, row.kind) == ("equal_accuracy", "ratio") else row
             for row in result
         )
-        reading = replace(result, rows=rows).verdict()
-        (found,) = reading
+        audit_verdict = replace(result, rows=rows).verdict()
+        (found,) = audit_verdict
         assert found.patterns == ("epistemic gap", "gap of unclear size")
-        assert (found.level, reading.headline) == ("bad", "Gap beyond threshold")
+        assert (found.level, audit_verdict.headline) == ("bad", "Gap beyond threshold")
         assert "Point measures miss this" not in found.text
         assert (
             " (0.700 to 0.900), a gap which may or may not exceed the threshold. "
@@ -456,14 +456,14 @@ class TestReading:
     RESULT = audit(*made(300), resamples=50, random_state=0)
 
     def test_prints_and_writes(self):
-        reading = self.RESULT.verdict()
-        assert len(reading) == 1
-        assert str(reading).startswith("sex: ")
-        assert repr(reading) == str(reading)
-        assert str(reading) in repr(self.RESULT)
-        (entry,) = json.loads(reading.to_json())
+        audit_verdict = self.RESULT.verdict()
+        assert len(audit_verdict) == 1
+        assert str(audit_verdict).startswith("sex: ")
+        assert repr(audit_verdict) == str(audit_verdict)
+        assert str(audit_verdict) in repr(self.RESULT)
+        (entry,) = json.loads(audit_verdict.to_json())
         assert set(entry) == {"attribute", "patterns", "text", "rows"}
-        assert "<strong>sex</strong>" in reading._repr_html_()
+        assert "<strong>sex</strong>" in audit_verdict._repr_html_()
 
     def test_equal_groups_are_seldom_said_to_differ(self):
         found = [read(*made(150, seed=seed)) for seed in range(12)]
@@ -477,7 +477,7 @@ class TestSummary:
     GAP, NONE, FEW = made(6000, spread=(0.12, 0.05)), made(6000), made(40)
 
     @staticmethod
-    def reading(*arguments, **options):
+    def audit_verdict(*arguments, **options):
         return audit(*arguments, **{"resamples": 100, "random_state": 0, **options}).verdict()
 
     @pytest.mark.parametrize(
@@ -495,9 +495,9 @@ class TestSummary:
         ids=["gap", "none", "few"],
     )
     def test_of_one_attribute(self, given, level, text):
-        reading = self.reading(*given)
-        assert (reading.level, reading.summary) == (level, text)
-        assert [part.level for part in reading] == [level]
+        audit_verdict = self.audit_verdict(*given)
+        assert (audit_verdict.level, audit_verdict.summary) == (level, text)
+        assert [part.level for part in audit_verdict] == [level]
 
     def test_of_several(self):
         prediction, y, groups = self.GAP
@@ -507,16 +507,16 @@ class TestSummary:
             "side": rng.choice(["l", "r"], size=len(y)),
             "rare": rng.permutation(len(y)) < 12,
         }
-        reading = self.reading(prediction, y, several)
-        assert [part.level for part in reading] == ["bad", "good", "unsure"]
-        assert reading.level == "bad"
-        assert reading.summary == (
+        audit_verdict = self.audit_verdict(prediction, y, several)
+        assert [part.level for part in audit_verdict] == ["bad", "good", "unsure"]
+        assert audit_verdict.level == "bad"
+        assert audit_verdict.summary == (
             "There are gaps beyond the threshold between groups of sex; groups of side show no gap "
             "beyond the threshold; this audit cannot show whether there is a gap beyond the "
             "threshold between groups of rare."
         )
 
     def test_without_intervals(self):
-        reading = self.reading(*self.FEW, resamples=0)
-        assert reading.level == "unsure"
-        assert reading.paragraphs[0].level == "unsure"
+        audit_verdict = self.audit_verdict(*self.FEW, resamples=0)
+        assert audit_verdict.level == "unsure"
+        assert audit_verdict.paragraphs[0].level == "unsure"
