@@ -17,7 +17,7 @@ from sklearn.tree import DecisionTreeClassifier
 import caveat
 from caveat.exceptions import FileFormatError, OptionError
 from caveat.experiments import Protocol, _disentanglement, _engine, _models, _scoring
-from caveat.experiments._inputs import Samples
+from caveat.experiments._inputs import TrainTestData
 from caveat.experiments.conditions import Condition, Draws, conditions_of, rows_of
 
 from .oracles import Oracle, mean_prediction, oracle_data
@@ -250,7 +250,7 @@ def test_a_network_at_the_end_of_a_pipeline_has_its_length_set():
     # 30 epochs and three times 3 epochs, each of one batch.
     assert result.cost.steps == 30 + 3 * 3
     assert not any("schedule" in note for note in result.notes)
-    samples = Samples(X[ROWS], Y[ROWS], X[1::2], Y[1::2], "classification")
+    samples = TrainTestData(X[ROWS], Y[ROWS], X[1::2], Y[1::2], "classification")
     training = _disentanglement._training(
         Condition("size", 0.1, 0, 0), samples, Draws.of(0),
         _models.network_of(make_pipeline(Spy(), network)), "inverse-epochs",
@@ -295,7 +295,7 @@ def trainings_of(protocol, samples):
 
 
 def test_what_a_worker_does_with_a_batch():
-    samples = Samples(X[ROWS], Y[ROWS], X[1::2], Y[1::2], "classification")
+    samples = TrainTestData(X[ROWS], Y[ROWS], X[1::2], Y[1::2], "classification")
     scorer = _scoring.Scorer(samples, ("information",), Draws.of(0))
     trainings = trainings_of(Protocol(**TWO), samples)
     found = _engine.train_batch(NETWORK, trainings, scorer, True, [2, 3])
@@ -309,7 +309,7 @@ def test_what_a_worker_does_with_a_batch():
 
 
 def test_batches_have_about_the_same_work():
-    samples = Samples(np.zeros((200, 1)), np.arange(200) % 2, None, None, "classification")
+    samples = TrainTestData(np.zeros((200, 1)), np.arange(200) % 2, None, None, "classification")
     trainings = trainings_of(Protocol(), samples)
     parts = _engine._batches(NETWORK, trainings, list(range(90)), 4)
     assert sorted(map(len, parts)) == [22, 22, 23, 23]

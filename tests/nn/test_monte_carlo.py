@@ -14,7 +14,7 @@ from torch.nn import functional
 
 import caveat
 from caveat.exceptions import InvalidValueError, OptionError, ShapeError, UnknownNameError
-from caveat.nn import CNN, MLP, Plan, _run, explain, monte_carlo, pass_keys, predict
+from caveat.nn import CNN, MLP, PassPlan, _run, explain, monte_carlo, pass_keys, predict
 from caveat.nn._copies import private_copy
 from caveat.nn._probe import Memory
 from caveat.nn.layers import Dropout, Stochastic, number_layers
@@ -853,7 +853,7 @@ def test_errors(call, error, message):
 def test_a_plan_is_used_as_it_is():
     module, x = seeded(torch_net), rows(5, 4)
     plan = explain(module, x)
-    assert isinstance(plan, Plan)
+    assert isinstance(plan, PassPlan)
     assert predict(plan, x, passes=3, head="logits", device="cpu", random_state=0) == predict(
         module, x, passes=3, head="logits", random_state=0
     )

@@ -11,7 +11,7 @@ pytest.importorskip("torch")
 from caveat import _constructors, estimators, nn
 from caveat.nn import layers, losses, noise
 
-RESULTS = {nn.Plan, nn.Trained}
+RESULTS = {nn.PassPlan, nn.Trained}
 """What functions return; nobody calls their constructors."""
 
 

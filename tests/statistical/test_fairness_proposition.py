@@ -17,7 +17,7 @@ from caveat.estimators import from_sklearn, preset
 from caveat.studies.fairness import (
     THRESHOLD,
     UNCERTAINTIES,
-    Run,
+    StudyRun,
     collated,
     group_values,
     make_runs,
@@ -61,7 +61,7 @@ def hidden_runs():
     runs = []
     for seed in SEEDS:
         train_set, test = hidden_noise([seed, 0], 320), hidden_noise([seed, 1], 40_000)
-        runs.append(Run(train_set.X, train_set.y, None, seed, test, test))
+        runs.append(StudyRun(train_set.X, train_set.y, None, seed, test, test))
     return runs
 
 
@@ -134,7 +134,7 @@ def test_groups_of_one_distribution_are_fair_both_ways():
         plain = [
             Dataset(d.X, (d.X.sum(axis=1) > 0).astype(np.int64), d.groups, *_rest(d)) for d in data
         ]
-        runs.append(Run(plain[0].X, plain[0].y, None, seed, plain[1], plain[1]))
+        runs.append(StudyRun(plain[0].X, plain[0].y, None, seed, plain[1], plain[1]))
     found = ratios("bagging", runs)
     for measure in ("equal_accuracy", "equal_opportunity", *UNCERTAINTIES):
         assert fair(found[measure]), measure

@@ -20,7 +20,7 @@ from caveat.studies.fairness import (
     POINT,
     QUANTITIES,
     UNCERTAINTIES,
-    Run,
+    StudyRun,
     as_printed,
     collated,
     consistencies,
@@ -213,8 +213,8 @@ def test_consistency_by_hand():
     p[:] = np.where(data.X[:, 0] > 0, np.maximum(p, 0.6), np.minimum(p, 0.4))
     data.groups["group"][:] = np.arange(40) % 2
     other, q = made(40, seed=1)
-    runs = [Run(d.X, d.y, None, 0, d) for d in (_named(data), _named(data), _named(other))]
-    shared = Run(data.X, data.y, None, 0, runs[0].test)
+    runs = [StudyRun(d.X, d.y, None, 0, d) for d in (_named(data), _named(data), _named(other))]
+    shared = StudyRun(data.X, data.y, None, 0, runs[0].test)
     models = [Told(p), Told(1 - p), Told(q)]
     found = consistencies("sd1", models, [runs[0], shared, runs[2]], None, 0)
     scaled = (data.X - data.X.mean(axis=0)) / data.X.std(axis=0)
@@ -242,7 +242,7 @@ def test_consistency_of_a_constant_prediction_is_not_scaled():
     data, _ = made(30)
     data = _named(data)
     (found,) = consistencies(
-        "sd1", [Told(np.full((2, 30), 0.9))], [Run(data.X, data.y, None, 0, data)], 10, 0
+        "sd1", [Told(np.full((2, 30), 0.9))], [StudyRun(data.X, data.y, None, 0, data)], 10, 0
     )
     for group in ("0", "1"):
         assert found[consistency_key("consistency", group, "prediction", 1)] == 1
@@ -291,7 +291,9 @@ def test_adult_has_a_split(tables):
 
 def test_training_in_lock_step_is_training_alone():
     data, _ = made(60)
-    runs = [Run(data.X, data.y, rows, seed, data) for seed, rows in ((3, np.arange(40)), (4, None))]
+    runs = [
+        StudyRun(data.X, data.y, rows, seed, data) for seed, rows in ((3, np.arange(40)), (4, None))
+    ]
     settings = {"hidden": (), "epochs": 2, "passes": 3}
     together = train(runs, settings)
     alone = [train([run], settings)[0] for run in runs]

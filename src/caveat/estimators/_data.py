@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Samples:
+class NetworkInputs:
     """Inputs as the network gets them; held-out ones come after those to learn from."""
 
     X: np.ndarray
@@ -35,9 +35,9 @@ class SampleCache:
     """Samples that were checked already, so that problems that share X share its memory."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[int, int, bool], tuple[Any, Samples]] = {}
+        self._known: dict[tuple[int, int, bool], tuple[Any, NetworkInputs]] = {}
 
-    def samples(self, model: "NetworkEstimator", problem: Problem) -> Samples:
+    def samples(self, model: "NetworkEstimator", problem: Problem) -> NetworkInputs:
         """Return the checked inputs of a problem, and tell the model their names and number."""
         X_held = None if problem.validation is None else _pair(problem.validation)[0]
         centered = model._standardizes()
@@ -58,7 +58,7 @@ class SampleCache:
             X = np.concatenate([X, held])
         with np.errstate(over="ignore"):
             offset = X[:given].mean(axis=0, dtype=np.float64) if centered else None
-        samples = Samples(narrow(X, offset), offset, rounding, given)
+        samples = NetworkInputs(narrow(X, offset), offset, rounding, given)
         # The inputs are kept too, so that no other object gets their id.
         self._known[key] = (problem.X, X_held), samples
         return samples
@@ -105,7 +105,7 @@ def labels(model: "NetworkEstimator", y: Any, samples: Any) -> np.ndarray:
     return np.asarray(y)
 
 
-def held_labels(model: "NetworkEstimator", problem: Problem, samples: Samples) -> np.ndarray:
+def held_labels(model: "NetworkEstimator", problem: Problem, samples: NetworkInputs) -> np.ndarray:
     """Return the labels of the held-out samples."""
     return labels(model, _pair(problem.validation)[1], samples.X[samples.given :])
 
@@ -119,7 +119,7 @@ def _pair(validation: Any) -> tuple[Any, Any]:
     return validation[0], validation[1]
 
 
-def used_rows(problem: Problem, samples: Samples) -> tuple[np.ndarray, np.ndarray | None]:
+def used_rows(problem: Problem, samples: NetworkInputs) -> tuple[np.ndarray, np.ndarray | None]:
     """Return the rows to learn from and weights for all samples; rows of weight 0 are left out."""
     rows = _rows(problem.rows, samples.given)
     if problem.sample_weight is None:

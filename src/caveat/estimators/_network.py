@@ -287,7 +287,7 @@ class NetworkEstimator(Savable, BaseEstimator):
         return repr(words)
 
     def _scaling(
-        self, samples: _data.Samples, rows: np.ndarray, weight: Any
+        self, samples: _data.NetworkInputs, rows: np.ndarray, weight: Any
     ) -> dict[str, Any] | None:
         """Return the mean and scale of the inputs as buffers of the network's first layer."""
         if samples.offset is None:

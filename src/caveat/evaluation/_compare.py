@@ -15,7 +15,7 @@ from ..resampling.pairs import widening
 from ..results.judgments import Contrast
 from ..results.rows import ComparedRow, Key, Row
 from ..results.tables import ARROWS, Drawable, RowTable, html_table, number, terminal_table
-from ._evaluate import Answer, Run, plan_for, relative_weights, run_evaluation
+from ._evaluate import Answer, EvaluationContext, plan_for, relative_weights, run_evaluation
 from .result import Evaluation
 
 if TYPE_CHECKING:
@@ -205,7 +205,7 @@ def compare(
                 f"{name!r} has {len(prediction)} samples, {next(iter(predictions))!r} has "
                 f"{len(first)}; all must predict the same samples"
             )
-        run = Run(weight, plan, confidence, cluster, answers={})
+        run = EvaluationContext(weight, plan, confidence, cluster, answers={})
         evaluations[str(name)] = run_evaluation(run, prediction, y, groups, None, metrics, seed)
         answers[str(name)] = run.answers or {}
     keys = dict.fromkeys(key for matches in answers.values() for key in matches)

@@ -47,7 +47,7 @@ class Answer:
 
 
 @dataclass
-class Run:
+class EvaluationContext:
     """The weights, the resamples and the confidence that all rows of an evaluation share."""
 
     weight: FloatArray | None
@@ -219,7 +219,9 @@ def evaluate(
     """
     confidence = check_fraction(confidence, "confidence")
     plan = plan_for(prediction, resamples, cluster, random_state)
-    run = Run(relative_weights(sample_weight, len(prediction)), plan, confidence, cluster)
+    run = EvaluationContext(
+        relative_weights(sample_weight, len(prediction)), plan, confidence, cluster
+    )
     return run_evaluation(run, prediction, y, groups, ids, metrics, random_state)
 
 
@@ -233,7 +235,7 @@ def relative_weights(sample_weight: Any, samples: int) -> FloatArray | None:
 
 
 def run_evaluation(
-    run: "Run",
+    run: "EvaluationContext",
     prediction: Any,
     y: Any,
     groups: Any,
@@ -301,7 +303,7 @@ def _attributes(prediction: Any, block: Block, groups: Any) -> list[Attribute]:
     return [Attribute(TRUE_CLASS, labels, block.truth), *own]
 
 
-def _by_group(run: Run, asked: list[Question], attribute: Attribute) -> list[Row]:
+def _by_group(run: EvaluationContext, asked: list[Question], attribute: Attribute) -> list[Row]:
     """Return rows for each value of an attribute, and gap and ratio of the worst and the best."""
     rows: list[list[Row]] = [[] for _ in asked]
     answers: list[dict[str, Answer]] = [{} for _ in asked]
@@ -320,7 +322,9 @@ def _by_group(run: Run, asked: list[Question], attribute: Attribute) -> list[Row
     return [row for result in rows for row in result]
 
 
-def _between(run: Run, question: Question, name: str, answers: dict[str, Answer]) -> list[Row]:
+def _between(
+    run: EvaluationContext, question: Question, name: str, answers: dict[str, Answer]
+) -> list[Row]:
     """Return the gap and the ratio between the groups with the worst and the best value."""
     ordered = sorted(answers, key=lambda value: answers[value].value)
     if question.metric.direction == "higher":

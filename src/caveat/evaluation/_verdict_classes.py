@@ -6,7 +6,7 @@ probable class, and the probability of each class against the rest.
 
 import numpy as np
 
-from ..results.judgments import GOOD, State
+from ..results.judgments import GOOD, FindingState
 from ..results.rows import Row
 from ..results.words import (
     Statement,
@@ -108,22 +108,22 @@ def _judged(evidence: Evidence, predicted: Predicted) -> Finding:
             f"{points(row.value)} percentage points on average; {_NOT_MEASURED}. "
             f"{capitalized(predicted.average)}."
         )
-        return Finding(topic, State.UNMEASURED, Statement("info", text, rows))
+        return Finding(topic, FindingState.UNMEASURED, Statement("info", text, rows))
     off = f"by {points_with_interval(row, evidence.confidence, ' on average')}"
     bounds = evidence.bounds(row)
     enough = evidence.enough(row)
-    state = size_state(bounds, SMALL, TOLERABLE) if enough else State.UNSURE
+    state = size_state(bounds, SMALL, TOLERABLE) if enough else FindingState.UNSURE
     also = f" {capitalized(predicted.average)}."
-    rare = enough and state is not State.OFF and _much_for_a_rare_class(evidence, predicted)
+    rare = enough and state is not FindingState.OFF and _much_for_a_rare_class(evidence, predicted)
     direction = direction_of(evidence, predicted, rare)
-    if state is State.OFF or rare:
+    if state is FindingState.OFF or rare:
         state = direction.state
         much = ", which is much where one class is so rare" if rare else ""
         text = f"{direction.claim} {subject} {predicted.verb} off {off}{much}."
     elif state in GOOD:
         how = (
             "can be taken at face value"
-            if state is State.RIGHT
+            if state is FindingState.RIGHT
             else f"{predicted.verb} nearly right"
         )
         what = (
@@ -133,7 +133,7 @@ def _judged(evidence: Evidence, predicted: Predicted) -> Finding:
         )
         text = f"{subject} {how}: {what} {off}.{also}{direction.lean}"
     elif enough and bounds.low > 0:
-        state = State.SOMEWHAT
+        state = FindingState.SOMEWHAT
         text = (
             f"{subject} {predicted.verb} not quite right, but may be nearly so: {predicted.they} "
             f"off {off}.{also}{direction.lean}"
@@ -149,20 +149,22 @@ def _judged(evidence: Evidence, predicted: Predicted) -> Finding:
 
 
 _SUMMARIES = {
-    State.RIGHT: "{subject} can be taken at face value",
-    State.NEARLY: "{subject} can nearly be taken at face value",
-    State.OFTEN: "{subject} cannot be taken at face value: it predicts {name} too often",
-    State.RARELY: "{subject} cannot be taken at face value: it predicts {name} too rarely",
-    State.OVER: "{subject} cannot be taken at face value: it is overconfident",
-    State.UNDER: "{subject} cannot be taken at face value: it is underconfident",
-    State.EXTREME: "{subject} cannot be taken at face value: high ones are too high, "
+    FindingState.RIGHT: "{subject} can be taken at face value",
+    FindingState.NEARLY: "{subject} can nearly be taken at face value",
+    FindingState.OFTEN: "{subject} cannot be taken at face value: it predicts {name} too often",
+    FindingState.RARELY: "{subject} cannot be taken at face value: it predicts {name} too rarely",
+    FindingState.OVER: "{subject} cannot be taken at face value: it is overconfident",
+    FindingState.UNDER: "{subject} cannot be taken at face value: it is underconfident",
+    FindingState.EXTREME: "{subject} cannot be taken at face value: high ones are too high, "
     "low ones too low",
-    State.TIMID: "{subject} cannot be taken at face value: high ones are too low, "
+    FindingState.TIMID: "{subject} cannot be taken at face value: high ones are too low, "
     "low ones too high",
-    State.BOTH: "{subject} cannot be taken at face value: too high in places, too low in others",
-    State.OFF: "{subject} cannot be taken at face value",
-    State.SOMEWHAT: "{subject} {verb} not quite right, but may be nearly so",
-    State.UNSURE: "There are too few samples to say whether {small} can be taken at face value",
+    FindingState.BOTH: "{subject} cannot be taken at face value: too high in places, too "
+    "low in others",
+    FindingState.OFF: "{subject} cannot be taken at face value",
+    FindingState.SOMEWHAT: "{subject} {verb} not quite right, but may be nearly so",
+    FindingState.UNSURE: "There are too few samples to say whether {small} can be taken at "
+    "face value",
 }
 
 
@@ -204,19 +206,19 @@ def _all_classes(evidence: Evidence, row: Row, names: list[str]) -> Finding:
             f"In these samples, {percent(min(half * row.value, 1.0))} of the probability is with "
             f"the wrong class on average ({value}); {_NOT_MEASURED}."
         )
-        return Finding("classes", State.UNMEASURED, Statement("info", text, rows))
+        return Finding("classes", FindingState.UNMEASURED, Statement("info", text, rows))
     result = evidence.bounds(row)
     bounds = Bounds(half * result.center, half * result.low, half * result.high)
     enough = evidence.enough(row)
-    state = size_state(bounds, SMALL, TOLERABLE) if enough else State.UNSURE
+    state = size_state(bounds, SMALL, TOLERABLE) if enough else FindingState.UNSURE
     wrong = _wrong_classes(evidence, names) if enough else []
     share = (
         f"{percent(min(half * result.center, 1.0))} of the probability is with the wrong class on "
         f"average ({nominal(evidence.confidence)} interval {points(min(half * row.low, 1.0))} to "
         f"{percent(min(half * row.high, 1.0))}; {value})"
     )
-    if state is State.OFF or wrong:
-        state = State.OFF
+    if state is FindingState.OFF or wrong:
+        state = FindingState.OFF
         text = f"The probabilities of single classes cannot be taken at face value: {share}."
         if wrong:
             text += f" On average it predicts {'; '.join(wrong[:_MOST_CLASSES])}"
@@ -225,7 +227,7 @@ def _all_classes(evidence: Evidence, row: Row, names: list[str]) -> Finding:
         summary = "the probabilities of single classes cannot be taken at face value"
         summary += f": it predicts {wrong[0]}" if wrong else ""
     elif state in GOOD:
-        how = "can be taken at face value" if state is State.RIGHT else "are nearly right"
+        how = "can be taken at face value" if state is FindingState.RIGHT else "are nearly right"
         text = f"The probabilities of all classes {how}: {share}."
         summary = ""
     else:
@@ -263,7 +265,11 @@ def _together(top: list[Finding], classes: Finding) -> list[Finding]:
     (first,) = top
     both_good = first.state in GOOD and classes.state in GOOD
     if both_good or LEVELS.get(first.state, "bad") == "bad":
-        state = State.NEARLY if both_good and classes.state is State.NEARLY else first.state
+        state = (
+            FindingState.NEARLY
+            if both_good and classes.state is FindingState.NEARLY
+            else first.state
+        )
         text = _SUMMARIES[state].format(subject=PROBABILITIES)
         first = Finding(first.topic, state, first.statement, summary=text)
     elif classes.state not in (*GOOD, first.state):
@@ -275,7 +281,7 @@ def _alone(classes: Finding) -> Finding:
     """Let the summary describe all classes if the top class was not measured."""
     subject = "The probabilities of all classes"
     text = classes.summary or _SUMMARIES.get(classes.state, "").format(subject=subject)
-    if classes.state is State.UNSURE:
+    if classes.state is FindingState.UNSURE:
         text = f"There are too few samples to say whether {subject.lower()} are right"
     return Finding("classes", classes.state, classes.statement, summary=capitalized(text))
 
@@ -300,7 +306,7 @@ def _accuracy(evidence: Evidence) -> Finding | None:
             f"It is right in {share_with_interval(row, evidence.confidence, ' of cases')}{sure}. "
             f"Always naming the most frequent class would be right in {naive}."
         )
-    return Finding("accuracy", State.NONE, Statement("info", text, (row,)))
+    return Finding("accuracy", FindingState.NONE, Statement("info", text, (row,)))
 
 
 def _absent_classes(evidence: Evidence) -> Finding | None:
@@ -311,13 +317,13 @@ def _absent_classes(evidence: Evidence) -> Finding | None:
     if not absent:
         return None
     text = f"No sample is truly {listed(absent, 'or')}: nothing here says how it does for them."
-    return Finding("absent", State.NONE, Statement("unsure", text))
+    return Finding("absent", FindingState.NONE, Statement("unsure", text))
 
 
 _SETS = {
-    State.NEARLY: "nearly as often as promised",
-    State.NARROW: "less often than promised",
-    State.WIDE: "more often than promised",
+    FindingState.NEARLY: "nearly as often as promised",
+    FindingState.NARROW: "less often than promised",
+    FindingState.WIDE: "more often than promised",
 }
 
 
@@ -327,30 +333,30 @@ def set_findings(evidence: Evidence) -> list[Finding]:
     result = []
     if row is not None:
         promised = float(evidence.evaluation.prediction.coverage)
-        state = State.UNSURE
+        state = FindingState.UNSURE
         if np.isnan(row.low):
-            state = State.UNMEASURED
+            state = FindingState.UNMEASURED
         elif evidence.enough(row):
             state = coverage_state(evidence.bounds(row), promised)
         often = _SETS.get(state, "as often as promised")
         end = f"{often} ({nominal(promised)})"
         summary = f"Its sets of classes hold the true one {often}"
-        if state is State.WIDE:
+        if state is FindingState.WIDE:
             end += ", so they are larger than they need to be"
-        elif state is State.UNSURE:
+        elif state is FindingState.UNSURE:
             few = "too few samples to say whether"
             end = f"{few} that is {end}"
             summary = f"There are {few} its sets of classes hold what they promise"
-        elif state is State.UNMEASURED:
+        elif state is FindingState.UNMEASURED:
             summary, end = "", f"{nominal(promised)} were promised, and {_NOT_MEASURED}"
         hold = share_with_interval(row, evidence.confidence, " of cases")
         text = f"Its sets of classes hold the true one in {hold}: {end}."
         # A set promises "at least": too large a set is wasteful, but keeps the promise.
-        level = "good" if state is State.WIDE else LEVELS[state]
+        level = "good" if state is FindingState.WIDE else LEVELS[state]
         result.append(Finding("sets", state, Statement(level, text, (row,)), summary=summary))
     if size is not None:
         mean = amount_with_interval(size, evidence.confidence, " on average")
         classes = len(evidence.evaluation.prediction.classes)
         text = f"Of {classes} classes, a set leaves open {mean}."
-        result.append(Finding("size", State.NONE, Statement("info", text, (size,))))
+        result.append(Finding("size", FindingState.NONE, Statement("info", text, (size,))))
     return result

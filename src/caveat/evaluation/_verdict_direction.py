@@ -8,7 +8,7 @@ import numpy as np
 
 from .._validation import FloatArray
 from ..metrics import reliability_curve
-from ..results.judgments import State
+from ..results.judgments import FindingState
 from ..results.rows import Row
 from ..results.words import percent, whole
 from ._verdict_evidence import Evidence, normal_limit, weighted_mean
@@ -174,7 +174,7 @@ class Predicted:
 class Direction:
     """The direction of miscalibration, and sentences on it."""
 
-    state: State
+    state: FindingState
     claim: str
     lean: str = ""
 
@@ -199,32 +199,34 @@ def direction_of(evidence: Evidence, predicted: Predicted, rare: bool) -> Direct
     if level and not both:
         return _one_way(predicted, level)
     if predicted.name and abs(event.slope) > limit:
-        state, how = (State.EXTREME, "much") if event.slope > 0 else (State.TIMID, "little")
+        state, how = (
+            (FindingState.EXTREME, "much") if event.slope > 0 else (FindingState.TIMID, "little")
+        )
         claim = f"Its probabilities vary too {how}: {high}, and {low}."
         return Direction(state, claim, f" They vary a little too {how}.")
     if both:
         claim = (
             f"{predicted.verb} wrong in both directions: {high} (too high), and {low} (too low)."
         )
-        return Direction(State.BOTH, f"{predicted.subject} {claim}")
+        return Direction(FindingState.BOTH, f"{predicted.subject} {claim}")
     claim = (
         f"cannot be taken at face value; in which direction {predicted.they} off cannot be "
         f"determined: {predicted.average}."
     )
-    return Direction(State.OFF, f"{predicted.subject} {claim}")
+    return Direction(FindingState.OFF, f"{predicted.subject} {claim}")
 
 
 def _one_way(predicted: Predicted, level: int) -> Direction:
     example = predicted.example(float(level))
     if not predicted.name:
         return _confidence(level > 0, predicted.average, example)
-    state = State.OFTEN if level > 0 else State.RARELY
+    state = FindingState.OFTEN if level > 0 else FindingState.RARELY
     claim = f"It predicts {predicted.name} too {state}: {predicted.means}. For example, {example}."
     return Direction(state, claim, f" It predicts {predicted.name} a little too {state}.")
 
 
 def _confidence(over: bool, says: str, example: str) -> Direction:
-    state = State.OVER if over else State.UNDER
+    state = FindingState.OVER if over else FindingState.UNDER
     claim = f"It is {state}confident: {says}. For example, {example}."
     return Direction(state, claim, f" It leans to {state}confidence.")
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..resampling.pairs import combined, widening
 from ..resampling.spread import score
-from ..results.judgments import State
+from ..results.judgments import FindingState
 from ..results.rows import Row
 from ..results.words import Level, Statement, center
 from .result import Evaluation
@@ -38,7 +38,7 @@ class Finding:
     """A statement, and what the summary needs."""
 
     topic: str
-    state: State
+    state: FindingState
     statement: Statement
     names: tuple[str, ...] = ()
     summary: str = ""
@@ -143,16 +143,16 @@ def normal_limit(confidence: float, looked_at: int = 1) -> float:
     return score(1 - (1 - confidence) / max(looked_at, 1))
 
 
-def size_state(bounds: Bounds, small: float, tolerable: float) -> State:
+def size_state(bounds: Bounds, small: float, tolerable: float) -> FindingState:
     """Return the state of an error: right, nearly, off or unsure."""
     if bounds.high <= small:
-        return State.RIGHT
+        return FindingState.RIGHT
     if bounds.high <= tolerable:
-        return State.NEARLY
-    return State.OFF if bounds.low > small else State.UNSURE
+        return FindingState.NEARLY
+    return FindingState.OFF if bounds.low > small else FindingState.UNSURE
 
 
-def coverage_state(bounds: Bounds, promised: float) -> State:
+def coverage_state(bounds: Bounds, promised: float) -> FindingState:
     """Return the state of a coverage: right, nearly, narrow, wide or unsure.
 
     The misses count: twice and half the nominal number are tolerable, up to 5 points.
@@ -161,15 +161,15 @@ def coverage_state(bounds: Bounds, promised: float) -> State:
     inner = promised - min(SMALL, missed / 2), promised + min(SMALL, missed / 4)
     outer = promised - min(TOLERABLE, missed), promised + min(TOLERABLE, missed / 2)
     if inner[0] <= bounds.low and bounds.high <= inner[1]:
-        return State.RIGHT
+        return FindingState.RIGHT
     if outer[0] <= bounds.low and bounds.high <= outer[1]:
-        return State.NEARLY
+        return FindingState.NEARLY
     if bounds.high < inner[0]:
-        return State.NARROW
-    return State.WIDE if bounds.low > inner[1] else State.UNSURE
+        return FindingState.NARROW
+    return FindingState.WIDE if bounds.low > inner[1] else FindingState.UNSURE
 
 
-def quantile_state(bounds: Bounds, level: float) -> State:
+def quantile_state(bounds: Bounds, level: float) -> FindingState:
     """Return the state of a quantile: right, nearly, low, high or unsure.
 
     Misses are the values on the rarer side: above a quantile at 0.95, below one at 0.05.
@@ -179,23 +179,23 @@ def quantile_state(bounds: Bounds, level: float) -> State:
         bounds, level = Bounds(1 - bounds.center, 1 - bounds.high, 1 - bounds.low), 1 - level
     state = coverage_state(bounds, level)
     # With too few true values below it, an upper quantile is too low; a lower one is too high.
-    if state not in (State.NARROW, State.WIDE):
+    if state not in (FindingState.NARROW, FindingState.WIDE):
         return state
-    return State.LOW if (state is State.NARROW) == upper else State.HIGH
+    return FindingState.LOW if (state is FindingState.NARROW) == upper else FindingState.HIGH
 
 
-LEVELS: dict[State, Level] = {
-    State.RIGHT: "good",
-    State.NEARLY: "good",
-    State.OFF: "bad",
-    State.NARROW: "bad",
-    State.WIDE: "bad",
-    State.LOW: "bad",
-    State.HIGH: "bad",
-    State.MIXED: "bad",
-    State.SOMEWHAT: "unsure",
-    State.UNSURE: "unsure",
-    State.UNMEASURED: "info",
+LEVELS: dict[FindingState, Level] = {
+    FindingState.RIGHT: "good",
+    FindingState.NEARLY: "good",
+    FindingState.OFF: "bad",
+    FindingState.NARROW: "bad",
+    FindingState.WIDE: "bad",
+    FindingState.LOW: "bad",
+    FindingState.HIGH: "bad",
+    FindingState.MIXED: "bad",
+    FindingState.SOMEWHAT: "unsure",
+    FindingState.UNSURE: "unsure",
+    FindingState.UNMEASURED: "info",
 }
 
 

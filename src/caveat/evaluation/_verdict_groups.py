@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..results.judgments import Contrast, State
+from ..results.judgments import Contrast, FindingState
 from ..results.rows import Row
 from ..results.words import (
     MOST_NAMES,
@@ -156,7 +156,7 @@ def _coverage_question(evidence: Evidence, row: Row, promised: float) -> _Questi
     )
     return _Question(
         "coverage", row, lambda share: abs(share - promised),
-        lambda one, _: coverage_state(one, promised) in (State.NARROW, State.WIDE),
+        lambda one, _: coverage_state(one, promised) in (FindingState.NARROW, FindingState.WIDE),
         (f"{what} do not hold what they promise for", "they hold the truth in"),
         share_with_interval, percent, share=True,
     )  # fmt: skip
@@ -223,10 +223,10 @@ def _named(
     names = tuple(row.group for row in worse)
     if question.topic == "accuracy" and name == evidence.evaluation.true_class:
         text += " A rarer class is usually recognized less often, by perfect probabilities as well."
-        return Finding("class accuracy", State.NONE, Statement("info", text, used), names)
+        return Finding("class accuracy", FindingState.NONE, Statement("info", text, used), names)
     if question.topic == "calibration":
         text += group_direction(evidence, next(iter(worse)), looked_at)
-    return Finding(f"group {question.topic}", State.OFF, Statement("bad", text, used), names)
+    return Finding(f"group {question.topic}", FindingState.OFF, Statement("bad", text, used), names)
 
 
 def _difference(evidence: Evidence, question: _Question, row: Row, best: Row) -> str:
@@ -256,7 +256,7 @@ def _no_difference(
     ]
     text = f"No difference that matters can be shown {', nor '.join(said)}."
     used = unique_rows([row for *_, rows in level for row in rows])
-    return [Finding("groups", State.NONE, Statement("info", text, used))]
+    return [Finding("groups", FindingState.NONE, Statement("info", text, used))]
 
 
 def _things(evidence: Evidence) -> dict[str, str]:
@@ -280,4 +280,4 @@ def _of_attributes(evidence: Evidence, names: Sequence[str]) -> str:
 def _too_small(rows: Sequence[Row]) -> Finding:
     names = [f"{row.group} ({counted(row.samples, 'sample')})" for row in rows]
     text = f"Too few samples to say how it does for {listed(names)}."
-    return Finding("small", State.UNSURE, Statement("unsure", text, unique_rows(rows)))
+    return Finding("small", FindingState.UNSURE, Statement("unsure", text, unique_rows(rows)))

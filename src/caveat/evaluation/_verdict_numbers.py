@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from ..predictions import Interval
-from ..results.judgments import State
+from ..results.judgments import FindingState
 from ..results.rows import Row
 from ..results.words import (
     Statement,
@@ -37,19 +37,19 @@ from ._verdict_evidence import (
 _NOT_MEASURED = "how sure that is was not measured"
 _NO_UNCERTAINTY = "It gives numbers without an uncertainty, so nothing says how far to trust each"
 _PROMISE = {
-    State.RIGHT: "hold what they promise",
-    State.NEARLY: "nearly hold what they promise",
+    FindingState.RIGHT: "hold what they promise",
+    FindingState.NEARLY: "nearly hold what they promise",
 }
 _OFF = {
     "intervals": {
-        State.NARROW: ("are too narrow", "it is overconfident"),
-        State.WIDE: ("are too wide", "it is underconfident"),
+        FindingState.NARROW: ("are too narrow", "it is overconfident"),
+        FindingState.WIDE: ("are too wide", "it is underconfident"),
     },
     "quantiles": {
-        State.NARROW: ("are too close together", "it is overconfident"),
-        State.WIDE: ("are too far apart", "it is underconfident"),
-        State.LOW: ("are too low", "the truth is above them more often than they say"),
-        State.HIGH: ("are too high", "the truth is below them more often than they say"),
+        FindingState.NARROW: ("are too close together", "it is overconfident"),
+        FindingState.WIDE: ("are too far apart", "it is underconfident"),
+        FindingState.LOW: ("are too low", "the truth is above them more often than they say"),
+        FindingState.HIGH: ("are too high", "the truth is below them more often than they say"),
     },
 }
 """What is wrong with intervals or quantiles, and what that means."""
@@ -66,21 +66,21 @@ _MIXED = {
 }
 
 
-def _summary_and_end(what: str, state: State) -> tuple[str, str]:
+def _summary_and_end(what: str, state: FindingState) -> tuple[str, str]:
     """Return what the summary says of intervals or quantiles, and the end of the statement."""
     they = "they" if what == "intervals" else f"its {what}"
     if state in _PROMISE:
         return f"Its {what} {_PROMISE[state]}", f"{they} {_PROMISE[state]}"
-    if state is State.UNMEASURED:
+    if state is FindingState.UNMEASURED:
         return "", _NOT_MEASURED
-    if state is State.UNSURE:
+    if state is FindingState.UNSURE:
         few = "too few samples to say whether"
         end = f"{few} that is what they promise"
         return f"There are {few} its {what} hold what they promise", end
-    if state is State.MIXED:
+    if state is FindingState.MIXED:
         return f"Its {what} are wrong, {_MIXED[what][0]}", _MIXED[what][1]
     wrong, means = _OFF[what][state]
-    so = "" if state in (State.LOW, State.HIGH) else f", so {means}"
+    so = "" if state in (FindingState.LOW, FindingState.HIGH) else f", so {means}"
     return f"Its {what} {wrong}: {means}", f"{they} {wrong}{so}"
 
 
@@ -119,10 +119,10 @@ def _without_uncertainty(evidence: Evidence) -> list[Finding]:
         which = _of_targets(evidence, names)
         unknown = "whether its intervals hold what they promise was not measured"
         if whole:
-            state, summary = State.NO_UNCERTAINTY, _NO_UNCERTAINTY
+            state, summary = FindingState.NO_UNCERTAINTY, _NO_UNCERTAINTY
             text = "No uncertainty was given, only numbers: nothing says how far to trust each."
         else:
-            state, summary = State.ZEROS, f"Some of its uncertainties are 0, so {unknown}"
+            state, summary = FindingState.ZEROS, f"Some of its uncertainties are 0, so {unknown}"
             number = int((spread[:, some] == 0).any(axis=1).sum())
             text = (
                 f"The uncertainty of {counted(number, 'sample')} is 0, which claims to be never "
@@ -141,16 +141,16 @@ def _coverages(evidence: Evidence) -> list[Finding]:
     """
     pairs = _by_target(evidence, "interval_coverage", True)  # the widest first
     levels = _by_target(evidence, "quantile_coverage", False)
-    by_state: dict[State, list[str]] = {}
+    by_state: dict[FindingState, list[str]] = {}
     for target in pairs or levels:
         looked_at = len(pairs or levels)
-        state = _coverage_of(evidence, pairs[target], looked_at) if pairs else State.NONE
+        state = _coverage_of(evidence, pairs[target], looked_at) if pairs else FindingState.NONE
         state = _quantiles_of(evidence, levels.get(target, []), looked_at, state)
         by_state.setdefault(state, []).append(target)
     _merge_good(by_state)
     findings = []
     for state, targets in by_state.items():
-        shifted = state in (State.LOW, State.HIGH) or not pairs
+        shifted = state in (FindingState.LOW, FindingState.HIGH) or not pairs
         rows = levels if shifted else pairs
         say = _lie if shifted else _hold
         first, *others = targets
@@ -190,36 +190,38 @@ def _infinite(evidence: Evidence) -> list[Finding]:
         f"{int(open_ended.sum()):,} of its {open_ended.size:,} intervals are infinite, as "
         "conformal ones are where there are too few calibration samples: there they say nothing."
     )
-    return [Finding("infinite", State.NONE, Statement("info", text))]
+    return [Finding("infinite", FindingState.NONE, Statement("info", text))]
 
 
-def _merge_good(by_state: dict[State, list[Any]]) -> None:
+def _merge_good(by_state: dict[FindingState, list[Any]]) -> None:
     """Merge "right" into "nearly right" if both occur, for one sentence instead of two."""
-    if State.RIGHT in by_state and State.NEARLY in by_state:
-        by_state[State.NEARLY] += by_state.pop(State.RIGHT)
+    if FindingState.RIGHT in by_state and FindingState.NEARLY in by_state:
+        by_state[FindingState.NEARLY] += by_state.pop(FindingState.RIGHT)
 
 
-def _coverage_of(evidence: Evidence, rows: list[Row], targets: int) -> State:
+def _coverage_of(evidence: Evidence, rows: list[Row], targets: int) -> FindingState:
     """Return the state of one target: off if any coverage is, else that of the widest."""
     if np.isnan(rows[0].low):
-        return State.UNMEASURED
+        return FindingState.UNMEASURED
     if not evidence.enough(rows[0]):
-        return State.UNSURE
+        return FindingState.UNSURE
     # The widest is a question of its own; the others are several questions at once.
     looked_at = [targets, *[targets * len(rows)] * (len(rows) - 1)]
     states = [
         coverage_state(evidence.bounds(row, number), row.promised)
         for row, number in zip(rows, looked_at, strict=True)
     ]
-    if State.NARROW in states and State.WIDE in states:
-        return State.MIXED
-    for state in (State.NARROW, State.WIDE):
+    if FindingState.NARROW in states and FindingState.WIDE in states:
+        return FindingState.MIXED
+    for state in (FindingState.NARROW, FindingState.WIDE):
         if state in states:
             return state
     return states[0]
 
 
-def _quantiles_of(evidence: Evidence, rows: list[Row], targets: int, intervals: State) -> State:
+def _quantiles_of(
+    evidence: Evidence, rows: list[Row], targets: int, intervals: FindingState
+) -> FindingState:
     """Return the state of the quantiles of one target; ``intervals`` is that of their pairs.
 
     The confidence holds for all levels. If only quantiles on one side of the median are too low or
@@ -228,9 +230,9 @@ def _quantiles_of(evidence: Evidence, rows: list[Row], targets: int, intervals: 
     if not rows:
         return intervals
     if np.isnan(rows[0].low):
-        return State.UNMEASURED
+        return FindingState.UNMEASURED
     if not evidence.enough(rows[0]):
-        return State.UNSURE
+        return FindingState.UNSURE
     off = _off(evidence, rows, targets)
     sides = {(state, float(np.sign(level - 0.5))) for level, state in off.items()}
     states = {state for state, _ in sides}
@@ -242,22 +244,30 @@ def _quantiles_of(evidence: Evidence, rows: list[Row], targets: int, intervals: 
         return intervals
     if off:
         shapes = {
-            State.NARROW: {(State.HIGH, -1.0), (State.LOW, 1.0)},
-            State.WIDE: {(State.LOW, -1.0), (State.HIGH, 1.0)},
+            FindingState.NARROW: {(FindingState.HIGH, -1.0), (FindingState.LOW, 1.0)},
+            FindingState.WIDE: {(FindingState.LOW, -1.0), (FindingState.HIGH, 1.0)},
         }
-        return next((shape for shape, ends in shapes.items() if sides == ends), State.MIXED)
+        return next((shape for shape, ends in shapes.items() if sides == ends), FindingState.MIXED)
     result = {quantile_state(evidence.bounds(row, targets), row.promised) for row in rows}
     # All are right only if each one is shown to be.
-    return next(s for s in (State.UNSURE, State.NEARLY, State.RIGHT) if s in result | {State.RIGHT})
+    return next(
+        s
+        for s in (FindingState.UNSURE, FindingState.NEARLY, FindingState.RIGHT)
+        if s in result | {FindingState.RIGHT}
+    )
 
 
-def _off(evidence: Evidence, rows: list[Row], targets: int) -> dict[float, State]:
+def _off(evidence: Evidence, rows: list[Row], targets: int) -> dict[float, FindingState]:
     """Return the levels whose quantile is significantly too low or too high."""
     states = {
         row.promised: quantile_state(evidence.bounds(row, targets * len(rows)), row.promised)
         for row in rows
     }
-    return {level: state for level, state in states.items() if state in (State.LOW, State.HIGH)}
+    return {
+        level: state
+        for level, state in states.items()
+        if state in (FindingState.LOW, FindingState.HIGH)
+    }
 
 
 _MOST_COVERAGES = 3
@@ -288,7 +298,7 @@ def _lie(evidence: Evidence, rows: list[Row], first: bool) -> str:
 
 def _error_sizes(evidence: Evidence) -> list[Finding]:
     """Return findings on the size of errors, compared with the predicted standard deviations."""
-    by_state: dict[State, list[Row]] = {}
+    by_state: dict[FindingState, list[Row]] = {}
     rows = evidence.overall("expected_normalized_calibration_error")
     for row in rows:
         by_state.setdefault(_size_of(evidence, row, len(rows)), []).append(row)
@@ -296,25 +306,26 @@ def _error_sizes(evidence: Evidence) -> list[Finding]:
     return [_error_size(evidence, state, result) for state, result in by_state.items()]
 
 
-def _size_of(evidence: Evidence, row: Row, targets: int) -> State:
+def _size_of(evidence: Evidence, row: Row, targets: int) -> FindingState:
     if np.isnan(row.low):
-        return State.UNMEASURED
+        return FindingState.UNMEASURED
     if not evidence.enough(row):
-        return State.UNSURE
+        return FindingState.UNSURE
     return size_state(evidence.bounds(row, targets), SMALL_RATIO, TOLERABLE_RATIO)
 
 
 _SIZES = {
-    State.RIGHT: "Its errors have the size that its uncertainty says",
-    State.NEARLY: "Its errors have nearly the size that its uncertainty says",
-    State.OFF: "Its errors do not have the size that its uncertainty says",
-    State.UNSURE: "Too few samples to say whether its errors have the size that its uncertainty "
-    "says",
-    State.UNMEASURED: "Of the size of its errors and what its uncertainty says, nothing is claimed",
+    FindingState.RIGHT: "Its errors have the size that its uncertainty says",
+    FindingState.NEARLY: "Its errors have nearly the size that its uncertainty says",
+    FindingState.OFF: "Its errors do not have the size that its uncertainty says",
+    FindingState.UNSURE: "Too few samples to say whether its errors have the size that its "
+    "uncertainty says",
+    FindingState.UNMEASURED: "Of the size of its errors and what its uncertainty says, nothing is "
+    "claimed",
 }
 
 
-def _error_size(evidence: Evidence, state: State, rows: list[Row]) -> Finding:
+def _error_size(evidence: Evidence, state: FindingState, rows: list[Row]) -> Finding:
     several = len(_targets(evidence)) > 1
     parts = [
         percent_with_interval(row, evidence.confidence, " on average", short=i > 0)
@@ -323,7 +334,7 @@ def _error_size(evidence: Evidence, state: State, rows: list[Row]) -> Finding:
     ]
     text = f"{_SIZES[state]}: among samples of like uncertainty, the two differ by {listed(parts)}."
     squares = {row.target: row for row in evidence.overall("root_mean_squared_error")}
-    if state is State.OFF and not several:
+    if state is FindingState.OFF and not several:
         text += _typical(evidence, rows[0], squares.get(rows[0].target))
     used = unique_rows([*rows, *(squares.get(row.target) for row in rows)])
     return Finding("sizes", state, Statement(LEVELS[state], text, used))
@@ -357,4 +368,4 @@ def _errors(evidence: Evidence) -> list[Finding]:
     sure = f"; {_NOT_MEASURED}" if np.isnan(rows[0].low) else ""
     what = "medians" if hasattr(evidence.evaluation.prediction, "levels") else "predictions"
     text = f"Its {what} are off by {listed(parts)}{sure}."
-    return [Finding("errors", State.NONE, Statement("info", text, tuple(rows)))]
+    return [Finding("errors", FindingState.NONE, Statement("info", text, tuple(rows)))]

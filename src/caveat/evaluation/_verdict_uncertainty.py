@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..results.judgments import State
+from ..results.judgments import FindingState
 from ..results.rows import Row
 from ..results.words import (
     Level,
@@ -44,7 +44,7 @@ def _class_warning(evidence: Evidence) -> list[Finding]:
             f"Every prediction was {kind}, so nothing shows whether its uncertainty would warn "
             "of errors."
         )
-        return [Finding("warning", State.UNSURE, Statement("unsure", text, tuple(asked)))]
+        return [Finding("warning", FindingState.UNSURE, Statement("unsure", text, tuple(asked)))]
     pairs = (
         "of a wrong and a right prediction, the wrong one is the more uncertain in "
         f"{share_with_interval(row, evidence.confidence, ' of such pairs')}; chance is 50 %"
@@ -58,7 +58,7 @@ def _class_warning(evidence: Evidence) -> list[Finding]:
         claim = f"{_UNKNOWN}, as only {fewer} of {len(error)} predictions were {kind}"
     else:
         level, claim = _area(row)
-    return [Finding("warning", State.NONE, Statement(level, f"{claim}: {pairs}.", (row,)))]
+    return [Finding("warning", FindingState.NONE, Statement(level, f"{claim}: {pairs}.", (row,)))]
 
 
 def _area(row: Row) -> tuple[Level, str]:
@@ -85,7 +85,9 @@ def _number_warnings(evidence: Evidence) -> list[Finding]:
             for i, row in enumerate(result)
         ]
         text = f"{claim}: rank correlation {listed(parts)}; 0 is none, 1 the same order."
-        findings.append(Finding("warning", State.NONE, Statement(level, text, tuple(result))))
+        findings.append(
+            Finding("warning", FindingState.NONE, Statement(level, text, tuple(result)))
+        )
     return findings
 
 
@@ -125,7 +127,7 @@ def _constant(evidence: Evidence) -> tuple[list[Finding], list[str]]:
         f"It states the same uncertainty for every sample{which}: it does not tell which "
         "predictions are the less sure ones."
     )
-    return [Finding("warning", State.NONE, Statement("info", text))], same
+    return [Finding("warning", FindingState.NONE, Statement("info", text))], same
 
 
 def source_findings(evidence: Evidence) -> list[Finding]:
@@ -139,7 +141,7 @@ def source_findings(evidence: Evidence) -> list[Finding]:
             "It comes from one model only: what the model itself does not know (the epistemic "
             "part) cannot be seen."
         )
-        return [Finding("sources", State.NONE, Statement("info", text))]
+        return [Finding("sources", FindingState.NONE, Statement("info", text))]
     if members is None or split is None:
         return []
     aleatoric, epistemic = (np.atleast_2d(p.T).T for p in (split.aleatoric, split.epistemic))
@@ -154,7 +156,7 @@ def source_findings(evidence: Evidence) -> list[Finding]:
     if not shares:
         return []
     text = _split(shares, len(names) > 1, counted(members, "member"))
-    return [Finding("sources", State.NONE, Statement("info", text))]
+    return [Finding("sources", FindingState.NONE, Statement("info", text))]
 
 
 def _split(shares: dict[str, float], several: bool, members: str) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from html import escape
 
 from ..predictions import Categorical, Gaussian, GaussianLogits
-from ..results.judgments import State
+from ..results.judgments import FindingState
 from ..results.tables import plain_row
 from ..results.words import Level, Statement, listed, lowered
 from ._verdict_classes import class_findings, set_findings
@@ -191,9 +191,9 @@ def _main(finding: Finding, several: bool) -> str:
 
 
 def _summary_level(finding: Finding) -> Level:
-    if finding.topic == "sets" and finding.state is State.WIDE:
+    if finding.topic == "sets" and finding.state is FindingState.WIDE:
         return "good"
-    if finding.state in (State.NO_UNCERTAINTY, State.ZEROS, State.UNMEASURED):
+    if finding.state in (FindingState.NO_UNCERTAINTY, FindingState.ZEROS, FindingState.UNMEASURED):
         return "unsure"
     return LEVELS.get(finding.state, "bad")
 
@@ -211,7 +211,7 @@ def _names(findings: list[Finding], *topics: str) -> str:
     return listed(names) if names else ""
 
 
-_TEMPERATURE = (State.OVER, State.UNDER)
+_TEMPERATURE = (FindingState.OVER, FindingState.UNDER)
 _POLICIES = (Categorical, GaussianLogits, Gaussian)
 
 
@@ -255,14 +255,14 @@ def _next_step(evidence: Evidence, findings: list[Finding]) -> str:
             "Evaluate again with the usual metrics: none of those asked for says whether its "
             "uncertainty can be taken at face value."
         )
-    if State.NO_UNCERTAINTY in states:
+    if FindingState.NO_UNCERTAINTY in states:
         return (
             "Give the model an uncertainty: an ensemble, or conformal intervals around its numbers "
             "(ConformalResiduals)."
         )
-    if State.ZEROS in states:
+    if FindingState.ZEROS in states:
         return "Find out why some uncertainties are 0, repair them, then evaluate again."
-    off = (f for f in main if _summary_level(f) == "bad" or f.state is State.SOMEWHAT)
+    off = (f for f in main if _summary_level(f) == "bad" or f.state is FindingState.SOMEWHAT)
     worst = next(off, None)
     if worst is not None:
         return f"{_repair(evidence, worst)}, then evaluate again."

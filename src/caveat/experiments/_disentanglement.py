@@ -12,7 +12,7 @@ from ..exceptions import OptionError
 from ._checks import checks_of
 from ._engine import Training, run
 from ._identity import identity
-from ._inputs import Samples, check_sizes, said_task, take_samples, task_of
+from ._inputs import TrainTestData, check_sizes, said_task, take_samples, task_of
 from ._models import Network, check_model, members_of, network_of, resolve, seeds_of, words_for
 from ._result import Curve, Disentanglement, cost_of
 from ._scoring import Outcome, Scorer
@@ -161,7 +161,11 @@ def disentanglement_error(
 
 
 def _training(
-    condition: Condition, samples: Samples, draws: Draws, network: Network | None, schedule: str
+    condition: Condition,
+    samples: TrainTestData,
+    draws: Draws,
+    network: Network | None,
+    schedule: str,
 ) -> Training:
     """Return what a model learns under a condition, and how long."""
     rows = rows_of(condition, samples.y, samples.task, draws)

@@ -22,7 +22,7 @@ NUMBERS = "if the model predicts numbers, pass decomposition='total_variance'"
 
 
 @dataclass(frozen=True, eq=False)
-class Samples:
+class TrainTestData:
     """Samples to learn from and to test on."""
 
     X: Any
@@ -60,7 +60,7 @@ def task_of(model: Any, y: Any, decomposition: Any) -> str:
 
 def take_samples(
     X: Any, y: Any, test: Any, task: str, draws: Draws, *, guessed: bool
-) -> tuple[Samples, tuple[str, ...]]:
+) -> tuple[TrainTestData, tuple[str, ...]]:
     """Return checked samples, and what was decided about them.
 
     ``guessed`` says that it was not the model that named its task.
@@ -70,11 +70,13 @@ def take_samples(
     if task == "classification":
         _check_classes(y, guessed)
     if test is not None:
-        return Samples(X, y, *take_test(test, X, y, task), task), ()
+        return TrainTestData(X, y, *take_test(test, X, y, task), task), ()
     train, held = _split(y, task, draws)
     from sklearn.utils import _safe_indexing
 
-    result = Samples(_safe_indexing(X, train), y[train], _safe_indexing(X, held), y[held], task)
+    result = TrainTestData(
+        _safe_indexing(X, train), y[train], _safe_indexing(X, held), y[held], task
+    )
     _not_constant(result.y_test, "the held-out y", "pass test=(X, y)")
     how = "by class" if task == "classification" else "by quantile bins of y"
     return result, (
@@ -99,7 +101,7 @@ def take_test(test: Any, X: Any, y: np.ndarray, task: str) -> tuple[Any, np.ndar
     return X_test, y_test
 
 
-def check_sizes(protocol: Protocol, samples: Samples) -> tuple[str, ...]:
+def check_sizes(protocol: Protocol, samples: TrainTestData) -> tuple[str, ...]:
     """Raise if two sizes give the same subset; return which sizes are raised to the smallest."""
     number = len(samples.y)
     least = least_samples(samples.y, samples.task)

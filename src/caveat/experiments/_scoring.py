@@ -11,7 +11,7 @@ from ..predictions import Categorical, Gaussian, GaussianLogits
 from ..uncertainty import decompose
 from ..uncertainty.decompositions import DECOMPOSITIONS
 from ._engine import Training
-from ._inputs import NUMBERS, Samples
+from ._inputs import NUMBERS, TrainTestData
 from ._models import distribution, effort_of
 from .conditions import Draws
 
@@ -44,7 +44,7 @@ class Outcome:
 class Scorer:
     """Turns predictions into the numbers of a condition."""
 
-    samples: Samples
+    samples: TrainTestData
     methods: tuple[str, ...]
     draws: Draws
     score: Callable[[Any, Any], float] | None = None

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from .._validation import FloatArray
-from ..evaluation._evaluate import Answer, Run
+from ..evaluation._evaluate import Answer, EvaluationContext
 from ..evaluation.questions import Question, questions
 from ..exceptions import OptionError
 from ..metrics import METRICS, Metric
@@ -70,7 +70,7 @@ def ask(
     """Return every quantity of a prediction with its replicates under a plan."""
     chosen = METRICS.shown("shift") if metrics is None else metrics
     asked, blocks = questions(prediction, y, chosen, seed)
-    answers = Run(None, plan, 0.95).ask(asked, None)
+    answers = EvaluationContext(None, plan, 0.95).ask(asked, None)
     result = [_answered(*pair) for pair in zip(asked, answers, strict=True)]
     targets = [block.target for block in blocks]
     numbers = not hasattr(prediction, "classes")

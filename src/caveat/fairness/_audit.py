@@ -20,7 +20,7 @@ from ._consistency_result import Consistency
 from ._family import joint_noise
 from ._group_rows import Inputs, group_rows
 from ._individuals import prediction_name
-from ._rates import ROUNDING, Key, Samples, all_counts, rates, uncertainty_columns
+from ._rates import ROUNDING, AuditData, Key, all_counts, rates, uncertainty_columns
 from ._ratios import Comparer
 from ._result import FairnessAudit
 from .measures import UNCERTAINTIES
@@ -270,7 +270,7 @@ def _samples(
     weight: FloatArray | None,
     plan: Plan | None,
     seed: int,
-) -> tuple[Samples, Inputs, dict[str, Any]]:
+) -> tuple[AuditData, Inputs, dict[str, Any]]:
     """Return the values of each sample, the inputs of calibration errors, and the predictions."""
     if isinstance(prediction, ProbabilityInterval):
         prediction = prediction.to_categorical()
@@ -289,7 +289,7 @@ def _samples(
         if positive is not None:
             raise OptionError(f"positive must be None for a Gaussian; got {positive!r}")
         columns, inputs, points = _of_numbers(prediction, prediction.align(y), parts)
-        return Samples(columns, None, None, (), 0, weight, plan, counts), inputs, points
+        return AuditData(columns, None, None, (), 0, weight, plan, counts), inputs, points
     if isinstance(prediction, GaussianLogits):
         prediction = prediction.to_categorical()
     truth, mean = prediction.align(y), prediction.mean
@@ -299,7 +299,11 @@ def _samples(
     predicted = mean.argmax(axis=1)
     classes = len(prediction.classes)
     points = {"prediction": np.array([str(name) for name in prediction.classes])[predicted]}
-    return Samples(columns, truth, predicted, labels, classes, weight, plan, counts), inputs, points
+    return (
+        AuditData(columns, truth, predicted, labels, classes, weight, plan, counts),
+        inputs,
+        points,
+    )
 
 
 def _of_numbers(
@@ -351,7 +355,7 @@ def _labels(classes: NDArray[Any], positive: Any) -> list[tuple[int, str]]:
 
 
 def _consistency(
-    X: Any, samples: Samples, predictions: dict[str, Any], result: list[Attribute], **options: Any
+    X: Any, samples: AuditData, predictions: dict[str, Any], result: list[Attribute], **options: Any
 ) -> Consistency:
     """Return the consistency of the prediction and of each uncertainty."""
     uncertainties = {

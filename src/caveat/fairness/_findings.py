@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..results.judgments import BY_WEIGHT, FINE, Judgment, Pairing, Part
+from ..results.judgments import BY_WEIGHT, FINE, Judgment, MeasurePart, Pairing
 from ..results.rows import FairnessRow
 from ._sentences import Shown, groups_of
 from .measures import UNCERTAINTIES
@@ -26,7 +26,7 @@ class Findings:
 
     def of(self, name: str) -> list[FairnessRow]:
         """Return the ratios of a measure; for equalized odds those of false positive rates."""
-        part = Part.Y0 if name == "equalized_odds" else Part.WHOLE
+        part = MeasurePart.Y0 if name == "equalized_odds" else MeasurePart.WHOLE
         return [row for row in self.rows if (row.measure, row.part) == (name, part)]
 
     def gap(self, row: FairnessRow) -> Shown | None:
@@ -77,7 +77,7 @@ class Findings:
 
         Examples are the epistemic uncertainty of a single member and a constant noise level.
         """
-        wanted = {"attribute": self.rows[0].attribute, "measure": name, "part": Part.MEAN}
+        wanted = {"attribute": self.rows[0].attribute, "measure": name, "part": MeasurePart.MEAN}
         means: dict[str, list[float]] = {}
         for row in self.audit.matching(**wanted, kind="group"):
             means.setdefault(row.label, []).append(row.value)

@@ -9,9 +9,9 @@ from .._groups import Attribute
 from .._validation import FloatArray
 from ..metrics import METRICS
 from ..resampling import ConfidenceInterval, Prepared, confidence_interval, replicates
-from ..results.judgments import Part
+from ..results.judgments import MeasurePart
 from ..results.rows import NAN, FairnessRow
-from ._rates import QUANTILES, Key, Rate, Samples, quantiles
+from ._rates import QUANTILES, AuditData, Key, Rate, quantiles
 from .measures import SAME, UNCERTAINTIES, whose
 
 Inputs = dict[str, tuple[str, Any, dict[str, FloatArray]]]
@@ -25,7 +25,7 @@ def group_rows(
     code: int,
     members: NDArray[np.intp],
     measured: dict[Key, Rate],
-    samples: Samples,
+    samples: AuditData,
     inputs: Inputs,
     confidence: float,
 ) -> list[FairnessRow]:
@@ -51,7 +51,7 @@ def group_rows(
     for (name, label), rate in measured.items():
         uncertain = name in UNCERTAINTIES
         note = f"undefined: {rate.why}" if rate.why else ""
-        part = Part.MEAN if uncertain else Part.WHOLE
+        part = MeasurePart.MEAN if uncertain else MeasurePart.WHOLE
         interval = rate.interval(confidence)
         if interval.method == "constant":
             note = SAME
@@ -59,7 +59,7 @@ def group_rows(
         if uncertain and counted:
             values = quantiles(samples.columns[name, label][members], weight).tolist()
             result += [
-                row(name, label, value, part=Part.QUANTILE, quantile=share)
+                row(name, label, value, part=MeasurePart.QUANTILE, quantile=share)
                 for share, value in zip(QUANTILES, values, strict=True)
             ]
     for label, (name, truth, arrays) in inputs.items():
@@ -73,7 +73,7 @@ def _calibration(
     name: str,
     truth: Any,
     arrays: dict[str, FloatArray],
-    samples: Samples,
+    samples: AuditData,
     members: NDArray[np.intp],
     confidence: float,
 ) -> tuple[float, ConfidenceInterval]:

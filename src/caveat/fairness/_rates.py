@@ -26,7 +26,7 @@ _AT_ONCE = 256
 
 
 @dataclass(frozen=True)
-class Samples:
+class AuditData:
     """The values of every sample that the audit needs."""
 
     columns: Mapping[Key, FloatArray]
@@ -95,10 +95,10 @@ class Rate:
         return interval_at(self.value, self.replicates, level, sure, range=bounds, log=log)
 
 
-def rates(samples: Samples, rows: NDArray[np.intp]) -> dict[Key, Rate]:
+def rates(samples: AuditData, rows: NDArray[np.intp]) -> dict[Key, Rate]:
     """Return every rate and mean of some rows, with its replicates."""
     group = _Group(samples, rows)
-    parts: dict[Key, _Part] = {}
+    parts: dict[Key, _Rate] = {}
     if samples.truth is not None:
         parts |= group.shares()
     for key, values in samples.columns.items():
@@ -107,7 +107,7 @@ def rates(samples: Samples, rows: NDArray[np.intp]) -> dict[Key, Rate]:
 
 
 @dataclass(frozen=True)
-class _Part:
+class _Rate:
     """Numerator and denominator of a rate, summed over the rows of each unit."""
 
     above: FloatArray
@@ -125,7 +125,7 @@ _NONE = {True: "none predicted positive", False: "none predicted negative"}
 class _Group:
     """The rows of one group, summed over the units they are in."""
 
-    def __init__(self, samples: Samples, rows: NDArray[np.intp]) -> None:
+    def __init__(self, samples: AuditData, rows: NDArray[np.intp]) -> None:
         self._samples, self._rows = samples, rows
         self._weight = None if samples.weight is None else samples.weight[rows]
         units, self._unit = np.unique(samples.unit[rows], return_inverse=True)
@@ -140,11 +140,11 @@ class _Group:
             weight = values if weight is None else values * weight
         return np.bincount(self._unit, weight, self._units).astype(np.float64)
 
-    def mean(self, values: FloatArray) -> _Part:
+    def mean(self, values: FloatArray) -> _Rate:
         """Return the mean of values of all samples, over the rows of the group."""
-        return _Part(self._sums(values[self._rows]), self._size)
+        return _Rate(self._sums(values[self._rows]), self._size)
 
-    def shares(self) -> dict[Key, _Part]:
+    def shares(self) -> dict[Key, _Rate]:
         """Return the rates of each class against the rest."""
         assert self._samples.truth is not None
         assert self._samples.predicted is not None
@@ -154,7 +154,7 @@ class _Group:
         misses = self._by_class(truth, ~right)
         alarms = self._by_class(predicted, ~right)
         size = self._size
-        result = {("accuracy", ""): _Part(hits.sum(axis=1), size, right)}
+        result = {("accuracy", ""): _Rate(hits.sum(axis=1), size, right)}
         for code, label in self._samples.labels:
             hit, miss, alarm = hits[:, code], misses[:, code], alarms[:, code]
             rest = _rounded(size - hit - miss - alarm, size)
@@ -162,13 +162,13 @@ class _Group:
             called, others = hit + alarm, rest + miss
             true, said = truth == code, predicted == code
             parts = {
-                "base_rate": _Part(positives, size, true),
-                "selection_rate": _Part(called, size, said),
-                "positive_predictive_value": _Part(hit, called, right, said, _NONE[True]),
-                "negative_predictive_value": _Part(rest, others, ~true, ~said, _NONE[False]),
-                "true_positive_rate": _Part(hit, positives, right, true, "no positives"),
-                "false_negative_rate": _Part(miss, positives, ~right, true, "no positives"),
-                "false_positive_rate": _Part(alarm, negatives, said, ~true, "no negatives"),
+                "base_rate": _Rate(positives, size, true),
+                "selection_rate": _Rate(called, size, said),
+                "positive_predictive_value": _Rate(hit, called, right, said, _NONE[True]),
+                "negative_predictive_value": _Rate(rest, others, ~true, ~said, _NONE[False]),
+                "true_positive_rate": _Rate(hit, positives, right, true, "no positives"),
+                "false_negative_rate": _Rate(miss, positives, ~right, true, "no positives"),
+                "false_positive_rate": _Rate(alarm, negatives, said, ~true, "no negatives"),
             }
             result |= {(name, label): part for name, part in parts.items()}
         return result
@@ -181,7 +181,7 @@ class _Group:
         result = np.bincount(place, weight, self._units * number)
         return result.reshape(-1, number).astype(np.float64)
 
-    def rates(self, parts: dict[Key, _Part]) -> dict[Key, Rate]:
+    def rates(self, parts: dict[Key, _Rate]) -> dict[Key, Rate]:
         """Return all rates in every resample, many of them by one matrix product."""
         keys, result = list(parts), {}
         for start in range(0, len(keys), _AT_ONCE):
@@ -196,7 +196,7 @@ class _Group:
                 result[key] = self._rate(parts[key], column)
         return result
 
-    def _rate(self, part: _Part, values: FloatArray) -> Rate:
+    def _rate(self, part: _Rate, values: FloatArray) -> Rate:
         share = part.hits is not None
         values = _at_ends(values) if share else np.ascontiguousarray(values)
         value, plan = float(values[0]), self._samples.plan

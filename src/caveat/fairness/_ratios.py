@@ -12,7 +12,7 @@ from .._validation import FloatArray
 from ..resampling import ConfidenceInterval
 from ..resampling.intervals import stretch, stretched
 from ..resampling.pairs import correlation, pair_of
-from ..results.judgments import BY_WEIGHT, FINE, Contrast, Judgment, Pairing, Part
+from ..results.judgments import BY_WEIGHT, FINE, Contrast, Judgment, MeasurePart, Pairing
 from ..results.rows import FairnessRow, called
 from ._family import Family
 from ._rates import Key, Rate
@@ -101,7 +101,9 @@ class Comparer:
         key = (measure.of, label)
         by_kind = (self._pairs(kind, measure, label) for kind in KINDS)
         return [
-            self._row(kind, measure.name, Part.WHOLE, (key,), pair, self._number(kind, key, pair))
+            self._row(
+                kind, measure.name, MeasurePart.WHOLE, (key,), pair, self._number(kind, key, pair)
+            )
             for both in zip(*by_kind, strict=True)
             for kind, pair in zip(KINDS, both, strict=True)
         ]
@@ -147,9 +149,11 @@ class Comparer:
         why = "; ".join(dict.fromkeys(number.why for number in numbers if number.why))
         if why:
             undefined = Number(np.nan, np.nan, np.nan, 0, why)
-            return self._row(kind, "equalized_odds", Part.FARTHER, keys, pairs[0], undefined)
+            return self._row(kind, "equalized_odds", MeasurePart.FARTHER, keys, pairs[0], undefined)
         place = int(np.argmax([n.distance if ratio else abs(n.value) for n in numbers]))
-        row = self._row(kind, "equalized_odds", Part.FARTHER, keys, pairs[place], numbers[place])
+        row = self._row(
+            kind, "equalized_odds", MeasurePart.FARTHER, keys, pairs[place], numbers[place]
+        )
         verdicts = [part.judgment for part in parts]
         verdict = next(verdict for verdict in _FARTHER if verdict in verdicts)
         if verdict not in _SHOWN:
@@ -237,7 +241,7 @@ class Comparer:
         self,
         kind: Contrast,
         measure: str,
-        part: Part,
+        part: MeasurePart,
         keys: tuple[Key, ...],
         pair: Pair,
         number: Number,

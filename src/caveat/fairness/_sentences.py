@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..results.judgments import Judgment, Part
+from ..results.judgments import Judgment, MeasurePart
 from ..results.rows import FairnessRow
 from ..results.words import amount, counted, listed, nominal, percent, points
 from .measures import MEASURES, ODDS, UNCERTAINTIES
@@ -198,7 +198,7 @@ def groups_of(
 ) -> tuple[FairnessRow, FairnessRow]:
     """Return a rate of the two groups, by default the one that is compared."""
     place = {"attribute": row.attribute, "kind": "group", "measure": of or rate_of(row)}
-    part = Part.MEAN if row.measure in UNCERTAINTIES else Part.WHOLE
+    part = MeasurePart.MEAN if row.measure in UNCERTAINTIES else MeasurePart.WHOLE
     one, other = (
         audit.matching(**place, label=row.label, part=part, group=group)[0]
         for group in (row.group, row.reference)

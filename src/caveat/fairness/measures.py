@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from ..results.judgments import Part
+from ..results.judgments import MeasurePart
 
 UNCERTAINTIES = ("aleatoric_uncertainty", "epistemic_uncertainty", "predictive_uncertainty")
 SAME = "the same in every resample, so that its spread does not show"
@@ -38,8 +38,8 @@ MEASURES = {
 }
 
 ODDS = (
-    (Part.Y1, Measure("equalized_odds", "true_positive_rate", "F_EOdd, y=1", "higher")),
-    (Part.Y0, Measure("equalized_odds", "false_positive_rate", "F_EOdd, y=0", "lower")),
+    (MeasurePart.Y1, Measure("equalized_odds", "true_positive_rate", "F_EOdd, y=1", "higher")),
+    (MeasurePart.Y0, Measure("equalized_odds", "false_positive_rate", "F_EOdd, y=0", "lower")),
 )
 """Equalized odds are two ratios, one for each true class."""
 

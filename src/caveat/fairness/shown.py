@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..results.judgments import Judgment, Pairing, Part
+from ..results.judgments import Judgment, MeasurePart, Pairing
 from ..results.rows import FairnessRow
 from ..results.tables import ShownTable, interval_words, number
 from ..results.words import SHORT
@@ -29,7 +29,7 @@ def ratio_rows(
     return [
         row
         for row in audit.matching(attribute=attribute, kind="ratio", comparison=wanted)
-        if row.measure != "equalized_odds" or row.part is Part.FARTHER
+        if row.measure != "equalized_odds" or row.part is MeasurePart.FARTHER
     ]
 
 
@@ -63,7 +63,7 @@ def ratio_table(
     comparison = audit.comparison(attribute)
     every = audit.matching(attribute=attribute, kind="ratio", comparison=comparison)
     # The first of equalized odds is equal opportunity, which has a line of its own.
-    rows = [row for row in every if row.part is not Part.Y1]
+    rows = [row for row in every if row.part is not MeasurePart.Y1]
     shown, classes = farthest(audit, rows), _classes(rows)
     body = [
         [
@@ -126,4 +126,4 @@ def _line_name(row: FairnessRow, classes: Sequence[str]) -> str:
     """Return what a row is of; the class is named if there are several."""
     label = "" if [row.label] == classes else row.label
     words = " ".join(filter(None, (row.measure.replace("_", " "), label)))
-    return f"{words} ({row.statistic})" if row.part is Part.Y0 else words
+    return f"{words} ({row.statistic})" if row.part is MeasurePart.Y0 else words

@@ -4,7 +4,7 @@ Needs the extra ``torch``: ``pip install 'caveat[torch]'``.
 """
 
 from . import layers, losses
-from ._monte_carlo import Plan, explain, monte_carlo, pass_keys, predict
+from ._monte_carlo import PassPlan, explain, monte_carlo, pass_keys, predict
 from .lockstep import Copy, Plateau, Trained, Training, train
 from .networks import CNN, MLP
 from .noise import keyed, make_keys
@@ -13,7 +13,7 @@ __all__ = [
     "CNN",
     "MLP",
     "Copy",
-    "Plan",
+    "PassPlan",
     "Plateau",
     "Trained",
     "Training",

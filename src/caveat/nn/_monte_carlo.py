@@ -16,15 +16,15 @@ from ._copies import unwrap
 from ._generators import Generators
 from ._inputs import as_inputs, first_rows, place, precision
 from ._outputs import Prediction, choose_head, to_prediction
-from ._plan import Plan
+from ._plan import PassPlan
 from ._prepare import make_plan
 from ._run import run
 
-__all__ = ["Plan", "explain", "monte_carlo", "pass_keys", "predict"]
+__all__ = ["PassPlan", "explain", "monte_carlo", "pass_keys", "predict"]
 
 
 def predict(
-    module: nn.Module | Plan,
+    module: nn.Module | PassPlan,
     X: Any,
     *,
     passes: int = PASSES,
@@ -47,7 +47,7 @@ def predict(
 
     Parameters
     ----------
-    module : torch.nn.Module, or Plan from `explain`
+    module : torch.nn.Module, or PassPlan from `explain`
         Returns a tensor whose first axis are the rows, or a tuple of such tensors of one shape,
         which are stacked as the second axis (a mean and a standard deviation).
     X : array, tensor or frame whose first axis are the rows; or a tuple of them, one for each input
@@ -108,7 +108,7 @@ def predict(
 
 
 def monte_carlo(
-    module: nn.Module | Plan,
+    module: nn.Module | PassPlan,
     X: Any,
     passes: int = PASSES,
     *,
@@ -146,7 +146,7 @@ def monte_carlo(
     return _passes(plan, inputs, passes, batch_size, random_state, progress)
 
 
-def explain(module: nn.Module, X: Any, *, device: Any = None) -> Plan:
+def explain(module: nn.Module, X: Any, *, device: Any = None) -> PassPlan:
     """Return how the passes of a module would be run: what once, what repeated, and why.
 
     Parameters
@@ -159,7 +159,7 @@ def explain(module: nn.Module, X: Any, *, device: Any = None) -> Plan:
 
     Returns
     -------
-    Plan
+    PassPlan
         To print, and to pass to `predict` in place of the module, again and again.
 
     Examples
@@ -212,9 +212,11 @@ def pass_keys(passes: int, random_state: RandomState = None) -> Tensor:
     return noise.derive_key(key, torch.arange(count, dtype=torch.int32))
 
 
-def _planned(module: nn.Module | Plan, X: Any, device: Any) -> tuple[Plan, tuple[Tensor, ...]]:
+def _planned(
+    module: nn.Module | PassPlan, X: Any, device: Any
+) -> tuple[PassPlan, tuple[Tensor, ...]]:
     """Return the plan of a module and its inputs as tensors."""
-    if isinstance(module, Plan):
+    if isinstance(module, PassPlan):
         if device is not None and place(module.module, device) != module.device:
             raise OptionError(
                 f"the plan is for device {module.device}; got device={device!r}. Make another one "
@@ -235,7 +237,7 @@ def _planned(module: nn.Module | Plan, X: Any, device: Any) -> tuple[Plan, tuple
 
 
 def _passes(
-    plan: Plan,
+    plan: PassPlan,
     inputs: tuple[Tensor, ...],
     passes: int,
     batch_size: int | None,

@@ -15,7 +15,7 @@ NOTHING_RANDOM = "nothing random"
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Plan:
+class PassPlan:
     """What runs once, what is repeated, and how; to be printed.
 
     `caveat.nn.predict` and `caveat.nn.monte_carlo` take a plan in place of its module and then save

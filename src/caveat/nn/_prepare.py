@@ -21,7 +21,7 @@ from ._graph import (
     trace,
     whole,
 )
-from ._plan import NOTHING_RANDOM, Plan
+from ._plan import NOTHING_RANDOM, PassPlan
 from ._probe import (
     Noise,
     agree,
@@ -45,7 +45,7 @@ _UNTOLD = (
 )
 
 
-def make_plan(module: nn.Module, two: Rows, three: Rows, dtype: torch.dtype) -> Plan:
+def make_plan(module: nn.Module, two: Rows, three: Rows, dtype: torch.dtype) -> PassPlan:
     """Return how to run a module, from two and three rows of each input on its device."""
     plan = _Preparation(module, two, three).plan(dtype)
     logger.info("%s: %s, %s", type(module).__name__, plan.way, "; ".join(plan.reasons) or "at once")
@@ -72,7 +72,7 @@ class _Preparation:
         grown = (few != many for few, many in zip(seen.shapes, more.shapes, strict=False))
         self.untold = any(each and axes[call] is None for call, each in enumerate(grown))
 
-    def plan(self, dtype: torch.dtype) -> Plan:
+    def plan(self, dtype: torch.dtype) -> PassPlan:
         graph, reasons = self.graph()
         way, parts, probed = "whole", whole(self.double), whole(self.bare)
         if not self.random:
@@ -88,7 +88,7 @@ class _Preparation:
         if self.untold and way != NOTHING_RANDOM:
             reasons = (*reasons, _UNTOLD)
         run = self.seeded(probed)
-        return Plan(
+        return PassPlan(
             way=way,
             at_once=not slow,
             reasons=(*reasons, *([slow] if slow not in ("", "-") else [])),

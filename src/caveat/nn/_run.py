@@ -8,7 +8,7 @@ from torch import Tensor
 
 from ._generators import Generators
 from ._inputs import rows_of
-from ._plan import Plan
+from ._plan import PassPlan
 from ._probe import Memory, at_once, one_tensor
 
 MEBIBYTE = 2**20
@@ -33,7 +33,9 @@ def budget(device: torch.device, memory: Memory) -> int:
     return min(_CPU_LIMIT, max(_CPU_BUDGET, _DRAWING * memory.fixed))
 
 
-def chunks(plan: Plan, rows: int, passes: int, batch_size: int | None = None) -> tuple[int, int]:
+def chunks(
+    plan: PassPlan, rows: int, passes: int, batch_size: int | None = None
+) -> tuple[int, int]:
     """Return how many rows, and how many passes of them, go through the repeated part at once.
 
     As many rows as the budget allows (on a GPU for a few passes), since weights are drawn for each
@@ -50,7 +52,7 @@ def chunks(plan: Plan, rows: int, passes: int, batch_size: int | None = None) ->
 
 
 def run(
-    plan: Plan,
+    plan: PassPlan,
     inputs: tuple[Tensor, ...],
     keys: Tensor | None,
     batch_size: int | None = None,
@@ -82,7 +84,7 @@ def _shown(blocks: list[slice], progress: bool) -> Iterator[slice]:
 
 
 def _block(
-    plan: Plan,
+    plan: PassPlan,
     inputs: tuple[Tensor, ...],
     block: slice,
     keys: Tensor | None,
@@ -109,7 +111,7 @@ def _block(
 
 
 def _once(
-    plan: Plan, inputs: tuple[Tensor, ...], block: slice, batch_size: int | None
+    plan: PassPlan, inputs: tuple[Tensor, ...], block: slice, batch_size: int | None
 ) -> tuple[Any, ...]:
     """Return what the repeated part needs for some rows, made in as many batches as fit."""
     if not plan.joinable:
@@ -125,7 +127,7 @@ def _once(
     )
 
 
-def _repeat(plan: Plan, values: tuple[Any, ...], keys: Tensor) -> Tensor:
+def _repeat(plan: PassPlan, values: tuple[Any, ...], keys: Tensor) -> Tensor:
     def one(key: Tensor) -> Tensor:
         return one_tensor(plan.noise.apply(plan.parts.repeated, key, *values))
 

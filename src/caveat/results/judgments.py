@@ -68,7 +68,7 @@ class Pairing(Word):
     WORST = "worst pair"
 
 
-class Part(Word):
+class MeasurePart(Word):
     """The part of a measure that a row of an audit has."""
 
     WHOLE = ""
@@ -79,7 +79,7 @@ class Part(Word):
     FARTHER = "farther"
 
 
-class State(Word):
+class FindingState(Word):
     """The state of an error, a coverage or a quantile, and its direction."""
 
     RIGHT = "right"
@@ -105,7 +105,7 @@ class State(Word):
     NONE = ""
 
 
-GOOD = (State.RIGHT, State.NEARLY)
+GOOD = (FindingState.RIGHT, FindingState.NEARLY)
 """The states of reliable numbers."""
 
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
-from .judgments import Contrast, Judgment, Pairing, Part
+from .judgments import Contrast, Judgment, MeasurePart, Pairing
 from .words import VERDICTS
 
 NAN = float("nan")
@@ -230,7 +230,7 @@ class FairnessRow(Row):
     scale: str = GROUPED
     combined: bool = False
     """Whether the attribute combines others, whose names are in its values."""
-    part: Part = Part.WHOLE
+    part: MeasurePart = MeasurePart.WHOLE
     comparison: Pairing = Pairing.NONE
     flag: bool | None = None
     symmetric_flag: bool | None = None
@@ -253,9 +253,9 @@ class FairnessRow(Row):
     @property
     def statistic(self) -> str:
         """The part of the measure, in words."""
-        if self.part is Part.QUANTILE:
+        if self.part is MeasurePart.QUANTILE:
             return f"quantile={self.quantile:g}"
-        if self.part is Part.FARTHER:
+        if self.part is MeasurePart.FARTHER:
             return f"farther from {1 if self.contrast is Contrast.RATIO else 0}"
         return self.part.value
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from .._validation import FloatArray, check_integer
 from ..datasets import Dataset, load_adult, load_compas, make_sd1, make_sd2, make_sd3
 from ..fairness import audit, consistency
-from ..results.judgments import Pairing, Part
+from ..results.judgments import MeasurePart, Pairing
 from ..results.words import joined
 from ..uncertainty import decompose
 from .paper import Paper
@@ -67,7 +67,7 @@ class FairnessRow(StudyRow):
 
 
 @dataclass(frozen=True, eq=False)
-class Run:
+class StudyRun:
     """One training: the samples to learn from, and those to test on."""
 
     X: FloatArray
@@ -78,27 +78,27 @@ class Run:
     large: Dataset | None = None
 
 
-def make_runs(name: str, seeds: Sequence[int]) -> list[Run]:
+def make_runs(name: str, seeds: Sequence[int]) -> list[StudyRun]:
     """Return the runs on a data set; each draws its own data or split where it can."""
     if name in _GENERATED:
         return [_generated(_GENERATED[name], seed) for seed in seeds]
     if name == "adult":
         data = load_adult()
         rows, test = np.flatnonzero(~data.test), data.split()[1]
-        return [Run(data.X, data.y, rows, seed, test) for seed in seeds]
+        return [StudyRun(data.X, data.y, rows, seed, test) for seed in seeds]
     data = load_compas()
     runs = []
     for seed in seeds:
         order = np.random.default_rng(seed).permutation(len(data))
         rows, held = np.sort(order[len(data) // 2 :]), np.sort(order[: len(data) // 2])
-        runs.append(Run(data.X, data.y, rows, seed, data.take(held)))
+        runs.append(StudyRun(data.X, data.y, rows, seed, data.take(held)))
     return runs
 
 
-def _generated(make: Callable[..., Dataset], seed: int) -> Run:
+def _generated(make: Callable[..., Dataset], seed: int) -> StudyRun:
     own, new = np.random.SeedSequence(seed).spawn(2)
     train, test = make(own).split()
-    return Run(train.X, train.y, None, seed, test, make(new, samples=LARGE))
+    return StudyRun(train.X, train.y, None, seed, test, make(new, samples=LARGE))
 
 
 def counts(name: str) -> dict[Key, int]:
@@ -115,7 +115,7 @@ def counts(name: str) -> dict[Key, int]:
     return result
 
 
-def train(runs: Sequence[Run], settings: Mapping[str, Any], **options: Any) -> list[Any]:
+def train(runs: Sequence[StudyRun], settings: Mapping[str, Any], **options: Any) -> list[Any]:
     """Train a network for each run, all of them in lock-step."""
     from ..estimators import BayesByBackpropClassifier, Problem, fit_many
 
@@ -144,7 +144,7 @@ def group_values(
     rates = {
         (row.attribute, row.group, "", row.measure): row.value
         for row in result
-        if row.kind == "group" and row.part in (Part.WHOLE, Part.MEAN)
+        if row.kind == "group" and row.part in (MeasurePart.WHOLE, MeasurePart.MEAN)
     }
     if hidden:
         return {
@@ -158,7 +158,7 @@ def group_values(
         (row.attribute, row.group, row.reference, row.measure): row.value
         for row in result
         if row.kind == "ratio" and row.comparison is Pairing.REFERENCE
-        and row.part in (Part.WHOLE, Part.FARTHER)
+        and row.part in (MeasurePart.WHOLE, MeasurePart.FARTHER)
     } | rates  # fmt: skip
     for attribute, pair in pairs.items():
         results[attribute, *pair, ODDS] = printed_odds(rates, attribute, *pair)
@@ -184,7 +184,7 @@ def printed_odds(rates: Mapping[Any, float], attribute: str, minority: str, majo
 
 
 def consistencies(
-    name: str, models: Sequence[Any], runs: Sequence[Run], queries: int | None, seed: int
+    name: str, models: Sequence[Any], runs: Sequence[StudyRun], queries: int | None, seed: int
 ) -> list[dict[Key, float]]:
     """Return figures 4 and 5 for each run; runs that share their test set share its neighbors."""
     shared: dict[int, list[int]] = {}

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from .. import layers
 from ..networks import CNN, MLP
 from ._ends import BY_ROW, End, bare, make_end
-from ._parts import Dropout, Elementwise, Linear, Part, Random, Rectifier, Standardize
+from ._parts import Dropout, Elementwise, Linear, NetworkPart, Random, Rectifier, Standardize
 from ._random_parts import PRIORS, DropConnect, MeanField
 
 State = dict[str, Tensor]
@@ -37,7 +37,7 @@ _HEADS = (layers.GaussianLogitsHead, layers.MeanVarianceHead, layers.QuantileHea
 class ByHand:
     """The passes of all copies of one network: its parts from the inputs on, and its loss."""
 
-    def __init__(self, parts: list["Part"], end: End) -> None:
+    def __init__(self, parts: list["NetworkPart"], end: End) -> None:
         self._parts, self._end = parts, end
         # Nothing before the first weights needs a gradient.
         learns = [part.learns for part in parts]
@@ -143,7 +143,7 @@ def _is_foreign(module: nn.Module) -> bool:
     return is_altered(module) or type(module) not in known
 
 
-def _part(module: Any, name: str, state: State, gradients: State, call: int) -> Part:
+def _part(module: Any, name: str, state: State, gradients: State, call: int) -> NetworkPart:
     if type(module) in _HEADS:
         module, name = module.linear, f"{name}linear."
     if isinstance(module, nn.Linear):
@@ -162,7 +162,7 @@ def _part(module: Any, name: str, state: State, gradients: State, call: int) -> 
     return Rectifier() if isinstance(module, nn.ReLU) else Elementwise(module)
 
 
-def _random_part(module: Any, name: str, state: State, gradients: State) -> Part:
+def _random_part(module: Any, name: str, state: State, gradients: State) -> NetworkPart:
     mine = {key.removeprefix(name): value for key, value in state.items() if key.startswith(name)}
     trained = {key: gradients[name + key] for key in mine if name + key in gradients}
     gaussian = isinstance(module, layers.BayesLinear | layers.FlipoutLinear)

@@ -15,7 +15,7 @@ from ._workspace import Workspace
 State = dict[str, Tensor]
 
 
-class Part(ABC):
+class NetworkPart(ABC):
     """One layer: values in, values out, and back."""
 
     passes_on = True
@@ -47,7 +47,7 @@ class Part(ABC):
         """
 
 
-class Linear(Part):
+class Linear(NetworkPart):
     """A product of matrices."""
 
     def __init__(
@@ -80,7 +80,7 @@ class Linear(Part):
         )
 
 
-class Rectifier(Part):
+class Rectifier(NetworkPart):
     """ReLU."""
 
     def forward(self, x: Tensor, keys: Tensor | None) -> Tensor:
@@ -95,7 +95,7 @@ class Rectifier(Part):
         )
 
 
-class Standardize(Part):
+class Standardize(NetworkPart):
     """A shift and a scale that are not learned."""
 
     def __init__(self, mean: Tensor, scale: Tensor) -> None:
@@ -112,7 +112,7 @@ class Standardize(Part):
         return gradient.div_(self.scale)
 
 
-class Dropout(Part):
+class Dropout(NetworkPart):
     """The same masks that `layers.Dropout` draws, when it is called in a pass for the n-th time."""
 
     def __init__(self, place: int, p: float, call: int) -> None:
@@ -135,7 +135,7 @@ class Dropout(Part):
         return gradient.mul_(self.mask)
 
 
-class Elementwise(Part):
+class Elementwise(NetworkPart):
     """Any function of single numbers, with torch's own gradient."""
 
     def __init__(self, module: nn.Module) -> None:
@@ -157,7 +157,7 @@ class Elementwise(Part):
         return torch.autograd.grad(self.out, self.x, gradient)[0]
 
 
-class Random(Part):
+class Random(NetworkPart):
     """A stochastic layer with weights: torch's own gradient, and a penalty."""
 
     def __init__(self, module: layers.Stochastic, state: State, gradients: State) -> None:

@@ -8,7 +8,7 @@ from torch.nn import functional
 
 from .. import layers, noise
 from ._draws import Draws, by_units
-from ._parts import Linear, Part
+from ._parts import Linear, NetworkPart
 
 State = dict[str, Tensor]
 
@@ -51,7 +51,7 @@ class DropConnect(Linear):
         return passed
 
 
-class MeanField(Part):
+class MeanField(NetworkPart):
     """`layers.BayesLinear` and `layers.FlipoutLinear`: Gaussian weights.
 
     Weight and bias are worked on as one array, (copies, outputs * inputs + outputs).
