@@ -11,6 +11,9 @@ from ._options import Columns, Rows, Settings, about, shared
 from ._output import check_output, write_table
 from ._tables import show_groups, show_rows, show_verdict
 
+FAILED = 3
+"""The exit code where a condition of --fail-if holds."""
+
 FileArgument = Annotated[
     Path, typer.Argument(help="CSV, Parquet, NPZ, Arrow or JSON lines.", show_default=False)
 ]
@@ -25,21 +28,37 @@ def evaluate_command(
     all_metrics: Annotated[
         bool, typer.Option("--all", help="Show every metric, not only the headline.")
     ] = False,
+    fail_if: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="End with exit code 3 if this holds: 'ece.high > 0.05', 'accuracy.low in sex=f < "
+            "0.8', 'gap accuracy.low in sex > 0.1'. Repeat for several.",
+            show_default=False,
+        ),
+    ] = None,
 ) -> None:
     """Say how far the predictions in a file can be trusted, with all the numbers.
 
     Example: caveat evaluate predictions.csv --probability 'p_*' --target y --group sex
     """
+    from ..results.gates import Gate
+
     check_output(output)
+    gates = [Gate.parse(text) for text in fail_if or ()]
     table, evaluation = evaluate_file(file, columns, settings)
+    failing = [sentence for gate in gates for sentence in gate.failing(evaluation)]
     if output is not None:
         write_table(evaluation, output)
     if settings.json:
-        print_json(as_json(evaluation, table))
-        return
-    show_evaluation(evaluation, everything=all_metrics or settings.metric is not None)
-    if output is not None:
-        say(f"all {len(evaluation)} rows: {output}", error=True)
+        print_json(header(file, settings) | as_json(evaluation, table) | {"failing": failing})
+    else:
+        show_evaluation(evaluation, everything=all_metrics or settings.metric is not None)
+        if output is not None:
+            say(f"all {len(evaluation)} rows: {output}", error=True)
+        for sentence in failing:
+            say(f"caveat: {sentence}", error=True, style="red")
+    if failing:
+        raise typer.Exit(FAILED)
 
 
 def evaluate_file(file: Path, columns: Columns, settings: Settings) -> tuple[Any, Any]:
@@ -71,6 +90,21 @@ def show_evaluation(evaluation: Any, everything: bool = False) -> None:
     show_verdict(evaluation)
     show_rows(evaluation, everything)
     show_groups(evaluation)
+
+
+def header(file: Path, settings: Settings) -> dict[str, Any]:
+    """Return what a result for machines begins with: by what, when and from what it was made."""
+    from datetime import UTC, datetime
+
+    from .. import __version__
+
+    return {
+        "format": "caveat evaluation 1",
+        "version": __version__,
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "source": str(file),
+        "random_state": settings.random_state,
+    }
 
 
 def as_json(evaluation: Any, table: Any) -> dict[str, Any]:

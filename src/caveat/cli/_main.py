@@ -74,6 +74,8 @@ def root(
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code: 0, or 2 with one line of what is wrong.
 
+    A condition of ``--fail-if`` that holds gives 3.
+
     Parameters
     ----------
     arguments : sequence of str, optional
