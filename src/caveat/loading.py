@@ -52,7 +52,7 @@ def load(path: str | PathLike[str], *, module: Any = None) -> Any:
         from .metrics.states import load_state
 
         return load_state(path)
-    if path.suffix.lower() not in (".npz", ".parquet"):
+    if path.suffix not in (".npz", ".parquet"):
         raise FileFormatError(
             f"{path} is damaged, or no file that caveat wrote: expected a prediction (.npz or "
             ".parquet), a model (.safetensors) or a state of a metric"

@@ -21,8 +21,8 @@ SHARE = "Share of samples to defer, the most uncertain first"
     [
         ("classification", lambda: verdict(classification()).statements[0].text),
         ("audit", lambda: people().verdict().summary),
-        ("trap", lambda: result("trap").reading().statements[0].text),
-        ("two", lambda: two_decompositions().reading().statements[0].text),
+        ("trap", lambda: result("trap").verdict().statements[0].text),
+        ("two", lambda: two_decompositions().verdict().statements[0].text),
     ],
 )
 def test_verdict_is_what_is_read_first_and_shows_its_rows(browser, reports, name, said):

@@ -8,6 +8,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.naive_bayes import GaussianNB
 from sklearn.utils.validation import check_is_fitted
 
+from caveat import load
 from caveat.estimators import (
     DeepEnsembleRegressor,
     EnsembleClassifier,
@@ -15,7 +16,6 @@ from caveat.estimators import (
     MAPClassifier,
     MAPRegressor,
     MCDropoutRegressor,
-    load,
     save,
 )
 from caveat.exceptions import LabelError, OptionError, TrainingError

@@ -6,6 +6,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.linear_model import LinearRegression
 
+from caveat import load
 from caveat.estimators import (
     DeepEnsembleRegressor,
     EnsembleRegressor,
@@ -13,7 +14,6 @@ from caveat.estimators import (
     Problem,
     QuantileNetworkRegressor,
     fit_many,
-    load,
 )
 
 torch = pytest.importorskip("torch")

@@ -63,8 +63,6 @@ def load_prediction(path: str | PathLike[str]) -> Any:
     read = _format(path, {".npz": _load_npz, ".parquet": _load_parquet})
     try:
         return read(path)
-    except FileNotFoundError:
-        raise
     except FileFormatError as error:
         raise FileFormatError(f"{path}: {error}") from error
     except CaveatError as error:
