@@ -136,7 +136,7 @@ def uniform(key: Tensor | None, place: int, shape: Sequence[int], like: Tensor) 
 
     Returns
     -------
-    Tensor of shape (..., *shape)
+    Tensor whose last axes have ``shape``
     """
     if key is None:
         return torch.rand(tuple(shape), dtype=like.dtype, device=like.device)

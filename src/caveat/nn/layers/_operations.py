@@ -216,7 +216,7 @@ class Convolution(Operation):
     def product(self, x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
         """Return the convolution."""
         options = self.stride, self.padding, self.dilation, self.groups
-        return type(self).convolve(x, weight, bias, *options)
+        return type(self)._convolve(x, weight, bias, *options)
 
     def _sizes_text(self) -> str:
         names = ("kernel_size", "stride", "padding", "dilation", "groups")
@@ -237,7 +237,7 @@ class Conv1d(Convolution):
     """
 
     axes = ("length",)
-    convolve = staticmethod(functional.conv1d)
+    _convolve = staticmethod(functional.conv1d)
 
 
 @declared()
@@ -253,4 +253,4 @@ class Conv2d(Convolution):
     """
 
     axes = ("height", "width")
-    convolve = staticmethod(functional.conv2d)
+    _convolve = staticmethod(functional.conv2d)
