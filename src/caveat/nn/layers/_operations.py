@@ -180,7 +180,7 @@ class Convolution(Operation):
     dtype: InitVar[torch.dtype | None] = None
 
     axes: ClassVar[tuple[str, ...]]
-    convolve: ClassVar[Any]
+    _convolve: ClassVar[Any]
 
     def _set_shapes(self) -> None:
         for name in ("in_channels", "out_channels"):
