@@ -69,7 +69,8 @@ def _is_model(path: Path) -> bool:
 
 
 def _is_state(path: Path) -> bool:
-    if not zipfile.is_zipfile(path):
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return "state.npy" in archive.namelist()
+    except (zipfile.BadZipFile, ValueError, NotImplementedError):
         return False
-    with zipfile.ZipFile(path) as archive:
-        return "state.npy" in archive.namelist()

@@ -283,12 +283,12 @@ def test_some_levels_of_a_curve():
         "size", "information", [0.1, 0.5, 1], [[1, 2, 3]], [[4, 5, 6]], [[7, 8, 9]],
         train_score=[[1, 1, 0]], samples=[10, 50, 100],
     )  # fmt: skip
-    ends = whole.take([0, 2])
+    ends = whole._take([0, 2])
     assert ends.levels.tolist() == [0.1, 1]
     assert ends.epistemic.tolist() == [[7, 9]]
     assert ends.train_score.tolist() == [[1, 0]]
     assert ends.samples.tolist() == [10, 100]
-    assert whole.take([1]).kind == "size"
+    assert whole._take([1]).kind == "size"
 
 
 def test_terms_have_the_correlation_of_each_repeat():

@@ -286,3 +286,9 @@ class TestOneDoor:
         caveat.Gaussian([1.0], 1.0).save(path)
         with pytest.raises(caveat.exceptions.OptionError, match="module is for a saved model"):
             caveat.load(path, module=object())
+
+    def test_a_damaged_archive_is_no_state(self, tmp_path):
+        path = tmp_path / "p.npz"
+        path.write_bytes(b"PK\x03\x04" + bytes(60))
+        with pytest.raises(FileFormatError):
+            caveat.load(path)

@@ -185,7 +185,7 @@ PATHS = [
     ("audit {}/good.csv --group sex --privileged sex=x", "privileged"),
     ("audit {}/good.csv --group sex --threshold 3", "threshold must"),
     ("audit {}/good.csv --group sex --feature z", "--feature z: there is no such column"),
-    ("audit {}/good.csv --group sex --neighbors 5", "name columns in which samples are alike"),
+    ("audit {}/good.csv --group sex --neighbors 5", "--neighbors and --queries need features"),
     ("triage {}/good.csv --risk 0.1", "triage needs samples with known truth"),
     ("triage {}/good.csv --risk 7 --split 0.5", "risk must"),
     ("triage {}/good.csv --risk 0.1 --split 2", "--split must be a share between 0 and 1"),

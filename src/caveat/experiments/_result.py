@@ -92,7 +92,7 @@ class Curve:
         """How often the sweep was run."""
         return len(self.score)
 
-    def take(self, places: Any) -> "Curve":
+    def _take(self, places: Any) -> "Curve":
         """Return the curve with only the levels at these places."""
         parts: dict[str, Any] = {
             name: None if value is None else value[..., places]

@@ -74,7 +74,7 @@ def pair_interval(
     >>> bool(gap.low < 0 < gap.high), gap.method
     (True, 'test inversion')
     """
-    check_fraction(confidence, "confidence")
+    confidence = check_fraction(confidence, "confidence")
     check_choice(kind, "kind", ("gap", "ratio"))
     pairs = count(among, "among")
     one, other = (

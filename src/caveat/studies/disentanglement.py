@@ -307,7 +307,7 @@ def values_of(
     for split, curves in three.items():
         for count in range(2, min(len(curve.levels) for curve in curves) + 1):
             places = [np.linspace(0, len(c.levels) - 1, count).round().astype(int) for c in curves]
-            size, noise = (c.take(place) for c, place in zip(curves, places, strict=True))
+            size, noise = (c._take(place) for c, place in zip(curves, places, strict=True))
             put("figure 9", ERROR, terms_of(size, noise)[ERROR], "deep-ensemble", split, f"{count}")
     for plane in planes:
         level = f"{100 * plane.level:g}"
