@@ -43,9 +43,10 @@ class Registry(Mapping[str, Entry]):
             for alias in entry.aliases:
                 aliases.setdefault(alias, []).append(entry)
         if len(named) < len(entries) or named.keys() & aliases.keys():
-            names = sorted([entry.name for entry in entries] + list(aliases))
+            names = [entry.name for entry in entries] + list(aliases)
+            twice = next(name for name in named if names.count(name) > 1)
             raise UnknownNameError(
-                f"a full name of the {self.kind} registry stands for two: {names}"
+                f"the name {twice!r} of a {self.kind} stands for two; each full name is used once"
             )
         self._entries, self._aliases = named, aliases
 

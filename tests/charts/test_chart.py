@@ -9,6 +9,8 @@ from caveat import charts
 from caveat.charts.chart import (
     COLORS,
     STYLES,
+    Axis,
+    Chart,
     label_lines,
     literal,
     padded,
@@ -126,3 +128,9 @@ def test_labels_are_wrapped_and_end_with_their_size():
     assert sized_lines("", 5) == ["(5)"]
     assert sized_lines("x" * 22, 123) == ["x" * 22, "(123)"]
     assert literal("{a}").format() == "{a}"
+
+
+def test_columns_have_one_length():
+    message = r"^the columns of numbers must have one length; got \{'a': 2, 'b': 1\}$"
+    with pytest.raises(OptionError, match=message):
+        Chart(title="", read="", x=Axis(), y=Axis(), marks=(), numbers={"a": [1, 2], "b": [1]})

@@ -256,6 +256,21 @@ class TestTradeOff:
         assert chart.note == f"Not beaten in both by any other: {', '.join(answer.pareto)}."
         assert [mark.label for mark in chart.marks] == list(result.techniques)
 
+    def test_says_which_side_is_reliable(self):
+        lower = charts.trade_off(examples.trade_off())
+        assert lower.read.startswith("Further left is more reliable, further down is better.")
+        rng = np.random.default_rng(0)
+        y = rng.normal(size=200)
+        wide, narrow = np.full(200, 2.0), np.full(200, 0.5)
+        pair = {
+            "wide": caveat.Interval(-wide, wide, coverage=0.9),
+            "narrow": caveat.Interval(-narrow, narrow, coverage=0.9),
+        }
+        chart = charts.trade_off(caveat.compare(pair, y, resamples=40, random_state=0))
+        assert chart.x.label == "Coverage ratio"
+        assert chart.read.startswith("Closer to 1 is more reliable, further down is better.")
+        assert chart.numbers["beaten in both"] == ["no", "yes"]  # although narrow is further left
+
     def test_of_a_target(self):
         result = two_targets_compared(resamples=20)
         (title,) = {METRICS[result.recommend().skill].title}

@@ -338,3 +338,12 @@ class TestHostileNames:
         ax = made(points).plot()
         assert labels(ax) == [r" _\$x_1\$ <b>"]
         picture(ax)
+
+
+@pytest.mark.parametrize("kind", ["error_histogram", "split"])
+def test_more_is_darker(kind):
+    chart = charts.chart(examples.numbers(), kind)
+    assert "The stronger the color, the " in chart.read
+    mappable = next(part for part in chart.plot().collections if part.get_array() is not None)
+    few, many = (sum(mappable.cmap(end)[:3]) for end in (0.0, 1.0))
+    assert many < few

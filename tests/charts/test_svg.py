@@ -30,11 +30,11 @@ class TestEveryKind:
     def test_texts_neither_overlap_nor_leave_the_drawing(self, name):
         root = parsed(EVERY[name].svg())
         boxes = vectors.boxes(root)
-        height = float(root.get("viewBox").split()[3])
+        _, top, _, height = map(float, root.get("viewBox").split())
         for left, right, y, text in boxes:
             assert left >= 0, text
             assert right <= WIDTH, text
-            assert 0 < y <= height, text
+            assert top < y <= top + height, text
         boxes = sorted(boxes, key=lambda box: box[0])
         for i, (_, right, y, text) in enumerate(boxes):
             for other in boxes[i + 1 :]:
@@ -436,3 +436,16 @@ class TestReadOff:
     def test_names_with_braces_are_names(self):
         size, _ = charts.sweeps(disentangled("good", score_name="my {score}"))
         assert render(size).points[0][2].startswith("my {score} at 1 %: ")
+
+
+def test_a_drawing_by_itself_has_its_title_and_a_width():
+    chart = replace(EVERY["classes: reliability confidence"], title="word " * 20)
+    root = parsed(chart.svg())
+    lines = [text for text in root.iter("text") if text.get("class") == "title"]
+    top = float(root.get("viewBox").split()[1])
+    assert " ".join(line.text for line in lines) == chart.title.strip()
+    assert all(top < float(line.get("y")) - 8 and float(line.get("y")) < 0 for line in lines)
+    assert "max-width" in root.get("style")
+    page = parsed(render(chart, standalone=False).svg)
+    assert page.get("viewBox").startswith("0 0 ")
+    assert page.get("style") is None

@@ -1,6 +1,7 @@
 """The table of charts, and the one door to them."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -235,3 +236,45 @@ class TestANewChart:
             assert getattr(charts, entry.name) is entry.function
             if entry.of is Evaluation and entry.name != "groups":
                 assert entry.needs
+
+
+class TestOptions:
+    def test_an_unknown_one_is_named_with_those_that_are_known(self):
+        message = (
+            "unknown option 'bins'; 'reliability' has the options ax, name, kind, label and "
+            "those of matplotlib (Line2D.set() got an unexpected keyword argument "
+            "'bins')"
+        )
+        with pytest.raises(OptionError) as error:
+            caveat.plot(examples.classes(), "reliability", bins=5)
+        assert str(error.value) == message
+
+    def test_another_error_stays_what_it_is(self):
+        def broken(evaluation):
+            return replace(charts.reliability(evaluation), x="probability")
+
+        CHARTS.register(Entry("broken", broken))
+        try:
+            with pytest.raises(AttributeError, match="'str' object has no attribute"):
+                caveat.plot(examples.classes(), "broken")
+        finally:
+            CHARTS.unregister("broken")
+
+    @pytest.mark.parametrize("kind", ["error_histogram", "ecdf", "split"])
+    def test_what_shows_one_technique_is_not_drawn_over_another(self, kind):
+        ax = caveat.plot(examples.classes(), kind)
+        with pytest.raises(
+            OptionError, match=rf"^kind='{kind}' shows one technique at a time, and"
+        ):
+            caveat.plot(examples.classes(), kind, ax=ax)
+
+    @pytest.mark.parametrize("draw", [caveat.plot, charts.chart])
+    def test_a_function_returns_a_chart(self, draw):
+        CHARTS.register(Entry("three", lambda evaluation: 3))
+        try:
+            with pytest.raises(
+                OptionError, match=r"^the function of 'three' must return a .* int$"
+            ):
+                draw(examples.classes(), "three")
+        finally:
+            CHARTS.unregister("three")

@@ -1595,7 +1595,10 @@ def step_of_classes(stretch=1.0, shift=0.0, samples=4000, **options):
         ({"stretch": 0.2}, f"{RECALIBRATE} (TemperatureScaling is the simplest way), then "),
         # A temperature keeps one half where it is: it cannot repair what is too high everywhere.
         ({"shift": 1.5}, f"{RECALIBRATE} (PlattScaling, or IsotonicCalibration with many sam"),
-        ({"samples": 60}, "Label more samples like these: 60 are too few to say more."),
+        (
+            {"samples": 60},
+            "Label more samples like these: 60 are too few to say whether its uncertainty can be taken at face value.",
+        ),
         ({"samples": 60, "resamples": 0}, "Evaluate again with intervals (resamples=1000): "),
         ({"samples": 1}, "Evaluate more samples."),
         ({"metrics": ["accuracy"]}, "Evaluate again with the usual metrics: none of those asked "),

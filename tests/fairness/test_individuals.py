@@ -179,8 +179,8 @@ class TestRatios:
         text = paragraph(*rows).text
         ends = f"{3 * exp(-below):.2f} to {3 * exp(above):.2f}"
         assert (
-            "Samples of sex=f are treated less like their neighbors than those of sex=m: from that "
-            f"of the neighbors, their prediction differs 3.00 times as much (95 % interval {ends}), "
+            "Samples of sex=f are treated less like their neighbors than those of sex=m: their "
+            f"prediction differs from that of the neighbors 3.00 times as much (95 % interval {ends}), "
             "beyond the threshold." in text
         )
 
@@ -231,7 +231,7 @@ class TestRatios:
         above = factor * hypot(log(0.36 / 0.30), log(0.10 / 0.08))
         ends = f"{3 * exp(-below):.2f} to {3 * exp(above):.2f}"
         assert (
-            f"differs 3.00 times as much (95 % interval for all comparisons {ends}), beyond the "
+            f"neighbors 3.00 times as much (95 % interval for all comparisons {ends}), beyond the "
             "threshold" in paragraph(*rows).text
         )
 
@@ -246,11 +246,11 @@ class TestRatios:
         assert "Samples of sex=f are treated less like their neighbors than those of sex=m" in (
             found.text
         )
-        assert "differs 3.00 times as much" in found.text
+        assert "neighbors 3.00 times as much" in found.text
 
     def test_ends_that_are_not_there(self):
         rows = row("f", 0.3, 0.01), row("m", 0.02, 0.002, low=0.0)
-        assert "differs 15.0 times as much (95 % interval " in paragraph(*rows).text
+        assert "neighbors 15.0 times as much (95 % interval " in paragraph(*rows).text
         assert " or more), beyond the threshold." in paragraph(*rows).text
         turned = paragraph(*rows, privileged={"sex": "f"}).text
         assert " or more), beyond the threshold." in turned
@@ -350,7 +350,9 @@ class TestWording:
             "The prediction of sbp is on average 0.400 standard deviations from the mean of the 5 "
             "nearest neighbors"
         )
-        assert "their prediction of sbp differs 3.00 times as much" in text
+        assert (
+            "their prediction of sbp differs from that of the neighbors 3.00 times as much" in text
+        )
 
     def test_all_the_same(self):
         X = np.arange(40.0)[:, None]
@@ -393,8 +395,8 @@ class TestWording:
         part = found.paragraphs[-1]
         assert (part.patterns, part.level) == (("gap of unclear size",), "unsure")
         assert (
-            "Samples of sex=f are treated less like their neighbors than those of sex=m: from that "
-            "of the neighbors, their prediction differs 1.30 times as much (95 % interval 1.20 to "
+            "Samples of sex=f are treated less like their neighbors than those of sex=m: their "
+            "prediction differs from that of the neighbors 1.30 times as much (95 % interval 1.20 to "
             "1.40), a gap which may or may not exceed the threshold." in part.text
         )
         assert "no gap" not in part.text
@@ -420,8 +422,13 @@ class TestWording:
         ]
         part = paragraph(*rows)
         assert part.patterns == ("individual gap",)
-        assert "their epistemic uncertainty differs 3.00 times as much (95 % interval" in part.text
-        assert "their prediction differs 1.30 times as much (" in part.text
+        assert (
+            "their epistemic uncertainty differs from that of the neighbors 3.00 times as much (95 % "
+            "interval" in part.text
+        )
+        assert (
+            "their prediction differs from that of the neighbors 1.30 times as much (" in part.text
+        )
         assert part.text.count("Samples of sex=f are treated") == 2
 
 
@@ -487,12 +494,12 @@ class TestBothSides:
         text = self.text()
         assert (
             "Samples of group=much are treated less like their neighbors than those of group=p: "
-            "from that of the neighbors, their prediction differs 3.00 times as much" in text
+            "their prediction differs from that of the neighbors 3.00 times as much" in text
         )
         assert "; likewise for group=more. " in text
         assert (
             "Samples of group=p are treated less like their neighbors than those of group=least: "
-            "from that of the neighbors, their prediction differs 4.00 times as much" in text
+            "their prediction differs from that of the neighbors 4.00 times as much" in text
         )
         assert "; they are less so than those of group=less too." in text
         assert text.count("likewise") == 1

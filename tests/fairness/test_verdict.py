@@ -432,6 +432,28 @@ class TestWording:
             "every resample, so that its spread does not show." in found.text
         )
 
+    def test_a_long_attribute_is_not_repeated_with_each_group(self):
+        prediction, y, groups = made(600, spread=(0.02, 0.1))
+        short, long = (
+            read(prediction, y, {name: groups["sex"]}).text for name in ("sex", "sex at enrollment")
+        )
+        assert "The model knows less about sex=m: its" in short
+        assert "The model knows less about m: its" in long
+        assert "sex at enrollment" not in long
+
+    def test_an_unclear_ratio_names_its_target_or_class(self):
+        rng = np.random.default_rng(1)
+        mean = rng.normal(size=(3, 120, 2))
+        prediction = caveat.Gaussian(mean, np.ones_like(mean), targets=["sbp", "dbp"])
+        y = mean.mean(axis=0) + rng.normal(size=(120, 2))
+        sex = {"sex": rng.choice(["f", "m"], size=120)}
+        assert re.search(
+            r"the ratio of [a-z ]+ \(target [sd]bp\) of sex=", read(prediction, y, sex).text
+        )
+        classes = caveat.Categorical(rng.dirichlet(np.ones(3), size=(3, 120)))
+        text = read(classes, rng.integers(3, size=120), sex).text
+        assert re.search(r"the ratio of [a-z ]+ \(class [012]\) of sex=", text)
+
     def test_nor_is_one_that_is_the_same_for_all_an_obstacle(self):
         # One noise for all, as a model without a second output has it.
         rng = np.random.default_rng(0)

@@ -202,8 +202,8 @@ def test_techniques_that_cannot_be_told_apart(tmp_path):
     result, page = compared(tmp_path, predictions=predictions, y=truth, metrics=metrics)
     assert f"No clear one {result.recommend('probability').verdict}" in page.text
     assert (
-        "Next step Take the simpler or cheaper of one or other, or evaluate more samples: 60 do not "
-        "tell them apart."
+        "Next step Take the simpler or cheaper of one or other, or evaluate more samples: 60 are too "
+        "few to distinguish them."
     ) in page.text
 
 
@@ -250,3 +250,15 @@ def test_a_target_without_the_deciding_measure_has_no_trade_off(tmp_path):
         resamples=0,
     )
     assert bare.report(tmp_path / "bare.html").exists()
+
+
+def test_a_coverage_ratio_is_decided_by_its_distance(tmp_path):
+    y = np.random.default_rng(0).normal(size=200)
+    predictions = {
+        name: caveat.Interval(np.full(200, -end), np.full(200, end), coverage=0.9)
+        for name, end in (("wide", 2.0), ("narrow", 0.5))
+    }
+    _, page = compared(tmp_path, predictions=predictions, y=y, metrics=None)
+    assert "distance of coverage ratio from 1" in page.text
+    assert "Decided by interval loss first, then by coverage ratio (PICP)." in page.text
+    assert "(ENCE)" not in page.text  # intervals do not have it

@@ -346,8 +346,8 @@ def trade_off(
     second = titles[1] if titles[1][:2].isupper() else titles[1][0].lower() + titles[1][1:]
     return Chart(
         title=f"{titles[0]} against {second}",
-        read="Further left is more reliable, further down is better. Pale marks are beaten in both "
-        "by another technique; thin lines are intervals.",
+        read=f"{_reliable(metrics[0])}, further down is better. Pale marks are beaten in both by "
+        "another technique; thin lines are intervals.",
         x=Axis(label=titles[0], ends=padded(x)),
         y=Axis(label=titles[1], ends=padded(y)),
         marks=marks,
@@ -360,6 +360,13 @@ def trade_off(
         note=f"Not beaten in both by any other: {', '.join(front)}.",
         confidence=result.confidence,
     )
+
+
+def _reliable(metric: str) -> str:
+    """Return which side of an axis is the more reliable."""
+    if METRICS[metric].direction == "target":
+        return f"Closer to {METRICS[metric].optimum:g} is more reliable"
+    return "Further left is more reliable"
 
 
 def _compared_one(result: Comparison, technique: str, metric: str, target: str | None) -> Any:

@@ -48,7 +48,7 @@ _MARKERS = {
     "bar": "|",
 }
 _HATCHES = ("", "//", "..", "xx", "\\\\", "++")
-_SEQUENTIAL = "cividis"  # readable without red and green, and in gray
+_SEQUENTIAL = "cividis_r"  # more is darker; readable without red and green, and in gray
 _CURVE, _DIAGONAL, _OURS, _WIDENED = (
     f"caveat-{name}" for name in ("curve", "diagonal", "figure", "widened")
 )
@@ -101,6 +101,11 @@ def _with_value(label: str, headline: Headline | None) -> str:
     reading, _, alias = entry.aliases[0].rpartition("_") if entry.aliases else ("", "", "")
     name = f"{reading} {alias.upper()}".strip() or headline.metric.replace("_", " ")
     return f"{label} ({name} {headline.value:.3g})"
+
+
+def has_chart(ax: Any) -> bool:
+    """Whether axes hold a chart already."""
+    return any(artist.get_gid() == _CURVE for artist in getattr(ax, "get_children", list)())
 
 
 def _axes(chart: Chart, ax: "Axes | None") -> "Axes":
@@ -294,7 +299,7 @@ class _Drawing:
 
     def _image(self, mark: Image) -> Any:
         return self.ax.imshow(
-            mark.values, extent=(*mark.x, *mark.y), cmap=_SEQUENTIAL, aspect="auto"
+            mark.values, extent=(*mark.x, *mark.y), cmap="cividis", aspect="auto"
         )  # fmt: skip
 
     def _rule(self, mark: Rule) -> Any:

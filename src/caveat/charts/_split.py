@@ -168,7 +168,7 @@ def _marks(numbers: dict[str, Any], classes: bool) -> tuple[str, tuple[Points, .
     if not classes:
         every = np.ones(len(numbers["error"]), dtype=bool)
         mark = some(every, color="blue", marker="circle", size=4)
-        return "Darker marks have larger errors.", (_valued(mark, numbers["error"]),)
+        return "The stronger the color, the larger the error.", (_valued(mark, numbers["error"]),)
     wrong = numbers["error"] > 0
     return "Wrong predictions are crosses.", (
         some(~wrong, label="right", color="blue", marker="circle", size=4),

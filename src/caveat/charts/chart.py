@@ -383,6 +383,11 @@ class Chart:
     legend: bool = True
     confidence: float = np.nan
 
+    def __post_init__(self) -> None:
+        lengths = {name: len(column) for name, column in self.numbers.items()}
+        if len({*lengths.values()}) > 1:
+            raise OptionError(f"the columns of numbers must have one length; got {lengths}")
+
     def to_frame(self) -> Any:
         """Return the numbers as a pandas DataFrame."""
         import pandas as pd

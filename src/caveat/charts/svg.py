@@ -36,6 +36,8 @@ from .chart import (
 )
 
 WIDTH = 360
+_ALONE = "max-width:640px;background:var(--surface,#fff)"
+"""A drawing by itself: not as wide as a notebook, and readable in a dark one."""
 _CHARACTER, _LINE = 6.4, 14.5
 _LEVELS = 8
 _LARGEST = 1e300
@@ -76,6 +78,7 @@ _UNSEEN = dict.fromkeys(
 STYLE = """
 .chart-svg{font:11.5px system-ui,sans-serif;width:100%;height:auto;display:block;overflow:visible}
 .chart-svg text{fill:var(--text,#1b2129)}.chart-svg .soft{fill:var(--soft,#55606e)}
+.chart-svg .title{font-weight:600}
 .chart-svg path,.chart-svg line{fill:none;stroke-linejoin:round}
 .chart-svg .grid{stroke:var(--grid,#e6e9ee)}.chart-svg .axis{stroke:var(--line,#9aa3ad)}
 .chart-svg .round{stroke-linecap:round}.chart-svg .faint{opacity:.45}
@@ -214,13 +217,23 @@ class _Svg:
         for mark in sorted(self.chart.marks, key=lambda mark: not isinstance(mark, Span | Band)):
             drawers[type(mark)](mark)
         height = self._axes()
-        style = f"<style>{STYLE}</style>" if standalone else ""
+        begin, top = self._heading() if standalone else ("", 0)
+        size = f' style="{_ALONE}"' if standalone else ""
         svg = (
-            f'<svg xmlns="http://www.w3.org/2000/svg" class="chart-svg" viewBox="0 0 {WIDTH} '
-            f'{height:.0f}" role="img" aria-label="{shown(self.chart.title)}">{style}'
+            f'<svg xmlns="http://www.w3.org/2000/svg" class="chart-svg" viewBox="0 {-top} {WIDTH} '
+            f'{height + top:.0f}" role="img" aria-label="{shown(self.chart.title)}"{size}>{begin}'
             f"{''.join(self.parts)}</svg>"
         )
         return Drawing(svg, self.points, self.spot, self.keyed)
+
+    def _heading(self) -> tuple[str, int]:
+        """Return the style sheet and the title of a drawing by itself, and how high it is."""
+        lines = textwrap.wrap(self.chart.title, 48)
+        texts = "".join(
+            f'<text class="title" x="0" y="{-_LINE * (len(lines) - i) + 4:g}">{shown(line)}</text>'
+            for i, line in enumerate(lines)
+        )
+        return f"<style>{STYLE}</style>{texts}", int(_LINE * len(lines)) + 8
 
     def _style(self, mark: Mark) -> Style:
         return self.styles[id(mark)]

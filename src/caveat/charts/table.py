@@ -18,7 +18,7 @@ from . import (
     _triage,
     fairness,
 )
-from ._matplotlib import draw_panels
+from ._matplotlib import draw_panels, has_chart
 from ._samples import samples
 from .chart import Chart
 from .entry import Charts, Entry
@@ -98,7 +98,7 @@ def chart(result: Any, kind: str | None = None, /, **options: Any) -> Any:
     >>> caveat.charts.chart(caveat.evaluate(prediction, [0.3, -1.0, 2.0], resamples=0), "coverage")
     <Chart: Coverage, 99 rows>
     """
-    return _entry(result, kind, options.get("target")).function(result, **options)
+    return _made(_entry(result, kind, options.get("target")), result, options)
 
 
 def plot(result: Any, kind: str | None = None, /, **options: Any) -> "Axes":
@@ -136,10 +136,40 @@ def plot(result: Any, kind: str | None = None, /, **options: Any) -> "Axes":
     entry = _entry(result, kind, options.get("target"))
     known = inspect.signature(entry.function).parameters
     own = {key: options.pop(key) for key in list(options) if key in known}
-    made = entry.function(result, **own)
-    if isinstance(made, Chart):
-        return made.plot(ax=options.pop("ax", None), name=options.pop("name", None), **options)
-    return draw_panels(made, options.pop("ax", None), options)
+    ax, name = options.pop("ax", None), options.pop("name", None)
+    if not entry.overlays and has_chart(ax):
+        raise OptionError(
+            f"kind={entry.name!r} shows one technique at a time, and these axes hold a chart "
+            "already; pass other axes"
+        )
+    made = _made(entry, result, own)
+    try:
+        return (
+            made.plot(ax=ax, name=name, **options)
+            if isinstance(made, Chart)
+            else (draw_panels(made, ax, options))
+        )
+    except AttributeError as error:
+        unknown = [key for key in options if repr(key) in str(error)]
+        if not unknown:
+            raise
+        its = ", ".join(["ax", "name", *list(known)[1:]])
+        raise OptionError(
+            f"unknown option {unknown[0]!r}; {entry.name!r} has the options {its} and those of "
+            f"matplotlib ({error})"
+        ) from error
+
+
+def _made(entry: Entry, result: Any, options: dict[str, Any]) -> Any:
+    """Return the chart, or the charts, of one kind."""
+    made = entry.function(result, **options)
+    several = isinstance(made, tuple | list) and all(isinstance(one, Chart) for one in made)
+    if not isinstance(made, Chart) and not several:
+        raise OptionError(
+            f"the function of {entry.name!r} must return a caveat.charts.Chart, or a tuple of "
+            f"them; got a {type(made).__name__}"
+        )
+    return made
 
 
 def _entry(result: Any, kind: str | None, target: Any) -> Entry:

@@ -273,7 +273,10 @@ def _next_step(evidence: Evidence, findings: list[Finding]) -> str:
             f"uncertainty for {bad}."
         )
     if _worst([_summary_level(f) for f in main]) == "unsure":
-        return f"Label more samples like these: {evidence.samples:,} are too few to say more."
+        return (
+            f"Label more samples like these: {evidence.samples:,} are too few to say whether its "
+            "uncertainty can be taken at face value."
+        )
     if not isinstance(evidence.evaluation.prediction, _POLICIES):
         return "Use it as it is for samples like these, and evaluate again when they change."
     return (

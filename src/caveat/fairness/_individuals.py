@@ -221,10 +221,11 @@ def _gap_sentence(
         several = ALL if gaps[0].comparisons > 1 else ""
         name = f"{nominal(confidence)} interval{several} " if first and not parts else ""
         times = f"{amount(ratio.value)} times as much ({name}{ends_words(ratio.low, ratio.high)})"
-        parts.append(f"{of[gaps[0].quantity]} {'' if parts else 'differs '}{times}")
+        differs = "" if parts else "differs from that of the neighbors "
+        parts.append(f"{of[gaps[0].quantity]} {differs}{times}")
     return (
-        f"Samples of {worse} are treated less like their neighbors than those of {better}: from "
-        f"that of the neighbors, their {joined(parts)}{SIZES[shown[0][0].verdict]}{likewise}."
+        f"Samples of {worse} are treated less like their neighbors than those of {better}: their "
+        f"{joined(parts)}{SIZES[shown[0][0].verdict]}{likewise}."
     )
 
 

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 ALL = " for all comparisons"
 """Said of intervals that hold for all comparisons at once."""
 
+LONG = 16
+"""The most characters of an attribute whose name is repeated with each of its groups."""
+
 MOST_SAID = 3
 """The most sentences about one measure; further gaps are counted."""
 
@@ -184,7 +187,12 @@ def _base_rates(gap: Shown, audit: "FairnessAudit") -> str:
 
 
 def names_of(row: FairnessRow) -> tuple[str, str]:
-    """Return the names of the two groups of a row."""
+    """Return the names of the two groups of a row, in a paragraph about their attribute.
+
+    A long name of the attribute is not repeated: the paragraph begins with it.
+    """
+    if len(row.attribute) > LONG:
+        return row.category, row.reference
     return row.group_name, row.reference_name
 
 

@@ -322,8 +322,11 @@ def _unclear(findings: Findings, names: list[str]) -> str:
     if not np.isfinite(high):
         reach = f"{amount(low)} or more" if low else "anything"
     group, reference = names_of(row)
+    several = len({other.label for other in findings.of(name)}) > 1
+    kind = "target" if row.one_class is None else "class"
+    of = f" ({kind} {row.label})" if several else ""
     return (
-        f"{words}; the ratio of {measure_name(name)} of {group} to {reference} may be {reach} "
+        f"{words}; the ratio of {measure_name(name)}{of} of {group} to {reference} may be {reach} "
         f"({interval_name(row, findings.audit.confidence)})."
     )
 

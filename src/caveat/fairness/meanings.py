@@ -3,7 +3,7 @@
 from ..metrics import METRICS
 
 MEANINGS = {
-    "samples": ("AuditData", "How many there are of the group.", "How alike they are."),
+    "samples": ("Samples", "How many there are of the group.", "How alike they are."),
     "base_rate": (
         "Base rate",
         "The share that truly belongs to the class, by the labels.",

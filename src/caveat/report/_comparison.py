@@ -82,7 +82,7 @@ def _recommended(comparison: Comparison, answer: Recommendation | str) -> Sectio
         called = "Clear choice" if answer.technique is not None else "No clear one"
         said = [Said(level, answer.verdict, table, called)]
         said += [Said("info", caution) for caution in answer.cautions]
-        said.append(Said("info", _looked_at(answer)))
+        said.append(Said("info", _looked_at(comparison, answer)))
     blocks: list[Any] = [Sentences("Recommendation", said[:1])]
     if not isinstance(answer, str):
         blocks += _first_screen(comparison, answer)
@@ -97,8 +97,8 @@ def _first_screen(comparison: Comparison, answer: Recommendation) -> list[Any]:
         samples = len(next(iter(comparison.evaluations.values())).truth)
         return [
             Step(
-                f"Take the simpler or cheaper of {apart}, or evaluate more samples: {samples:,} do "
-                "not tell them apart."
+                f"Take the simpler or cheaper of {apart}, or evaluate more samples: {samples:,} "
+                "are too few to distinguish them."
             )
         ]
     chosen = comparison.evaluations[answer.technique]
@@ -121,8 +121,16 @@ def _decided(answer: Recommendation) -> Table:
         ]
         for name in answer.values
     ]
-    header = ["technique", *(METRICS[metric].title for metric in metrics), "standing"]
+    header = ["technique", *(_compared_by(metric) for metric in metrics), "standing"]
     return Table("The numbers that decided: less is better", header, rows, heads=True)
+
+
+def _compared_by(metric: str) -> str:
+    """Return what the numbers of a recommendation are: a target's are distances from it."""
+    entry = METRICS[metric]
+    if entry.direction == "target":
+        return f"distance of {_lower(entry.title)} from {entry.optimum:g}"
+    return entry.title
 
 
 def _standing(name: str, answer: Recommendation) -> str:
@@ -136,16 +144,25 @@ def _standing(name: str, answer: Recommendation) -> str:
     return "tied"
 
 
-def _looked_at(answer: Recommendation) -> str:
-    beside = " and ".join(_named(name) for name in answer.supporting[1:])
+def _looked_at(comparison: Comparison, answer: Recommendation) -> str:
+    """Return the metrics that decided, and the others of this comparison to look at."""
+    others = {row.metric for row in comparison.rows} - {answer.primary, answer.skill}
+    beside = " and ".join(_named(name) for name in answer.supporting if name in others)
     first = "" if answer.primary == answer.skill else f"{_named(answer.skill)} first, then by "
-    return f"Decided by {first}{_named(answer.primary)}. Look at {beside} as well."
+    return f"Decided by {first}{_named(answer.primary)}." + (
+        f" Look at {beside} as well." if beside else ""
+    )
 
 
 def _named(metric: str) -> str:
-    name = METRICS[metric].title
-    lower = name if name[:2].isupper() or " " not in name else name[0].lower() + name[1:]
-    return lower + (f" ({METRICS[metric].short})" if METRICS[metric].short else "")
+    return _lower(METRICS[metric].title) + (
+        f" ({METRICS[metric].short})" if METRICS[metric].short else ""
+    )
+
+
+def _lower(name: str) -> str:
+    """Return a title inside a sentence; abbreviations and names of persons keep their capitals."""
+    return name if name[:2].isupper() or " " not in name else name[0].lower() + name[1:]
 
 
 def _side_by_side(comparison: Comparison, targets: list[Target], names: Names) -> Section:
@@ -165,7 +182,7 @@ def _side_by_side(comparison: Comparison, targets: list[Target], names: Names) -
         "Side by side",
         "Side by side",
         "Over all samples; ↑ more is better, ↓ less is better. “best” has the best value; “tied” "
-        "cannot be told from the best, allowing for the number of techniques.",
+        "cannot be distinguished from it, allowing for the number of techniques.",
         with_chooser(blocks, targets, names),
     )
 
