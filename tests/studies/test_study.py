@@ -143,7 +143,7 @@ def test_a_new_study_is_in_the_command_line(capsys, tmp_path):
     assert "none were compared" in out
     assert f"written: {rows}" in err
     assert main([*arguments[:4], "--set", "hands=2"]) == 2
-    assert "--set must be OPTION=VALUE with one of chance; got 'hands=2'" in capsys.readouterr().err
+    assert "--set: study 'coins' has no option 'hands'; " in capsys.readouterr().err
 
 
 def test_a_wrong_name_suggests_the_right_one():

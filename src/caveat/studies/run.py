@@ -19,6 +19,9 @@ STUDIES: Registry[Study] = Registry("study", [DISENTANGLEMENT, FAIRNESS])
 
 SCALES = ("quick", "paper")
 
+_OWN = ("scale", "repeats", "random_state", "confidence", "checkpoint", "progress")
+"""Parameters of `run_study` itself, to be suggested beside the options of a study."""
+
 
 def run_study(
     study: str,
@@ -77,7 +80,7 @@ def run_study(
         repeats = check_integer(repeats, "repeats")
     folder = _checked_folder(checkpoint, random_state)
     known = {option.name: option.default for option in declared.options}
-    check_known(options, [*known], f"study {study!r} has no option")
+    check_known(options, [*known, *_OWN], f"study {study!r} has no option")
     dataset = _checked_dataset(declared, dataset)
     rng = generator(random_state)
     task = Task(dataset, scale, repeats, rng, confidence, folder, progress, known | options)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
+from .._renamed import RENAMED_PARAMETERS
 from .._validation import FloatArray
 from ..exceptions import OptionError
 from .claims import stated
@@ -157,7 +158,8 @@ def check_known(names: Iterable[Any], known: Sequence[str], words: str) -> None:
     """Raise for the first name that is not known, with a suggestion."""
     for name in names:
         if name not in known:
-            near = get_close_matches(str(name), known, n=1)
+            new = RENAMED_PARAMETERS.get(name)
+            near = [new] if new in known else get_close_matches(str(name), known, n=1)
             guess = f"did you mean {near[0]!r}? " if near else ""
             raise OptionError(f"{words} {name!r}; {guess}known are {', '.join(known)}")
 

@@ -7,6 +7,7 @@ import numpy as np
 import torch
 
 from ..._defaults import BATCH_SIZE, EPOCHS, LEARNING_RATE, OPTIMIZER
+from ..._renamed import suggests_parameters
 from ..._validation import check_choice, check_integer, check_number
 from ...exceptions import OptionError
 
@@ -130,6 +131,9 @@ class Training:
             )
         if self.patience is not None:
             check_integer(self.patience, "patience")
+
+
+Training.__init__ = suggests_parameters(Training.__init__)  # type: ignore[method-assign]
 
 
 def as_device(name: str | torch.device) -> torch.device:

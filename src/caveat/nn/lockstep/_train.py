@@ -110,6 +110,12 @@ def train(
     >>> trained.outputs(X).shape
     (2, 64, 2)
     """
+    if training is not None and not isinstance(training, Training):
+        raise OptionError(
+            f"training must be a Training, such as Training(epochs=5); got {training!r}"
+        )
+    if not callable(loss):
+        raise OptionError(f"loss must be a function, such as caveat.nn.losses.nll; got {loss!r}")
     training = training or Training()
     training.check()
     device = as_device(training.device)
