@@ -81,6 +81,16 @@ def _coins(monkeypatch):
     STUDIES._replace(entries)
 
 
+def test_a_study_of_your_own_needs_no_name_in_the_table():
+    result = run_study(COINS, "fair", repeats=8, random_state=0)
+    assert result.study is COINS
+    assert len(result) == 2
+    with pytest.raises(
+        OptionError, match=r"study 'coins' has no option 'change'; did you mean 'ch"
+    ):
+        run_study(COINS, "fair", change=0.4)
+
+
 @pytest.mark.usefixtures("_coins")
 def test_a_new_study_has_rows_conclusions_and_notes():
     result = run_study("coins", "fair", repeats=8, random_state=0)

@@ -181,9 +181,11 @@ class Study:
         Whether the paper prints single runs or means of several.
     claims : sequence of callables
         Conclusions that the data file cannot express, as predicates of the tidy table.
-    labels, explanation : callable or None, str
-        In which table a row is shown, what it is, and what follows its numbers, and how to read
-        that; by default from the data file.
+    labels : callable or None
+        From a row to the title of its table, the cells before its numbers, and the cells after
+        them; by default from the data file.
+    explanation : str
+        How to read the tables; by default from the data file.
     options : tuple of Option
     limits : callable
         From a measure to the lowest and the highest possible value.

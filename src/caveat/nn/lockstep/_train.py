@@ -76,8 +76,8 @@ def train(
     training : Training, optional
         Settings of the training; by default ``Training()``.
     checkpoint : path, optional
-        A folder from which a killed training goes on, with the same numbers (but for noise that a
-        module or a loss draws from torch's own generator).
+        A folder to resume a stopped training from. The numbers are the same, except for noise that
+        a module or a loss draws from torch's own generator.
     progress : bool, default=False
         Whether to show a progress bar.
     random_state : int or Generator, optional
