@@ -37,7 +37,7 @@ RENAMED = {
 }
 """By module, its old public names and what replaced them."""
 
-RENAMED_PARAMETERS = {"by_group": "groups", "outputs": "out_features", "seeds": "repeats"}
+RENAMED_PARAMETERS = {"outputs": "out_features", "seeds": "repeats"}
 """Old parameters whose new name is not similar, and their new names."""
 
 RENAMED_METHODS = {"reading": "verdict"}
