@@ -21,6 +21,9 @@ def test_lookups():
     assert "third" not in table
     assert table.get("third") is None
     assert repr(table) == "<2 things: first, second>"
+    table.kind = "study"
+    assert repr(table) == "<2 studies: first, second>"
+    table.kind = "thing"
     with pytest.raises(
         UnknownNameError, match="'both' is short for first and for second; use a full"
     ):

@@ -265,6 +265,10 @@ def __getattr__(name: str) -> Any:
         value = getattr(importlib.import_module(f".{_HOMES[name]}", __name__), name)
         globals()[name] = value
         return value
+    from ._renamed import RENAMED
+
+    if name in RENAMED[__name__]:
+        raise ImportError(f"{__name__}.{name} is now {RENAMED[__name__][name]}", name=__name__)
     import difflib
 
     near = [] if name.startswith("_") else difflib.get_close_matches(name, __all__, n=1)

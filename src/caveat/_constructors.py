@@ -9,11 +9,11 @@ example gets that of its bases, where ``{name}`` stands for its own name.
 import inspect
 from collections.abc import Callable
 from dataclasses import InitVar, dataclass, field
-from difflib import get_close_matches
 from functools import wraps
 from typing import Any, TypeVar, dataclass_transform
 
 from ._docstrings import _stated, entries_of, sections_of
+from ._renamed import suggestion
 
 __all__ = ["declared"]
 
@@ -76,9 +76,7 @@ def _with_advice(cls: Any) -> Callable[..., None]:
     @wraps(store)
     def construct(self: Any, *args: Any, **options: Any) -> None:
         for name in options.keys() - set(known):
-            close = get_close_matches(name, known, 1)
-            advice = f"did you mean {close[0]!r}?" if close else f"known are {', '.join(known)}"
-            raise TypeError(f"{cls.__name__} has no parameter {name!r}; {advice}")
+            raise TypeError(f"{cls.__name__} has no parameter {name!r}; {suggestion(name, known)}")
         store(self, *args, **options)
 
     construct.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]

@@ -80,4 +80,5 @@ class Registry(Mapping[str, Entry]):
         return len(self._entries)
 
     def __repr__(self) -> str:
-        return f"<{len(self)} {self.kind}s: {', '.join(self)}>"
+        plural = f"{self.kind[:-1]}ies" if self.kind.endswith("y") else f"{self.kind}s"
+        return f"<{len(self)} {plural}: {', '.join(self)}>"

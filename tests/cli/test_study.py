@@ -110,6 +110,14 @@ def test_json_is_all_there_is(capsys):
             "widths must be a whole number of at least 1; got 'wide'",
         ),
         (
+            ["fairness", "--dataset", "sd1", "--set", "standardise=no"],
+            "--set: study 'fairness' has no option 'standardise'; did you mean 'standardize'?",
+        ),
+        (
+            ["fairness", "--dataset", "sd1", "--set", "repeats=3"],
+            "--set: study 'fairness' has no option 'repeats'; known are learning_rate, standardize",
+        ),
+        (
             ["fairness", "--dataset", "sd1", "--set", "widths"],
             "--set must be OPTION=VALUE with one of learning_rate, standardize, widths, queries",
         ),

@@ -247,6 +247,7 @@ def test_progress_is_shown_on_request(capsys):
         ({"y": CLASSES[:5]}, ShapeError, r"y must have one entry for each of 60 samples; got shape \(5,\)"),
         ({"y": np.full(60, np.inf)}, InvalidValueError, "y holds NaN or infinity"),
         ({"module": lambda: 3}, OptionError, "a function that makes one; got a int"),
+        ({"loss": "nll"}, OptionError, r"loss must be a function, such as caveat.nn.losses.nll; got 'nll'"),
         ({"loss": lambda o, y: o.sum()}, OptionError, "loss must return one number for each sample"),
         ({"epochs": 0}, OptionError, "epochs must be a whole number of at least 1; got 0"),
         ({"draws": 0}, OptionError, "draws must be a whole number of at least 1; got 0"),
@@ -381,3 +382,9 @@ def test_inputs_of_other_kinds():
     ).shape == (1, 60, 3)
     half = torch.tensor(X).half()
     assert len(train(plain, half, CLASSES, loss=cross_entropy, training=SHORT)) == 1
+
+
+def test_settings_are_a_training():
+    message = r"training must be a Training, such as Training\(epochs=5\); got {'epochs': 2}"
+    with pytest.raises(OptionError, match=message):
+        train(plain, X, CLASSES, loss=losses.nll, training={"epochs": 2})

@@ -6,7 +6,7 @@ import pytest
 import caveat
 from caveat.evaluation import ComparedRow
 from caveat.fairness import FairnessRow
-from caveat.results.judgments import Contrast, Judgment, Pairing, Part
+from caveat.results.judgments import Contrast, Judgment, MeasurePart, Pairing
 from caveat.results.rows import Row
 from caveat.results.tables import plain_row
 from caveat.results.words import VERDICTS
@@ -49,7 +49,7 @@ def test_one_class_serves_evaluation_comparison_and_audit():
 class TestAudit:
     ROW = FairnessRow(
         metric="equalized_odds", value=2.0, samples=10, attribute="sex", category="f",
-        reference="m", contrast=Contrast.RATIO, part=Part.FARTHER, one_class="1",
+        reference="m", contrast=Contrast.RATIO, part=MeasurePart.FARTHER, one_class="1",
         comparison=Pairing.REFERENCE, judgment=Judgment.BEYOND,
     )  # fmt: skip
 

@@ -81,6 +81,16 @@ def _coins(monkeypatch):
     STUDIES._replace(entries)
 
 
+def test_a_study_of_your_own_needs_no_name_in_the_table():
+    result = run_study(COINS, "fair", repeats=8, random_state=0)
+    assert result.study is COINS
+    assert len(result) == 2
+    with pytest.raises(
+        OptionError, match=r"study 'coins' has no option 'change'; did you mean 'ch"
+    ):
+        run_study(COINS, "fair", change=0.4)
+
+
 @pytest.mark.usefixtures("_coins")
 def test_a_new_study_has_rows_conclusions_and_notes():
     result = run_study("coins", "fair", repeats=8, random_state=0)
@@ -143,7 +153,7 @@ def test_a_new_study_is_in_the_command_line(capsys, tmp_path):
     assert "none were compared" in out
     assert f"written: {rows}" in err
     assert main([*arguments[:4], "--set", "hands=2"]) == 2
-    assert "--set must be OPTION=VALUE with one of chance; got 'hands=2'" in capsys.readouterr().err
+    assert "--set: study 'coins' has no option 'hands'; " in capsys.readouterr().err
 
 
 def test_a_wrong_name_suggests_the_right_one():

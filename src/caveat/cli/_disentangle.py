@@ -117,7 +117,7 @@ def disentangle_command(
         int | None, _option(_PROTOCOL, "Processes, for models that are no networks.")
     ] = None,
     checkpoint: Annotated[
-        Path | None, _option(_PROTOCOL, "A folder from which a stopped run goes on.")
+        Path | None, _option(_PROTOCOL, "A folder to resume a stopped run from.")
     ] = None,
     task: Annotated[
         str,

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
+from .._renamed import suggestion
 from ..exceptions import OptionError
 from ._console import console, print_json, say, show_table
 from ._options import Figures, Json, Page, Rows, Seed, option
@@ -88,9 +89,12 @@ def _options(name: str, settings: list[str]) -> dict[str, Any]:
     for text in settings:
         key, equals, value = text.partition("=")
         key = key.strip().replace("-", "_")
-        if not equals or key not in known:
+        if not equals:
             names = ", ".join(known)
             raise OptionError(f"--set must be OPTION=VALUE with one of {names}; got {text!r}")
+        if key not in known:
+            advice = suggestion(key, known)
+            raise OptionError(f"--set: study {name!r} has no option {key!r}; {advice}")
         several = [_value(part.strip()) for part in value.split(",")]
         result[key] = several if len(several) > 1 else several[0]
     return result

@@ -1,5 +1,8 @@
 """Every technique behind one scikit-learn API: fit, predict, predict_distribution."""
 
+from typing import TYPE_CHECKING
+
+from .._renamed import old_names
 from ._fitting import fit_many
 from ._network import NetworkEstimator
 from ._problem import Problem
@@ -49,3 +52,6 @@ __all__ = [
     "preset",
     "save",
 ]
+
+if not TYPE_CHECKING:  # pragma: no branch
+    __getattr__ = old_names(__name__)

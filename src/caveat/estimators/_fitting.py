@@ -43,7 +43,7 @@ def fit_many(
         Processes for estimators that are not networks, by joblib, whose ``parallel_config`` can
         send them to a cluster.
     checkpoint : path, optional
-        A folder from which a killed training of networks goes on; give integers as random states.
+        A folder to resume a stopped training of networks from; give integers as random states.
     progress : bool, optional
         Whether to show a progress bar for networks; by default as the estimator's ``verbose`` says.
 

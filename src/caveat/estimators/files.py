@@ -22,7 +22,7 @@ _HIGHEST_CHARACTER = 0x10FFFF
 
 
 def save(model: Any, path: str | PathLike[str], *, recalibrator: Any = None) -> None:
-    """Write a fitted estimator to one file, which `load` reads back.
+    """Write a fitted estimator to one file, which `caveat.load` reads back.
 
     Parameters
     ----------
@@ -31,8 +31,8 @@ def save(model: Any, path: str | PathLike[str], *, recalibrator: Any = None) -> 
     path : str or path
         Any name; the format is safetensors.
     recalibrator : Recalibrator, optional
-        One that was fitted on what the model predicts; `load` gives it as ``recalibrator_`` of the
-        model.
+        A recalibrator that was fitted to predictions of the model; the model that `caveat.load`
+        returns has it as ``recalibrator_``.
 
     Examples
     --------

@@ -154,13 +154,13 @@ class Wrapped(BaseEstimator, PredictsIntervals):
 
 
 def from_sklearn(model: Any) -> Wrapped:
-    """Give a fitted model of scikit-learn ``predict_distribution``.
+    """Wrap a fitted model of scikit-learn, so that it has ``predict_distribution``.
 
     Parameters
     ----------
     model : fitted estimator, or dict of level to fitted regressor
-        What becomes a member, see `member_predictions`. A dict holds one regressor for each
-        quantile level, such as ``{0.05: low, 0.5: median, 0.95: high}``.
+        The model; `member_predictions` lists what its members are. A dict holds one
+        regressor for each quantile level, such as ``{0.05: low, 0.5: median, 0.95: high}``.
 
     Returns
     -------
@@ -214,8 +214,8 @@ def member_predictions(model: Any, X: Any) -> Any:
 
     Notes
     -----
-    A spread of ``return_std`` is one number for all that is unknown. Being within one member,
-    `caveat.decompose` counts it as aleatoric.
+    ``return_std`` gives one standard deviation for all uncertainty. It belongs to a single member,
+    so `caveat.decompose` counts it as aleatoric.
 
     Examples
     --------

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from .._random import RandomState, generator
+from .._renamed import suggests_parameters
 from .._validation import check_fraction
 from ..exceptions import OptionError, ShapeError
 from ..metrics import METRICS
@@ -62,6 +63,7 @@ class Comparison(Drawable, RowTable[ComparedRow]):
             }
         )
 
+    @suggests_parameters
     def recommend(
         self,
         expression: str | None = None,

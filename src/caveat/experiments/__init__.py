@@ -7,6 +7,9 @@ training and asks whether uncertainty finds it. ``shift_curves(model, X, y)`` co
 a fitted model more and more, and ``domain_shift`` compares predictions in and out of a domain.
 """
 
+from typing import TYPE_CHECKING
+
+from .._renamed import old_names
 from ._detection import class_detection
 from ._detection_result import ClassDetection, DetectionRow
 from ._disentanglement import disentanglement_error
@@ -39,3 +42,6 @@ __all__ = [
     "gaussian_noise",
     "shift_curves",
 ]
+
+if not TYPE_CHECKING:  # pragma: no branch
+    __getattr__ = old_names(__name__)

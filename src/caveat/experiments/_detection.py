@@ -103,7 +103,7 @@ def class_detection(
     confidence: float = 0.95,
     progress: bool = False,
 ) -> ClassDetection:
-    """Leave each class out of the training once: does the uncertainty tell it from the others?
+    """Leave each class out of the training once, and test whether uncertainty detects it.
 
     A model that has never seen a class should know that it does not know: the epistemic uncertainty
     of its samples should be above that of all others (ROC AUC near 1). The aleatoric uncertainty
@@ -130,7 +130,7 @@ def class_detection(
         batches, one by default. Numbers agree, those of networks up to rounding.
     random_state : int, Generator or None, optional
     checkpoint : path, optional
-        A folder from which a killed run goes on; needs an integer as ``random_state``.
+        A folder to resume a stopped run from; needs an integer as ``random_state``.
     confidence : float, default=0.95
         Confidence of the intervals over repeats.
     progress : bool, default=False
@@ -146,8 +146,9 @@ def class_detection(
     instead.) Each model is trained on the remaining classes only: there is no column of the missing
     class to drop, and nothing to renormalize. Scale features within the model (networks of caveat
     do, others in a pipeline): a scaler fitted to all samples before has seen the class that is left
-    out, and can change the areas a lot. Uncertainties that differ by 1e-12 of the largest or less
-    count as the same, or rounding errors would be an order.
+    out, and can change the areas a lot. Differences between
+    uncertainties of at most 1e-12 of the largest are treated as zero, so that rounding errors do
+    not change the ranks.
 
     References
     ----------

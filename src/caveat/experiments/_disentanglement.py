@@ -36,11 +36,11 @@ def disentanglement_error(
     progress: bool = False,
     confidence: float = 0.95,
 ) -> Disentanglement:
-    """Retrain a model with fewer samples and with noisier labels, and see what its parts do.
+    """Retrain a model on fewer samples and on noisier labels, and compare uncertainty with error.
 
     The epistemic uncertainty should rise with the error as samples get fewer, and not follow the
-    noise of the labels; the aleatoric uncertainty the other way round. `UDE` says how far that is
-    from what happens.
+    noise of the labels; the aleatoric uncertainty the other way round. `UDE` measures how far
+    the model is from that.
 
     Parameters
     ----------
@@ -55,7 +55,8 @@ def disentanglement_error(
         Samples to score on and to take uncertainties of; by default a fifth of the samples, held
         out by class, or by quantile bins of a number.
     decomposition : str or sequence of str, default="auto"
-        Names in ``caveat.uncertainty.DECOMPOSITIONS``; several are read off the same trainings.
+        Names in ``caveat.uncertainty.DECOMPOSITIONS``; several are computed from one set of
+        trainings.
         "auto" is as in `caveat.decompose`.
     protocol : {"paper", "cheap"} or Protocol, default="paper"
         "paper" has 7 sizes from 1 % to 100 %, 11 shares of noise and 5 repeats: 90 conditions;
@@ -66,11 +67,11 @@ def disentanglement_error(
     n_jobs : int, optional
         How many trainings run side by side, by joblib, whose ``parallel_config`` can send them to a
         cluster. It does not change the numbers. For networks it is the number of lock-step batches
-        into which the conditions are dealt, one by default, and numbers agree up to rounding.
+        into which the conditions are divided, one by default, and numbers agree up to rounding.
     random_state : int, Generator or None, optional
         Decides subsets, noise and seeds of the models.
     checkpoint : path, optional
-        A folder from which a killed run goes on; needs an integer as random state.
+        A folder to resume a stopped run from; needs an integer as ``random_state``.
     progress : bool, default=False
         Whether to show a progress bar.
     confidence : float, default=0.95
@@ -84,8 +85,8 @@ def disentanglement_error(
     -----
     Subsets are nested and stratified, with one sample at least of each class. Noise permutes a
     share of the labels among themselves, in the training and in the test samples, so that the
-    shares of the classes stay; what is touched at one level is touched at all higher ones. Each
-    repeat has other subsets, noise and seeds.
+    shares of the classes stay; labels that are permuted at one level are permuted at all higher
+    ones. Each repeat has other subsets, noise and seeds.
 
     References
     ----------

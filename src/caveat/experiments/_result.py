@@ -33,13 +33,13 @@ class Curve:
     levels : ndarray of shape (levels,)
         Shares of the training set, or of the labels that are permuted.
     score : ndarray of shape (repeats, levels)
-        On the test samples; higher is better.
+        Score on the test samples; higher is better.
     aleatoric, epistemic : ndarrays of shape (repeats, levels)
-        Means over the test samples.
+        Mean uncertainties of the test samples.
     train_score : ndarray of shape (repeats, levels), optional
-        On the samples that were learned from; of the sweep of sizes.
+        Score on the training samples; only for the sweep of sizes.
     samples : ndarray of shape (levels,), optional
-        How many samples were learned from.
+        Number of training samples at each level.
 
     Examples
     --------

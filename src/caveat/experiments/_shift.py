@@ -70,7 +70,7 @@ def shift_curves(
     resamples: int = 1000,
     random_state: RandomState = None,
 ) -> ShiftCurves:
-    """Corrupt the inputs more and more: do errors, calibration and uncertainties follow?
+    """Measure errors, calibration and uncertainty as the inputs are corrupted more and more.
 
     Nothing is trained. All strengths use the same draw of random numbers and the same resamples, so
     that differences between them are those of the strength.
@@ -84,7 +84,7 @@ def shift_curves(
         Samples to test on.
     y : array of shape (samples,) or (samples, targets)
     corruption : function (X, strength, rng) -> X, optional
-        By default `gaussian_noise`: of 1 standard deviation of each feature at strength 1.
+        By default `gaussian_noise`; a strength of 1 is one standard deviation of each feature.
     strengths : sequence of float, default=(0.0, 0.25, 0.5, 1.0, 2.0)
         In increasing order; 0 is no shift.
     metrics : list of str, optional
@@ -157,7 +157,7 @@ def domain_shift(
     confidence: float = 0.95,
     random_state: RandomState = None,
 ) -> DomainShift:
-    """Compare a model inside the domain it was trained for with the same outside of it.
+    """Compare the predictions of a model in the domain it was trained for with those outside of it.
 
     Every metric and every mean uncertainty in domain, out of domain, and their ratio (out over in)
     and gap (out less in). Two questions are answered from the ratios: does the epistemic

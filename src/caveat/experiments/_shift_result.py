@@ -69,9 +69,10 @@ class DomainRow:
     outside, outside_low, outside_high : float
         The same out of domain.
     ratio, ratio_low, ratio_high : float
-        Out over in; NaN for what can be negative, or is 0 in domain.
+        The value out of domain divided by that in domain; NaN if the value can be negative, or is
+        0 in domain.
     gap, gap_low, gap_high : float
-        Out less in.
+        The value out of domain minus that in domain.
 
     Examples
     --------

@@ -52,9 +52,9 @@ class Term:
     std : float
         Standard deviation over repeats; NaN with one repeat.
     low, high : float
-        Bootstrap interval over repeats; NaN with one repeat.
+        Student's interval of the mean over repeats; NaN with one repeat.
     correlation : float
-        Averaged over repeats.
+        The correlation, averaged over repeats.
     of_mean_curves : float
         The correlation of the curves that are averaged over repeats first.
     per_repeat : tuple of float

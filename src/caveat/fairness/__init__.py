@@ -5,6 +5,9 @@ with an interval; ``.verdict()`` says in plain words what that shows. ``consiste
 measures whether samples with similar features are treated similarly.
 """
 
+from typing import TYPE_CHECKING
+
+from .._renamed import old_names
 from ..results.rows import FairnessRow
 from ._audit import audit
 from ._consistency import consistency
@@ -22,3 +25,6 @@ __all__ = [
     "audit",
     "consistency",
 ]
+
+if not TYPE_CHECKING:  # pragma: no branch
+    __getattr__ = old_names(__name__)

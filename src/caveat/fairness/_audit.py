@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from .._groups import MOST_VALUES, Attribute, attributes, combination, combined
 from .._random import RandomState, generator
+from .._renamed import suggests_parameters
 from .._validation import FloatArray, as_weights, check_finite, check_fraction
 from ..evaluation._evaluate import plan_for
 from ..exceptions import LabelError, OptionError, UnsupportedPredictionError
@@ -32,6 +33,7 @@ _OF_A_MEAN = 64 * float(np.finfo(np.float64).eps)
 """Relative differences between members below this are treated as zero."""
 
 
+@suggests_parameters
 def audit(
     prediction: Any,
     y: Any,

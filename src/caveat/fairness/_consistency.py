@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from .._arrays import to_numpy
 from .._groups import Attribute, attributes
 from .._random import RandomState, generator
+from .._renamed import suggests_parameters
 from .._validation import (
     FloatArray,
     as_column,
@@ -24,6 +25,7 @@ from ._features import as_features, check_distance, scaled_features
 from ._neighbors import Distance, find_places, neighbor_means
 
 
+@suggests_parameters
 def consistency(
     values: Any,
     X: Any,

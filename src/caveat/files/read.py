@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._renamed import suggests_parameters
 from ..exceptions import FileFormatError, OptionError, ShapeError
 from ._attributes import Attributes, find_attributes
 from ._build import BuildOptions, build, find_columns, match, refuse_percent
@@ -46,6 +47,7 @@ class PredictionTable:
         return len(self.prediction)
 
 
+@suggests_parameters
 def read_predictions(
     path: str | PathLike[str],
     *,

@@ -1,5 +1,8 @@
 """Metrics of predictions: arrays in, a float or a curve out; METRICS lists all of them."""
 
+from typing import TYPE_CHECKING
+
+from .._renamed import old_names
 from ._curves import ReliabilityCurve
 from .batch import Batch
 from .classification.adaptive import *
@@ -47,3 +50,6 @@ __all__ = [
     "share_of",
 ]
 __all__ += [name for module in MODULES for name in module.__all__]
+
+if not TYPE_CHECKING:  # pragma: no branch
+    __getattr__ = old_names(__name__)

@@ -54,7 +54,8 @@ def predict(
         Floats are cast to the precision of the module. Whole numbers in arrays and frames too,
         unless it has an embedding.
     passes : int, default=50
-        With 1, or if nothing is random, there is one member, computed without noise.
+        Number of passes. With 1, or if nothing is random, there is one member, computed without
+        noise.
     head : str, default="auto"
         What the output of the module means:
 
@@ -85,7 +86,7 @@ def predict(
     random_state : int or Generator, optional
         The seed of the passes; see `pass_keys`.
     progress : bool, default=False
-        Show a progress bar.
+        Whether to show a progress bar.
 
     Returns
     -------
@@ -121,26 +122,37 @@ def monte_carlo(
 
     Parameters
     ----------
-    module, X : as in `predict`
+    module : torch.nn.Module, or PassPlan from `explain`
+        The module, as in `predict`.
+    X : array, tensor or frame whose first axis are the rows; or a tuple of them, one for each input
+        The inputs, as in `predict`.
     passes : int, default=50
-    batch_size, device, random_state : as in `predict`, optional
+        Number of passes. With 1, or if nothing is random, there is one, computed without noise.
+    batch_size : int, optional
+        The most rows at once; by default as in `predict`.
+    device : str or torch.device, optional
+        By default the module's.
+    random_state : int or Generator, optional
+        The seed of the passes; see `pass_keys`.
     progress : bool, default=False
+        Whether to show a progress bar.
 
     Returns
     -------
     Tensor of shape (passes, rows, ...)
-        On the device; one pass if nothing is random.
+        On the device of the passes.
 
     Examples
     --------
     >>> import torch
     >>> from caveat.nn import monte_carlo
     >>> module = torch.nn.Sequential(torch.nn.Dropout(0.5), torch.nn.Linear(4, 3))
-    >>> outputs = monte_carlo(module, torch.randn(5, 4), 100, random_state=0)
+    >>> X = torch.randn(5, 4)
+    >>> outputs = monte_carlo(module, X, 100, random_state=0)
     >>> outputs.shape
     torch.Size([100, 5, 3])
-    >>> torch.equal(outputs[:20], monte_carlo(module, torch.randn(5, 4), 20, random_state=0))
-    False
+    >>> torch.allclose(outputs[:20], monte_carlo(module, X, 20, random_state=0))
+    True
     """
     plan, inputs = _planned(module, X, device)
     return _passes(plan, inputs, passes, batch_size, random_state, progress)
@@ -152,10 +164,11 @@ def explain(module: nn.Module, X: Any, *, device: Any = None) -> PassPlan:
     Parameters
     ----------
     module : torch.nn.Module
-        The module.
-    X : as in `predict`
-        Some rows; three are used.
-    device : as in `predict`, optional
+        The module whose passes are planned.
+    X : array, tensor or frame whose first axis are the rows; or a tuple of them, one for each input
+        Some rows; the first three are used.
+    device : str or torch.device, optional
+        By default the module's.
 
     Returns
     -------
@@ -180,9 +193,9 @@ def explain(module: nn.Module, X: Any, *, device: Any = None) -> PassPlan:
 def pass_keys(passes: int, random_state: RandomState = None) -> Tensor:
     """Return the keys of Monte-Carlo passes.
 
-    In pass t the stochastic layers draw what they draw inside of
-    ``keyed(pass_keys(...)[t], shared=True)``, once `number_layers` has told them apart. The first
-    keys of many passes are those of few.
+    In pass t the stochastic layers draw the same noise as inside of
+    ``keyed(pass_keys(...)[t], shared=True)``, after `number_layers` has numbered them. The first
+    keys do not depend on the number of passes.
 
     Parameters
     ----------

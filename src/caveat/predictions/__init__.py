@@ -1,5 +1,8 @@
 """Types of predictions: frozen containers with the member axis first."""
 
+from typing import TYPE_CHECKING
+
+from .._renamed import old_names
 from ._container import Container, concat
 from .categorical import Categorical
 from .decomposition import Decomposition
@@ -22,3 +25,6 @@ __all__ = [
     "Quantiles",
     "concat",
 ]
+
+if not TYPE_CHECKING:  # pragma: no branch
+    __getattr__ = old_names(__name__)

@@ -5,6 +5,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from .._renamed import suggests_parameters
 from .._validation import (
     LOOSEST_TOLERANCE,
     FloatArray,
@@ -72,6 +73,7 @@ class Categorical(WithClasses, Decomposable):
     _shared: ClassVar[tuple[str, ...]] = ("classes",)
     probabilities: FloatArray
 
+    @suggests_parameters
     def __init__(self, probabilities: Any, *, classes: Any = None, normalize: bool = False) -> None:
         array, columns, tolerance = as_floats(probabilities, "probabilities")
         array = with_members(array, "probabilities")

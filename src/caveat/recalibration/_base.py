@@ -8,6 +8,7 @@ from sklearn.exceptions import NotFittedError
 
 from .._docstrings import describe_parameters, entries_of
 from .._groups import Attribute, combined
+from .._renamed import suggests_parameters
 from .._validation import FloatArray, as_weights
 from ..exceptions import (
     InvalidValueError,
@@ -46,6 +47,7 @@ class Recalibrator(BaseEstimator):
         super().__init_subclass__(**options)
         if "__init__" in vars(cls):
             describe_parameters(PARAMETERS)(cls)
+            cls.__init__ = suggests_parameters(cls.__init__)  # type: ignore[method-assign]
 
     def fit(
         self, prediction: Any, y: Any, *, groups: Any = None, sample_weight: Any = None

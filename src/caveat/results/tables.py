@@ -6,10 +6,11 @@ from dataclasses import fields
 from difflib import get_close_matches
 from enum import Enum
 from html import escape
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
+from .._renamed import missing_method
 from ..exceptions import UnknownNameError
 from ..metrics import METRICS
 from .rows import Row
@@ -93,6 +94,9 @@ class RowTable(Generic[SomeRow]):
 
 class Drawable:
     """Results that can be drawn, and written as a page."""
+
+    if not TYPE_CHECKING:  # pragma: no branch
+        __getattr__ = missing_method
 
     def plot(self, kind: str | None = None, /, **options: Any) -> Any:
         """Draw a chart in matplotlib Axes; see `caveat.plot`."""

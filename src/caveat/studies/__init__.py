@@ -6,6 +6,9 @@ support. It is a declaration: a data file with the printed tables and conclusion
 that measures.
 """
 
+from typing import TYPE_CHECKING
+
+from .._renamed import old_names
 from .paper import Paper
 from .result import StudyResult
 from .run import STUDIES, run_study
@@ -21,3 +24,6 @@ __all__ = [
     "StudyRow",
     "run_study",
 ]
+
+if not TYPE_CHECKING:  # pragma: no branch
+    __getattr__ = old_names(__name__)

@@ -19,9 +19,12 @@ STUDIES: Registry[Study] = Registry("study", [DISENTANGLEMENT, FAIRNESS])
 
 SCALES = ("quick", "paper")
 
+_OWN = ("scale", "repeats", "random_state", "confidence", "checkpoint", "progress")
+"""Parameters of `run_study` itself, to be suggested beside the options of a study."""
+
 
 def run_study(
-    study: str,
+    study: str | Study,
     dataset: Any,
     *,
     scale: str = "quick",
@@ -36,8 +39,8 @@ def run_study(
 
     Parameters
     ----------
-    study : {"disentanglement", "fairness"}
-        A name in ``caveat.studies.STUDIES``.
+    study : {"disentanglement", "fairness"} or Study
+        A name in ``caveat.studies.STUDIES``, or a study of your own.
     dataset : str or path
         A data set of the paper. Public data are read from ``CAVEAT_DATA`` or fetched; see
         `caveat.datasets`. Some studies take a table file as well.
@@ -53,7 +56,7 @@ def run_study(
     progress : bool, default=False
         Whether to show progress bars.
     **options
-        Options of this study; ``STUDIES[study].options`` lists them.
+        Options of this study, which ``STUDIES[study].options`` lists.
 
     Returns
     -------
@@ -70,14 +73,14 @@ def run_study(
     [('gaussian_logits', '0.778'), ('information', '0.645')]
     """
     started = perf_counter()
-    declared = STUDIES[study]
+    declared = study if isinstance(study, Study) else STUDIES[study]
     check_choice(scale, "scale", SCALES)
     confidence = check_fraction(confidence, "confidence")
     if repeats is not None:
         repeats = check_integer(repeats, "repeats")
     folder = _checked_folder(checkpoint, random_state)
     known = {option.name: option.default for option in declared.options}
-    check_known(options, [*known], f"study {study!r} has no option")
+    check_known(options, [*known, *_OWN], f"study {declared.name!r} has no option")
     dataset = _checked_dataset(declared, dataset)
     rng = generator(random_state)
     task = Task(dataset, scale, repeats, rng, confidence, folder, progress, known | options)

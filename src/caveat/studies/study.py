@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
+from .._renamed import RENAMED_PARAMETERS
 from .._validation import FloatArray
 from ..exceptions import OptionError
 from .claims import stated
@@ -157,7 +158,8 @@ def check_known(names: Iterable[Any], known: Sequence[str], words: str) -> None:
     """Raise for the first name that is not known, with a suggestion."""
     for name in names:
         if name not in known:
-            near = get_close_matches(str(name), known, n=1)
+            new = RENAMED_PARAMETERS.get(name)
+            near = [new] if new in known else get_close_matches(str(name), known, n=1)
             guess = f"did you mean {near[0]!r}? " if near else ""
             raise OptionError(f"{words} {name!r}; {guess}known are {', '.join(known)}")
 
@@ -179,9 +181,11 @@ class Study:
         Whether the paper prints single runs or means of several.
     claims : sequence of callables
         Conclusions that the data file cannot express, as predicates of the tidy table.
-    labels, explanation : callable or None, str
-        In which table a row is shown, what it is, and what follows its numbers, and how to read
-        that; by default from the data file.
+    labels : callable or None
+        From a row to the title of its table, the cells before its numbers, and the cells after
+        them; by default from the data file.
+    explanation : str
+        How to read the tables; by default from the data file.
     options : tuple of Option
     limits : callable
         From a measure to the lowest and the highest possible value.

@@ -1,5 +1,8 @@
 """Layers with noise that is a function of a key, heads that say a distribution, and priors."""
 
+from typing import TYPE_CHECKING
+
+from ..._renamed import old_names
 from ._stochastic import Stochastic, number_layers, stochastic_layers, total_penalty
 from .bayesian import BayesConv1d, BayesConv2d, BayesLinear
 from .concrete import ConcreteDropoutConv1d, ConcreteDropoutConv2d, ConcreteDropoutLinear
@@ -40,3 +43,6 @@ __all__ = [
     "stochastic_layers",
     "total_penalty",
 ]
+
+if not TYPE_CHECKING:  # pragma: no branch
+    __getattr__ = old_names(__name__)

@@ -22,7 +22,7 @@ _OF_CODES = (losses.nll, losses.sampled_softmax_nll)
 
 @dataclass(frozen=True, eq=False)
 class Copy:
-    """What one copy of the network has of its own; what is None it shares with the others.
+    """Data and settings of one copy of the network; None takes what all copies share.
 
     Parameters
     ----------

@@ -7,6 +7,7 @@ import numpy as np
 import torch
 
 from ..._defaults import BATCH_SIZE, EPOCHS, LEARNING_RATE, OPTIMIZER
+from ..._renamed import suggests_parameters
 from ..._validation import check_choice, check_integer, check_number
 from ...exceptions import OptionError
 
@@ -55,11 +56,11 @@ class Training:
         the number of samples of the copy, which makes the objective an evidence lower bound per
         sample. None leaves the penalty out.
     draws : int, default=1
-        Passes of a step, each with noise of its own, whose losses and gradients are averaged: less
-        noise, for as many times the work.
+        Forward passes of a step, each with its own noise; losses and gradients are averaged. More
+        passes make the gradient less noisy, and a step takes that many times as long.
     anchor : {"zero", "initial", "drawn"}, optional
-        To what weights are pulled: 0 (a Gaussian prior), their initial values, or another draw of
-        the initial weights (anchored ensembles).
+        The values that the weights are pulled to: 0 (a Gaussian prior), their initial values, or
+        another draw of the initial weights (anchored ensembles).
     anchor_strength : float, default=0.0
         The objective gets this, over the number of samples of the copy, times the squared distance.
     patience : int, optional
@@ -130,6 +131,9 @@ class Training:
             )
         if self.patience is not None:
             check_integer(self.patience, "patience")
+
+
+Training.__init__ = suggests_parameters(Training.__init__)  # type: ignore[method-assign]
 
 
 def as_device(name: str | torch.device) -> torch.device:

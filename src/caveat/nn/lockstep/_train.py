@@ -76,8 +76,8 @@ def train(
     training : Training, optional
         Settings of the training; by default ``Training()``.
     checkpoint : path, optional
-        A folder from which a killed training goes on, with the same numbers (but for noise that a
-        module or a loss draws from torch's own generator).
+        A folder to resume a stopped training from. The numbers are the same, except for noise that
+        a module or a loss draws from torch's own generator.
     progress : bool, default=False
         Whether to show a progress bar.
     random_state : int or Generator, optional
@@ -110,6 +110,12 @@ def train(
     >>> trained.outputs(X).shape
     (2, 64, 2)
     """
+    if training is not None and not isinstance(training, Training):
+        raise OptionError(
+            f"training must be a Training, such as Training(epochs=5); got {training!r}"
+        )
+    if not callable(loss):
+        raise OptionError(f"loss must be a function, such as caveat.nn.losses.nll; got {loss!r}")
     training = training or Training()
     training.check()
     device = as_device(training.device)
