@@ -69,7 +69,7 @@ results = {
 figure, axes = plt.subplots(1, 3, figsize=(14, 5.2), layout="constrained")
 for ax, kind in zip(axes, ("confidence", "entropy", "variation"), strict=True):
     for name, result in results.items():
-        result.plot("reliability", kind=kind, ax=ax, name=name)
+        result.plot("reliability", view=kind, ax=ax, name=name)
 
 # %%
 # In words

@@ -84,7 +84,7 @@ class TestReliability:
             charts.reliability(result, "class")
         with pytest.raises(OptionError, match="unknown class 'x'; the classes are"):
             charts.reliability(result, "class", label="x")
-        with pytest.raises(OptionError, match="label is for kind 'class'; got 2 for 'confidence'"):
+        with pytest.raises(OptionError, match="label is for view 'class'; got 2 for 'confidence'"):
             charts.reliability(result, label=2)
 
     def test_is_scikit_learns_for_two_classes(self):
@@ -164,7 +164,7 @@ class TestReliability:
             charts.reliability(examples.classes(), "ece")
         assert (
             str(error.value)
-            == "kind must be one of 'class', 'confidence', 'entropy', 'variation'; got 'ece'"
+            == "view must be one of 'class', 'confidence', 'entropy', 'variation'; got 'ece'"
         )
         with pytest.raises(UnsupportedPredictionError) as error:
             charts.reliability(examples.numbers())

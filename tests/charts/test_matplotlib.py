@@ -23,7 +23,7 @@ class TestReliability:
     @pytest.mark.parametrize("kind", ["confidence", "entropy", "variation"])
     def test_draws_the_declaration(self, kind):
         chart = charts.reliability(examples.classes(), kind)
-        ax = caveat.plot(examples.classes(), "reliability", kind=kind)
+        ax = caveat.plot(examples.classes(), "reliability", view=kind)
         (line,) = curves(ax)
         numbers = chart.numbers
         assert line.get_xdata().tolist() == numbers["predicted"].tolist()

@@ -75,6 +75,11 @@ class TestPlot:
         assert result.plot("ecdf", ax=own) is own
         assert test_experiments.shift().plot(quantity="total").get_ylabel() == "total"
 
+    def test_the_kind_has_a_name(self):
+        ax = caveat.plot(examples.classes(), kind="ecdf")
+        assert ax.get_title() == "Uncertainty of right and wrong predictions"
+        assert charts.chart(examples.classes(), kind="split").title.startswith("Aleatoric")
+
     def test_aliases(self):
         for alias, name in (
             ("confidence", "confidence_curve"),
@@ -241,7 +246,7 @@ class TestANewChart:
 class TestOptions:
     def test_an_unknown_one_is_named_with_those_that_are_known(self):
         message = (
-            "unknown option 'bins'; 'reliability' has the options ax, name, kind, label and "
+            "unknown option 'bins'; 'reliability' has the options ax, name, view, label and "
             "those of matplotlib (Line2D.set() got an unexpected keyword argument "
             "'bins')"
         )

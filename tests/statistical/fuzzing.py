@@ -775,7 +775,7 @@ ARGUMENTS = {
     "charts.trade_off.result": Thing(_comparison),
     "charts.plot.kind": Option(None, *caveat.charts.CHARTS),
     "charts.chart.kind": Option(None, *caveat.charts.CHARTS),
-    "charts.reliability.kind": Option(None, "class", "confidence", "entropy", "variation"),
+    "charts.reliability.view": Option(None, "class", "confidence", "entropy", "variation"),
     "overlay.charts": Thing(lambda w: {"a": _chart(w)}),
     "charts.consistency.result": Thing(_consistency),
     "charts.detection.result": Thing(_class_detection),

@@ -22,7 +22,7 @@ from ._samples import DISTRIBUTIONS, Samples
 from .chart import Chart
 from .entry import Entry
 
-KINDS = ("class", "confidence", "entropy", "variation")
+VIEWS = ("class", "confidence", "entropy", "variation")
 BINS = 15
 """As many as the metrics cut."""
 
@@ -57,14 +57,14 @@ _WORDS = {
 }
 
 
-def reliability(evaluation: Evaluation, kind: str | None = None, *, label: Any = None) -> Chart:
+def reliability(evaluation: Evaluation, view: str | None = None, *, label: Any = None) -> Chart:
     """Return a reliability diagram: predicted against observed, with the density of predictions.
 
     Parameters
     ----------
     evaluation : Evaluation
         The evaluation of class probabilities.
-    kind : {"class", "confidence", "entropy", "variation"}, optional
+    view : {"class", "confidence", "entropy", "variation"}, optional
         The probability of one class against its share; the probability of the predicted class
         against the share that was right; the entropy of the prediction against the share that was
         wrong (with two classes the entropy is halved); or the entropy of the prediction against
@@ -92,21 +92,21 @@ def reliability(evaluation: Evaluation, kind: str | None = None, *, label: Any =
     """
     result = ENTRY.samples(evaluation)
     p = class_probabilities(evaluation)
-    if kind is None:
-        kind = "class" if p.shape[1] == 2 else "confidence"
-    check_choice(kind, "kind", KINDS)
-    code = _code(evaluation, kind, label)
-    if kind == "class":
+    if view is None:
+        view = "class" if p.shape[1] == 2 else "confidence"
+    check_choice(view, "view", VIEWS)
+    code = _code(evaluation, view, label)
+    if view == "class":
         position = np.ascontiguousarray(p[:, code])
         observed = (result.truth == code).astype(np.float64)
-    elif kind == "confidence":
+    elif view == "confidence":
         position, observed = _confidence(p, result.truth)
     else:
         position = _entropies(p)
-        observed = 1 - _confidence(p, result.truth)[1] if kind == "entropy" else position
-    scale = 0.5 if kind == "entropy" and p.shape[1] == 2 else 1.0
+        observed = 1 - _confidence(p, result.truth)[1] if view == "entropy" else position
+    scale = 0.5 if view == "entropy" and p.shape[1] == 2 else 1.0
     bins = _rows_of_bins(position, result)
-    if kind == "variation":
+    if view == "variation":
         spread, limits = _variation(p, result, bins, evaluation.confidence)
     else:
         spread = _spread(observed, result, bins)
@@ -114,10 +114,10 @@ def reliability(evaluation: Evaluation, kind: str | None = None, *, label: Any =
     predicted = scale * _spread(position, result, bins).mean
     density = np.bincount(bin_of(position, CELLS), result.weight, CELLS)
     name = f"class={evaluation.prediction.classes[code]}"
-    metric, *words = _WORDS[kind]
+    metric, *words = _WORDS[view]
     title, x_label, y_label = (text.format(name) for text in words)
     label = str(evaluation.prediction.classes[code])
-    of_one = option_words(label, None, None) if kind == "class" and p.shape[1] > 2 else ""
+    of_one = option_words(label, None, None) if view == "class" and p.shape[1] > 2 else ""
     number = headline(evaluation, metric, option=of_one)
     edges = scale * np.linspace(0, 1, CELLS + 1)
     numbers = numbers_of("predicted", predicted, spread.mean, limits, spread.mass)
@@ -126,12 +126,12 @@ def reliability(evaluation: Evaluation, kind: str | None = None, *, label: Any =
     x_label = x_label if scale == 1 else "half of the predicted entropy"
     return diagonal_chart(
         evaluation,
-        (title, _READ[kind], x_label, y_label),
+        (title, _READ[view], x_label, y_label),
         numbers,
         number,
         ends=(end, top),
         # The error rate of calibrated predictions is another function of their entropy.
-        ideal="perfectly calibrated" if kind != "entropy" else "as often wrong as the entropy says",
+        ideal="perfectly calibrated" if view != "entropy" else "as often wrong as the entropy says",
         density=(edges, density / density.sum()),
     )
 
@@ -148,16 +148,16 @@ _READ = {
 }
 
 
-def _code(evaluation: Evaluation, kind: str, label: Any) -> int:
-    """Return the position of the class of a chart; only one kind needs it."""
+def _code(evaluation: Evaluation, view: str, label: Any) -> int:
+    """Return the position of the class of a chart; only one view needs it."""
     labels = [str(name) for name in evaluation.prediction.classes.tolist()]
-    if kind != "class":
+    if view != "class":
         if label is not None:
-            raise OptionError(f"label is for kind 'class'; got {label!r} for {kind!r}")
+            raise OptionError(f"label is for view 'class'; got {label!r} for {view!r}")
         return 0
     if label is None:
         if len(labels) > 2:
-            raise OptionError(f"kind 'class' needs label=, one of the classes {labels}")
+            raise OptionError(f"view 'class' needs label=, one of the classes {labels}")
         return 1
     if str(label) not in labels:
         raise OptionError(f"unknown class {label!r}; the classes are {labels}")
@@ -269,13 +269,13 @@ def _drawn_limits(frequencies: FloatArray, size: FloatArray, confidence: float) 
 
 def _views(evaluation: Evaluation) -> list[dict[str, Any]]:
     """Which diagrams a page shows: of the second of two classes; of more, of the worst as well."""
-    more = [{"kind": "entropy"}, {"kind": "variation"}]
+    more = [{"view": "entropy"}, {"view": "variation"}]
     if len(evaluation.prediction.classes) == 2:
-        return [{"kind": "class"}, {"kind": "confidence"}, *more]
+        return [{"view": "class"}, {"view": "confidence"}, *more]
     rows = evaluation.matching(metric="positive_calibration_error", group="")
     worst = max(rows, key=center, default=None)
-    one = [] if worst is None else [{"kind": "class", "label": worst.one_class}]
-    return [{"kind": "confidence"}, *one, *more]
+    one = [] if worst is None else [{"view": "class", "label": worst.one_class}]
+    return [{"view": "confidence"}, *one, *more]
 
 
 ENTRY = Entry(
@@ -285,5 +285,5 @@ ENTRY = Entry(
     needs="a probability for each class",
     section="calibration",
     views=_views,
-    folded=lambda options: options.get("kind") in ("entropy", "variation"),
+    folded=lambda options: options.get("view") in ("entropy", "variation"),
 )

@@ -76,7 +76,7 @@ def available(result: Any, target: Any = None) -> list[str]:
     return [entry.name for entry in CHARTS.of(result) if entry.applies(result)]
 
 
-def chart(result: Any, kind: str | None = None, /, **options: Any) -> Any:
+def chart(result: Any, kind: str | None = None, **options: Any) -> Any:
     """Return one of the charts of a result, not yet drawn.
 
     Parameters
@@ -101,7 +101,7 @@ def chart(result: Any, kind: str | None = None, /, **options: Any) -> Any:
     return _made(_entry(result, kind, options.get("target")), result, options)
 
 
-def plot(result: Any, kind: str | None = None, /, **options: Any) -> "Axes":
+def plot(result: Any, kind: str | None = None, **options: Any) -> "Axes":
     """Draw one of the charts of a result with matplotlib.
 
     Parameters

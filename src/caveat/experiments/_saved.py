@@ -22,7 +22,7 @@ class Saved:
     format_name: ClassVar[str]
     """What tells the files of one kind of result from others."""
 
-    def plot(self, kind: str | None = None, /, **options: Any) -> Any:
+    def plot(self, kind: str | None = None, **options: Any) -> Any:
         """Draw a chart in matplotlib Axes; see `caveat.charts.plot`.
 
         Parameters

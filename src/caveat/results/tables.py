@@ -98,7 +98,7 @@ class Drawable:
     if not TYPE_CHECKING:  # pragma: no branch
         __getattr__ = missing_method
 
-    def plot(self, kind: str | None = None, /, **options: Any) -> Any:
+    def plot(self, kind: str | None = None, **options: Any) -> Any:
         """Draw a chart in matplotlib Axes; see `caveat.plot`."""
         from ..charts import plot
 
