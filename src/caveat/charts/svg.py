@@ -8,16 +8,35 @@ import base64
 import io
 import math
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from html import escape
 from typing import Any
 
 import numpy as np
 
+from ._svg_parts import (
+    CHARACTER,
+    LEVELS,
+    LINE,
+    SHAPES,
+    WIDTH,
+    Scale,
+    data_ends,
+    ends_of,
+    legend_rows,
+    levels_of,
+    line_path,
+    listed,
+    rounded,
+    shape_around,
+    shape_path,
+    spaced_ticks,
+    styles_of,
+    ticks_of,
+)
 from .chart import (
     COLORS,
-    Axis,
     Band,
     Bars,
     Chart,
@@ -32,39 +51,13 @@ from .chart import (
     Strip,
     Style,
     Text,
-    style_of,
 )
 
-WIDTH = 360
 _ALONE = "max-width:640px;background:var(--surface,#fff)"
 """A drawing by itself: not as wide as a notebook, and readable in a dark one."""
-_CHARACTER, _LINE = 6.4, 14.5
-_LEVELS = 8
 _LARGEST = 1e300
 """Bands without an end reach so far."""
-_MOST_TICKS = 7
-_FAR = 99.0
-"""So many times its own size beside the axes is as good as infinitely far."""
-
 _DASHES = {"solid": "", "dash": "7 3", "dot": "2 3", "dashdot": "7 3 2 3"}
-_SHAPES: dict[str, Callable[[float], str]] = {
-    "square": lambda r: f"m{-r:g},{-r:g}h{2 * r:g}v{2 * r:g}h{-2 * r:g}z",
-    "triangle": lambda r: f"m0,{-1.2 * r:g}l{1.15 * r:g},{2 * r:g}h{-2.3 * r:g}z",
-    "down": lambda r: f"m0,{1.2 * r:g}l{1.15 * r:g},{-2 * r:g}h{-2.3 * r:g}z",
-    "diamond": lambda r: (
-        f"m0,{-1.3 * r:g}l{1.3 * r:g},{1.3 * r:g}l{-1.3 * r:g},{1.3 * r:g}"
-        f"l{-1.3 * r:g},{-1.3 * r:g}z"
-    ),
-    "left": lambda r: f"m{-r:g},0l{2 * r:g},{-r:g}v{2 * r:g}z",
-    "right": lambda r: f"m{r:g},0l{-2 * r:g},{-r:g}v{2 * r:g}z",
-}
-_STROKES: dict[str, Callable[[float], str]] = {
-    "plus": lambda r: f"m{-r:g},0h{2 * r:g}m{-r:g},{-r:g}v{2 * r:g}",
-    "cross": lambda r: f"m{-r:g},{-r:g}l{2 * r:g},{2 * r:g}m0,{-2 * r:g}l{-2 * r:g},{2 * r:g}",
-    "bar": lambda r: f"m0,{-1.6 * r:g}v{3.2 * r:g}",
-}
-_STROKES["x"] = _STROKES["cross"]
-
 # Characters that are invisible, turn text around or are not allowed in a document.
 _UNSEEN = dict.fromkeys(
     code
@@ -89,10 +82,10 @@ STYLE = """
     for name, value in COLORS.items()
 ) + "".join(
     f".chart-svg .h{level}{{stroke:none;fill:color-mix(in oklab,var(--heat-low,#e9f1f8),"
-    f"var(--heat-high,#08306b) {100 * level // (_LEVELS - 1)}%)}}"
+    f"var(--heat-high,#08306b) {100 * level // (LEVELS - 1)}%)}}"
     f".chart-svg .p{level}{{stroke:color-mix(in oklab,var(--heat-low,#e9f1f8),"
-    f"var(--heat-high,#08306b) {15 + 85 * level // (_LEVELS - 1)}%)}}\n"
-    for level in range(_LEVELS)
+    f"var(--heat-high,#08306b) {15 + 85 * level // (LEVELS - 1)}%)}}\n"
+    for level in range(LEVELS)
 )  # fmt: skip
 """The style sheet of charts; a page defines ``--blue``, ``--text``, ... for its themes."""
 
@@ -146,24 +139,6 @@ def render(chart: Chart, *, standalone: bool = True) -> Drawing:
     return _Svg(chart).draw(standalone)
 
 
-class _Scale:
-    """From numbers to units of the drawing."""
-
-    def __init__(self, ends: tuple[float, float], room: tuple[float, float], log: bool) -> None:
-        self.ends, self.room, self.log = ends, room, log
-
-    def __call__(self, values: Any) -> Any:
-        low, high = self.ends
-        x = np.asarray(values, dtype=np.float64)
-        if self.log:
-            low, high = math.log(low), math.log(high)
-            with np.errstate(divide="ignore", invalid="ignore"):
-                x = np.log(x)
-        share = np.clip((x - low) / ((high - low) or 1.0), -_FAR, _FAR)
-        share = np.where(np.isinf(x), np.nan, share)  # not drawn
-        return self.room[0] + share * (self.room[1] - self.room[0])
-
-
 class _Svg:
     """One chart: measures the margins, then draws marks, axes and legend."""
 
@@ -175,28 +150,28 @@ class _Svg:
         self.keyed: list[dict[str, Any]] = []
         self.swatches: dict[int, str] = {}
         self.scale_bar: tuple[str, float, float] | None = None
-        self.styles = _styles(chart)
-        x_ends = chart.x.ends or _data_ends(chart, "x")
-        y_ends = chart.y.ends or _data_ends(chart, "y")
-        self.y_ticks = _ticks(chart.y, y_ends, any(isinstance(m, Strip) for m in chart.marks))
+        self.styles = styles_of(chart)
+        x_ends = chart.x.ends or data_ends(chart, "x")
+        y_ends = chart.y.ends or data_ends(chart, "y")
+        self.y_ticks = ticks_of(chart.y, y_ends, any(isinstance(m, Strip) for m in chart.marks))
         lines = [line for _, text in self.y_ticks for line in text.split("\n")]
-        left = min(10 + _CHARACTER * max((len(line) for line in lines), default=0), 0.5 * WIDTH)
+        left = min(10 + CHARACTER * max((len(line) for line in lines), default=0), 0.5 * WIDTH)
         above = textwrap.wrap(chart.y.label, 54)
-        self.top = 6 + _LINE * len(above)
+        self.top = 6 + LINE * len(above)
         self.above = above
-        self.entries = [m for m in chart.marks if chart.legend and m.label and _listed(m)]
-        self.legend_rows = _flow([mark.label for mark in self.entries])
-        self.top += _LINE * len(self.legend_rows) + (6 if self.legend_rows else 0)
+        self.entries = [m for m in chart.marks if chart.legend and m.label and listed(m)]
+        self.legend_rows = legend_rows([mark.label for mark in self.entries])
+        self.top += LINE * len(self.legend_rows) + (6 if self.legend_rows else 0)
         if chart.y.rows:
-            height = _LINE * abs(y_ends[0] - y_ends[1])
+            height = LINE * abs(y_ends[0] - y_ends[1])
         else:
             height = 270.0 if chart.square else 210.0
-        ticks = _ticks(chart.x, x_ends)
-        right = max([12.0, *(_CHARACTER * len(text) / 2 for _, text in ticks[-1:])])
+        ticks = ticks_of(chart.x, x_ends)
+        right = max([12.0, *(CHARACTER * len(text) / 2 for _, text in ticks[-1:])])
         self.left, self.right, self.bottom = left, WIDTH - right, self.top + height
-        self.x = _Scale(x_ends, (self.left, self.right), chart.x.log)
-        self.y = _Scale(y_ends, (self.bottom, self.top), chart.y.log)
-        self.x_ticks = _spaced(ticks, self.x)
+        self.x = Scale(x_ends, (self.left, self.right), chart.x.log)
+        self.y = Scale(y_ends, (self.bottom, self.top), chart.y.log)
+        self.x_ticks = spaced_ticks(ticks, self.x)
 
     def draw(self, standalone: bool) -> Drawing:
         """Return the drawing."""
@@ -230,10 +205,10 @@ class _Svg:
         """Return the style sheet and the title of a drawing by itself, and how high it is."""
         lines = textwrap.wrap(self.chart.title, 48)
         texts = "".join(
-            f'<text class="title" x="0" y="{-_LINE * (len(lines) - i) + 4:g}">{shown(line)}</text>'
+            f'<text class="title" x="0" y="{-LINE * (len(lines) - i) + 4:g}">{shown(line)}</text>'
             for i, line in enumerate(lines)
         )
-        return f"<style>{STYLE}</style>{texts}", int(_LINE * len(lines)) + 8
+        return f"<style>{STYLE}</style>{texts}", int(LINE * len(lines)) + 8
 
     def _style(self, mark: Mark) -> Style:
         return self.styles[id(mark)]
@@ -249,16 +224,16 @@ class _Svg:
                 said = mark.says.format(
                     x=float(x[i]), y=float(y[i]), text=text[i] if len(text) else "", **values
                 )
-                self.points.append((_round(at_x[i]), _round(at_y[i]), said))
+                self.points.append((rounded(at_x[i]), rounded(at_y[i]), said))
 
     def _grid(self) -> None:
         if any(isinstance(mark, Heat | Image) for mark in self.chart.marks):
             return
         for value, _ in self.x_ticks:
-            at = _round(self.x(value))
+            at = rounded(self.x(value))
             self._add(f'<path class="grid" d="M{at},{self.top:.1f}V{self.bottom:.1f}"/>')
         for value, _ in () if self.chart.y.rows else self.y_ticks:
-            at = _round(self.y(value))
+            at = rounded(self.y(value))
             self._add(f'<path class="grid" d="M{self.left:.1f},{at}H{self.right:.1f}"/>')
 
     def _add(self, part: str) -> None:
@@ -275,12 +250,14 @@ class _Svg:
         )
         x, y = np.asarray(mark.x, dtype=np.float64), np.asarray(mark.y, dtype=np.float64)
         at_x, at_y = self.x(x), self.y(y)
-        self._add(self._framed(f'<path {attributes} d="{_path(at_x, at_y, mark.step)}"/>', at_y))
+        self._add(
+            self._framed(f'<path {attributes} d="{line_path(at_x, at_y, mark.step)}"/>', at_y)
+        )
         shape = mark.marker if mark.marker != "" else style.marker if mark.main else None
         swatch = f'<path {attributes} d="M0,0h20"/>'
         if shape and not mark.step:
             self._shapes(at_x, at_y, shape, style.color, 3.0)
-            swatch += _shape([10.0], [0.0], shape, style.color, 3.0)
+            swatch += shape_path([10.0], [0.0], shape, style.color, 3.0)
         self._in_legend(mark, swatch)
         self._say(mark, x, y)
 
@@ -303,10 +280,15 @@ class _Svg:
         runs = np.split(known, np.flatnonzero(np.diff(known) > 1) + 1) if len(known) else []
         for run in runs:
             if len(run) == 1:
-                d = f"M{_round(x[run[0]])},{_round(low[run[0]])}V{_round(high[run[0]])}"
+                d = f"M{rounded(x[run[0]])},{rounded(low[run[0]])}V{rounded(high[run[0]])}"
                 part = f'<path class="s-{color} wide" stroke-width="6" d="{d}"/>'
             else:
-                d = _path(x[run], high[run]) + "L" + _path(x[run][::-1], low[run][::-1])[1:] + "z"
+                d = (
+                    line_path(x[run], high[run])
+                    + "L"
+                    + line_path(x[run][::-1], low[run][::-1])[1:]
+                    + "z"
+                )
                 part = f'<path class="f-{color} band" d="{d}"/>'
             self._add(self._framed(part, low[run], high[run]))
         self._in_legend(mark, f'<path class="f-{color} band" d="M0,-5h20v10h-20z"/>')
@@ -328,8 +310,8 @@ class _Svg:
             self._add(f'<g data-keyed="{number}">')
             self._shapes(at_x, at_y, shape, style.color, size)
             self._add("</g>")
-            places = [[_round(a), _round(b)] for a, b in zip(at_x, at_y, strict=True)]
-            form = {"shape": _relative(shape, size), "filled": shape in _SHAPES}
+            places = [[rounded(a), rounded(b)] for a, b in zip(at_x, at_y, strict=True)]
+            form = {"shape": shape_around(shape, size), "filled": shape in SHAPES}
             keys = [float(f"{key:.6g}") for key in np.asarray(mark.keys, dtype=np.float64)]
             self.keyed.append({"places": places, "keys": keys, "color": style.color, **form})
         else:
@@ -339,19 +321,19 @@ class _Svg:
                     some = faint == pale
                     more = " faint" if pale else ""
                     self._shapes(at_x[some], at_y[some], shape, style.color, size, more)
-        self._in_legend(mark, _shape([10.0], [0.0], shape, style.color, max(size, 3.0)))
-        self._say(mark, x, y, text=mark.text, **_ends_of(mark))
+        self._in_legend(mark, shape_path([10.0], [0.0], shape, style.color, max(size, 3.0)))
+        self._say(mark, x, y, text=mark.text, **ends_of(mark))
 
     def _valued(self, mark: Points, x: Any, y: Any) -> None:
         """Draw points in shades of a number, the largest on top."""
         values = np.asarray(mark.values, dtype=np.float64)
         low, high = float(np.nanmin(values)), float(np.nanmax(values))
-        level = _levels(values, low, high)
-        for shade in range(_LEVELS):
+        level = levels_of(values, low, high)
+        for shade in range(LEVELS):
             some = level == shade
             if some.any():
                 d = "".join(
-                    f"M{_round(a)},{_round(b)}h0" for a, b in zip(x[some], y[some], strict=True)
+                    f"M{rounded(a)},{rounded(b)}h0" for a, b in zip(x[some], y[some], strict=True)
                 )
                 self._add(f'<path class="round p{shade}" stroke-width="5" d="{d}"/>')
         self.scale_bar = mark.scale, low, high
@@ -365,7 +347,7 @@ class _Svg:
             some = np.flatnonzero(~np.isnan(low))
             first = self.x(np.maximum(low, ends[0]))
             last = self.x(np.minimum(high, ends[1]))
-            d = "".join(f"M{_round(first[i])},{_round(y[i])}H{_round(last[i])}" for i in some)
+            d = "".join(f"M{rounded(first[i])},{rounded(y[i])}H{rounded(last[i])}" for i in some)
             if d:
                 self._add(f'<path class="s-{color} wide" stroke-width="{width:g}" d="{d}"/>')
             for i in some:
@@ -377,7 +359,7 @@ class _Svg:
             least, most = sorted(self.y.ends)
             low, high = (self.y(np.clip(end, least, most)) for end in (mark.y_low, mark.y_high))
             d = "".join(
-                f"M{_round(x[i])},{_round(low[i])}V{_round(high[i])}"
+                f"M{rounded(x[i])},{rounded(low[i])}V{rounded(high[i])}"
                 for i in range(len(x))
                 if np.isfinite(low[i])
             )
@@ -386,7 +368,7 @@ class _Svg:
     def _shapes(
         self, x: Any, y: Any, shape: str, color: str, size: float, more: str = ""
     ) -> None:  # fmt: skip
-        self._add(_shape(x, y, shape, color, size, more))
+        self._add(shape_path(x, y, shape, color, size, more))
 
     def _bars(self, mark: Bars) -> None:
         style = self._style(mark)
@@ -401,7 +383,7 @@ class _Svg:
                 self._add(f'<path {attributes} d="{d}"/>')
         self._intervals(mark, at, self.y(y), "ink")
         self._in_legend(mark, f'<path {attributes} d="M0,-5h20v10h-20z"/>')
-        self._say(mark, x, y, text=mark.text, **_ends_of(mark))
+        self._say(mark, x, y, text=mark.text, **ends_of(mark))
 
     def _heat(self, mark: Heat) -> None:
         values = np.asarray(mark.values, dtype=np.float64)
@@ -410,11 +392,11 @@ class _Svg:
         scaled = (
             (np.log(values), math.log(low), math.log(high)) if mark.log else (values, low, high)
         )
-        level = _levels(*scaled)
-        for shade in range(_LEVELS):
+        level = levels_of(*scaled)
+        for shade in range(LEVELS):
             d = "".join(
-                f"M{_round(edges_x[j])},{_round(edges_y[i])}H{_round(edges_x[j + 1])}"
-                f"V{_round(edges_y[i + 1])}H{_round(edges_x[j])}z"
+                f"M{rounded(edges_x[j])},{rounded(edges_y[i])}H{rounded(edges_x[j + 1])}"
+                f"V{rounded(edges_y[i + 1])}H{rounded(edges_x[j])}z"
                 for i, j in zip(*np.nonzero(level == shade), strict=True)
             )
             if d:
@@ -444,12 +426,12 @@ class _Svg:
         color = mark.color or "ink"
         attributes = f'class="s-{color}" stroke-dasharray="{_DASHES[mark.dash]}"'
         if mark.x is not None:
-            d = f"M{_round(self.x(mark.x))},{self.top:.1f}V{self.bottom:.1f}"
+            d = f"M{rounded(self.x(mark.x))},{self.top:.1f}V{self.bottom:.1f}"
         elif mark.y is not None:
-            d = f"M{self.left:.1f},{_round(self.y(mark.y))}H{self.right:.1f}"
+            d = f"M{self.left:.1f},{rounded(self.y(mark.y))}H{self.right:.1f}"
         else:
             ends = np.array([0.0, mark.end])
-            d = _path(self.x(ends), self.y(ends))
+            d = line_path(self.x(ends), self.y(ends))
         self._add(f'<path {attributes} d="{d}"/>')
         self._in_legend(mark, f'<path {attributes} d="M0,0h20"/>')
 
@@ -464,19 +446,19 @@ class _Svg:
         edges = self.x(mark.edges)
         tops = self.y(mark.bottom + (mark.top - mark.bottom) * heights)
         steps = "".join(
-            f"V{_round(top)}H{_round(end)}" for top, end in zip(tops, edges[1:], strict=True)
+            f"V{rounded(top)}H{rounded(end)}" for top, end in zip(tops, edges[1:], strict=True)
         )
-        base = _round(self.y(mark.bottom))
-        self._add(f'<path class="f-gray band" d="M{_round(edges[0])},{base}{steps}V{base}z"/>')
+        base = rounded(self.y(mark.bottom))
+        self._add(f'<path class="f-gray band" d="M{rounded(edges[0])},{base}{steps}V{base}z"/>')
 
     def _spot(self, mark: Spot) -> None:
         x, y = self.x(mark.x), self.y(mark.y)
-        self.spot = [(_round(a), _round(b)) for a, b in zip(x, y, strict=True)]
+        self.spot = [(rounded(a), rounded(b)) for a, b in zip(x, y, strict=True)]
         at = self.spot[mark.start]
         self._add(f'<circle data-spot="" class="f-orange" r="6" cx="{at[0]}" cy="{at[1]}"/>')
 
     def _text(self, mark: Text) -> None:
-        at = _round(self.x(mark.x)) + 4, _round(self.y(mark.y)) + 4
+        at = rounded(self.x(mark.x)) + 4, rounded(self.y(mark.y)) + 4
         self._add(f'<text class="soft" x="{at[0]:g}" y="{at[1]:g}">{shown(mark.text, 40)}</text>')
 
     def _axes(self) -> float:
@@ -487,22 +469,22 @@ class _Svg:
         )
         for value, text in self.y_ticks:
             lines = text.split("\n")
-            first = float(self.y(value)) + 4 - _LINE * (len(lines) - 1) / 2
+            first = float(self.y(value)) + 4 - LINE * (len(lines) - 1) / 2
             for i, line in enumerate(lines):
                 self._add(
                     f'<text text-anchor="end" x="{self.left - 5:.1f}" '
-                    f'y="{first + _LINE * i:.1f}">{shown(line, 27)}</text>'
+                    f'y="{first + LINE * i:.1f}">{shown(line, 27)}</text>'
                 )
         for value, text in self.x_ticks:
             self._add(
-                f'<text text-anchor="middle" x="{_round(self.x(value))}" '
+                f'<text text-anchor="middle" x="{rounded(self.x(value))}" '
                 f'y="{self.bottom + 17.5:.1f}">{shown(text, 30)}</text>'
             )
         at = self.bottom + 17.5
         for line in textwrap.wrap(self.chart.x.label, 52):
-            at += _LINE
+            at += LINE
             middle = (self.left + self.right) / 2
-            wide = _CHARACTER * len(line) / 2
+            wide = CHARACTER * len(line) / 2
             place = min(max(middle, wide), WIDTH - wide) if 2 * wide < WIDTH else WIDTH / 2
             self._add(
                 f'<text class="soft" text-anchor="middle" x="{place:.1f}" y="{at:.1f}">'
@@ -510,7 +492,7 @@ class _Svg:
             )
         self._legend()
         if self.scale_bar is not None:
-            at += _LINE + 4
+            at += LINE + 4
             self._color_scale(at)
         return at + 8
 
@@ -523,11 +505,11 @@ class _Svg:
                     f'<g transform="translate({x:.1f},{at - 4:.1f})">{self.swatches[id(mark)]}'
                     f'<text x="25" y="4">{shown(mark.label, 50)}</text></g>'
                 )
-            at += _LINE
+            at += LINE
         at += 6 if self.legend_rows else 0
         for line in self.above:
             self._add(f'<text class="soft" x="2" y="{at:.1f}">{shown(line)}</text>')
-            at += _LINE
+            at += LINE
 
     def _color_scale(self, at: float) -> None:
         assert self.scale_bar is not None
@@ -535,159 +517,9 @@ class _Svg:
         self._add(
             f'<text class="soft" x="{self.left:.1f}" y="{at:.1f}">{shown(name)} {low:.3g}</text>'
         )
-        start = self.left + _CHARACTER * (len(name) + len(f"{low:.3g}") + 2)
-        for level in range(_LEVELS):
+        start = self.left + CHARACTER * (len(name) + len(f"{low:.3g}") + 2)
+        for level in range(LEVELS):
             d = f"M{start + 12 * level:.1f},{at - 9:.1f}h12v10h-12z"
             self._add(f'<path class="h{level}" d="{d}"/>')
-        end = start + 12 * _LEVELS + 5
+        end = start + 12 * LEVELS + 5
         self._add(f'<text class="soft" x="{end:.1f}" y="{at:.1f}">{high:.3g}</text>')
-
-
-def _round(value: Any) -> float:
-    return round(float(value), 1)
-
-
-def _path(x: Any, y: Any, step: bool = False) -> str:
-    """Return the path through points, with gaps where a number is missing."""
-    parts, pen = [], "M"
-    for a, b in zip(x, y, strict=True):
-        if not (np.isfinite(a) and np.isfinite(b)):
-            pen = "M"
-            continue
-        parts.append(
-            f"H{_round(a)}V{_round(b)}" if step and pen == "L" else f"{pen}{_round(a)},{_round(b)}"
-        )
-        pen = "L"
-    return "".join(parts)
-
-
-def _relative(shape: str, size: float) -> str:
-    """Return the path of a shape around its place; a round one is a dot of the line's width."""
-    if shape in _SHAPES:
-        return _SHAPES[shape](size)
-    return _STROKES[shape](size) if shape in _STROKES else "h0"
-
-
-def _shape(
-    x: Sequence[float], y: Sequence[float], shape: str, color: str, size: float, more: str = ""
-) -> str:
-    """Return one path with the same shape at each place."""
-    form = _relative(shape, size)
-    d = "".join(
-        f"M{_round(a)},{_round(b)}{form}"
-        for a, b in zip(x, y, strict=True)
-        if np.isfinite(a) and np.isfinite(b)
-    )
-    if shape in _SHAPES:
-        return f'<path class="f-{color}{more}" d="{d}"/>'
-    width = 1.8 if shape in _STROKES else 2 * size
-    return f'<path class="s-{color} round{more}" stroke-width="{width:g}" d="{d}"/>'
-
-
-def _levels(values: Any, low: float, high: float) -> Any:
-    with np.errstate(invalid="ignore"):
-        share = (values - low) / ((high - low) or 1.0) * _LEVELS
-    return np.where(
-        np.isfinite(share), np.minimum(np.nan_to_num(share).astype(int), _LEVELS - 1), -1
-    )
-
-
-def _ends_of(mark: Points | Bars) -> dict[str, Any]:
-    if mark.low is None:
-        return {"low": np.full(len(mark.x), np.nan), "high": np.full(len(mark.x), np.nan)}
-    return {"low": np.asarray(mark.low, float), "high": np.asarray(mark.high, float)}
-
-
-def _listed(mark: Mark) -> bool:
-    """Whether a mark can have an entry in the legend."""
-    return not isinstance(mark, Heat | Image | Strip | Text | Spot)
-
-
-def _styles(chart: Chart) -> dict[int, Style]:
-    """Return the style of each mark: main marks without a color get one after the other."""
-    styles: dict[int, Style] = {}
-    number, last = 0, style_of(0)
-    for mark in chart.marks:
-        style = style_of(number)
-        if isinstance(mark, Band | Strip):
-            style = last
-        elif mark.main and not mark.color and not isinstance(mark, Rule):
-            number += 1
-        if mark.color:
-            style = Style(mark.color, style.dash, style.marker)
-        styles[id(mark)] = style
-        last = style if isinstance(mark, Line) else last
-    return styles
-
-
-def _flow(texts: Sequence[str]) -> list[list[tuple[int, float]]]:
-    """Return the entries of a legend in rows: the number of each and its place."""
-    rows: list[list[tuple[int, float]]] = []
-    at = float(WIDTH)
-    for i, text in enumerate(texts):
-        wide = 38 + _CHARACTER * min(len(text), 50)
-        if at + wide > WIDTH and at > 2:
-            rows.append([])
-            at = 2.0
-        rows[-1].append((i, at))
-        at += wide
-    return rows
-
-
-def _data_ends(chart: Chart, axis: str) -> tuple[float, float]:
-    """Return the range of the marks along an axis, from 0 where nothing is below."""
-    names = {"x": ("x", "low", "high"), "y": ("y", "low", "high", "y_low", "y_high")}[axis]
-    result = []
-    for mark in chart.marks:
-        for name in names:
-            along_x = name in ("low", "high") and not isinstance(mark, Band)
-            if name in ("low", "high") and along_x != (axis == "x"):
-                continue
-            values = getattr(mark, name, None)
-            if values is not None:
-                result.append(np.ravel(np.asarray(values, dtype=np.float64)))
-    values = np.concatenate(result)
-    values = values[np.isfinite(values) & ((values > 0) | (not getattr(chart, axis).log))]
-    if not len(values):
-        return 0.1, 1.0
-    low, high = float(values.min()), float(values.max())
-    if getattr(chart, axis).log:
-        return low / 1.1, high * 1.1
-    room = 0.05 * (high - low) or 0.05 * abs(high) or 1.0
-    return (0.0 if low >= 0 else low - room), high + room
-
-
-def _ticks(axis: Axis, ends: tuple[float, float], above: bool = False) -> list[tuple[float, str]]:
-    """Return the ticks of an axis; ``above`` leaves out those below 0, where a strip is."""
-    low, high = min(ends), max(ends)
-    if axis.ticks:
-        return [(value, text) for value, text in axis.ticks if low <= value <= high]
-    if axis.log:
-        powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-        for factors in ((1, 2, 5), (1,)):
-            every = [float(f"{factor}e{power}") for power in powers for factor in factors]
-            some = [value for value in every if low <= value <= high]
-            if len(some) <= _MOST_TICKS:
-                break
-        if some:
-            return [(value, f"{value:g}") for value in some[:: -(-len(some) // _MOST_TICKS)]]
-    size = (high - low) / 4.5
-    power = 10.0 ** math.floor(math.log10(size)) if size > 0 else 1.0
-    step = next(power * factor for factor in (1, 2, 2.5, 5, 10) if power * factor >= size * 0.999)
-    start = math.ceil((max(low, 0.0) if above else low) / step - 1e-9)
-    some = [i * step for i in range(start, start + 12) if i * step <= high + 1e-9 * step]
-    if axis.percent:
-        return [(value, f"{100 * value:g} %") for value in some]
-    return [(value, f"{value + 0.0:.6g}") for value in some]
-
-
-def _spaced(ticks: list[tuple[float, str]], scale: _Scale) -> list[tuple[float, str]]:
-    """Leave out ticks whose labels would touch."""
-    kept: list[tuple[float, str]] = []
-    end = -math.inf
-    for value, text in ticks:
-        at, wide = float(scale(value)), _CHARACTER * len(text) / 2
-        if at - wide > end + 4:
-            kept.append((value, text))
-            end = at + wide
-    return kept
