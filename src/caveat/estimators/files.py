@@ -107,7 +107,7 @@ def load_model(path: str | PathLike[str], *, module: Any = None) -> Any:
         header, tensors = _read(path)
         reader = _Reader(tensors, module)
         model = reader.decode(header["model"])
-    except (FileNotFoundError, OptionError):
+    except OptionError:
         raise
     except FileFormatError as error:
         raise FileFormatError(f"{path}: {error}") from error
@@ -357,8 +357,6 @@ def _read(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the header of a file, of a version that is known, and its tensors."""
     from safetensors import SafetensorError, safe_open
 
-    if not path.is_file():
-        raise FileNotFoundError(f"there is no file {path}")
     try:
         with safe_open(path, framework="pt") as file:
             header = _header(file.metadata())
