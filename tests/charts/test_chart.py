@@ -6,19 +6,9 @@ import numpy as np
 import pytest
 
 from caveat import charts
-from caveat.charts.chart import (
-    COLORS,
-    STYLES,
-    Axis,
-    Chart,
-    label_lines,
-    literal,
-    padded,
-    ratio_axis,
-    row_axis,
-    sized_lines,
-    style_of,
-)
+from caveat.charts.chart import Chart
+from caveat.charts.layout import label_lines, literal, padded, ratio_axis, row_axis, sized_lines
+from caveat.charts.marks import COLORS, STYLES, Axis, style_of
 from caveat.exceptions import OptionError
 from tests.charts import examples
 from tests.charts.test_matplotlib import made

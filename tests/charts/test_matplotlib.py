@@ -7,7 +7,7 @@ from matplotlib.colors import to_hex
 
 import caveat
 from caveat import charts
-from caveat.charts.chart import Spot
+from caveat.charts.marks import Spot
 from caveat.exceptions import OptionError
 from tests.charts import examples
 from tests.charts.drawn import corners, curves, labels, picture, small, whiskers

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from caveat import charts
-from caveat.charts.chart import STYLES, Spot, row_axis
+from caveat.charts.layout import row_axis
+from caveat.charts.marks import STYLES, Spot
 from caveat.charts.svg import WIDTH, render, shown
 from tests.charts import examples, vectors
 from tests.charts.test_experiments import disentangled

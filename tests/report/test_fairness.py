@@ -10,7 +10,7 @@ import pytest
 import caveat
 from caveat import charts
 from caveat.charts._svg_parts import SHAPES as _SHAPES
-from caveat.charts.chart import Bars, Points
+from caveat.charts.marks import Bars, Points
 from caveat.charts.svg import render
 from caveat.exceptions import OptionError
 from caveat.fairness import audit

@@ -6,35 +6,22 @@ can be read without colors.
 """
 
 from ._confidence import confidence_curve
+from ._consistency import consistency
 from ._coverage import coverage
+from ._disentanglement import sweeps, terms
 from ._ecdf import ecdf
 from ._error_calibration import error_calibration
 from ._error_histogram import error_histogram
-from ._experiments import detection, domain_shift, shift, sweeps, terms
+from ._experiments import detection, domain_shift, shift
 from ._extremes import Extremes, Sample, extremes
 from ._groups import AGAINST_REST, comparison, groups, trade_off
 from ._reliability import reliability
 from ._split import Deferral, deferral, split
 from ._triage import operating_curve
-from .chart import (
-    COLORS,
-    Axis,
-    Band,
-    Bars,
-    Chart,
-    Headline,
-    Heat,
-    Image,
-    Line,
-    Points,
-    Rule,
-    Span,
-    Strip,
-    Text,
-    overlay,
-)
+from .chart import Chart, Headline, overlay
 from .entry import Entry
-from .fairness import consistency, distributions, ratios
+from .fairness import distributions, ratios
+from .marks import COLORS, Axis, Band, Bars, Heat, Image, Line, Points, Rule, Span, Strip, Text
 from .table import CHARTS, available, chart, plot
 
 __all__ = [

@@ -11,8 +11,9 @@ from ._nested import kept_means
 from ._numbers import band_label, headline
 from ._ordered import Ordered
 from ._samples import of_target
-from .chart import Axis, Band, Chart, Line
+from .chart import Chart
 from .entry import Entry
+from .marks import Axis, Band, Line
 
 
 def confidence_curve(evaluation: Evaluation, target: Any = None) -> Chart:

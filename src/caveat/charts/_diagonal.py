@@ -8,7 +8,8 @@ import numpy as np
 from ..evaluation import Evaluation
 from ..resampling.spread import Limits
 from ._numbers import band_label
-from .chart import Axis, Band, Chart, Headline, Line, Mark, Rule, Strip
+from .chart import Chart, Headline
+from .marks import Axis, Band, Line, Mark, Rule, Strip
 
 _MANY = 20
 """A line through more points than this has no markers."""

@@ -9,8 +9,9 @@ from ..evaluation import Evaluation
 from ._numbers import headline
 from ._ordered import Ordered
 from ._samples import Samples, of_target
-from .chart import Axis, Chart, Line
+from .chart import Chart
 from .entry import Entry
+from .marks import Axis, Line
 
 STEPS = 200
 

@@ -10,8 +10,9 @@ from ..evaluation import Evaluation
 from ..evaluation.result import class_probabilities
 from ..metrics._inputs import count
 from ._samples import DISTRIBUTIONS, of_target
-from .chart import Axis, Chart, Heat, Mark, Rule
+from .chart import Chart
 from .entry import Entry
+from .marks import Axis, Heat, Mark, Rule
 
 _FAR = 0.995
 """Of a long tail the axis shows this share."""

@@ -12,8 +12,10 @@ from ..results.judgments import Contrast
 from ..results.rows import Row
 from ..results.tables import bracket, number
 from ._samples import of_target, samples
-from .chart import Axis, Chart, Mark, Points, Rule, label_lines, padded, row_axis, sized_lines
-from .entry import Entry
+from .chart import Chart
+from .entry import Entry, expect
+from .layout import label_lines, padded, row_axis, sized_lines
+from .marks import Axis, Mark, Points, Rule
 
 MOST = 30
 """More values of an attribute than this cannot be read; the worst are shown."""
@@ -231,8 +233,7 @@ def comparison(
     >>> comparison(result, "brier").numbers["technique"]
     ['sure', 'unsure']
     """
-    if not isinstance(result, Comparison):
-        raise OptionError(f"result must be a Comparison; got a {type(result).__name__}")
+    expect(result, Comparison)
     rows = _compared(result, metric, target, option)
     axis, places = row_axis([label_lines([row.technique]) for row in rows])
     kinds = (
@@ -316,8 +317,7 @@ def trade_off(
     >>> trade_off(result).numbers["beaten in both"]
     ['no', 'yes']
     """
-    if not isinstance(result, Comparison):
-        raise OptionError(f"result must be a Comparison; got a {type(result).__name__}")
+    expect(result, Comparison)
     answer = result.recommend(expression)
     if not answer.skill or answer.skill == answer.primary:
         raise OptionError("a trade-off needs a proper score and another measure of reliability")

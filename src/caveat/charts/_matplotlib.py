@@ -8,12 +8,11 @@ import numpy as np
 
 from ..exceptions import OptionError
 from ..metrics import METRICS
-from .chart import (
+from .chart import Chart, Headline
+from .marks import (
     COLORS,
     Band,
     Bars,
-    Chart,
-    Headline,
     Heat,
     Image,
     Line,

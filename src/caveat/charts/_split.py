@@ -12,8 +12,9 @@ from ..metrics._inputs import count
 from ._nested import kept_means
 from ._ordered import Ordered
 from ._samples import Samples, of_target, split_parts
-from .chart import Axis, Chart, Points
+from .chart import Chart
 from .entry import Entry
+from .marks import Axis, Points
 
 _READ = (
     "Each mark is a sample. To the right, the data cannot tell (aleatoric: a better measurement "

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from .chart import (
+from .chart import Chart
+from .marks import (
     Axis,
     Band,
     Bars,
-    Chart,
     Heat,
     Image,
     Line,

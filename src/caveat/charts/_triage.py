@@ -4,9 +4,9 @@ import numpy as np
 
 from ..evaluation import Triage
 from ..evaluation.triage_result import MEAN
-from ..exceptions import OptionError
-from .chart import Axis, Chart, Line, Mark, Points, Rule
-from .entry import Entry
+from .chart import Chart
+from .entry import Entry, expect
+from .marks import Axis, Line, Mark, Points, Rule
 
 _ROWS = 50
 _TAKEN = {
@@ -29,8 +29,7 @@ def operating_curve(triage: Triage) -> Chart:
     -------
     Chart
     """
-    if not isinstance(triage, Triage):
-        raise OptionError(f"triage must be a Triage; got a {type(triage).__name__}")
+    expect(triage, Triage, "triage")
     curve = triage.curve
     some = curve.accepted > 0
     coverage, error, upper = curve.coverage[some], curve.error[some], curve.upper[some]

@@ -16,6 +16,12 @@ def always(*_: Any) -> bool:
     return True
 
 
+def expect(result: Any, kind: type, name: str = "result") -> None:
+    """Raise if a chart is asked of something else than it is made of."""
+    if not isinstance(result, kind):
+        raise OptionError(f"{name} must be a {kind.__name__}; got a {type(result).__name__}")
+
+
 @dataclass(frozen=True)
 class Entry:
     """A kind of chart: one line in the table `CHARTS`.

@@ -1,4 +1,4 @@
-"""The charts of an audit: ratios with the fair band, uncertainty of each group, consistency."""
+"""The charts of an audit: ratios with the fair band, and the uncertainty of each group."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -6,30 +6,17 @@ from typing import Any
 import numpy as np
 
 from ..exceptions import OptionError
-from ..fairness import Consistency, ConsistencyRow, FairnessAudit
+from ..fairness import FairnessAudit
 from ..fairness.meanings import measure_words
 from ..fairness.shown import MOST, farthest, ratio_rows
 from ..results.judgments import Judgment, Pairing
 from ..results.rows import FairnessRow
 from ..results.words import SHORT
-from .chart import (
-    Axis,
-    Bars,
-    Chart,
-    Mark,
-    Points,
-    Rule,
-    Span,
-    Text,
-    label_lines,
-    padded,
-    ratio_axis,
-    row_axis,
-    sized_lines,
-)
-from .entry import Entry
+from .chart import Chart
+from .entry import Entry, expect
+from .layout import label_lines, ratio_axis, row_axis, sized_lines
+from .marks import Axis, Mark, Points, Rule, Span, Text
 
-MOST_CONSISTENCIES, MOST_BARS = 30, 60
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 PARTS = ("predictive", "aleatoric", "epistemic")
 _WIDTH = 26
@@ -43,13 +30,8 @@ _JUDGMENTS = (
 )
 
 
-def _expect(result: Any, kind: type) -> None:
-    if not isinstance(result, kind):
-        raise OptionError(f"result must be a {kind.__name__}; got a {type(result).__name__}")
-
-
 def _attributes(result: FairnessAudit, attribute: str | None) -> tuple[str, ...]:
-    _expect(result, FairnessAudit)
+    expect(result, FairnessAudit)
     if attribute is not None and attribute not in result.attributes:
         known = ", ".join(result.attributes)
         raise OptionError(f"attribute must be one of {known}; got {attribute!r}")
@@ -302,133 +284,5 @@ def _uncertain_groups(
     return [(group, rows) for group, rows in result.items() if np.isfinite(rows[None].value)]
 
 
-def consistency(
-    result: Consistency | FairnessAudit,
-    quantity: str | None = None,
-    attribute: str | None = None,
-    scaled: bool = True,
-) -> Chart:
-    """Return the consistency of each group, and of each outcome in it, as bars with intervals.
-
-    Parameters
-    ----------
-    result : Consistency or FairnessAudit
-        What `caveat.fairness.consistency` returned, or an audit with ``X=``.
-    quantity : str, optional
-        Which of the values; by default the first.
-    attribute : str, optional
-        The groups of this attribute only; by default of all.
-    scaled : bool, default=True
-        Whether differences are divided by the spread of the quantity. Without, small uncertainties
-        are all close to 1.
-
-    Returns
-    -------
-    Chart
-        Numbers of samples are in parentheses. Of an attribute with more than 30 values the 30 least
-        consistent are shown; of more than 60 bars, those of single outcomes are left out.
-
-    Examples
-    --------
-    >>> from caveat.charts import consistency
-    >>> from caveat.fairness import consistency as measured
-    >>> X, group = [[0.0], [0.1], [0.2], [5.0], [5.1], [5.2]], ["a", "a", "a", "b", "b", "b"]
-    >>> result = measured([1, 1, 0, 0, 0, 0], X, neighbors=2, groups=group, resamples=0)
-    >>> consistency(result).numbers["samples of"]
-    ['all samples', 'group=a', 'group=b']
-    """
-    alike = result.consistency if isinstance(result, FairnessAudit) else result
-    if alike is None:
-        raise OptionError("the audit has no consistencies; pass X= to caveat.audit")
-    _expect(alike, Consistency)
-    known = list(alike.differences)
-    name = known[0] if quantity is None else quantity
-    if name not in known:
-        raise OptionError(f"unknown quantity {quantity!r}; known are {', '.join(known)}")
-    whole, rows = _consistency_rows(alike, name, attribute, scaled)
-    if len(rows) > MOST_BARS:
-        rows = [row for row in rows if not row.outcome] or rows[:MOST_BARS]
-    axis, places = row_axis(
-        [
-            sized_lines(f"outcome {row.outcome}" if row.outcome else row.label, row.samples)
-            for row in rows
-        ]
-    )
-    value, low, high = np.array([_consistency_numbers(row, scaled) for row in rows]).T
-    outcomes = list(dict.fromkeys(row.outcome for row in rows))
-    marks: list[Mark] = []
-    for position, outcome in enumerate(outcomes):
-        some = np.flatnonzero([row.outcome == outcome for row in rows])
-        label = f"outcome {outcome}" if outcome else "all outcomes"
-        marks.append(
-            Bars(
-                x=value[some], y=np.take(places, some), low=low[some], high=high[some], height=1.4,
-                hatch=position, label=label if len(outcomes) > 1 else "", main=True,
-                text=[rows[i].label for i in some], says="{text}: {x:.3g}",
-            )
-        )  # fmt: skip
-    overall = _consistency_numbers(whole, scaled)[0]
-    marks.append(Rule(x=overall, label="all samples", dash="dash"))
-    unit = ", in units of the spread" if scaled else ""
-    by = f" by {attribute}" if attribute is not None else ""
-    every = [whole, *rows]
-    return Chart(
-        title=f"Consistency of {name}{by}",
-        read="1 is the same as the neighbors; 0 is one standard deviation from them. The dashed "
-        "line is the mean of all samples, the strokes are intervals. More is better."
-        if scaled
-        else "1 is the same as the neighbors. The dashed line is the mean of all samples, the "
-        "strokes are intervals. More is better.",
-        x=Axis(
-            label=f"consistency of {name}{unit}: more is better",
-            ends=padded(value, low, high, [overall, 0.0]),
-        ),
-        y=axis,
-        marks=tuple(marks),
-        numbers={
-            "samples of": [row.label for row in every],
-            "consistency": [_consistency_numbers(row, scaled)[0] for row in every],
-            "low": [_consistency_numbers(row, scaled)[1] for row in every],
-            "high": [_consistency_numbers(row, scaled)[2] for row in every],
-            "samples": [row.samples for row in every],
-        },
-    )
-
-
-def _consistency_rows(
-    alike: Consistency, quantity: str, attribute: str | None, scaled: bool
-) -> tuple[ConsistencyRow, list[ConsistencyRow]]:
-    """Return the row of all samples, and those to draw: of groups, or else of outcomes."""
-    whole, *rows = alike.matching(quantity=quantity)
-    if attribute is not None:
-        known = sorted({row.attribute for row in rows if row.attribute})
-        if attribute not in known:
-            raise OptionError(
-                f"unknown attribute {attribute!r}; known are {', '.join(known) or 'none'}"
-            )
-        rows = [row for row in rows if row.attribute == attribute]
-    rows = [row for row in rows if row.attribute] or rows or [whole]
-    rows = [row for row in rows if np.isfinite(_consistency_numbers(row, scaled)[0])]
-    if not rows:
-        raise OptionError(
-            f"the consistency of {quantity!r} has no scaled value: all samples have one value; "
-            "pass scaled=False"
-        )
-    kept: set[tuple[str, str]] = set()
-    for name in {row.attribute for row in rows}:
-        of_it = [row for row in rows if row.attribute == name and not row.outcome]
-        least = sorted(of_it, key=lambda row: _consistency_numbers(row, scaled)[0])
-        kept |= {(name, row.group) for row in least[:MOST_CONSISTENCIES]}
-    return whole, [row for row in rows if not row.attribute or (row.attribute, row.group) in kept]
-
-
-def _consistency_numbers(row: ConsistencyRow, scaled: bool) -> tuple[float, float, float]:
-    """Return a consistency and its interval, raw or in units of the spread."""
-    if scaled:
-        return row.scaled, row.scaled_low, row.scaled_high
-    return row.consistency, row.low, row.high
-
-
 RATIOS = Entry("ratios", ratios, of=FairnessAudit)
 DISTRIBUTIONS = Entry("distributions", distributions, of=FairnessAudit)
-CONSISTENCY = Entry("consistency", consistency, of=FairnessAudit)

@@ -35,11 +35,11 @@ from ._svg_parts import (
     styles_of,
     ticks_of,
 )
-from .chart import (
+from .chart import Chart
+from .marks import (
     COLORS,
     Band,
     Bars,
-    Chart,
     Heat,
     Image,
     Line,

@@ -7,7 +7,9 @@ from ..evaluation import Comparison, Evaluation
 from ..exceptions import OptionError, UnsupportedPredictionError
 from . import (
     _confidence,
+    _consistency,
     _coverage,
+    _disentanglement,
     _ecdf,
     _error_calibration,
     _error_histogram,
@@ -41,8 +43,12 @@ CHARTS = Charts(
         _groups.TRADE_OFF,
         fairness.RATIOS,
         fairness.DISTRIBUTIONS,
-        fairness.CONSISTENCY,
-        *_experiments.ENTRIES,
+        _consistency.ENTRY,
+        _disentanglement.SWEEPS,
+        _disentanglement.TERMS_ENTRY,
+        _experiments.DETECTION,
+        _experiments.SHIFT,
+        _experiments.DOMAIN_SHIFT,
         _triage.ENTRY,
     ],
 )

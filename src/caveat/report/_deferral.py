@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from .. import charts
-from ..charts.chart import Spot
+from ..charts.marks import Points, Spot
 from ..evaluation import Evaluation, Triage, TriagePolicy
 from ..evaluation.triage_result import MEAN
 from ..results.tables import number
@@ -20,7 +20,7 @@ def split_slider(evaluation: Evaluation, names: Names, target: Target) -> Slider
     chart = charts.split(evaluation, target.name, points=1000)
     chart = replace(chart, read=f"{chart.read} Deferred samples turn gray.")
     # The slider colors by what is deferred, which shades of the error would hide.
-    marks = tuple(replace(mark, values=None) for mark in chart.marks)  # type: ignore[call-arg]
+    marks = tuple(replace(m, values=None) for m in chart.marks if isinstance(m, Points))
     classes = hasattr(evaluation.prediction, "classes")
     chart = chart if classes else replace(chart, marks=marks)
     figure = Figure(names("chart"), chart, target.key)

@@ -151,7 +151,7 @@ def _ratios(audit: FairnessAudit, names: Names) -> list[Any]:
     return blocks
 
 
-def _ratio_table(rows: Sequence[FairnessRow], caption: str, **options: str) -> Table:
+def _ratio_table(rows: Sequence[FairnessRow], caption: str, folded: str = "") -> Table:
     """Return ratios and differences as a table, each with what its interval lets one say."""
     body = []
     several = any(_differs(row) for row in rows)
@@ -174,7 +174,7 @@ def _ratio_table(rows: Sequence[FairnessRow], caption: str, **options: str) -> T
     header = ["measure", "groups", "kind", "value", "interval", *decides]
     header += ["beyond the threshold", "verdict"]
     more = f"The first {MOST_ROWS} of {len(rows)} rows." if len(rows) > MOST_ROWS else ""
-    return Table(caption, header, body, more=more, sortable=True, heads=True, **options)  # type: ignore[arg-type]
+    return Table(caption, header, body, more=more, sortable=True, heads=True, folded=folded)
 
 
 def _differs(row: FairnessRow) -> bool:
@@ -274,7 +274,7 @@ def _individuals(audit: FairnessAudit, names: Names) -> list[Any]:
     return [*blocks, _consistency_table(alike.rows, caption, folded=opened)]
 
 
-def _consistency_table(rows: Sequence[ConsistencyRow], caption: str, **options: str) -> Table:
+def _consistency_table(rows: Sequence[ConsistencyRow], caption: str, folded: str = "") -> Table:
     """Return consistencies as a table, raw and in units of the spread."""
     body = [
         [
@@ -291,4 +291,4 @@ def _consistency_table(rows: Sequence[ConsistencyRow], caption: str, **options: 
     ]
     header = ["of", "samples of", "raw", "interval", "scaled", "interval", "samples", "note"]
     more = f"The first {MOST_ROWS} of {len(rows)} rows." if len(rows) > MOST_ROWS else ""
-    return Table(caption, header, body, more=more, sortable=True, heads=True, **options)  # type: ignore[arg-type]
+    return Table(caption, header, body, more=more, sortable=True, heads=True, folded=folded)

@@ -44,7 +44,7 @@ def metric_cell(row: Row) -> Cell:
     return Cell(label(row), short=metric.short, says=metric.says)
 
 
-def rows_table(rows: list[Row], caption: str, **options: str) -> Table:
+def rows_table(rows: list[Row], caption: str, folded: str = "") -> Table:
     """Return the table of some rows of an evaluation."""
     groups = not all(row.overall for row in rows)
     targets = len({row.target for row in rows}) > 1
@@ -64,7 +64,7 @@ def rows_table(rows: list[Row], caption: str, **options: str) -> Table:
     header += ["note"] if noted else []
     if not noted:
         body = [cells[:-1] for cells in body]
-    return Table(caption, header, body, sortable=True, heads=True, **options)  # type: ignore[arg-type]
+    return Table(caption, header, body, sortable=True, heads=True, folded=folded)
 
 
 def definition(metric: str) -> Definition:

@@ -75,10 +75,12 @@ class Gate:
         'sex'
         """
         match = _CONDITION.fullmatch(text) if isinstance(text, str) else None
+        parts = (
+            {} if match is None else {name: part or "" for name, part in match.groupdict().items()}
+        )
         try:
-            parts = {name: part or "" for name, part in match.groupdict().items()}  # type: ignore[union-attr]
             limit = float(parts["limit"])
-        except (AttributeError, ValueError):
+        except (KeyError, ValueError):
             raise OptionError(
                 f"a condition reads like 'ece.high > 0.05', 'accuracy.low in sex=f < 0.8' or 'gap "
                 f"accuracy.low in sex > 0.1'; got {text!r}"

@@ -26,7 +26,8 @@ import numpy as np
 
 from .. import charts
 from ..charts import Axis, Band, Chart, Image, Line, Points, Rule, Span
-from ..charts.chart import Mark, label_lines, literal, padded, ratio_axis, row_axis
+from ..charts.layout import label_lines, literal, padded, ratio_axis, row_axis
+from ..charts.marks import Mark
 from ..experiments import Disentanglement
 from ._plane import Plane
 
