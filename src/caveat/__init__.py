@@ -83,6 +83,10 @@ if TYPE_CHECKING:
     from .recalibration import exchangeability_test as exchangeability_test
     from .recalibration import warn_if_shifted as warn_if_shifted
     from .report import write_report as write_report
+    from .summaries import Summary as Summary
+    from .summaries import merge as merge
+    from .summaries import summarise as summarise
+    from .summaries import summarize as summarize
     from .uncertainty import class_distances as class_distances
     from .uncertainty import decompose as decompose
     from .uncertainty import measure as measure
@@ -133,6 +137,7 @@ _HOMES = {
     "ProbabilityInterval": "predictions",
     "QuantileNetworkRegressor": "estimators",
     "Quantiles": "predictions",
+    "Summary": "summaries",
     "TemperatureScaling": "recalibration",
     "Triage": "evaluation",
     "TriagePolicy": "evaluation",
@@ -151,8 +156,11 @@ _HOMES = {
     "from_sklearn": "estimators",
     "load": "loading",
     "measure": "uncertainty",
+    "merge": "summaries",
     "plot": "charts",
     "read_predictions": "files",
+    "summarise": "summaries",
+    "summarize": "summaries",
     "warn_if_shifted": "recalibration",
     "write_report": "report",
 }
@@ -172,6 +180,7 @@ _MODULES = (
     "report",
     "resampling",
     "studies",
+    "summaries",
     "uncertainty",
 )
 
@@ -217,6 +226,7 @@ __all__ = [
     "ProbabilityInterval",
     "QuantileNetworkRegressor",
     "Quantiles",
+    "Summary",
     "TemperatureScaling",
     "Triage",
     "TriagePolicy",
@@ -243,6 +253,7 @@ __all__ = [
     "from_sklearn",
     "load",
     "measure",
+    "merge",
     "metrics",
     "nn",
     "plot",
@@ -252,6 +263,9 @@ __all__ = [
     "report",
     "resampling",
     "studies",
+    "summaries",
+    "summarise",
+    "summarize",
     "uncertainty",
     "warn_if_shifted",
     "write_report",

@@ -11,7 +11,7 @@ __all__ = ["load"]
 
 
 def load(path: str | PathLike[str], *, module: Any = None) -> Any:
-    """Read what a ``save`` method wrote: a prediction, a fitted model or a state of a metric.
+    """Read what a ``save`` method wrote: a prediction, a fitted model, a summary or a state.
 
     Reading never runs code from the file.
 
@@ -23,7 +23,7 @@ def load(path: str | PathLike[str], *, module: Any = None) -> Any:
 
     Returns
     -------
-    prediction, fitted estimator or State
+    prediction, fitted estimator, Summary or State
         A model predicts what the saved one did, bit for bit on the same machine; a recalibrator
         that was saved with it is its ``recalibrator_``.
 
@@ -48,6 +48,12 @@ def load(path: str | PathLike[str], *, module: Any = None) -> Any:
         return load_model(path, module=module)
     if module is not None:
         raise OptionError(f"module is for a saved model, and {path} holds none")
+    from .summaries.files import is_summary
+
+    if is_summary(path):
+        from .summaries.files import load_summary
+
+        return load_summary(path)
     if _is_state(path):
         from .metrics.states import load_state
 
@@ -55,7 +61,7 @@ def load(path: str | PathLike[str], *, module: Any = None) -> Any:
     if path.suffix not in (".npz", ".parquet"):
         raise FileFormatError(
             f"{path} is damaged, or no file that caveat wrote: expected a prediction (.npz or "
-            ".parquet), a model (.safetensors) or a state of a metric"
+            ".parquet), a model (.safetensors), a summary (.caveat) or a state of a metric"
         )
     from .predictions.files import load_prediction
 

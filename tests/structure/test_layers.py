@@ -21,6 +21,7 @@ LAYERS = [
     {"resampling"},
     {"recalibration"},
     {"nn"},
+    {"summaries"},
     {"estimators"},
     {"loading"},
     {"results"},

@@ -210,6 +210,13 @@ def compare(
         run = EvaluationContext(weight, plan, confidence, cluster, answers={})
         evaluations[str(name)] = run_evaluation(run, prediction, y, groups, None, metrics, seed)
         answers[str(name)] = run.answers or {}
+    return compared(evaluations, answers, confidence)
+
+
+def compared(
+    evaluations: dict[str, Evaluation], answers: dict[str, dict[Key, Answer]], confidence: float
+) -> Comparison:
+    """Return the comparison of evaluations, from the answers of each with their replicates."""
     keys = dict.fromkeys(key for matches in answers.values() for key in matches)
     rows_of = {
         name: {row.key: row for row in result.rows if row.contrast is Contrast.NONE}

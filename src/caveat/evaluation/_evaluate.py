@@ -1,6 +1,6 @@
 """Every metric that applies to a prediction, at three scales, with confidence intervals."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -29,7 +29,7 @@ from ..resampling import (
 )
 from ..results.judgments import Contrast
 from ..results.rows import GROUPED, Key, Row
-from .questions import Block, Question, questions, take
+from .questions import Block, Question, by_share, questions, take
 from .result import TRUE_CLASS, Curves, Evaluation
 
 _CONTRASTS: dict[Literal["gap", "ratio"], Contrast] = {
@@ -66,7 +66,7 @@ class EvaluationContext:
         answers = [Answer(value, None) for value in values]
         if self.plan is None:
             return answers
-        for (truth, inputs), places in _shared(asked):
+        for (truth, inputs), places in by_share(asked):
             given = Prepared(truth, inputs, self.plan, sample_weight=self.weight, rows=rows)
             for i in places:
                 question, value = part[i], values[i]
@@ -117,19 +117,6 @@ def _check_sums(question: Question, value: float, by_sums: float) -> None:
             f"the metric {metric.name!r} is {value:g} by its function, but {by_sums:g} by its "
             "sums; declare sums= that give the same, or None"
         )
-
-
-def _shared(
-    asked: list[Question],
-) -> list[tuple[tuple[np.ndarray, dict[str, Any]], list[int]]]:
-    """Return the truth, the inputs and the positions of questions that can share work."""
-    result: dict[tuple[str, str], tuple[tuple[np.ndarray, dict[str, Any]], list[int]]] = {}
-    for i, question in enumerate(asked):
-        key = question.target, question.share
-        (_, inputs), places = result.setdefault(key, ((question.truth, {}), []))
-        inputs.update(question.inputs)
-        places.append(i)
-    return list(result.values())
 
 
 def _row(
@@ -253,10 +240,7 @@ def run_evaluation(
     known = _attributes(prediction, blocks[0], groups)
     for attribute in known:
         of_class = hasattr(prediction, "classes") and attribute is known[0]
-        some = [
-            q for q in asked if not (q.against_rest or (of_class and not q.metric.within_class))
-        ]
-        rows += _by_group(run, some, attribute)
+        rows += _by_group(run, within(asked, of_class), attribute)
     return Evaluation(
         rows=tuple(rows),
         curves=Curves(asked, run.weight, len(blocks) > 1),
@@ -292,38 +276,74 @@ def plan_for(
 
 def _attributes(prediction: Any, block: Block, groups: Any) -> list[Attribute]:
     """Return the true class, if there are classes, and the groups of the user."""
-    given = [] if groups is None else attributes(groups, len(block.truth))
+    given = named_groups(prediction, groups, len(block.truth))
     if not hasattr(prediction, "classes"):
         return given
-    labels = tuple(str(label) for label in prediction.classes.tolist())
+    return [class_attribute(prediction, block.truth), *given]
+
+
+def class_attribute(prediction: Any, codes: np.ndarray) -> Attribute:
+    """Return the true class as an attribute."""
+    return Attribute(TRUE_CLASS, tuple(map(str, prediction.classes.tolist())), codes)
+
+
+def named_groups(prediction: Any, groups: Any, samples: int) -> list[Attribute]:
+    """Return the groups of the user, none of which is called as the true class is."""
+    given = [] if groups is None else attributes(groups, samples)
+    if not hasattr(prediction, "classes"):
+        return given
     taken, name = {TRUE_CLASS, *(attribute.name for attribute in given)}, TRUE_CLASS
     while name in taken:
         name += " (group)"
-    own = [replace(one, name=name) if one.name == TRUE_CLASS else one for one in given]
-    return [Attribute(TRUE_CLASS, labels, block.truth), *own]
+    return [replace(one, name=name) if one.name == TRUE_CLASS else one for one in given]
 
 
 def _by_group(run: EvaluationContext, asked: list[Question], attribute: Attribute) -> list[Row]:
     """Return rows for each value of an attribute, and gap and ratio of the worst and the best."""
-    rows: list[list[Row]] = [[] for _ in asked]
-    answers: list[dict[str, Answer]] = [{} for _ in asked]
+    answers: dict[str, tuple[list[Answer], int]] = {}
     for code, value in enumerate(attribute.values):
         members = np.flatnonzero(attribute.codes == code)
-        if not len(members):
-            continue
-        for i, answer in enumerate(run.ask(asked, members)):
-            place = {"scale": GROUPED, "attribute": attribute.name, "category": value}
-            rows[i].append(run.row(asked[i], answer, len(members), **place))
+        if len(members):
+            answers[value] = run.ask(asked, members), len(members)
+    return group_rows(run, asked, attribute.name, answers)
+
+
+def group_rows(
+    run: EvaluationContext,
+    asked: list[Question],
+    name: str,
+    answers: Mapping[str, tuple[list[Answer], int]],
+) -> list[Row]:
+    """Return rows for each value of an attribute, and gap and ratio of the worst and the best.
+
+    ``answers`` has the answers to the questions and the number of samples for each value.
+    """
+    rows: list[list[Row]] = [[] for _ in asked]
+    defined: list[dict[str, Answer]] = [{} for _ in asked]
+    for value, (given, samples) in answers.items():
+        for i, answer in enumerate(given):
+            place = {"scale": GROUPED, "attribute": name, "category": value}
+            rows[i].append(run.row(asked[i], answer, samples, **place))
             if np.isfinite(answer.value):
-                answers[i][value] = answer
+                defined[i][value] = answer
+    samples = sum(count for _, count in answers.values())
     for i, question in enumerate(asked):
-        if len(answers[i]) > 1 and question.metric.direction != "target":
-            rows[i] += _between(run, question, attribute.name, answers[i])
+        if len(defined[i]) > 1 and question.metric.direction != "target":
+            rows[i] += _between(run, question, name, defined[i], samples)
     return [row for result in rows for row in result]
 
 
+def within(asked: list[Question], of_class: bool) -> list[Question]:
+    """Return the questions that can be asked of groups, or of the samples of one true class."""
+    return [q for q in asked if not (q.against_rest or (of_class and not q.metric.within_class))]
+
+
 def _between(
-    run: EvaluationContext, question: Question, name: str, answers: dict[str, Answer]
+    run: EvaluationContext,
+    question: Question,
+    name: str,
+    answers: dict[str, Answer],
+    samples: int,
 ) -> list[Row]:
     """Return the gap and the ratio between the groups with the worst and the best value."""
     ordered = sorted(answers, key=lambda value: answers[value].value)
@@ -349,7 +369,6 @@ def _between(
                 among=pairs,
             )
         note = pair if defined else f"{pair}; undefined, as the best is 0"
-        samples = len(question.truth)
         rows.append(
             _row(
                 question, value, interval, samples, note, scale=GROUPED, attribute=name,

@@ -70,7 +70,7 @@ class Evidence:
     @cached_property
     def samples(self) -> int:
         """The number of samples."""
-        return len(self.evaluation.truth)
+        return self.evaluation.samples
 
     @cached_property
     def measured(self) -> bool:
@@ -82,7 +82,7 @@ class Evidence:
         """The effective number of independent samples: by weights (Kish), at most the clusters."""
         weight, cluster = self.evaluation.sample_weight, self.evaluation.cluster
         result = float(self.samples)
-        if weight is not None:
+        if weight is not None and self.evaluation.stands_for is None:
             result = float(weight.sum() ** 2 / np.square(weight).sum())
         return result if cluster is None else min(result, len(np.unique(cluster.astype(str))))
 

@@ -94,6 +94,19 @@ def take(asked: list[Question], rows: np.ndarray) -> list[Question]:
     ]
 
 
+def by_share(
+    asked: Sequence[Question],
+) -> list[tuple[tuple[np.ndarray, dict[str, Any]], list[int]]]:
+    """Return the truth, the inputs and the positions of questions that can share work."""
+    result: dict[tuple[str, str], tuple[tuple[np.ndarray, dict[str, Any]], list[int]]] = {}
+    for i, question in enumerate(asked):
+        key = question.target, question.share
+        (_, inputs), places = result.setdefault(key, ((question.truth, {}), []))
+        inputs.update(question.inputs)
+        places.append(i)
+    return list(result.values())
+
+
 @dataclass(frozen=True)
 class Block:
     """What one target of a prediction has: truth, arrays by name, errors and uncertainties."""

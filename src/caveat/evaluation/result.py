@@ -64,6 +64,9 @@ class Evaluation(Drawable, RowTable[Row]):
     attributes : tuple of Attribute
         The true class, if there are classes, and the groups: a name, its values, and the value of
         each sample.
+    stands_for : int or None
+        Of a `caveat.Summary`: the number of samples that were evaluated. The arrays above then hold
+        some rows that stand for all of them.
     """
 
     row_type: ClassVar[Any] = Row
@@ -80,6 +83,12 @@ class Evaluation(Drawable, RowTable[Row]):
     sample_weight: FloatArray | None
     cluster: np.ndarray | None
     attributes: tuple[Attribute, ...] = ()
+    stands_for: int | None = None
+
+    @property
+    def samples(self) -> int:
+        """The number of samples that were evaluated."""
+        return len(self.truth) if self.stands_for is None else self.stands_for
 
     @property
     def true_class(self) -> str | None:

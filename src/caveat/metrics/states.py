@@ -91,11 +91,19 @@ class _Grid(Batch):
         # A table of two keys has the product of the numbers of cells.
         bits = max(self._bits - 2, 0) if number < CELLS else self._bits
         bits = max(bits, 4) if number > CELLS else bits
-        index, cells = cell_of(key, bits, bounded=bounded)
-        return Cells(index.astype(np.uint16), cells)
+
+        def make() -> Cells:
+            index, cells = cell_of(key, bits, bounded=bounded)
+            return Cells(index.astype(np.uint16), cells)
+
+        return make() if name is None else self.kept(("cells", name, bits, bounded), make)
 
     def joint(self, index: NDArray[np.int64], number: int) -> tuple[Any, NDArray[np.int64], int]:
         return self._held, index, number
+
+
+SumPairs = tuple[tuple[NDArray[np.int64], FloatArray], ...]
+"""For each part of a metric: which of its sums are not 0, and these, (units, columns)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,8 +131,8 @@ class State:
     shape: Mapping[str, int]
     samples: int
     plain: bool
-    totals: tuple[tuple[NDArray[np.int64], FloatArray], ...]
-    units: tuple[tuple[NDArray[np.int64], FloatArray], ...]
+    totals: SumPairs
+    units: SumPairs
 
     key_error = 2.0**-FINE
     """How far a key may be from others in its cell, as a share of it (of a probability, of its
@@ -256,23 +264,67 @@ def state_of(
     _check_options(metric, array, given, chosen)
     weight = as_weights(sample_weight, len(array))
     name, names = ("ids", ids) if cluster is None else ("cluster", cluster)
-    unit = _units(len(array), names, name)
-    parts = {}
-    for kind, bits, units in (("totals", FINE, np.zeros_like(unit)), ("units", COARSE, unit)):
-        number = UNITS if kind == "units" else 1
-        batch = _Grid(array, given, weight, units, number, bits=bits)
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            made = metric.sums(batch, **chosen)
-            parts[kind] = tuple(_compressed(part.matrix()) for part in made.parts)
-    shape = {
-        name: value.shape[0 if name in MEMBERS_FIRST else 1]
-        for name, value in given.items()
-        if value.ndim == 2
-    }
-    if "levels" in given:
-        chosen["levels"] = given["levels"].tolist()
+    unit = unit_of(row_keys(len(array), names, name))
+    totals, units = (
+        grid_sums([(metric, chosen)], array, given, weight, *into)[0]
+        for into in ((np.zeros_like(unit), 1, FINE), (unit, UNITS, COARSE))
+    )
     plain = sample_weight is None and cluster is None
-    return State(metric.name, chosen, shape, len(array), plain, **parts)
+    return made_state(metric, chosen, given, len(array), plain, totals, units)
+
+
+def made_state(
+    metric: "Metric",
+    options: Mapping[str, Any],
+    inputs: Mapping[str, np.ndarray],
+    samples: int,
+    plain: bool,
+    totals: SumPairs,
+    units: SumPairs,
+) -> State:
+    """Return a state from its sums, and from the inputs that these are of."""
+    shape = {
+        name: inputs[name].shape[0 if name in MEMBERS_FIRST else 1]
+        for name in metric.inputs
+        if inputs[name].ndim == 2
+    }
+    chosen = dict(options)
+    if "levels" in metric.inputs:
+        chosen["levels"] = inputs["levels"].tolist()
+    return State(metric.name, chosen, shape, samples, plain, totals, units)
+
+
+def grid_sums(
+    metrics: Sequence[tuple["Metric", Mapping[str, Any]]],
+    truth: np.ndarray,
+    inputs: Mapping[str, np.ndarray],
+    weight: FloatArray | None,
+    unit: NDArray[np.int32],
+    units: int,
+    bits: int,
+) -> list[SumPairs]:
+    """Return the sums of several metrics of the same truth and inputs; they share their work.
+
+    Parameters
+    ----------
+    metrics : sequence of (Metric, options)
+    truth : ndarray of shape (samples,)
+    inputs : dict of str to array
+        Of all metrics.
+    weight : ndarray of shape (samples,) or None
+    unit : ndarray of shape (samples,)
+    units : int
+    bits : int
+        How fine cells are: `FINE` or `COARSE`.
+    """
+    batch = _Grid(truth, inputs, weight, unit, units, bits=bits)
+    result = []
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        for metric, options in metrics:
+            assert metric.sums is not None
+            made = metric.sums(batch.narrowed(metric.inputs), **options)
+            result.append(tuple(_compressed(part.matrix()) for part in made.parts))
+    return result
 
 
 def _given(
@@ -393,22 +445,40 @@ def _any_input(name: str, shape: Mapping[str, int], levels: Any) -> np.ndarray:
     return np.ones(1)
 
 
-def _units(samples: int, ids: Any, name: str) -> NDArray[np.int32]:
-    """Assign samples to units by a hash of their number or id."""
-    if ids is None:
-        codes, keys = np.arange(samples), np.arange(samples, dtype=np.uint64)
-    else:
-        import hashlib
+def row_keys(
+    samples: int, ids: Any = None, name: str = "ids", start: int = 0
+) -> NDArray[np.uint64]:
+    """Return a random number of 64 bits for each sample: a hash of its number, or of its id.
 
-        names, codes = np.unique(as_column(ids, name, samples).astype(str), return_inverse=True)
-        digest = (hashlib.blake2b(text.encode(), digest_size=8).digest() for text in names.tolist())
-        keys = np.frombuffer(b"".join(digest), dtype="<u8")
-    mixed = keys + np.uint64(0x9E3779B97F4A7C15)
+    Parameters
+    ----------
+    samples : int
+    ids : array of shape (samples,), optional
+    name : str, default="ids"
+        What ids are, for errors.
+    start : int, default=0
+        The number of the first sample.
+    """
+    if ids is None:
+        return mixed(np.arange(start, start + samples, dtype=np.uint64))
+    import hashlib
+
+    names, codes = np.unique(as_column(ids, name, samples).astype(str), return_inverse=True)
+    digest = (hashlib.blake2b(text.encode(), digest_size=8).digest() for text in names.tolist())
+    return mixed(np.frombuffer(b"".join(digest), dtype="<u8"))[codes.reshape(-1)]
+
+
+def mixed(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return random bits for each key (the finalizer of SplitMix64)."""
+    result = keys + np.uint64(0x9E3779B97F4A7C15)
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
-        mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
-    return ((mixed ^ (mixed >> np.uint64(31))) % np.uint64(UNITS)).astype(np.int32)[
-        codes.reshape(-1)
-    ]
+        result = (result ^ (result >> np.uint64(shift))) * np.uint64(factor)
+    return np.asarray(result ^ (result >> np.uint64(31)))
+
+
+def unit_of(keys: NDArray[np.uint64]) -> NDArray[np.int32]:
+    """Return the unit of each sample from its key."""
+    return (keys % np.uint64(UNITS)).astype(np.int32)
 
 
 def _compressed(matrix: Any) -> tuple[NDArray[np.int64], FloatArray]:

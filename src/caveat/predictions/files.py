@@ -77,7 +77,8 @@ def _format(path: Path, formats: dict[str, Callable[..., Any]]) -> Callable[...,
     return formats[path.suffix]
 
 
-def _header(prediction: Container) -> dict[str, Any]:
+def header_of(prediction: Container) -> dict[str, Any]:
+    """Return what a file says of a prediction: its type, and the values that are not arrays."""
     shared: dict[str, Any] = {}
     for name in prediction._shared:
         value = getattr(prediction, name)
@@ -91,7 +92,8 @@ def _header(prediction: Container) -> dict[str, Any]:
     }
 
 
-def _read_header(text: str) -> tuple[type[Container], dict[str, Any]]:
+def read_header(text: str) -> tuple[type[Container], dict[str, Any]]:
+    """Return the type and the checked header of a prediction in a file."""
     try:
         header = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -112,7 +114,10 @@ def _read_header(text: str) -> tuple[type[Container], dict[str, Any]]:
     return kind, header
 
 
-def _build(kind: type[Container], header: dict[str, Any], arrays: dict[str, Any]) -> Container:
+def build_prediction(
+    kind: type[Container], header: dict[str, Any], arrays: dict[str, Any]
+) -> Container:
+    """Return the prediction of a header and its arrays, by its own constructor."""
     for name, shape in header["shapes"].items():
         if list(arrays[name].shape) != shape:
             raise FileFormatError(
@@ -151,7 +156,7 @@ def read_member(file: Any, name: str) -> NDArray[Any]:
 def _save_npz(prediction: Container, path: Path) -> None:
     arrays = {name: getattr(prediction, name) for name in prediction._arrays}
     with path.open("wb") as file:
-        np.savez(file, allow_pickle=False, **{_HEADER: json.dumps(_header(prediction))}, **arrays)
+        np.savez(file, allow_pickle=False, **{_HEADER: json.dumps(header_of(prediction))}, **arrays)
 
 
 def _load_npz(path: Path) -> Container:
@@ -160,11 +165,13 @@ def _load_npz(path: Path) -> Container:
     with np.load(path, allow_pickle=False) as file:
         if _HEADER not in file.files:
             raise FileFormatError("an .npz file without the header that caveat writes")
-        kind, header = _read_header(str(read_member(file, _HEADER)[()]))
+        kind, header = read_header(str(read_member(file, _HEADER)[()]))
         missing = set(kind._arrays) - set(file.files)
         if missing:
             raise FileFormatError(f"a {kind.__name__} needs the arrays {sorted(missing)}")
-        return _build(kind, header, {name: read_member(file, name) for name in kind._arrays})
+        return build_prediction(
+            kind, header, {name: read_member(file, name) for name in kind._arrays}
+        )
 
 
 def _save_parquet(prediction: Container, path: Path) -> None:
@@ -176,7 +183,7 @@ def _save_parquet(prediction: Container, path: Path) -> None:
         rows = np.moveaxis(getattr(prediction, name), axis, 0).reshape(len(prediction), -1)
         flat = pa.array(np.ascontiguousarray(rows).ravel())
         columns[name] = pa.FixedSizeListArray.from_arrays(flat, rows.shape[1])
-    table = pa.table(columns).replace_schema_metadata({_HEADER: json.dumps(_header(prediction))})
+    table = pa.table(columns).replace_schema_metadata({_HEADER: json.dumps(header_of(prediction))})
     pa.parquet.write_table(table, path)
 
 
@@ -188,7 +195,7 @@ def _load_parquet(path: Path) -> Container:
         metadata = file.schema_arrow.metadata or {}
         if _HEADER.encode() not in metadata:
             raise FileFormatError("a Parquet file without the header that caveat writes")
-        kind, header = _read_header(metadata[_HEADER.encode()].decode())
+        kind, header = read_header(metadata[_HEADER.encode()].decode())
         names = list(kind._arrays)
         missing = set(names) - set(file.schema_arrow.names)
         if missing:
@@ -209,7 +216,7 @@ def _load_parquet(path: Path) -> Container:
                 f"{len(column)} rows"
             )
         arrays[name] = np.moveaxis(values.reshape(moved), 0, axis)
-    return _build(kind, header, arrays)
+    return build_prediction(kind, header, arrays)
 
 
 def _parquet_bytes(file: Any) -> int:

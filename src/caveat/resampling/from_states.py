@@ -4,15 +4,16 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .._random import RandomState, generator
 from .._validation import check_integer
 from ..exceptions import OptionError
 from ..metrics import Metric, State
-from ..metrics.states import UNITS, sum_functions, widened
+from ..metrics.states import COARSE, UNITS, sum_functions, widened
 from .intervals import ConfidenceInterval, confidence_interval
 from .plan import MOST, Plan, draws
-from .replication import summed
+from .replication import LEAST, Replicates, summed
 from .spread import Spread, stacked
 
 __all__ = ["state_interval"]
@@ -59,23 +60,44 @@ def state_interval(
     """
     if not isinstance(metric, Metric):
         raise OptionError(f"state_interval takes a Metric and a State of it; got {metric!r}")
-    value = metric.value(state)
-    rng = generator(random_state)
-    counts = draws(UNITS, check_integer(resamples, "resamples", most=MOST), rng)
-    plan = Plan(np.zeros(0, dtype=np.int32), counts.astype(np.uint16), 1, None, 0)
-    sums = sum_functions(metric, state)
+    counts = unit_draws(UNITS, check_integer(resamples, "resamples", most=MOST), random_state)
+    return confidence_interval(
+        metric, metric.value(state), state_replicates(metric, state, counts), confidence
+    )
+
+
+def unit_draws(units: int, resamples: int, random_state: RandomState) -> NDArray[np.uint16]:
+    """Draw how often each resample holds each unit of a state, (resamples, units)."""
+    return draws(units, resamples, generator(random_state)).astype(np.uint16)
+
+
+def state_replicates(
+    metric: Metric, state: State, counts: NDArray[np.uint16], bits: int = COARSE
+) -> Replicates:
+    """Return a metric in every resample of the units of a state.
+
+    Parameters
+    ----------
+    metric : Metric
+    state : State
+    counts : ndarray of shape (resamples, units)
+    bits : int, default=1
+        How fine the cells of the units are.
+    """
+    plan = Plan(np.zeros(0, dtype=np.int32), counts, 1, None, 0)
+    sums = sum_functions(metric, state, bits)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         matrices = [
             widened(part, *held) for part, held in zip(sums.parts, state.units, strict=True)
         ]
         held = int(np.count_nonzero(np.any(state.units[0][1] != 0, axis=1)))
-        result = summed(sums, matrices, plan, held)
+        result = replace(summed(sums, matrices, plan, held), clustered=not state.plain)
         if sums.hits is not None:
             share = _share(matrices[0], state, held)
-            result = replace(result, share=share, hit=sums.hit)
-        elif sums.rests_on < 5:
-            result = replace(result, values=np.full(len(result), np.nan))
-    return confidence_interval(metric, value, result, confidence)
+            return replace(result, share=share, hit=sums.hit)
+        if sums.rests_on < LEAST:
+            return replace(result, values=np.full(len(result), np.nan))
+    return result
 
 
 def _share(sums: Any, state: State, units: int) -> Spread:

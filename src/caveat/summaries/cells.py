@@ -1,0 +1,131 @@
+"""Cells of probabilities, in which the samples of two classes are counted.
+
+A table of counts stands for the samples: all that a metric of two classes reads is the probability
+and the truth, and a probability is known from its cell
+
+* to within 1 / 30,720 between 1/64 and 63/64: there are 15 x 1,024 cells of equal width, so that
+  the 15 bins of the calibration errors are unions of cells;
+* to within 1/256 of its distance from 0 or 1 beyond these, down to a distance of 2^-53;
+* exactly at 0, 1/2 and 1.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._validation import FloatArray
+from ..exceptions import InvalidValueError, LabelError
+
+__all__ = ["CELLS", "count_cells", "representatives"]
+
+WIDTHS = 15 * 1024
+"""The number of cells of equal width, if they reached from 0 to 1."""
+
+_EDGE = WIDTHS // 64
+_BITS = 7
+_OCTAVES = 47
+"""Powers of two between the distances 2^-53 and 2^-6."""
+
+_FIRST = (1023 - 53) << _BITS
+_SIDE = 2 + (_OCTAVES << _BITS)
+"""Cells near 0, and as many near 1: of the distance 0, of distances below 2^-53, and octaves."""
+
+_LOW = WIDTHS + 1
+_HIGH = _LOW + _SIDE
+
+CELLS = _HIGH + _SIDE
+"""The number of cells."""
+
+_BLOCK, _ROWS = 2**14, 2**20
+"""Rows whose scratch space stays in the cache, and rows that are counted at once."""
+
+
+def count_cells(
+    probability: NDArray[np.floating],
+    truth: NDArray[np.integer],
+    codes: NDArray[np.integer] | None = None,
+    groups: int = 1,
+    start: int = 0,
+) -> NDArray[np.int64]:
+    """Count samples by group, cell and truth: (groups, cells, 2).
+
+    Parameters
+    ----------
+    probability : ndarray of shape (samples,)
+        Of class 1.
+    truth : ndarray of shape (samples,)
+        0 or 1.
+    codes : ndarray of shape (samples,), optional
+        The group of each sample, below ``groups``.
+    groups : int, default=1
+    start : int, default=0
+        The number of the first sample, for errors.
+    """
+    if len(truth) and (truth.min() < 0 or truth.max() > 1):
+        row = int(np.flatnonzero((truth < 0) | (truth > 1))[0])
+        raise LabelError(f"y of sample {start + row} is {truth[row]}; expected 0 or 1")
+    counts = np.zeros(groups * CELLS * 2, dtype=np.int64)
+    scaled = np.empty(_BLOCK)
+    index = np.empty(min(_ROWS, len(probability)), dtype=np.int64)
+    for outer in range(0, len(probability), _ROWS):
+        cells = index[: len(probability) - outer]
+        for first in range(0, len(cells), _BLOCK):
+            cell = cells[first : first + _BLOCK]
+            rows = slice(outer + first, outer + first + len(cell))
+            _place(probability[rows], scaled[: len(cell)], cell, start + rows.start)
+            cell <<= 1
+            cell += truth[rows]
+            if codes is not None:
+                cell += np.multiply(codes[rows], 2 * CELLS, dtype=np.int64)
+        counts += np.bincount(cells, minlength=len(counts))
+    return counts.reshape(groups, CELLS, 2)
+
+
+def _place(
+    block: NDArray[np.floating], scaled: FloatArray, cell: NDArray[np.int64], start: int
+) -> None:
+    """Write the cell of each probability of a block."""
+    np.multiply(block, WIDTHS, out=scaled, dtype=np.float64)
+    with np.errstate(invalid="ignore"):  # not a number is found below, as it is no number of a cell
+        np.copyto(cell, scaled, casting="unsafe")
+    # One comparison for both ends: below the first, an unsigned number is huge.
+    ends = (cell - _EDGE).view(np.uint64) >= np.uint64(WIDTHS - 2 * _EDGE)
+    if ends.any():
+        rows = np.flatnonzero(ends)
+        cell[rows] = _near_an_end(block[rows].astype(np.float64), rows + start)
+
+
+def _near_an_end(probability: FloatArray, rows: NDArray[np.intp]) -> NDArray[np.int64]:
+    upper = probability > 0.5
+    distance = np.where(upper, 1 - probability, probability)
+    valid = distance >= 0
+    if not valid.all():
+        bad = int(np.argmin(valid))
+        raise InvalidValueError(
+            f"the probability of sample {int(rows[bad])} is {probability[bad]:g}; expected a "
+            "number from 0 to 1"
+        )
+    # The bits of a float64 are its exponent and its fraction: its octave and the cell within.
+    octave = (np.abs(distance).view(np.int64) >> (52 - _BITS)) - _FIRST + 2
+    # A distance of exactly 2^-6 belongs to the last octave.
+    place = np.where(octave >= 2, np.minimum(octave, _SIDE - 1), distance > 0)
+    return np.asarray(place + np.where(upper, _HIGH, _LOW))
+
+
+def _middle() -> FloatArray:
+    low, high = (
+        (np.arange(_FIRST + i, _FIRST + i + (_OCTAVES << _BITS)) << (52 - _BITS)).view(np.float64)
+        for i in (0, 1)
+    )
+    near = np.concatenate([[0.0, 2.0**-54], (low + high) / 2])
+    equal = (np.arange(WIDTHS + 1) + 0.5) / WIDTHS
+    # The more probable class of 1/2 is the first: a middle above it would make it the second.
+    equal[WIDTHS // 2] = 0.5
+    return np.concatenate([equal, near, 1 - near])
+
+
+def representatives() -> FloatArray:
+    """Return the probability that stands for each cell, (cells,)."""
+    return _REPRESENTATIVES
+
+
+_REPRESENTATIVES = _middle()

@@ -1,0 +1,219 @@
+"""What a summary knows of all samples, or of one group: sums that add up."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._validation import FloatArray
+from ..evaluation.questions import Question, by_share
+from ..metrics.states import COARSE, FINE, UNITS, State, cell_of, grid_sums, made_state
+from ..predictions import (
+    Categorical,
+    Decomposition,
+    Gaussian,
+    GaussianLogits,
+    Interval,
+    PredictionSet,
+    ProbabilityInterval,
+    Quantiles,
+)
+from ..predictions._container import Decomposable
+from ..predictions.quantiles import levels_around_half
+from ..uncertainty import decompose
+
+__all__ = ["Distribution", "NumberKey", "Part", "Place", "QuestionKey"]
+
+Place = tuple[str, str]
+"""An attribute and one of its values; two empty texts for all samples."""
+
+NumberKey = tuple[str, str]
+"""The name of a number that each sample has, and the target."""
+
+QuestionKey = tuple[str, str, str | None, float | None, float | None]
+"""Metric, target, class, coverage and quantile of a question."""
+
+
+@dataclass(frozen=True, eq=False)
+class Distribution:
+    """The distribution of one number of each sample, over cells that do not depend on the samples.
+
+    Attributes
+    ----------
+    columns : ndarray of shape (cells,)
+        The cells that hold a sample, in increasing order of the number.
+    counts : ndarray of shape (cells,)
+        The weight in each.
+    total, square : float
+        The sums of the numbers and of their squares.
+    """
+
+    columns: NDArray[np.int64]
+    counts: FloatArray
+    total: float
+    square: float
+
+    @classmethod
+    def of(cls, values: FloatArray, weight: FloatArray | None) -> "Distribution":
+        """Return the distribution of some numbers."""
+        cell, number = cell_of(values)
+        counts = np.bincount(cell, weight, number).astype(np.float64)
+        columns = np.flatnonzero(counts).astype(np.int64)
+        each = values if weight is None else values * weight
+        return cls(columns, counts[columns], float(each.sum()), float(each @ values))
+
+    def __add__(self, other: "Distribution") -> "Distribution":
+        columns = np.union1d(self.columns, other.columns)
+        counts = np.zeros(len(columns))
+        for one in (self, other):
+            counts[np.searchsorted(columns, one.columns)] += one.counts
+        return Distribution(columns, counts, self.total + other.total, self.square + other.square)
+
+    @property
+    def mass(self) -> float:
+        """The sum of the weights."""
+        return float(self.counts.sum())
+
+    @property
+    def mean(self) -> float:
+        """The mean of the numbers."""
+        return self.total / self.mass
+
+    @property
+    def variance(self) -> float:
+        """The variance of the numbers."""
+        return max(self.square / self.mass - self.mean**2, 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """The sums of some samples.
+
+    Attributes
+    ----------
+    samples : int
+    table : ndarray of shape (cells, 2) or None
+        For two classes: the number of samples by the cell of their probability and the truth.
+    states : dict of QuestionKey to State
+        For anything else: the sums of each question.
+    distributions : dict of (name, target) to Distribution
+        Of what is predicted of each sample; see `numbers_of`. Those of a table follow from it.
+    """
+
+    samples: int
+    table: NDArray[np.int64] | None = None
+    states: Mapping[QuestionKey, State] = field(default_factory=dict)
+    distributions: Mapping[NumberKey, Distribution] = field(default_factory=dict)
+
+    def __add__(self, other: "Part") -> "Part":
+        table = None
+        if self.table is not None and other.table is not None:
+            table = self.table + other.table
+        return Part(
+            self.samples + other.samples,
+            table,
+            _added(self.states, other.states),
+            _added(self.distributions, other.distributions),
+        )
+
+    @property
+    def nbytes(self) -> int:
+        """The size of the sums in memory."""
+        result = 0 if self.table is None else self.table.nbytes
+        result += sum(state.nbytes for state in self.states.values())
+        return result + sum(2 * one.counts.nbytes for one in self.distributions.values())
+
+
+def _added(one: Mapping[Any, Any], other: Mapping[Any, Any]) -> dict[Any, Any]:
+    """Add what both have: a question that some samples cannot answer, all cannot."""
+    return {key: value + other[key] for key, value in one.items() if key in other}
+
+
+def key_of(question: Question) -> QuestionKey:
+    """Return what distinguishes a question from the others of a prediction."""
+    q = question
+    return q.metric.name, q.target, q.one_class, q.coverage, q.quantile
+
+
+def states_of(
+    asked: Sequence[Question],
+    weight: FloatArray | None,
+    unit: NDArray[np.int32],
+    plain: bool,
+) -> dict[QuestionKey, State]:
+    """Return the state of each question whose metric declares its sums."""
+    result: dict[QuestionKey, State] = {}
+    for (truth, inputs), places in by_share(asked):
+        some = [asked[i] for i in places if asked[i].metric.sums is not None]
+        metrics = [(question.metric, question.options) for question in some]
+        arrays = {name: np.asarray(value) for name, value in inputs.items()}
+        whole = np.zeros(len(truth), dtype=np.int32)
+        totals = grid_sums(metrics, truth, arrays, weight, whole, 1, FINE)
+        units = grid_sums(metrics, truth, arrays, weight, unit, UNITS, COARSE)
+        for question, *sums in zip(some, totals, units, strict=True):
+            result[key_of(question)] = made_state(
+                question.metric, question.options, arrays, len(truth), plain, *sums
+            )
+    return result
+
+
+def numbers_of(
+    prediction: Any, split: Decomposition | None = None
+) -> list[tuple[NumberKey, FloatArray]]:
+    """Return what a prediction says of each sample in numbers, by name and target.
+
+    Of classes: the probability of the second of two, or the highest and the class that has it; of
+    numbers: the mean or the median; and the uncertainty with its parts, where it can be split.
+    """
+    targets = [str(target) for target in getattr(prediction, "targets", np.array([""])).tolist()]
+    result: list[tuple[NumberKey, FloatArray]] = []
+    if isinstance(prediction, GaussianLogits | ProbabilityInterval):
+        return numbers_of(prediction.to_categorical(), split)
+    if isinstance(prediction, Categorical):
+        mean = prediction.mean
+        if mean.shape[1] == 2:
+            result.append((("probability", ""), mean[:, 1]))
+        else:
+            label = mean.argmax(axis=1)
+            highest = np.take_along_axis(mean, label[:, None], axis=1)[:, 0]
+            result += [(("confidence", ""), highest), (("class", ""), label.astype(np.float64))]
+    elif isinstance(prediction, Gaussian | Quantiles):
+        point = prediction.moments()[0] if isinstance(prediction, Gaussian) else _median(prediction)
+        if point is not None:
+            result += [(("prediction", name), point[:, i]) for i, name in enumerate(targets)]
+    if isinstance(prediction, Interval):
+        width = prediction.upper - prediction.lower
+        result += [(("width", name), width[:, i]) for i, name in enumerate(targets)]
+    if isinstance(prediction, PredictionSet):
+        result.append((("size", ""), prediction.membership.sum(axis=1).astype(np.float64)))
+    if isinstance(prediction, Decomposable):
+        split = decompose(prediction) if split is None else split
+        for part in ("total", "aleatoric", "epistemic"):
+            values = getattr(split, part)
+            columns = values[:, None] if values.ndim == 1 else values
+            result += [((part, name), columns[:, i]) for i, name in enumerate(targets)]
+    return result
+
+
+def _median(prediction: Quantiles) -> FloatArray | None:
+    around = levels_around_half(prediction.levels)
+    return None if around is None else prediction.median()
+
+
+def distributions_of(
+    named: Iterable[tuple[NumberKey, FloatArray]],
+    weight: FloatArray | None,
+    rows: NDArray[np.intp] | None = None,
+) -> dict[NumberKey, Distribution]:
+    """Return the distributions of numbers, of all samples or of some.
+
+    Those that are not all finite are left out.
+    """
+    given = weight if weight is None or rows is None else weight[rows]
+    return {
+        key: Distribution.of(values if rows is None else values[rows], given)
+        for key, values in named
+        if np.isfinite(values).all()
+    }
