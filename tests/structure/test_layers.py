@@ -44,6 +44,7 @@ FORWARDS = {
     ("predictions/_container.py", "decompose", "uncertainty"),
     ("results/tables.py", "plot", "charts"),
     ("results/tables.py", "report", "report"),
+    ("summaries/summary.py", "audit", "fairness"),
 }
 
 

@@ -58,7 +58,7 @@ def title_line(what: str, source: str, *more: str) -> str:
 def described(evaluation: Evaluation, members: bool = True) -> str:
     """Return what was evaluated, in words; of several techniques only what they share."""
     prediction = evaluation.prediction
-    samples = f"{len(evaluation.truth):,} samples"
+    samples = f"{evaluation.samples:,} samples"
     many = getattr(prediction, "members", 1)
     of = f", {many} members" if members and many > 1 else ""
     if hasattr(prediction, "classes"):
@@ -406,7 +406,12 @@ def _particular(evaluation: Evaluation) -> list[str]:
             f"Uncertainty is split by the method {evaluation.decomposition.method!r} of "
             "caveat.decompose."
         )
-    if evaluation.sample_weight is not None:
+    if evaluation.stands_for is not None:
+        result.append(
+            f"The numbers are of all samples; charts of single samples show {len(evaluation.truth):,} "
+            "rows that stand for them."
+        )
+    elif evaluation.sample_weight is not None:
         result.append("Samples are weighted, in the numbers and in the charts.")
     if evaluation.cluster is not None:
         result.append(

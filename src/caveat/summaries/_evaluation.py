@@ -25,19 +25,16 @@ from ..evaluation.questions import Question, by_share, questions
 from ..evaluation.result import TRUE_CLASS, Curves
 from ..exceptions import OptionError
 from ..metrics import METRICS
-from ..metrics.states import UNITS, cell_of, grid_sums, made_state, value_of
+from ..metrics.states import UNITS, grid_sums, made_state, value_of
 from ..predictions import Categorical
 from ..resampling.from_states import state_replicates, unit_draws
 from ..results.rows import Key
-from .cells import representatives
 from .parts import Part, QuestionKey, key_of
 from .summary import ALL, Summary
+from .tables import BITS, coarse_rows, table_rows
 
 _ROWS = 20_000
 """About how many rows stand for all samples of a table in the arrays of an evaluation."""
-
-_BITS = 3
-"""How fine the cells of a table are of which intervals are made."""
 
 
 @dataclass(frozen=True)
@@ -134,7 +131,7 @@ class _FromStates:
 
     def ask(self, asked: list[Question], part: Part) -> list[Answer]:
         """Answer questions for the samples of a part."""
-        return [self._answer(question, part.states.get(key_of(question))) for question in asked]
+        return [self._answer(question, part.state(key_of(question))) for question in asked]
 
     def _answer(self, question: Question, state: Any) -> Answer:
         if state is None:  # samples of a group that others of it cannot be added to
@@ -221,11 +218,13 @@ class _FromTables(_FromStates):
         for code, label in enumerate(self._classes):
             own = np.zeros_like(table)
             own[:, code] = table[:, code]
-            classes[str(label)] = Part(int(own.sum()), own)
+            classes[str(label)] = Part.of_table(own)
         return {TRUE_CLASS: classes} | self.summary.groups()
 
     def ask(self, asked: list[Question], part: Part) -> list[Answer]:
         assert part.table is not None
+        if not asked:
+            return []
         p, truth, weight = table_rows(part.table)
         names = [question.metric.name for question in asked]
         mine, _ = questions(*self._prediction(p, truth), names, None)
@@ -236,7 +235,7 @@ class _FromTables(_FromStates):
             key = key_of(question)
             value, drawn = values[key], None
             if key in states and self.counts is not None and not np.isnan(value):
-                drawn = state_replicates(question.metric, states[key], self.counts, _BITS)
+                drawn = state_replicates(question.metric, states[key], self.counts, BITS)
             result.append(Answer(value, drawn))
         return result
 
@@ -253,34 +252,12 @@ class _FromTables(_FromStates):
             metrics = [(question.metric, question.options) for question in some]
             arrays = {name: np.asarray(value) for name, value in inputs.items()}
             number = dealt[rows, unit].astype(np.float64)
-            units = grid_sums(metrics, target, arrays, number, unit.astype(np.int32), UNITS, _BITS)
+            units = grid_sums(metrics, target, arrays, number, unit.astype(np.int32), UNITS, BITS)
             for question, sums in zip(some, units, strict=True):
                 result[key_of(question)] = made_state(
                     question.metric, question.options, arrays, part.samples, True, (), sums
                 )
         return result
-
-
-def table_rows(table: NDArray[np.int64]) -> tuple[FloatArray, NDArray[np.intp], FloatArray]:
-    """Return the probability, the truth and the number of samples of each cell that holds some."""
-    cell, truth = np.nonzero(table)
-    return representatives()[cell], truth, table[cell, truth].astype(np.float64)
-
-
-def coarse_rows(
-    table: NDArray[np.int64],
-) -> tuple[FloatArray, NDArray[np.intp], NDArray[np.int64]]:
-    """Return fewer rows: mean probability, truth and number of samples of coarser cells.
-
-    The predicted class and the 15 bins of the calibration errors are still those of each sample.
-    """
-    p, truth, weight = table_rows(table)
-    place, _ = cell_of(p, _BITS, bounded=True)
-    bins = np.minimum((p * 15).astype(np.int64), 14)
-    key = ((place * 15 + bins) * 2 + (p > 0.5)) * 2 + truth
-    held, index = np.unique(key, return_inverse=True)
-    mass = np.bincount(index, weight)
-    return np.bincount(index, weight * p) / mass, held % 2, np.rint(mass).astype(np.int64)
 
 
 def compare_summaries(

@@ -3,10 +3,10 @@
 A table of counts stands for the samples: all that a metric of two classes reads is the probability
 and the truth, and a probability is known from its cell
 
-* to within 1 / 30,720 between 1/64 and 63/64: there are 15 x 1,024 cells of equal width, so that
+* to within 1 / 30,720 (and 1 / 15,360 just above a multiple of 1/240) between 1/64 and 63/64: there are 15 x 1,024 cells of equal width, so that
   the 15 bins of the calibration errors are unions of cells;
 * to within 1/256 of its distance from 0 or 1 beyond these, down to a distance of 2^-53;
-* exactly at 0, 1/2 and 1.
+* exactly if it is a multiple of 1/240, as rounded ones are.
 """
 
 import numpy as np
@@ -19,6 +19,9 @@ __all__ = ["CELLS", "count_cells", "representatives"]
 
 WIDTHS = 15 * 1024
 """The number of cells of equal width, if they reached from 0 to 1."""
+
+_ROUND = 64
+"""Every so many cells, one is represented by where it begins: by the multiples of 1/240."""
 
 _EDGE = WIDTHS // 64
 _BITS = 7
@@ -118,8 +121,9 @@ def _middle() -> FloatArray:
     )
     near = np.concatenate([[0.0, 2.0**-54], (low + high) / 2])
     equal = (np.arange(WIDTHS + 1) + 0.5) / WIDTHS
-    # The more probable class of 1/2 is the first: a middle above it would make it the second.
-    equal[WIDTHS // 2] = 0.5
+    # Rounded probabilities lie where some cells begin. A middle above them would put 1 - 0.4 into
+    # the bin below 0.6, and make 0.3 more uncertain than 0.7 and one half the second class.
+    equal[::_ROUND] = np.arange(0, WIDTHS + 1, _ROUND) / WIDTHS
     return np.concatenate([equal, near, 1 - near])
 
 

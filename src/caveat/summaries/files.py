@@ -75,6 +75,8 @@ def _part(part: Part, out: _Writer) -> dict[str, Any]:
         table = [out.add(held), out.add(flat[held])]
     return {
         "samples": part.samples,
+        "mass": part.mass,
+        "square": part.square,
         "table": table,
         "states": [[list(key), _state(state, out)] for key, state in part.states.items()],
         "distributions": [
@@ -193,7 +195,8 @@ def _read_part(part: dict[str, Any], get: Get) -> Part:
         distributions[tuple(key)] = Distribution(
             held, mass.astype(np.float64), float(total), float(square)
         )
-    return Part(samples, table, states, distributions)
+    mass, square = float(part["mass"]), float(part["square"])
+    return Part(samples, mass, square, table, states, distributions)
 
 
 def _increasing(columns: np.ndarray, end: int | None = None) -> bool:

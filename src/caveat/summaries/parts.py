@@ -1,7 +1,7 @@
 """What a summary knows of all samples, or of one group: sums that add up."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -94,6 +94,8 @@ class Part:
     Attributes
     ----------
     samples : int
+    mass, square : float
+        The sums of the weights and of their squares; both the number of samples without weights.
     table : ndarray of shape (cells, 2) or None
         For two classes: the number of samples by the cell of their probability and the truth.
     states : dict of QuestionKey to State
@@ -103,6 +105,8 @@ class Part:
     """
 
     samples: int
+    mass: float
+    square: float
     table: NDArray[np.int64] | None = None
     states: Mapping[QuestionKey, State] = field(default_factory=dict)
     distributions: Mapping[NumberKey, Distribution] = field(default_factory=dict)
@@ -113,10 +117,33 @@ class Part:
             table = self.table + other.table
         return Part(
             self.samples + other.samples,
+            self.mass + other.mass,
+            self.square + other.square,
             table,
             _added(self.states, other.states),
             _added(self.distributions, other.distributions),
         )
+
+    @classmethod
+    def of_table(cls, table: NDArray[np.int64]) -> "Part":
+        """Return the part of samples that are counted in a table."""
+        samples = int(table.sum())
+        return cls(samples, float(samples), float(samples), table)
+
+    def state(self, key: QuestionKey) -> State | None:
+        """Return the state of a question, None if some samples could not answer it.
+
+        Weights are made relative: they sum up to the effective number of samples.
+        """
+        state = self.states.get(key)
+        if state is None or self.mass == self.square or not self.square > 0:
+            return state
+        scale = self.mass / self.square
+        totals, units = (
+            tuple((columns, scale * sums) for columns, sums in pairs)
+            for pairs in (state.totals, state.units)
+        )
+        return replace(state, totals=totals, units=units)
 
     @property
     def nbytes(self) -> int:

@@ -68,6 +68,11 @@ class About:
         two = self.kind == "Categorical" and len(dict(self.shared)["classes"]) == 2
         return two and self.truth and not (self.weighted or self.clustered)
 
+    @property
+    def sampled(self) -> bool:
+        """Whether a random sample of many samples is kept."""
+        return not self.counted or self.members > 1
+
     def words(self, name: str) -> str:
         """Return one of the fields in words, for an error."""
         value = getattr(self, name)
@@ -141,7 +146,7 @@ class Summary:
             parts[place] = parts[place] + part if place in parts else part
         kept = None
         if self.kept is not None and other.kept is not None:
-            fits = parts[ALL].samples <= KEPT or not self.about.counted
+            fits = parts[ALL].samples <= KEPT or self.about.sampled
             kept = self.kept + other.kept if fits else None
         return Summary(self.about, parts, kept)
 
@@ -367,7 +372,7 @@ def summarize_batch(
         clustered=cluster is not None, groups=[one.name for one in given], metrics=metrics,
     )  # fmt: skip
     keys = None
-    if not about.counted or about.members > 1 or samples <= KEPT:
+    if about.sampled or samples <= KEPT:
         keys = row_keys(samples, ids, start=start)
     kept = None
     if keys is not None:
@@ -483,8 +488,12 @@ def _summed(
             unit if rows is None else unit[rows],
             plain,
         )
-        samples = len(prediction) if rows is None else len(rows)
-        result[place] = Part(samples, None, states, distributions_of(numbers, weight, rows))
+        own = np.ones(len(unit)) if weight is None else weight
+        own = own if rows is None else own[rows]
+        result[place] = Part(
+            len(own), float(own.sum()), float(own @ own), None, states,
+            distributions_of(numbers, weight, rows),
+        )  # fmt: skip
     return result
 
 
@@ -512,6 +521,6 @@ def count_parts(
         tables = count_cells(p, truth, attribute.codes, len(attribute.values), start)
         whole = tables.sum(axis=0) if whole is None else whole
         for value, table in zip(attribute.values, tables, strict=True):
-            parts[attribute.name, value] = Part(int(table.sum()), table.copy())
+            parts[attribute.name, value] = Part.of_table(table.copy())
     whole = count_cells(p, truth, start=start)[0] if whole is None else whole
-    return {ALL: Part(len(p), whole), **parts}
+    return {ALL: Part.of_table(whole), **parts}

@@ -1,0 +1,562 @@
+"""Summaries of any partition are those of the whole, and answer as the samples do."""
+
+import json
+import zipfile
+
+import numpy as np
+import pytest
+
+import caveat
+from caveat.exceptions import FileFormatError, OptionError, ShapeError
+from caveat.summaries import compare_summaries, summarize_batch, summarize_counts
+from caveat.summaries.kept import KEPT
+
+N = 24_000
+
+
+def binary(seed=0, n=N, slope=1.5):
+    rng = np.random.default_rng(seed)
+    z = rng.normal(size=n)
+    p = 1 / (1 + np.exp(-2 * z))
+    y = (rng.random(n) < 1 / (1 + np.exp(-slope * z))).astype(int)
+    return caveat.Categorical.from_binary(p), y, {"site": rng.choice(["a", "b"], n)}
+
+
+def classes(seed=0, n=N):
+    rng = np.random.default_rng(seed)
+    p = rng.dirichlet(np.ones(3), n)
+    y = np.array(["x", "y", "z"])[(p.cumsum(axis=1) > rng.random((n, 1))).argmax(axis=1)]
+    return caveat.Categorical(p, classes=["x", "y", "z"]), y, {"sex": rng.choice(["f", "m"], n)}
+
+
+def gaussian(seed=0, n=N):
+    rng = np.random.default_rng(seed)
+    mean, variance = rng.normal(size=(4, n, 2)), rng.gamma(2, 1, (4, n, 2))
+    y = rng.normal(mean.mean(axis=0), 1.8)
+    prediction = caveat.Gaussian(mean, variance, targets=["price", "rent"])
+    return prediction, y, {"town": rng.choice(["u", "v"], n)}
+
+
+def members(seed=0, n=N):
+    rng = np.random.default_rng(seed)
+    z = rng.normal(size=n)
+    p = 1 / (1 + np.exp(-z - rng.normal(0, 0.5, (5, n))))
+    y = (rng.random(n) < 1 / (1 + np.exp(-z))).astype(int)
+    return caveat.Categorical.from_binary(p), y, None
+
+
+def quantiles(seed=0, n=N):
+    rng = np.random.default_rng(seed)
+    center = rng.normal(size=n)
+    values = center[:, None] + rng.uniform(0.5, 1.5, (n, 1)) * np.array([-1.6, 0.0, 1.6])
+    return caveat.Quantiles([0.05, 0.5, 0.95], values), rng.normal(center), None
+
+
+def interval(seed=0, n=N):
+    rng = np.random.default_rng(seed)
+    center = rng.normal(size=n)
+    return caveat.Interval(center - 2, center + 2, coverage=0.95), rng.normal(center), None
+
+
+def sets(seed=0, n=N):
+    rng = np.random.default_rng(seed)
+    membership = rng.random((n, 3)) < 0.6
+    membership[:, 0] |= ~membership.any(axis=1)
+    return caveat.PredictionSet(membership, coverage=0.7), rng.integers(0, 3, n), None
+
+
+KINDS = [binary, classes, gaussian, members, quantiles, interval, sets]
+
+
+def taken(groups, rows):
+    return None if groups is None else {name: values[rows] for name, values in groups.items()}
+
+
+def dense(*pairs):
+    """Return sums at all columns of either; a sum that is 0 but for rounding has none."""
+    columns = np.unique(np.concatenate([held for held, _ in pairs]))
+    for held, sums in pairs:
+        result = np.zeros((len(sums), len(columns)))
+        result[:, np.searchsorted(columns, held)] = sums
+        yield result
+
+
+def close(one, other):
+    """Whether two summaries have the same sums."""
+    assert one.about == other.about
+    assert set(one.parts) == set(other.parts)
+    for place, part in one.parts.items():
+        theirs = other.parts[place]
+        assert part.samples == theirs.samples
+        assert (part.table is None) == (theirs.table is None)
+        if part.table is not None:
+            assert np.array_equal(part.table, theirs.table)
+        assert set(part.states) == set(theirs.states)
+        for key, state in part.states.items():
+            for kind in ("totals", "units"):
+                pairs = zip(getattr(state, kind), getattr(theirs.states[key], kind), strict=True)
+                for pair in pairs:
+                    first, second = dense(*pair)
+                    scale = max(1.0, np.abs(first).max(initial=0.0))
+                    np.testing.assert_allclose(first, second, rtol=1e-9, atol=1e-11 * scale)
+        assert set(part.distributions) == set(theirs.distributions)
+        for name, spread in part.distributions.items():
+            again = theirs.distributions[name]
+            assert np.array_equal(spread.columns, again.columns)
+            np.testing.assert_allclose(spread.counts, again.counts)
+            assert spread.mean == pytest.approx(again.mean, abs=1e-9)
+            assert spread.variance == pytest.approx(again.variance, abs=1e-9)
+    if one.kept is None or other.kept is None:
+        assert one.kept is other.kept
+    else:
+        assert np.array_equal(one.kept.keys, other.kept.keys)
+        assert one.kept.prediction == other.kept.prediction
+
+
+@pytest.mark.parametrize("make", KINDS)
+@pytest.mark.parametrize("extra", ["plain", "weights and clusters"])
+def test_any_partition_is_the_whole(make, extra):
+    prediction, y, groups = make(n=12_500)
+    rng = np.random.default_rng(5)
+    given = {}
+    if extra != "plain":
+        given = {
+            "sample_weight": 10 ** rng.uniform(-5, 5, 12_500),
+            "cluster": rng.integers(0, 900, 12_500),
+        }
+    whole = summarize_batch(prediction, y, groups=groups, **given)
+    edges = [0, 1, 40, 7_000, 12_500]
+    order = rng.permutation(4)
+    parts = [
+        summarize_batch(
+            prediction.take(slice(a, b)), y[a:b], groups=taken(groups, slice(a, b)),
+            **{name: values[a:b] for name, values in given.items()}, start=a,
+        )
+        for a, b in zip(edges[:-1], edges[1:], strict=True)
+    ]  # fmt: skip
+    close(caveat.merge([parts[i] for i in order]), whole)
+    close(sum(parts), whole)
+
+
+@pytest.mark.parametrize("make", KINDS)
+def test_few_samples_are_evaluated_as_they_are(make):
+    prediction, y, groups = make(n=400)
+    result = caveat.summarize(prediction, y, groups=groups).evaluate(random_state=0)
+    wanted = caveat.evaluate(prediction, y, groups=groups, random_state=0)
+    assert [row.key for row in result.rows] == [row.key for row in wanted.rows]
+    np.testing.assert_allclose(
+        [row.value for row in result.rows],
+        [row.value for row in wanted.rows],
+        rtol=1e-9,
+        atol=1e-12,
+    )
+    assert result.samples == 400
+
+
+@pytest.mark.parametrize("make", KINDS)
+def test_many_samples_have_the_rows_and_values_of_an_evaluation(make):
+    prediction, y, groups = make()
+    summary = caveat.summarize(prediction, y, groups=groups)
+    result = summary.evaluate(random_state=0, resamples=200)
+    wanted = caveat.evaluate(prediction, y, groups=groups, random_state=0, resamples=200)
+    ours = {(row.key, row.contrast): row for row in result.rows}
+    theirs = {(row.key, row.contrast): row for row in wanted.rows}
+    known = [key for key in theirs if not (key[1] != "none" and key[0].metric in STEPS)]
+    assert set(known) <= set(ours)
+    assert len(ours) == len(theirs)
+    scale = {row.metric: max(1.0, abs(row.value)) for row in wanted.rows if row.overall}
+    for key in known:
+        row, metric = theirs[key], key[0].metric
+        # Ranks and equal-count bins are those of keys within 1/128; the rest is exact, but for the
+        # cells of a table.
+        loose = 0.1 if metric in STEPS else 2e-3 * scale[metric]
+        if key[1] == "none":
+            assert ours[key].value == pytest.approx(row.value, rel=0.02, abs=loose), key
+        assert ours[key].samples == row.samples
+        if np.isfinite(row.high) and row.high > row.low + 1e-9 and metric not in STEPS:
+            assert np.isfinite(ours[key].low), key
+            overlap = min(ours[key].high, row.high) - max(ours[key].low, row.low)
+            assert overlap > 0.3 * (row.high - row.low), key
+    assert result.samples == N
+    assert f"{N:,} samples" in result.description
+    # The verdict has the same states.
+    assert [f.level for f in result.verdict().statements] == [
+        f.level for f in wanted.verdict().statements
+    ]
+
+
+LOOSE = {"maximum_calibration_error": 0.01, "debiased_calibration_error": 2e-3}
+"""One bin of few samples decides; bins that hold whole ties move with one of them."""
+
+STEPS = ("decrease_ratio_score", "error_drop_score")
+"""Metrics of a few points, whose intervals jump."""
+
+
+@pytest.mark.parametrize(
+    ("probabilities", "tolerance"),
+    [
+        (lambda rng, n: np.full(n, 0.3), 1e-3),
+        (lambda rng, n: np.full(n, 0.5), 1e-4),
+        (lambda rng, n: 10 ** rng.uniform(-12, -0.01, n), 5e-3),
+        (lambda rng, n: 1 - 10 ** rng.uniform(-12, -0.01, n), 5e-3),
+        (lambda rng, n: np.round(rng.random(n), 1), 1e-9),
+        (lambda rng, n: np.round(rng.random(n), 2), 5e-3),
+        (lambda rng, n: rng.integers(0, 2, n).astype(float), 1e-9),
+    ],
+    ids=["all equal", "one half", "tiny", "nearly sure", "rounded", "percent", "hard"],
+)
+def test_awkward_probabilities_stay_within_the_bounds(probabilities, tolerance):
+    rng = np.random.default_rng(3)
+    p = probabilities(rng, 11_000)
+    y = (rng.random(11_000) < np.clip(p, 0.01, 0.99)).astype(int)
+    prediction = caveat.Categorical.from_binary(p)
+    result = caveat.summarize(prediction, y).evaluate(resamples=0)
+    wanted = caveat.evaluate(prediction, y, resamples=0)
+    for row, exact in zip(result.rows, wanted.rows, strict=True):
+        assert row.key == exact.key
+        # up to five samples lie within a cell of where a bin of the confidence begins
+        loose = 0.1 if row.metric in STEPS else LOOSE.get(row.metric, 5 / 11_000)
+        assert row.value == pytest.approx(exact.value, rel=tolerance, abs=loose, nan_ok=True), row
+
+
+def test_weights_over_ten_orders_of_magnitude():
+    prediction, y, _ = classes(n=12_000)
+    weight = 10 ** np.random.default_rng(0).uniform(-5, 5, 12_000)
+    result = caveat.summarize(prediction, y, sample_weight=weight).evaluate(resamples=0)
+    wanted = caveat.evaluate(prediction, y, sample_weight=weight, resamples=0)
+    for row, exact in zip(result.rows, wanted.rows, strict=True):
+        if row.metric in STEPS or row.contrast != "none":
+            continue
+        loose = 0.01
+        assert row.value == pytest.approx(exact.value, rel=0.05, abs=loose), row
+
+
+def test_counts_are_the_same_by_the_fast_way():
+    prediction, y, groups = binary()
+    from caveat._groups import attributes
+
+    known = attributes(groups, N)
+    close(
+        summarize_counts(prediction.mean[:, 1], y, groups=known),
+        summarize_batch(prediction, y, groups=groups),
+    )
+    few = summarize_counts(prediction.mean[:50, 1], y[:50], classes=("no", "yes"))
+    assert len(few.kept) == 50
+    assert sorted(few.kept.y.tolist()) == sorted(np.array(["no", "yes"])[y[:50]].tolist())
+
+
+def test_without_truth_there_are_distributions_and_no_evaluation():
+    prediction, _, groups = members(n=500)
+    summary = caveat.summarize(prediction)
+    (part,) = summary.parts.values()
+    split = caveat.decompose(prediction)
+    for name in ("total", "aleatoric", "epistemic"):
+        spread = part.distributions[name, ""]
+        assert spread.mean == pytest.approx(getattr(split, name).mean())
+        assert spread.variance == pytest.approx(getattr(split, name).var(), abs=1e-12)
+        assert spread.mass == 500
+    with pytest.raises(OptionError, match="made without true values"):
+        summary.evaluate()
+    with pytest.raises(OptionError, match="made without true values, which an audit needs"):
+        summary.audit()
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: caveat.GaussianLogits(np.zeros((3, 2)), np.ones((3, 2))),
+        lambda: caveat.ProbabilityInterval.from_binary([0.2, 0.4, 0.1], [0.3, 0.6, 0.2]),
+        lambda: caveat.Quantiles([0.7, 0.9], np.arange(6.0).reshape(3, 2)),
+    ],
+)
+def test_other_predictions_have_distributions(make):
+    summary = caveat.summarize(make())
+    assert summary.samples == 3
+
+
+def test_groups_are_in_the_order_of_numbers_and_text():
+    prediction, y, _ = binary(n=300)
+    age = np.array(["10", "9", "old", "100"])[np.arange(300) % 4]
+    summary = caveat.summarize(prediction, y, groups={"age": age})
+    assert list(summary.groups()["age"]) == ["9", "10", "100", "old"]
+    assert "4 values of age" in repr(summary)
+    assert "(0.4 MiB)" not in repr(summary)
+
+
+def test_a_group_called_class_is_renamed_as_in_an_evaluation():
+    prediction, y, groups = binary(n=12_000)
+    summary = caveat.summarize(prediction, y, groups={"class": groups["site"]})
+    names = {row.attribute for row in summary.evaluate(resamples=0).rows}
+    assert names == {"", "class", "class (group)"}
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"classes": ("no", "yes")}, "classes, targets or levels"),
+        ({"groups": True}, "groups add up; got no groups and site"),
+        ({"weight": True}, "kind of weights"),
+        ({"cluster": True}, "kind of clusters"),
+        ({"metrics": ["brier"]}, "metrics add up; got None and"),
+        ({"truth": False}, "kind of truth"),
+        ({"members": True}, "number of members"),
+    ],
+)
+def test_summaries_of_different_questions_do_not_add_up(change, words):
+    prediction, y, groups = binary(n=100)
+    one = caveat.summarize(prediction, y)
+    if "classes" in change:
+        prediction = caveat.Categorical(prediction.probabilities, classes=change["classes"])
+        y = np.array(change["classes"])[y]
+    if "members" in change:
+        prediction = caveat.Categorical(np.repeat(prediction.probabilities, 2, axis=0))
+    other = caveat.summarize(
+        prediction,
+        y if change.get("truth", True) else None,
+        groups=groups if "groups" in change else None,
+        sample_weight=np.ones(100) if "weight" in change else None,
+        cluster=np.arange(100) if "cluster" in change else None,
+        metrics=change.get("metrics"),
+    )
+    with pytest.raises(OptionError, match=words):
+        one + other
+
+
+def test_another_type_of_prediction_does_not_add_up():
+    with pytest.raises(OptionError, match="type of prediction"):
+        caveat.summarize(*gaussian(n=10)[:2]) + caveat.summarize(*binary(n=10)[:2])
+    with pytest.raises(TypeError):
+        caveat.summarize(*binary(n=10)[:2]) + 1
+    with pytest.raises(TypeError):
+        1 + caveat.summarize(*binary(n=10)[:2])
+
+
+def test_a_question_that_some_samples_cannot_answer_is_not_asked_of_all():
+    rng = np.random.default_rng(0)
+    mean, y = rng.normal(size=6000), rng.normal(size=6000)
+    spread = caveat.summarize(caveat.Gaussian(mean, np.ones(6000)), y)
+    points = caveat.summarize(caveat.Gaussian(mean, np.zeros(6000)), y)
+    names = {row.metric for row in (spread + points).evaluate(resamples=0).rows}
+    assert "mean_absolute_error" in names
+    assert "gaussian_crps_loss" not in names
+
+
+def test_a_group_of_which_some_samples_cannot_answer_has_no_value():
+    rng = np.random.default_rng(0)
+    mean, y = rng.normal(size=12_000), rng.normal(size=12_000)
+    groups = np.where(np.arange(12_000) < 50, "few", "many")
+    summary = caveat.summarize(caveat.Gaussian(mean, np.ones(12_000)), y, groups={"size": groups})
+    part = summary.parts["size", "few"]
+    broken = dict(part.states)
+    key = next(key for key in broken if key[0] == "gaussian_crps_loss")
+    del broken[key]
+    from dataclasses import replace
+
+    parts = {**summary.parts, ("size", "few"): replace(part, states=broken)}
+    rows = (
+        replace(summary, parts=parts).evaluate(resamples=0).select(metric="crps", group="size=few")
+    )
+    assert np.isnan(rows[0].value)
+
+
+def test_metrics_are_those_that_were_asked_for():
+    prediction, y, _ = binary()
+    summary = caveat.summarize(prediction, y, metrics=["brier", "ece"])
+    assert {row.metric for row in summary.evaluate(resamples=0).rows} == {
+        "brier_loss", "expected_calibration_error",
+    }  # fmt: skip
+    (row,) = summary.evaluate(metrics=["brier"], resamples=0).select(group="")
+    assert row.metric == "brier_loss"
+    with pytest.raises(OptionError, match="made without roc_auc_score; it has brier_loss"):
+        summary.evaluate(metrics=["auc"])
+    with pytest.raises(OptionError, match="must be a list of names"):
+        summary.evaluate(metrics="brier")
+
+
+def test_merge_needs_summaries():
+    with pytest.raises(OptionError, match="at least one Summary"):
+        caveat.merge([])
+    with pytest.raises(OptionError, match="at least one Summary"):
+        caveat.merge([1])
+
+
+def test_truth_of_another_length_is_an_error():
+    with pytest.raises(ShapeError, match="y has 2 samples, the prediction has 10"):
+        caveat.summarize(binary(n=10)[0], [0, 1])
+    with pytest.raises(OptionError, match="a summary needs"):
+        caveat.summarize(object())
+
+
+def test_weeks_are_compared_unpaired():
+    good, bad = (
+        caveat.summarize(*binary(seed, n, slope)[:2])
+        for seed, n, slope in ((0, 15_000, 2.0), (1, 21_000, 0.7))
+    )
+    result = compare_summaries({"last": good, "this": bad}, metrics=["ece", "auc"], random_state=0)
+    (row,) = result.select(metric="ece", group="", technique="this")
+    assert not row.tied
+    assert row.samples == 21_000
+    again = compare_summaries({"last": good, "this": good}, metrics=["ece"], random_state=0)
+    assert all(row.tied for row in again.rows if row.group == "")
+    with pytest.raises(OptionError, match="'b' has other classes"):
+        compare_summaries({"a": good, "b": caveat.summarize(*classes(n=100)[:2])})
+
+
+def test_charts_page_and_verdict_come_from_the_summary(tmp_path):
+    summary = caveat.summarize(*binary()[:2])
+    assert summary.plot("reliability") is not None
+    summary.report(tmp_path / "page.html")
+    text = (tmp_path / "page.html").read_text()
+    assert "24,000 samples" in text
+    assert "rows that stand for them" in text
+    assert "weighted" not in text.split("Evaluated:")[1][:400]
+    assert str(summary.verdict()) == str(summary.evaluate(random_state=0).verdict())
+
+
+@pytest.mark.parametrize("make", KINDS)
+@pytest.mark.parametrize("n", [40, 11_000])
+def test_a_file_holds_the_whole_summary(make, n, tmp_path):
+    prediction, y, groups = make(n=n)
+    summary = caveat.summarize(prediction, y, groups=groups)
+    summary.save(tmp_path / "week.caveat")
+    again = caveat.load(tmp_path / "week.caveat")
+    close(again, summary)
+    for one, other in zip(
+        again.evaluate(random_state=0, resamples=50).rows,
+        summary.evaluate(random_state=0, resamples=50).rows,
+        strict=True,
+    ):
+        assert one.value == pytest.approx(other.value, nan_ok=True, rel=1e-12)
+        assert one.low == pytest.approx(other.low, nan_ok=True, rel=1e-12)
+    assert [path.name for path in tmp_path.iterdir()] == ["week.caveat"]
+
+
+def test_text_labels_and_objects_are_saved_without_pickle(tmp_path):
+    prediction, y, _ = classes(n=50)
+    summary = caveat.summarize(prediction, y.astype(object), cluster=y, sample_weight=np.ones(50))
+    summary.save(tmp_path / "a.caveat")
+    again = caveat.load(tmp_path / "a.caveat")
+    assert again.kept.y.tolist() == summary.kept.y.tolist()
+    assert again.kept.cluster.tolist() == summary.kept.cluster.tolist()
+
+
+def changed(path, name, make):
+    """Replace one array of a file."""
+    with np.load(path) as file:
+        arrays = {key: file[key] for key in file.files}
+    arrays[name] = make(arrays[name])
+    with path.open("wb") as out:
+        np.savez(out, **arrays)
+
+
+def with_header(edit):
+    def make(text):
+        header = json.loads(text.tobytes().decode())
+        edit(header)
+        return np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
+
+    return make
+
+
+def edit_of(name):
+    def of_state(header):
+        return header["parts"][0][2]["states"][0][1]
+
+    edits = {
+        "version": lambda h: h.update(version=9),
+        "no sums": lambda h: h.update(parts=h["parts"][1:]),
+        "a type": lambda h: h["about"].update(kind="Gaussian"),
+        "no key": lambda h: h.pop("about"),
+        "samples": lambda h: h["parts"][0][2].update(samples=3),
+        "metric": lambda h: h["parts"][0][2]["states"][0][0].__setitem__(0, "nothing"),
+        "swapped": lambda h: of_state(h)["totals"].__setitem__(0, of_state(h)["units"][0]),
+        "reversed": lambda h: of_state(h)["totals"][0].reverse(),
+        "arrays": lambda h: h["kept"].update(
+            keys=h["kept"]["groups"]["sex"] if "sex" in h["kept"]["groups"] else None
+        ),
+    }
+    return edits[name]
+
+
+@pytest.mark.parametrize(
+    "name", ["version", "no sums", "a type", "no key", "metric", "swapped", "reversed"]
+)
+def test_a_changed_file_is_refused(name, tmp_path):
+    path = tmp_path / "a.caveat"
+    prediction, y, groups = classes(n=60)
+    caveat.summarize(prediction, y, groups=groups).save(path)
+    changed(path, "summary", with_header(edit_of(name)))
+    with pytest.raises(FileFormatError, match=r"a\.caveat"):
+        caveat.load(path)
+
+
+def test_a_table_with_other_counts_is_refused(tmp_path):
+    path = tmp_path / "a.caveat"
+    caveat.summarize(*binary(n=60)[:2]).save(path)
+    original = path.read_bytes()
+    changed(path, "summary", with_header(edit_of("samples")))
+    with pytest.raises(FileFormatError, match="not those of 3 samples"):
+        caveat.load(path)
+    path.write_bytes(original)
+    changed(path, "a0", lambda held: held[::-1])
+    with pytest.raises(FileFormatError, match="shape of counts"):
+        caveat.load(path)
+
+
+def test_distributions_and_kept_samples_are_checked(tmp_path):
+    path = tmp_path / "a.caveat"
+    caveat.summarize(members(n=60)[0]).save(path)
+    original = path.read_bytes()
+
+    def unordered(header):
+        spread = header["parts"][0][2]["distributions"][0]
+        spread[1], spread[2] = spread[2], spread[1]
+
+    def short(header):
+        header["kept"]["keys"] = header["parts"][0][2]["distributions"][0][1]
+
+    def other(header):
+        header["kept"]["prediction"]["type"] = "Gaussian"
+
+    for edit, words in (
+        (unordered, "distribution"),
+        (short, "one entry of each"),
+        (other, "a.caveat"),
+    ):
+        path.write_bytes(original)
+        changed(path, "summary", with_header(edit))
+        with pytest.raises(FileFormatError, match=words):
+            caveat.load(path)
+
+
+def test_a_file_cut_short_or_grown_too_large_is_refused(tmp_path, monkeypatch):
+    path = tmp_path / "a.caveat"
+    caveat.summarize(*binary(n=60)[:2]).save(path)
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(FileFormatError):
+        caveat.load(path)
+    path.write_bytes(whole)
+    monkeypatch.setattr("caveat.summaries.files._MOST_BYTES", 1000)
+    with pytest.raises(FileFormatError, match="more than any summary"):
+        caveat.load(path)
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("summary.npy", b"no array")
+    monkeypatch.undo()
+    with pytest.raises(FileFormatError, match=r"a\.caveat"):
+        caveat.load(path)
+
+
+def test_beyond_the_limit_only_a_random_sample_is_kept():
+    prediction, y, groups = classes(n=KEPT + 500)
+    summary = caveat.summarize(prediction, y, groups=groups)
+    assert len(summary.kept) == KEPT
+    assert caveat.summarize(*binary(n=KEPT + 1)[:2]).kept is None
+    small = [caveat.summarize(*binary(seed, KEPT // 2 + 1)[:2]) for seed in (0, 1)]
+    assert small[0].kept is not None
+    assert (small[0] + small[1]).kept is None
+
+
+def test_the_size_is_what_the_docstring_says():
+    summary = caveat.summarize(*binary()[:2])
+    assert summary.nbytes == pytest.approx(430 * 2**10, rel=0.01)
