@@ -30,6 +30,7 @@ LAYERS = [
     {"experiments"},
     {"charts"},
     {"report"},
+    {"integrations"},
     {"studies"},
     {"cli"},
     {"__main__"},
