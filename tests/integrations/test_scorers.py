@@ -254,6 +254,21 @@ def test_own_estimators_and_searches_inside():
     np.testing.assert_allclose(got, plain, rtol=1e-10)
 
 
+def test_quantiles_of_several_models():
+    X, y = numbers()
+    levels = (0.1, 0.5, 0.9)
+    models = {q: QuantileRegressor(quantile=q, alpha=0.1).fit(X[:80], y[:80]) for q in levels}
+    values = np.sort(np.stack([m.predict(X[80:]) for m in models.values()], axis=1), axis=1)
+    wrapped = caveat.from_sklearn(models)
+    expected = caveat.metrics.quantile_crps_loss(y[80:], levels, values)
+    got = caveat.scorer("quantile_crps")(wrapped, X[80:], y[80:])
+    assert got == pytest.approx(-expected, rel=1e-12)
+    median = caveat.scorer("pinball", level=0.5)(wrapped, X[80:], y[80:])
+    assert median == pytest.approx(-np.abs(y[80:] - values[:, 1]).mean() / 2, rel=1e-12)
+    with pytest.raises(UnsupportedPredictionError, match=r"^gaussian_crps.*predicts: Quantiles: "):
+        caveat.scorer("crps")(wrapped, X[80:], y[80:])
+
+
 def test_options():
     X, y = classes_of(2)
     fitted = model().fit(X, y)

@@ -96,7 +96,7 @@ class Scorer:
 
 
 def scorer(metric: str, **options: Any) -> Scorer:
-    """Return a metric as a scorer for `cross_val_score`, `GridSearchCV` and the like.
+    """Return a metric as a scorer for ``cross_val_score``, ``GridSearchCV`` and the like.
 
     Greater is better, as scikit-learn wants it: a metric of which less is better is negated.
 
