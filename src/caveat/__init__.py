@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from . import experiments as experiments
     from . import fairness as fairness
     from . import files as files
+    from . import integrations as integrations
     from . import metrics as metrics
     from . import nn as nn
     from . import predictions as predictions
@@ -59,6 +60,7 @@ if TYPE_CHECKING:
     from .fairness import FairnessAudit as FairnessAudit
     from .fairness import audit as audit
     from .files import read_predictions as read_predictions
+    from .integrations import scorer as scorer
     from .loading import load as load
     from .predictions import Categorical as Categorical
     from .predictions import Decomposition as Decomposition
@@ -159,6 +161,7 @@ _HOMES = {
     "merge": "summaries",
     "plot": "charts",
     "read_predictions": "files",
+    "scorer": "integrations",
     "summarise": "summaries",
     "summarize": "summaries",
     "warn_if_shifted": "recalibration",
@@ -173,6 +176,7 @@ _MODULES = (
     "experiments",
     "fairness",
     "files",
+    "integrations",
     "metrics",
     "nn",
     "predictions",
@@ -251,6 +255,7 @@ __all__ = [
     "files",
     "fit_many",
     "from_sklearn",
+    "integrations",
     "load",
     "measure",
     "merge",
@@ -262,6 +267,7 @@ __all__ = [
     "recalibration",
     "report",
     "resampling",
+    "scorer",
     "studies",
     "summaries",
     "summarise",

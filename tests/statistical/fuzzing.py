@@ -28,7 +28,7 @@ LEFT_OUT = re.compile(
     r"|experiments\.(class_detection|disentanglement_error|shift_curves)"
     r"|resampling\.Prepared\..*|.*\.(get_params|set_params|get_metadata_routing|set_\w+_request)"
     r"|.*\.row_type|metrics\.(MetricRegistry|Metric|Batch|Part|Sums|State|mean_of|share_of)|metrics\.(Batch|State|Metric|Part|Sums)\..*|metrics\.MetricRegistry\.(register|unregister|serving|shown)|predictions\.Container\..*"
-    r"|recalibration\.Recalibrator\..*|charts\.(Entry|Deferral)(\..*)?|report\.write_report|.*\.report|.*\.items|.*\.keys|.*\.values"
+    r"|recalibration\.Recalibrator\..*|charts\.(Entry|Deferral)(\..*)?|integrations\.log_evaluation|report\.write_report|.*\.report|.*\.items|.*\.keys|.*\.values"
 )
 
 

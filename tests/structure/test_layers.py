@@ -31,6 +31,7 @@ LAYERS = [
     {"experiments"},
     {"charts"},
     {"report"},
+    {"integrations"},
     {"studies"},
     {"cli"},
     {"__main__"},
