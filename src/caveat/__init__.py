@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from . import report as report
     from . import resampling as resampling
     from . import studies as studies
+    from . import summaries as summaries
     from . import uncertainty as uncertainty
     from .charts import plot as plot
     from .estimators import AnchoredEnsembleClassifier as AnchoredEnsembleClassifier

@@ -1,7 +1,7 @@
 """All the numbers, how sure each one is, and what to do: evaluate, compare, recommend, triage."""
 
-from ._compare import ComparedRow, Comparison, compare
-from ._evaluate import evaluate
+from .answers import evaluate
+from .comparison import ComparedRow, Comparison, compare
 from .recommend import Recommendation
 from .result import Evaluation
 from .triage import OperatingCurve, Triage, TriagePolicy

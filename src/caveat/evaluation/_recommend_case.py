@@ -7,10 +7,10 @@ import numpy as np
 
 from ..metrics import METRICS
 from ..results.tables import number
-from ._evaluate import Answer
+from .answers import Answer
 
 if TYPE_CHECKING:
-    from ._compare import Comparison
+    from .comparison import Comparison
 
 Answers = dict[str, list[Answer]]
 """By technique."""
@@ -35,7 +35,7 @@ class Case:
         reliable: Answers,
         skilled: Answers,
     ) -> None:
-        from ._compare import pareto_front
+        from .comparison import pareto_front
 
         self.comparison = comparison
         self.primary, self.skill = primary, skill
@@ -95,7 +95,7 @@ class Case:
 
     def _not_worse(self, metric: str, answers: Answers, names: list[str]) -> list[str]:
         """Return the best by a metric, then those that cannot be distinguished from it."""
-        from ._compare import indistinguishable
+        from .comparison import indistinguishable
 
         values = _means(metric, {name: answers[name] for name in names})
         best, *others = sorted(names, key=values.__getitem__)
@@ -163,7 +163,7 @@ def _lowest(values: dict[str, float], others: list[str]) -> str:
 
 def _means(metric: str, answers: Answers) -> dict[str, float]:
     """Return the mean cost of each technique's answers."""
-    from ._compare import cost
+    from .comparison import cost
 
     return {
         name: float(np.mean([cost(metric, answer.value) for answer in result]))

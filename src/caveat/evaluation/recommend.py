@@ -17,11 +17,11 @@ from ..metrics import METRICS
 from ..predictions import Gaussian, Interval, Quantiles
 from ..results.rows import option_words
 from ..results.tables import number
-from ._evaluate import Answer
 from ._recommend_case import Answers, Case
+from .answers import Answer
 
 if TYPE_CHECKING:
-    from ._compare import Comparison
+    from .comparison import Comparison
 
 _EXPRESSIONS = ("probability", "entropy", "variance", "interval")
 """How uncertainty can be expressed; metrics declare which expressions they serve, and as what.

@@ -65,8 +65,8 @@ class Evaluation(Drawable, RowTable[Row]):
         The true class, if there are classes, and the groups: a name, its values, and the value of
         each sample.
     stands_for : int or None
-        Of a `caveat.Summary`: the number of samples that were evaluated. The arrays above then hold
-        some rows that stand for all of them.
+        The number of samples of a `caveat.Summary`; the arrays above then hold some rows that stand
+        for all of them.
     """
 
     row_type: ClassVar[Any] = Row

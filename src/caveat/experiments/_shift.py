@@ -7,7 +7,7 @@ import numpy as np
 
 from .._random import RandomState, generator
 from .._validation import LARGEST, check_fraction, check_size
-from ..evaluation._evaluate import plan_for
+from ..evaluation.answers import plan_for
 from ..exceptions import InvalidValueError, OptionError, ShapeError, UnsupportedPredictionError
 from ._shift_domain import between, growths
 from ._shift_quantities import Key, ask, predictor

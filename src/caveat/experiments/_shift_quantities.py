@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from .._validation import FloatArray
-from ..evaluation._evaluate import Answer, EvaluationContext
+from ..evaluation.answers import Answer, EvaluationContext
 from ..evaluation.questions import Question, questions
 from ..exceptions import OptionError
 from ..metrics import METRICS, Metric

@@ -10,7 +10,7 @@ from .._groups import MOST_VALUES, Attribute, attributes, combination, combined
 from .._random import RandomState, generator
 from .._renamed import suggests_parameters
 from .._validation import FloatArray, as_weights, check_finite, check_fraction
-from ..evaluation._evaluate import plan_for
+from ..evaluation.answers import plan_for
 from ..exceptions import LabelError, OptionError, UnsupportedPredictionError
 from ..predictions import Categorical, Gaussian, GaussianLogits, ProbabilityInterval
 from ..resampling import Plan

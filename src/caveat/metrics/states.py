@@ -310,7 +310,7 @@ def grid_sums(
     metrics : sequence of (Metric, options)
     truth : ndarray of shape (samples,)
     inputs : dict of str to array
-        Of all metrics.
+        All that the metrics need.
     weight : ndarray of shape (samples,) or None
     unit : ndarray of shape (samples,)
     units : int

@@ -407,9 +407,10 @@ def _particular(evaluation: Evaluation) -> list[str]:
             "caveat.decompose."
         )
     if evaluation.stands_for is not None:
+        rows = f"{len(evaluation.truth):,} rows"
         result.append(
-            f"The numbers are of all samples; charts of single samples show {len(evaluation.truth):,} "
-            "rows that stand for them."
+            f"The numbers are of all samples; charts of single samples show {rows} that stand for "
+            "them."
         )
     elif evaluation.sample_weight is not None:
         result.append("Samples are weighted, in the numbers and in the charts.")

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from .._random import RandomState, generator
 from .._validation import FloatArray, check_fraction, check_integer
 from ..evaluation import Comparison, Evaluation
-from ..evaluation._compare import compared
-from ..evaluation._evaluate import (
+from ..evaluation.answers import (
     Answer,
     EvaluationContext,
     class_attribute,
@@ -21,6 +20,7 @@ from ..evaluation._evaluate import (
     run_evaluation,
     within,
 )
+from ..evaluation.comparison import compared
 from ..evaluation.questions import Question, by_share, questions
 from ..evaluation.result import TRUE_CLASS, Curves
 from ..exceptions import OptionError

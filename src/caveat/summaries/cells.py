@@ -3,8 +3,9 @@
 A table of counts stands for the samples: all that a metric of two classes reads is the probability
 and the truth, and a probability is known from its cell
 
-* to within 1 / 30,720 (and 1 / 15,360 just above a multiple of 1/240) between 1/64 and 63/64: there are 15 x 1,024 cells of equal width, so that
-  the 15 bins of the calibration errors are unions of cells;
+* to within 1 / 30,720 between 1/64 and 63/64 (1 / 15,360 just above a multiple of 1/240): there
+  are 15 x 1,024 cells of equal width, so that the 15 bins of the calibration errors are unions of
+  cells;
 * to within 1/256 of its distance from 0 or 1 beyond these, down to a distance of 2^-53;
 * exactly if it is a multiple of 1/240, as rounded ones are.
 """
@@ -54,7 +55,7 @@ def count_cells(
     Parameters
     ----------
     probability : ndarray of shape (samples,)
-        Of class 1.
+        That the class is the second.
     truth : ndarray of shape (samples,)
         0 or 1.
     codes : ndarray of shape (samples,), optional

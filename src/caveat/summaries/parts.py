@@ -57,7 +57,13 @@ class Distribution:
 
     @classmethod
     def of(cls, values: FloatArray, weight: FloatArray | None) -> "Distribution":
-        """Return the distribution of some numbers."""
+        """Return the distribution of some numbers.
+
+        Parameters
+        ----------
+        values : ndarray of shape (samples,)
+        weight : ndarray of shape (samples,) or None
+        """
         cell, number = cell_of(values)
         counts = np.bincount(cell, weight, number).astype(np.float64)
         columns = np.flatnonzero(counts).astype(np.int64)
@@ -101,7 +107,7 @@ class Part:
     states : dict of QuestionKey to State
         For anything else: the sums of each question.
     distributions : dict of (name, target) to Distribution
-        Of what is predicted of each sample; see `numbers_of`. Those of a table follow from it.
+        What is predicted of each sample, in numbers; those of a table follow from it.
     """
 
     samples: int
@@ -126,7 +132,12 @@ class Part:
 
     @classmethod
     def of_table(cls, table: NDArray[np.int64]) -> "Part":
-        """Return the part of samples that are counted in a table."""
+        """Return the part of samples that are counted in a table.
+
+        Parameters
+        ----------
+        table : ndarray of shape (cells, 2)
+        """
         samples = int(table.sum())
         return cls(samples, float(samples), float(samples), table)
 
@@ -134,6 +145,11 @@ class Part:
         """Return the state of a question, None if some samples could not answer it.
 
         Weights are made relative: they sum up to the effective number of samples.
+
+        Parameters
+        ----------
+        key : tuple
+            Metric, target, class, coverage and quantile.
         """
         state = self.states.get(key)
         if state is None or self.mass == self.square or not self.square > 0:

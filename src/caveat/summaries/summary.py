@@ -13,7 +13,7 @@ from .._arrays import to_numpy
 from .._groups import Attribute
 from .._random import RandomState
 from .._validation import FloatArray, as_column, as_weights
-from ..evaluation._evaluate import class_attribute, named_groups, within
+from ..evaluation.answers import class_attribute, named_groups, within
 from ..evaluation.questions import Question, questions, take
 from ..evaluation.result import TRUE_CLASS
 from ..exceptions import OptionError, ShapeError
@@ -288,7 +288,7 @@ def merge(summaries: Iterable[Summary]) -> Summary:
     Parameters
     ----------
     summaries : iterable of Summary
-        Of batches, files, workers, sites or weeks, in any order.
+        Those of batches, files, workers, sites or weeks, in any order.
 
     Examples
     --------
@@ -410,7 +410,7 @@ def summarize_counts(
     truth : ndarray of shape (samples,)
         0 or 1: positions in ``classes``.
     classes : pair of labels, default=(0, 1)
-    groups : sequence of Attribute
+    groups : sequence of Attribute, default=()
     metrics : list of str, optional
     start : int, default=0
         The number of the first sample among all.

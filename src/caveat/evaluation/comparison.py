@@ -16,7 +16,7 @@ from ..resampling.pairs import widening
 from ..results.judgments import Contrast
 from ..results.rows import ComparedRow, Key, Row
 from ..results.tables import ARROWS, Drawable, RowTable, html_table, number, terminal_table
-from ._evaluate import Answer, EvaluationContext, plan_for, relative_weights, run_evaluation
+from .answers import Answer, EvaluationContext, plan_for, relative_weights, run_evaluation
 from .result import Evaluation
 
 if TYPE_CHECKING:
