@@ -2,6 +2,7 @@
 
 import json
 import zipfile
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -132,7 +133,7 @@ def test_any_partition_is_the_whole(make, extra):
             prediction.take(slice(a, b)), y[a:b], groups=taken(groups, slice(a, b)),
             **{name: values[a:b] for name, values in given.items()}, start=a,
         )
-        for a, b in zip(edges[:-1], edges[1:], strict=True)
+        for a, b in pairwise(edges)
     ]  # fmt: skip
     close(caveat.merge([parts[i] for i in order]), whole)
     close(sum(parts), whole)
@@ -246,7 +247,7 @@ def test_counts_are_the_same_by_the_fast_way():
 
 
 def test_without_truth_there_are_distributions_and_no_evaluation():
-    prediction, _, groups = members(n=500)
+    prediction, _, _ = members(n=500)
     summary = caveat.summarize(prediction)
     (part,) = summary.parts.values()
     split = caveat.decompose(prediction)
@@ -471,9 +472,6 @@ def edit_of(name):
         "metric": lambda h: h["parts"][0][2]["states"][0][0].__setitem__(0, "nothing"),
         "swapped": lambda h: of_state(h)["totals"].__setitem__(0, of_state(h)["units"][0]),
         "reversed": lambda h: of_state(h)["totals"][0].reverse(),
-        "arrays": lambda h: h["kept"].update(
-            keys=h["kept"]["groups"]["sex"] if "sex" in h["kept"]["groups"] else None
-        ),
     }
     return edits[name]
 

@@ -145,22 +145,12 @@ def audit(
     rng = generator(random_state)
     seed = int(rng.integers(2**32))
     plan = plan_for(prediction, resamples, cluster, seed)
-    _check_resamples(resamples, confidence)
+    check_resamples(resamples, confidence)
     weight = as_weights(sample_weight, len(prediction))
-    result = _attributes(groups, len(prediction), intersections)
-    best = _privileged(privileged, result)
-    samples, inputs, points = _samples(prediction, y, decomposition, positive, weight, plan, seed)
-    noise = None if plan is None else joint_noise(plan.resamples, seed)
-    rows: list[FairnessRow] = []
-    for attribute in result:
-        members = _members(attribute)
-        measured = [rates(samples, part) for part in members]
-        sizes = [len(part) for part in members]
-        for code, part in enumerate(members):
-            rows += group_rows(attribute, code, part, measured[code], samples, inputs, confidence)
-        reference = best.get(attribute.name)
-        options = reference, threshold, confidence, noise
-        rows += Comparer(attribute, measured, sizes, *options).rows()
+    result = compared_attributes(groups, len(prediction), intersections)
+    best = codes_of_privileged(privileged, result)
+    samples, inputs, points = audit_data(prediction, y, decomposition, positive, weight, plan, seed)
+    rows = audit_rows(samples, inputs, result, best, threshold, confidence, seed)
     alike = None
     if X is not None:
         alike = _consistency(
@@ -183,13 +173,36 @@ def audit(
         threshold=threshold,
         samples=len(prediction),
         description=repr(prediction),
-        decomposition=decomposition if decomposition != "auto" else _method(prediction),
+        decomposition=decomposition if decomposition != "auto" else method_of(prediction),
         privileged={a.name: a.values[best[a.name]] for a in result if a.name in best},
         consistency=alike,
     )
 
 
-def _check_resamples(resamples: int, confidence: float) -> None:
+def audit_rows(
+    samples: AuditData,
+    inputs: Inputs,
+    groups: list[Attribute],
+    privileged: dict[str, int],
+    threshold: float,
+    confidence: float,
+    seed: int,
+) -> list[FairnessRow]:
+    """Return the rows of every group of every attribute, and of the comparisons between them."""
+    noise = None if samples.plan is None else joint_noise(samples.plan.resamples, seed)
+    rows: list[FairnessRow] = []
+    for attribute in groups:
+        members = _members(attribute)
+        measured = [rates(samples, part) for part in members]
+        sizes = [len(part) for part in members]
+        for code, part in enumerate(members):
+            rows += group_rows(attribute, code, part, measured[code], samples, inputs, confidence)
+        options = privileged.get(attribute.name), threshold, confidence, noise
+        rows += Comparer(attribute, measured, sizes, *options).rows()
+    return rows
+
+
+def check_resamples(resamples: int, confidence: float) -> None:
     """Raise if there are too few resamples for the ends of an interval."""
     fewest = int(np.ceil(2 / (1 - confidence) - 1e-6))  # one beyond each end
     if 0 < resamples < fewest:
@@ -199,11 +212,11 @@ def _check_resamples(resamples: int, confidence: float) -> None:
         )
 
 
-def _method(prediction: Any) -> str:
+def method_of(prediction: Any) -> str:
     return "total_variance" if isinstance(prediction, Gaussian) else "variance"
 
 
-def _attributes(groups: Any, length: int, intersections: bool) -> list[Attribute]:
+def compared_attributes(groups: Any, length: int, intersections: bool) -> list[Attribute]:
     """Return the attributes, each of which has at least two values and not too many."""
     result = attributes(groups, length)
     if intersections and len(result) > 1:
@@ -224,7 +237,7 @@ def _attributes(groups: Any, length: int, intersections: bool) -> list[Attribute
     return result
 
 
-def _privileged(privileged: Any, result: list[Attribute]) -> dict[str, int]:
+def codes_of_privileged(privileged: Any, result: list[Attribute]) -> dict[str, int]:
     """Return the code of the privileged group of each attribute that has one."""
     if privileged is None:
         return {}
@@ -264,7 +277,7 @@ def _members(attribute: Attribute) -> list[NDArray[np.intp]]:
     return np.split(order, ends[:-1])
 
 
-def _samples(
+def audit_data(
     prediction: Any,
     y: Any,
     decomposition: str,
@@ -281,7 +294,7 @@ def _samples(
             f"an audit takes a Categorical, GaussianLogits, ProbabilityInterval or Gaussian; got a "
             f"{type(prediction).__name__}, convert it first"
         )
-    method = _method(prediction) if decomposition == "auto" else decomposition
+    method = method_of(prediction) if decomposition == "auto" else decomposition
     split = decompose(prediction, method, random_state=seed)
     parts = {name: getattr(split, name) for name in ("aleatoric", "epistemic", "total")}
     for name, part in parts.items():

@@ -40,6 +40,8 @@ class AuditData:
     plan: Plan | None
     counts: FloatArray
     """How often each unit counts, (1 + resamples, units): once, then as in each resample."""
+    repeated: bool = False
+    """Whether weights are numbers of independent samples."""
 
     @property
     def unit(self) -> NDArray[Any]:
@@ -221,6 +223,10 @@ class _Group:
         rows = slice(None) if among is None else among
         cluster = None if plan.cluster is None else plan.cluster[self._rows][rows]
         weight = None if self._weight is None else self._weight[rows]
+        if self._samples.repeated and weight is not None:
+            number = float(weight.sum())
+            mean = float(weight @ hits[rows]) / number
+            return stacked([(mean, mean * (1 - mean) / number, *[number] * 4)], clustered=False)
         return stacked([spread_of(hits[rows].astype(float), weight, cluster)], cluster is not None)
 
 
