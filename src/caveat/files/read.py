@@ -12,7 +12,14 @@ from numpy.typing import NDArray
 from .._renamed import suggests_parameters
 from ..exceptions import FileFormatError, OptionError, ShapeError
 from ._attributes import Attributes, find_attributes
-from ._build import BuildOptions, build, find_columns, match, refuse_percent
+from ._build import (
+    BuildOptions,
+    PredictionColumns,
+    build,
+    find_columns,
+    match,
+    refuse_percent,
+)
 from ._columns import labels, numbers
 from ._errors import naming_file
 from ._recognize import Choice, recognize_attributes, recognize_prediction
@@ -182,16 +189,9 @@ def column_names(path: str | PathLike[str], delimiter: str | None = None) -> lis
 
 def _table(source: Source, about: Source, choice: Choice, given: BuildOptions) -> PredictionTable:
     """Read a prediction from the columns of one file, and the rest from the same or another."""
-    named_id = choice.id is not None
-    choice = recognize_attributes(choice, about.names)
-    choice = recognize_prediction(choice, source.names, same_file=about is source)
-    made = find_columns(choice, source.names)
-    wanted = find_attributes(choice, about.names, made.targets, named_id)
+    made, wanted, _ = find_roles(choice, source.names, None if about is source else about.names)
     text = wanted.text(made.is_classification)
     if about is source:
-        twice = [name for name in wanted.target if name in made.names]
-        if twice:
-            raise OptionError(f"{twice[0]!r} is named both as the prediction and as the target")
         columns = source.read(_once([*made.names, *wanted.names]), text)
         others = columns
     else:
@@ -204,6 +204,22 @@ def _table(source: Source, about: Source, choice: Choice, given: BuildOptions) -
     if not made.is_classification:
         truth = _numbers(wanted.target, others)
     return _finished(prediction, truth, wanted, others, given.notes)
+
+
+def find_roles(
+    choice: Choice, names: Sequence[str], others: Sequence[str] | None = None
+) -> tuple[PredictionColumns, Attributes, Choice]:
+    """Return the columns of the prediction and of the rest, which may be those of another file."""
+    about = names if others is None else others
+    named_id = choice.id is not None
+    choice = recognize_attributes(choice, about)
+    choice = recognize_prediction(choice, names, same_file=others is None)
+    made = find_columns(choice, names)
+    wanted = find_attributes(choice, about, made.targets, named_id)
+    twice = [name for name in wanted.target if others is None and name in made.names]
+    if twice:
+        raise OptionError(f"{twice[0]!r} is named both as the prediction and as the target")
+    return made, wanted, choice
 
 
 def _saved(source: Source, about: Source, choice: Choice, given: BuildOptions) -> PredictionTable:

@@ -1,10 +1,21 @@
 """Where summaries come from: predictions in memory, files, streams and clusters."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from functools import partial
+from glob import glob, has_magic
+from os import PathLike
+from pathlib import Path
 from typing import Any
 
+from .._renamed import suggestion
+from .._validation import check_choice
 from ..exceptions import OptionError
+from ..files.batches import WRITTEN, batch_options
 from ..predictions import Container
+from ._arrow import TableSummarizer, work
+from ._checkpoint import Checkpoint
+from ._inputs import Batches, Columns, Dataset, Files, Input, Stream, Whole, ending
+from ._run import Run
 from .summary import Summary, summarize_batch
 
 __all__ = ["summarize"]
@@ -19,19 +30,46 @@ def summarize(
     cluster: Any = None,
     ids: Any = None,
     metrics: Sequence[str] | None = None,
+    checkpoint: str | PathLike[str] | None = None,
+    errors: str = "raise",
+    progress: bool = False,
+    **columns: Any,
 ) -> Summary:
-    """Sum up predictions, so that they can be evaluated, merged and compared.
+    r"""Sum up predictions, so that they can be evaluated, merged and compared.
+
+    Files, streams and clusters are read once, batch by batch, and only the columns that are needed.
+    The result does not depend on the number of threads, files or batches.
 
     Parameters
     ----------
-    source : any prediction type
+    source : prediction, path, list of paths, Arrow data, iterable of batches, or Dask or Ray data
+        A prediction of any type with ``y``; a file, a glob, a folder or a list of files (Parquet,
+        CSV, Arrow, JSON lines); a ``pyarrow`` dataset, table or reader, or a frame of polars,
+        pandas or DuckDB; an iterable of (prediction, y), (prediction, y, groups) or dicts of the
+        arguments of one batch; a Dask DataFrame or a Ray dataset.
     y : array of shape (samples,) or (samples, targets), optional
-        Without it, only the predictions and their uncertainty are summed up.
+        The truth of a prediction. Without it, only the predictions and their uncertainty are summed
+        up.
     groups : array, Series, dict of arrays or frame, optional
-    sample_weight, cluster : arrays of shape (samples,), optional
+        The groups of a prediction.
+    sample_weight : array of shape (samples,), optional
+        The weights of a prediction.
+    cluster : array of shape (samples,) or str, optional
+        Which samples of a prediction belong together; otherwise the column that says so.
     ids : array of shape (samples,), optional
-        By which samples are dealt to units and kept; by default their number.
+        The names of the samples of a prediction, by which they are dealt to units and kept; by
+        default their number.
     metrics : list of str, optional
+    checkpoint : str or path, optional
+        A file for the summary so far, which is written twice a minute. If it exists, the run goes
+        on from there, and the result is the same.
+    errors : {"raise", "skip"}, default="raise"
+        What to do with a broken file among others: raise, or leave all of it out with a warning.
+    progress : bool, default=False
+        Whether to show a progress bar.
+    **columns
+        The columns of a source with columns, and how a text file is written, as in
+        `caveat.files.read_predictions`: ``probability``, ``target``, ``group``, ``weight``, ...
 
     Returns
     -------
@@ -42,10 +80,126 @@ def summarize(
     >>> import caveat
     >>> caveat.summarize(caveat.Categorical.from_binary([0.2, 0.9, 0.6]), [0, 1, 0])
     Summary: 3 samples of a Categorical of 2 classes (0, 1) (0.4 MiB)
+
+    Any data of Arrow, and files with ``caveat.summarize("predictions/*.parquet")``:
+
+    >>> import pyarrow as pa
+    >>> table = pa.table({"p": [0.2, 0.9, 0.6], "y": [0, 1, 0], "sex": ["f", "f", "m"]})
+    >>> caveat.summarize(table, group="sex")
+    Summary: 3 samples of a Categorical of 2 classes (0, 1), 2 values of sex (1.3 MiB)
+
+    Batches of a loop:
+
+    >>> batches = [([0.2, 0.9], [0, 1]), ([0.6], [0])]
+    >>> caveat.summarize((caveat.Categorical.from_binary(p), y) for p, y in batches)
+    Summary: 3 samples of a Categorical of 2 classes (0, 1) (0.4 MiB)
     """
+    arrays = {"y": y, "groups": groups, "sample_weight": sample_weight, "ids": ids}
     if isinstance(source, Container):
-        return summarize_batch(
-            source, y, groups=groups, sample_weight=sample_weight, cluster=cluster, ids=ids,
-            metrics=metrics,
-        )  # fmt: skip
-    raise OptionError(f"a summary needs a prediction; got a {type(source).__name__}")
+        if columns or checkpoint is not None:
+            name = next(iter(columns), "checkpoint")
+            raise OptionError(f"{name}= goes with files and the like, not with a prediction")
+        return summarize_batch(source, **arrays, cluster=cluster, metrics=metrics)
+    named = [name for name, value in arrays.items() if value is not None]
+    if named:
+        raise OptionError(
+            f"{named[0]}= goes with a prediction; name the columns of a "
+            f"{type(source).__name__} with target=, group=, weight= and id="
+        )
+    if cluster is not None:
+        columns["cluster"] = cluster
+    return summarize_source(source, metrics, checkpoint, errors, progress, columns)[0]
+
+
+def summarize_source(
+    source: Any,
+    metrics: Sequence[str] | None,
+    checkpoint: str | PathLike[str] | None,
+    errors: str,
+    progress: bool,
+    columns: dict[str, Any],
+) -> tuple[Summary, tuple[str, ...]]:
+    """Return the summary of a source, and how its columns were used."""
+    check_choice(errors, "errors", ("raise", "skip"))
+    columns = {name: value for name, value in columns.items() if value is not None}
+    _check_options(columns)
+    from .clusters import is_cluster, summarize_cluster
+
+    if is_cluster(source):
+        if checkpoint is not None:
+            raise OptionError("checkpoint= needs files; a cluster keeps what is done by itself")
+        return summarize_cluster(source, metrics, _without(columns, WRITTEN))
+    given = open_input(source, columns, errors == "skip")
+    tables = None
+    if isinstance(given, Columns):
+        given.prepare(_without(columns, WRITTEN))
+        tables = TableSummarizer(given.plan, metrics, given.written)
+    elif not isinstance(given, Whole) and columns:
+        raise OptionError(
+            f"{next(iter(columns))}= names columns, and batches of predictions have none"
+        )
+    saved = None
+    if checkpoint is not None:
+        about = {"files": given.fingerprint(), "options": columns, "metrics": metrics}
+        saved = Checkpoint(Path(checkpoint), about)
+    run = Run(given, partial(work, tables=tables, metrics=metrics), saved, errors == "skip")
+    return run(progress), given.recognized
+
+
+def open_input(source: Any, columns: dict[str, Any], skip: bool) -> Input:
+    """Return the source as one that chunks of rows come from."""
+    import pyarrow as pa
+    import pyarrow.dataset
+
+    paths = _paths(source)
+    if paths is not None:
+        if len(paths) == 1 and paths[0].is_dir():
+            return Dataset(pyarrow.dataset.dataset(paths[0], partitioning="hive"))
+        if {ending(path) for path in paths} == {".npz"}:
+            return Whole(paths, columns)
+        written = {name: columns[name] for name in WRITTEN if name in columns}
+        return Files(paths, _without(columns, WRITTEN), written, skip)
+    if isinstance(source, pyarrow.dataset.Dataset):
+        return Dataset(source)
+    if isinstance(source, pa.RecordBatchReader):
+        return Stream(source)
+    if hasattr(source, "__arrow_c_stream__"):
+        rows = len(source) if hasattr(source, "__len__") else None
+        return Stream(pa.RecordBatchReader.from_stream(source), rows)
+    if isinstance(source, Iterable) and not isinstance(source, str | bytes | dict):
+        return Batches(source)
+    raise OptionError(
+        "a summary needs a prediction, files, Arrow data or batches of predictions; got a "
+        f"{type(source).__name__}"
+    )
+
+
+def _paths(source: Any) -> list[Path] | None:
+    """Return the files that are meant; None if these are no files."""
+    many = isinstance(source, list | tuple) and len(source) > 0
+    given = list(source) if many else [source]
+    if not all(isinstance(one, str | PathLike) for one in given):
+        return None
+    result: list[Path] = []
+    for one in map(str, given):
+        matches = sorted(glob(one, recursive=True)) if has_magic(one) else []
+        if not matches and has_magic(one) and not Path(one).exists():
+            raise FileNotFoundError(f"no file matches {one}")
+        result += map(Path, matches or [one])
+    twice = len(result) - len(set(result))
+    if twice:
+        raise OptionError(f"{twice} of the files are named twice, and would count twice")
+    return result
+
+
+def _check_options(columns: dict[str, Any]) -> None:
+    known = batch_options() | set(WRITTEN)
+    unknown = [name for name in columns if name not in known]
+    if unknown:
+        raise TypeError(
+            f"summarize has no parameter {unknown[0]!r}; {suggestion(unknown[0], sorted(known))}"
+        )
+
+
+def _without(columns: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    return {name: value for name, value in columns.items() if name not in names}

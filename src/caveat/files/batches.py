@@ -1,0 +1,261 @@
+"""Predictions from batches of columns: roles are recognized once, and each batch is built alike."""
+
+import inspect
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._groups import MISSING, MOST_VALUES, Attribute
+from ..exceptions import LabelError, OptionError
+from ._attributes import Attributes
+from ._build import BuildOptions, PredictionColumns, match
+from ._columns import labels
+from ._recognize import Choice
+from .read import PredictionTable, _table, find_roles, read_predictions
+
+__all__ = ["BatchPlan", "plan_batches"]
+
+WRITTEN = ("delimiter", "decimal", "keep_na")
+"""Options that say how a text file is written."""
+
+_DECIMAL = re.compile(r"[+-]?(\d+\.\d*|\.\d+)(e[+-]?\d+)?", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class BatchPlan:
+    """Which columns of a source are needed, and how a prediction is built from them.
+
+    Attributes
+    ----------
+    made : PredictionColumns
+    wanted : Attributes
+    choice : Choice
+        The roles of all columns that are needed, but for the groups.
+    options : dict
+        Options of the prediction, such as ``percent``.
+    names : tuple of str
+        The columns to read.
+    classes : tuple of labels or None
+        The classes of all batches, once they are known.
+    recognized : tuple of str
+        How each column is used, in plain sentences.
+    """
+
+    made: PredictionColumns
+    wanted: Attributes
+    choice: Choice
+    options: Mapping[str, Any]
+    names: tuple[str, ...]
+    classes: tuple[Any, ...] | None = None
+    recognized: tuple[str, ...] = ()
+
+    @property
+    def target(self) -> str | None:
+        """The column of labels; None without, and for numbers."""
+        return self.wanted.target[0] if self.wanted.target and self._labels else None
+
+    @property
+    def _labels(self) -> bool:
+        return self.made.is_classification
+
+    @property
+    def text(self) -> list[str]:
+        """The columns that a text file is to give as they are written."""
+        return [*self.wanted.text(self._labels), *self.wanted.group]
+
+    @property
+    def numbers(self) -> list[str]:
+        """The columns of numbers."""
+        targets = () if self._labels else self.wanted.target
+        return [*self.made.names, *targets, *filter(None, [self.wanted.weight])]
+
+    @property
+    def names_classes(self) -> bool:
+        """Whether the columns say which classes there are."""
+        return any(self.made.layouts[self.made.kind].labels["class"])
+
+    def counted(self) -> str | None:
+        """Return the only column of probabilities, if all there is to read are two classes."""
+        plain = not (self.wanted.weight or self.wanted.cluster or self.wanted.id)
+        layout = self.made.layouts.get("probability")
+        if not (plain and self.target and layout and len(layout.names) == 1):
+            return None
+        return layout.names[0] if self.classes is not None and len(self.classes) == 2 else None
+
+    def table(self, columns: Mapping[str, Any]) -> PredictionTable:
+        """Return the prediction and the rest of one batch, without the groups.
+
+        Parameters
+        ----------
+        columns : dict of str to Arrow column
+        """
+        source = _Columns({n: columns[n] for n in self.names if n not in self.wanted.group})
+        given = BuildOptions(**{**self.options, "classes": self.classes})
+        return _table(source, source, self.choice, given)
+
+    def resolved(self, columns: Mapping[str, Any]) -> "BatchPlan":
+        """Return the plan with the classes of all batches.
+
+        Parameters
+        ----------
+        columns : dict of str to Arrow column
+            Some rows, whose target has all labels once.
+        """
+        given = {**self.options, "classes": self.classes}
+        if given["classes"] is not None and self.made.is_classification:
+            _check_classes(self.made, given["classes"])
+        own = self.wanted.id
+        plan = replace(self, choice=replace(self.choice, id=None))  # rows may be there twice
+        table = plan.table({n: c for n, c in columns.items() if n != own} | {own: None})
+        known = getattr(table.prediction, "classes", None)
+        notes = list(table.recognized)
+        if self.wanted.group:
+            notes.append(f"{', '.join(map(repr, self.wanted.group))}: group")
+        classes = None if known is None else tuple(known.tolist())
+        return replace(self, classes=classes, recognized=tuple(notes))
+
+    def codes(self, column: Any) -> NDArray[np.integer] | None:
+        """Return the place of each label among two classes; None where that is not all.
+
+        Parameters
+        ----------
+        column : Arrow column of the target
+        """
+        import pyarrow as pa
+
+        if column.null_count:
+            return None
+        if self.classes == (0, 1):  # also False and True
+            if pa.types.is_boolean(column.type):
+                return as_numpy(column.cast(pa.int8()))
+            if pa.types.is_integer(column.type):
+                return as_numpy(column)
+        encoded = _encoded(column)
+        values = pa.chunked_array([encoded.dictionary])
+        known = np.array(self.classes)
+        try:
+            own = labels(values, self.target or "")
+            spelled = match(BuildOptions(truth=own, target=self.target or ""), known)
+        except ValueError:
+            return None
+        places = (spelled == known[1]).astype(np.int8)
+        return np.asarray(places[encoded.indices.to_numpy()])
+
+
+class _Columns:
+    """Columns that were read already, as a source."""
+
+    saved = None
+
+    def __init__(self, columns: dict[str, Any]) -> None:
+        self.columns, self.names = columns, [n for n, c in columns.items() if c is not None]
+        self.notes: list[str] = []
+
+    def read(self, names: Sequence[str], text: Sequence[str] = ()) -> dict[str, Any]:
+        """Return these columns."""
+        return {name: self.columns[name] for name in names}
+
+
+def plan_batches(names: Sequence[str], **options: Any) -> BatchPlan:
+    """Recognize the columns of a source by their names.
+
+    Parameters
+    ----------
+    names : sequence of str
+        All columns.
+    **options
+        As in `read_predictions`, but for those of files.
+    """
+    group = options.pop("group", ()) or ()
+    classes = options.pop("classes", None)
+    build = {field.name for field in fields(BuildOptions)}
+    named = {name: options.pop(name) for name in list(options) if name not in build}
+    choice = Choice(**named, group=(group,) if isinstance(group, str) else tuple(group))
+    made, wanted, choice = find_roles(choice, names)
+    if not wanted.named_id:  # samples are numbered by their place
+        wanted, choice = replace(wanted, id=None), replace(choice, id=None)
+    needed = {*made.names, *wanted.names}
+    return BatchPlan(
+        made,
+        wanted,
+        replace(choice, group=()),
+        options,
+        tuple(name for name in names if name in needed),
+        None if classes is None else tuple(np.asarray(classes).tolist()),
+    )
+
+
+def batch_options() -> set[str]:
+    """Return the options of `read_predictions` that hold for batches as well."""
+    known = inspect.signature(read_predictions).parameters
+    return set(known) - {"path", "target_file", *WRITTEN}
+
+
+def _check_classes(made: PredictionColumns, classes: Sequence[Any]) -> None:
+    layout = made.layouts[made.kind]
+    named = [label for label in layout.labels["class"] if label]
+    if named:
+        raise OptionError(f"classes= goes with columns that do not name them, as {named[0]!r} does")
+    if len(set(classes)) < len(classes):
+        raise LabelError(f"classes= names a class twice: {list(classes)}")
+
+
+def group_attribute(column: Any, name: str, written: bool = False) -> Attribute:
+    """Return the groups of a batch: which of its values each row has.
+
+    Parameters
+    ----------
+    column : Arrow column
+    name : str
+    written : bool, default=False
+        Whether numbers come as text, as a text file has them.
+    """
+    encoded = _encoded(column)
+    distinct = encoded.dictionary.to_pylist()
+    words = [_word(value, written) for value in distinct]
+    if encoded.indices.null_count:
+        encoded, words = encoded.indices.fill_null(len(words)), [*words, MISSING]
+        codes = encoded.to_numpy()
+    else:
+        codes = encoded.indices.to_numpy()
+    values = tuple(dict.fromkeys(words))
+    if len(values) > MOST_VALUES:
+        raise OptionError(
+            f"group={name!r} has {len(values)} different values; cut it into a few bins first"
+        )
+    if len(values) < len(words):
+        places = {value: place for place, value in enumerate(values)}
+        codes = np.array([places[word] for word in words])[codes]
+    return Attribute(name, values, codes)
+
+
+def _word(value: Any, written: bool) -> str:
+    if value is None or value == "" or value != value:
+        return MISSING
+    if written and re.fullmatch(r"[+-]?\d+", value):
+        return str(int(value))
+    return str(float(value)) if written and _DECIMAL.fullmatch(value) else str(value)
+
+
+def as_numpy(column: Any) -> NDArray[Any]:
+    """Return numbers without a copy, if they lie together.
+
+    Parameters
+    ----------
+    column : Arrow column without missing values
+    """
+    return np.asarray((column.chunk(0) if column.num_chunks == 1 else column).to_numpy())
+
+
+def _encoded(column: Any) -> Any:
+    """Return Arrow's dictionary of a column, one for all its rows."""
+    import pyarrow as pa
+
+    if not pa.types.is_dictionary(column.type):
+        column = column.dictionary_encode()
+    joined = column.unify_dictionaries().combine_chunks()
+    return joined.chunk(0) if isinstance(joined, pa.ChunkedArray) else joined

@@ -1,0 +1,110 @@
+"""The summary of one table of Arrow columns, without copies where two classes are counted."""
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from ..exceptions import CaveatError
+from ..files.batches import BatchPlan, as_numpy, group_attribute
+from ._inputs import Chunk, columns_of
+from .kept import KEPT
+from .summary import Summary, summarize_batch, summarize_counts
+
+_ROW = re.compile(r"\b(data row|sample) (\d+)\b")
+_SHARE = re.compile(r" \(\d+ of \d+ rows have none\)")
+
+
+@dataclass(frozen=True)
+class TableSummarizer:
+    """Sums up tables that have the same columns.
+
+    Attributes
+    ----------
+    plan : BatchPlan
+    metrics : sequence of str or None
+    written : bool
+        Whether numbers of groups come as text.
+    """
+
+    plan: BatchPlan
+    metrics: Sequence[str] | None = None
+    written: bool = False
+
+    def __call__(self, table: Any, start: int = 0) -> Summary:
+        """Return the summary of a table whose first row has this number."""
+        columns = columns_of(table)
+        groups = [
+            group_attribute(columns[name], name, self.written) for name in self.plan.wanted.group
+        ]
+        if table.num_rows > KEPT:
+            counted = self._counted(columns, groups, start)
+            if counted is not None:
+                return counted
+        made = self.plan.table(columns)
+        return summarize_batch(
+            made.prediction, made.y, groups=groups or None, sample_weight=made.sample_weight,
+            cluster=made.cluster, ids=made.ids, metrics=self.metrics, start=start,
+        )  # fmt: skip
+
+    def _counted(self, columns: dict[str, Any], groups: Any, start: int) -> Summary | None:
+        """Count the samples of two classes; None if there is more to it, or something is wrong."""
+        import pyarrow as pa
+
+        name = self.plan.counted()
+        if name is None or columns[name].null_count or not pa.types.is_floating(columns[name].type):
+            return None
+        truth = self.plan.codes(columns[self.plan.target])
+        if truth is None or self.plan.classes is None:
+            return None
+        p = as_numpy(columns[name])
+        try:
+            return summarize_counts(
+                p / 100 if self.plan.options.get("percent") else p, truth,
+                classes=self.plan.classes, groups=groups, metrics=self.metrics, start=start,
+            )  # fmt: skip
+        except CaveatError:  # the way of other predictions says more about it
+            return None
+
+
+def work(chunk: Chunk, tables: Any, metrics: Sequence[str] | None) -> Summary | None:
+    """Return the summary of a chunk; None if it has no rows.
+
+    Parameters
+    ----------
+    chunk : Chunk
+    tables : TableSummarizer or None
+        For chunks of tables.
+    metrics : sequence of str or None
+        For chunks of predictions.
+    """
+    total, row = None, 0
+    for item in chunk.read():
+        with located(chunk, row):
+            if isinstance(item, dict):
+                part = summarize_batch(**item, metrics=metrics, start=chunk.start)
+                row += part.samples
+            else:
+                part = tables(item, chunk.start + row)
+                row += item.num_rows
+            total = part if total is None else total + part
+    return total
+
+
+@contextmanager
+def located(chunk: Chunk, row: int = 0) -> Iterator[None]:
+    """Let an error on some rows name the file, and the row within it."""
+    try:
+        yield
+    except CaveatError as error:
+        text = _SHARE.sub("", str(error))
+        if chunk.row is not None or not chunk.place:
+            first = row + (chunk.start if chunk.row is None else chunk.row)
+
+            def moved(match: re.Match[str]) -> str:
+                number = int(match[2]) + (match[1] == "sample")
+                return f"data row {number + first}"
+
+            text = _ROW.sub(moved, text, count=1)
+        raise type(error)(f"{chunk.place}: {text}" if chunk.place else text) from error

@@ -1,0 +1,483 @@
+"""Where rows come from: files, Arrow tables, streams and datasets, and batches of predictions."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from ..exceptions import CaveatError, FileFormatError, LabelError, OptionError
+from ..files import read_predictions
+from ..files.batches import BatchPlan, plan_batches
+from ..files.streams import file_batches, listed, readable, stream_names
+from ..predictions import Container
+
+BATCH = 2**20
+"""About how many rows are summed up at once."""
+
+_AHEAD = 16
+"""Batches of a stream that are held until the classes are known."""
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Rows that one thread reads and sums up.
+
+    Attributes
+    ----------
+    read : function
+        Returns the rows: Arrow tables, or arguments of `summarize_batch`.
+    rows : int
+    start : int
+        The number of the first row among all.
+    place : str
+        The file or the batch, for errors.
+    file : int
+        The number of the file.
+    row : int or None
+        The number of the first row within the file.
+    """
+
+    read: Callable[[], Iterable[Any]]
+    rows: int
+    start: int
+    place: str = ""
+    file: int = 0
+    row: int | None = None
+
+    @property
+    def end(self) -> "Position":
+        """Return where the next chunk begins."""
+        return Position(self.file, (self.row or 0) + self.rows, self.start + self.rows)
+
+
+@dataclass(frozen=True)
+class Position:
+    """How far rows are summed up: all files before one, some rows of it, and rows in all."""
+
+    file: int = 0
+    row: int = 0
+    total: int = 0
+
+
+class Input:
+    """A source of rows.
+
+    Attributes
+    ----------
+    recognized : tuple of str
+        How each column is used, in plain sentences.
+    broken : dict of int to error
+        Files that are left out, by their numbers.
+    """
+
+    recognized: tuple[str, ...] = ()
+    broken: Mapping[int, CaveatError] = {}
+
+    def rows(self) -> int | None:
+        """Return how many there are, if that is known."""
+        return None
+
+    def fingerprint(self) -> list[Any]:
+        """Return what tells this source from others, for a checkpoint."""
+        raise OptionError("checkpoint= needs a source that can be read again: files")
+
+    def chunks(self, done: Position) -> Iterator[Chunk]:
+        """Yield all rows but those that are done, in order."""
+        raise NotImplementedError
+
+    def failed(self, file: int, error: CaveatError) -> None:
+        """Leave a broken file out, or raise."""
+        raise error
+
+
+class Batches(Input):
+    """Predictions with what belongs to them, one batch after the other."""
+
+    def __init__(self, items: Iterable[Any]) -> None:
+        self._items = items
+
+    def chunks(self, done: Position) -> Iterator[Chunk]:
+        start = 0
+        for number, item in enumerate(self._items):
+            given = _arguments(item, f"batch {number}")
+            rows = len(given["prediction"])
+            if rows:
+                yield Chunk(partial(list, [given]), rows, start, f"batch {number}")
+            start += rows
+
+
+def _arguments(item: Any, place: str) -> dict[str, Any]:
+    """Return a batch as arguments of `summarize_batch`."""
+    names = ("prediction", "y", "groups")
+    given = dict(item) if isinstance(item, Mapping) else None
+    if isinstance(item, Container):
+        given = {"prediction": item}
+    elif isinstance(item, tuple | list) and 1 <= len(item) <= 3:
+        given = dict(zip(names, item, strict=False))
+    if given is None or not isinstance(given.get("prediction"), Container):
+        raise OptionError(
+            f"{place} must be (prediction, y), (prediction, y, groups) or a dict of arguments, "
+            f"with a prediction such as caveat.Categorical; got a {type(item).__name__}"
+        )
+    known = (*names, "sample_weight", "cluster", "ids")
+    unknown = [name for name in given if name not in known]
+    if unknown:
+        raise OptionError(f"{place} has {unknown[0]!r}; a batch has {', '.join(known)}")
+    return given
+
+
+class Columns(Input):
+    """A source of Arrow tables.
+
+    Attributes
+    ----------
+    plan : BatchPlan
+        What is read and how it is used.
+    written : bool
+        Whether numbers of groups come as text.
+    """
+
+    plan: BatchPlan
+    written = False
+
+    def names(self) -> Sequence[str]:
+        """Return the names of all columns."""
+        raise NotImplementedError
+
+    def tables(self, plan: BatchPlan) -> Iterator[Any]:
+        """Yield tables with at least the columns of a plan, from the first row on."""
+        raise NotImplementedError
+
+    def prepare(self, options: Mapping[str, Any]) -> None:
+        """Recognize the columns, and find the classes of all rows."""
+        self.plan = plan_batches(self.names(), **options)
+        self.plan = self._resolved(self.plan)
+        self.recognized = self.plan.recognized
+
+    def _resolved(self, plan: BatchPlan) -> BatchPlan:
+        import pyarrow as pa
+
+        some = next((table for table in self.tables(plan) if table.num_rows), None)
+        if some is None:
+            raise FileFormatError("there are columns, but no rows below their names")
+        if plan.target is None or plan.classes is not None or plan.names_classes:
+            return plan.resolved(columns_of(some.slice(0, 1)))
+        first = some.column(plan.made.names[0])[0].as_py()
+        wanted = len(first) if isinstance(first, list) else 2
+        seen: list[Any] = []
+        kind = None
+        for table in self.tables(replace(plan, names=(plan.target,))):
+            labels = column_of(table, plan.target).unique()
+            kind = labels.type
+            seen = list(dict.fromkeys([*seen, *labels.to_pylist()]))
+            if len(seen) >= wanted or None in seen:
+                break
+        places = [i % some.num_rows for i in range(len(seen))]
+        rows = {name: column_of(some, name).take(places) for name in plan.names}
+        rows[plan.target] = pa.chunked_array([pa.array(seen, type=kind)])
+        try:
+            return plan.resolved(rows)
+        except LabelError as error:
+            raise LabelError(f"{error}; or name all classes with classes=") from error
+
+
+def columns_of(table: Any) -> dict[str, Any]:
+    """Return the columns of a table by name."""
+    return {name: column_of(table, name) for name in table.column_names}
+
+
+def column_of(table: Any, name: str) -> Any:
+    """Return a column; text that is a view (polars) as usual text."""
+    import pyarrow as pa
+
+    column = table.column(name)
+    return column.cast(pa.large_string()) if column.type == pa.string_view() else column
+
+
+def gathered(tables: Iterable[Any]) -> Iterator[Any]:
+    """Yield tables of about BATCH rows: small ones together, large ones cut."""
+    import pyarrow as pa
+
+    held: list[Any] = []
+    for table in tables:
+        held.append(table)
+        if sum(one.num_rows for one in held) >= BATCH // 2:
+            yield from _cut(pa.concat_tables(held) if len(held) > 1 else held[0])
+            held = []
+    if held:
+        yield from _cut(pa.concat_tables(held))
+
+
+def _cut(table: Any) -> Iterator[Any]:
+    for first in range(0, table.num_rows, 2 * BATCH):
+        yield table.slice(first, 2 * BATCH)
+
+
+class Stream(Columns):
+    """Arrow tables that come once."""
+
+    def __init__(self, reader: Any, rows: int | None = None) -> None:
+        import pyarrow as pa
+
+        self._schema, self._rows = reader.schema, rows
+        self._left = gathered(pa.Table.from_batches([batch]) for batch in reader)
+        self._held: list[Any] = []
+
+    def names(self) -> Sequence[str]:
+        return [str(name) for name in self._schema.names]
+
+    def rows(self) -> int | None:
+        return self._rows
+
+    def tables(self, plan: BatchPlan) -> Iterator[Any]:
+        yield from self._held
+        while len(self._held) < _AHEAD and (table := next(self._left, None)) is not None:
+            self._held.append(table)
+            yield table
+
+    def chunks(self, done: Position) -> Iterator[Chunk]:
+        held, self._held = self._held, []
+        start = 0
+        for table in chain(held, self._left):
+            some = table.select(list(self.plan.names))
+            yield Chunk(partial(list, [some]), table.num_rows, start)
+            start += table.num_rows
+
+
+class Dataset(Columns):
+    """A dataset of Arrow, with its partitions as columns."""
+
+    def __init__(self, dataset: Any) -> None:
+        self._dataset = dataset
+
+    def names(self) -> Sequence[str]:
+        return [str(name) for name in self._dataset.schema.names]
+
+    def rows(self) -> int | None:
+        return int(self._dataset.count_rows())
+
+    def fingerprint(self) -> list[Any]:
+        files = getattr(self._dataset, "files", None)
+        if files is None:
+            return super().fingerprint()
+        return stamps([Path(file) for file in files])
+
+    def tables(self, plan: BatchPlan) -> Iterator[Any]:
+        for _, table in self._scan(plan):
+            yield table
+
+    def _scan(self, plan: BatchPlan) -> Iterator[tuple[str, Any]]:
+        """Yield tables with the fragment that they are of."""
+        import pyarrow as pa
+
+        with readable(Path("the dataset")):
+            scanner = self._dataset.scanner(
+                columns=list(plan.names), batch_size=BATCH, batch_readahead=2, fragment_readahead=2
+            )
+            for tagged in scanner.scan_batches():
+                place = str(getattr(tagged.fragment, "path", ""))
+                yield place, pa.Table.from_batches([tagged.record_batch])
+
+    def chunks(self, done: Position) -> Iterator[Chunk]:
+        start, place, row = 0, "", 0
+        for file, table in self._scan(self.plan):
+            place, row = file, row if file == place else 0
+            rows = table.num_rows
+            if rows and start + rows > done.total:
+                first = max(done.total - start, 0)
+                some = table.slice(first)
+                yield Chunk(
+                    partial(list, [some]), some.num_rows, start + first, file, row=row + first
+                )
+            start, row = start + rows, row + rows
+
+
+class Files(Columns):
+    """Files with the same columns."""
+
+    def __init__(
+        self, paths: Sequence[Path], options: Mapping[str, Any], written: Mapping[str, Any],
+        skip: bool,
+    ) -> None:  # fmt: skip
+        self.paths, self._options, self._dialect = list(paths), dict(options), dict(written)
+        self._skip = skip
+        self.broken = {}
+        self.written = any(ending(path) in (".csv", ".tsv") for path in self.paths)
+        self._first: list[str] = []
+
+    def failed(self, file: int, error: CaveatError) -> None:
+        if not self._skip:
+            raise error
+        self.broken = {file: error, **self.broken}
+
+    def names(self) -> Sequence[str]:
+        for file, path in enumerate(self.paths):
+            try:
+                self._first = self._names(path)
+                return self._first
+            except CaveatError as error:
+                self.failed(file, error)
+        raise FileFormatError(f"none of the {len(self.paths)} files can be read")
+
+    def _names(self, path: Path) -> list[str]:
+        own = {name: self._dialect[name] for name in ("delimiter",) if name in self._dialect}
+        return stream_names(path, **own)
+
+    def tables(self, plan: BatchPlan) -> Iterator[Any]:
+        for file in range(len(self.paths)):
+            try:
+                for chunk in () if file in self.broken else self._chunks(file, plan, Position()):
+                    yield from chunk.read()
+            except CaveatError as error:
+                self.failed(file, error)
+
+    def rows(self) -> int | None:
+        if {ending(path) for path in self.paths} - {".parquet", ".pq"}:
+            return None
+        import pyarrow.parquet as pq
+
+        return sum(
+            pq.read_metadata(path).num_rows
+            for file, path in enumerate(self.paths)
+            if file not in self.broken
+        )
+
+    def fingerprint(self) -> list[Any]:
+        return stamps(self.paths)
+
+    def chunks(self, done: Position) -> Iterator[Chunk]:
+        total = done.total
+        for file, path in enumerate(self.paths):
+            if file < done.file or file in self.broken:
+                continue
+            row = done.row if file == done.file else 0
+            try:
+                self._check_columns(path)
+                for chunk in self._chunks(file, self.plan, Position(file, row, total)):
+                    total += chunk.rows
+                    yield chunk
+            except CaveatError as error:
+                self.failed(file, error)
+
+    def _check_columns(self, path: Path) -> None:
+        """Raise if a file has other columns than the first, as far as they are needed."""
+        names = self._names(path)
+        if set(names) == set(self._first):
+            return
+        gone = [name for name in self.plan.names if name not in names]
+        own = [] if gone else plan_batches(names, **self._options).names
+        others = [name for name in own if name not in self.plan.names]
+        if gone or others:
+            words = f"has no column {gone[0]!r}" if gone else f"has the column {others[0]!r} too"
+            raise FileFormatError(
+                f"{path} {words}, other than {self.paths[0]}; its columns are {listed(names)}"
+            )
+
+    def _chunks(self, file: int, plan: BatchPlan, done: Position) -> Iterator[Chunk]:
+        path = self.paths[file]
+        if ending(path) in (".parquet", ".pq"):
+            yield from _parquet_chunks(file, path, plan, done)
+            return
+        batches = file_batches(path, plan.names, plan.text, plan.numbers, **self._dialect)
+        total, row = done.total, 0
+        for table in gathered(batches):
+            first = min(max(done.row - row, 0), table.num_rows)
+            some, row = table.slice(first), row + table.num_rows
+            if some.num_rows:
+                place = row - some.num_rows
+                read = partial(list, [some])
+                yield Chunk(read, some.num_rows, total, str(path), file, place)
+                total += some.num_rows
+
+
+def _parquet_chunks(file: int, path: Path, plan: BatchPlan, done: Position) -> Iterator[Chunk]:
+    """Yield row groups, those of few rows together; their thread reads them."""
+    import pyarrow.parquet as pq
+
+    with readable(path):
+        about = pq.read_metadata(path)
+    total, row = done.total, 0
+    held: list[int] = []
+    sizes = [about.row_group(i).num_rows for i in range(about.num_row_groups)]
+    for i in range(len(sizes)):
+        held.append(i)
+        rows = sum(sizes[j] for j in held)
+        if i + 1 < len(sizes) and rows + sizes[i + 1] <= BATCH:
+            continue
+        first = min(max(done.row - row, 0), rows)
+        if rows > first:
+            read = partial(_row_groups, path, about, held, plan, first)
+            yield Chunk(read, rows - first, total, str(path), file, row + first)
+            total += rows - first
+        held, row = [], row + rows
+
+
+def _row_groups(
+    path: Path, about: Any, groups: list[int], plan: BatchPlan, first: int
+) -> Iterator[Any]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    texts = _texts(about, [*plan.wanted.group, *filter(None, [plan.target])])
+    with (
+        readable(path),
+        pq.ParquetFile(path, metadata=about, read_dictionary=texts, pre_buffer=True) as stored,
+    ):
+        batches = stored.iter_batches(
+            BATCH, row_groups=groups, columns=list(plan.names), use_threads=False
+        )
+        for table in gathered(pa.Table.from_batches([batch]) for batch in batches):
+            some = table.slice(min(first, table.num_rows)).select(list(plan.names))
+            first = max(first - table.num_rows, 0)
+            if some.num_rows:
+                some.validate(full=True)  # a damaged file must not crash Python
+                yield some
+
+
+def _texts(about: Any, names: Sequence[str]) -> list[str]:
+    """Return the columns of text, whose values are read once."""
+    import pyarrow as pa
+
+    schema = about.schema.to_arrow_schema()
+    kinds = (pa.string(), pa.large_string())
+    return [name for name in names if name in schema.names and schema.field(name).type in kinds]
+
+
+class Whole(Input):
+    """Files that are read at once, as NPZ files are."""
+
+    def __init__(self, paths: Sequence[Path], options: Mapping[str, Any]) -> None:
+        self.paths, self._options = list(paths), dict(options)
+
+    def fingerprint(self) -> list[Any]:
+        return stamps(self.paths)
+
+    def chunks(self, done: Position) -> Iterator[Chunk]:
+        total = done.total
+        for file, path in enumerate(self.paths):
+            if file < done.file + bool(done.total):
+                continue
+            table = read_predictions(path, **self._options)
+            self.recognized = self.recognized or table.recognized
+            given = {
+                "prediction": table.prediction, "y": table.y, "groups": table.groups,
+                "sample_weight": table.sample_weight, "cluster": table.cluster, "ids": table.ids,
+            }  # fmt: skip
+            yield Chunk(partial(list, [given]), len(table), total, str(path), file, 0)
+            total += len(table)
+
+
+def ending(path: Path) -> str:
+    """Return the ending of a file, but for that of gzip."""
+    return next((mark for mark in reversed(path.suffixes) if mark.lower() != ".gz"), "").lower()
+
+
+def stamps(paths: Iterable[Path]) -> list[list[Any]]:
+    """Return the name, the size and the time of the last change of each file."""
+    result: list[list[Any]] = []
+    for path in paths:
+        about = path.stat()
+        result.append([str(path.resolve()), about.st_size, about.st_mtime_ns])
+    return result
