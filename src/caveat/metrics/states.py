@@ -22,9 +22,10 @@ from .._arrays import to_numpy
 from .._validation import FloatArray, as_column, as_weights
 from ..exceptions import FileFormatError, OptionError, ShapeError
 from ..predictions import Categorical
+from ._core.sharing import sharing
 from .batch import CELLS, Batch, Cells
 from .entry import MEMBERS_FIRST, take_input
-from .sums import UNBIASED, Part, Sums, dense
+from .sums import UNBIASED, Part, Sums
 
 if TYPE_CHECKING:
     from .entry import Metric
@@ -65,9 +66,10 @@ def cell_of(
 
 def _octaves(key: FloatArray, bits: int) -> NDArray[np.intp]:
     """Return the cells of keys that are not negative; tiny keys share cell 0."""
-    mantissa, exponent = np.frexp(np.minimum(key, _LARGEST))
-    place = (exponent + _OCTAVES - 1) * 2**bits + ((2 * mantissa - 1) * 2**bits).astype(np.intp) + 1
-    return np.where(key >= 2.0**-_OCTAVES, place, 0).astype(np.intp)
+    # The bits of a float64 are its exponent and its fraction: its octave and the cell within.
+    bounded = np.minimum(key, _LARGEST, dtype=np.float64)
+    place = (bounded.view(np.int64) >> (52 - bits)) - ((1023 - _OCTAVES) << bits) + 1
+    return np.maximum(place, 0, out=place)
 
 
 class _Grid(Batch):
@@ -265,10 +267,8 @@ def state_of(
     weight = as_weights(sample_weight, len(array))
     name, names = ("ids", ids) if cluster is None else ("cluster", cluster)
     unit = unit_of(row_keys(len(array), names, name))
-    totals, units = (
-        grid_sums([(metric, chosen)], array, given, weight, *into)[0]
-        for into in ((np.zeros_like(unit), 1, FINE), (unit, UNITS, COARSE))
-    )
+    grids = ((np.zeros_like(unit), 1, FINE), (unit, UNITS, COARSE))
+    ((totals, units),) = grid_sums([(metric, chosen)], array, given, weight, grids)
     plain = sample_weight is None and cluster is None
     return made_state(metric, chosen, given, len(array), plain, totals, units)
 
@@ -294,15 +294,17 @@ def made_state(
     return State(metric.name, chosen, shape, samples, plain, totals, units)
 
 
+Grid = tuple[NDArray[np.int32], int, int]
+"""The unit of each sample, the number of units, and how fine cells are: `FINE` or `COARSE`."""
+
+
 def grid_sums(
     metrics: Sequence[tuple["Metric", Mapping[str, Any]]],
     truth: np.ndarray,
     inputs: Mapping[str, np.ndarray],
     weight: FloatArray | None,
-    unit: NDArray[np.int32],
-    units: int,
-    bits: int,
-) -> list[SumPairs]:
+    grids: Sequence[Grid],
+) -> list[list[SumPairs]]:
     """Return the sums of several metrics of the same truth and inputs; they share their work.
 
     Parameters
@@ -312,18 +314,24 @@ def grid_sums(
     inputs : dict of str to array
         All that the metrics need.
     weight : ndarray of shape (samples,) or None
-    unit : ndarray of shape (samples,)
-    units : int
-    bits : int
-        How fine cells are: `FINE` or `COARSE`.
+    grids : sequence of (unit, units, bits)
+
+    Returns
+    -------
+    list
+        For each metric, the sums over each grid.
     """
-    batch = _Grid(truth, inputs, weight, unit, units, bits=bits)
+    batches = [_Grid(truth, inputs, weight, *grid[:2], bits=grid[2]) for grid in grids]
+    for batch in batches[1:]:
+        batch._kept = batches[0]._kept  # nothing that is kept depends on the units
     result = []
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"), sharing():
         for metric, options in metrics:
             assert metric.sums is not None
-            made = metric.sums(batch.narrowed(metric.inputs), **options)
-            result.append(tuple(_compressed(part.matrix()) for part in made.parts))
+            made = [metric.sums(batch.narrowed(metric.inputs), **options) for batch in batches]
+            result.append(
+                [tuple(_compressed(part.matrix()) for part in sums.parts) for sums in made]
+            )
     return result
 
 
@@ -483,9 +491,14 @@ def unit_of(keys: NDArray[np.uint64]) -> NDArray[np.int32]:
 
 def _compressed(matrix: Any) -> tuple[NDArray[np.int64], FloatArray]:
     """Return the columns that are not all 0, and their sums."""
-    if hasattr(matrix, "tocsc"):
-        columns = np.unique(matrix.indices).astype(np.int64)
-        return columns, dense(matrix.tocsc()[:, columns])
+    if hasattr(matrix, "tocsr"):
+        # Few of very many columns are used, of which no conversion should make an array.
+        held = matrix.tocsr()
+        columns, place = np.unique(held.indices, return_inverse=True)
+        rows = np.repeat(np.arange(held.shape[0]), np.diff(held.indptr))
+        index, number = rows * len(columns) + place.reshape(-1), held.shape[0] * len(columns)
+        sums = np.bincount(index, held.data, number).reshape(held.shape[0], -1)
+        return columns.astype(np.int64), sums
     columns = np.flatnonzero(np.any(matrix != 0, axis=0)).astype(np.int64)
     return columns, np.ascontiguousarray(matrix[:, columns])
 

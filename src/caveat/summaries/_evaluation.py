@@ -252,8 +252,10 @@ class _FromTables(_FromStates):
             metrics = [(question.metric, question.options) for question in some]
             arrays = {name: np.asarray(value) for name, value in inputs.items()}
             number = dealt[rows, unit].astype(np.float64)
-            units = grid_sums(metrics, target, arrays, number, unit.astype(np.int32), UNITS, BITS)
-            for question, sums in zip(some, units, strict=True):
+            grids = ((unit.astype(np.int32), UNITS, BITS),)
+            for question, (sums,) in zip(
+                some, grid_sums(metrics, target, arrays, number, grids), strict=True
+            ):
                 result[key_of(question)] = made_state(
                     question.metric, question.options, arrays, part.samples, True, (), sums
                 )

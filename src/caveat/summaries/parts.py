@@ -68,7 +68,7 @@ class Distribution:
         counts = np.bincount(cell, weight, number).astype(np.float64)
         columns = np.flatnonzero(counts).astype(np.int64)
         each = values if weight is None else values * weight
-        return cls(columns, counts[columns], float(each.sum()), float(each @ values))
+        return cls(columns, counts[columns], float(each.sum()), float((each * values).sum()))
 
     def __add__(self, other: "Distribution") -> "Distribution":
         columns = np.union1d(self.columns, other.columns)
@@ -193,11 +193,11 @@ def states_of(
         metrics = [(question.metric, question.options) for question in some]
         arrays = {name: np.asarray(value) for name, value in inputs.items()}
         whole = np.zeros(len(truth), dtype=np.int32)
-        totals = grid_sums(metrics, truth, arrays, weight, whole, 1, FINE)
-        units = grid_sums(metrics, truth, arrays, weight, unit, UNITS, COARSE)
-        for question, *sums in zip(some, totals, units, strict=True):
+        grids = ((whole, 1, FINE), (unit, UNITS, COARSE))
+        sums = grid_sums(metrics, truth, arrays, weight, grids)
+        for question, (totals, units) in zip(some, sums, strict=True):
             result[key_of(question)] = made_state(
-                question.metric, question.options, arrays, len(truth), plain, *sums
+                question.metric, question.options, arrays, len(truth), plain, totals, units
             )
     return result
 
