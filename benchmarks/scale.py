@@ -106,7 +106,6 @@ def main(millions: int) -> None:
         memory = timed(lambda: caveat.evaluate(prediction, y, random_state=0), 1)
         row("evaluate in memory, 10^7", memory, memory, rows)
         row("summarize and evaluate from files, 10^7", streamed, memory, rows)
-        del prediction, y, table
         _clusters(ten, rows)
         number = 1_000_000
         path = write_classes(folder, number)
