@@ -21,8 +21,11 @@ BINS = 15
 MOST_RANKED = 20
 """With more classes there are no cells for each class: for 20 they take 17 MiB."""
 
-_ENTRIES = 2**22
+_ENTRIES_CPU, _ENTRIES_GPU = 2**17, 2**22
 """Probabilities that are worked on at once; the scratch space is a few times these doubles."""
+
+_LOG_OF_ZERO = -800.0
+"""Below the logarithm of every double, and finite: 0 times it is 0."""
 
 
 class ClassSums:
@@ -70,7 +73,7 @@ class ClassSums:
         """
         rows = self._columns(preds)
         codes = as_codes(target, rows.shape[:1])
-        step = max(1, _ENTRIES // self.classes)
+        step = max(1, (_ENTRIES_GPU if rows.is_cuda else _ENTRIES_CPU) // self.classes)
         for start in range(0, len(rows), step):
             part = slice(start, start + step)
             self._add_block(sums, rows[part], codes[part])
@@ -108,7 +111,8 @@ class ClassSums:
         loss = torch.where(usable, -logarithm.gather(1, codes[:, None])[:, 0], 0.0)
         top, label = p.max(1)
         right = label == codes
-        entropy = torch.special.entr(p).sum(1).div(np.log(self.classes)).clamp(0, 1)
+        entropy = (p * logarithm.clamp(min=_LOG_OF_ZERO)).sum(1) / -np.log(self.classes)
+        entropy = torch.where(usable, entropy.clamp(0, 1), 1.0)
         brier = 1 - 2 * true + p.square().sum(1)
         # Many small steps cost more than large ones: what can be done at once is.
         keys = torch.stack([top, entropy, true]).clamp(max=1)

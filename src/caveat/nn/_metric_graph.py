@@ -14,7 +14,7 @@ AddBatch = Callable[[Tensor, Tensor], Tensor]
 
 
 class BatchGraph:
-    """The first shape of batches that comes three times is recorded; others run as they are.
+    """The first shape of batches that comes three times is recorded; others are not.
 
     A copy of the object starts anew, as does one from a pickle.
     """
@@ -29,29 +29,30 @@ class BatchGraph:
     def __reduce__(self) -> Any:
         return BatchGraph, ()
 
-    def __call__(self, function: AddBatch, preds: Tensor, target: Tensor) -> Tensor:
-        """Return ``function(preds, target)``, which must not wait for the device.
+    def __call__(self, function: AddBatch, preds: Tensor, target: Tensor) -> Tensor | None:
+        """Return ``function(preds, target)`` if it is recorded, or None.
 
         Parameters
         ----------
         function : callable
+            Must not wait for the device.
         preds, target : Tensors
         """
-        if preds.is_cuda and target.is_cuda and not torch.cuda.is_current_stream_capturing():
-            return self._on_cuda(function, preds, target)  # pragma: no cover - needs a GPU
-        return function(preds, target)
+        if preds.is_cuda:  # pragma: no cover - needs a GPU
+            return self._on_cuda(function, preds, target)
+        return None
 
     def _on_cuda(  # pragma: no cover - needs a GPU
         self, function: AddBatch, preds: Tensor, target: Tensor
-    ) -> Tensor:
+    ) -> Tensor | None:
         key = tuple((value.shape, value.dtype, value.device) for value in (preds, target))
-        if self._key is None:
+        if self._key is None and not torch.cuda.is_current_stream_capturing():
             self._seen[key] += 1
             if self._seen[key] == _FIRST:
                 self._record(function, preds, target)
                 self._key = key
-        if key != self._key:
-            return function(preds, target)
+        if key != self._key or torch.cuda.is_current_stream_capturing():
+            return None
         self._preds.copy_(preds)
         self._target.copy_(target)
         self._graph.replay()

@@ -84,5 +84,10 @@ def _by_blocks(values: Tensor, total: Tensor, aleatoric: Tensor) -> None:
     for start in range(0, samples, step):
         rows = slice(start, start + step)
         block = values[:, rows].to(total.dtype)
-        aleatoric[rows] = torch.special.entr(block).sum(0).sum(-1) / members
-        total[rows] = torch.special.entr(block.mean(0)).sum(-1)
+        aleatoric[rows] = -_times_log(block).sum((0, 2)) / members
+        total[rows] = -_times_log(block.mean(0)).sum(-1)
+
+
+def _times_log(p: Tensor) -> Tensor:
+    # A tiny number in place of 0 leaves 0 log 0 = 0; this is quicker than torch's own.
+    return p.clamp(min=torch.finfo(p.dtype).tiny).log_().mul_(p)

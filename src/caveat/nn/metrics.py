@@ -92,9 +92,9 @@ class Metrics(Base):
         else:
             self._kind = GaussianSums(head)
         self._names = self._kind.names if metrics is None else self._chosen(metrics)
-        self._size = sum(prod(shape) for shape in self._kind.shapes.values())
+        size = sum(prod(shape) for shape in self._kind.shapes.values())
+        self.add_state("sums", torch.zeros(size, dtype=torch.float64), dist_reduce_fx="sum")
         self._graph = BatchGraph()
-        self.add_state("sums", torch.zeros(self._size, dtype=torch.float64), dist_reduce_fx="sum")
 
     def __repr__(self) -> str:
         classes = "" if self.classes is None else f", classes={self.classes}"
@@ -121,8 +121,14 @@ class Metrics(Base):
                 raise OptionError(f"{name} must be a Tensor; got a {type(value).__name__}")
         # Tensors made in inference mode could not be changed outside of it.
         with torch.inference_mode(False), torch.no_grad():
-            added = self._graph(self._sums_of, preds.detach(), target.to(preds.device))
-            self.sums = self.sums.to(preds.device) + added
+            preds, target = preds.detach(), target.to(preds.device)
+            if self.sums.is_inference() or self.sums.device != preds.device:
+                self.sums = self.sums.to(preds.device, copy=True)
+            added = self._graph(self._sums_of, preds, target)
+            if added is None:
+                self._kind.add(self._views(self.sums), preds, target)
+            else:  # pragma: no cover - needs a GPU
+                self.sums += added
 
     def compute(self) -> dict[str, Tensor]:
         """Return the values of all samples so far, those of all processes.
@@ -139,9 +145,11 @@ class Metrics(Base):
         numbers = torch.tensor([values[name] for name in self._names], dtype=torch.float64)
         return dict(zip(self._names, numbers.to(sums.device), strict=True))
 
-    def _sums_of(self, preds: Tensor, target: Tensor) -> Tensor:
+    def _sums_of(  # pragma: no cover - needs a GPU
+        self, preds: Tensor, target: Tensor
+    ) -> Tensor:
         """Return the sums of one batch."""
-        sums = torch.zeros(self._size, dtype=torch.float64, device=preds.device)
+        sums = torch.zeros_like(self.sums)
         self._kind.add(self._views(sums), preds, target)
         return sums
 
@@ -159,7 +167,9 @@ class Metrics(Base):
             raise OptionError(f"metrics must be a list of names; got {metrics!r}")
         names = []
         for given in metrics:
-            found = [metric.name for metric in METRICS.find(given) if metric.name in self._kind.names]
+            found = [
+                metric.name for metric in METRICS.find(given) if metric.name in self._kind.names
+            ]
             if not found:
                 raise OptionError(
                     f"{given!r} does not follow from the sums of {self!r}; they give "
