@@ -28,7 +28,7 @@ def same(here, there):
 def test_updates_are_those_of_the_cpu_and_never_wait():
     for classes in (2, 10, 1000):
         for dtype in (torch.float64, torch.float32, torch.bfloat16, torch.float16):
-            here, there = Metrics("logits", classes), Metrics("logits", classes)
+            here, there = Metrics("logits", classes), Metrics("logits", classes).to("cuda")
             for i, (logits, codes) in enumerate(batches(classes, dtype)):
                 here.update(logits, codes)
                 given = logits.cuda(), codes.cuda()

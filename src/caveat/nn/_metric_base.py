@@ -27,7 +27,7 @@ class StandIn:
         """Forget all samples."""
         self.sums = torch.zeros_like(self.sums)
 
-    def all_sums(self) -> Tensor:
+    def _all_sums(self) -> Tensor:
         """Return the sums over all processes."""
         if not (torch.distributed.is_available() and torch.distributed.is_initialized()):
             return self.sums
@@ -51,6 +51,6 @@ else:
             is_differentiable = False
             full_state_update = False
 
-            def all_sums(self) -> Tensor:
+            def _all_sums(self) -> Tensor:
                 """Return the sums over all processes."""
                 return self.sums

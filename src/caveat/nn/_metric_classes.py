@@ -67,7 +67,7 @@ class ClassSums:
         Parameters
         ----------
         sums : mapping of str to Tensor
-            Of the shapes above.
+            By the names of ``shapes``.
         preds : Tensor of shape (samples, classes), or (samples,) for the second of two
         target : integer Tensor of shape (samples,)
         """
@@ -185,8 +185,8 @@ class ClassSums:
         if self.classes == 2:
             return {name: _of_rows(name, rows[0]) for name in (*_OF_CLASSES, *_OF_TWO)}
         # A class against the rest is the second of two.
-        found = [row for row, here in zip(rows, occurs, strict=True) if here]
-        areas = found if len(found) > 1 else []
+        areas = [row for row, occurring in zip(rows, occurs, strict=True) if occurring]
+        areas = areas if len(areas) > 1 else []
         return {
             name: float(np.mean([_of_rows(name, row) for row in chosen])) if chosen else np.nan
             for name, chosen in zip(_OF_CLASSES, (rows, areas, areas), strict=True)

@@ -44,7 +44,7 @@ class GaussianSums:
         Parameters
         ----------
         sums : mapping of str to Tensor
-            Of the shapes above.
+            By the names of ``shapes``.
         preds : Tensor of shape (samples, 2) or (samples, 2, 1)
             Means, and standard deviations or variances.
         target : Tensor of shape (samples,) or (samples, 1)

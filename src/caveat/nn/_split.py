@@ -8,7 +8,7 @@ from torch import Tensor
 
 from ..exceptions import InvalidValueError, ShapeError
 
-_ENTRIES_CPU, _ENTRIES_GPU = 2**17, 2**24
+_ENTRIES_CPU, _ENTRIES_GPU = 2**19, 2**24
 """Probabilities that are worked on at once: on a CPU they stay in the cache."""
 
 
@@ -84,8 +84,8 @@ def _by_blocks(values: Tensor, total: Tensor, aleatoric: Tensor) -> None:
     for start in range(0, samples, step):
         rows = slice(start, start + step)
         block = values[:, rows].to(total.dtype)
-        aleatoric[rows] = -_times_log(block).sum((0, 2)) / members
-        total[rows] = -_times_log(block.mean(0)).sum(-1)
+        aleatoric[rows] = 0 - _times_log(block).sum(0).sum(-1) / members
+        total[rows] = 0 - _times_log(block.mean(0)).sum(-1)
 
 
 def _times_log(p: Tensor) -> Tensor:

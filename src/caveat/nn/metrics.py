@@ -23,38 +23,36 @@ _CLASSES, _NUMBERS = ("logits", "probabilities"), ("mean-std", "mean-variance")
 class Metrics(Base):
     """Metrics of a validation loop: ``update`` with batches on the device, ``compute`` at its end.
 
-    The batches are added to sums of a fixed size on the device of the batch: nothing is copied to
-    the host, and ``update`` never waits for the device. Sums of several processes are added up.
-    Where torchmetrics is installed, this is a ``torchmetrics.Metric``, for a ``MetricCollection``
-    or Lightning.
+    The batches are added to sums of a fixed size on the device. Outputs are not copied to the host,
+    and ``update`` does not wait for the device. Sums of several processes are added up. Where
+    torchmetrics is installed this is a ``torchmetrics.Metric``, for a ``MetricCollection`` or
+    Lightning.
 
     Parameters
     ----------
-    head : {"logits", "probabilities", "mean-std", "mean-variance"}
-        What the outputs are, as in `predict`.
+    head : {"logits", "probabilities", "mean-std", "mean-variance"}, default="logits"
+        What the outputs are, as in `predict`; mean and spread of one target.
     classes : int, optional
         The number of classes; only used, and needed, by "logits" and "probabilities".
     metrics : sequence of str, optional
         Names or abbreviations of the metrics to compute; by default all that the sums give.
 
-    Attributes
-    ----------
-    unavailable : dict of str to str
-        Metrics that would need too many sums for so many classes, and why; they are NaN.
-
     Notes
     -----
-    Arithmetic is in float64 whatever the type of the outputs, so the values are those that
-    `caveat.metrics` gives for the same outputs. Means, counts, and errors in bins of equal width
-    are exact. What depends on ranks or on bins of equal count (``ROC AUC``, the average precision,
-    adaptive, debiased and smooth calibration errors, the operating points, all metrics that rank
-    by uncertainty, and the normalized calibration error of regression) treats samples of one cell
-    as ties. Cells of a probability are at most 1/15,360 wide, and at most 1/128 of the distance
-    from 0 or 1; cells of a variance are 1/128 of it. An area under the ROC curve is then off by at
-    most half the share of pairs whose two samples are in one cell.
+    All arithmetic is in float64, whatever the type of the outputs: the values are those that
+    `caveat.metrics` gives for the same numbers. Means, counts, and errors in bins of equal width
+    are exact. Metrics of ranks and of bins of equal count treat samples in one cell as ties: areas
+    under curves, operating points, the adaptive, debiased and smooth calibration errors, the
+    normalized one of regression, and the metrics that rank by uncertainty. A cell of probabilities
+    is at most 1/15,360 wide, and at most 1/128 of the distance from 0 or 1; one of variances is at
+    most 1/128 of them. So the area under a ROC curve is off by at most half the share of those
+    pairs whose samples are in one cell. The `decrease_ratio_score` is left out, as it can jump
+    where two samples swap places.
 
-    Errors in the values of a batch (NaN, a label that is no class) are counted on the device, and
-    raised by ``compute``.
+    Invalid values (NaN, a label that is no class) are counted on the device; ``compute`` raises.
+
+    The third batch of one shape on a GPU is recorded as a CUDA graph, which waits once and keeps up
+    to some 200 MiB. Devices without float64, such as Apple's "mps", are not supported.
 
     Examples
     --------
@@ -67,7 +65,8 @@ class Metrics(Base):
     ...     target = torch.randint(3, (100,), generator=generator)
     ...     metrics.update(logits, target)
     >>> {name: round(value.item(), 4) for name, value in metrics.compute().items()}
-    {}
+    {'accuracy_score': 0.3325, 'negative_log_likelihood_loss': 1.3656,
+     'expected_calibration_error': 0.2624}
     >>> metrics.reset()
     """
 
@@ -102,7 +101,7 @@ class Metrics(Base):
 
     @property
     def unavailable(self) -> dict[str, str]:
-        """Metrics that are NaN since there are too many classes, and why."""
+        """Metrics that would need too many sums for so many classes, and why; they are NaN."""
         return {name: why for name, why in self._kind.unavailable.items() if name in self._names}
 
     def update(self, preds: Tensor, target: Tensor) -> None:
@@ -130,6 +129,10 @@ class Metrics(Base):
             else:  # pragma: no cover - needs a GPU
                 self.sums += added
 
+    def reset(self) -> None:
+        """Forget all samples."""
+        super().reset()
+
     def compute(self) -> dict[str, Tensor]:
         """Return the values of all samples so far, those of all processes.
 
@@ -139,7 +142,7 @@ class Metrics(Base):
             By the names of `caveat.metrics`, on the device. NaN where a metric is undefined (an
             area if only one class occurs) or `unavailable`.
         """
-        sums = self.all_sums()
+        sums = self._all_sums()
         arrays = {name: view.numpy() for name, view in self._views(sums.cpu()).items()}
         values = self._kind.values(arrays)
         numbers = torch.tensor([values[name] for name in self._names], dtype=torch.float64)
@@ -167,15 +170,15 @@ class Metrics(Base):
             raise OptionError(f"metrics must be a list of names; got {metrics!r}")
         names = []
         for given in metrics:
-            found = [
+            fitting = [
                 metric.name for metric in METRICS.find(given) if metric.name in self._kind.names
             ]
-            if not found:
+            if not fitting:
                 raise OptionError(
                     f"{given!r} does not follow from the sums of {self!r}; they give "
                     f"{', '.join(self._kind.names)}"
                 )
-            if found[0] in self._kind.unavailable:
-                raise OptionError(f"{given!r} is unavailable: {self._kind.unavailable[found[0]]}")
-            names += found
+            if fitting[0] in self._kind.unavailable:
+                raise OptionError(f"{given!r} is unavailable: {self._kind.unavailable[fitting[0]]}")
+            names += fitting
         return names
