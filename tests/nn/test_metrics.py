@@ -484,6 +484,7 @@ import importlib
 import sys
 import torch
 import caveat.nn
+assert "torchmetrics" not in sys.modules  # it takes a second to import
 rank = int(sys.argv[2])
 torch.distributed.init_process_group(
     "gloo", init_method="file://" + sys.argv[1] + "/group", rank=rank, world_size=2

@@ -48,8 +48,7 @@ class BatchGraph:
         key = tuple((value.shape, value.dtype, value.device) for value in (preds, target))
         if self._key is None and not torch.cuda.is_current_stream_capturing():
             self._seen[key] += 1
-            if self._seen[key] == _FIRST:
-                self._record(function, preds, target)
+            if self._seen[key] == _FIRST and self._record(function, preds, target):
                 self._key = key
         if key != self._key or torch.cuda.is_current_stream_capturing():
             return None
@@ -60,11 +59,17 @@ class BatchGraph:
 
     def _record(  # pragma: no cover - needs a GPU
         self, function: AddBatch, preds: Tensor, target: Tensor
-    ) -> None:
+    ) -> bool:
+        """Record the function; return whether that was possible."""
         self._preds, self._target = preds.clone(), target.clone()
         self._graph = torch.cuda.CUDAGraph()
-        with (
-            torch.cuda.device(preds.device),
-            torch.cuda.graph(self._graph, capture_error_mode="thread_local"),
-        ):
-            self._result = function(self._preds, self._target)
+        try:
+            with (
+                torch.cuda.device(preds.device),
+                torch.cuda.graph(self._graph, capture_error_mode="thread_local"),
+            ):
+                self._result = function(self._preds, self._target)
+        except RuntimeError:  # too little memory, or another thread is in the way
+            torch.cuda.synchronize()
+            return False
+        return True
