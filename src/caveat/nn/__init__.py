@@ -3,21 +3,29 @@
 Needs the extra ``torch``: ``pip install 'caveat[torch]'``.
 """
 
+from typing import TYPE_CHECKING, Any
+
 from . import layers, losses
 from ._monte_carlo import PassPlan, explain, monte_carlo, pass_keys, predict
+from ._split import information_split
 from .lockstep import Copy, Plateau, Trained, Training, train
 from .networks import CNN, MLP
 from .noise import keyed, make_keys
+
+if TYPE_CHECKING:
+    from .metrics import Metrics
 
 __all__ = [
     "CNN",
     "MLP",
     "Copy",
+    "Metrics",
     "PassPlan",
     "Plateau",
     "Trained",
     "Training",
     "explain",
+    "information_split",
     "keyed",
     "layers",
     "losses",
@@ -27,3 +35,12 @@ __all__ = [
     "predict",
     "train",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Import `Metrics` when it is asked for: torchmetrics, if installed, takes a second."""
+    if name != "Metrics":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from .metrics import Metrics
+
+    return Metrics
