@@ -17,6 +17,7 @@ from ..exceptions import (
 )
 from ..metrics._core.sharing import sharing
 from ..predictions import Container
+from ..predictions.given import as_prediction
 from ..resampling import (
     ConfidenceInterval,
     Plan,
@@ -155,6 +156,7 @@ def evaluate(
     ids: Any = None,
     cluster: Any = None,
     metrics: Sequence[str] | None = None,
+    classes: Any = None,
     confidence: float = 0.95,
     resamples: int = 1000,
     random_state: RandomState = None,
@@ -163,9 +165,10 @@ def evaluate(
 
     Parameters
     ----------
-    prediction : any prediction type
-        The predictions. Quantiles are judged by their median and their levels, intervals by
-        coverage and width; for the metrics of a Gaussian convert them with
+    prediction : any prediction type, or array of probabilities
+        The predictions; an array has shape (samples,), for the second of two classes, (samples,
+        classes) or (members, samples, classes). Quantiles are judged by their median and their
+        levels, intervals by coverage and width; for the metrics of a Gaussian convert them with
         ``quantiles.to_gaussian(0.9545)`` or ``interval.to_gaussian()``.
     y : array of shape (samples,) or (samples, targets)
         True labels or values.
@@ -181,6 +184,8 @@ def evaluate(
         The cluster of each sample, such as its patient: intervals resample whole clusters.
     metrics : list of str, optional
         Names or aliases from ``caveat.metrics.METRICS``; by default all that apply.
+    classes : sequence of labels, optional
+        The classes of an array; by default its columns' names, or the labels of ``y`` in order.
     confidence : float, default=0.95
         The confidence level of the intervals.
     resamples : int, default=1000
@@ -198,13 +203,12 @@ def evaluate(
     >>> rng = np.random.default_rng(0)
     >>> p = rng.random(500)
     >>> y = (rng.random(500) < p).astype(int)
-    >>> result = caveat.evaluate(
-    ...     caveat.Categorical.from_binary(p), y, metrics=["auc", "brier"], random_state=0
-    ... )
+    >>> result = caveat.evaluate(p, y, metrics=["auc", "brier"], random_state=0)
     >>> [row.metric for row in result.select(group="")]
     ['roc_auc_score', 'brier_loss']
     """
     confidence = check_fraction(confidence, "confidence")
+    prediction = as_prediction(prediction, y, classes)
     plan = plan_for(prediction, resamples, cluster, random_state)
     run = EvaluationContext(
         relative_weights(sample_weight, len(prediction)), plan, confidence, cluster

@@ -11,6 +11,7 @@ from .._renamed import suggests_parameters
 from .._validation import check_fraction
 from ..exceptions import OptionError, ShapeError
 from ..metrics import METRICS
+from ..predictions.given import as_prediction
 from ..resampling import Replicates, equal_errors, interval_of
 from ..resampling.pairs import widening
 from ..results.judgments import Contrast
@@ -146,6 +147,7 @@ def compare(
     sample_weight: Any = None,
     cluster: Any = None,
     metrics: Sequence[str] | None = None,
+    classes: Any = None,
     confidence: float = 0.95,
     resamples: int = 1000,
     random_state: RandomState = None,
@@ -160,12 +162,13 @@ def compare(
 
     Parameters
     ----------
-    predictions : dict of str to prediction
+    predictions : dict of str to prediction, or to array of probabilities
         At least two, of the same samples in the same order.
     y : array of shape (samples,) or (samples, targets)
         As in `evaluate`, like all that follow.
     groups, sample_weight, cluster : arrays of shape (samples,), optional
     metrics : list of str, optional
+    classes : sequence of labels, optional
     confidence : float, default=0.95
     resamples : int, default=1000
     random_state : int or Generator, optional
@@ -181,13 +184,7 @@ def compare(
     >>> p = rng.random(400)
     >>> y = (rng.random(400) < p).astype(int)
     >>> result = caveat.compare(
-    ...     {
-    ...         "honest": caveat.Categorical.from_binary(p),
-    ...         "overconfident": caveat.Categorical.from_binary(p > 0.5),
-    ...     },
-    ...     y,
-    ...     metrics=["brier"],
-    ...     random_state=0,
+    ...     {"honest": p, "overconfident": p > 0.5}, y, metrics=["brier"], random_state=0
     ... )
     >>> [row.technique for row in result.select(group="", best=True)]
     ['honest']
@@ -195,6 +192,9 @@ def compare(
     if not isinstance(predictions, Mapping) or len(predictions) < 2:
         raise OptionError("compare needs a dict of at least two predictions by name")
     confidence = check_fraction(confidence, "confidence")
+    predictions = {
+        str(name): as_prediction(prediction, y, classes) for name, prediction in predictions.items()
+    }
     first = next(iter(predictions.values()))
     # One seed for all: the same resamples, and the same draws where logits are sampled.
     seed = int(generator(random_state).integers(2**63))

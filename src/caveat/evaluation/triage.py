@@ -11,6 +11,8 @@ from .._arrays import to_numpy
 from .._random import RandomState, generator
 from .._validation import as_weights, check_fraction
 from ..exceptions import OptionError, ShapeError
+from ..predictions import Container
+from ..predictions.given import as_prediction
 from ..results.words import counted
 from ._risk_bounds import minimum_units
 from ._triage_scores import (
@@ -208,20 +210,29 @@ class TriagePolicy(BaseEstimator):
         self.random_state = random_state
 
     def fit(
-        self, prediction: Any, y: Any, *, cluster: Any = None, sample_weight: Any = None
+        self,
+        prediction: Any,
+        y: Any,
+        *,
+        cluster: Any = None,
+        sample_weight: Any = None,
+        classes: Any = None,
     ) -> Self:
         """Learn the threshold from samples that the model was not trained on.
 
         Parameters
         ----------
-        prediction : Categorical, GaussianLogits or Gaussian
-            Predictions of the calibration samples.
+        prediction : Categorical, GaussianLogits, Gaussian or array
+            Predictions of the calibration samples; an array of probabilities as in
+            `caveat.evaluate`.
         y : array of shape (samples,) or (samples, targets)
             True labels or values.
         cluster : array of shape (samples,), optional
             The subject of each sample, if some subjects have several.
         sample_weight : array of shape (samples,), optional
             How much of the population each sample stands for.
+        classes : sequence of labels, optional
+            The classes of an array.
 
         Returns
         -------
@@ -233,6 +244,7 @@ class TriagePolicy(BaseEstimator):
             raise OptionError(
                 f'promise must be "{HIGH_PROBABILITY}" or "{MEAN}"; got {self.promise!r}'
             )
+        prediction = as_prediction(prediction, y, classes)
         check_type(prediction)
         self.tolerance_ = check_tolerance(self.tolerance, prediction)
         rng = generator(self.random_state)
@@ -261,7 +273,7 @@ class TriagePolicy(BaseEstimator):
 
         Parameters
         ----------
-        prediction : Categorical, GaussianLogits or Gaussian
+        prediction : Categorical, GaussianLogits, Gaussian or array
             Predictions with the type, members and classes or targets of those in ``fit``.
         ids : array of shape (samples,), optional
             The name of each sample.
@@ -275,6 +287,7 @@ class TriagePolicy(BaseEstimator):
                 "this TriagePolicy is not fitted yet; call fit(prediction, y) with calibration "
                 "samples first"
             )
+        prediction = as_prediction(prediction, classes=self._classes(prediction))
         check_type(prediction)
         check_signature(self.signature_, signature(prediction))
         names = None if ids is None else to_numpy(ids, "ids").array
@@ -306,6 +319,12 @@ class TriagePolicy(BaseEstimator):
             needed=self.needed_,
             ids=names,
         )
+
+    def _classes(self, prediction: Any) -> Any:
+        """Return the classes of an array, which are those of ``fit``."""
+        if isinstance(prediction, Container):
+            return None
+        return self.signature_.get("classes")
 
     def _score(self, prediction: Any) -> Scored:
         return score(prediction, self.decomposition, self.tolerance_, self.draws, self.draw_seed_)

@@ -13,6 +13,7 @@ from .._validation import FloatArray, as_weights, check_finite, check_fraction
 from ..evaluation.answers import plan_for
 from ..exceptions import LabelError, OptionError, UnsupportedPredictionError
 from ..predictions import Categorical, Gaussian, GaussianLogits, ProbabilityInterval
+from ..predictions.given import as_prediction
 from ..resampling import Plan
 from ..results.rows import FairnessRow
 from ..uncertainty import decompose
@@ -42,6 +43,7 @@ def audit(
     X: Any = None,
     privileged: Any = None,
     positive: Any = None,
+    classes: Any = None,
     intersections: bool = False,
     decomposition: str = "auto",
     neighbors: int = 5,
@@ -64,8 +66,8 @@ def audit(
 
     Parameters
     ----------
-    prediction : Categorical, GaussianLogits, ProbabilityInterval or Gaussian
-        The predictions to audit.
+    prediction : Categorical, GaussianLogits, ProbabilityInterval, Gaussian or array
+        The predictions to audit; an array of probabilities as in `caveat.evaluate`.
     y : array of shape (samples,) or (samples, targets)
         True labels or values.
     groups : array, Series, dict of arrays or frame
@@ -77,6 +79,8 @@ def audit(
     positive : label, optional
         The favorable class, by default the second of two; with more classes each one is compared
         with the rest.
+    classes : sequence of labels, optional
+        The classes of an array.
     intersections : bool, default=False
         Whether to audit the combinations of all attributes as well.
     decomposition : str, default="auto"
@@ -142,6 +146,7 @@ def audit(
     """
     threshold = check_fraction(threshold, "threshold")
     confidence = check_fraction(confidence, "confidence")
+    prediction = as_prediction(prediction, y, classes)
     rng = generator(random_state)
     seed = int(rng.integers(2**32))
     plan = plan_for(prediction, resamples, cluster, seed)

@@ -24,7 +24,8 @@ from .._validation import (
     encode_labels,
 )
 from ..exceptions import InvalidValueError, LabelError, ShapeError
-from ..predictions import Categorical
+from ..predictions import Categorical, Container
+from ..predictions.given import swapped
 
 MOST = 10_000_000
 """Larger numbers of bins or points are taken for a mistake; they would fill the memory."""
@@ -75,6 +76,8 @@ def labeled(
     Categorical, or a frame's columns) names them.
     """
     tolerance: float | None = None
+    if isinstance(y_true, Container):
+        raise LabelError("the arguments are swapped: y_true comes first, then the prediction")
     if isinstance(probabilities, Categorical):
         array = probabilities.mean
         labels = probabilities.classes if classes is None else classes
@@ -89,7 +92,14 @@ def labeled(
             f"(samples,) for the second of two; got {array.shape}"
         )
     names = as_labels(labels, "classes", array.shape[1], "class")
-    codes = codes_of(y_true, names, named=labels is not None)
+    try:
+        codes = codes_of(y_true, names, named=labels is not None)
+    except LabelError as error:
+        if swapped(probabilities, y_true):
+            raise LabelError(
+                "the arguments look swapped: y_true comes first, then the probabilities"
+            ) from error
+        raise
     check_length(codes, len(array), "y_true", "probabilities")
     return Labeled(codes, array, names, weights(sample_weight, len(array)), tolerance)
 

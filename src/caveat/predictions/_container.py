@@ -93,6 +93,16 @@ class Container:
                 raise ShapeError("rows selects no sample; a prediction has at least one")
         return self._trusted(fields)
 
+    def __getitem__(self, rows: Any) -> Self:
+        """Return the prediction for some of the samples, as in ``p[:10]`` and ``p[mask]``."""
+        if isinstance(rows, int | np.integer) and not isinstance(rows, bool | np.bool_):
+            return self.take(np.array([rows]))
+        return self.take(rows)
+
+    def __iter__(self) -> Any:
+        kind = type(self).__name__
+        raise TypeError(f"a {kind} cannot be iterated over; prediction[i] is that of sample i")
+
     def save(self, path: str | PathLike[str]) -> None:
         """Write one file, ``.npz`` or ``.parquet``; :func:`caveat.load` reads it back."""
         from .files import save

@@ -17,6 +17,7 @@ from ..exceptions import (
     UnsupportedPredictionError,
 )
 from ..predictions import Container, concat
+from ..predictions.given import as_prediction
 from .exchangeability import warn_if_shifted
 
 PARAMETERS = entries_of("""\
@@ -50,24 +51,33 @@ class Recalibrator(BaseEstimator):
             cls.__init__ = suggests_parameters(cls.__init__)  # type: ignore[method-assign]
 
     def fit(
-        self, prediction: Any, y: Any, *, groups: Any = None, sample_weight: Any = None
+        self,
+        prediction: Any,
+        y: Any,
+        *,
+        groups: Any = None,
+        sample_weight: Any = None,
+        classes: Any = None,
     ) -> Self:
         """Learn the repair from predictions of samples that the model was not trained on.
 
         Parameters
         ----------
-        prediction : Container
-            What the model says of the calibration samples.
+        prediction : prediction, or array of probabilities
+            What the model says of the calibration samples; an array as in `caveat.evaluate`.
         y : array of shape (samples,) or (samples, targets)
             What is true of them.
         groups : array, Series, dict of arrays or frame, optional
             Repair each group for itself; several attributes mean each combination of them.
         sample_weight : array of shape (samples,), optional
+        classes : sequence of labels, optional
+            The classes of an array.
 
         Returns
         -------
         self
         """
+        prediction = as_prediction(prediction, y, classes)
         self._check_type(prediction)
         truth = prediction.align(y)
         weight = as_weights(sample_weight, len(prediction))
@@ -94,7 +104,7 @@ class Recalibrator(BaseEstimator):
 
         Parameters
         ----------
-        prediction : Container
+        prediction : prediction, or array of probabilities
             The same type, with the same classes or targets, as in ``fit``.
         groups : array, Series, dict of arrays or frame, optional
             Needed if and only if ``fit`` was given groups, with values that ``fit`` saw.
@@ -103,9 +113,10 @@ class Recalibrator(BaseEstimator):
             ``prediction`` differs from it by more than chance, see :func:`caveat.warn_if_shifted`:
             what was learned there need not hold here.
         """
+        prediction = self._given(prediction)
         parts = self._parts(prediction, groups)
         if calibration is not None:
-            warn_if_shifted(calibration, prediction, stacklevel=3)
+            warn_if_shifted(self._given(calibration), prediction, stacklevel=3)
         if self.groups_ is None:
             return self._transform(prediction)
         repaired = [part._transform(prediction.take(rows)) for rows, part in parts]
@@ -113,7 +124,13 @@ class Recalibrator(BaseEstimator):
         return concat(repaired).take(np.argsort(places, kind="stable"))
 
     def fit_transform(
-        self, prediction: Any, y: Any, *, groups: Any = None, sample_weight: Any = None
+        self,
+        prediction: Any,
+        y: Any,
+        *,
+        groups: Any = None,
+        sample_weight: Any = None,
+        classes: Any = None,
     ) -> Any:
         """Fit, and repair the samples it was fitted on, for which no guarantee holds.
 
@@ -121,11 +138,17 @@ class Recalibrator(BaseEstimator):
         ----------
         prediction, y
             See `fit`.
-        groups, sample_weight : arrays, optional
+        groups, sample_weight, classes : arrays, optional
             See `fit`.
         """
-        self.fit(prediction, y, groups=groups, sample_weight=sample_weight)
+        self.fit(prediction, y, groups=groups, sample_weight=sample_weight, classes=classes)
         return self.transform(prediction, groups=groups)
+
+    def _given(self, prediction: Any) -> Any:
+        """Return a prediction after ``fit``, whose classes an array has."""
+        if isinstance(prediction, Container) or not hasattr(self, "signature_"):
+            return prediction
+        return as_prediction(prediction, classes=self.signature_.get("classes"))
 
     def _fit(self, prediction: Any, y: Any, weight: FloatArray | None) -> None:
         raise NotImplementedError

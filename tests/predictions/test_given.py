@@ -1,0 +1,153 @@
+"""Arrays in place of predictions, at every door."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+import torch
+
+import caveat
+from caveat.exceptions import LabelError, OptionError, ShapeError, UnsupportedPredictionError
+from caveat.metrics import brier_loss
+from caveat.predictions.given import as_prediction
+
+RNG = np.random.default_rng(0)
+P = RNG.random(200)
+Y = (RNG.random(200) < P).astype(int)
+K = RNG.dirichlet(np.ones(3), 200)
+LABELS = np.array(["cat", "dog", "eel"])[RNG.integers(0, 3, 200)]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        np.asarray,
+        list,
+        pd.Series,
+        lambda p: pd.DataFrame({"p": p}),
+        pl.Series,
+        pa.array,
+        torch.tensor,
+        lambda p: p[:, None],
+    ],
+)
+def test_one_column_is_the_second_class(make):
+    prediction = as_prediction(make(P), Y)
+    np.testing.assert_allclose(prediction.mean[:, 1], P)
+    assert prediction.classes.tolist() == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("y", "classes"),
+    [
+        (Y, [0, 1]),
+        (Y.astype(bool), [0, 1]),
+        (Y.astype(float), [0, 1]),
+        (np.where(Y, "yes", "no"), ["no", "yes"]),
+        (np.where(Y, "yes", "no").astype(object), ["no", "yes"]),
+        (Y + 1, [1, 2]),
+        (Y[:, None], [0, 1]),
+    ],
+)
+def test_classes_are_the_labels_of_the_truth(y, classes):
+    prediction = as_prediction(P, y)
+    assert prediction.classes.tolist() == classes
+    assert np.array_equal(prediction.align(y), Y)
+
+
+def test_several_classes_have_the_names_of_columns_or_labels():
+    frame = pd.DataFrame(K, columns=["dog", "cat", "eel"])
+    assert as_prediction(frame, LABELS).classes.tolist() == ["dog", "cat", "eel"]
+    assert as_prediction(K, LABELS).classes.tolist() == ["cat", "dog", "eel"]
+    assert as_prediction(K, Y).classes.tolist() == [0, 1, 2]  # one of them did not occur
+    assert as_prediction(pd.DataFrame(K, columns=list("abc")), Y).classes.tolist() == [0, 1, 2]
+    assert as_prediction(K, LABELS, classes=["eel", "dog", "cat"]).classes[0] == "eel"
+    assert as_prediction(np.stack([K, K]), LABELS).members == 2
+    assert as_prediction(frame).classes.tolist() == ["dog", "cat", "eel"]
+    assert as_prediction(P).classes.tolist() == [0, 1]
+
+
+def test_every_door_takes_arrays():
+    prediction = caveat.Categorical.from_binary(P)
+    options = {"random_state": 0, "resamples": 50}
+    one, other = (caveat.evaluate(p, Y, **options) for p in (P, prediction))
+    assert [row.low for row in one.rows] == pytest.approx(
+        [row.low for row in other.rows], nan_ok=True
+    )
+    result = caveat.compare({"raw": P, "fixed": P**2}, Y, metrics=["brier"], **options)
+    assert result.techniques == ["raw", "fixed"]
+    groups = RNG.choice(["f", "m"], 200)
+    audit = caveat.audit(P, Y, groups, **options)
+    assert len(audit.rows) == len(caveat.audit(prediction, Y, groups, **options).rows)
+    repair = caveat.TemperatureScaling().fit(P, Y)
+    assert repair.transform(P) == repair.transform(prediction)
+    assert repair.fit_transform(P, Y) == repair.transform(P, calibration=P)
+    text = np.where(Y, "yes", "no")
+    assert caveat.IsotonicCalibration().fit(P, text).transform(P).classes.tolist() == ["no", "yes"]
+    policy = caveat.TriagePolicy(risk=0.4, random_state=0).fit(P, text)
+    assert (
+        policy.decide(P).counts
+        == policy.decide(caveat.Categorical.from_binary(P, classes=["no", "yes"])).counts
+    )
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: caveat.evaluate(Y, P),
+        lambda: caveat.evaluate(LABELS, P),
+        lambda: caveat.evaluate(Y, caveat.Categorical.from_binary(P)),
+        lambda: caveat.audit(Y, P, LABELS),
+        lambda: caveat.compare({"a": Y, "b": Y}, P),
+        lambda: caveat.TemperatureScaling().fit(Y, P),
+        lambda: caveat.TriagePolicy(risk=0.1).fit(Y, P),
+    ],
+)
+def test_swapped_arguments_are_named(call):
+    with pytest.raises(OptionError, match="look swapped: the prediction comes first"):
+        call()
+
+
+def test_metrics_say_that_the_truth_comes_first():
+    with pytest.raises(LabelError, match="look swapped: y_true comes first"):
+        brier_loss(P, Y)
+    with pytest.raises(LabelError, match="are swapped: y_true comes first"):
+        brier_loss(caveat.Categorical.from_binary(P), Y)
+    with pytest.raises(LabelError, match="but the classes are"):
+        brier_loss(Y + 5, P)
+
+
+@pytest.mark.parametrize(
+    ("value", "y", "kind", "words"),
+    [
+        (P, np.linspace(0, 9, 200), LabelError, r"not made of labels.*caveat\.Gaussian"),
+        (P, np.arange(200), LabelError, "has 2 classes, and y has 200 labels: 0, 1, 2"),
+        (K, np.where(Y, "a", "b"), LabelError, "has 3 classes, and y has 2 labels"),
+        (P[:20], Y, ShapeError, r"shape \(20,\), and y has 200 samples$"),
+        (np.stack([P, P]), Y, ShapeError, "for members of two classes pass"),
+        (K, np.stack([Y, Y], 1), ShapeError, "one label for each sample"),
+        (object(), Y, UnsupportedPredictionError, "got a object"),
+        (["a", "b"], Y, UnsupportedPredictionError, "got a list of type"),
+        ([[0.1], [0.2, 0.3]], Y, UnsupportedPredictionError, "got a list$"),
+        (np.zeros((2, 2, 2, 2)), Y, UnsupportedPredictionError, r"shape \(2, 2, 2, 2\)"),
+    ],
+)
+def test_what_is_no_prediction_is_explained(value, y, kind, words):
+    with pytest.raises(kind, match=words):
+        caveat.evaluate(value, y)
+
+
+def test_classes_of_a_prediction_are_its_own():
+    with pytest.raises(OptionError, match="a prediction has its own"):
+        caveat.evaluate(caveat.Categorical.from_binary(P), Y, classes=[0, 1])
+
+
+def test_predictions_are_sliced_like_arrays():
+    prediction = caveat.Categorical.from_binary(P)
+    np.testing.assert_array_equal(prediction[:10].mean[:, 1], P[:10])
+    np.testing.assert_array_equal(prediction[P > 0.5].mean[:, 1], P[P > 0.5])
+    np.testing.assert_array_equal(prediction[[3, 1]].mean[:, 1], P[[3, 1]])
+    assert len(prediction[-1]) == 1
+    with pytest.raises(TypeError, match="cannot be iterated over"):
+        list(prediction)
