@@ -289,7 +289,7 @@ def test_a_ratio_to_nothing_is_undefined():
         (lambda: evaluate(PREDICTION, Y[:5]), ShapeError, "y has 5 samples, the prediction has 300"),
         (lambda: evaluate(PREDICTION, np.full(N, "z")), LabelError, "'z'"),
         (lambda: evaluate(GAUSSIAN, NUMBERS[:, 0]), ShapeError, "with 2 targets"),
-        (lambda: evaluate(P[0], Y), UnsupportedPredictionError, "such as caveat.Categorical"),
+        (lambda: evaluate("P", Y), UnsupportedPredictionError, "such as caveat.Categorical"),
         (lambda: evaluate(caveat.decompose(PREDICTION), Y), UnsupportedPredictionError, "expected one of"),
         (lambda: evaluate(PREDICTION, Y, groups=SEX[:3]), ShapeError, "one value for each of 300"),
         (lambda: evaluate(PREDICTION, Y, ids=[1]), ShapeError, "one name for each of 300"),

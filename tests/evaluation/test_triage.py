@@ -461,7 +461,7 @@ class TestKinds:
             (caveat.Interval([0.0], [1.0], coverage=0.9), r"\.to_gaussian\(\)"),
             (caveat.ProbabilityInterval([[0.2, 0.6]], [[0.4, 0.8]]), r"\.to_categorical\(\)"),
             (caveat.PredictionSet([[True, False]], coverage=0.9), "that the sets were made from"),
-            (np.array([[0.1, 0.9]]), "got a ndarray$"),
+            (np.array([["a", "b"]]), "got a ndarray of type"),
         ],
     )
     def test_others_are_told_how_to_convert(self, prediction, advice):
@@ -701,6 +701,8 @@ class TestEstimator:
         with pytest.raises(ShapeError, match="fitted on type Categorical, asked to decide on type"):
             policy.decide(numbers()[0])
         with pytest.raises(UnsupportedPredictionError, match="got a list"):
+            policy.decide(["a"])
+        with pytest.raises(ShapeError, match="fitted on members 3, asked to decide on members 1"):
             policy.decide([1])
 
 

@@ -705,7 +705,7 @@ class TestKindsOfPrediction:
         with pytest.raises(UnsupportedPredictionError, match=r"got a Interval, convert it first$"):
             run(interval, np.zeros(N), SEX)
         with pytest.raises(UnsupportedPredictionError, match=r"^expected a prediction"):
-            run(Q[0], Y2, SEX)
+            run("Q", Y2, SEX)
 
     def test_another_decomposition(self):
         split = caveat.decompose(TWO, "information")

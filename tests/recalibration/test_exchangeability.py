@@ -350,7 +350,7 @@ class TestWarning:
     def test_transform_checks_what_it_compares_with(self):
         recalibrator = VennAbers().fit(self.CALIBRATION, self.Y)
         with pytest.raises(UnsupportedPredictionError, match="predictions of one type"):
-            recalibrator.transform(self.SAME, calibration=self.CALIBRATION.mean)
+            recalibrator.transform(self.SAME, calibration=caveat.Gaussian([0.0], [1.0]))
 
 
 def test_infinite_intervals_are_refused():

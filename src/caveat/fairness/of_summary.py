@@ -137,19 +137,19 @@ def _of_table(
         [Attribute(name, tuple(parts), codes)], summary.samples, intersections=False
     )
     best = codes_of_privileged(privileged, [attribute])
-    found = audit_rows(
+    compared = audit_rows(
         replace(data, repeated=True), {}, [attribute], best, options["threshold"],
         options["confidence"], seed,
     )  # fmt: skip
     fine = {value: _quantiles(part, seed) for value, part in parts.items()}
     groups = [
         _of_all(row, parts[row.category], fine[row.category])
-        for row in found
+        for row in compared
         if row.contrast is Contrast.NONE
     ]
     pairs = [
         replace(row, samples=min(parts[v].samples for v in (row.category, row.reference)))
-        for row in found
+        for row in compared
         if row.contrast is not Contrast.NONE
     ]
     return FairnessAudit(

@@ -16,7 +16,7 @@ from ..exceptions import (
     ShapeError,
     UnsupportedPredictionError,
 )
-from ..predictions import Container, concat
+from ..predictions import Categorical, Container, concat
 from ..predictions.given import as_prediction
 from .exchangeability import warn_if_shifted
 
@@ -77,7 +77,8 @@ class Recalibrator(BaseEstimator):
         -------
         self
         """
-        prediction = as_prediction(prediction, y, classes)
+        if Categorical in self.takes:
+            prediction = as_prediction(prediction, y, classes)
         self._check_type(prediction)
         truth = prediction.align(y)
         weight = as_weights(sample_weight, len(prediction))
@@ -146,9 +147,10 @@ class Recalibrator(BaseEstimator):
 
     def _given(self, prediction: Any) -> Any:
         """Return a prediction after ``fit``, whose classes an array has."""
-        if isinstance(prediction, Container) or not hasattr(self, "signature_"):
+        known = getattr(self, "signature_", {}).get("classes")
+        if isinstance(prediction, Container) or known is None:
             return prediction
-        return as_prediction(prediction, classes=self.signature_.get("classes"))
+        return as_prediction(prediction, classes=known)
 
     def _fit(self, prediction: Any, y: Any, weight: FloatArray | None) -> None:
         raise NotImplementedError
