@@ -19,7 +19,7 @@ from .read import PredictionTable, _table, find_roles, read_predictions
 
 __all__ = ["BatchPlan", "plan_batches"]
 
-WRITTEN = ("delimiter", "decimal", "keep_na")
+WRITTEN = ("delimiter", "decimal", "encoding", "keep_na")
 """Options that say how a text file is written."""
 
 _DECIMAL = re.compile(r"[+-]?(\d+\.\d*|\.\d+)(e[+-]?\d+)?", re.IGNORECASE)
@@ -95,7 +95,9 @@ class BatchPlan:
         """
         source = _Columns({n: columns[n] for n in self.names if n not in self.wanted.group})
         given = BuildOptions(**{**self.options, "classes": self.classes})
-        return _table(source, source, self.choice, given)
+        known = inspect.signature(_table).parameters
+        rest: dict[str, Any] = {"missing": "group"} if "missing" in known else {}
+        return _table(source, source, self.choice, given, **rest)
 
     def resolved(self, columns: Mapping[str, Any]) -> "BatchPlan":
         """Return the plan with the classes of all batches.
@@ -190,9 +192,9 @@ def plan_batches(names: Sequence[str], **options: Any) -> BatchPlan:
 
 
 def batch_options() -> set[str]:
-    """Return the options of `read_predictions` that hold for batches as well."""
+    """Return the options of `read_predictions` that sources of batches take as well."""
     known = inspect.signature(read_predictions).parameters
-    return set(known) - {"path", "target_file", *WRITTEN}
+    return set(known) - {"path", "target_file", "missing"}
 
 
 def _check_classes(made: PredictionColumns, classes: Sequence[Any]) -> None:

@@ -322,7 +322,9 @@ class Files(Columns):
         raise FileFormatError(f"none of the {len(self.paths)} files can be read")
 
     def _names(self, path: Path) -> list[str]:
-        own = {name: self._dialect[name] for name in ("delimiter",) if name in self._dialect}
+        own = {
+            name: self._dialect[name] for name in ("delimiter", "encoding") if name in self._dialect
+        }
         return stream_names(path, **own)
 
     def tables(self, plan: BatchPlan) -> Iterator[Any]:

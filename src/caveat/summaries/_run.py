@@ -62,11 +62,12 @@ class Run:
         finally:
             if self._checkpoint is not None:
                 self._checkpoint.save(self.total, self.done)
+        if self.total is None:
+            words = next((f": {error}" for error in self._source.broken.values()), "")
+            raise FileFormatError(f"there are no rows to sum up{words}")
         for file, error in sorted(self._source.broken.items()):
             words = f"file {file + 1} is left out: {error}"
             warnings.warn(words, RuntimeWarning, stacklevel=4)
-        if self.total is None:
-            raise FileFormatError("there are no rows to sum up")
         return self.total
 
     def _results(self) -> Iterator[tuple[Chunk, "Future[Summary | None]"]]:

@@ -193,7 +193,7 @@ def _paths(source: Any) -> list[Path] | None:
 
 
 def _check_options(columns: dict[str, Any]) -> None:
-    known = batch_options() | set(WRITTEN)
+    known = batch_options()
     unknown = [name for name in columns if name not in known]
     if unknown:
         raise TypeError(
