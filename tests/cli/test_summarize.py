@@ -162,12 +162,6 @@ def test_report(folder, capsys, tmp_path):
     assert "18,000 samples" in page.read_text()
     code, _, _ = run(capsys, "report", folder / "day-?.parquet", "-o", page, *FAST)
     assert code == 0
-    code, _, err = run(
-        capsys, "report", folder / "week.caveat", "-o", page, "--calibration",
-        folder / "day-0.parquet", "--risk", "0.1", *FAST,
-    )  # fmt: skip
-    assert code == 2
-    assert "goes with predictions" in err or "needs single samples" in err
 
 
 def test_report_with_a_policy_needs_samples(folder, capsys, tmp_path):

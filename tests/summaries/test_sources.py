@@ -449,11 +449,34 @@ class TestBadInput:
         with pytest.raises(InvalidValueError, match=r"2\.parquet: .*data row 78 .*-0\.25"):
             caveat.summarize(files)
 
+    def test_the_first_row(self, files, tmp_path):
+        table = TABLE.slice(0, 100)
+        p = table["p"].to_numpy().copy()
+        p[0] = np.nan
+        written(table.set_column(1, "p", pa.array(p)), files[0])
+        with pytest.raises(
+            InvalidValueError, match=r"0\.parquet: column 'p' has no number in data row 1;"
+        ):
+            caveat.summarize(files)
+        (tmp_path / "a.csv").write_text("p,y\n0.5,\n0.5,1\n0.5,0\n")
+        with pytest.raises(
+            InvalidValueError, match=r"a\.csv: column 'y' has no label in data row 1;"
+        ):
+            caveat.summarize(tmp_path / "a.csv")
+        (tmp_path / "a.csv").write_text("p,y\n0.5,\n0.5,\n")
+        with pytest.raises(InvalidValueError, match="column 'y' has no label in any row"):
+            caveat.summarize(tmp_path / "a.csv")
+
+    def test_a_folder_of_something_else(self, tmp_path):
+        (tmp_path / "a.txt").write_text("no table")
+        with pytest.raises(FileFormatError, match="cannot be read"):
+            caveat.summarize(tmp_path)
+
     def test_a_file_cut_short(self, files):
         data = files[1].read_bytes()
         files[1].write_bytes(data[: len(data) // 2])
         with pytest.raises(FileFormatError, match=r"1\.parquet cannot be read"):
-            caveat.summarize(files)
+            caveat.summarize(files, progress=True)
 
     def test_pages_that_are_damaged(self, files):
         data = bytearray(files[1].read_bytes())

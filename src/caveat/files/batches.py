@@ -78,13 +78,17 @@ class BatchPlan:
         """Whether the columns say which classes there are."""
         return any(self.made.layouts[self.made.kind].labels["class"])
 
-    def counted(self) -> str | None:
-        """Return the only column of probabilities, if all there is to read are two classes."""
+    def counted(self) -> tuple[str, str, tuple[Any, ...]] | None:
+        """Return the column of probabilities, the target and the classes, if that is all.
+
+        None if there is more than one probability of two classes for each row.
+        """
         plain = not (self.wanted.weight or self.wanted.cluster or self.wanted.id)
         layout = self.made.layouts.get("probability")
         if not (plain and self.target and layout and len(layout.names) == 1):
             return None
-        return layout.names[0] if self.classes is not None and len(self.classes) == 2 else None
+        classes = self.classes or ()
+        return (layout.names[0], self.target, classes) if len(classes) == 2 else None
 
     def table(self, columns: Mapping[str, Any]) -> PredictionTable:
         """Return the prediction and the rest of one batch, without the groups.
@@ -107,12 +111,10 @@ class BatchPlan:
         columns : dict of str to Arrow column
             Some rows, whose target has all labels once.
         """
-        given = {**self.options, "classes": self.classes}
-        if given["classes"] is not None and self.made.is_classification:
-            _check_classes(self.made, given["classes"])
-        own = self.wanted.id
-        plan = replace(self, choice=replace(self.choice, id=None))  # rows may be there twice
-        table = plan.table({n: c for n, c in columns.items() if n != own} | {own: None})
+        if self.classes is not None and self.made.is_classification:
+            _check_classes(self.made, self.classes)
+        names = tuple(name for name in self.names if name != self.wanted.id)  # rows may come twice
+        table = replace(self, choice=replace(self.choice, id=None), names=names).table(columns)
         known = getattr(table.prediction, "classes", None)
         notes = list(table.recognized)
         if self.wanted.group:
@@ -154,7 +156,7 @@ class _Columns:
     saved = None
 
     def __init__(self, columns: dict[str, Any]) -> None:
-        self.columns, self.names = columns, [n for n, c in columns.items() if c is not None]
+        self.columns, self.names = columns, list(columns)
         self.notes: list[str] = []
 
     def read(self, names: Sequence[str], text: Sequence[str] = ()) -> dict[str, Any]:
@@ -238,9 +240,11 @@ def group_attribute(column: Any, name: str, written: bool = False) -> Attribute:
 def _word(value: Any, written: bool) -> str:
     if value is None or value == "" or value != value:
         return MISSING
-    if written and re.fullmatch(r"[+-]?\d+", value):
+    if not (written and isinstance(value, str)):
+        return str(value)
+    if re.fullmatch(r"[+-]?\d+", value):
         return str(int(value))
-    return str(float(value)) if written and _DECIMAL.fullmatch(value) else str(value)
+    return str(float(value)) if _DECIMAL.fullmatch(value) else value
 
 
 def as_numpy(column: Any) -> NDArray[Any]:

@@ -1,13 +1,15 @@
 """Where rows come from: files, Arrow tables, streams and datasets, and batches of predictions."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from ..exceptions import CaveatError, FileFormatError, LabelError, OptionError
+from ..exceptions import CaveatError, FileFormatError, InvalidValueError, LabelError, OptionError
 from ..files import read_predictions
 from ..files.batches import BatchPlan, plan_batches
 from ..files.streams import file_batches, listed, readable, stream_names
@@ -18,6 +20,10 @@ BATCH = 2**20
 
 _AHEAD = 16
 """Batches of a stream that are held until the classes are known."""
+
+
+_ROW = re.compile(r"\b(data row|sample) (\d+)\b")
+_SHARE = re.compile(r" \(\d+ of \d+ rows have none\)")
 
 
 @dataclass(frozen=True)
@@ -59,6 +65,24 @@ class Position:
     file: int = 0
     row: int = 0
     total: int = 0
+
+
+@contextmanager
+def located(chunk: Chunk, row: int = 0) -> Iterator[None]:
+    """Let an error on some rows name the file, and the row within it."""
+    try:
+        yield
+    except CaveatError as error:
+        text = _SHARE.sub("", str(error))
+        if chunk.row is not None or not chunk.place:
+            first = row + (chunk.start if chunk.row is None else chunk.row)
+
+            def moved(match: re.Match[str]) -> str:
+                number = int(match[2]) + (match[1] == "sample")
+                return f"data row {number + first}"
+
+            text = _ROW.sub(moved, text, count=1)
+        raise type(error)(f"{chunk.place}: {text}" if chunk.place else text) from error
 
 
 class Input:
@@ -137,10 +161,13 @@ class Columns(Input):
         What is read and how it is used.
     written : bool
         Whether numbers of groups come as text.
+    place : str
+        Where the last table came from, for errors.
     """
 
     plan: BatchPlan
     written = False
+    place = ""
 
     def names(self) -> Sequence[str]:
         """Return the names of all columns."""
@@ -157,26 +184,34 @@ class Columns(Input):
         self.recognized = self.plan.recognized
 
     def _resolved(self, plan: BatchPlan) -> BatchPlan:
-        import pyarrow as pa
-
         some = next((table for table in self.tables(plan) if table.num_rows), None)
         if some is None:
             raise FileFormatError("there are columns, but no rows below their names")
-        if plan.target is None or plan.classes is not None or plan.names_classes:
-            return plan.resolved(columns_of(some.slice(0, 1)))
+        rows = columns_of(some.slice(0, 1).select(list(plan.names)))
+        with located(Chunk(list, 1, 0, self.place, row=0)):
+            if plan.target is None or plan.classes is not None or plan.names_classes:
+                return plan.resolved(rows)
+            return self._with_labels(plan, some)
+
+    def _with_labels(self, plan: BatchPlan, some: Any) -> BatchPlan:
+        """Find the labels of all rows: as many as there are classes are enough."""
+        import pyarrow as pa
+
+        assert plan.target is not None
         first = some.column(plan.made.names[0])[0].as_py()
         wanted = len(first) if isinstance(first, list) else 2
         seen: list[Any] = []
-        kind = None
         for table in self.tables(replace(plan, names=(plan.target,))):
             labels = column_of(table, plan.target).unique()
-            kind = labels.type
-            seen = list(dict.fromkeys([*seen, *labels.to_pylist()]))
-            if len(seen) >= wanted or None in seen:
+            known = [v for v in labels.to_pylist() if not (v is None or v == "" or v != v)]
+            seen = list(dict.fromkeys([*seen, *known]))
+            if len(seen) >= wanted:
                 break
+        if not seen:
+            raise InvalidValueError(f"column {plan.target!r} has no label in any row")
         places = [i % some.num_rows for i in range(len(seen))]
         rows = {name: column_of(some, name).take(places) for name in plan.names}
-        rows[plan.target] = pa.chunked_array([pa.array(seen, type=kind)])
+        rows[plan.target] = pa.chunked_array([pa.array(seen, type=labels.type)])
         try:
             return plan.resolved(rows)
         except LabelError as error:
@@ -331,6 +366,7 @@ class Files(Columns):
         for file in range(len(self.paths)):
             try:
                 for chunk in () if file in self.broken else self._chunks(file, plan, Position()):
+                    self.place = chunk.place
                     yield from chunk.read()
             except CaveatError as error:
                 self.failed(file, error)
@@ -338,13 +374,13 @@ class Files(Columns):
     def rows(self) -> int | None:
         if {ending(path) for path in self.paths} - {".parquet", ".pq"}:
             return None
+        import pyarrow as pa
         import pyarrow.parquet as pq
 
-        return sum(
-            pq.read_metadata(path).num_rows
-            for file, path in enumerate(self.paths)
-            if file not in self.broken
-        )
+        try:
+            return sum(pq.read_metadata(path).num_rows for path in self.paths)
+        except (pa.ArrowException, OSError):  # reading it says what is wrong
+            return None
 
     def fingerprint(self) -> list[Any]:
         return stamps(self.paths)
@@ -389,8 +425,7 @@ class Files(Columns):
             some, row = table.slice(first), row + table.num_rows
             if some.num_rows:
                 place = row - some.num_rows
-                read = partial(list, [some])
-                yield Chunk(read, some.num_rows, total, str(path), file, place)
+                yield Chunk(partial(list, [some]), some.num_rows, total, str(path), file, place)
                 total += some.num_rows
 
 

@@ -11,6 +11,7 @@ from .._renamed import suggestion
 from .._validation import check_choice
 from ..exceptions import OptionError
 from ..files.batches import WRITTEN, batch_options
+from ..files.streams import readable
 from ..predictions import Container
 from ._arrow import TableSummarizer, work
 from ._checkpoint import Checkpoint
@@ -154,7 +155,8 @@ def open_input(source: Any, columns: dict[str, Any], skip: bool) -> Input:
     paths = _paths(source)
     if paths is not None:
         if len(paths) == 1 and paths[0].is_dir():
-            return Dataset(pyarrow.dataset.dataset(paths[0], partitioning="hive"))
+            with readable(paths[0]):
+                return Dataset(pyarrow.dataset.dataset(paths[0], partitioning="hive"))
         if {ending(path) for path in paths} == {".npz"}:
             return Whole(paths, columns)
         written = {name: columns[name] for name in WRITTEN if name in columns}
