@@ -110,6 +110,9 @@ def test_another_source(files, tmp_path):
         caveat.summarize(files[:2], group="sex", checkpoint=path)
     with pytest.raises(OptionError, match="is of other metrics"):
         caveat.summarize(files[:2], metrics=["ece"], checkpoint=path)
+    classes = {"classes": np.array([0, 1])}
+    for _ in range(2):
+        caveat.summarize(files[:2], checkpoint=tmp_path / "array.caveat", **classes)
     direct().save(path)
     with pytest.raises(OptionError, match="is a summary of its own"):
         caveat.summarize(files, checkpoint=path)

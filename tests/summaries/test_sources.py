@@ -125,6 +125,12 @@ def test_files(folder, end):
     assert one.samples == ROWS - 14_000
 
 
+@pytest.mark.filterwarnings("ignore:Feather V1:DeprecationWarning")
+def test_the_first_version_of_feather(tmp_path):
+    pa.feather.write_feather(TABLE, tmp_path / "a.feather", version=1)
+    assert_same(caveat.summarize(tmp_path / "a.feather", group="sex"), direct())
+
+
 SOURCES = {
     "table": lambda table: table,
     "reader": lambda table: table.to_reader(max_chunksize=999),
@@ -235,6 +241,7 @@ def test_other_predictions(tmp_path, monkeypatch, kind, end):
     )  # fmt: skip
     paths = [written(table.slice(a, 5000), tmp_path / f"{a}.{end}") for a in (0, 5000, 10_000)]
     monkeypatch.setattr(_inputs, "BATCH", 3000)
+    monkeypatch.setattr(_arrow, "KEPT", 10)
     assert_same(caveat.summarize(paths, **options), known)
     kept = caveat.summarize(whole, **options).kept
     np.testing.assert_array_equal(kept.keys, known.kept.keys)
@@ -297,7 +304,9 @@ def test_two_classes_are_counted_without_a_prediction(tmp_path, monkeypatch):
         (["1", "2"], {"classes": [1, 2]}),
     ],
 )
-@pytest.mark.parametrize("groups", ["text", "dictionary", "int", "float", "bool", "missing"])
+@pytest.mark.parametrize(
+    "groups", ["text", "dictionary", "int", "gaps", "wide", "float", "bool", "missing"]
+)
 def test_labels_and_groups_of_any_type(tmp_path, precision, labels, options, groups):
     rng = np.random.default_rng(2)
     n = 12_000
@@ -307,6 +316,8 @@ def test_labels_and_groups_of_any_type(tmp_path, precision, labels, options, gro
         "text": pa.array(rng.choice(["a", "b"], n)),
         "dictionary": pa.array(rng.choice(["a", "b"], n)).dictionary_encode(),
         "int": pa.array(rng.integers(8, 12, n).astype(np.int8)),
+        "gaps": pa.array(rng.choice([-100, 8, 120], n).astype(np.int8)),
+        "wide": pa.array(rng.choice([0, 2**63 + 5], n).astype(np.uint64)),
         "float": pa.array(rng.choice([0.5, 1.0, np.nan], n)),
         "bool": pa.array(rng.random(n) < 0.5),
         "missing": pa.array([None if i % 7 == 0 else "" if i % 7 == 1 else "z" for i in range(n)]),
@@ -404,6 +415,9 @@ class TestClasses:
         message = r"a\.parquet: 'y' is 'may' in data row 433, but the classes are 'no', 'yes'"
         with pytest.raises(LabelError, match=message):
             caveat.summarize(tmp_path / "a.parquet")
+        monkeypatch.setattr(_arrow, "KEPT", 10)
+        with pytest.raises(LabelError, match=message):
+            caveat.summarize(tmp_path / "a.parquet")
 
     def test_classes_that_columns_name(self):
         table = pa.table({"p_a": [0.5, 0.1], "p_b": [0.5, 0.9], "y": ["a", "b"]})
@@ -442,7 +456,7 @@ class TestBadInput:
         with pytest.raises(InvalidValueError, match=r"2\.parquet: .*data row 78 .*-0\.25"):
             caveat.summarize(files)
 
-    def test_the_first_row(self, files, tmp_path):
+    def test_the_first_row(self, files, tmp_path, monkeypatch):
         table = TABLE.slice(0, 100)
         p = table["p"].to_numpy().copy()
         p[0] = np.nan
@@ -452,10 +466,11 @@ class TestBadInput:
         ):
             caveat.summarize(files)
         (tmp_path / "a.csv").write_text("p,y\n0.5,\n0.5,1\n0.5,0\n")
-        with pytest.raises(
-            InvalidValueError, match=r"a\.csv: column 'y' has no label in data row 1;"
-        ):
-            caveat.summarize(tmp_path / "a.csv")
+        message = r"a\.csv: column 'y' has no label in data row 1;"
+        for kept in (10, 2):
+            monkeypatch.setattr(_arrow, "KEPT", kept)
+            with pytest.raises(InvalidValueError, match=message):
+                caveat.summarize(tmp_path / "a.csv")
         (tmp_path / "a.csv").write_text("p,y\n0.5,\n0.5,\n")
         with pytest.raises(InvalidValueError, match="column 'y' has no label in any row"):
             caveat.summarize(tmp_path / "a.csv")
@@ -491,6 +506,12 @@ class TestBadInput:
         assert caveat.summarize(files).samples == 16_000
         with pytest.raises(FileFormatError, match="no rows"):
             caveat.summarize(files[1])
+        with pytest.raises(FileFormatError, match="no rows"):
+            caveat.summarize(ds.dataset(TABLE.slice(0, 0)))
+        for file in files:
+            file.write_bytes(b"")
+        with pytest.raises(FileFormatError, match="none of the 3 files can be read"):
+            caveat.summarize(files, errors="skip")
 
     def test_other_columns(self, files):
         table = TABLE.slice(0, 8000)
@@ -560,12 +581,12 @@ class TestBadInput:
     def test_too_many_groups(self, monkeypatch):
         monkeypatch.setattr("caveat.files.batches.MOST_VALUES", 10)
         monkeypatch.setattr("caveat.summaries._run.MOST_VALUES", 10)
-        table = pa.table({"p": [0.5] * 12, "y": [0, 1] * 6, "g": list(range(12))})
+        table = pa.table({"p": [0.5] * 12, "y": [0, 1] * 6, "g": list(range(12)), "h": [1] * 12})
         with pytest.raises(OptionError, match="group='g' has 12 different values"):
             caveat.summarize(table, group="g")
         monkeypatch.setattr(_inputs, "BATCH", 6)
         with pytest.raises(OptionError, match="group='g' has more than 10 different values"):
-            caveat.summarize(table.to_reader(max_chunksize=6), group="g")
+            caveat.summarize(table.to_reader(max_chunksize=6), group=["h", "g"])
 
     def test_options_that_do_not_go_together(self, tmp_path):
         prediction = caveat.Categorical.from_binary([0.5])
@@ -604,5 +625,6 @@ def test_progress(capsys, tmp_path):
     caveat.summarize(path, progress=True)
     caveat.summarize(written(TABLE, tmp_path / "a.csv"), progress=True)
     caveat.summarize(TABLE, progress=True)
+    caveat.summarize([(caveat.Categorical.from_binary([0.5]), [1])], progress=True)
     text = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", capsys.readouterr().err)
     assert not os.environ.get("FORCE_COLOR") or "rows" in text

@@ -22,6 +22,9 @@ __all__ = ["BatchPlan", "plan_batches"]
 WRITTEN = ("delimiter", "decimal", "encoding", "keep_na")
 """Options that say how a text file is written."""
 
+_NEAR = 4096
+"""Whole numbers in so narrow a range are places already."""
+
 _DECIMAL = re.compile(r"[+-]?(\d+\.\d*|\.\d+)(e[+-]?\d+)?", re.IGNORECASE)
 
 
@@ -218,14 +221,7 @@ def group_attribute(column: Any, name: str, written: bool = False) -> Attribute:
     written : bool, default=False
         Whether numbers come as text, as a text file has them.
     """
-    encoded = _encoded(column)
-    distinct = encoded.dictionary.to_pylist()
-    words = [_word(value, written) for value in distinct]
-    if encoded.indices.null_count:
-        encoded, words = encoded.indices.fill_null(len(words)), [*words, MISSING]
-        codes = encoded.to_numpy()
-    else:
-        codes = encoded.indices.to_numpy()
+    words, codes = _numbered(column) or _listed(column, written)
     values = tuple(dict.fromkeys(words))
     if len(values) > MOST_VALUES:
         raise OptionError(
@@ -235,6 +231,31 @@ def group_attribute(column: Any, name: str, written: bool = False) -> Attribute:
         places = {value: place for place, value in enumerate(values)}
         codes = np.array([places[word] for word in words])[codes]
     return Attribute(name, values, codes)
+
+
+def _numbered(column: Any) -> tuple[list[str], NDArray[Any]] | None:
+    """Return the values and the place of each row's, for whole numbers that lie near each other."""
+    import pyarrow as pa
+
+    if column.null_count or not len(column) or not pa.types.is_integer(column.type):
+        return None
+    numbers = as_numpy(column)
+    low, high = int(numbers.min()), int(numbers.max())
+    if high - low >= _NEAR or high >= 2**63:
+        return None
+    codes = np.subtract(numbers, low, dtype=np.int64, casting="unsafe")
+    held = np.bincount(codes) > 0
+    words = [str(low + place) for place in np.flatnonzero(held).tolist()]
+    return words, codes if held.all() else (np.cumsum(held) - 1)[codes]
+
+
+def _listed(column: Any, written: bool) -> tuple[list[str], NDArray[Any]]:
+    """Return the values and the place of each row's, by Arrow's dictionary."""
+    encoded = _encoded(column)
+    words = [_word(value, written) for value in encoded.dictionary.to_pylist()]
+    if encoded.indices.null_count:
+        return [*words, MISSING], encoded.indices.fill_null(len(words)).to_numpy()
+    return words, encoded.indices.to_numpy()
 
 
 def _word(value: Any, written: bool) -> str:

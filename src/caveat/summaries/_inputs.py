@@ -1,6 +1,7 @@
 """Where rows come from: files, Arrow tables, streams and datasets, and batches of predictions."""
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -85,7 +86,7 @@ def located(chunk: Chunk, row: int = 0) -> Iterator[None]:
         raise type(error)(f"{chunk.place}: {text}" if chunk.place else text) from error
 
 
-class Input:
+class Input(ABC):
     """A source of rows.
 
     Attributes
@@ -107,9 +108,9 @@ class Input:
         """Return what tells this source from others, for a checkpoint."""
         raise OptionError("checkpoint= needs a source that can be read again: files")
 
+    @abstractmethod
     def chunks(self, done: Position) -> Iterator[Chunk]:
         """Yield all rows but those that are done, in order."""
-        raise NotImplementedError
 
     def failed(self, file: int, error: CaveatError) -> None:
         """Leave a broken file out, or raise."""
@@ -127,8 +128,7 @@ class Batches(Input):
         for number, item in enumerate(self._items):
             given = _arguments(item, f"batch {number}")
             rows = len(given["prediction"])
-            if rows:
-                yield Chunk(partial(list, [given]), rows, start, f"batch {number}")
+            yield Chunk(partial(list, [given]), rows, start, f"batch {number}")
             start += rows
 
 
@@ -152,8 +152,8 @@ def _arguments(item: Any, place: str) -> dict[str, Any]:
     return given
 
 
-class Columns(Input):
-    """A source of Arrow tables.
+class Columns(ABC):
+    """Arrow tables with the same columns.
 
     Attributes
     ----------
@@ -166,16 +166,17 @@ class Columns(Input):
     """
 
     plan: BatchPlan
+    recognized: tuple[str, ...] = ()
     written = False
     place = ""
 
+    @abstractmethod
     def names(self) -> Sequence[str]:
         """Return the names of all columns."""
-        raise NotImplementedError
 
+    @abstractmethod
     def tables(self, plan: BatchPlan) -> Iterator[Any]:
         """Yield tables with at least the columns of a plan, from the first row on."""
-        raise NotImplementedError
 
     def prepare(self, options: Mapping[str, Any]) -> None:
         """Recognize the columns, and find the classes of all rows."""
@@ -250,7 +251,7 @@ def _cut(table: Any) -> Iterator[Any]:
         yield table.slice(first, 2 * BATCH)
 
 
-class Stream(Columns):
+class Stream(Columns, Input):
     """Arrow tables that come once."""
 
     def __init__(self, reader: Any, rows: int | None = None) -> None:
@@ -281,7 +282,7 @@ class Stream(Columns):
             start += table.num_rows
 
 
-class Dataset(Columns):
+class Dataset(Columns, Input):
     """A dataset of Arrow, with its partitions as columns."""
 
     def __init__(self, dataset: Any) -> None:
@@ -329,7 +330,7 @@ class Dataset(Columns):
             start, row = start + rows, row + rows
 
 
-class Files(Columns):
+class Files(Columns, Input):
     """Files with the same columns."""
 
     def __init__(
@@ -443,17 +444,14 @@ def _parquet_chunks(file: int, path: Path, plan: BatchPlan, done: Position) -> I
         rows = sum(sizes[j] for j in held)
         if i + 1 < len(sizes) and rows + sizes[i + 1] <= BATCH:
             continue
-        first = min(max(done.row - row, 0), rows)
-        if rows > first:
-            read = partial(_row_groups, path, about, held, plan, first)
-            yield Chunk(read, rows - first, total, str(path), file, row + first)
-            total += rows - first
+        if row >= done.row:  # a checkpoint ends with a chunk
+            read = partial(_row_groups, path, about, held, plan)
+            yield Chunk(read, rows, total, str(path), file, row)
+            total += rows
         held, row = [], row + rows
 
 
-def _row_groups(
-    path: Path, about: Any, groups: list[int], plan: BatchPlan, first: int
-) -> Iterator[Any]:
+def _row_groups(path: Path, about: Any, groups: list[int], plan: BatchPlan) -> Iterator[Any]:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -466,11 +464,8 @@ def _row_groups(
             BATCH, row_groups=groups, columns=list(plan.names), use_threads=False
         )
         for table in gathered(pa.Table.from_batches([batch]) for batch in batches):
-            some = table.slice(min(first, table.num_rows)).select(list(plan.names))
-            first = max(first - table.num_rows, 0)
-            if some.num_rows:
-                some.validate(full=True)  # a damaged file must not crash Python
-                yield some
+            table.validate(full=True)  # a damaged file must not crash Python
+            yield table.select(list(plan.names))
 
 
 def _texts(about: Any, names: Sequence[str]) -> list[str]:

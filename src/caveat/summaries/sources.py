@@ -13,6 +13,7 @@ from ..exceptions import OptionError
 from ..files.batches import WRITTEN, batch_options
 from ..files.streams import readable
 from ..predictions import Container
+from . import _inputs
 from ._arrow import TableSummarizer, work
 from ._checkpoint import Checkpoint
 from ._inputs import Batches, Columns, Dataset, Files, Input, Stream, Whole, ending
@@ -141,7 +142,10 @@ def summarize_source(
         )
     saved = None
     if checkpoint is not None:
-        about = {"files": given.fingerprint(), "options": columns, "metrics": metrics}
+        about = {
+            "files": given.fingerprint(), "options": columns, "metrics": metrics,
+            "batches": _inputs.BATCH,
+        }  # fmt: skip
         saved = Checkpoint(Path(checkpoint), about)
     run = Run(given, partial(work, tables=tables, metrics=metrics), saved, errors == "skip")
     return run(progress), given.recognized
