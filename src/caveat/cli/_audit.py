@@ -10,16 +10,17 @@ import typer
 from ..exceptions import OptionError, ShapeError
 from ._audit_tables import show_audit
 from ._console import print_json, say, working
-from ._evaluate import FileArgument, with_target
+from ._evaluate import with_target
 from ._options import Columns, Numbers, Page, Rows, Title, about, option, read_table, shared
 from ._output import check_output, check_page, write_table
+from ._summarize import FilesArgument, one_file, source_name, summarized
 
 _GROUPS, _INDIVIDUALS = "Groups", "Individuals"
 
 
 @shared
 def audit_command(
-    file: FileArgument,
+    files: FilesArgument,
     columns: Columns,
     numbers: Numbers,
     privileged: Annotated[
@@ -77,30 +78,38 @@ def audit_command(
         raise OptionError(
             "--neighbors and --queries need features: name their columns with --feature"
         )
-    table = with_target(columns.read(file), file)
-    if table.groups is None:
-        raise OptionError(f"{file}: an audit compares groups; name their columns with --group")
-    options = {
-        **about(table),
-        "X": None if feature is None else _features(file, columns, feature, len(table)),
-        "privileged": _privileged(privileged),
-        "positive": _positive(columns.positive, table.prediction),
-        "intersections": intersections,
-        "decomposition": decomposition,
-        "neighbors": 5 if neighbors is None else neighbors,
-        "queries": queries,
-        "threshold": threshold,
-        **numbers.options(),
-    }
-    from ..fairness import audit
-
-    with working(f"auditing {len(table):,} samples"):
-        result = audit(table.prediction, table.y, **options)
+    made = summarized(files, columns, None)
+    if made is None:
+        table, result = _audit_file(
+            one_file(files), columns, feature,
+            {
+                "privileged": _privileged(privileged), "intersections": intersections,
+                "decomposition": decomposition, "neighbors": 5 if neighbors is None else neighbors,
+                "queries": queries, "threshold": threshold, **numbers.options(),
+            },
+        )  # fmt: skip
+    else:
+        for name, given in {
+            "--feature": feature, "--intersections": intersections or None,
+            "--decomposition": None if decomposition == "auto" else decomposition,
+        }.items():  # fmt: skip
+            if given is not None:
+                raise OptionError(f"{name} needs single samples; a summary has none")
+        table = made
+        with working(f"auditing {len(made):,} samples"):
+            result = made.summary.audit(
+                privileged=_privileged(privileged),
+                positive=_positive(
+                    columns.positive, dict(made.summary.about.shared).get("classes", ())
+                ),
+                threshold=threshold,
+                **numbers.options(),
+            )
     if output is not None:
         write_table(result, output)
     if report is not None:
         with working("writing the page"):
-            result.report(report, title=title, source=file.name)
+            result.report(report, title=title, source=source_name(files))
     if numbers.json:
         print_json(as_json(result, table.recognized, report))
         return
@@ -109,6 +118,28 @@ def audit_command(
         say(f"all {len(result)} rows: {output}", error=True)
     if report is not None:
         say(f"report: {report}")
+
+
+def _audit_file(
+    file: Path, columns: Columns, feature: list[str] | None, options: dict[str, Any]
+) -> tuple[Any, Any]:
+    """Read a file and audit it."""
+    from ..fairness import audit
+
+    table = with_target(columns.read(file), file)
+    if table.groups is None:
+        raise OptionError(f"{file}: an audit compares groups; name their columns with --group")
+    classes = getattr(table.prediction, "classes", np.array([])).tolist()
+    with working(f"auditing {len(table):,} samples"):
+        result = audit(
+            table.prediction,
+            table.y,
+            **about(table),
+            X=None if feature is None else _features(file, columns, feature, len(table)),
+            positive=_positive(columns.positive, classes),
+            **options,
+        )
+    return table, result
 
 
 def _privileged(given: Sequence[str] | None) -> dict[str, str] | None:
@@ -125,11 +156,10 @@ def _privileged(given: Sequence[str] | None) -> dict[str, str] | None:
     return result
 
 
-def _positive(given: str | None, prediction: Any) -> Any:
-    """Return the class with this text."""
+def _positive(given: str | None, classes: Sequence[Any]) -> Any:
+    """Return the label that the option means."""
     if given is None:
         return None
-    classes = getattr(prediction, "classes", np.array([])).tolist()
     return next((label for label in classes if str(label) == given), given)
 
 

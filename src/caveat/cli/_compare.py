@@ -10,10 +10,11 @@ import typer
 
 from ..exceptions import LabelError, OptionError
 from ..results.words import joined
-from ._console import print_json, say, steps
+from ._console import print_json, say, steps, working
 from ._evaluate import with_target
 from ._options import Columns, Page, Rows, Settings, about, option, shared
 from ._output import check_output, check_page, write_table
+from ._summarize import is_summary, load_summary
 from ._tables import show_comparison
 
 _PARTS = ("probability", "logit", "mean", "variance", "std", "quantile", "lower", "upper")
@@ -53,13 +54,17 @@ def compare_command(
     """Say which of several techniques is best, and whether the difference is real.
 
     Example: caveat compare raw.csv repaired.csv
+    Example: caveat compare week-45.caveat week-46.caveat
     Example: caveat compare both.csv --technique 'raw=p_*' --technique 'repaired=fixed_*'
     """
     check_output(output)
     check_page(report)
     settings.check()
-    tables = read_techniques(files, technique or [], columns)
-    comparison = _compared(tables, settings)
+    stored = [path for _, path in map(_named, files) if is_summary(path)]
+    if stored:
+        comparison = _compared_summaries(files, stored, technique, columns, settings)
+    else:
+        comparison = _compared(read_techniques(files, technique or [], columns), settings)
     recommendation = _recommended(comparison, expression, scale)
     if output is not None:
         write_table(comparison, output)
@@ -104,6 +109,29 @@ def read_techniques(files: list[str], techniques: list[str], columns: Columns) -
         tables[name] = columns.read(path, classes=shared_classes, **parts_of)
         _check_same(name, tables)
     return tables
+
+
+def _compared_summaries(
+    files: list[str],
+    stored: list[str],
+    technique: list[str] | None,
+    columns: Columns,
+    settings: Settings,
+) -> Any:
+    """Compare summaries of different samples."""
+    from ..summaries import compare_summaries
+
+    given = [*columns.given().values(), *(["--technique"] if technique else [])]
+    if given:
+        raise OptionError(f"{given[0]} goes with predictions, not with summaries")
+    if not 2 <= len(files) == len(stored):
+        raise OptionError("compare needs at least two summaries, or files with the same samples")
+    named = dict(map(_named, files))
+    if len(named) < len(files):
+        raise OptionError("two files have the same name; give them as NAME=FILE")
+    summaries = {name: load_summary(path) for name, path in named.items()}
+    with working(f"comparing {len(summaries)} summaries"):
+        return compare_summaries(summaries, **settings.options())
 
 
 def _sources(files: list[str]) -> list[str]:

@@ -9,6 +9,7 @@ from ..exceptions import OptionError
 from ._console import print_json, say, working
 from ._options import Columns, Rows, Settings, about, shared
 from ._output import check_output, write_table
+from ._summarize import FilesArgument, one_file, summarized
 from ._tables import show_groups, show_rows, show_verdict
 
 FAILED = 3
@@ -21,7 +22,7 @@ FileArgument = Annotated[
 
 @shared
 def evaluate_command(
-    file: FileArgument,
+    files: FilesArgument,
     columns: Columns,
     settings: Settings,
     output: Rows = None,
@@ -45,12 +46,12 @@ def evaluate_command(
 
     check_output(output)
     gates = [Gate.parse(text) for text in fail_if or ()]
-    table, evaluation = evaluate_file(file, columns, settings)
+    table, evaluation = evaluate_files(files, columns, settings)
     failing = [sentence for gate in gates for sentence in gate.failing(evaluation)]
     if output is not None:
         write_table(evaluation, output)
     if settings.json:
-        print_json(header(file, settings) | as_json(evaluation, table) | {"failing": failing})
+        print_json(header(files, settings) | as_json(evaluation, table) | {"failing": failing})
     else:
         show_evaluation(evaluation, everything=all_metrics or settings.metric is not None)
         if output is not None:
@@ -61,11 +62,16 @@ def evaluate_command(
         raise typer.Exit(FAILED)
 
 
-def evaluate_file(file: Path, columns: Columns, settings: Settings) -> tuple[Any, Any]:
-    """Read a file and evaluate it."""
+def evaluate_files(files: list[str], columns: Columns, settings: Settings) -> tuple[Any, Any]:
+    """Read a file, or sum files up, and evaluate what they hold."""
     from ..evaluation import evaluate
 
     settings.check()
+    made = summarized(files, columns, settings.metric)
+    if made is not None:
+        with working(f"evaluating {len(made):,} samples"):
+            return made, made.summary.evaluate(**settings.options())
+    file = one_file(files)
     table = with_target(columns.read(file), file)
     with working(f"evaluating {len(table):,} samples"):
         evaluation = evaluate(
@@ -92,7 +98,7 @@ def show_evaluation(evaluation: Any, everything: bool = False) -> None:
     show_groups(evaluation)
 
 
-def header(file: Path, settings: Settings) -> dict[str, Any]:
+def header(files: list[str], settings: Settings) -> dict[str, Any]:
     """Return what a result for machines begins with: by what, when and from what it was made."""
     from datetime import UTC, datetime
 
@@ -102,7 +108,7 @@ def header(file: Path, settings: Settings) -> dict[str, Any]:
         "format": "caveat evaluation 1",
         "version": __version__,
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
-        "source": str(file),
+        "source": ", ".join(files),
         "random_state": settings.random_state,
     }
 

@@ -16,6 +16,7 @@ from ._evaluate import evaluate_command
 from ._metrics import metrics_command
 from ._report import report_command
 from ._study import StudyHelp, study_command
+from ._summarize import merge_command, summarize_command
 from ._triage import triage_command
 
 _HELP = """How far can each prediction of a model be trusted, and why not further?
@@ -30,6 +31,8 @@ Give it a file with predictions and what was true: CSV, Parquet, NPZ, Arrow or J
   caveat audit predictions.csv --group race --group sex --report audit.html
   caveat triage new.csv --calibration old.csv --risk 0.05 --output actions.csv
   caveat disentangle table.csv --target y --method deep-ensemble
+  caveat summarize 'predictions/*.parquet' -o week-46.caveat
+  caveat compare week-45.caveat week-46.caveat
   caveat demo
   caveat study fairness --dataset sd1
   caveat study disentanglement --dataset wine
@@ -49,6 +52,9 @@ app.command("report")(report_command)
 app.command("audit")(audit_command)
 app.command("metrics")(metrics_command)
 app.command("disentangle")(disentangle_command)
+app.command("summarize")(summarize_command)
+app.command("summarise", hidden=True)(summarize_command)
+app.command("merge")(merge_command)
 app.command("demo")(demo_command)
 app.command("study", cls=StudyHelp)(study_command)
 

@@ -96,6 +96,10 @@ class Columns:
         """Read a file with these columns, and print on stderr what was recognized."""
         from ..files import read_predictions
 
+        return read_table(read_predictions, path, **{**self.options(), **changes})
+
+    def options(self) -> dict[str, Any]:
+        """Return the arguments of `read_predictions`."""
         options = {
             field.name: getattr(self, field.name)
             for field in dataclasses.fields(self)
@@ -105,7 +109,17 @@ class Columns:
         for name, value in options.items():
             if isinstance(value, list) and len(value) == 1 and name != "group":
                 options[name] = value[0]
-        return read_table(read_predictions, path, **{**options, **changes})
+        return options
+
+    def given(self) -> dict[str, str]:
+        """Return the options that are not as by default, by the names of their arguments."""
+        return {
+            "sort"
+            if field.name == "sort_quantiles"
+            else field.name: f"--{field.name.replace('_', '-')}"
+            for field in dataclasses.fields(self)
+            if getattr(self, field.name) != field.default
+        }
 
 
 def read_table(read: Callable[..., Any], path: Path, **options: Any) -> Any:

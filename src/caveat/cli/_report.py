@@ -7,16 +7,17 @@ import typer
 
 from ..exceptions import OptionError
 from ._console import print_json, say, working
-from ._evaluate import FileArgument, evaluate_file, with_target
+from ._evaluate import evaluate_files, with_target
 from ._options import Columns, Settings, Title, option, shared
 from ._output import check_page
+from ._summarize import FilesArgument, Summarized, source_name
 from ._tables import show_verdict
 from ._triage import Calibration, Tolerance, fit_policy
 
 
 @shared
 def report_command(
-    file: FileArgument,
+    files: FilesArgument,
     columns: Columns,
     settings: Settings,
     output: Annotated[Path, typer.Option("--output", "-o", help="The page.")] = Path("report.html"),
@@ -40,9 +41,13 @@ def report_command(
         policy = fit_policy(
             old, risk, settings.random_state, tolerance=tolerance, confidence=settings.confidence
         )
-    _, evaluation = evaluate_file(file, columns, settings)
+    table, evaluation = evaluate_files(files, columns, settings)
+    if policy is not None and isinstance(table, Summarized):
+        raise OptionError("--calibration needs single samples; a summary has none")
     with working("writing the page"):
-        path = write_report(evaluation, output, title=title, policy=policy, source=file.name)
+        path = write_report(
+            evaluation, output, title=title, policy=policy, source=source_name(files)
+        )
     if settings.json:
         print_json({"report": str(path)})
         return

@@ -19,8 +19,11 @@ from .read import PredictionTable, _table, find_roles, read_predictions
 
 __all__ = ["BatchPlan", "plan_batches"]
 
-WRITTEN = ("delimiter", "decimal", "keep_na")
+WRITTEN = ("delimiter", "decimal", "encoding", "keep_na")
 """Options that say how a text file is written."""
+
+_NEAR = 4096
+"""Whole numbers in so narrow a range are places already."""
 
 _DECIMAL = re.compile(r"[+-]?(\d+\.\d*|\.\d+)(e[+-]?\d+)?", re.IGNORECASE)
 
@@ -78,13 +81,17 @@ class BatchPlan:
         """Whether the columns say which classes there are."""
         return any(self.made.layouts[self.made.kind].labels["class"])
 
-    def counted(self) -> str | None:
-        """Return the only column of probabilities, if all there is to read are two classes."""
+    def counted(self) -> tuple[str, str, tuple[Any, ...]] | None:
+        """Return the column of probabilities, the target and the classes, if that is all.
+
+        None if there is more than one probability of two classes for each row.
+        """
         plain = not (self.wanted.weight or self.wanted.cluster or self.wanted.id)
         layout = self.made.layouts.get("probability")
         if not (plain and self.target and layout and len(layout.names) == 1):
             return None
-        return layout.names[0] if self.classes is not None and len(self.classes) == 2 else None
+        classes = self.classes or ()
+        return (layout.names[0], self.target, classes) if len(classes) == 2 else None
 
     def table(self, columns: Mapping[str, Any]) -> PredictionTable:
         """Return the prediction and the rest of one batch, without the groups.
@@ -95,7 +102,9 @@ class BatchPlan:
         """
         source = _Columns({n: columns[n] for n in self.names if n not in self.wanted.group})
         given = BuildOptions(**{**self.options, "classes": self.classes})
-        return _table(source, source, self.choice, given)
+        known = inspect.signature(_table).parameters
+        rest: dict[str, Any] = {"missing": "group"} if "missing" in known else {}
+        return _table(source, source, self.choice, given, **rest)
 
     def resolved(self, columns: Mapping[str, Any]) -> "BatchPlan":
         """Return the plan with the classes of all batches.
@@ -105,12 +114,10 @@ class BatchPlan:
         columns : dict of str to Arrow column
             Some rows, whose target has all labels once.
         """
-        given = {**self.options, "classes": self.classes}
-        if given["classes"] is not None and self.made.is_classification:
-            _check_classes(self.made, given["classes"])
-        own = self.wanted.id
-        plan = replace(self, choice=replace(self.choice, id=None))  # rows may be there twice
-        table = plan.table({n: c for n, c in columns.items() if n != own} | {own: None})
+        if self.classes is not None and self.made.is_classification:
+            _check_classes(self.made, self.classes)
+        names = tuple(name for name in self.names if name != self.wanted.id)  # rows may come twice
+        table = replace(self, choice=replace(self.choice, id=None), names=names).table(columns)
         known = getattr(table.prediction, "classes", None)
         notes = list(table.recognized)
         if self.wanted.group:
@@ -152,7 +159,7 @@ class _Columns:
     saved = None
 
     def __init__(self, columns: dict[str, Any]) -> None:
-        self.columns, self.names = columns, [n for n, c in columns.items() if c is not None]
+        self.columns, self.names = columns, list(columns)
         self.notes: list[str] = []
 
     def read(self, names: Sequence[str], text: Sequence[str] = ()) -> dict[str, Any]:
@@ -190,9 +197,9 @@ def plan_batches(names: Sequence[str], **options: Any) -> BatchPlan:
 
 
 def batch_options() -> set[str]:
-    """Return the options of `read_predictions` that hold for batches as well."""
+    """Return the options of `read_predictions` that sources of batches take as well."""
     known = inspect.signature(read_predictions).parameters
-    return set(known) - {"path", "target_file", *WRITTEN}
+    return set(known) - {"path", "target_file", "missing"}
 
 
 def _check_classes(made: PredictionColumns, classes: Sequence[Any]) -> None:
@@ -214,14 +221,7 @@ def group_attribute(column: Any, name: str, written: bool = False) -> Attribute:
     written : bool, default=False
         Whether numbers come as text, as a text file has them.
     """
-    encoded = _encoded(column)
-    distinct = encoded.dictionary.to_pylist()
-    words = [_word(value, written) for value in distinct]
-    if encoded.indices.null_count:
-        encoded, words = encoded.indices.fill_null(len(words)), [*words, MISSING]
-        codes = encoded.to_numpy()
-    else:
-        codes = encoded.indices.to_numpy()
+    words, codes = _numbered(column) or _listed(column, written)
     values = tuple(dict.fromkeys(words))
     if len(values) > MOST_VALUES:
         raise OptionError(
@@ -233,12 +233,39 @@ def group_attribute(column: Any, name: str, written: bool = False) -> Attribute:
     return Attribute(name, values, codes)
 
 
+def _numbered(column: Any) -> tuple[list[str], NDArray[Any]] | None:
+    """Return the values and the place of each row's, for whole numbers that lie near each other."""
+    import pyarrow as pa
+
+    if column.null_count or not len(column) or not pa.types.is_integer(column.type):
+        return None
+    numbers = as_numpy(column)
+    low, high = int(numbers.min()), int(numbers.max())
+    if high - low >= _NEAR or high >= 2**63:
+        return None
+    codes = np.subtract(numbers, low, dtype=np.int64, casting="unsafe")
+    held = np.bincount(codes) > 0
+    words = [str(low + place) for place in np.flatnonzero(held).tolist()]
+    return words, codes if held.all() else (np.cumsum(held) - 1)[codes]
+
+
+def _listed(column: Any, written: bool) -> tuple[list[str], NDArray[Any]]:
+    """Return the values and the place of each row's, by Arrow's dictionary."""
+    encoded = _encoded(column)
+    words = [_word(value, written) for value in encoded.dictionary.to_pylist()]
+    if encoded.indices.null_count:
+        return [*words, MISSING], encoded.indices.fill_null(len(words)).to_numpy()
+    return words, encoded.indices.to_numpy()
+
+
 def _word(value: Any, written: bool) -> str:
     if value is None or value == "" or value != value:
         return MISSING
-    if written and re.fullmatch(r"[+-]?\d+", value):
+    if not (written and isinstance(value, str)):
+        return str(value)
+    if re.fullmatch(r"[+-]?\d+", value):
         return str(int(value))
-    return str(float(value)) if written and _DECIMAL.fullmatch(value) else str(value)
+    return str(float(value)) if _DECIMAL.fullmatch(value) else value
 
 
 def as_numpy(column: Any) -> NDArray[Any]:

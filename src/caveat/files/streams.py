@@ -1,6 +1,7 @@
 """Files in batches of rows: some columns at a time, in constant memory."""
 
 from collections.abc import Iterator, Sequence
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ from . import _text
 from ._errors import readable
 from ._patterns import listed
 from ._sources import open_source
+from .read import column_names, read_predictions
 
 __all__ = ["file_batches", "listed", "readable", "stream_names"]
 
@@ -50,15 +52,15 @@ def stream_names(path: Path, **written: Any) -> list[str]:
     ----------
     path : path
     **written
-        How a text file is written; see `read_predictions`.
+        Separator and encoding of a text file.
     """
-    with readable(path):
-        if path.is_file() and path.stat().st_size:
+    if path.is_file() and path.stat().st_size:
+        with readable(path):
             if _ending(path) in (".jsonl", ".ndjson"):
                 return list(_json_lines(path).schema.names)
             if _ending(path) in _ARROW and (reader := _ipc(path)) is not None:
                 return list(reader.schema.names)
-        return list(open_source(path, **{"delimiter": None, "decimal": "\0", **written}).names)
+    return column_names(path, **written)
 
 
 def _ending(path: Path) -> str:
@@ -71,13 +73,15 @@ def _csv(
     import pyarrow as pa
     import pyarrow.csv
 
-    source: Any = open_source(path, **{"delimiter": None, "decimal": ".", **written})
-    marks = getattr(source, "dialect", source)
+    usual = signature(read_predictions).parameters
+    marks = {name: usual[name].default for name in ("delimiter", "decimal")}
+    source: Any = open_source(path, **{**marks, **written})
+    dialect = getattr(source, "dialect", source)
     missing: Any = getattr(_text, "MISSING", None) or _text._MISSING
     options = pyarrow.csv.ConvertOptions(
         include_columns=list(names),
         column_types=dict.fromkeys(text, pa.string()) | dict.fromkeys(numbers, pa.float64()),
-        decimal_point=marks.decimal,
+        decimal_point=dialect.decimal,
         true_values=[],
         false_values=[],
         null_values=list(missing),
@@ -88,7 +92,7 @@ def _csv(
             file,
             read_options=pyarrow.csv.ReadOptions(block_size=_text.BLOCK),
             parse_options=pyarrow.csv.ParseOptions(
-                delimiter=marks.delimiter, newlines_in_values=True
+                delimiter=dialect.delimiter, newlines_in_values=True
             ),
             convert_options=options,
         )

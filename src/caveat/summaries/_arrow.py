@@ -1,19 +1,14 @@
 """The summary of one table of Arrow columns, without copies where two classes are counted."""
 
-import re
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ..exceptions import CaveatError
 from ..files.batches import BatchPlan, as_numpy, group_attribute
-from ._inputs import Chunk, columns_of
+from ._inputs import Chunk, columns_of, located
 from .kept import KEPT
 from .summary import Summary, summarize_batch, summarize_counts
-
-_ROW = re.compile(r"\b(data row|sample) (\d+)\b")
-_SHARE = re.compile(r" \(\d+ of \d+ rows have none\)")
 
 
 @dataclass(frozen=True)
@@ -52,17 +47,18 @@ class TableSummarizer:
         """Count the samples of two classes; None if there is more to it, or something is wrong."""
         import pyarrow as pa
 
-        name = self.plan.counted()
-        if name is None or columns[name].null_count or not pa.types.is_floating(columns[name].type):
+        counted = self.plan.counted()
+        if counted is None:
             return None
-        truth = self.plan.codes(columns[self.plan.target])
-        if truth is None or self.plan.classes is None:
+        name, target, classes = counted
+        column, truth = columns[name], self.plan.codes(columns[target])
+        if truth is None or column.null_count or not pa.types.is_floating(column.type):
             return None
-        p = as_numpy(columns[name])
+        p = as_numpy(column)
         try:
             return summarize_counts(
-                p / 100 if self.plan.options.get("percent") else p, truth,
-                classes=self.plan.classes, groups=groups, metrics=self.metrics, start=start,
+                p / 100 if self.plan.options.get("percent") else p, truth, classes=classes,
+                groups=groups, metrics=self.metrics, start=start,
             )  # fmt: skip
         except CaveatError:  # the way of other predictions says more about it
             return None
@@ -90,21 +86,3 @@ def work(chunk: Chunk, tables: Any, metrics: Sequence[str] | None) -> Summary | 
                 row += item.num_rows
             total = part if total is None else total + part
     return total
-
-
-@contextmanager
-def located(chunk: Chunk, row: int = 0) -> Iterator[None]:
-    """Let an error on some rows name the file, and the row within it."""
-    try:
-        yield
-    except CaveatError as error:
-        text = _SHARE.sub("", str(error))
-        if chunk.row is not None or not chunk.place:
-            first = row + (chunk.start if chunk.row is None else chunk.row)
-
-            def moved(match: re.Match[str]) -> str:
-                number = int(match[2]) + (match[1] == "sample")
-                return f"data row {number + first}"
-
-            text = _ROW.sub(moved, text, count=1)
-        raise type(error)(f"{chunk.place}: {text}" if chunk.place else text) from error

@@ -1,13 +1,16 @@
 """Where rows come from: files, Arrow tables, streams and datasets, and batches of predictions."""
 
+import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from ..exceptions import CaveatError, FileFormatError, LabelError, OptionError
+from ..exceptions import CaveatError, FileFormatError, InvalidValueError, LabelError, OptionError
 from ..files import read_predictions
 from ..files.batches import BatchPlan, plan_batches
 from ..files.streams import file_batches, listed, readable, stream_names
@@ -18,6 +21,10 @@ BATCH = 2**20
 
 _AHEAD = 16
 """Batches of a stream that are held until the classes are known."""
+
+
+_ROW = re.compile(r"\b(data row|sample) (\d+)\b")
+_SHARE = re.compile(r" \(\d+ of \d+ rows have none\)")
 
 
 @dataclass(frozen=True)
@@ -61,7 +68,25 @@ class Position:
     total: int = 0
 
 
-class Input:
+@contextmanager
+def located(chunk: Chunk, row: int = 0) -> Iterator[None]:
+    """Let an error on some rows name the file, and the row within it."""
+    try:
+        yield
+    except CaveatError as error:
+        text = _SHARE.sub("", str(error))
+        if chunk.row is not None or not chunk.place:
+            first = row + (chunk.start if chunk.row is None else chunk.row)
+
+            def moved(match: re.Match[str]) -> str:
+                number = int(match[2]) + (match[1] == "sample")
+                return f"data row {number + first}"
+
+            text = _ROW.sub(moved, text, count=1)
+        raise type(error)(f"{chunk.place}: {text}" if chunk.place else text) from error
+
+
+class Input(ABC):
     """A source of rows.
 
     Attributes
@@ -83,9 +108,9 @@ class Input:
         """Return what tells this source from others, for a checkpoint."""
         raise OptionError("checkpoint= needs a source that can be read again: files")
 
+    @abstractmethod
     def chunks(self, done: Position) -> Iterator[Chunk]:
         """Yield all rows but those that are done, in order."""
-        raise NotImplementedError
 
     def failed(self, file: int, error: CaveatError) -> None:
         """Leave a broken file out, or raise."""
@@ -103,8 +128,7 @@ class Batches(Input):
         for number, item in enumerate(self._items):
             given = _arguments(item, f"batch {number}")
             rows = len(given["prediction"])
-            if rows:
-                yield Chunk(partial(list, [given]), rows, start, f"batch {number}")
+            yield Chunk(partial(list, [given]), rows, start, f"batch {number}")
             start += rows
 
 
@@ -128,8 +152,8 @@ def _arguments(item: Any, place: str) -> dict[str, Any]:
     return given
 
 
-class Columns(Input):
-    """A source of Arrow tables.
+class Columns(ABC):
+    """Arrow tables with the same columns.
 
     Attributes
     ----------
@@ -137,18 +161,22 @@ class Columns(Input):
         What is read and how it is used.
     written : bool
         Whether numbers of groups come as text.
+    place : str
+        Where the last table came from, for errors.
     """
 
     plan: BatchPlan
+    recognized: tuple[str, ...] = ()
     written = False
+    place = ""
 
+    @abstractmethod
     def names(self) -> Sequence[str]:
         """Return the names of all columns."""
-        raise NotImplementedError
 
+    @abstractmethod
     def tables(self, plan: BatchPlan) -> Iterator[Any]:
         """Yield tables with at least the columns of a plan, from the first row on."""
-        raise NotImplementedError
 
     def prepare(self, options: Mapping[str, Any]) -> None:
         """Recognize the columns, and find the classes of all rows."""
@@ -157,26 +185,34 @@ class Columns(Input):
         self.recognized = self.plan.recognized
 
     def _resolved(self, plan: BatchPlan) -> BatchPlan:
-        import pyarrow as pa
-
         some = next((table for table in self.tables(plan) if table.num_rows), None)
         if some is None:
             raise FileFormatError("there are columns, but no rows below their names")
-        if plan.target is None or plan.classes is not None or plan.names_classes:
-            return plan.resolved(columns_of(some.slice(0, 1)))
+        rows = columns_of(some.slice(0, 1).select(list(plan.names)))
+        with located(Chunk(list, 1, 0, self.place, row=0)):
+            if plan.target is None or plan.classes is not None or plan.names_classes:
+                return plan.resolved(rows)
+            return self._with_labels(plan, some)
+
+    def _with_labels(self, plan: BatchPlan, some: Any) -> BatchPlan:
+        """Find the labels of all rows: as many as there are classes are enough."""
+        import pyarrow as pa
+
+        assert plan.target is not None
         first = some.column(plan.made.names[0])[0].as_py()
         wanted = len(first) if isinstance(first, list) else 2
         seen: list[Any] = []
-        kind = None
         for table in self.tables(replace(plan, names=(plan.target,))):
             labels = column_of(table, plan.target).unique()
-            kind = labels.type
-            seen = list(dict.fromkeys([*seen, *labels.to_pylist()]))
-            if len(seen) >= wanted or None in seen:
+            known = [v for v in labels.to_pylist() if not (v is None or v == "" or v != v)]
+            seen = list(dict.fromkeys([*seen, *known]))
+            if len(seen) >= wanted:
                 break
+        if not seen:
+            raise InvalidValueError(f"column {plan.target!r} has no label in any row")
         places = [i % some.num_rows for i in range(len(seen))]
         rows = {name: column_of(some, name).take(places) for name in plan.names}
-        rows[plan.target] = pa.chunked_array([pa.array(seen, type=kind)])
+        rows[plan.target] = pa.chunked_array([pa.array(seen, type=labels.type)])
         try:
             return plan.resolved(rows)
         except LabelError as error:
@@ -215,7 +251,7 @@ def _cut(table: Any) -> Iterator[Any]:
         yield table.slice(first, 2 * BATCH)
 
 
-class Stream(Columns):
+class Stream(Columns, Input):
     """Arrow tables that come once."""
 
     def __init__(self, reader: Any, rows: int | None = None) -> None:
@@ -246,7 +282,7 @@ class Stream(Columns):
             start += table.num_rows
 
 
-class Dataset(Columns):
+class Dataset(Columns, Input):
     """A dataset of Arrow, with its partitions as columns."""
 
     def __init__(self, dataset: Any) -> None:
@@ -294,7 +330,7 @@ class Dataset(Columns):
             start, row = start + rows, row + rows
 
 
-class Files(Columns):
+class Files(Columns, Input):
     """Files with the same columns."""
 
     def __init__(
@@ -322,13 +358,16 @@ class Files(Columns):
         raise FileFormatError(f"none of the {len(self.paths)} files can be read")
 
     def _names(self, path: Path) -> list[str]:
-        own = {name: self._dialect[name] for name in ("delimiter",) if name in self._dialect}
+        own = {
+            name: self._dialect[name] for name in ("delimiter", "encoding") if name in self._dialect
+        }
         return stream_names(path, **own)
 
     def tables(self, plan: BatchPlan) -> Iterator[Any]:
         for file in range(len(self.paths)):
             try:
                 for chunk in () if file in self.broken else self._chunks(file, plan, Position()):
+                    self.place = chunk.place
                     yield from chunk.read()
             except CaveatError as error:
                 self.failed(file, error)
@@ -336,13 +375,13 @@ class Files(Columns):
     def rows(self) -> int | None:
         if {ending(path) for path in self.paths} - {".parquet", ".pq"}:
             return None
+        import pyarrow as pa
         import pyarrow.parquet as pq
 
-        return sum(
-            pq.read_metadata(path).num_rows
-            for file, path in enumerate(self.paths)
-            if file not in self.broken
-        )
+        try:
+            return sum(pq.read_metadata(path).num_rows for path in self.paths)
+        except (pa.ArrowException, OSError):  # reading it says what is wrong
+            return None
 
     def fingerprint(self) -> list[Any]:
         return stamps(self.paths)
@@ -387,8 +426,7 @@ class Files(Columns):
             some, row = table.slice(first), row + table.num_rows
             if some.num_rows:
                 place = row - some.num_rows
-                read = partial(list, [some])
-                yield Chunk(read, some.num_rows, total, str(path), file, place)
+                yield Chunk(partial(list, [some]), some.num_rows, total, str(path), file, place)
                 total += some.num_rows
 
 
@@ -406,17 +444,14 @@ def _parquet_chunks(file: int, path: Path, plan: BatchPlan, done: Position) -> I
         rows = sum(sizes[j] for j in held)
         if i + 1 < len(sizes) and rows + sizes[i + 1] <= BATCH:
             continue
-        first = min(max(done.row - row, 0), rows)
-        if rows > first:
-            read = partial(_row_groups, path, about, held, plan, first)
-            yield Chunk(read, rows - first, total, str(path), file, row + first)
-            total += rows - first
+        if row >= done.row:  # a checkpoint ends with a chunk
+            read = partial(_row_groups, path, about, held, plan)
+            yield Chunk(read, rows, total, str(path), file, row)
+            total += rows
         held, row = [], row + rows
 
 
-def _row_groups(
-    path: Path, about: Any, groups: list[int], plan: BatchPlan, first: int
-) -> Iterator[Any]:
+def _row_groups(path: Path, about: Any, groups: list[int], plan: BatchPlan) -> Iterator[Any]:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -429,11 +464,8 @@ def _row_groups(
             BATCH, row_groups=groups, columns=list(plan.names), use_threads=False
         )
         for table in gathered(pa.Table.from_batches([batch]) for batch in batches):
-            some = table.slice(min(first, table.num_rows)).select(list(plan.names))
-            first = max(first - table.num_rows, 0)
-            if some.num_rows:
-                some.validate(full=True)  # a damaged file must not crash Python
-                yield some
+            table.validate(full=True)  # a damaged file must not crash Python
+            yield table.select(list(plan.names))
 
 
 def _texts(about: Any, names: Sequence[str]) -> list[str]:

@@ -8,9 +8,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from .._groups import MOST_VALUES
 from .._parallel import threads
 from ..exceptions import CaveatError, FileFormatError, OptionError
-from ._arrow import located
 from ._checkpoint import Checkpoint
-from ._inputs import Chunk, Input, Position
+from ._inputs import Chunk, Input, Position, located
 from ._progress import row_progress
 from .summary import Summary
 
@@ -62,11 +61,12 @@ class Run:
         finally:
             if self._checkpoint is not None:
                 self._checkpoint.save(self.total, self.done)
-        for file, error in sorted(self._source.broken.items()):
-            words = f"file {file + 1} is left out: {error}"
-            warnings.warn(words, RuntimeWarning, stacklevel=4)
         if self.total is None:
-            raise FileFormatError("there are no rows to sum up")
+            words = next((f": {broken}" for broken in self._source.broken.values()), "")
+            raise FileFormatError(f"there are no rows to sum up{words}")
+        for file, broken in sorted(self._source.broken.items()):
+            words = f"file {file + 1} is left out: {broken}"
+            warnings.warn(words, RuntimeWarning, stacklevel=4)
         return self.total
 
     def _results(self) -> Iterator[tuple[Chunk, "Future[Summary | None]"]]:

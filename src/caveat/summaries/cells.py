@@ -39,8 +39,11 @@ _HIGH = _LOW + _SIDE
 CELLS = _HIGH + _SIDE
 """The number of cells."""
 
-_BLOCK, _ROWS = 2**14, 2**20
-"""Rows whose scratch space stays in the cache, and rows that are counted at once."""
+_BLOCK, _ROWS = 2**17, 2**20
+"""Rows whose scratch space stays in the cache, and rows of many groups that are counted at once.
+
+Smaller blocks would keep threads waiting for each other between the calls of numpy.
+"""
 
 
 def count_cells(
@@ -67,43 +70,54 @@ def count_cells(
     if len(truth) and (truth.min() < 0 or truth.max() > 1):
         row = int(np.flatnonzero((truth < 0) | (truth > 1))[0])
         raise LabelError(f"y of sample {start + row} is {truth[row]}; expected 0 or 1")
-    counts = np.zeros(groups * CELLS * 2, dtype=np.int64)
-    scaled = np.empty(_BLOCK)
-    index = np.empty(min(_ROWS, len(probability)), dtype=np.int64)
-    for outer in range(0, len(probability), _ROWS):
-        cells = index[: len(probability) - outer]
+    counts = np.zeros(0, dtype=np.int64)
+    size, samples = groups * CELLS * 2, len(probability)
+    together = min(_ROWS, _BLOCK * groups)
+    index = np.empty(min(together, samples), dtype=np.int64)
+    scratch = _Scratch(min(_BLOCK, samples))
+    for outer in range(0, samples, together):
+        cells = index[: samples - outer]
         for first in range(0, len(cells), _BLOCK):
             cell = cells[first : first + _BLOCK]
             rows = slice(outer + first, outer + first + len(cell))
-            _place(probability[rows], scaled[: len(cell)], cell, start + rows.start)
-            cell <<= 1
-            cell += truth[rows]
+            place = scratch.place(probability[rows], start + rows.start)
+            place <<= 1
+            np.add(place, truth[rows], out=cell, dtype=np.int64, casting="unsafe")
             if codes is not None:
                 cell += np.multiply(codes[rows], 2 * CELLS, dtype=np.int64)
-        counts += np.bincount(cells, minlength=len(counts))
-    return counts.reshape(groups, CELLS, 2)
+        counted = np.bincount(cells, minlength=size)
+        counts = np.add(counts, counted, out=counted) if len(counts) else counted
+    return (counts if len(counts) else np.zeros(size, np.int64)).reshape(groups, CELLS, 2)
 
 
-def _place(
-    block: NDArray[np.floating], scaled: FloatArray, cell: NDArray[np.int64], start: int
-) -> None:
-    """Write the cell of each probability of a block."""
-    np.multiply(block, WIDTHS, out=scaled, dtype=np.float64)
-    with np.errstate(invalid="ignore"):  # not a number is found below, as it is no number of a cell
-        np.copyto(cell, scaled, casting="unsafe")
-    # One comparison for both ends: below the first, an unsigned number is huge.
-    ends = (cell - _EDGE).view(np.uint64) >= np.uint64(WIDTHS - 2 * _EDGE)
-    if ends.any():
-        rows = np.flatnonzero(ends)
-        cell[rows] = _near_an_end(block[rows].astype(np.float64), rows + start)
+class _Scratch:
+    """The cells of a block of probabilities; its arrays are used again for the next block."""
+
+    def __init__(self, rows: int) -> None:
+        self._scaled, self._ends = np.empty(rows), np.empty(rows, dtype=bool)
+        self._place, self._above = np.empty(rows, dtype=np.int32), np.empty(rows, dtype=np.int32)
+
+    def place(self, block: NDArray[np.floating], start: int) -> NDArray[np.int32]:
+        """Return the cell of each probability of a block."""
+        rows = slice(len(block))
+        place, above, ends = self._place[rows], self._above[rows], self._ends[rows]
+        np.multiply(block, WIDTHS, out=self._scaled[rows], dtype=np.float64)
+        with np.errstate(invalid="ignore"):  # not a number is no number of a cell: it is an end
+            np.copyto(place, self._scaled[rows], casting="unsafe")
+        # One comparison for both ends: below the first, an unsigned number is huge.
+        np.subtract(place, _EDGE, out=above)
+        np.greater_equal(above.view(np.uint32), np.uint32(WIDTHS - 2 * _EDGE), out=ends)
+        if ends.any():
+            those = np.flatnonzero(ends)
+            place[those] = _near_an_end(block[those].astype(np.float64), those + start)
+        return place
 
 
 def _near_an_end(probability: FloatArray, rows: NDArray[np.intp]) -> NDArray[np.int64]:
     upper = probability > 0.5
     distance = np.where(upper, 1 - probability, probability)
-    valid = distance >= 0
-    if not valid.all():
-        bad = int(np.argmin(valid))
+    if not distance.min() >= 0:
+        bad = int(np.argmin(distance >= 0))
         raise InvalidValueError(
             f"the probability of sample {int(rows[bad])} is {probability[bad]:g}; expected a "
             "number from 0 to 1"

@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from hashlib import blake2b
 from typing import Any
 
-from ..exceptions import OptionError
 from ..files.batches import BatchPlan
 from ._arrow import TableSummarizer, work
 from ._inputs import Chunk, Columns
@@ -43,8 +42,6 @@ def summarize_cluster(
     data.prepare(options)
     tables = TableSummarizer(data.plan, metrics)
     parts = _dask_parts(source, tables) if _is_dask(source) else _ray_parts(source, tables)
-    if not parts:
-        raise OptionError("there are no rows to sum up")
     return merge(parts), data.plan.recognized
 
 
@@ -76,8 +73,7 @@ def _dask_parts(frame: Any, tables: TableSummarizer) -> list[Summary]:
     left = [task(part, number, tables) for number, part in enumerate(parts)]
     while len(left) > 1:
         left = [join(left[i : i + _TOGETHER]) for i in range(0, len(left), _TOGETHER)]
-    (result,) = dask.compute(left[0])
-    return [] if result is None else [result]
+    return list(dask.compute(left[0]))
 
 
 def _summarize_frame(frame: Any, number: int, tables: TableSummarizer) -> Summary | None:

@@ -11,7 +11,9 @@ from .._renamed import suggestion
 from .._validation import check_choice
 from ..exceptions import OptionError
 from ..files.batches import WRITTEN, batch_options
+from ..files.streams import readable
 from ..predictions import Container
+from . import _inputs
 from ._arrow import TableSummarizer, work
 from ._checkpoint import Checkpoint
 from ._inputs import Batches, Columns, Dataset, Files, Input, Stream, Whole, ending
@@ -140,7 +142,10 @@ def summarize_source(
         )
     saved = None
     if checkpoint is not None:
-        about = {"files": given.fingerprint(), "options": columns, "metrics": metrics}
+        about = {
+            "files": given.fingerprint(), "options": columns, "metrics": metrics,
+            "batches": _inputs.BATCH,
+        }  # fmt: skip
         saved = Checkpoint(Path(checkpoint), about)
     run = Run(given, partial(work, tables=tables, metrics=metrics), saved, errors == "skip")
     return run(progress), given.recognized
@@ -154,7 +159,8 @@ def open_input(source: Any, columns: dict[str, Any], skip: bool) -> Input:
     paths = _paths(source)
     if paths is not None:
         if len(paths) == 1 and paths[0].is_dir():
-            return Dataset(pyarrow.dataset.dataset(paths[0], partitioning="hive"))
+            with readable(paths[0]):
+                return Dataset(pyarrow.dataset.dataset(paths[0], partitioning="hive"))
         if {ending(path) for path in paths} == {".npz"}:
             return Whole(paths, columns)
         written = {name: columns[name] for name in WRITTEN if name in columns}
@@ -193,7 +199,7 @@ def _paths(source: Any) -> list[Path] | None:
 
 
 def _check_options(columns: dict[str, Any]) -> None:
-    known = batch_options() | set(WRITTEN)
+    known = batch_options()
     unknown = [name for name in columns if name not in known]
     if unknown:
         raise TypeError(
