@@ -181,10 +181,26 @@ class TestDecimal:
     def test_in_some_columns_only(self, tmp_path):
         content = "n;p;day;y\n12;0,5;01.02.2020;1\n1.234;0,25;24.12.2020;0\n"
         assert sniffed(tmp_path, content) == Dialect(";", ",", thousands=".")
-        found = read_predictions(text(tmp_path, content), weight="n", group=["day"])
-        assert found.sample_weight.tolist() == [12, 1234]
+        path = text(tmp_path, content)
+        found = read_predictions(path, group=["day"])
+        assert found.prediction.mean[:, 1].tolist() == [0.5, 0.25]
         assert found.groups["day"].tolist() == ["01.02.2020", "24.12.2020"]
+        # In a file that Excel has touched it may be either.
+        with pytest.raises(CaveatError, match=r"column 'n': 1.234 is 1.234 or 1234, and the file"):
+            read_predictions(path, weight="n")
+        found = read_predictions(path, weight="n", decimal=",")
+        assert found.sample_weight.tolist() == [12, 1234]
         assert "'n': '.' between thousands is left out" in found.recognized
+
+    def test_a_doubt_that_comes_late(self, tmp_path):
+        content = "p,n\n" + "0.5,1\n" * 60_000 + '0.5,"1,234"\n'
+        with pytest.raises(CaveatError, match=r"column 'n': 1,234 is 1.234 or 1234, and the file"):
+            read_predictions(text(tmp_path, content), weight="n")
+        content = "p,n\n" + "1,1\n" * 90_000 + '0,"1,234"\n'
+        with pytest.raises(
+            CaveatError, match=r"'n' must be numbers; .* '1,234'; say with decimal="
+        ):
+            read_predictions(text(tmp_path, content), weight="n")
 
     def test_thousands(self, tmp_path):
         path = text(tmp_path, "mean;std;y\n1.234,56;1,5;1.234\n-12.345.678,9;2;0,5\n")
@@ -192,7 +208,7 @@ class TestDecimal:
         assert found.prediction.mean.ravel().tolist() == [1234.56, -12345678.9]
         assert found.y.tolist() == [1234.0, 0.5]
         path = text(tmp_path, 'mean,std,y\n"1,234.56",1.5,"1,234"\n12.5,2,NA\n')
-        found = read_predictions(path, missing="drop")
+        found = read_predictions(path, missing="drop", decimal=".")
         assert (found.prediction.mean.ravel().tolist(), found.y.tolist()) == ([1234.56], [1234])
 
     @pytest.mark.parametrize(
@@ -248,6 +264,11 @@ class TestDecimal:
         path = text(tmp_path, "p,w,y\n1, 2,1\n0, NA ,0\n1,3 ,1\n")
         found = read_predictions(path, weight="w", missing="drop")
         assert found.sample_weight.tolist() == [2, 3]
+
+    def test_numbers_that_come_late(self, tmp_path):
+        content = "p;w;y\n" + "0,5;NA;1\n" * 200 + "0,5;1.234,5;0\n"
+        found = read_predictions(text(tmp_path, content), weight="w", missing="drop", positive=1)
+        assert found.sample_weight.tolist() == [1234.5]
 
     def test_numbers_of_a_pattern(self):
         import re

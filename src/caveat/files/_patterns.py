@@ -118,16 +118,16 @@ def levels(labels: Iterable[str]) -> dict[str, float]:
     digits = not any("." in text for text in texts)
     if digits and any((len(text) > 1 and text[0] == "0") or len(text) > 2 for text in texts):
         unclear = any(len(text) == 1 or text == "100" for text in texts)
-        found = {text: float(f"0.{text}") for text in texts}
+        result = {text: float(f"0.{text}") for text in texts}
     else:
         unclear = all(len(text) == 1 for text in texts)
-        found = {text: float(Decimal(text) / 100) for text in texts}
-    if unclear or len(set(found.values())) < len(texts):
+        result = {text: float(Decimal(text) / 100) for text in texts}
+    if unclear or len(set(result.values())) < len(texts):
         raise OptionError(
             f"the levels {', '.join(texts)} of quantiles are not clear; name the columns by level, "
             "such as q0.05, or by percent, such as p5 and p95"
         )
-    return found
+    return result
 
 
 def _regex(pattern: str, axes: tuple[str, ...], argument: str, member: str) -> re.Pattern[str]:

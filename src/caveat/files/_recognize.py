@@ -208,7 +208,7 @@ def _prediction(free: _Free, names: Sequence[str]) -> dict[str, Any]:
 
 def _quantile_names(free: _Free) -> dict[str, dict[str, list[str]]]:
     """Return the names that could be of quantiles by pattern, with the levels of each target."""
-    found: dict[str, dict[str, list[str]]] = {}
+    result: dict[str, dict[str, list[str]]] = {}
     for name in free.names:
         for form, regex in enumerate(_QUANTILES):
             match = regex.fullmatch(name)
@@ -216,10 +216,10 @@ def _quantile_names(free: _Free) -> dict[str, dict[str, list[str]]]:
                 continue
             parts = [match["word"] + "{level}", *(["{target}"] if match["target"] else [])]
             pattern = "_".join(parts if form else parts[::-1])
-            targets = found.setdefault(pattern, {})
+            targets = result.setdefault(pattern, {})
             targets.setdefault(match["target"] or "", []).append(match["level"])
             break
-    return found
+    return result
 
 
 def _quantiles(free: _Free) -> list[dict[str, Any]]:

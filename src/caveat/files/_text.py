@@ -40,6 +40,7 @@ class CsvSource:
         self.path = path
         self.saved = None
         self.keep_na = keep_na
+        self.named = decimal is not None
         self.packed = path.suffix.lower() == ".gz"
         with _decodable(path):
             self.dialect = sniff(path, delimiter=delimiter, decimal=decimal, encoding=encoding)
@@ -96,23 +97,26 @@ class CsvSource:
         if not pa.types.is_string(column.type):
             return column
         dialect = self.dialect
-        pattern = f"^(?:{number_pattern(dialect.decimal, dialect.thousands)})$"
 
-        def numbers(part: Any) -> Any:
-            """Return the entries that are not missing, or None if one of them is no number."""
+        def plain(part: Any) -> Any:
             trimmed = pc.utf8_trim_whitespace(part)
             missing = pc.is_in(trimmed, value_set=pa.array(MISSING))
-            known = pc.if_else(missing, pa.scalar(None, pa.string()), trimmed)
-            matched = pc.all(pc.match_substring_regex(known, pattern)).as_py()
-            return known if matched else None
+            return pc.if_else(missing, pa.scalar(None, pa.string()), trimmed)
 
-        if numbers(column.slice(0, _FEW)) is None or (known := numbers(column)) is None:
-            return column
-        if dialect.thousands:
-            plain = pc.replace_substring(known, dialect.thousands, "")
-            if pc.any(pc.not_equal(plain, known)).as_py():
-                self.notes.append(f"{name!r}: {dialect.thousands!r} between thousands is left out")
-            known = plain
+        def are_numbers(part: Any, decimal: str, thousands: str) -> bool:
+            pattern = f"^(?:{number_pattern(decimal, thousands)})$"
+            return bool(pc.all(pc.match_substring_regex(part, pattern), min_count=0).as_py())
+
+        for part in (column.slice(0, _FEW), column):
+            known = plain(part)
+            if not are_numbers(known, dialect.decimal, dialect.thousands):
+                return column
+        grouped = pc.filter(known, pc.match_substring(known, dialect.thousands or "\0"))
+        if len(grouped):
+            if not self.named and are_numbers(known, dialect.thousands, dialect.decimal):
+                raise InvalidValueError(_two_readings(name, grouped[0].as_py()))
+            self.notes.append(f"{name!r}: {dialect.thousands!r} between thousands is left out")
+            known = pc.replace_substring(known, dialect.thousands, "")
         values = pc.replace_substring(known, dialect.decimal, ".").cast(pa.float64())
         whole = not pc.any(pc.match_substring_regex(known, r"[^\d+-]")).as_py()
         fits = pc.all(pc.less(pc.abs(values), 2**53)).as_py()
