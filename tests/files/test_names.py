@@ -132,11 +132,23 @@ class TestQuantiles:
         assert read({"q0.05_x": P, "y": P}, quantile="q0.05_x").prediction.levels.tolist() == [0.05]
 
     def test_two_ways_of_naming(self, read):
+        columns = {"p10": P, "p90": P + 1, "y": P}
+        found = read({**columns, "q0.1": P, "q0.5": P, "q0.9": P})
+        assert found.prediction.levels.tolist() == [0.1, 0.5, 0.9]
         with pytest.raises(
-            FileFormatError,
-            match=r"could each be the quantile; name one with quantile='q\{level\}'",
+            FileFormatError, match=r"name one: quantile='p\{level\}', or quantile='q\{level\}'"
         ):
-            read({"q0.1": P, "q0.9": P, "p10": P, "p90": P, "y": P})
+            read({**columns, "q10": P, "q90": P})
+
+    def test_percentiles_may_be_features(self, read):
+        found = read({"delay_p50": P, "delay_p95": P, "temp": P, "temp_unc": P, "p": P, "y": Y})
+        assert isinstance(found.prediction, Categorical)
+        found = read({"forecast": P, "p10": P, "p90": P, "y": Y})
+        assert found.prediction.levels.tolist() == [0.1, 0.9]
+
+    def test_a_level_that_is_missing_is_named(self, read):
+        with pytest.raises(FileFormatError, match=r"no column for level 0.95, target b \(1 of 4 "):
+            read({"a_q0.05": P, "a_q0.95": P, "b_q0.05": P, "y": P})
 
     @pytest.mark.parametrize(
         "labels", ["1 2 3", "5", "5 05 95", "0 50 100 025", "100 025", "50 500"]
@@ -249,3 +261,9 @@ class TestChemprop:
     def test_a_target_is_no_prediction(self, read):
         with pytest.raises(FileFormatError, match="no prediction is recognized"):
             read({"y": P, "y_unc": P})
+
+    def test_an_uncertain_probability_is_no_mean(self, read):
+        with pytest.raises(FileFormatError, match="name one with probability='prob'"):
+            read({"prob": P, "prob_unc": P, "y": Y})
+        found = read({"risk": P, "risk_unc": P, "y": Y})
+        assert isinstance(found.prediction, Categorical)

@@ -178,27 +178,32 @@ def _target(free: _Free) -> str | None:
 
 
 def _prediction(free: _Free, names: Sequence[str]) -> dict[str, Any]:
-    readings = [*_chemprop(free), *_nixtla(free)]
+    """Return the only reading of the columns; names that often mean something else come last."""
+    usual = _chemprop(free)
+    by_level, by_number = _quantiles(free)
+    usual += by_number
+    weak = [{"probability": name} for name in free.named(_WEAK)]
+    clear = [*_nixtla(free), *by_level]
     for kind in ("probability", "logit"):
         pattern = free.pattern(kind, "class")
         if pattern:
-            readings.append({kind: pattern})
+            clear.append({kind: pattern})
     stored = free.named(("quantiles",)) if free.named(("levels",)) else []
     if stored:
-        readings.append({"quantile": stored[0]})
-    readings += _quantiles(free)
+        clear.append({"quantile": stored[0]})
     lower, upper = free.pattern("lower", "target"), free.pattern("upper", "target")
     if lower and upper:
-        readings.append({"lower": lower, "upper": upper})
-    weak = free.named(_WEAK)
-    readings += _gaussian(free, alone=not readings and not weak)
-    readings = readings or [{"probability": name} for name in weak]
+        clear.append({"lower": lower, "upper": upper})
+    clear += _gaussian(free, alone=not (clear or usual or weak))
+    readings = clear or usual or weak
     if len(readings) == 1:
         return readings[0]
     if not readings:
+        patterns = list(_quantile_names(free))
         raise FileFormatError(
             f"no prediction is recognized among the columns {listed(names)}; name its columns, for "
-            "example with probability='p_*', or with mean='mean' and std='std'" + _unclear(free)
+            "example with probability='p_*', or with mean='mean' and std='std'"
+            + (f"; or quantiles with quantile={patterns[0]!r}" if patterns else "")
         )
     raise FileFormatError(
         f"the columns {listed(names)} hold more than one prediction; name one: "
@@ -222,39 +227,32 @@ def _quantile_names(free: _Free) -> dict[str, dict[str, list[str]]]:
     return result
 
 
-def _quantiles(free: _Free) -> list[dict[str, Any]]:
-    by_pattern = _quantile_names(free)
-    patterns = [pattern for pattern, targets in by_pattern.items() if _are_levels(targets)]
-    if len(patterns) > 1:
-        raise FileFormatError(
-            f"{' and '.join(map(repr, patterns))} could each be the quantile; name one with "
-            f"quantile={patterns[0]!r}"
-        )
-    return [{"quantile": pattern} for pattern in patterns]
+def _quantiles(free: _Free) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Return quantiles whose names say a level, as q0.05, and those that a number could mean."""
+    by_level: list[dict[str, Any]] = []
+    by_number: list[dict[str, Any]] = []
+    for pattern, targets in _quantile_names(free).items():
+        texts = [text for target in targets.values() for text in target]
+        if "q" in pattern.lower() and all("." in text and float(text) <= 1 for text in texts):
+            by_level.append({"quantile": pattern})
+        elif _are_levels(targets):
+            by_number.append({"quantile": pattern})
+    return by_level, by_number
 
 
 def _are_levels(targets: dict[str, list[str]]) -> bool:
-    """Whether numbers in names are levels: 0.05; or 5 and 95, or 10 and 50, in percent.
+    """Whether numbers in names are levels, as 5 and 95, or 10 and 50, in percent.
 
-    Numbers without a point may as well count something: questions, classes or members.
+    They may as well count something: questions, classes or members.
     """
     texts = next(iter(targets.values()))
-    if any(sorted(others) != sorted(texts) for others in targets.values()):
-        return False
     try:
         values = [round(level, 9) for level in levels(texts).values()]
     except OptionError:
         return False
-    if all("." in text and float(text) <= 1 for text in texts):
-        return True
+    alike = all(sorted(others) == sorted(texts) for others in targets.values())
     symmetric = all(round(1 - value, 9) in values for value in values)
-    return len(values) > 1 and (symmetric or 0.5 in values)
-
-
-def _unclear(free: _Free) -> str:
-    """Return a word on columns that could be quantiles, if there are any."""
-    patterns = list(_quantile_names(free))
-    return f"; or quantiles with quantile={patterns[0]!r}" if patterns else ""
+    return alike and len(values) > 1 and (symmetric or 0.5 in values)
 
 
 def _nixtla(free: _Free) -> list[dict[str, Any]]:
@@ -278,7 +276,12 @@ def _nixtla(free: _Free) -> list[dict[str, Any]]:
 
 def _chemprop(free: _Free) -> list[dict[str, Any]]:
     """``logP`` and ``logP_unc``: a mean and its variance."""
-    means = [name for name in free.names if name + _UNCERTAINTY in free.names]
+    others = (*_PREFIXES["probability"], *_PREFIXES["logit"], *_WEAK)
+    means = [
+        name
+        for name in free.names
+        if name + _UNCERTAINTY in free.names and name.lower() not in others
+    ]
     if not means:
         return []
     free.names = [name for name in free.names if name.removesuffix(_UNCERTAINTY) not in means]
