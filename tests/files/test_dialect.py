@@ -130,6 +130,10 @@ class TestDelimiter:
         assert read_predictions(path, decimal=",").prediction.mean[:, 1].tolist() == [0.5, 0.25]
         assert sniffed(tmp_path, "p\n0.5\n", decimal=".").delimiter == ","
 
+    def test_marks_in_a_name_that_no_row_has(self, tmp_path):
+        assert sniffed(tmp_path, "risk of a|b\n0.5\n0.25\n").delimiter == ","
+        assert sniffed(tmp_path, "a|b,c;d\n1,2\n3,4\n").delimiter == ","
+
     def test_an_empty_line_is_no_header(self, tmp_path):
         assert sniffed(tmp_path, "\n\n") == Dialect()
 
@@ -191,6 +195,21 @@ class TestDecimal:
         found = read_predictions(path, weight="n", decimal=",")
         assert found.sample_weight.tolist() == [12, 1234]
         assert "'n': '.' between thousands is left out" in found.recognized
+
+    @pytest.mark.parametrize("mark", [";", "\t"])
+    def test_points_that_come_late(self, tmp_path, mark):
+        content = f"p{mark}n{mark}y\n" + f"1{mark}1{mark}1\n" * 60_000
+        path = text(tmp_path, content + f"0{mark}1.234{mark}0\n")
+        assert len(read_predictions(path)) == 60_001
+        with pytest.raises(CaveatError, match=r"column 'n': 1.234 is 1.234 or 1234, and the file"):
+            read_predictions(path, weight="n")
+        packed = text(tmp_path, gzip.compress(path.read_bytes()), "table.csv.gz")
+        with pytest.raises(CaveatError, match=r"column 'n': 1.234 is 1.234 or 1234, and the file"):
+            read_predictions(packed, weight="n")
+        assert read_predictions(path, weight="n", decimal=",").sample_weight[-1] == 1234
+        assert read_predictions(path, weight="n", decimal=".").sample_weight[-1] == 1.234
+        path = text(tmp_path, content + f"0{mark}0.5{mark}0\n")
+        assert read_predictions(path, weight="n").sample_weight[-1] == 0.5
 
     def test_a_doubt_that_comes_late(self, tmp_path):
         content = "p,n\n" + "0.5,1\n" * 60_000 + '0.5,"1,234"\n'
@@ -318,6 +337,8 @@ class TestEncoding:
         path = text(tmp_path, "p,y,ü\n0.5,1,é\n0.25,0,\n".encode("cp850"))
         found = read_predictions(path, group=["ü"], encoding="CP850")
         assert found.groups["ü"].tolist() == ["é", None]
+        with pytest.raises(FileFormatError, match="is not ASCII text all through; name its enc"):
+            sniff(path, encoding="ascii")
         for name in ("latin-17", "base64", "a\0b"):
             with pytest.raises(OptionError, match="is not known; use a name such as 'utf-8'"):
                 read_predictions(path, encoding=name)
@@ -411,4 +432,4 @@ def test_options_overrule_what_is_seen(tmp_path, mark):
     assert sniff(path, delimiter=",") == Dialect(",", ".", thousands=",")
     assert sniff(path, delimiter=mark).delimiter == mark
     assert column_names(path, ",") == [f"p{mark}x", "y"]
-    assert column_names(path, mark, "latin-1") == ["p", "x,y"]
+    assert column_names(path, mark, None, "latin-1") == ["p", "x,y"]

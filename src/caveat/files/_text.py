@@ -3,15 +3,14 @@
 import codecs
 import csv
 import io
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from ..exceptions import FileFormatError, InvalidValueError
 from ..predictions.files import _refuse_bomb
-from ._errors import readable
-from .dialect import HEADER, MISSING, number_pattern, open_bytes, sniff, usual_delimiter
+from ._errors import decodable, readable
+from .dialect import HEADER, MISSING, START, number_pattern, open_bytes, sniff, usual_delimiter
 
 BLOCK = 2**24
 """Bytes parsed at a time; a row must fit into it."""
@@ -42,8 +41,8 @@ class CsvSource:
         self.keep_na = keep_na
         self.named = decimal is not None
         self.packed = path.suffix.lower() == ".gz"
-        with _decodable(path):
-            self.dialect = sniff(path, delimiter=delimiter, decimal=decimal, encoding=encoding)
+        self.dialect = sniff(path, delimiter=delimiter, decimal=decimal, encoding=encoding)
+        with decodable(path):
             self.names = self._header()
         given = {"delimiter": delimiter, "decimal": decimal, "encoding": encoding}
         usual = {"delimiter": usual_delimiter(path), "decimal": ".", "encoding": "utf-8"}
@@ -72,7 +71,7 @@ class CsvSource:
             null_values=list(MISSING),
             strings_can_be_null=not self.keep_na,
         )
-        with readable(self.path), _decodable(self.path), self._open() as file:
+        with readable(self.path), decodable(self.path), self._open() as file:
             table = pyarrow.csv.read_csv(
                 file,
                 read_options=pyarrow.csv.ReadOptions(block_size=BLOCK),
@@ -84,10 +83,27 @@ class CsvSource:
         unknown = [name for name in names if pa.types.is_null(table.column(name).type)]
         if self.keep_na and unknown:  # whether "NA" alone is text or a number, Arrow cannot know
             return self.read(names, [*text, *unknown])
+        if self._may_have_late_doubts():
+            floats = [name for name in names if pa.types.is_floating(table.column(name).type)]
+            self._refuse_late_doubts(floats)
         return {
             name: table.column(name) if name in text else self._tidy(table.column(name), name)
             for name in names
         }
+
+    def _may_have_late_doubts(self) -> bool:
+        """Whether 1.234 may be 1234 though the beginning of the file did not show such numbers."""
+        unsettled = not self.named and not self.dialect.thousands
+        longer = self.packed or self.path.stat().st_size > START
+        return unsettled and longer and self.dialect.delimiter in ";\t"
+
+    def _refuse_late_doubts(self, names: Sequence[str]) -> None:
+        import pyarrow.compute as pc
+
+        for name, column in (self.read(names, names) if names else {}).items():
+            if _are_numbers(column, ".", ",") and _are_numbers(column, ",", "."):
+                marked = pc.filter(column, pc.match_substring(column, "."))
+                raise InvalidValueError(_two_readings(name, marked[0].as_py()))
 
     def _tidy(self, column: Any, name: str) -> Any:
         """Return numbers with marks between thousands, or in blanks, as numbers."""
@@ -103,17 +119,13 @@ class CsvSource:
             missing = pc.is_in(trimmed, value_set=pa.array(MISSING))
             return pc.if_else(missing, pa.scalar(None, pa.string()), trimmed)
 
-        def are_numbers(part: Any, decimal: str, thousands: str) -> bool:
-            pattern = f"^(?:{number_pattern(decimal, thousands)})$"
-            return bool(pc.all(pc.match_substring_regex(part, pattern), min_count=0).as_py())
-
         for part in (column.slice(0, _FEW), column):
             known = plain(part)
-            if not are_numbers(known, dialect.decimal, dialect.thousands):
+            if not _are_numbers(known, dialect.decimal, dialect.thousands):
                 return column
         grouped = pc.filter(known, pc.match_substring(known, dialect.thousands or "\0"))
         if len(grouped):
-            if not self.named and are_numbers(known, dialect.thousands, dialect.decimal):
+            if not self.named and _are_numbers(known, dialect.thousands, dialect.decimal):
                 raise InvalidValueError(_two_readings(name, grouped[0].as_py()))
             self.notes.append(f"{name!r}: {dialect.thousands!r} between thousands is left out")
             known = pc.replace_substring(known, dialect.thousands, "")
@@ -156,21 +168,12 @@ class CsvSource:
         return names
 
 
-@contextmanager
-def _decodable(path: Path) -> Iterator[None]:
-    """Turn an error of decoding into one of ours that names the option."""
-    import pyarrow as pa
+def _are_numbers(column: Any, decimal: str, thousands: str) -> bool:
+    """Whether all entries of a column of text are numbers with these marks."""
+    import pyarrow.compute as pc
 
-    try:
-        yield
-    except (UnicodeDecodeError, pa.ArrowInvalid) as error:
-        if isinstance(error, pa.ArrowInvalid) and "invalid UTF8" not in str(error):
-            raise
-        encoding = getattr(error, "encoding", "utf-8")
-        raise FileFormatError(
-            f"{path} is not {encoding.upper()} text all through; name its encoding, for example "
-            "encoding='cp1252'"
-        ) from error
+    pattern = f"^(?:{number_pattern(decimal, thousands)})$"
+    return bool(pc.all(pc.match_substring_regex(column, pattern), min_count=0).as_py())
 
 
 def _two_readings(name: str, number: str) -> str:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ..exceptions import FileFormatError, OptionError
+from ._errors import decodable, readable
 
 START = 2**18
 """Bytes that are looked at."""
@@ -107,13 +108,10 @@ def sniff(
     path = Path(path)
     _check_mark("delimiter", delimiter)
     _check_mark("decimal", decimal)
-    with open_bytes(path) as file:
-        start = file.read(START)
-        if len(start) == START and not re.search(rb"[\r\n]", start):
-            start += file.read(HEADER - START)
-        complete = not file.read(1)
-    encoding = _encoding(start, complete, path) if encoding is None else _known(encoding)
-    text = _decoded(start, complete, encoding)
+    with readable(path), decodable(path):
+        start, complete = _start(path)
+        encoding = _encoding(start, complete, path) if encoding is None else _known(encoding)
+        text = _decoded(start, complete, encoding)
     lines = _lines(text, complete)
     if delimiter is None:
         delimiter = _delimiter(lines, path, decimal)
@@ -136,6 +134,15 @@ def sniff(
     # With semicolons and tabs, points between thousands are as usual as decimal points.
     unsure = [(name, word) for name, word in doubtful if "," in word or delimiter in ";\t"]
     return Dialect(delimiter, ".", encoding, "", tuple(unsure))
+
+
+def _start(path: Path) -> tuple[bytes, bool]:
+    """Return the first bytes of a file, and whether they are all."""
+    with open_bytes(path) as file:
+        start = file.read(START)
+        if len(start) == START and not re.search(rb"[\r\n]", start):
+            start += file.read(HEADER - START)
+        return start, not file.read(1)
 
 
 def usual_delimiter(path: Path) -> str:
@@ -231,7 +238,11 @@ def _lines(text: str, complete: bool) -> list[str]:
 def _delimiter(lines: list[str], path: Path, decimal: str | None) -> str:
     usual = usual_delimiter(path)
     header, *rows = lines or [""]
-    named = [mark for mark in DELIMITERS if mark in header and mark != decimal]
+    named = [
+        mark
+        for mark in DELIMITERS
+        if mark in header and mark != decimal and (not rows or any(mark in row for row in rows))
+    ]
     if len(named) == 1:
         return named[0]
     if not named:

@@ -171,7 +171,10 @@ def read_predictions(
 
 
 def column_names(
-    path: str | PathLike[str], delimiter: str | None = None, encoding: str | None = None
+    path: str | PathLike[str],
+    delimiter: str | None = None,
+    decimal: str | None = None,
+    encoding: str | None = None,
 ) -> list[str]:
     r"""Return the names of the columns of a file, or of the arrays of an NPZ.
 
@@ -179,7 +182,7 @@ def column_names(
     ----------
     path : str or path
         As in `read_predictions`.
-    delimiter, encoding : str, optional
+    delimiter, decimal, encoding : str, optional
         How a CSV file is written; by default `sniff` detects it.
 
     Examples
@@ -192,7 +195,7 @@ def column_names(
     ...     column_names(path)
     ['p_cat', 'p_dog', 'y']
     """
-    return list(open_source(path, delimiter, encoding=encoding).names)
+    return list(open_source(path, delimiter, decimal, encoding).names)
 
 
 def _table(
