@@ -208,8 +208,9 @@ class TestDecimal:
             read_predictions(packed, weight="n")
         assert read_predictions(path, weight="n", decimal=",").sample_weight[-1] == 1234
         assert read_predictions(path, weight="n", decimal=".").sample_weight[-1] == 1.234
-        path = text(tmp_path, content + f"0{mark}0.5{mark}0\n")
-        assert read_predictions(path, weight="n").sample_weight[-1] == 0.5
+        for number in ("0.5", "1e3"):
+            path = text(tmp_path, content + f"0{mark}{number}{mark}0\n")
+            assert read_predictions(path, weight="n").sample_weight[-1] == float(number)
 
     def test_a_doubt_that_comes_late(self, tmp_path):
         content = "p,n\n" + "0.5,1\n" * 60_000 + '0.5,"1,234"\n'
