@@ -384,7 +384,7 @@ def test_percentages_and_missing_names(capsys, tmp_path):
     path = write(tmp_path, "csv", shares, "shares")
     assert "'y' has no label in data row" in failure(capsys, "evaluate", path)
     told = failure(capsys, "evaluate", path, "--keep-na")
-    assert told.endswith("if these are percentages, add --percent, which divides by 100")
+    assert told.endswith(" look like percentages: --percent divides them by 100")
     options = ["--percent", "--keep-na", "--metric", "brier", "--resamples", "0", "--json"]
     out, _ = call(capsys, "evaluate", path, "--group", "land", *options)
     rows = {row["group"]: row["value"] for row in json.loads(out)["rows"]}

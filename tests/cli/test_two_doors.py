@@ -16,9 +16,9 @@ from caveat.files import read_predictions
         (
             "p_a,p_b,y\n60,40,a\n",
             {},
-            "add percent=True, which divides by 100",
+            "values up to 60 look like percentages: percent=True divides them by 100",
             [],
-            "add --percent, which divides by 100",
+            "values up to 60 look like percentages: --percent divides them by 100",
         ),
         (
             "q0.1,q0.9,y\n2,1,1\n",
@@ -35,13 +35,26 @@ from caveat.files import read_predictions
             "name one with --probability p",
         ),
         (
-            "a;b\n1;2\n",
+            "p;y\n1,234;1\n",
             {},
-            "add delimiter=';' (and decimal=',' if",
+            "say it with decimal=',' or decimal='.'",
             [],
-            "add --delimiter ';' (and --decimal , if",
+            "say it with --decimal , or --decimal .",
         ),
-        ("a\tb\n1\t2\n", {}, r"add delimiter='\t'", [], r"add --delimiter $'\t'"),
+        (
+            "a\tb|c\n1\t2|3\n",
+            {},
+            r"say which: delimiter='\t' or delimiter='|'",
+            [],
+            r"say which: --delimiter $'\t' or --delimiter '|'",
+        ),
+        (
+            "p,y\n0.5,1\n,0\n",
+            {},
+            "missing='drop' leaves them out",
+            [],
+            "--missing drop leaves them out",
+        ),
         (
             "p,y\n0.5,1\n",
             {"group": ["q_*"]},

@@ -27,25 +27,17 @@ def test_bom_quoted_newlines_and_text_that_looks_like_numbers(tmp_path):
     assert found.groups["two\nlines"].tolist() == ["x", None]
 
 
-@pytest.mark.parametrize(
-    ("mark", "shown"), [(";", "';' (and decimal=',' if"), ("\t", r"'\t'"), ("|", "'|'")]
-)
-def test_another_separator_is_suggested(tmp_path, mark, shown):
-    path = text(tmp_path, f"p{mark}y\n0.5{mark}1\n0.5{mark}0\n")
-    with pytest.raises(FileFormatError) as caught:
-        read_predictions(path)
-    assert f"seems to be separated by {mark!r}, not ',': add delimiter={shown}" in str(caught.value)
-    assert read_predictions(path, delimiter=mark).y.tolist() == [1, 0]
-
-
-def test_decimal_commas(tmp_path):
+def test_decimal_commas_that_were_named_otherwise(tmp_path):
     path = text(tmp_path, "p;y\n0,5;1\n0,25;0\n")
     with pytest.raises(
         CaveatError, match="data row 1 holds the text '0,5'; for decimal commas add decimal=','"
     ):
-        read_predictions(path, delimiter=";")
-    found = read_predictions(path, delimiter=";", decimal=",")
-    assert found.prediction.mean[:, 1].tolist() == [0.5, 0.25]
+        read_predictions(path, decimal=".")
+    path = text(tmp_path, "p;y\n0.5;1\n0.25;0\n")
+    with pytest.raises(
+        CaveatError, match=r"'p' holds numbers written as text; .* decimal='.' reads decimal points"
+    ):
+        read_predictions(path, decimal=",")
 
 
 @pytest.mark.parametrize(
@@ -83,11 +75,19 @@ def test_marks_that_cannot_be(tmp_path, options, message):
         ),
         (
             "p,y\n2,1\n0.5,0\n",
-            r"is 2, outside \[0, 1\]; if these are percentages, add percent=True",
+            r"is 2, outside \[0, 1\]; values up to 2 look like percentages: percent=True divides",
         ),
         ("p,y\n2,1\n-1,0\n", r"outside \[0, 1\]; probabilities are never negative; name logits"),
         ("p,y\n200,1\n50,0\n", r"is 200, outside \[0, 1\]; probabilities lie between 0 and 1$"),
-        ("p_a,p_b,y\n60,40,a\n30.5,69,b\n", "sum to 100; these are percentages: add percent=True"),
+        (
+            "p_a,p_b,y\n60,40,a\n30.5,69,b\n",
+            "sum to 100; values up to 69 look like percentages: percent=True divides them by 100",
+        ),
+        ("p,y\n98.2,1\n-0.1,0\n", r"is 98.2, outside \[0, 1\]; probabilities are never negative$"),
+        (
+            "p,y\n98.2%,1\n7%,0\n",
+            "holds the text '98.2%'; remove the percent signs, and add percent=True for prob",
+        ),
         (
             "p_a,p_b,y\n3,5,a\n1,7,b\n",
             "sum to 8; normalize=True divides each row .* counts and votes",
@@ -123,12 +123,19 @@ def test_what_is_wrong_is_said_in_one_line(tmp_path, content, message):
     assert str(caught.value).startswith(str(path))
 
 
-def test_text_that_is_not_utf8(tmp_path):
-    with pytest.raises(FileFormatError, match="is not UTF-8 text; save it as UTF-8"):
-        read_predictions(text(tmp_path, b"p,\xff\n0.5,1\n"))
-    long = b"p,y\n" + b"0.5,1\n" * 10**6 + b"0.5,\xff\n"
-    with pytest.raises(CaveatError, match=r"(is not UTF-8|cannot be read: .*UTF8)"):
-        read_predictions(text(tmp_path, long))
+def test_text_that_is_not_utf8_beyond_what_was_looked_at(tmp_path):
+    long = b"p,y,sex\n" + b"0.5,1,f\n" * 10**5 + b"0.5,0,\xff\n"
+    path = text(tmp_path, long)
+    with pytest.raises(FileFormatError, match="is not UTF-8 text all through; name its encoding"):
+        read_predictions(path)
+    path = text(tmp_path, b"p,y,sex\n" + b"0.5,1,f\n" * 10**6 + b"0.5,\xff,f\n")
+    with pytest.raises(FileFormatError, match=r"not UTF-8 text all through; .* encoding='cp1252'"):
+        read_predictions(path)
+    path = text(tmp_path, b"p,y,sex\n" + b"0.5,1,f\n" * 10**6 + b"0.5,0,\xff\n")
+    with pytest.raises(CaveatError, match=r"'sex' is not UTF-8 text; .* a CSV with encoding="):
+        read_predictions(path, group="sex")
+    found = read_predictions(path, group="sex", encoding="latin-1")
+    assert found.groups["sex"].iloc[-1] == "\xff"
 
 
 def test_numbers_may_be_normalized_and_quantiles_sorted(tmp_path):
@@ -215,7 +222,7 @@ class TestPercent:
             read_predictions(tmp_path / "a.npz", percent=True)
 
 
-MARKS = ["", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL", "null"]
+MARKS = ["", "NA", "N/A", "n/a", "na", "#N/A", "<NA>", "NaN", "nan", "NULL", "null", ".", "\\N"]
 
 
 class TestMissing:

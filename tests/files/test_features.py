@@ -180,7 +180,14 @@ def test_files_of_another_kind(tmp_path):
     ):
         read_features(tmp_path / "p.npz", "y", task="ranking")
     path = text(tmp_path, "a;y\n1,5;0\n2,5;1\n")
-    with pytest.raises(FileFormatError, match="add delimiter=';'"):
-        read_features(path, "y")
-    table = read_features(path, "y", delimiter=";", decimal=",")
+    table = read_features(path, "y")
     assert table.X.tolist() == [[1.5], [2.5]]
+    assert table.recognized[0] == "the file is read with delimiter=';' and decimal=','"
+    path = text(tmp_path, "a;b;y\n1,5;0.5;0\n2,5;1.5;1\n")
+    with pytest.raises(InvalidValueError, match="'a' holds the text '1,5'; for decimal commas add"):
+        read_features(path, "y")
+    with pytest.raises(
+        InvalidValueError, match=r"'b' holds the text '0.5'; for decimal points add"
+    ):
+        read_features(path, "y", decimal=",")
+    assert read_features(path, "y", drop=["b"], decimal=",").X.tolist() == [[1.5], [2.5]]

@@ -135,7 +135,7 @@ def _audit_file(
             table.prediction,
             table.y,
             **about(table),
-            X=None if feature is None else _features(file, columns, feature, len(table)),
+            X=None if feature is None else _features(file, columns, feature, table),
             positive=_positive(columns.positive, classes),
             **options,
         )
@@ -163,11 +163,11 @@ def _positive(given: str | None, classes: Sequence[Any]) -> Any:
     return next((label for label in classes if str(label) == given), given)
 
 
-def _features(file: Path, columns: Columns, patterns: Sequence[str], samples: int) -> Any:
-    """Read the features, from the file of predictions or of targets."""
+def _features(file: Path, columns: Columns, patterns: Sequence[str], samples: Any) -> Any:
+    """Read the features of the samples, from the file of predictions or of targets."""
     from ..files import read_features
 
-    shared_options = ("delimiter", "decimal", "keep_na")
+    shared_options = ("delimiter", "decimal", "encoding", "keep_na")
     options: dict[str, Any] = {name: getattr(columns, name) for name in shared_options}
     options["feature"] = patterns
     try:
@@ -177,9 +177,10 @@ def _features(file: Path, columns: Columns, patterns: Sequence[str], samples: in
             raise
         file = columns.target_file
         table = read_table(read_features, file, **options)
-    if len(table) != samples:
-        raise ShapeError(f"{file}: --feature: each of the {samples} samples needs one row")
-    return table.X
+    rows = slice(None) if samples.rows is None else samples.rows
+    if samples.rows is None and len(table) != len(samples):
+        raise ShapeError(f"{file}: --feature: each of the {len(samples)} samples needs one row")
+    return table.X[rows]
 
 
 def as_json(result: Any, recognized: Sequence[str], report: Path | None) -> dict[str, Any]:

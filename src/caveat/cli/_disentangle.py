@@ -137,7 +137,12 @@ def disentangle_command(
     delimiter: Annotated[
         str | None, _option(_COLUMNS, "Separator of a CSV file.", metavar="MARK")
     ] = None,
-    decimal: Annotated[str, _option(_COLUMNS, "Decimal mark of a CSV file.", metavar="MARK")] = ".",
+    decimal: Annotated[
+        str | None, _option(_COLUMNS, "Decimal mark of a CSV file.", metavar="MARK")
+    ] = None,
+    encoding: Annotated[
+        str | None, _option(_COLUMNS, "Encoding of a CSV file.", metavar="NAME")
+    ] = None,
     keep_na: Annotated[
         bool,
         typer.Option(
@@ -171,7 +176,10 @@ def disentangle_command(
         "hidden": _whole(hidden),
     }
     _kind(method)
-    table = _read(file, target, feature or [], drop or [], task, delimiter, decimal, keep_na)
+    written = {
+        "delimiter": delimiter, "decimal": decimal, "encoding": encoding, "keep_na": keep_na,
+    }  # fmt: skip
+    table = _read(file, target, feature or [], drop or [], task, written)
     model = _model(method, table.task, wanted, settings)
     result = _run(
         model,
@@ -199,21 +207,12 @@ def disentangle_command(
 
 
 def _read(
-    file: Path, target: str, feature: list[str], drop: list[str], task: str,
-    delimiter: str | None, decimal: str, keep_na: bool,
-) -> Any:  # fmt: skip
+    file: Path, target: str, feature: list[str], drop: list[str], task: str, written: dict[str, Any]
+) -> Any:
     from ..files import read_features
 
     return read_table(
-        read_features,
-        file,
-        target=target,
-        feature=feature,
-        drop=drop,
-        task=task,
-        delimiter=delimiter,
-        decimal=decimal,
-        keep_na=keep_na,
+        read_features, file, target=target, feature=feature, drop=drop, task=task, **written
     )
 
 

@@ -13,6 +13,7 @@ from ._console import in_options, say, working
 
 _COLUMNS = "Columns, by name or pattern; common names are recognized"
 _FILES = "How the file is written"
+_SEEN = "detected by default"
 _NUMBERS = "Numbers"
 _OUTPUT = "Output"
 
@@ -86,8 +87,18 @@ class Columns:
     target_file: Annotated[
         Path | None, _file("Another file for target, groups and ids, row by row.", "FILE")
     ] = None
-    delimiter: Annotated[str | None, _file("Separator of a CSV file.", "MARK")] = None
-    decimal: Annotated[str, _file("Decimal mark of a CSV file.", "MARK")] = "."
+    delimiter: Annotated[str | None, _file(f"Separator of a CSV file; {_SEEN}.", "MARK")] = None
+    decimal: Annotated[str | None, _file(f"Decimal mark of a CSV file; {_SEEN}.", "MARK")] = None
+    encoding: Annotated[str | None, _file(f"Encoding of a CSV file; {_SEEN}.", "NAME")] = None
+    missing: Annotated[
+        str,
+        _file(
+            "Missing values: 'drop' leaves out rows without prediction, target, weight or cluster, "
+            "which are an error otherwise; 'error' also refuses a missing group, which is the "
+            "group (missing) by default.",
+            "group|error|drop",
+        ),
+    ] = "group"
     keep_na: Annotated[
         bool, _flag("--keep-na", "Take NA, null and the like in a CSV as text, not as missing.")
     ] = False

@@ -88,7 +88,7 @@ def read_both(file: Path, calibration: Path, columns: Columns) -> tuple[Any, Any
     from ..files import column_names
 
     old = with_target(columns.read(calibration), calibration)
-    known = column_names(file, columns.delimiter)
+    known = column_names(file, columns.delimiter, columns.decimal, columns.encoding)
     changes: dict[str, Any] = {"target_file": None, "group": ()}
     if any(name not in known for name in columns.target or ()):
         changes["target"] = None  # the truth of new samples may be unknown

@@ -1,12 +1,15 @@
 """A table file and the names of its columns in; a prediction, the truth and the groups out."""
 
+from .dialect import Dialect, sniff
 from .features import FeatureTable, read_features
 from .read import PredictionTable, column_names, read_predictions
 
 __all__ = [
+    "Dialect",
     "FeatureTable",
     "PredictionTable",
     "column_names",
     "read_features",
     "read_predictions",
+    "sniff",
 ]

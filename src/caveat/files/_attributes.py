@@ -8,7 +8,7 @@ import numpy as np
 
 from ..exceptions import InvalidValueError, OptionError
 from ._columns import group as as_group
-from ._columns import identifiers, numbers
+from ._columns import identifiers, missing_message, missing_rows, numbers
 from ._patterns import expand, lay_out, listed
 from ._recognize import Choice
 
@@ -35,7 +35,13 @@ class Attributes:
         names = {*filter(None, (self.id, self.cluster)), *(self.target if labels else ())}
         return sorted(names - set(self.group) - {self.weight})
 
-    def read(self, columns: dict[str, Any], notes: list[str]) -> dict[str, Any]:
+    @property
+    def needed(self) -> list[str]:
+        """The columns without which a sample cannot be used."""
+        named = self.id if self.named_id else None
+        return [*self.target, *filter(None, (self.weight, self.cluster, named))]
+
+    def read(self, columns: dict[str, Any], notes: list[str], missing: str) -> dict[str, Any]:
         """Return groups, ids, sample_weight and cluster, and note their columns."""
         import pandas as pd
 
@@ -44,6 +50,10 @@ class Attributes:
         groups = None
         if self.group:
             groups = pd.DataFrame({name: as_group(columns[name], name) for name in self.group})
+            for name in self.group if missing == "error" else ():
+                if (gone := missing_rows(columns[name])).any():
+                    words = missing_message(gone, name, "group")
+                    raise InvalidValueError(f"{words}; missing='group' makes them a group")
             notes.append(f"{listed(self.group)}: group")
         weight = None
         if self.weight:
@@ -77,9 +87,17 @@ class Attributes:
 
 
 def find_attributes(
-    choice: Choice, names: Sequence[str], targets: Sequence[str], named_id: bool
+    choice: Choice,
+    names: Sequence[str],
+    targets: Sequence[str],
+    named_id: bool,
+    free: Sequence[str],
 ) -> Attributes:
-    """Find the columns that are named; the targets in the order of the prediction's."""
+    """Find the columns that are named; the targets in the order of the prediction's.
+
+    ``free`` are the columns that are no part of the prediction; a target that is not named is among
+    them.
+    """
     group = [
         column
         for pattern in choice.group
@@ -89,7 +107,7 @@ def find_attributes(
         if getattr(choice, argument) is not None:
             expand(getattr(choice, argument), names, (argument,), argument, exact=True)
     return Attributes(
-        target=_targets(choice.target, names, targets),
+        target=_targets(choice.target, names, targets, free),
         group=tuple(dict.fromkeys(group)),
         id=choice.id,
         weight=choice.weight,
@@ -98,10 +116,12 @@ def find_attributes(
     )
 
 
-def _targets(wanted: Any, names: Sequence[str], targets: Sequence[str]) -> tuple[str, ...]:
+def _targets(
+    wanted: Any, names: Sequence[str], targets: Sequence[str], free: Sequence[str]
+) -> tuple[str, ...]:
     known = [target for target in targets if target]
     if wanted is None:
-        return _by_name(names, known)
+        return _by_name(free, known)
     layout = lay_out(wanted, names, ("target",), "target")
     if len(layout.names) == 1:
         return layout.names

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,8 @@ from ..exceptions import InvalidValueError, LabelError, OptionError, ShapeError
 from ..predictions import Categorical, Gaussian, Interval, Quantiles
 from ..predictions.categorical import softmax
 from ._columns import Labels, numbers, whole
-from ._patterns import Layout, lay_out, listed
+from ._patterns import BOUND, Layout, lay_out, level_in, listed
+from ._patterns import levels as levels_of
 from ._recognize import Choice
 
 _AXES = {
@@ -99,7 +101,7 @@ def find_columns(choice: Choice, names: Sequence[str]) -> PredictionColumns:
         raise OptionError("name either the variance or the std (standard deviation), not both")
     if kind == "interval" and len(wanted) < 2:
         raise OptionError("an interval needs both ends: lower= and upper=")
-    if kind == "quantile" and wanted[kind] in names and not str(wanted[kind])[-1].isdecimal():
+    if kind == "quantile" and wanted[kind] in names and level_in(str(wanted[kind])) is None:
         if "levels" not in names:
             raise OptionError(
                 f"quantile={wanted[kind]!r} does not end in its level, as q0.05 does, and there is "
@@ -228,16 +230,18 @@ def _probability_advice(array: NDArray[Any], percent: bool) -> str:
     """Return advice on numbers that are not probabilities; one column stands for two classes."""
     several = array.shape[-1] > 1
     low, high = np.min(array, initial=0.0), np.max(array, initial=0.0)
+    percentages = f"values up to {high:g} look like percentages: percent=True divides them by 100"
     if low < 0:
-        return "probabilities are never negative; name logits with logit="
+        noise = low > -1 and high > 10  # percentages of a model that is not bounded
+        return "probabilities are never negative" + "; name logits with logit=" * (not noise)
     if not several:
         if 1 < high <= 100 and not percent:
-            return "if these are percentages, add percent=True, which divides by 100"
+            return percentages
         return f"probabilities lie between 0 and {100 if percent else 1}"
     with np.errstate(over="ignore"):
         sums = array.sum(axis=-1)
     if high > 1 and np.abs(sums - 100).max() <= _ROUNDING and not percent:
-        return "these are percentages: add percent=True, which divides by 100"
+        return percentages
     if percent and np.abs(sums - 1).max() <= _ROUNDING / 100:
         return "the rows sum to 1 as they are: leave out percent=True"
     if high > (100 if percent else 1):
@@ -354,7 +358,8 @@ def _quantiles(made: PredictionColumns, given: BuildOptions) -> Quantiles:
         given.notes.append(f"{layout.names[0]!r}: quantiles at {made.levels!r}")
         with advice(_CROSSING):
             return Quantiles(levels, values, sort=given.sort)
-    levels = np.array([float(label) for label in layout.labels["level"]])
+    known = levels_of(layout.labels["level"])
+    levels = np.array([known[label] for label in layout.labels["level"]])
     values = _stack(layout, given)  # members, rows, targets, levels
     if values.ndim == 3:
         values = values[:, :, None, :]
@@ -367,7 +372,8 @@ def _quantiles(made: PredictionColumns, given: BuildOptions) -> Quantiles:
 
 
 def _interval(made: PredictionColumns, given: BuildOptions) -> Interval:
-    if given.coverage is None:
+    coverage = _named_coverage(made) if given.coverage is None else given.coverage
+    if coverage is None:
         raise OptionError(
             "an interval needs its nominal coverage: add coverage=, for example coverage=0.9"
         )
@@ -377,5 +383,12 @@ def _interval(made: PredictionColumns, given: BuildOptions) -> Interval:
         if array.ndim == 3 and len(array) > 1:
             raise OptionError(f"{part}=: intervals of several members cannot be combined")
         ends.append(array[0] if array.ndim == 3 else array)
-        given.notes.append(f"{listed(layout.names)}: {part} end at coverage {given.coverage:g}")
-    return Interval(*ends, coverage=given.coverage, targets=_named(made))
+        given.notes.append(f"{listed(layout.names)}: {part} end at coverage {coverage:g}")
+    return Interval(*ends, coverage=coverage, targets=_named(made))
+
+
+def _named_coverage(made: PredictionColumns) -> float | None:
+    """Return the coverage that all columns name, as in model-lo-90."""
+    ends = [BOUND.fullmatch(name) for name in made.names]
+    named = {float(Decimal(end["coverage"]) / 100) if end else None for end in ends}
+    return named.pop() if len(named) == 1 else None

@@ -1,6 +1,7 @@
 """One column of a file as numbers, labels, groups or names; errors name the column and the row."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,8 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import InvalidValueError, ShapeError
+from .dialect import number_pattern
 
 Label = str | int | float | bool
+
+
+class MissingError(InvalidValueError):
+    """A value that must be known is missing."""
 
 
 @dataclass(frozen=True)
@@ -99,6 +105,33 @@ def identifiers(column: Any, name: str) -> NDArray[Any]:
     return np.array([str(value) for value in values])
 
 
+def missing_rows(column: Any) -> NDArray[np.bool_]:
+    """Return which rows have no value: null, NaN or empty text, also within a list."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if isinstance(column, np.ndarray):
+        bad = np.isnan(column) if column.dtype.kind == "f" else np.zeros(column.shape, dtype=bool)
+        return np.asarray(bad.any(axis=_beside_rows(bad)))
+    column = _plain(column).combine_chunks()
+    gone = np.asarray(column.is_null(nan_is_null=True))
+    kind = column.type
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
+        entries = np.asarray(pc.list_flatten(column).is_null(nan_is_null=True))
+        gone = gone.copy()
+        gone[pc.list_parent_indices(column).to_numpy()[entries]] = True
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        gone = gone | np.asarray(pc.fill_null(pc.equal(column, ""), False))
+    return gone
+
+
+def take_rows(column: Any, rows: NDArray[np.intp]) -> Any:
+    """Return these rows of a column, or of an array with members before its rows."""
+    if isinstance(column, np.ndarray):
+        return column.take(rows, axis=_row_axis(column))
+    return column.take(rows)
+
+
 def whole(value: Label) -> Label:
     """Return the whole number that a label stands for (1.0, "1", "1.0"), or the label itself."""
     if isinstance(value, bool):
@@ -155,7 +188,10 @@ def _text_checked(column: Any, name: str) -> Any:
     import pyarrow as pa
 
     if pa.types.is_binary(column.type) or pa.types.is_large_binary(column.type):
-        raise InvalidValueError(f"column {name!r} is not UTF-8 text; store it as text")
+        raise InvalidValueError(
+            f"column {name!r} is not UTF-8 text; store it as text, or name the encoding of a "
+            "CSV with encoding="
+        )
     if pa.types.is_nested(column.type):
         raise ShapeError(f"column {name!r} must have one value a row, not lists or records")
     return column
@@ -188,20 +224,29 @@ def _no_nan(array: NDArray[Any], name: str) -> NDArray[Any]:
         return array.astype(np.float64)
     bad = np.isnan(array)
     if bad.any():
-        axis = {1: 0, 2: 0}.get(array.ndim, 1)  # members come before the rows
-        others = tuple(i for i in range(array.ndim) if i != axis)
-        _refuse_missing(bad.any(axis=others), name, "number")
+        _refuse_missing(bad.any(axis=_beside_rows(bad)), name, "number")
     return array
 
 
+def _row_axis(array: NDArray[Any]) -> int:
+    return {1: 0, 2: 0}.get(array.ndim, 1)  # members come before the rows
+
+
+def _beside_rows(array: NDArray[Any]) -> tuple[int, ...]:
+    return tuple(i for i in range(array.ndim) if i != _row_axis(array))
+
+
 def _refuse_missing(bad: NDArray[np.bool_], name: str, what: str) -> None:
+    raise MissingError(missing_message(bad, name, what))
+
+
+def missing_message(bad: NDArray[np.bool_], name: str, what: str) -> str:
+    """Return that a column has no label (number, list, name, group) in these rows."""
     row, count = int(np.argmax(bad)) + 1, int(np.count_nonzero(bad))
-    text = (
-        "; keep_na=True takes NA and the like in a CSV as text" if what in ("label", "name") else ""
-    )
-    raise InvalidValueError(
+    text = "; keep_na=True takes NA and the like in a CSV as text"
+    return (
         f"column {name!r} has no {what} in data row {row} ({count} of {len(bad)} rows have none); "
-        f"remove or fill such rows first{text}"
+        f"remove or fill such rows first{text if what not in ('number', 'list') else ''}"
     )
 
 
@@ -212,15 +257,13 @@ def _not_numbers(column: Any, name: str) -> InvalidValueError:
         return InvalidValueError(f"column {name!r} holds {column.type} values, not numbers")
     for row, value in enumerate(column.to_pylist(), start=1):
         if not _is_number(value):
-            advice = ""
-            if re.fullmatch(r"\s*-?\d*,\d+\s*", value):
-                advice = "; for decimal commas add decimal=','"
             return InvalidValueError(
                 f"column {name!r} must be numbers; data row {row} holds the text "
-                f"{value[:40]!r}{advice}"
+                f"{value[:40]!r}{number_advice([value])}"
             )
     return InvalidValueError(
-        f"column {name!r} holds numbers written as text; store them as numbers"
+        f"column {name!r} holds numbers written as text; store them as numbers (in a CSV, "
+        "decimal='.' reads decimal points)"
     )
 
 
@@ -230,3 +273,19 @@ def _is_number(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def number_advice(values: Sequence[str]) -> str:
+    """Return advice on text that is numbers with commas or percent signs; empty if it is not."""
+    texts = [value.strip() for value in values]
+    if all(re.fullmatch(r"[+-]?[\d.,]*\d[\d.,]*\s*%", text) for text in texts):
+        return "; remove the percent signs, and add percent=True for probabilities"
+    marks = [
+        mark
+        for mark, other in ((",", "."), (".", ","))
+        if all(re.fullmatch(number_pattern(mark, other), text) for text in texts)
+    ]
+    if len(marks) == 1:
+        words = {",": "commas", ".": "points"}[marks[0]]
+        return f"; for decimal {words} add decimal={marks[0]!r}"
+    return "; say with decimal=',' or decimal='.' how to read it" if marks else ""

@@ -49,3 +49,20 @@ def readable(path: Path) -> Iterator[None]:
     ) as error:
         words = " ".join(str(error).split()) or type(error).__name__
         raise FileFormatError(f"{path} cannot be read: {words}") from error
+
+
+@contextmanager
+def decodable(path: Path) -> Iterator[None]:
+    """Turn an error of decoding into one of ours that names the option."""
+    import pyarrow as pa
+
+    try:
+        yield
+    except (UnicodeDecodeError, pa.ArrowInvalid) as error:
+        if isinstance(error, pa.ArrowInvalid) and "invalid UTF8" not in str(error):
+            raise
+        encoding = getattr(error, "encoding", "utf-8")
+        raise FileFormatError(
+            f"{path} is not {encoding.upper()} text all through; name its encoding, for example "
+            "encoding='cp1252'"
+        ) from error

@@ -4,11 +4,18 @@ import difflib
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 
 from ..exceptions import FileFormatError, OptionError
 
 _PARTS = re.compile(r"(\{[^{}]*\}|\*|\?|\[[^\]]+\])")
 _LEVEL = r"\d*\.?\d+"
+_FIRST = re.compile(rf"(?:q(?:uantile)?|p)_?({_LEVEL})_", re.IGNORECASE)
+BOUND = re.compile(r"(?P<model>.+)-(?P<end>lo|hi)-(?P<coverage>\d+(?:\.\d+)?)")
+"""An end of an interval as the nixtla packages name it: the model, and the coverage in percent."""
+
+MEDIAN = "-median"
+"""How the name of a median ends there."""
 
 
 @dataclass(frozen=True)
@@ -78,11 +85,49 @@ def expand(
     raise OptionError(f"{argument}={pattern!r} matches no column; the columns are {listed(names)}")
 
 
-def _level(name: str, argument: str) -> dict[str, str]:
+def level_in(name: str) -> str | None:
+    """Return the level that a column names: q0.05, price_q05, q05_price, p5, model-lo-90."""
+    bound = BOUND.fullmatch(name)
+    if bound:
+        share = Decimal(bound["coverage"]) / 200
+        return str(Decimal("0.5") + (share if bound["end"] == "hi" else -share))
+    if name.endswith(MEDIAN):
+        return "0.5"
+    match = _FIRST.match(name)
+    if match:
+        return match[1]
     match = re.search(f"{_LEVEL}$", name)
-    if match is None:
+    return match and match[0]
+
+
+def _level(name: str, argument: str) -> dict[str, str]:
+    level = level_in(name)
+    if level is None:
         raise OptionError(f"{argument}={name!r} does not end in its level, as q0.05 does")
-    return {"level": match[0]}
+    return {"level": level}
+
+
+def levels(labels: Iterable[str]) -> dict[str, float]:
+    """Return the levels that names of quantiles stand for.
+
+    0.05 is what it says; 5, 50 and 97.5 are percent; 05, 025 and 975 are digits after the point.
+    """
+    texts = list(labels)
+    if all("." in text for text in texts) and all(float(text) <= 1 for text in texts):
+        return {text: float(text) for text in texts}
+    digits = not any("." in text for text in texts)
+    if digits and any((len(text) > 1 and text[0] == "0") or len(text) > 2 for text in texts):
+        unclear = any(len(text) == 1 or text == "100" for text in texts)
+        result = {text: float(f"0.{text}") for text in texts}
+    else:
+        unclear = all(len(text) == 1 for text in texts)
+        result = {text: float(Decimal(text) / 100) for text in texts}
+    if unclear or len(set(result.values())) < len(texts):
+        raise OptionError(
+            f"the levels {', '.join(texts)} of quantiles are not clear; name the columns by level, "
+            "such as q0.05, or by percent, such as p5 and p95"
+        )
+    return result
 
 
 def _regex(pattern: str, axes: tuple[str, ...], argument: str, member: str) -> re.Pattern[str]:
@@ -119,7 +164,7 @@ def _ordered(axis: str, labels: Iterable[str]) -> tuple[str, ...]:
     if axis == "member" and all(label.isdecimal() for label in ordered):
         ordered.sort(key=int)
     if axis == "level":
-        ordered.sort(key=float)
+        ordered.sort(key=levels(ordered).__getitem__)
     return tuple(ordered)
 
 

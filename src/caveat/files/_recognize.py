@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from ..exceptions import FileFormatError
-from ._patterns import listed
+from ..exceptions import FileFormatError, OptionError
+from ._patterns import BOUND, MEDIAN, levels, listed
 
 _TARGET = (
     "y", "target", "label", "truth", "y_true", "true", "actual", "outcome", "observed",
@@ -17,16 +17,31 @@ _WEIGHT = ("weight", "sample_weight", "weights")
 _CLUSTER = ("cluster", "cluster_id")
 _GROUP = ("group", "groups")
 _PREFIXES = {
-    "probability": ("probabilities", "probability", "probs", "proba", "prob", "p"),
+    "probability": (
+        "probabilities", "probability", "probs", "proba", "prob", "p", "pred_prob", "pred_proba",
+        "predicted_prob", "predicted_probability", "y_prob", "y_proba", "y_pred_prob",
+        "y_pred_proba",
+    ),
     "logit": ("logits", "logit"),
     "mean": ("mean", "mu", "prediction", "predicted", "pred", "forecast"),
     "variance": ("variance", "var"),
     "std": ("std", "stddev", "stdev", "sigma", "sd"),
     "lower": ("lower", "lower_bound", "lo"),
     "upper": ("upper", "upper_bound", "hi"),
-}
-_ALONE = {"probability": ("y_prob", "y_proba"), "mean": ("y_pred", "y_hat", "yhat")}
-_QUANTILE = re.compile(r"(?:(?P<target>.+)_)?q(?:uantile)?_?\d*\.\d+", re.IGNORECASE)
+}  # fmt: skip
+_KINDS = {prefix: kind for kind, prefixes in _PREFIXES.items() for prefix in prefixes}
+_ALONE = {"mean": ("y_pred", "y_hat", "yhat")}
+_WEAK = ("score", "risk", "y_score", "risk_score", "pred_risk", "predicted_risk")
+"""Probabilities if nothing else is a prediction."""
+
+_QUANTILES = (
+    re.compile(
+        r"(?:(?P<target>.+)_)?(?P<word>q(?:uantile)?_?|p)(?P<level>\d*\.?\d+)", re.IGNORECASE
+    ),
+    re.compile(r"(?P<word>q(?:uantile)?_?|p)(?P<level>\d*\.?\d+)_(?P<target>.+)", re.IGNORECASE),
+)
+_UNCERTAINTY = "_unc"
+"""How chemprop ends the name of the column beside that of a target's prediction."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +61,8 @@ class Choice:
     id: str | None = None
     weight: str | None = None
     cluster: str | None = None
+    notes: tuple[str, ...] = ()
+    """What was assumed, for the user to know."""
 
     @property
     def kinds(self) -> list[str]:
@@ -96,8 +113,8 @@ class _Free:
 
     def __init__(self, names: Sequence[str], choice: Choice) -> None:
         given: set[str] = set()
-        for field in fields(choice):
-            value = getattr(choice, field.name)
+        for name in sorted({field.name for field in fields(choice)} - {"notes"}):
+            value = getattr(choice, name)
             given.update([value] if isinstance(value, str) else value or ())
         self.names = [name for name in names if name not in given]
 
@@ -114,11 +131,11 @@ class _Free:
 
     def pattern(self, kind: str, label: str) -> str | None:
         """The name or pattern of the columns of a kind; an error if there are several."""
-        patterns = [*self.named((*_PREFIXES[kind], *_ALONE.get(kind, ())))]
+        patterns = self.named((*_PREFIXES[kind], *_ALONE.get(kind, ())))
         starts: dict[str, list[str]] = {}
         for name in self.names:
-            prefix, mark, rest = name.partition("_")
-            if prefix.lower() in _PREFIXES[kind] and mark and rest and name not in patterns:
+            prefix, rest = _split(name)
+            if rest and name not in patterns and _KINDS[prefix.lower()] == kind:
                 starts.setdefault(prefix, []).append(rest)
         patterns += [_shape(prefix, rests, kind, label) for prefix, rests in starts.items()]
         if len(patterns) > 1:
@@ -127,6 +144,13 @@ class _Free:
                 f"{kind}={patterns[0]!r}"
             )
         return patterns[0] if patterns else None
+
+
+def _split(name: str) -> tuple[str, str]:
+    """Return the longest common prefix that a name begins with, and the rest of the name."""
+    known = [prefix for prefix in _KINDS if f"{name.lower()}_".startswith(f"{prefix}_")]
+    length = max(map(len, known), default=len(name))
+    return name[:length], name[length + 1 :]
 
 
 def _shape(prefix: str, rests: list[str], kind: str, label: str) -> str:
@@ -154,30 +178,32 @@ def _target(free: _Free) -> str | None:
 
 
 def _prediction(free: _Free, names: Sequence[str]) -> dict[str, Any]:
-    readings: list[dict[str, Any]] = []
+    """Return the only reading of the columns; names that often mean something else come last."""
+    usual = _chemprop(free)
+    by_level, by_number = _quantiles(free)
+    usual += by_number
+    weak = [{"probability": name} for name in free.named(_WEAK)]
+    clear = [*_nixtla(free), *by_level]
     for kind in ("probability", "logit"):
         pattern = free.pattern(kind, "class")
         if pattern:
-            readings.append({kind: pattern})
-    quantiles = [match for name in free.names if (match := _QUANTILE.fullmatch(name))]
+            clear.append({kind: pattern})
     stored = free.named(("quantiles",)) if free.named(("levels",)) else []
     if stored:
-        readings.append({"quantile": stored[0]})
-    if quantiles:
-        start = re.sub(r"\d*\.\d+$", "", quantiles[0].string)
-        if any(match["target"] for match in quantiles):
-            start = re.sub(r"^.*(?=_q(?:uantile)?_?$)", "{target}", start, flags=re.IGNORECASE)
-        readings.append({"quantile": start + "*"})
+        clear.append({"quantile": stored[0]})
     lower, upper = free.pattern("lower", "target"), free.pattern("upper", "target")
     if lower and upper:
-        readings.append({"lower": lower, "upper": upper})
-    readings += _gaussian(free, alone=not readings)
+        clear.append({"lower": lower, "upper": upper})
+    clear += _gaussian(free, alone=not (clear or usual or weak))
+    readings = clear or usual or weak
     if len(readings) == 1:
         return readings[0]
     if not readings:
+        patterns = list(_quantile_names(free))
         raise FileFormatError(
             f"no prediction is recognized among the columns {listed(names)}; name its columns, for "
             "example with probability='p_*', or with mean='mean' and std='std'"
+            + (f"; or quantiles with quantile={patterns[0]!r}" if patterns else "")
         )
     raise FileFormatError(
         f"the columns {listed(names)} hold more than one prediction; name one: "
@@ -185,8 +211,97 @@ def _prediction(free: _Free, names: Sequence[str]) -> dict[str, Any]:
     )
 
 
+def _quantile_names(free: _Free) -> dict[str, dict[str, list[str]]]:
+    """Return the names that could be of quantiles by pattern, with the levels of each target."""
+    result: dict[str, dict[str, list[str]]] = {}
+    for name in free.names:
+        for form, regex in enumerate(_QUANTILES):
+            match = regex.fullmatch(name)
+            if match is None:
+                continue
+            parts = [match["word"] + "{level}", *(["{target}"] if match["target"] else [])]
+            pattern = "_".join(parts if form else parts[::-1])
+            targets = result.setdefault(pattern, {})
+            targets.setdefault(match["target"] or "", []).append(match["level"])
+            break
+    return result
+
+
+def _quantiles(free: _Free) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Return quantiles whose names say a level, as q0.05, and those that a number could mean."""
+    by_level: list[dict[str, Any]] = []
+    by_number: list[dict[str, Any]] = []
+    for pattern, targets in _quantile_names(free).items():
+        texts = [text for target in targets.values() for text in target]
+        if "q" in pattern.lower() and all("." in text and float(text) <= 1 for text in texts):
+            by_level.append({"quantile": pattern})
+        elif _are_levels(targets):
+            by_number.append({"quantile": pattern})
+    return by_level, by_number
+
+
+def _are_levels(targets: dict[str, list[str]]) -> bool:
+    """Whether numbers in names are levels, as 5 and 95, or 10 and 50, in percent.
+
+    They may as well count something: questions, classes or members.
+    """
+    texts = next(iter(targets.values()))
+    try:
+        values = [round(level, 9) for level in levels(texts).values()]
+    except OptionError:
+        return False
+    alike = all(sorted(others) == sorted(texts) for others in targets.values())
+    symmetric = all(round(1 - value, 9) in values for value in values)
+    return alike and len(values) > 1 and (symmetric or 0.5 in values)
+
+
+def _nixtla(free: _Free) -> list[dict[str, Any]]:
+    """``model-lo-90`` and ``model-hi-90``: the ends of an interval; with more, quantiles."""
+    models: dict[str, dict[str, dict[str, str]]] = {}
+    for name in free.names:
+        if match := BOUND.fullmatch(name):
+            ends = models.setdefault(match["model"], {}).setdefault(match["coverage"], {})
+            ends[match["end"]] = name
+    readings: list[dict[str, Any]] = []
+    for model, coverages in models.items():
+        pairs = [ends for ends in coverages.values() if len(ends) == 2]
+        medians = [name for name in free.names if name == model + MEDIAN]
+        if len(pairs) == 1 and not medians:
+            readings.append({"lower": pairs[0]["lo"], "upper": pairs[0]["hi"]})
+        elif pairs:
+            names = [pair[end] for pair in pairs for end in ("lo", "hi")]
+            readings.append({"quantile": [*names, *medians]})
+    return readings
+
+
+def _chemprop(free: _Free) -> list[dict[str, Any]]:
+    """``logP`` and ``logP_unc``: a mean and its variance."""
+    others = (*_PREFIXES["probability"], *_PREFIXES["logit"], *_WEAK)
+    means = [
+        name
+        for name in free.names
+        if name + _UNCERTAINTY in free.names and name.lower() not in others
+    ]
+    if not means:
+        return []
+    free.names = [name for name in free.names if name.removesuffix(_UNCERTAINTY) not in means]
+    spread = means[0] + _UNCERTAINTY if len(means) == 1 else "{target}" + _UNCERTAINTY
+    mean: Any = means[0] if len(means) == 1 else means
+    note = (
+        f"{listed([name + _UNCERTAINTY for name in means])}: taken for a variance, as most methods "
+        f"of chemprop write it; if it is a standard deviation, name {_arguments({'mean': mean})} "
+        f"and std={spread!r}"
+    )
+    return [{"mean": mean, "variance": spread, "notes": (note,)}]
+
+
 def _arguments(reading: dict[str, Any]) -> str:
-    return " and ".join(f"{kind}={pattern!r}" for kind, pattern in reading.items())
+    return " and ".join(
+        f"{kind}={pattern!r}"
+        for kind, given in reading.items()
+        if kind != "notes"
+        for pattern in ([given] if isinstance(given, str) else given)
+    )
 
 
 def _gaussian(free: _Free, alone: bool) -> list[dict[str, Any]]:

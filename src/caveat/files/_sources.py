@@ -29,13 +29,20 @@ class Source(Protocol):
     saved: Any
     """The prediction, if caveat wrote this file; otherwise None."""
 
+    notes: list[str]
+    """How the file is written, where that is not as usual."""
+
     def read(self, names: Sequence[str], text: Sequence[str] = ()) -> dict[str, Any]:
         """Return these columns and no others; ``text`` are to be kept as they are written."""
         ...
 
 
 def open_source(
-    path: str | PathLike[str], delimiter: str | None, decimal: str, keep_na: bool = False
+    path: str | PathLike[str],
+    delimiter: str | None = None,
+    decimal: str | None = None,
+    encoding: str | None = None,
+    keep_na: bool = False,
 ) -> Source:
     """Open a file by its ending."""
     path = Path(path)
@@ -43,7 +50,7 @@ def open_source(
     kinds: dict[str, Callable[[Path], Source]] = {
         **dict.fromkeys(
             (".csv", ".tsv", ".csv.gz", ".tsv.gz"),
-            lambda file: CsvSource(file, delimiter, decimal, keep_na),
+            lambda file: CsvSource(file, delimiter, decimal, encoding, keep_na),
         ),
         **dict.fromkeys((".parquet", ".pq"), ParquetSource),
         ".npz": NpzSource,
@@ -81,6 +88,7 @@ class ParquetSource:
         import pyarrow.parquet as pq
 
         self.path = path
+        self.notes: list[str] = []
         self.saved = None
         with pq.ParquetFile(path) as file:
             schema, self.rows = file.schema_arrow, file.metadata.num_rows
@@ -103,6 +111,7 @@ class _TableSource:
 
     def __init__(self, path: Path, table: Any) -> None:
         self.path, self.table, self.saved = path, table, None
+        self.notes: list[str] = []
         self.names = list(table.column_names)
 
     def read(self, names: Sequence[str], text: Sequence[str] = ()) -> dict[str, Any]:
@@ -143,6 +152,7 @@ class NpzSource:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self.notes: list[str] = []
         self.saved = None
         with zipfile.ZipFile(path) as archive:
             self.sizes = {entry.filename: entry.file_size for entry in archive.infolist()}

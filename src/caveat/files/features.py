@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 
 from .._validation import check_choice
 from ..exceptions import FileFormatError, InvalidValueError, OptionError, ShapeError
-from ._columns import labels, numbers
+from ._columns import labels, number_advice, numbers
 from ._errors import naming_file
 from ._patterns import expand
 from ._sources import Source, open_source
+from ._text import CsvSource
 
 MOST_VALUES = 50
 """A column of text with more distinct values is a name, a date or a sentence, not a category."""
@@ -63,7 +64,8 @@ def read_features(
     drop: Sequence[str] = (),
     task: str = "auto",
     delimiter: str | None = None,
-    decimal: str = ".",
+    decimal: str | None = None,
+    encoding: str | None = None,
     keep_na: bool = False,
 ) -> FeatureTable:
     r"""Read the features and the target of samples from a table file.
@@ -84,10 +86,8 @@ def read_features(
     task : {"auto", "classification", "regression"}, default="auto"
         "auto" takes text for classes, and so whole numbers with at most 20 distinct values; other
         numbers are a regression.
-    delimiter : str, optional
-        Separator of a CSV file; by default a comma, or a tab for .tsv.
-    decimal : str, default="."
-        Decimal mark of a CSV file.
+    delimiter, decimal, encoding : str, optional
+        How a CSV file is written; by default `sniff` detects it.
     keep_na : bool, default=False
         Take ``NA``, ``null`` and the like in a text column of a CSV as text, not as missing.
 
@@ -109,7 +109,7 @@ def read_features(
     "'color' is text: one column for each of 2 values"
     """
     check_choice(task, "task", _TASKS)
-    source = open_source(path, delimiter, decimal, keep_na)
+    source = open_source(path, delimiter, decimal, encoding, keep_na)
     with naming_file(Path(path)):
         if source.saved is not None:
             raise FileFormatError("the file is a prediction that caveat saved, not features")
@@ -119,6 +119,8 @@ def read_features(
 def _table(
     source: Source, target: str | None, feature: Sequence[str], drop: Sequence[str], task: str
 ) -> FeatureTable:
+    import pyarrow as pa
+
     targets = [] if target is None else [target]
     for name in targets:
         expand(name, source.names, ("target",), "target", exact=True)
@@ -140,10 +142,15 @@ def _table(
     for name in targets:
         y, kind, what = _target(columns[name], name, task)
         words = [f"{name!r}: {what}"]
-    notes = [f"{name!r}: left out, for it numbers the rows" for name in unnamed]
+    notes = [
+        *source.notes,
+        *(f"{name!r}: left out, for it numbers the rows" for name in unnamed),
+    ]
     parts: list[NDArray[np.float64]] = []
     names: list[str] = []
     for name in wanted:
+        if isinstance(source, CsvSource) and pa.types.is_string(columns[name].type):
+            _refuse_numbers(columns[name], name)
         _append(columns[name], name, samples, parts, names, notes)
     X = np.concatenate(parts, axis=1)
     return FeatureTable(X, y, tuple(names), kind, (*notes, *words))
@@ -215,6 +222,14 @@ def _append(
     notes.append(f"{name!r} is text: one column for each of {len(encoded.values)} values")
     names += [f"{name}={value}" for value in encoded.values]
     parts.append(np.eye(len(encoded.values))[encoded.codes])
+
+
+def _refuse_numbers(column: Any, name: str) -> None:
+    """Raise if text of a CSV is numbers with another decimal mark; they are no categories."""
+    texts = column.drop_null().unique().to_pylist()
+    advice = number_advice(texts)
+    if "decimal=" in advice:
+        raise InvalidValueError(f"column {name!r} holds the text {texts[0]!r}{advice}")
 
 
 def _finite(values: NDArray[Any], name: str) -> NDArray[Any]:

@@ -1,6 +1,7 @@
 """Read the predictions of a model from a table file."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -10,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._renamed import suggests_parameters
-from ..exceptions import FileFormatError, OptionError, ShapeError
+from .._validation import check_choice
+from ..exceptions import CaveatError, FileFormatError, InvalidValueError, OptionError, ShapeError
 from ._attributes import Attributes, find_attributes
 from ._build import (
     BuildOptions,
@@ -20,10 +22,12 @@ from ._build import (
     match,
     refuse_percent,
 )
-from ._columns import labels, numbers
+from ._columns import MissingError, labels, missing_rows, numbers, take_rows
 from ._errors import naming_file
 from ._recognize import Choice, recognize_attributes, recognize_prediction
 from ._sources import Source, open_source
+
+MISSING_CHOICES = ("group", "error", "drop")
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +42,9 @@ class PredictionTable:
     groups : DataFrame or None
         One column for each attribute.
     ids, sample_weight, cluster : ndarrays of shape (samples,) or None
+        Where rows were left out and nothing names the samples, ids are their rows, from 1.
+    rows : ndarray of shape (samples,) or None
+        The data rows of the file, from 0, if some were left out.
     recognized : tuple of str
         How each column was used, in plain sentences.
     """
@@ -49,6 +56,7 @@ class PredictionTable:
     sample_weight: NDArray[np.float64] | None
     cluster: NDArray[Any] | None
     recognized: tuple[str, ...]
+    rows: NDArray[np.intp] | None = None
 
     def __len__(self) -> int:
         return len(self.prediction)
@@ -79,7 +87,9 @@ def read_predictions(
     percent: bool = False,
     target_file: str | PathLike[str] | None = None,
     delimiter: str | None = None,
-    decimal: str = ".",
+    decimal: str | None = None,
+    encoding: str | None = None,
+    missing: str = "group",
     keep_na: bool = False,
 ) -> PredictionTable:
     r"""Read predictions and true values from CSV, Parquet, NPZ, Arrow or JSON lines.
@@ -123,15 +133,16 @@ def read_predictions(
     target_file : str or path, optional
         A second file, with a row for each sample in the same order, for target, groups, ids,
         weights and clusters.
-    delimiter : str, optional
-        Separator of a CSV file; by default a comma, or a tab for .tsv.
-    decimal : str, default="."
-        Decimal mark of a CSV file.
+    delimiter, decimal, encoding : str, optional
+        How a CSV file is written; by default `sniff` detects it, and `recognized` says it.
+    missing : {"group", "error", "drop"}, default="group"
+        What to do where a value is missing. A missing prediction, target, weight or cluster is an
+        error that names column and row, and "drop" leaves such rows out instead. A missing group is
+        the group ``(missing)``, and with "error" it is an error as well.
     keep_na : bool, default=False
-        Take ``NA``, ``N/A``, ``NaN``, ``null`` and the like in a text column of a CSV as text, such
-        as the code of Namibia. By default they are missing, as an empty entry always is: an error
-        in a target, the group ``(missing)`` in a group. The other formats have missing values of
-        their own, and text is what it says there.
+        Take ``NA``, ``N/A``, ``NaN``, ``null``, ``.`` and the like in a text column of a CSV as
+        text, such as the code of Namibia. By default they are missing, as an empty entry always is.
+        The other formats have missing values of their own, and text is what it says there.
 
     Returns
     -------
@@ -156,23 +167,30 @@ def read_predictions(
     )  # fmt: skip
     known = None if classes is None else np.asarray(classes).tolist()
     given = BuildOptions(known, positive, coverage, normalize, sort, percent)
-    source = open_source(path, delimiter, decimal, keep_na)
-    about = source if target_file is None else open_source(target_file, delimiter, decimal, keep_na)
+    check_choice(missing, "missing", MISSING_CHOICES)
+    written = delimiter, decimal, encoding, keep_na
+    source = open_source(path, *written)
+    about = source if target_file is None else open_source(target_file, *written)
     with naming_file(Path(path)):
         if source.saved is not None:
-            return _saved(source, about, choice, given)
-        return _table(source, about, choice, given)
+            return _saved(source, about, choice, given, missing)
+        return _table(source, about, choice, given, missing)
 
 
-def column_names(path: str | PathLike[str], delimiter: str | None = None) -> list[str]:
+def column_names(
+    path: str | PathLike[str],
+    delimiter: str | None = None,
+    decimal: str | None = None,
+    encoding: str | None = None,
+) -> list[str]:
     r"""Return the names of the columns of a file, or of the arrays of an NPZ.
 
     Parameters
     ----------
     path : str or path
         As in `read_predictions`.
-    delimiter : str, optional
-        Separator of a CSV file.
+    delimiter, decimal, encoding : str, optional
+        How a CSV file is written; by default `sniff` detects it.
 
     Examples
     --------
@@ -184,26 +202,42 @@ def column_names(path: str | PathLike[str], delimiter: str | None = None) -> lis
     ...     column_names(path)
     ['p_cat', 'p_dog', 'y']
     """
-    return list(open_source(path, delimiter, "\0").names)
+    return list(open_source(path, delimiter, decimal, encoding).names)
 
 
-def _table(source: Source, about: Source, choice: Choice, given: BuildOptions) -> PredictionTable:
+def _table(
+    source: Source, about: Source, choice: Choice, given: BuildOptions, missing: str
+) -> PredictionTable:
     """Read a prediction from the columns of one file, and the rest from the same or another."""
-    made, wanted, _ = find_roles(choice, source.names, None if about is source else about.names)
+    same = about is source
+    made, wanted, choice = find_roles(choice, source.names, None if same else about.names)
     text = wanted.text(made.is_classification)
-    if about is source:
+    if same:
         columns = source.read(_once([*made.names, *wanted.names]), text)
         others = columns
     else:
         columns, others = source.read(_once(made.names)), about.read(_once(wanted.names), text)
-    if wanted.target and made.is_classification:
-        given.target = wanted.target[0]
-        given.truth = labels(others[given.target], given.target)
+    given.notes += [*source.notes, *(() if same else about.notes), *choice.notes]
     _refuse_empty({**columns, **others})
-    prediction, truth = build(made, columns, given)
-    if not made.is_classification:
-        truth = _numbers(wanted.target, others)
-    return _finished(prediction, truth, wanted, others, given.notes)
+    rows = None
+    if missing == "drop":
+        needed = [(name, columns[name]) for name in made.names if name != made.levels]
+        needed += [(name, others[name]) for name in wanted.needed]
+        rows = _complete_rows(needed, given.notes)
+    if rows is not None:
+        columns = {
+            name: column if name == made.levels else take_rows(column, rows)
+            for name, column in columns.items()
+        }
+        others = columns if same else {name: take_rows(c, rows) for name, c in others.items()}
+    with _explained(rows):
+        if wanted.target and made.is_classification:
+            given.target = wanted.target[0]
+            given.truth = labels(others[given.target], given.target)
+        prediction, truth = build(made, columns, given)
+        if not made.is_classification:
+            truth = _numbers(wanted.target, others)
+        return _finished(prediction, truth, wanted, others, given.notes, missing, rows)
 
 
 def find_roles(
@@ -215,14 +249,17 @@ def find_roles(
     choice = recognize_attributes(choice, about)
     choice = recognize_prediction(choice, names, same_file=others is None)
     made = find_columns(choice, names)
-    wanted = find_attributes(choice, about, made.targets, named_id)
+    known = [name for name in about if not (others is None and name in made.names)]
+    wanted = find_attributes(choice, about, made.targets, named_id, known)
     twice = [name for name in wanted.target if others is None and name in made.names]
     if twice:
         raise OptionError(f"{twice[0]!r} is named both as the prediction and as the target")
     return made, wanted, choice
 
 
-def _saved(source: Source, about: Source, choice: Choice, given: BuildOptions) -> PredictionTable:
+def _saved(
+    source: Source, about: Source, choice: Choice, given: BuildOptions, missing: str
+) -> PredictionTable:
     """Take a prediction that caveat wrote, and the rest from another file."""
     if choice.kinds:
         raise OptionError(
@@ -237,31 +274,83 @@ def _saved(source: Source, about: Source, choice: Choice, given: BuildOptions) -
     choice = recognize_attributes(choice, about.names)
     names = tuple(str(name) for name in getattr(prediction, "targets", ("",)))
     targets = names if len(names) > 1 else ("",)
-    wanted = find_attributes(choice, about.names, targets, named_id)
+    wanted = find_attributes(choice, about.names, targets, named_id, about.names)
     of_classes = hasattr(prediction, "classes")
     others = about.read(_once(wanted.names), wanted.text(of_classes))
+    given.notes += about.notes
     _refuse_empty(others)
-    if of_classes and wanted.target:
-        given.target = wanted.target[0]
-        given.truth = labels(others[given.target], given.target)
-        truth = match(given, prediction.classes)
-    else:
-        truth = _numbers(wanted.target, others)
-    return _finished(prediction, truth, wanted, others, given.notes)
+    rows = None
+    if missing == "drop":
+        needed = [(name, others[name]) for name in wanted.needed]
+        rows = _complete_rows(needed, given.notes, len(prediction))
+    if rows is not None:
+        others = {name: take_rows(column, rows) for name, column in others.items()}
+        prediction = prediction.take(rows)
+    with _explained(rows):
+        if of_classes and wanted.target:
+            given.target = wanted.target[0]
+            given.truth = labels(others[given.target], given.target)
+            truth = match(given, prediction.classes)
+        else:
+            truth = _numbers(wanted.target, others)
+        return _finished(prediction, truth, wanted, others, given.notes, missing, rows)
 
 
 def _finished(
-    prediction: Any, truth: Any, wanted: Attributes, columns: dict[str, Any], notes: list[str]
+    prediction: Any,
+    truth: Any,
+    wanted: Attributes,
+    columns: dict[str, Any],
+    notes: list[str],
+    missing: str,
+    rows: NDArray[np.intp] | None,
 ) -> PredictionTable:
-    attributes = wanted.read(columns, notes)
+    attributes = wanted.read(columns, notes, missing)
+    if rows is not None and attributes["ids"] is None:
+        attributes["ids"] = rows + 1
     for name, values in {"the target": truth, **attributes}.items():
         if values is not None and len(values) != len(prediction):
-            raise ShapeError(
-                f"{name} has {len(values)} row{'s' * (len(values) != 1)}, the prediction has "
-                f"{len(prediction)}; each sample "
-                "needs one row, in the same order"
-            )
-    return PredictionTable(prediction, truth, **attributes, recognized=tuple(notes))
+            raise _other_length(name, len(values), len(prediction))
+    return PredictionTable(prediction, truth, **attributes, recognized=tuple(notes), rows=rows)
+
+
+def _other_length(name: str, rows: int, samples: int) -> ShapeError:
+    return ShapeError(
+        f"{name} has {rows} row{'s' * (rows != 1)}, the prediction has {samples}; each sample "
+        "needs one row, in the same order"
+    )
+
+
+def _complete_rows(
+    columns: Sequence[tuple[str, Any]], notes: list[str], samples: int | None = None
+) -> NDArray[np.intp] | None:
+    """Return the rows in which no column is missing, and note how many are not; None for all."""
+    gone = [(name, missing_rows(column)) for name, column in columns]
+    total = len(gone[0][1]) if samples is None else samples
+    for name, bad in gone:
+        if len(bad) != total:
+            raise _other_length(repr(name), len(bad), total)
+    words = ", ".join(f"{bad.sum()} without {name!r}" for name, bad in gone if bad.any())
+    if not words:
+        return None
+    rows = np.flatnonzero(~np.any([bad for _, bad in gone], axis=0))
+    if not len(rows):
+        raise InvalidValueError(f"missing='drop' leaves no row of {total}: {words}")
+    notes.append(f"{total - len(rows)} of {total} rows are left out: {words}")
+    return rows
+
+
+@contextmanager
+def _explained(rows: NDArray[np.intp] | None) -> Iterator[None]:
+    """Add to an error what to do about missing values, and how its row is counted."""
+    try:
+        yield
+    except MissingError as error:
+        raise InvalidValueError(f"{error}; missing='drop' leaves them out") from error
+    except CaveatError as error:
+        if rows is None or "data row" not in str(error):
+            raise
+        raise type(error)(f"{error} (rows are counted without those left out)") from error
 
 
 def _numbers(names: tuple[str, ...], columns: dict[str, Any]) -> Any:
