@@ -375,3 +375,20 @@ class TestSelect:
             UnknownNameError, match=r"no row has technique='c'; .*there are 'a', 'b'"
         ):
             both.select(technique="c")
+
+
+def test_a_notebook_shows_the_verdict_the_main_numbers_and_folds_the_rest():
+    result = evaluate(PREDICTION, Y, random_state=0)
+    page = result._repr_html_()
+    verdict, numbers, rest = page.partition("<table>")[0], *page.split("<details>")
+    assert result.verdict().next_step in verdict.replace("&#x27;", "'")
+    assert "Expected calibration error (ECE)" in numbers
+    assert numbers.count("<tr>") <= 11
+    assert "brier_refinement_loss" in rest
+    assert "brier_refinement_loss" not in numbers
+    assert str(result.verdict()).endswith(f"Next: {result.verdict().next_step}")
+
+
+def test_several_targets_are_named_in_a_notebook():
+    page = evaluate(GAUSSIAN, NUMBERS, random_state=0)._repr_html_()
+    assert "Gaussian CRPS loss" in page.split("<details>")[0]

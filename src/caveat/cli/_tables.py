@@ -42,14 +42,10 @@ def title(row: Any, targets: Sequence[str]) -> str:
 
 def headline(rows: Iterable[Any], everything: bool, place: Any = "headline") -> list[Any]:
     """Return the most important rows, or all if none of these is there."""
-    from ..metrics import METRICS
+    from ..results.tables import headline_rows
 
     result = list(rows)
-    if everything:
-        return result
-    shown = METRICS.shown(place)
-    first = [r for r in result if r.metric in shown and r.one_class is None]
-    return first or result
+    return result if everything else headline_rows(result, place) or result
 
 
 def show_rows(evaluation: Any, everything: bool) -> None:

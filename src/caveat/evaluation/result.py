@@ -10,6 +10,7 @@ import numpy as np
 
 from .._groups import Attribute
 from .._validation import FloatArray
+from ..metrics import METRICS
 from ..predictions import Decomposition, GaussianLogits, ProbabilityInterval
 from ..results.rows import Row
 from ..results.tables import (
@@ -18,6 +19,7 @@ from ..results.tables import (
     Drawable,
     RowTable,
     bracket,
+    headline_rows,
     html_table,
     number,
     terminal_table,
@@ -27,6 +29,9 @@ from .questions import Question
 if TYPE_CHECKING:
     from .verdict import Verdict
 
+
+_MOST_SHOWN = 10
+"""Numbers that a notebook shows before the rest is unfolded."""
 
 TRUE_CLASS = "class"
 """The attribute that every prediction of classes has."""
@@ -106,7 +111,24 @@ class Evaluation(Drawable, RowTable[Row]):
         return terminal_table(title, *self._readable()) + self._rest()
 
     def _repr_html_(self) -> str:
-        return html_table(*self._readable()) + f"<p>{escape(self._rest())}</p>"
+        """Return the verdict, the numbers that matter most, and the rest folded."""
+        every = self.matching(group="")
+        targets = len({row.target for row in every}) > 1
+        body = [
+            [
+                METRICS[row.metric].label + (f" of {row.target}" if targets else ""),
+                number(row.value),
+                bracket(row),
+                ARROWS[row.direction],
+            ]
+            for row in (headline_rows(every) or every)[:_MOST_SHOWN]
+        ]
+        rest = html_table(*self._readable()) + f"<p>{escape(self._rest())}</p>"
+        return (
+            self.verdict()._repr_html_()
+            + html_table(["", "value", f"{self.confidence:.0%} interval", "better"], body)
+            + f"<details><summary>All numbers ({len(self.rows)})</summary>{rest}</details>"
+        )
 
     def _readable(self) -> tuple[list[str], list[list[str]]]:
         """Return the rows over all samples as a table; those of groups are in the frame."""

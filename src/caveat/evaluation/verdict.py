@@ -45,7 +45,8 @@ class Verdict:
 
     def __str__(self) -> str:
         summary, *others = self.statements
-        return "\n".join([summary.text, *(f"{_MARKS[s.level]} {s.text}" for s in others)])
+        then = [f"Next: {self.next_step}"] if self.next_step else []
+        return "\n".join([summary.text, *(f"{_MARKS[s.level]} {s.text}" for s in others), *then])
 
     def __repr__(self) -> str:
         return str(self)
@@ -56,7 +57,8 @@ class Verdict:
             f'<li class="caveat-{s.level}"><b>{_WORDS[s.level]}</b>: {escape(s.text)}</li>'
             for s in others
         )
-        return f"<p><strong>{escape(summary.text)}</strong></p><ul>{items}</ul>"
+        then = f"<p>Next: {escape(self.next_step)}</p>" if self.next_step else ""
+        return f"<p><strong>{escape(summary.text)}</strong></p><ul>{items}</ul>{then}"
 
     def to_json(self) -> str:
         """Return the statements as JSON: level, text and rows."""

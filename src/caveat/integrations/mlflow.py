@@ -10,9 +10,9 @@ import numpy as np
 from .. import __version__
 from ..evaluation import Evaluation
 from ..exceptions import OptionError
-from ..metrics import METRICS
 from ..report import write_report
 from ..results.rows import Row
+from ..results.tables import headline_rows
 
 __all__ = ["log_evaluation"]
 
@@ -104,8 +104,7 @@ def _imported() -> Any:
 def _numbers(evaluation: Evaluation) -> dict[str, float]:
     """Return the headline numbers and their intervals, by names that MLflow takes."""
     rows = evaluation.matching(group="")
-    shown = METRICS.shown("headline")
-    rows = [row for row in rows if row.metric in shown and row.one_class is None] or rows
+    rows = headline_rows(rows) or rows
     several = len({row.target for row in rows}) > 1
     numbers: dict[str, float] = {}
     for row in rows:

@@ -498,7 +498,7 @@ def _compressed(matrix: Any) -> tuple[NDArray[np.int64], FloatArray]:
         rows = np.repeat(np.arange(held.shape[0]), np.diff(held.indptr))
         index, number = rows * len(columns) + place.reshape(-1), held.shape[0] * len(columns)
         sums = np.bincount(index, held.data, number).reshape(held.shape[0], -1)
-        return columns.astype(np.int64), sums
+        return columns.astype(np.int64), sums.astype(np.float64, copy=False)
     columns = np.flatnonzero(np.any(matrix != 0, axis=0)).astype(np.int64)
     return columns, np.ascontiguousarray(matrix[:, columns])
 

@@ -12,7 +12,7 @@ from ..evaluation.recommend import Recommendation
 from ..exceptions import CaveatError
 from ..metrics import METRICS
 from ..results.rows import ComparedRow, Key
-from ..results.tables import number
+from ..results.tables import headline_rows, number
 from ._evaluation import (
     described,
     evaluation_sections,
@@ -167,13 +167,11 @@ def _lower(name: str) -> str:
 
 def _side_by_side(comparison: Comparison, targets: list[Target], names: Names) -> Section:
     blocks: list[Any] = []
-    shown = METRICS.shown("compared")
     for target in targets:
         rows = [r for r in comparison.matching(group="") if target.has(r)]
         result = {(r.technique, r.key): r for r in rows}
         measures = list({r.key: r for r in rows}.values())
-        headline = [r for r in measures if r.metric in shown and r.one_class is None]
-        headline.sort(key=lambda r: shown.index(r.metric))
+        headline = headline_rows(measures, "compared")
         if headline:
             blocks.append(_wide_table(comparison, result, headline, target))
         blocks.append(_long_table(comparison, result, measures, target))

@@ -12,7 +12,7 @@ from ..metrics import METRICS
 from ..metrics.entry import Place
 from ..results.judgments import Contrast
 from ..results.rows import Row
-from ..results.tables import number
+from ..results.tables import headline_rows, number
 from ..results.words import center
 from ._deferral import curve_slider, policy_blocks, split_slider
 from ._words import definition, label, rows_table, share
@@ -171,11 +171,7 @@ def _tile(row: Row, free: bool) -> tuple[str, str, str]:
 
 def _numbers(evaluation: Evaluation) -> Section:
     every = evaluation.matching(group="")
-    place = {name: i for i, name in enumerate(METRICS.shown("headline"))}
-    headline = sorted(
-        (row for row in every if row.metric in place and row.one_class is None),
-        key=lambda row: place[row.metric],
-    )
+    headline = headline_rows(every)
     blocks: list[Any] = []
     if headline:
         blocks.append(rows_table(headline, "Headline numbers over all samples"))

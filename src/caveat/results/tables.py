@@ -13,6 +13,7 @@ import numpy as np
 from .._renamed import missing_method
 from ..exceptions import UnknownNameError
 from ..metrics import METRICS
+from ..metrics.entry import Place
 from .rows import Row
 
 _MOST_NAMES = 30
@@ -173,6 +174,13 @@ WITHOUT_CHANCE = "without chance"
 """The header of the column with `Row.estimate`: binned errors without their bias."""
 
 ARROWS = {"lower": "less is better", "higher": "more is better", "target": "near the target"}
+
+
+def headline_rows(rows: Iterable[Any], place: Place = "headline") -> list[Any]:
+    """Return the rows of the metrics that a short table shows, in the order of the metrics."""
+    order = {name: i for i, name in enumerate(METRICS.shown(place))}
+    chosen = [row for row in rows if row.metric in order and row.one_class is None]
+    return sorted(chosen, key=lambda row: order[row.metric])
 
 
 def html_table(header: Sequence[str], body: Iterable[Sequence[str]]) -> str:
