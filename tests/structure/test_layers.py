@@ -23,6 +23,7 @@ LAYERS = [
     {"nn"},
     {"summaries"},
     {"estimators"},
+    {"models"},
     {"loading"},
     {"results"},
     {"evaluation"},
@@ -40,6 +41,7 @@ LAYERS = [
 
 # The only steps back: one-line forwards, imported inside the method.
 FORWARDS = {
+    ("estimators/sklearn_models.py", "_own_adapter", "models"),
     ("experiments/_saved.py", "plot", "charts"),
     ("metrics/entry.py", "interval", "resampling"),
     ("predictions/_container.py", "decompose", "uncertainty"),
