@@ -3,8 +3,6 @@
 A package that is not installed is skipped; `test_adapters.py` has the same interfaces without it.
 """
 
-from importlib.metadata import version
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -532,7 +530,9 @@ class TestTorchDistributions:
         mean = torch.tensor([1.0, 2.0, 3.0])
         one = gpytorch.distributions.MultivariateNormal(mean, torch.diag(mean**2))
         assert caveat.from_model(one) == caveat.Gaussian.from_std(mean, mean)
-        several = gpytorch.distributions.MultitaskMultivariateNormal.from_independent_mvns([one] * 2)
+        several = gpytorch.distributions.MultitaskMultivariateNormal.from_independent_mvns(
+            [one] * 2
+        )
         assert caveat.from_model(several, targets=["a", "b"]).mean.shape == (1, 3, 2)
         batch = gpytorch.distributions.MultivariateNormal(
             mean.expand(2, 3), torch.diag(mean).expand(2, 3, 3)
@@ -561,9 +561,7 @@ class TestHuggingFace:
         prediction = caveat.from_model(model, self.tokens)
         assert prediction.classes.tolist() == ["negative", "neutral", "positive"]
         output = model.eval()(**self.tokens)
-        np.testing.assert_allclose(
-            prediction.mean, output.logits.softmax(-1).detach(), rtol=1e-5
-        )
+        np.testing.assert_allclose(prediction.mean, output.logits.softmax(-1).detach(), rtol=1e-5)
         from transformers.trainer_utils import PredictionOutput
 
         logits = output.logits.detach().numpy()
@@ -602,8 +600,8 @@ class TestHuggingFace:
 class TestChemprop:
     def network(self, predictor, **settings):
         pytest.importorskip("chemprop")
-        from chemprop import data, models, nn
         import torch
+        from chemprop import data, models, nn
 
         torch.manual_seed(0)
         points = [data.MoleculeDatapoint.from_smi(s) for s in ("CCO", "CCN", "c1ccccc1", "CC")]
@@ -659,10 +657,3 @@ class TestChemprop:
         model, loader, raw = self.network(kind, n_classes=3)
         prediction = caveat.from_model(model, loader)
         np.testing.assert_allclose(prediction.mean, raw[:, 0], rtol=1e-6)
-
-
-def test_versions(capsys):
-    """Say with which versions the tests above ran."""
-    for name in ("mapie", "gpytorch"):
-        pytest.importorskip(name)
-        assert version(name)

@@ -5,22 +5,40 @@ lines; the table below says of which package it reads the objects.
 """
 
 from .boosting import from_catboost, from_lightgbm, from_xgboost
-from .distributions import from_gpytorch, from_ngboost, from_scipy, from_skpro, from_torch
+from .distributions import (
+    from_gpytorch,
+    from_ngboost,
+    from_ngboost_distribution,
+    from_scipy,
+    from_skpro,
+    from_skpro_distribution,
+    from_torch,
+)
 from .intervals import from_mapie, from_quantile_forest, from_tabpfn
 from .networks import from_chemprop, from_huggingface, from_module
-from .outputs import from_array, from_caveat, from_dict, from_estimator, from_sequence
+from .outputs import (
+    from_array,
+    from_caveat,
+    from_dict,
+    from_estimator,
+    from_prediction,
+    from_sequence,
+)
 from .table import from_model, register, unregister
 
 __all__ = ["from_model", "register", "unregister"]
 
 for _package, _adapt in {
     "caveat": from_caveat,
+    "caveat.predictions": from_prediction,
     "sklearn": from_estimator,
     "xgboost": from_xgboost,
     "lightgbm": from_lightgbm,
     "catboost": from_catboost,
     "ngboost": from_ngboost,
+    "ngboost.distns": from_ngboost_distribution,
     "skpro": from_skpro,
+    "skpro.distributions": from_skpro_distribution,
     "tabpfn": from_tabpfn,
     "quantile_forest": from_quantile_forest,
     "mapie": from_mapie,

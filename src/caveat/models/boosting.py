@@ -52,7 +52,7 @@ def _boosted(objective: list[str], values: Any, margin: Any) -> Any:
     kind, words = objective[0], set(objective)
     if words & {"softprob", "softmax", "multiclass"}:
         return Categorical.from_logits(margin)
-    if "logistic" in words or kind == "binary":
+    if "logistic" in words or (kind == "binary" and "sigmoid" in objective[1]):
         return Categorical.from_binary(values)
     if kind in ("reg", "count", "regression", "regression_l1", "huber", "fair", "poisson"):
         return Gaussian(values, 0.0)
@@ -69,7 +69,7 @@ def from_catboost(model: Any, X: Any, *, members: int | None = None) -> Any:
     loss, _, rest = settings["loss_function"].partition(":")
     name = type(model).__name__
     if loss in ("Quantile", "MultiQuantile"):
-        levels = dict(part.split("=") for part in rest.split(";")).get("alpha", "0.5")
+        levels = dict(part.partition("=")[::2] for part in rest.split(";")).get("alpha", "0.5")
         return several_quantiles(name, [float(a) for a in levels.split(",")], model.predict(X))
     virtual = loss in ("Logloss", "CrossEntropy", "MultiClass", "RMSE", "RMSEWithUncertainty")
     if members is not None:

@@ -15,28 +15,32 @@ from .table import LEVELS
 
 
 def from_ngboost(model: Any, X: Any, *, levels: Any = LEVELS) -> Any:
-    """Read a model, or what its ``pred_dist`` gave."""
-    distribution = model
-    if hasattr(model, "pred_dist"):
-        if not model.base_models:
-            raise NotFittedError
-        distribution = model.pred_dist(X)
-    if hasattr(distribution, "class_probs"):
+    """Read the distribution that a model predicts."""
+    if not model.base_models:
+        raise NotFittedError
+    return from_ngboost_distribution(model.pred_dist(X), levels=levels)
+
+
+def from_ngboost_distribution(distribution: Any, *, levels: Any = LEVELS) -> Any:
+    """Read what ``pred_dist`` gave."""
+    names = _names(distribution)  # attributes that a distribution lacks are None, and no error
+    if "ClassificationDistn" in names:
         return Categorical(distribution.class_probs())
-    if hasattr(distribution, "cov"):
-        variance = np.diagonal(distribution.cov, axis1=-2, axis2=-1)
-        return Gaussian(distribution.loc, variance)
-    if "Normal" in _names(distribution):
+    if "MVN" in names:
+        return Gaussian(distribution.loc, np.diagonal(distribution.cov, axis1=-2, axis2=-1))
+    if "Normal" in names:
         return Gaussian.from_std(distribution.loc, distribution.scale)
     return _read(distribution.ppf, levels)
 
 
 def from_skpro(model: Any, X: Any, *, levels: Any = LEVELS) -> Any:
-    """Read a model, or what its ``predict_proba`` gave; targets are called as the columns are."""
-    distribution = model
-    if hasattr(model, "predict_proba"):
-        check_fitted(model)
-        distribution = model.predict_proba(X)
+    """Read the distribution that a model predicts."""
+    check_fitted(model)
+    return from_skpro_distribution(model.predict_proba(X), levels=levels)
+
+
+def from_skpro_distribution(distribution: Any, *, levels: Any = LEVELS) -> Any:
+    """Read what ``predict_proba`` gave; targets are called as its columns are."""
     if distribution.ndim == 0:
         raise OptionError("this distribution is of one number; give it an axis of samples")
     parts = [distribution]
@@ -49,7 +53,7 @@ def from_skpro(model: Any, X: Any, *, levels: Any = LEVELS) -> Any:
     return Quantiles(levels, values, targets=list(distribution.columns), sort=True)
 
 
-def from_torch(distribution: Any, X: Any, *, levels: Any = LEVELS) -> Any:
+def from_torch(distribution: Any, *, levels: Any = LEVELS) -> Any:
     """Read a distribution of ``torch.distributions``, a batch of which are the samples."""
     import torch
 
@@ -71,7 +75,7 @@ def from_torch(distribution: Any, X: Any, *, levels: Any = LEVELS) -> Any:
         ) from None
 
 
-def from_gpytorch(posterior: Any, X: Any) -> Gaussian:
+def from_gpytorch(posterior: Any) -> Gaussian:
     """Read the posterior of a Gaussian process at some points, one target or several."""
     if len(posterior.batch_shape):
         raise OptionError(
@@ -81,7 +85,7 @@ def from_gpytorch(posterior: Any, X: Any) -> Gaussian:
     return Gaussian(posterior.mean, posterior.variance)
 
 
-def from_scipy(distribution: Any, X: Any, *, levels: Any = LEVELS) -> Any:
+def from_scipy(distribution: Any, *, levels: Any = LEVELS) -> Any:
     """Read a frozen distribution whose parameters are arrays, one entry for each sample."""
     if not hasattr(distribution, "dist"):  # the classes of SciPy 1.15 and later
         return _read(distribution.icdf, levels)

@@ -7,6 +7,7 @@ import numpy as np
 from .._validation import as_floats, check_integer
 from ..exceptions import OptionError, ShapeError
 from ..predictions import Categorical, Gaussian, Interval
+from .table import samples_are_missing
 
 
 def from_module(module: Any, X: Any, **options: Any) -> Any:
@@ -16,9 +17,11 @@ def from_module(module: Any, X: Any, **options: Any) -> Any:
     return predict(module, X, **options)
 
 
-def from_huggingface(model: Any, X: Any) -> Any:
+def from_huggingface(model: Any, X: Any = None) -> Any:
     """Read a model with its tokens, a ``Trainer`` with its data set, or what they gave."""
     output, config = model, None
+    if X is None and (hasattr(model, "predict") or callable(model)):
+        raise samples_are_missing(model)
     if hasattr(model, "predict"):
         output, config = model.predict(X), model.model.config
     elif callable(model):

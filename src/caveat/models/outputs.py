@@ -16,7 +16,7 @@ from ..estimators.sklearn_models import (
 from ..exceptions import OptionError
 from ..predictions import Categorical, Container, Gaussian, Quantiles
 from .intervals import bar_quantiles, intervals
-from .table import LEVELS, check_options, from_model, own_adapter
+from .table import LEVELS, check_options, from_model, own_adapter, samples_are_missing
 
 _SAYS = (
     'kind="probabilities" or kind="logits" for classes, kind="mean" for numbers without a spread, '
@@ -24,9 +24,14 @@ _SAYS = (
 )
 
 
+def from_prediction(prediction: Container) -> Container:
+    """Return a prediction, to which names may be given."""
+    return prediction
+
+
 def from_caveat(model: Any, X: Any) -> Any:
-    """Read a prediction, or an estimator of caveat."""
-    return model if isinstance(model, Container) else model.predict_distribution(X)
+    """Read an estimator of caveat, with the members it has."""
+    return model.predict_distribution(X)
 
 
 def from_estimator(model: Any, X: Any, **options: Any) -> Any:
@@ -34,16 +39,14 @@ def from_estimator(model: Any, X: Any, **options: Any) -> Any:
     if own_adapter(innermost(model)[0]) is not None:
         check_model(model)
         return from_model(*innermost(model, X), **options)
-    check_options(type(model).__name__, options)
+    check_options(type(model).__name__, options, [])
     return member_predictions(model, X)
 
 
 def from_array(
-    values: Any, X: Any, *, kind: str | None = None, levels: Any = None, coverage: Any = None
+    values: Any, *, kind: str | None = None, levels: Any = None, coverage: Any = None
 ) -> Any:
     """Read an array, a tensor or a frame, as the options say."""
-    if X is not None:
-        raise OptionError("X goes with a model; an array is an output, pass it alone")
     if coverage is not None:
         return intervals(values, coverage)
     if levels is not None:
@@ -60,7 +63,7 @@ def from_array(
     raise OptionError(f"an array does not say what it holds; pass {_SAYS}; got kind={kind!r}")
 
 
-def from_sequence(parts: Any, X: Any, **options: Any) -> Any:
+def from_sequence(parts: Any, X: Any = None, **options: Any) -> Any:
     """Read the members of one prediction, or a pair of arrays, or an array in lists."""
     if not len(parts):
         raise OptionError(f"model is an empty {type(parts).__name__}; give one model at least")
@@ -82,7 +85,7 @@ def _spread(parts: Any, kind: str) -> Gaussian:
     return Gaussian.from_std(*parts) if kind == "mean-std" else Gaussian(*parts)
 
 
-def from_dict(parts: Mapping[Any, Any], X: Any, *, levels: Any = LEVELS) -> Any:
+def from_dict(parts: Mapping[Any, Any], X: Any = None, *, levels: Any = LEVELS) -> Any:
     """Read logits of bars, or one regressor for each quantile level."""
     if "logits" in parts:
         return bar_quantiles(parts, levels)
@@ -91,4 +94,6 @@ def from_dict(parts: Mapping[Any, Any], X: Any, *, levels: Any = LEVELS) -> Any:
             "a dict must hold regressors by their level, {0.05: low, 0.95: high}, or logits of "
             f"bars with their borders or criterion; got the keys {', '.join(map(str, parts))}"
         )
+    if X is None:
+        raise samples_are_missing(parts)
     return member_predictions(parts, X)

@@ -32,8 +32,8 @@ class Adapter(NamedTuple):
         Name of a package, of a module or of one class, with its dots: ``"ngboost"``,
         ``"torch.distributions"``, ``"torch.Tensor"``.
     adapt : callable
-        Takes the object and the samples, which are None for an output, and options by keyword;
-        returns a prediction.
+        Takes a model and its samples, or an output alone, and options by keyword; returns a
+        prediction. If its samples may be missing, their default is None.
     """
 
     package: str
@@ -43,17 +43,35 @@ class Adapter(NamedTuple):
         """Whether the class is defined in the package, or is the class itself."""
         return f"{kind.__module__}.{kind.__qualname__}.".startswith(f"{self.package}.")
 
-    def options(self) -> list[str]:
-        """Return the names of the options that ``adapt`` takes beside the object and the samples.
+    def call(self, model: Any, X: Any, options: dict[str, Any]) -> Any:
+        """Return the prediction; raise on samples and options that ``adapt`` does not take."""
+        parameters = list(inspect.signature(self.adapt).parameters.values())
+        name = type(model).__name__
+        places = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+        if len(places) == 1 and X is not None:
+            raise OptionError(f"X goes with a model; a {name} is an output: pass it alone")
+        if len(places) == 2 and X is None and places[1].default is not None:
+            raise samples_are_missing(model)
+        if not any(p.kind is p.VAR_KEYWORD for p in parameters):
+            takes = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY]
+            check_options(name, options, takes)
+        return self.adapt(*(model, X)[: len(places)], **options)
 
-        A function that takes any keyword checks them itself.
-        """
-        return list(inspect.signature(self.adapt).parameters)[2:]
 
-    def takes_any(self) -> bool:
-        """Whether ``adapt`` takes any keyword."""
-        parameters = inspect.signature(self.adapt).parameters.values()
-        return any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters)
+def samples_are_missing(model: Any) -> OptionError:
+    """Return the error for a model without samples."""
+    name = type(model).__name__
+    return OptionError(f"X is missing: a {name} is a model; pass the samples to predict, too")
+
+
+def check_options(name: str, options: dict[str, Any], takes: list[str]) -> None:
+    """Raise on an option that is not among those of an adapter."""
+    for option in options:
+        if option not in takes:
+            raise OptionError(
+                f"from_model has no option {option!r} for a {name}; it takes "
+                f"{', '.join(['classes', 'targets', *takes])}"
+            )
 
 
 _ADAPTERS: list[Adapter] = []
@@ -69,8 +87,9 @@ def register(package: str, adapt: Callable[..., Any]) -> None:
         ``type(object).__module__`` has it: ``"mylib"`` or ``"mylib.forests.Forest"``. The package
         itself is not imported.
     adapt : callable
-        ``adapt(model, X)`` returns a `Categorical`, a `Gaussian`, a `Quantiles`, ...; ``X`` is None
-        where the object is an output. What it takes by keyword are options of `from_model`.
+        ``adapt(model, X)`` for models, ``adapt(output)`` for what models give; returns a
+        `Categorical`, a `Gaussian`, a `Quantiles`, ... What it takes by keyword alone are options
+        of `from_model`.
 
     See Also
     --------
@@ -100,7 +119,9 @@ def register(package: str, adapt: Callable[..., Any]) -> None:
     if not isinstance(package, str) or not all(package.split(".")):
         raise OptionError(f"package must be the name of a package or class; got {package!r}")
     if not callable(adapt):
-        raise OptionError(f"adapt must be a function of a model and its samples; got {adapt!r}")
+        raise OptionError(
+            f"adapt must be a function, of a model and its samples or of an output; got {adapt!r}"
+        )
     _ADAPTERS.append(Adapter(package, adapt))
 
 
@@ -228,16 +249,13 @@ def from_model(
     adapter = adapter_of(model) or _by_interface(model)
     if adapter is None or isinstance(model, type):
         raise OptionError(_unknown(model))
-    name = type(model).__name__
-    if X is None and (hasattr(model, "predict") or callable(model)):
-        raise OptionError(f"X is missing: a {name} is a model; pass the samples to predict too")
-    check_options(name, options, adapter)
     if options.get("levels") is not None:
         options["levels"] = _levels(options["levels"])
     try:
-        prediction = adapter.adapt(model, X, **options)
+        prediction = adapter.call(model, X, options)
     except Exception as error:
         if any(kind.__name__ == "NotFittedError" for kind in type(error).__mro__):
+            name = type(model).__name__
             raise OptionError(f"this {name} is not fitted; call its fit first") from error
         raise
     if not isinstance(prediction, Container):
@@ -246,18 +264,6 @@ def from_model(
             f"returned a {type(prediction).__name__}"
         )
     return _named(_named(prediction, classes, "classes", "class"), targets, "targets", "target")
-
-
-def check_options(name: str, options: dict[str, Any], adapter: Adapter | None = None) -> None:
-    """Raise on an option that an adapter does not take; without one, on any."""
-    if adapter is not None and adapter.takes_any():
-        return
-    takes = ["classes", "targets", *(adapter.options() if adapter else [])]
-    for option in options:
-        if option not in takes:
-            raise OptionError(
-                f"from_model has no option {option!r} for a {name}; it takes {', '.join(takes)}"
-            )
 
 
 def _levels(levels: Any) -> list[float]:
