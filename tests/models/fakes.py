@@ -321,16 +321,25 @@ class PredictionOutput:
         return self[0]
 
 
-@of("transformers.models.bert")
+class Module:
+    training = True
+
+    def train(self, mode=True):
+        self.training = mode
+        return self
+
+    def eval(self):
+        return self.train(False)
+
+
+@of("transformers.models.bert", Module)
 class Bert:
     def __init__(self, logits, labels, problem_type=None):
         self.logits = logits
         self.config = SimpleNamespace(id2label=dict(enumerate(labels)), problem_type=problem_type)
 
-    def eval(self):
-        return self
-
     def __call__(self, input_ids):
+        assert not self.training
         return SequenceClassifierOutput(self.logits)
 
 
@@ -347,16 +356,14 @@ class Criterion:
     alpha = 0.2
 
 
-@of("chemprop.models.model")
+@of("chemprop.models.model", Module)
 class MPNN:
     def __init__(self, predictor, outputs):
         self.predictor = type(predictor, (), {"criterion": Criterion()})()
         self.outputs = outputs
 
-    def eval(self):
-        return self
-
     def predict_step(self, batch, place):
+        assert not self.training
         import torch
 
         return torch.as_tensor(self.outputs[batch])

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from pathlib import Path
 from statistics import NormalDist
 
 import numpy as np
@@ -261,6 +262,10 @@ class TestMapie:
         assert prediction == caveat.from_model(ends, coverage=[0.8, 0.9])
         close(prediction.interval(0.9), lower=MEAN[:, None] - 0.9, upper=MEAN[:, None] + 0.9)
         close(caveat.from_model(ends[..., 0], coverage=0.8), upper=MEAN[:, None] + 0.8)
+        sets = fakes.SplitConformalClassifier([0.15]).predict_set(X)
+        prediction = caveat.from_model(sets, coverage=0.85, classes=ABC)
+        assert prediction == caveat.from_model(fakes.SplitConformalClassifier([0.15]), X)
+        assert prediction == caveat.from_model(sets[1][..., 0], coverage=0.85, classes=ABC)
         with pytest.raises(OptionError, match=r"got \(4, 2, 2\) and 1 coverages"):
             caveat.from_model(ends, coverage=0.8)
 
@@ -288,6 +293,7 @@ class TestHuggingFace:
         ):
             close(prediction, mean=PROBABILITIES)
             assert prediction.classes.tolist() == ABC
+        assert model.training, "a model is left as it was"
         for without in (model, fakes.Trainer(model)):
             with pytest.raises(OptionError, match="X is missing"):
                 caveat.from_model(without)
@@ -340,6 +346,8 @@ def test_torch_modules_go_to_nn():
     module = torch.nn.Linear(2, 3)
     prediction = caveat.from_model(module, X, head="logits", classes=ABC)
     assert prediction == caveat.nn.predict(module, X, head="logits", classes=ABC)
+    own = caveat.nn.layers.MeanVarianceHead(2, 1)
+    assert caveat.from_model(own, X, head="mean-std") == caveat.nn.predict(own, X, head="mean-std")
     tensor = torch.as_tensor(PROBABILITIES)
     close(caveat.from_model(tensor, kind="probabilities"), mean=PROBABILITIES)
 
@@ -421,6 +429,12 @@ class TestArrays:
         close(caveat.from_model(expit(MEAN), kind="probabilities"), mean=two)
         close(caveat.from_model(MEAN, kind="mean"), mean=MEAN[None, :, None], variance=0)
         close(caveat.from_model(MEAN[:, None] + THREE, levels=THREE), levels=THREE)
+
+    def test_tables_of_arrow(self):
+        polars = pytest.importorskip("polars")
+        table = polars.DataFrame(dict(zip(ABC, PROBABILITIES.T, strict=True)))
+        for same in (table, table.to_arrow()):
+            assert caveat.from_model(same, kind="probabilities").classes.tolist() == ABC
 
     def test_pairs(self):
         """The predictions and uncertainties of chemprop, or mean and deviation of anybody."""
@@ -531,7 +545,9 @@ class TestRegister:
                 caveat.models.register(package, print)
         with pytest.raises(OptionError, match="adapt must be a function"):
             caveat.models.register("mylib", 3)
-        with pytest.raises(UnknownNameError, match="no adapter for 'mylib'; known are caveat, "):
+        with pytest.raises(
+            UnknownNameError, match=r"no adapter for 'mylib'; known are caveat\.est"
+        ):
             caveat.models.unregister("mylib")
 
 
@@ -589,6 +605,20 @@ def test_gaussians_are_those_that_were_said():
     """A sceptic's check: 90 % intervals of an adapter are the quantiles of the distribution."""
     interval = caveat.from_model(stats.norm(MEAN, STD)).interval(0.9)
     np.testing.assert_allclose(interval.upper[:, 0], MEAN + NormalDist().inv_cdf(0.95) * STD)
+
+
+def test_the_page_names_every_package():
+    from caveat.models.table import packages
+
+    words = {
+        "quantile_forest": "quantile-forest",
+        "sklearn": "scikit-learn",
+        "torch.Tensor": "torch",
+    }
+    page = (Path(__file__).parents[2] / "docs" / "models.md").read_text(encoding="utf-8").lower()
+    roots = {words.get(name, name.partition(".")[0]) for name in packages()}
+    missing = [name for name in roots - {"builtins", "pyarrow"} if name not in page]
+    assert missing == []
 
 
 def test_nothing_is_imported_that_is_not_in_use():

@@ -195,6 +195,7 @@ def member_predictions(model: Any, X: Any) -> Any:
     bagging, voting                              the estimators; without probabilities, their votes
     other classifier with ``predict_proba``      one
     regressor with ``predict(return_std=True)``  one, with that spread
+    model of a library with an adapter           those of `caveat.from_model`
     other regressor                              one, with a variance of 0
     dict of level to regressor                   one, of quantiles; those that cross are sorted
     pipeline, grid search                        those of its last step, of its best estimator
@@ -211,6 +212,10 @@ def member_predictions(model: Any, X: Any) -> Any:
     Returns
     -------
     Categorical, GaussianLogits, Gaussian or Quantiles
+
+    See Also
+    --------
+    caveat.from_model : The same for models and outputs of many libraries.
 
     Notes
     -----

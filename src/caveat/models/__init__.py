@@ -4,6 +4,9 @@ This is the only place that knows the classes of other libraries. An adapter is 
 lines; the table below says of which package it reads the objects.
 """
 
+from collections.abc import Callable
+from typing import Any
+
 from .boosting import from_catboost, from_lightgbm, from_xgboost
 from .distributions import (
     from_gpytorch,
@@ -28,8 +31,8 @@ from .table import from_model, register, unregister
 
 __all__ = ["from_model", "register", "unregister"]
 
-for _package, _adapt in {
-    "caveat": from_caveat,
+_TABLE: dict[str, Callable[..., Any]] = {
+    "caveat.estimators": from_caveat,
     "caveat.predictions": from_prediction,
     "sklearn": from_estimator,
     "xgboost": from_xgboost,
@@ -56,5 +59,6 @@ for _package, _adapt in {
     "builtins.list": from_sequence,
     "builtins.tuple": from_sequence,
     "builtins.dict": from_dict,
-}.items():
+}
+for _package, _adapt in _TABLE.items():
     register(_package, _adapt)

@@ -1,6 +1,7 @@
 """Boosted trees: XGBoost, LightGBM, CatBoost."""
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,12 @@ from ..estimators.sklearn_models import by_interface, check_model
 from ..exceptions import OptionError
 from ..predictions import Categorical, Gaussian, Quantiles
 from .fitted import check_fitted
+
+# Objectives of XGBoost (before the colon) and of LightGBM whose predictions are means.
+_OF_MEANS = (
+    "reg", "count",
+    "regression", "regression_l1", "huber", "fair", "poisson", "mape", "gamma", "tweedie",
+)  # fmt: skip
 
 VIRTUAL_ENSEMBLES = 10
 """Virtual ensembles of CatBoost, as many as its own functions take by default."""
@@ -24,18 +31,19 @@ def from_xgboost(model: Any, X: Any) -> Any:
     objective = settings["name"]
     if objective == "reg:quantileerror":
         levels = json.loads(settings["quantile_loss_param"]["quantile_alpha"])
-        predict = model.predict if not native or hasattr(X, "num_row") else model.inplace_predict
-        return several_quantiles(type(model).__name__, levels, predict(X))
+        values = _of_booster(model, X) if native else model.predict(X)
+        return several_quantiles(type(model).__name__, levels, values)
     if not native:
         check_model(model)
         return by_interface(model, X)
+    return _boosted(objective.split(":"), lambda raw: _of_booster(model, X, raw))
+
+
+def _of_booster(booster: Any, X: Any, raw: bool = False) -> Any:
+    """Predict a ``DMatrix`` or an array with a booster of XGBoost."""
     if hasattr(X, "num_row"):
-        margin = model.predict(X, output_margin=True)
-        values = model.predict(X)
-    else:
-        margin = model.inplace_predict(X, predict_type="margin")
-        values = model.inplace_predict(X)
-    return _boosted(objective.replace(":", " ").split(), values, margin)
+        return booster.predict(X, output_margin=raw)
+    return booster.inplace_predict(X, predict_type="margin" if raw else "value")
 
 
 def from_lightgbm(model: Any, X: Any) -> Any:
@@ -44,18 +52,18 @@ def from_lightgbm(model: Any, X: Any) -> Any:
         check_model(model)
         return by_interface(model, X)
     objective = model.dump_model(num_iteration=1).get("objective", "none").split()
-    return _boosted(objective, model.predict(X), model.predict(X, raw_score=True))
+    return _boosted(objective, lambda raw: model.predict(X, raw_score=raw))
 
 
-def _boosted(objective: list[str], values: Any, margin: Any) -> Any:
-    """Read what a booster gives, which knows no labels."""
+def _boosted(objective: list[str], predict: Callable[[bool], Any]) -> Any:
+    """Read what a booster gives, or its raw scores; it knows no labels."""
     kind, words = objective[0], set(objective)
     if words & {"softprob", "softmax", "multiclass"}:
-        return Categorical.from_logits(margin)
+        return Categorical.from_logits(predict(True))
     if "logistic" in words or (kind == "binary" and "sigmoid" in objective[1]):
-        return Categorical.from_binary(values)
-    if kind in ("reg", "count", "regression", "regression_l1", "huber", "fair", "poisson"):
-        return Gaussian(values, 0.0)
+        return Categorical.from_binary(predict(False))
+    if kind in _OF_MEANS:
+        return Gaussian(predict(False), 0.0)
     raise OptionError(
         f"this booster was trained for the objective {':'.join(objective)}, which gives neither "
         "probabilities nor a mean; pass what it predicts to caveat.Categorical or caveat.Quantiles"

@@ -78,11 +78,16 @@ def _chosen(values: Any, known: list[float], coverage: Any) -> tuple[Any, list[f
     return values[..., places], [coverage]
 
 
-def intervals(values: Any, coverage: Any) -> Interval | Quantiles:
+def intervals(values: Any, coverage: Any) -> Interval | Quantiles | PredictionSet:
     """Read an array of shape (samples, 2, levels) or (samples, 2), as MAPIE gives them.
 
-    The ends of several levels are quantiles: an interval of 0.9 lies between 0.05 and 0.95.
+    The ends of several levels are quantiles: an interval of 0.9 lies between 0.05 and 0.95. True
+    and false are sets of classes, of shape (samples, classes) or (samples, classes, 1).
     """
+    plain = to_numpy(values, "intervals").array
+    if plain.dtype == bool:
+        sets = plain[..., 0] if plain.ndim == 3 and plain.shape[2] == 1 else plain
+        return PredictionSet(sets, coverage=coverage)
     array, levels = as_floats(values, "intervals")[0], np.atleast_1d(coverage)
     array = array[..., None] if array.ndim == 2 else array
     if array.ndim != 3 or array.shape[1:] != (2, len(levels)):

@@ -1,5 +1,7 @@
 """Networks: torch modules, Hugging Face, chemprop."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -8,6 +10,20 @@ from .._validation import as_floats, check_integer
 from ..exceptions import OptionError, ShapeError
 from ..predictions import Categorical, Gaussian, Interval
 from .table import samples_are_missing
+
+
+@contextmanager
+def _evaluating(module: Any) -> Iterator[None]:
+    """Switch off dropout and gradients, and leave the module as it was."""
+    import torch
+
+    training = module.training
+    module.eval()
+    try:
+        with torch.no_grad():
+            yield
+    finally:
+        module.train(training)
 
 
 def from_module(module: Any, X: Any, **options: Any) -> Any:
@@ -25,10 +41,8 @@ def from_huggingface(model: Any, X: Any = None) -> Any:
     if hasattr(model, "predict"):
         output, config = model.predict(X), model.model.config
     elif callable(model):
-        import torch
-
-        with torch.no_grad():
-            output, config = model.eval()(**X), model.config
+        with _evaluating(model):
+            output, config = model(**X), model.config
     logits = output.logits if hasattr(output, "logits") else output.predictions
     logits = as_floats(logits[0] if isinstance(logits, tuple) else logits, "logits")[0]
     if logits.ndim != 2:
@@ -49,12 +63,9 @@ def from_huggingface(model: Any, X: Any = None) -> Any:
 
 def from_chemprop(model: Any, X: Any, *, task: int | None = None) -> Any:
     """Read an ``MPNN`` with its data loader; the class of its predictor says what it gives."""
-    import torch
-
-    model.eval()
-    with torch.no_grad():
+    with _evaluating(model):
         parts = [model.predict_step(batch, place) for place, batch in enumerate(X)]
-    values = as_floats(torch.cat(parts), "predictions")[0]
+    values = np.concatenate([as_floats(part, "predictions")[0] for part in parts])
     kind = type(model.predictor).__name__
     if kind == "MveFFN":
         return Gaussian(values[..., 0], values[..., 1])

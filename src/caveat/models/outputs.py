@@ -74,7 +74,7 @@ def from_sequence(parts: Any, X: Any = None, **options: Any) -> Any:
         return from_model(to_numpy(parts, "model").array, X, **options)
     if options.get("kind") in ("mean-std", "mean-variance"):
         return _spread(parts, **options)
-    if isinstance(parts, tuple) and "coverage" in options:
+    if isinstance(parts, tuple) and "coverage" in options and hasattr(parts[-1], "shape"):
         return from_model(parts[-1], **options)
     return join_predictions([from_model(part, X, **options) for part in parts])
 

@@ -157,7 +157,7 @@ def adapter_of(model: Any) -> Adapter | None:
 def own_adapter(model: Any) -> Callable[..., Any] | None:
     """Return the function for a fitted model that has its own; None for those of scikit-learn."""
     adapter = adapter_of(model)
-    if adapter is None or adapter.package in ("caveat", "sklearn"):
+    if adapter is None or adapter.package in ("caveat.estimators", "sklearn"):
         return None
     return adapter.adapt
 
