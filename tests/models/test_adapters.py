@@ -452,7 +452,8 @@ class TestArrays:
         with pytest.raises(
             OptionError,
             match=r'^an array does not say what it holds; pass kind="probabilities" or kind="logits" '
-            r'for classes, kind="mean" for numbers without a spread, levels=\[0\.05, 0\.5, 0\.95\] '
+            r'for classes, kind="mean" for numbers without a spread, kind="mean-std" or '
+            r'kind="mean-variance" for a pair of arrays, levels=\[0\.05, 0\.5, 0\.95\] '
             r"for quantiles, coverage=0\.9 for intervals; got kind=None$",
         ):
             caveat.from_model(PROBABILITIES)

@@ -1,6 +1,7 @@
 """Adapters against the packages themselves: what they give, and what we read of it.
 
 A package that is not installed is skipped; `test_adapters.py` has the same interfaces without it.
+docs/models.md names the versions with which all of these ran.
 """
 
 import numpy as np

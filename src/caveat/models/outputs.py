@@ -20,7 +20,8 @@ from .table import LEVELS, check_options, from_model, own_adapter, samples_are_m
 
 _SAYS = (
     'kind="probabilities" or kind="logits" for classes, kind="mean" for numbers without a spread, '
-    "levels=[0.05, 0.5, 0.95] for quantiles, coverage=0.9 for intervals"
+    'kind="mean-std" or kind="mean-variance" for a pair of arrays, levels=[0.05, 0.5, 0.95] for '
+    "quantiles, coverage=0.9 for intervals"
 )
 
 

@@ -170,30 +170,27 @@ def from_model(
     A model comes with the samples to predict, an output alone. A list of models, or of outputs, is
     the members of one prediction. Nothing is imported that the object does not come from.
 
-    ====================================  ======================================  ==================
-    model or output                       prediction                              options
-    ====================================  ======================================  ==================
-    scikit-learn: see                     `Categorical` or `Gaussian`
-    `member_predictions`
-    XGBoost, LightGBM, ``Booster`` too    `Categorical`, `Quantiles` of several
-                                          ``quantile_alpha``, or a point
-    CatBoost                              the same; virtual ensembles are         ``members``
-                                          members; mean and variance of
-                                          ``RMSEWithUncertainty``
-    NGBoost, skpro, ``torch``, GPyTorch   `Gaussian` if it is Gaussian, members   ``levels``
-    and ``scipy.stats``: distributions    if it is a mixture of Gaussians,
-                                          otherwise `Quantiles`
-    quantile-forest, TabPFN               `Quantiles`; `Categorical`              ``levels``
-    MAPIE                                 `Interval`, `Quantiles` of several      ``coverage``
-                                          levels, or `PredictionSet`
-    chemprop ``MPNN`` with its loader     by its predictor                        ``task``
-    Hugging Face: model, ``Trainer``,     `Categorical`; with one label a point
-    ``logits``
-    ``torch.nn.Module``                   see `caveat.nn.predict`                 its own
-    arrays, tensors, frames               what ``kind`` says                      ``kind``,
-                                                                                  ``levels``,
-                                                                                  ``coverage``
-    ====================================  ======================================  ==================
+    ===============================  ===============================================  ============
+    model or output                  prediction                                       options
+    ===============================  ===============================================  ============
+    scikit-learn                     `Categorical` or `Gaussian`; see
+                                     `member_predictions`
+    XGBoost, LightGBM                `Categorical`, `Quantiles` of several
+                                     ``quantile_alpha``, or a point; ``Booster`` too
+    CatBoost                         the same; virtual ensembles are members; mean    ``members``
+                                     and variance of ``RMSEWithUncertainty``
+    NGBoost, skpro                   `Gaussian`, `Categorical`, members of a mixture  ``levels``
+                                     of Gaussians; otherwise `Quantiles`
+    torch, GPyTorch, scipy           the same, of their distributions                 ``levels``
+    quantile-forest, TabPFN          `Quantiles`; `Categorical`                       ``levels``
+    MAPIE                            `Interval`, `Quantiles` of several levels, or    ``coverage``
+                                     `PredictionSet`
+    chemprop, with a data loader     as its predictor says                            ``task``
+    Hugging Face                     `Categorical` of ``logits``; with one label a
+                                     point
+    ``torch.nn.Module``              as `caveat.nn.predict` says                      its own
+    arrays, tensors, frames          as ``kind``, ``levels`` or ``coverage`` says     these three
+    ===============================  ===============================================  ============
 
     Parameters
     ----------
