@@ -21,6 +21,7 @@ MODULES = (
     "files",
     "loading",
     "metrics",
+    "models",
     "nn",
     "nn.layers",
     "nn.losses",

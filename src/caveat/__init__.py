@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from . import files as files
     from . import integrations as integrations
     from . import metrics as metrics
+    from . import models as models
     from . import nn as nn
     from . import predictions as predictions
     from . import recalibration as recalibration
@@ -63,6 +64,7 @@ if TYPE_CHECKING:
     from .files import read_predictions as read_predictions
     from .integrations import scorer as scorer
     from .loading import load as load
+    from .models import from_model as from_model
     from .predictions import Categorical as Categorical
     from .predictions import Decomposition as Decomposition
     from .predictions import Gaussian as Gaussian
@@ -156,6 +158,7 @@ _HOMES = {
     "evaluate": "evaluation",
     "exchangeability_test": "recalibration",
     "fit_many": "estimators",
+    "from_model": "models",
     "from_sklearn": "estimators",
     "load": "loading",
     "measure": "uncertainty",
@@ -179,6 +182,7 @@ _MODULES = (
     "files",
     "integrations",
     "metrics",
+    "models",
     "nn",
     "predictions",
     "recalibration",
@@ -255,12 +259,14 @@ __all__ = [
     "fairness",
     "files",
     "fit_many",
+    "from_model",
     "from_sklearn",
     "integrations",
     "load",
     "measure",
     "merge",
     "metrics",
+    "models",
     "nn",
     "plot",
     "predictions",

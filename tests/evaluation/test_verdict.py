@@ -1437,6 +1437,7 @@ class TestShown:
                 found.statements[0].text,
                 f"! {found.statements[1].text}",
                 f"  {ONE_MODEL}",
+                f"Next: {found.next_step}",
             ]
         )  # fmt: skip
         assert list(found) == list(found.statements)

@@ -25,7 +25,7 @@ RESAMPLES = 40
 # Networks, trainings and downloads have tests of their own; a hostile call of them takes seconds.
 LEFT_OUT = re.compile(
     r"nn\..*|studies\..*|files\..*|resampling\.Prepared|datasets\.load_.*|estimators\.(?!from_sklearn|load|preset).*"
-    r"|experiments\.(class_detection|disentanglement_error|shift_curves)"
+    r"|models\.(register|unregister)|experiments\.(class_detection|disentanglement_error|shift_curves)"
     r"|resampling\.Prepared\..*|.*\.(get_params|set_params|get_metadata_routing|set_\w+_request)"
     r"|.*\.row_type|metrics\.(MetricRegistry|Metric|Batch|Part|Sums|State|mean_of|share_of)|metrics\.(Batch|State|Metric|Part|Sums)\..*|metrics\.MetricRegistry\.(register|unregister|serving|shown)|predictions\.Container\..*"
     r"|recalibration\.Recalibrator\..*|charts\.(Entry|Deferral)(\..*)?|integrations\.log_evaluation|report\.write_report|.*\.report|.*\.items|.*\.keys|.*\.values"
@@ -792,6 +792,8 @@ ARGUMENTS = {
     "Disentanglement.error.decomposition": Option(None, "information"),
     "Disentanglement.verdict.decomposition": Option(None, "information"),
     "estimators.from_sklearn.model": Thing(lambda w: _sklearn_model(w.task)),
+    "models.from_model.model": Thing(lambda w: _sklearn_model(w.task)),
+    "models.from_model.X": Fixed(np.zeros((3, 2))),
     "estimators.preset.name": Option("synthetic-fairness", "nothing"),
     "estimators.preset.method": Option(None, "mc-dropout"),
     "estimators.preset.classes": Option(10, 2),

@@ -22,6 +22,7 @@ LAYERS = [
     {"recalibration"},
     {"nn"},
     {"estimators"},
+    {"models"},
     {"results"},
     {"evaluation"},
     {"summaries"},
@@ -40,6 +41,7 @@ LAYERS = [
 
 # The only steps back: one-line forwards, imported inside the method.
 FORWARDS = {
+    ("estimators/sklearn_models.py", "_own_adapter", "models"),
     ("experiments/_saved.py", "plot", "charts"),
     ("metrics/entry.py", "interval", "resampling"),
     ("predictions/_container.py", "decompose", "uncertainty"),

@@ -88,14 +88,14 @@ class Wrapped(BaseEstimator, PredictsIntervals):
             _check_levels(fitted)
         else:
             fitted = clone(self.model).fit(X, y, **fit_params)
-            _check(fitted)
+            check_model(fitted)
         self.model_ = fitted
         return self
 
     @property
     def classes_(self) -> np.ndarray:
         """The classes that the model knows."""
-        return np.asarray(_innermost(self._fitted)[0].classes_)
+        return np.asarray(innermost(self._fitted)[0].classes_)
 
     @property
     def _fitted(self) -> Any:
@@ -181,7 +181,7 @@ def from_sklearn(model: Any) -> Wrapped:
     if isinstance(model, Mapping):
         _check_levels(model)
     else:
-        _check(model)
+        check_model(model)
     return Wrapped(model)
 
 
@@ -195,6 +195,7 @@ def member_predictions(model: Any, X: Any) -> Any:
     bagging, voting                              the estimators; without probabilities, their votes
     other classifier with ``predict_proba``      one
     regressor with ``predict(return_std=True)``  one, with that spread
+    model of a library with an adapter           those of `caveat.from_model`
     other regressor                              one, with a variance of 0
     dict of level to regressor                   one, of quantiles; those that cross are sorted
     pipeline, grid search                        those of its last step, of its best estimator
@@ -211,6 +212,10 @@ def member_predictions(model: Any, X: Any) -> Any:
     Returns
     -------
     Categorical, GaussianLogits, Gaussian or Quantiles
+
+    See Also
+    --------
+    caveat.from_model : The same for models and outputs of many libraries.
 
     Notes
     -----
@@ -233,9 +238,9 @@ def member_predictions(model: Any, X: Any) -> Any:
     """
     if isinstance(model, Mapping):
         return _quantiles(_check_levels(model), X)
-    _check(model)
+    check_model(model)
     X = with_text_names(X, model)
-    model, X = _innermost(model, X)
+    model, X = innermost(model, X)
     if isinstance(model, _FORESTS):
         return _trees(model, X)
     if isinstance(model, _BAGS):
@@ -251,9 +256,22 @@ def one_member(model: Any, X: Any, *, votes: bool = False) -> Any:
 
     Without probabilities, or with ``votes``, the class that is predicted has probability 1.
     """
-    model, X = _innermost(model, X)
+    model, X = innermost(model, X)
     if hasattr(model, "predict_distribution") and not votes:
         return model.predict_distribution(X)
+    own = None if votes else _own_adapter(model)
+    return by_interface(model, X, votes=votes) if own is None else own(model, X)
+
+
+def _own_adapter(model: Any) -> Any:
+    """Return what reads the distribution of a model of another library; None for scikit-learn."""
+    from ..models.table import own_adapter
+
+    return own_adapter(model)
+
+
+def by_interface(model: Any, X: Any, *, votes: bool = False) -> Any:
+    """Return one member by the methods of scikit-learn, whatever library the model is from."""
     if is_classifier(model):
         if hasattr(model, "predict_proba") and not votes:
             return as_member(model.predict_proba(X), model.classes_)
@@ -264,19 +282,32 @@ def one_member(model: Any, X: Any, *, votes: bool = False) -> Any:
     return Gaussian(model.predict(X), 0.0)
 
 
-def _innermost(model: Any, X: Any = None) -> tuple[Any, Any]:
+def join_predictions(predictions: list[Any]) -> Any:
+    """Join predictions of several models, as the members of one.
+
+    Classes that not all of them know are sorted.
+    """
+    if not all(hasattr(prediction, "classes") for prediction in predictions):
+        return join_members(predictions)
+    classes = [prediction.classes for prediction in predictions]
+    if not all(np.array_equal(classes[0], other) for other in classes):
+        return join_members(predictions, np.unique(np.concatenate(classes)))
+    return join_members(predictions, classes[0])
+
+
+def innermost(model: Any, X: Any = None) -> tuple[Any, Any]:
     """Return the estimator at the end of pipelines and searches, and the samples as it sees them.
 
     Without samples nothing is transformed.
     """
     if hasattr(model, "best_estimator_"):
-        return _innermost(model.best_estimator_, X)
+        return innermost(model.best_estimator_, X)
     if not isinstance(model, Pipeline):
         return model, X
     for _, step in model.steps[:-1]:
         if X is not None and step is not None and step != "passthrough":
             X = step.transform(X)
-    return _innermost(model.steps[-1][1], X)
+    return innermost(model.steps[-1][1], X)
 
 
 def _trees(model: Any, X: Any) -> Categorical | Gaussian:
@@ -339,7 +370,7 @@ def _check_levels(models: Mapping[float, Any]) -> dict[float, Any]:
         raise OptionError("model is an empty dict; give a fitted regressor for each level")
     for level, model in models.items():
         check_fraction(level, "every level of model")
-        check_is_fitted(model)
+        _check_fitted(model)
         trained = _quantile_of(model)
         if trained is not None and abs(trained - level) > 1e-9:
             raise OptionError(
@@ -350,22 +381,24 @@ def _check_levels(models: Mapping[float, Any]) -> dict[float, Any]:
 
 def _quantile_of(model: Any) -> float | None:
     """Return the level of a model of one quantile; None for others."""
-    inner = _innermost(model)[0]
+    inner = innermost(model)[0]
     if type(inner).__name__ == "QuantileRegressor":
         return float(inner.quantile)
     if getattr(inner, "loss", None) == "quantile":
         return float(inner.quantile if hasattr(inner, "quantile") else inner.alpha)
+    if getattr(inner, "objective", None) == "quantile":  # LightGBM, with its default
+        return float(getattr(inner, "alpha", 0.9))
     return None
 
 
-def _check(model: Any) -> None:
+def check_model(model: Any) -> None:
     """Raise if the model type is unsupported or its output would be misread."""
     if isinstance(model, type) or not hasattr(model, "fit"):
         raise OptionError(
             f"model must be a fitted estimator, or a dict of level to estimator; got {model!r}"
         )
-    check_is_fitted(model)
-    inner = _innermost(model)[0]
+    _check_fitted(model)
+    inner = innermost(model)[0]
     name = type(inner).__name__
     if hasattr(inner, "predict_distribution"):
         return
@@ -373,6 +406,8 @@ def _check(model: Any) -> None:
         raise OptionError(f"this {name} kept no model; fit it with refit=True")
     known = hasattr(inner, "__sklearn_tags__")
     if not known or not (is_classifier(inner) or is_regressor(inner)):
+        if _own_adapter(inner) is not None:
+            return
         raise OptionError(f"model must be a classifier or a regressor; got a {name}")
     level = _quantile_of(inner)
     if level is not None:
@@ -383,6 +418,12 @@ def _check(model: Any) -> None:
     _check_votes(inner)
     if is_classifier(inner):
         _check_classes(inner, name)
+
+
+def _check_fitted(model: Any) -> None:
+    """Raise if a model is not fitted; adapters of other libraries find out themselves."""
+    if _own_adapter(innermost(model)[0]) is None:
+        check_is_fitted(model)
 
 
 def _check_votes(model: Any) -> None:
