@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from . import fairness as fairness
     from . import files as files
     from . import metrics as metrics
+    from . import monitoring as monitoring
     from . import nn as nn
     from . import predictions as predictions
     from . import recalibration as recalibration
@@ -60,6 +61,9 @@ if TYPE_CHECKING:
     from .fairness import audit as audit
     from .files import read_predictions as read_predictions
     from .loading import load as load
+    from .monitoring import Drift as Drift
+    from .monitoring import DriftMonitor as DriftMonitor
+    from .monitoring import drift as drift
     from .predictions import Categorical as Categorical
     from .predictions import Decomposition as Decomposition
     from .predictions import Gaussian as Gaussian
@@ -114,6 +118,8 @@ _HOMES = {
     "DeepEnsembleRegressor": "estimators",
     "DirichletCalibration": "recalibration",
     "Disentanglement": "experiments",
+    "Drift": "monitoring",
+    "DriftMonitor": "monitoring",
     "DropConnectClassifier": "estimators",
     "DropConnectRegressor": "estimators",
     "EnsembleClassifier": "estimators",
@@ -150,6 +156,7 @@ _HOMES = {
     "concat": "predictions",
     "decompose": "uncertainty",
     "disentanglement_error": "experiments",
+    "drift": "monitoring",
     "evaluate": "evaluation",
     "exchangeability_test": "recalibration",
     "fit_many": "estimators",
@@ -174,6 +181,7 @@ _MODULES = (
     "fairness",
     "files",
     "metrics",
+    "monitoring",
     "nn",
     "predictions",
     "recalibration",
@@ -203,6 +211,8 @@ __all__ = [
     "DeepEnsembleRegressor",
     "DirichletCalibration",
     "Disentanglement",
+    "Drift",
+    "DriftMonitor",
     "DropConnectClassifier",
     "DropConnectRegressor",
     "EnsembleClassifier",
@@ -241,6 +251,7 @@ __all__ = [
     "datasets",
     "decompose",
     "disentanglement_error",
+    "drift",
     "estimators",
     "evaluate",
     "evaluation",
@@ -255,6 +266,7 @@ __all__ = [
     "measure",
     "merge",
     "metrics",
+    "monitoring",
     "nn",
     "plot",
     "predictions",

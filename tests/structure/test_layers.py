@@ -29,6 +29,7 @@ LAYERS = [
     {"fairness"},
     {"datasets"},
     {"experiments"},
+    {"monitoring"},
     {"charts"},
     {"report"},
     {"studies"},

@@ -1,0 +1,224 @@
+"""Numbers of the samples of two summaries over the same cells."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._validation import FloatArray
+from ..metrics.states import FINE, cell_of
+from ..summaries import Summary
+from ..summaries.cells import representatives
+from ..summaries.parts import Distribution, NumberKey, Part, Place, numbers_of
+
+PREDICTIONS = ("probability", "confidence", "class", "prediction")
+"""What is predicted; `UNCERTAINTY` is how uncertain the model is of it."""
+
+UNCERTAINTY = ("total", "aleatoric", "epistemic", "width", "size")
+
+PROBABILITY: NumberKey = ("probability", "")
+TOTAL: NumberKey = ("total", "")
+
+_LAST = cell_of(np.zeros(1))[1] // 2
+"""The cell of 0."""
+
+
+@dataclass(frozen=True, eq=False)
+class Numbers:
+    """One number of each sample of some: how many samples are in each cell, and the moments.
+
+    Attributes
+    ----------
+    values : ndarray of shape (cells,)
+        The number that stands for each cell, in increasing order.
+    counts : ndarray of shape (cells,)
+        The weight in each.
+    mean, variance : float
+    samples : int
+    """
+
+    values: FloatArray
+    counts: FloatArray
+    mean: float
+    variance: float
+    samples: int
+
+
+def of_table(part: Part) -> Numbers:
+    """Return the probabilities of the second class, from a table of two classes."""
+    assert part.table is not None
+    counts = part.table.sum(axis=1)
+    held = np.flatnonzero(counts)
+    return _made(representatives()[held], counts[held].astype(np.float64), part.samples)
+
+
+def _made(values: FloatArray, counts: FloatArray, samples: int) -> Numbers:
+    """Return numbers from cells in any order, of which some may have the same value."""
+    known, index = np.unique(values, return_inverse=True)
+    merged = np.bincount(index, counts)
+    mass = merged.sum()
+    mean = float(merged @ known / mass)
+    return Numbers(known, merged, mean, float(merged @ (known - mean) ** 2 / mass), samples)
+
+
+def of_distribution(part: Part, one: Distribution) -> Numbers:
+    """Return the numbers of a distribution; its moments are exact."""
+    return Numbers(cell_values(one.columns), one.counts, one.mean, one.variance, part.samples)
+
+
+def cell_values(columns: NDArray[np.int64]) -> FloatArray:
+    """Return the middle of cells of `caveat.metrics.states.cell_of`."""
+    place = np.abs(columns - _LAST)
+    octave, within = np.divmod(np.maximum(place - 1, 0), 2**FINE)
+    size = np.ldexp(1 + (within + 0.5) / 2**FINE, (octave - 32).astype(np.int64))
+    return np.where(place == 0, 0.0, np.sign(columns - _LAST) * size)
+
+
+def snapped(numbers: Numbers) -> Numbers:
+    """Return probabilities over cells that tables and distributions both are unions of.
+
+    The cells of a distribution are narrower than those of a table, and cross them, between 1/64 and
+    1/8 only; steps of 1/1024 are unions of both.
+    """
+    values = numbers.values
+    middle = (values >= 1 / 64) & (values < 1 / 8)
+    steps = (np.floor(values * 1024) + 0.5) / 1024
+    cells, _ = cell_of(values)
+    shared = np.where(middle, steps, cell_values(cells.astype(np.int64)))
+    made = _made(shared, numbers.counts, numbers.samples)
+    return Numbers(made.values, made.counts, numbers.mean, numbers.variance, numbers.samples)
+
+
+def entropies(numbers: Numbers) -> Numbers:
+    """Return the total uncertainty of two classes: the entropy of their probabilities."""
+    p = np.clip(numbers.values, 0.0, 1.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        entropy = -np.nan_to_num(p * np.log(p)) - np.nan_to_num((1 - p) * np.log1p(-p))
+    exact = _made(entropy, numbers.counts, numbers.samples)
+    cells, _ = cell_of(exact.values)
+    made = _made(cell_values(cells.astype(np.int64)), exact.counts, exact.samples)
+    return Numbers(made.values, made.counts, exact.mean, exact.variance, exact.samples)
+
+
+def pairs_of(one: Summary, other: Summary, place: Place) -> dict[NumberKey, tuple[Numbers, ...]]:
+    """Return every number that both summaries have of some samples, over the same cells."""
+    parts = one.parts[place], other.parts[place]
+    result: dict[NumberKey, tuple[Numbers, ...]] = {}
+    if all(part.table is not None for part in parts):
+        result[PROBABILITY] = tuple(map(of_table, parts))
+    elif any(part.table is not None for part in parts):
+        result[PROBABILITY] = tuple(
+            snapped(
+                of_table(part)
+                if part.table is not None
+                else of_distribution(part, part.distributions[PROBABILITY])
+            )
+            for part in parts
+        )
+    for key, distribution in parts[0].distributions.items():
+        second = parts[1].distributions.get(key)
+        if second is not None and key not in result:
+            result[key] = (
+                of_distribution(parts[0], distribution), of_distribution(parts[1], second)
+            )  # fmt: skip
+    if PROBABILITY in result and TOTAL not in result:
+        result[TOTAL] = tuple(map(entropies, result[PROBABILITY]))
+    for name, target in [*result]:
+        # One member: all uncertainty is aleatoric, and the total says the same.
+        if name == "epistemic" and not any(side.values.any() for side in result[name, target]):
+            del result[name, target], result["aleatoric", target]
+    order = (*PREDICTIONS, *UNCERTAINTY)
+    return dict(sorted(result.items(), key=lambda item: order.index(item[0][0])))
+
+
+def numbers_in(summary: Summary, place: Place) -> dict[NumberKey, Numbers]:
+    """Return the numbers of one summary over cells that any other of its kind has."""
+    part = summary.parts[place]
+    result = {key: of_distribution(part, one) for key, one in part.distributions.items()}
+    if part.table is not None:
+        result[PROBABILITY] = of_table(part)
+    if PROBABILITY in result:
+        result[PROBABILITY] = snapped(result[PROBABILITY])
+        result[TOTAL] = entropies(result[PROBABILITY])
+    order = (*PREDICTIONS, *UNCERTAINTY)
+    return dict(sorted(result.items(), key=lambda item: order.index(item[0][0])))
+
+
+@dataclass(frozen=True, eq=False)
+class Kept:
+    """The samples of one place that a summary kept, with their weights and clusters."""
+
+    rows: NDArray[np.intp]
+    weight: FloatArray
+    cluster: NDArray[np.intp] | None
+    share: float
+    """Kept samples among all."""
+
+
+def kept_in(summary: Summary, place: Place) -> Kept | None:
+    """Return the samples that a summary kept of one place; None if it kept none."""
+    kept = summary.kept
+    if kept is None:
+        return None
+    rows = np.arange(len(kept))
+    if place[0]:
+        rows = np.flatnonzero(kept.groups[place[0]] == place[1])
+    if not len(rows):
+        return None
+    weight = np.ones(len(rows)) if kept.weight is None else kept.weight[rows]
+    cluster = None
+    if kept.cluster is not None:
+        cluster = np.unique(kept.cluster[rows], return_inverse=True)[1]
+    return Kept(rows, weight, cluster, len(rows) / summary.parts[place].samples)
+
+
+@dataclass(frozen=True)
+class Design:
+    """How many independent samples of equal weight the samples of a place are worth.
+
+    Attributes
+    ----------
+    effect : float
+        The variance of a mean over that of as many independent samples of equal weight.
+    freedom : float
+        Clusters less one; infinite without clusters.
+    """
+
+    effect: float = 1.0
+    freedom: float = np.inf
+
+
+def design_of(kept: Kept | None, columns: FloatArray) -> Design:
+    r"""Return the mean design effect of some columns, from the samples that were kept.
+
+    With :math:`e_i = w_i (z_i - \bar z)`, the variance of a mean is that of the clusters' sums of
+    e. Of a random sample of share f of the samples, products of two samples of a cluster are seen
+    f times as often as their squares, and count 1 / f times as much.
+    """
+    if kept is None:
+        return Design()
+    weight = kept.weight
+    mass = weight.sum()
+    center = weight @ columns / mass
+    apart = columns - center
+    spread = weight @ apart**2 / mass
+    e = weight[:, None] * apart
+    own = (e**2).sum(axis=0)
+    freedom = np.inf
+    if kept.cluster is not None:
+        number = int(kept.cluster.max()) + 1
+        sums = np.stack([np.bincount(kept.cluster, column, number) for column in e.T], axis=1)
+        own = own + np.maximum((sums**2).sum(axis=0) - own, -own / 2) / kept.share
+        freedom = max(number - 1.0, 1.0)
+    some = spread > 0
+    if not some.any():
+        return Design(1.0, freedom)
+    effects = len(weight) * own[some] / mass**2 / spread[some]
+    # The mean over cells counts each by the variance that it has without a design.
+    return Design(max(float(np.average(effects, weights=spread[some])), 1e-9), freedom)
+
+
+def kept_numbers(summary: Summary, kept: Kept) -> dict[NumberKey, FloatArray]:
+    """Return the numbers of the samples that were kept."""
+    assert summary.kept is not None
+    return dict(numbers_of(summary.kept.prediction.take(kept.rows)))
