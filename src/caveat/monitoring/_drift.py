@@ -1,6 +1,6 @@
 """Compare new samples with a reference: what changed, by how much, and in which groups."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from os import PathLike
 from pathlib import Path
@@ -21,9 +21,9 @@ from ..results.judgments import Contrast
 from ..results.rows import Row
 from ..results.words import center, listed
 from ..summaries import Summary, summarize
-from ..summaries.parts import NumberKey, Place
-from .cells import PREDICTIONS, Design, Numbers, design_of, kept_in, kept_numbers, pairs_of
-from .effects import Change, Effect, bins_of, change_of, change_of_kinds, joint
+from ..summaries.parts import NumberKey, Place, numbers_of
+from .cells import PREDICTIONS, Design, Kept, Numbers, design_of, kept_in, pairs_of
+from .effects import Change, Effect, Shares, bins_of, change_of, change_of_kinds, joint
 from .residuals import residuals_of
 from .result import ChangeState, Drift, DriftQuestion, DriftRow, Thresholds
 
@@ -253,13 +253,12 @@ def compared_metrics(summary: Summary) -> dict[str, DriftQuestion]:
 class _Comparing:
     """Two summaries, and the rows of what they can be compared by."""
 
-    def __init__(
-        self, one: Summary, other: Summary, limits: Thresholds, confidence: float
-    ) -> None:
+    def __init__(self, one: Summary, other: Summary, limits: Thresholds, confidence: float) -> None:
         self.sides = one, other
         self.limits, self.confidence = limits, confidence
         self.one_target = len(dict(one.about.shared).get("targets", ("",))) == 1
         self.places = [ALL]
+        self._known: dict[int, dict[NumberKey, Any]] = {}
         self.too_small: list[str] = []
         self.alone: list[str] = []
         for name in one.about.attributes:
@@ -318,27 +317,36 @@ class _Comparing:
             groups = [side.groups()[name] for side in self.sides]
             kinds = list(dict.fromkeys([*groups[0], *groups[1]]))
             counts = [[g[k].samples if k in g else 0 for k in kinds] for g in groups]
-            change = change_of_kinds(
-                np.array(counts, dtype=np.float64), self._designs(ALL, name), self.confidence
-            )
+            given = [None if side.kept is None else side.kept.groups[name] for side in self.sides]
+            change = self._kinds(ALL, np.array(counts, dtype=np.float64), given, kinds)
             yield self._row(DriftQuestion.GROUPS, name, ALL, change, "total variation")
 
     def _number_row(self, place: Place, key: NumberKey, one: Numbers, other: Numbers) -> DriftRow:
         name, target = key
-        question = (
-            DriftQuestion.PREDICTIONS if name in PREDICTIONS else DriftQuestion.UNCERTAINTY
-        )
-        if name == "class":
-            _, counts = joint(one, other)
-            designs = self._designs(place, key)
-            change = change_of_kinds(counts, designs, self.confidence)
-            return self._row(question, name, place, change, "total variation")
+        question = DriftQuestion.PREDICTIONS if name in PREDICTIONS else DriftQuestion.UNCERTAINTY
         values, counts = joint(one, other)
+        if name == "class":
+            given = [self._kept_numbers(side, key) for side in self.sides]
+            change = self._kinds(place, counts, given, values)
+            return self._row(question, name, place, change, "total variation")
         sizes = np.array([one.samples, other.samples], dtype=np.float64)
-        first = bins_of(counts, sizes)
-        cells, own = self._number_designs(place, key, values, first)
-        sizes = np.maximum(sizes / [design.effect for design in cells], 1.0)
-        change = change_of(one, other, (cells, own), bins_of(counts, sizes), self.confidence)
+        bins = bins_of(counts, sizes)
+        ends = np.array([values[bins == i].max() for i in range(int(bins.max()))])
+        cells: list[Design | None] = []
+        own: list[Design | None] = []
+        for side in self.sides:
+            kept, given_ = self._designed(side, place), self._kept_numbers(side, key)
+            if kept is None or given_ is None:
+                cells.append(None)
+                own.append(None)
+                continue
+            value = given_[kept.rows]
+            bin_ = np.searchsorted(ends, value)
+            cells.append(design_of(kept, (bin_[:, None] == np.arange(len(ends) + 1)) * 1.0))
+            own.append(design_of(kept, value[:, None]))
+        change = change_of(
+            one, other, bins, (cells[0], cells[1]), (own[0], own[1]), self.confidence
+        )
         row = self._row(question, name, place, change, "Kolmogorov distance")
         return replace(row, reference=one.mean, new=other.mean, target=self.target(target))
 
@@ -346,47 +354,49 @@ class _Comparing:
         """Return the name of a target; nothing if there is only one."""
         return "" if self.one_target else name
 
-    def _number_designs(
-        self, place: Place, key: NumberKey, values: Any, bins: Any
-    ) -> tuple[tuple[Design, Design], tuple[Design, Design]]:
-        """Return the design effects of the cells and of the number itself, on either side."""
-        cells, own = [], []
-        ends = [float(values[bins == i].max()) for i in range(int(bins.max()))]
-        for side in self.sides:
-            kept = kept_in(side, place) if _designed(side) else None
-            given = None if kept is None else kept_numbers(side, kept).get(key)
-            if given is None:
-                kept, given = None, np.zeros(1)
-            bin_ = np.searchsorted(ends, given)
-            cells.append(design_of(kept, (bin_[:, None] == np.arange(len(ends) + 1)) * 1.0))
-            own.append(design_of(kept, given[:, None]))
-        return (cells[0], cells[1]), (own[0], own[1])
+    def _designed(self, side: Summary, place: Place) -> Kept | None:
+        """Return the samples that tell of weights and clusters; None where there are none."""
+        if not (side.about.weighted or side.about.clustered):
+            return None
+        return kept_in(side, place)
 
-    def _designs(self, place: Place, of: Any) -> tuple[Design, Design]:
-        """Return the design effects of kinds: predicted classes, true classes or groups."""
-        result = []
-        for side in self.sides:
-            kept = kept_in(side, place) if _designed(side) else None
-            if kept is None or side.kept is None:
-                result.append(Design())
-                continue
-            if of == "y":
-                given = np.asarray(side.kept.y)[kept.rows].astype(str)
-            elif isinstance(of, str):
-                given = side.kept.groups[of][kept.rows]
+    def _kept_numbers(self, side: Summary, key: NumberKey) -> Any:
+        """Return a number of the samples that were kept, computed once."""
+        if self._designed(side, ALL) is None:
+            return None
+        if id(side) not in self._known:
+            assert side.kept is not None
+            self._known[id(side)] = dict(numbers_of(side.kept.prediction))
+        return self._known[id(side)].get(key)
+
+    def _kinds(self, place: Place, counts: Any, given: Sequence[Any], kinds: Any) -> Change:
+        """Return the change of kinds: predicted classes, true classes or groups.
+
+        ``given`` is the kind of each sample that either side kept.
+        """
+        designs: list[Design | None] = []
+        for side, values in zip(self.sides, given, strict=True):
+            kept = self._designed(side, place)
+            if kept is None or values is None:
+                designs.append(None)
             else:
-                given = kept_numbers(side, kept)[of]
-            result.append(design_of(kept, (given[:, None] == np.unique(given)) * 1.0))
-        return result[0], result[1]
+                own = np.asarray(values)[kept.rows]
+                designs.append(design_of(kept, (own[:, None] == np.asarray(kinds)) * 1.0))
+        sizes = np.array([side.parts[place].samples for side in self.sides], dtype=np.float64)
+        shares = Shares.of(counts, sizes, (designs[0], designs[1]))
+        return change_of_kinds(shares, self.confidence)
 
     def _truth_rows(self, place: Place) -> Iterator[DriftRow]:
         """Yield the row of the true classes, if both sides have them."""
         one, other = (true_counts(side, place) for side in self.sides)
         if one is None or other is None:
             return
-        change = change_of_kinds(
-            np.stack([one, other]), self._designs(place, "y"), self.confidence
-        )
+        kinds = [str(label) for label in dict(self.sides[0].about.shared)["classes"]]
+        given = [
+            None if side.kept is None or side.kept.y is None else side.kept.y.astype(str)
+            for side in self.sides
+        ]
+        change = self._kinds(place, np.stack([one, other]), given, kinds)
         row = self._row(DriftQuestion.TRUTH, "class", place, change, "total variation")
         if len(one) == 2:
             row = replace(row, reference=one[1] / one.sum(), new=other[1] / other.sum())
@@ -449,9 +459,7 @@ class _Comparing:
                 (ends[0], ends[1]), share=True,
             )  # fmt: skip
 
-    def _metric_row(
-        self, one: Row, other: Row, question: DriftQuestion, place: Place
-    ) -> DriftRow:
+    def _metric_row(self, one: Row, other: Row, question: DriftQuestion, place: Place) -> DriftRow:
         """Return the difference of a metric between two evaluations of different samples."""
         ends = [
             ConfidenceInterval(
@@ -503,10 +511,6 @@ class _Comparing:
             samples_reference=parts[0].samples,
             samples_new=parts[1].samples,
         )  # fmt: skip
-
-
-def _designed(summary: Summary) -> bool:
-    return summary.about.weighted or summary.about.clustered
 
 
 def true_counts(summary: Summary, place: Place) -> Any:

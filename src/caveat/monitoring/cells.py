@@ -9,7 +9,7 @@ from .._validation import FloatArray
 from ..metrics.states import FINE, cell_of
 from ..summaries import Summary
 from ..summaries.cells import representatives
-from ..summaries.parts import Distribution, NumberKey, Part, Place, numbers_of
+from ..summaries.parts import Distribution, NumberKey, Part, Place
 
 PREDICTIONS = ("probability", "confidence", "class", "prediction")
 """What is predicted; `UNCERTAINTY` is how uncertain the model is of it."""
@@ -172,53 +172,36 @@ def kept_in(summary: Summary, place: Place) -> Kept | None:
     return Kept(rows, weight, cluster, len(rows) / summary.parts[place].samples)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Design:
-    """How many independent samples of equal weight the samples of a place are worth.
+    """How much the means of some columns vary where samples have weights or clusters.
 
     Attributes
     ----------
-    effect : float
-        The variance of a mean over that of as many independent samples of equal weight.
+    covariance : ndarray of shape (columns, columns)
     freedom : float
         Clusters less one; infinite without clusters.
     """
 
-    effect: float = 1.0
-    freedom: float = np.inf
+    covariance: FloatArray
+    freedom: float
 
 
-def design_of(kept: Kept | None, columns: FloatArray) -> Design:
-    r"""Return the mean design effect of some columns, from the samples that were kept.
+def design_of(kept: Kept, columns: FloatArray) -> Design:
+    r"""Return the covariance of the means of some columns, from the samples that were kept.
 
-    With :math:`e_i = w_i (z_i - \bar z)`, the variance of a mean is that of the clusters' sums of
-    e. Of a random sample of share f of the samples, products of two samples of a cluster are seen
-    f times as often as their squares, and count 1 / f times as much.
+    With :math:`e_i = w_i (z_i - \bar z)`, it is that of the clusters' sums of e. If a random share
+    f of the samples was kept, f of their squares are seen and f squared of the products of two
+    samples of a cluster.
     """
-    if kept is None:
-        return Design()
     weight = kept.weight
     mass = weight.sum()
-    center = weight @ columns / mass
-    apart = columns - center
-    spread = weight @ apart**2 / mass
-    e = weight[:, None] * apart
-    own = (e**2).sum(axis=0)
-    freedom = np.inf
-    if kept.cluster is not None:
-        number = int(kept.cluster.max()) + 1
-        sums = np.stack([np.bincount(kept.cluster, column, number) for column in e.T], axis=1)
-        own = own + np.maximum((sums**2).sum(axis=0) - own, -own / 2) / kept.share
-        freedom = max(number - 1.0, 1.0)
-    some = spread > 0
-    if not some.any():
-        return Design(1.0, freedom)
-    effects = len(weight) * own[some] / mass**2 / spread[some]
-    # The mean over cells counts each by the variance that it has without a design.
-    return Design(max(float(np.average(effects, weights=spread[some])), 1e-9), freedom)
-
-
-def kept_numbers(summary: Summary, kept: Kept) -> dict[NumberKey, FloatArray]:
-    """Return the numbers of the samples that were kept."""
-    assert summary.kept is not None
-    return dict(numbers_of(summary.kept.prediction.take(kept.rows)))
+    e = weight[:, None] * (columns - weight @ columns / mass)
+    own = e.T @ e
+    if kept.cluster is None:
+        return Design(own * kept.share / mass**2, np.inf)
+    number = int(kept.cluster.max()) + 1
+    sums = np.stack([np.bincount(kept.cluster, column, number) for column in e.T], axis=1)
+    freedom = max(number - 1.0, 1.0)
+    total = (own * kept.share + (sums.T @ sums - own)) * (number / freedom)
+    return Design(total / mass**2, freedom)

@@ -14,6 +14,9 @@ LEAST_EXPECTED = 5.0
 
 NAN = float("nan")
 
+Designs = tuple[Design | None, Design | None]
+"""Of the reference and of the new samples; None where all samples count alike and by themselves."""
+
 
 @dataclass(frozen=True)
 class Effect:
@@ -75,26 +78,96 @@ def bins_of(counts: FloatArray, sizes: FloatArray) -> NDArray[np.intp]:
     return result[first]
 
 
-def chi_squared(counts: FloatArray, sizes: FloatArray, freedom: float) -> float:
-    """Return the p-value of a test that both sides, (2, bins), have the same distribution.
+@dataclass(frozen=True, eq=False)
+class Shares:
+    """The shares of samples in some bins, of the reference and of the new samples.
 
-    The counts are scaled to the number of independent samples of equal weight that they are worth
-    (Rao and Scott, first order); with few clusters the statistic has an F distribution.
+    Attributes
+    ----------
+    shares : ndarray of shape (2, bins)
+    sizes : ndarray of shape (2,)
+        Numbers of samples.
+    covariance : ndarray of shape (bins, bins)
+        Of the difference.
+    freedom : float
+        Of the covariance; infinite if it follows from the numbers of samples.
+    plain : bool
+        Whether all samples count alike and by themselves.
     """
-    from scipy.special import chdtrc, fdtrc
 
-    bins = counts.shape[1]
-    if bins < 2:
-        return 1.0
-    scaled = counts / counts.sum(axis=1, keepdims=True) * sizes[:, None]
-    ratio = np.sqrt(sizes[1] / sizes[0])
-    statistic = float(((scaled[0] * ratio - scaled[1] / ratio) ** 2 / scaled.sum(axis=0)).sum())
-    if np.isinf(freedom):
-        return float(chdtrc(bins - 1, statistic))
-    return float(fdtrc(bins - 1, freedom, statistic / (bins - 1)))
+    shares: FloatArray
+    sizes: FloatArray
+    covariance: FloatArray
+    freedom: float
+    plain: bool
+
+    @classmethod
+    def of(cls, counts: FloatArray, sizes: FloatArray, designs: Designs) -> "Shares":
+        """Return the shares of counts (2, bins)."""
+        shares = counts / counts.sum(axis=1, keepdims=True)
+        covariance = np.zeros((counts.shape[1],) * 2)
+        for own, size, design in zip(shares, sizes, designs, strict=True):
+            covariance += _multinomial(own) / size if design is None else design.covariance
+        freedom = min(np.inf if design is None else design.freedom for design in designs)
+        return cls(shares, sizes, covariance, freedom, designs == (None, None))
+
+    @property
+    def pooled(self) -> FloatArray:
+        """The shares of both sides together."""
+        return self.sizes @ self.shares / self.sizes.sum()
+
+    def p_value(self) -> float:
+        r"""Return the p-value of a chi-squared test that both sides have the same distribution.
+
+        With weights or clusters the statistic is a sum of chi-squared numbers with factors, the
+        eigenvalues of the covariance over that of as many independent samples; it is compared with
+        one of the same mean and variance (Rao and Scott's second-order correction), and with few
+        clusters with an F distribution.
+        """
+        from scipy.special import chdtrc, fdtrc
+
+        bins = self.shares.shape[1]
+        if bins < 2:
+            return 1.0
+        scale = float((1 / self.sizes).sum())
+        pooled = self.pooled
+        apart = self.shares[1] - self.shares[0]
+        statistic = float((apart**2 / pooled).sum() / scale)
+        if self.plain:
+            return float(chdtrc(bins - 1, statistic))
+        some = slice(None, -1)
+        plain = _multinomial(pooled)[some, some] * scale
+        ratio = np.linalg.solve(plain, self.covariance[some, some])
+        total, squares = float(np.trace(ratio)), float(np.trace(ratio @ ratio))
+        if not (total > 0 and squares > 0):
+            return 1.0
+        freedom = total**2 / squares
+        if np.isinf(self.freedom):
+            return float(chdtrc(freedom, statistic * freedom / total))
+        return float(fdtrc(freedom, self.freedom, statistic / total))
+
+    def effective(self) -> float:
+        """Return how many times as much a share below a value varies as that of equal samples."""
+        if self.plain:
+            return 1.0
+        below = np.cumsum(np.cumsum(self.covariance, axis=0), axis=1).diagonal()[:-1]
+        share = np.cumsum(self.pooled)[:-1]
+        expected = share * (1 - share) * (1 / self.sizes).sum()
+        return float(np.max(below / expected, initial=1e-9)) * self.wider
+
+    @property
+    def wider(self) -> float:
+        """Student's quantile over the normal one, squared, at 95 %."""
+        from scipy.special import stdtrit
+
+        return 1.0 if np.isinf(self.freedom) else float(stdtrit(self.freedom, 0.975) / 1.96) ** 2
 
 
-def kolmogorov(counts: FloatArray, sizes: FloatArray, confidence: float) -> Effect:
+def _multinomial(shares: FloatArray) -> FloatArray:
+    return np.asarray(np.diag(shares) - np.outer(shares, shares))
+
+
+def kolmogorov(counts: FloatArray, binned: Shares, confidence: float) -> Effect:
     """Return the largest difference of the distribution functions.
 
     The interval is that of a band around the difference of both functions, which is right with
@@ -104,44 +177,56 @@ def kolmogorov(counts: FloatArray, sizes: FloatArray, confidence: float) -> Effe
 
     shares = counts / counts.sum(axis=1, keepdims=True)
     value = float(np.abs(np.cumsum(shares[1] - shares[0])).max())
-    half = float(kolmogi(1 - confidence)) * float(np.sqrt((1 / sizes).sum()))
+    variance = float((1 / binned.sizes).sum()) * binned.effective()
+    half = float(kolmogi(1 - confidence)) * float(np.sqrt(variance))
     return Effect(min(value, 1.0), max(value - half, 0.0), min(value + half, 1.0))
 
 
-def total_variation(counts: FloatArray, sizes: FloatArray, confidence: float) -> Effect:
+def total_variation(kinds: Shares, confidence: float) -> Effect:
     """Return the share of samples that would have to be of another kind.
 
     Chance makes it larger; the lower end allows for that with as much as it can be.
     """
     from scipy.special import ndtri
 
-    shares = counts / counts.sum(axis=1, keepdims=True)
-    apart = shares[1] - shares[0]
+    apart = kinds.shares[1] - kinds.shares[0]
     value = float(np.abs(apart).sum() / 2)
     signs = np.sign(apart)
-    noise = (shares * (1 - shares) / sizes[:, None]).sum(axis=0)
+    noise = np.maximum(kinds.covariance.diagonal(), 0.0) * kinds.wider
     chance = float(np.sqrt(2 / np.pi * noise).sum() / 2)
-    # Where nothing differs, signs are 0 and say nothing of the spread.
-    spread = max(float(((1 - (shares @ signs) ** 2) / sizes).sum() / 4), float(noise.max()))
+    # Where nothing differs, signs are 0 and say nothing of the spread; where a side has one kind
+    # only, one more sample of another kind could have been there.
+    spread = max(
+        float(signs @ kinds.covariance @ signs / 4) * kinds.wider,
+        float(noise.max()),
+        float((1 / kinds.sizes**2).sum()),
+    )
     half = float(ndtri((1 + confidence) / 2)) * np.sqrt(spread)
     return Effect(value, max(value - chance - half, 0.0), min(value + half, 1.0))
 
 
-def difference(one: Numbers, other: Numbers, sizes: FloatArray, confidence: float) -> Effect:
+def difference(one: Numbers, other: Numbers, designs: Designs, confidence: float) -> Effect:
     """Return the difference of the means with Welch's interval."""
     from scipy.special import stdtrit
 
     value = other.mean - one.mean
-    errors = np.array([one.variance, other.variance]) / np.maximum(sizes - 1, 1)
-    error = float(errors.sum())
-    if not (np.isfinite(value) and np.isfinite(error)) or sizes.min() < 2:
+    errors, freedoms = [], []
+    for side, design in zip((one, other), designs, strict=True):
+        least = side.samples - 1.0
+        own = side.variance / max(least, 1.0)
+        errors.append(own if design is None else float(design.covariance[0, 0]))
+        freedoms.append(least if design is None else min(design.freedom, least))
+    error = sum(errors)
+    if not np.isfinite([value, error]).all() or min(freedoms) < 1:
         return Effect(value)
-    freedom = error**2 / float((errors**2 / (sizes - 1)).sum()) if error > 0 else 1.0
+    freedom = 1.0
+    if error > 0:
+        freedom = error**2 / sum(e**2 / f for e, f in zip(errors, freedoms, strict=True))
     half = float(stdtrit(freedom, (1 + confidence) / 2)) * np.sqrt(error)
     return Effect(value, value - half, value + half)
 
 
-def standardized(one: Numbers, other: Numbers, sizes: FloatArray, confidence: float) -> Effect:
+def standardized(one: Numbers, other: Numbers, designs: Designs, confidence: float) -> Effect:
     """Return the difference of the means in standard deviations (the root of the mean variance).
 
     The interval is that of the influence of each sample on the means and on the variances, so that
@@ -154,58 +239,53 @@ def standardized(one: Numbers, other: Numbers, sizes: FloatArray, confidence: fl
         return Effect(0.0 if one.mean == other.mean else NAN)
     value = (other.mean - one.mean) / scale
     variance = 0.0
-    for sign, side, size in zip((-1, 1), (one, other), sizes, strict=True):
+    for sign, side, design in zip((-1, 1), (one, other), designs, strict=True):
         z = (side.values - side.mean) / scale
         influence = sign * z - value / 4 * (z**2 - side.variance / scale**2)
-        variance += float(side.counts @ influence**2 / side.counts.sum() / size)
+        own = float(side.counts @ influence**2 / side.counts.sum() / side.samples)
+        if design is not None and side.variance > 0:  # as much more as the mean varies
+            own *= float(design.covariance[0, 0]) * side.samples / side.variance
+        variance += own
     half = float(ndtri((1 + confidence) / 2)) * np.sqrt(variance)
     return Effect(value, value - half, value + half)
 
 
 def change_of(
-    one: Numbers,
-    other: Numbers,
-    designs: tuple[tuple[Design, Design], tuple[Design, Design]],
-    bins: NDArray[np.intp],
+    one: Numbers, other: Numbers, bins: NDArray[np.intp], cells: Designs, own: Designs,
     confidence: float,
-) -> Change:
+) -> Change:  # fmt: skip
     """Return the change of a number from one set of samples to another.
 
-    ``designs`` are those of the cells and of the number itself, of either side.
+    ``cells`` and ``own`` are the designs of the bins and of the number itself, of either side.
     """
-    samples = np.array([one.samples, other.samples], dtype=np.float64)
+    sizes = np.array([one.samples, other.samples], dtype=np.float64)
     _, counts = joint(one, other)
-    (cells, own) = (np.maximum(samples / [d.effect for d in pair], 1.0) for pair in designs)
-    binned = np.stack([np.bincount(bins, side) for side in counts])
-    freedom = min(design.freedom for design in designs[0])
+    binned = Shares.of(np.stack([np.bincount(bins, side) for side in counts]), sizes, cells)
     return Change(
-        kolmogorov(counts, cells, confidence),
+        kolmogorov(counts, binned, confidence),
         difference(one, other, own, confidence),
         standardized(one, other, own, confidence),
-        chi_squared(binned, cells, freedom),
+        binned.p_value(),
     )
 
 
-def change_of_kinds(counts: FloatArray, designs: tuple[Design, Design], confidence: float) -> Change:
-    """Return the change of the shares of kinds (classes, groups), from counts (2, kinds)."""
-    sizes = np.maximum(counts.sum(axis=1) / [design.effect for design in designs], 1.0)
-    kinds = counts[:, np.argsort(-counts.sum(axis=0), kind="stable")]
-    bins = _rare_joined(kinds, sizes)
-    binned = np.stack([np.bincount(bins, side) for side in kinds])
-    freedom = min(design.freedom for design in designs)
-    return Change(
-        total_variation(kinds, sizes, confidence),
-        Effect(),
-        Effect(),
-        chi_squared(binned, sizes, freedom),
+def change_of_kinds(kinds: Shares, confidence: float) -> Change:
+    """Return the change of the shares of kinds: classes or groups."""
+    join = _rare_joined(kinds)
+    shares = kinds.shares @ join
+    joined = Shares(
+        shares, kinds.sizes, join.T @ kinds.covariance @ join, kinds.freedom, kinds.plain
     )
+    return Change(total_variation(kinds, confidence), Effect(), Effect(), joined.p_value())
 
 
-def _rare_joined(kinds: FloatArray, sizes: FloatArray) -> NDArray[np.intp]:
-    """Return the bin of each kind, most frequent first: those with too few samples share one."""
-    shares = (kinds / kinds.sum(axis=1, keepdims=True) * sizes[:, None]).sum(axis=0) / sizes.sum()
-    enough = shares * sizes.min() >= LEAST_EXPECTED
-    number = int(np.count_nonzero(enough))
-    rest = float(shares[number:].sum() * sizes.min())
+def _rare_joined(kinds: Shares) -> FloatArray:
+    """Return the bin of each kind, (kinds, bins): those with too few samples share one."""
+    expected = kinds.pooled * kinds.sizes.min()
+    order = np.argsort(-expected, kind="stable")
+    number = int(np.count_nonzero(expected >= LEAST_EXPECTED))
+    rest = float(expected[order[number:]].sum())
     last = number if rest >= LEAST_EXPECTED else max(number - 1, 0)
-    return np.minimum(np.arange(kinds.shape[1]), last)
+    result = np.zeros((len(expected), last + 1))
+    result[order, np.minimum(np.arange(len(order)), last)] = 1.0
+    return result[:, result.any(axis=0)]

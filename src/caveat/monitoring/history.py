@@ -138,7 +138,9 @@ class DriftHistory(Drawable, RowTable[HistoryRow]):
         state = self.states[self.periods[-1]]
         if not alarms:
             return [Statement("good", state.message)]
-        return [Statement("bad", f"Since {alarms[0]}: {state.message[0].lower()}{state.message[1:]}")]
+        return [
+            Statement("bad", f"Since {alarms[0]}: {state.message[0].lower()}{state.message[1:]}")
+        ]
 
     def __repr__(self) -> str:
         header, body = self.table()
@@ -231,9 +233,7 @@ def drift_history(
             check_comparable(base, one)
         except OptionError as error:
             raise OptionError(f"{name}: {error}") from error
-    watched = not any(
-        one.about.weighted or one.about.clustered for one in (base, *given.values())
-    )
+    watched = not any(one.about.weighted or one.about.clustered for one in (base, *given.values()))
     monitor = DriftMonitor(base, threshold=settings.thresholds, alpha=alpha) if watched else None
     before = settings.evaluated(base)
     rows = _levels(first, base, before, settings)

@@ -375,9 +375,7 @@ def _question(name: str) -> DriftQuestion:
     return DriftQuestion.PREDICTIONS if name in PREDICTIONS else DriftQuestion.UNCERTAINTY
 
 
-def _number_watch(
-    key: NumberKey, numbers: Numbers, thresholds: Thresholds, delta: float
-) -> _Watch:
+def _number_watch(key: NumberKey, numbers: Numbers, thresholds: Thresholds, delta: float) -> _Watch:
     name, target = key
     shares = numbers.counts / numbers.counts.sum()
     if name == "class":
@@ -421,9 +419,7 @@ def _coarse(values: FloatArray, shares: FloatArray) -> tuple[FloatArray, FloatAr
     return values[last], np.bincount(bins, shares)
 
 
-def _residual_watch(
-    key: NumberKey, one: Bounded, thresholds: Thresholds, delta: float
-) -> _Watch:
+def _residual_watch(key: NumberKey, one: Bounded, thresholds: Thresholds, delta: float) -> _Watch:
     from scipy.special import ndtri
 
     half = -float(ndtri(delta / 2)) * one.error
@@ -450,6 +446,4 @@ def _error_watch(target: str, one: Bounded, thresholds: Thresholds, delta: float
     """Watch the share of errors: only more of them than in the reference give an alarm."""
     margin = float(np.sqrt(np.log(1 / delta) / (2 * one.samples)))
     high = one.mean + margin + thresholds.share
-    return _Watch(
-        DriftQuestion.SKILL, "error", target, [], [], [(0.0, high)], [(0.0, 1.0)]
-    )
+    return _Watch(DriftQuestion.SKILL, "error", target, [], [], [(0.0, high)], [(0.0, 1.0)])

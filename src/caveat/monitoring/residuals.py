@@ -36,8 +36,7 @@ class Bounded:
     values: FloatArray
     counts: FloatArray
     bounds: tuple[float, float]
-    design: Design = Design()
-    weighted: bool = False
+    design: Design | None = None
 
     @property
     def samples(self) -> float:
@@ -55,11 +54,14 @@ class Bounded:
 
         So a few samples that are all alike do not count as certain.
         """
-        size = len(self.values) if self.weighted else self.samples
         share = self.counts / self.counts.sum()
+        size = self.samples
         squares = size * float(share @ (self.values - self.mean) ** 2)
+        if self.design is not None:
+            size = float(len(self.values))
+            squares = float(self.design.covariance[0, 0]) * size**2
         squares += sum((bound - self.mean) ** 2 for bound in self.bounds)
-        return float(np.sqrt(squares * self.design.effect) / (size + 2))
+        return float(np.sqrt(squares) / (size + 2))
 
 
 def residuals_of(summary: Summary, place: Place) -> dict[NumberKey, Bounded]:
@@ -85,14 +87,13 @@ def residuals_of(summary: Summary, place: Place) -> dict[NumberKey, Bounded]:
     assert summary.kept.y is not None
     prediction = summary.kept.prediction.take(kept.rows)
     found = _residuals(prediction, summary.kept.y[kept.rows])
-    weighted = summary.about.weighted or summary.about.clustered
+    designed = summary.about.weighted or summary.about.clustered
     return {
         key: Bounded(
-            values, kept.weight, bounds, design_of(kept if weighted else None, values[:, None]),
-            weighted,
+            values, kept.weight, bounds, design_of(kept, values[:, None]) if designed else None
         )
         for key, (values, bounds) in found.items()
-    }  # fmt: skip
+    }
 
 
 Found = dict[NumberKey, tuple[FloatArray, tuple[float, float]]]
