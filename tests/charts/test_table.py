@@ -126,8 +126,8 @@ class TestPlot:
                 lambda: [1, 2],
                 "ecdf",
                 "a chart is made of what evaluate, compare, audit, TriagePolicy.decide, "
-                "disentanglement_error, class_detection, shift_curves or domain_shift returned; "
-                "got a list",
+                "disentanglement_error, class_detection, shift_curves, domain_shift, drift or "
+                "drift_history returned; got a list",
             ),
         ],
     )

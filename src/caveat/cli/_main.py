@@ -12,6 +12,7 @@ from ._compare import compare_command
 from ._console import in_options, print_json, say, speaking_of
 from ._demo import demo_command
 from ._disentangle import disentangle_command
+from ._drift import drift_command
 from ._evaluate import evaluate_command
 from ._metrics import metrics_command
 from ._report import report_command
@@ -30,6 +31,7 @@ Give it a file with predictions and what was true: CSV, Parquet, NPZ, Arrow or J
   caveat audit predictions.csv --group race --group sex --report audit.html
   caveat triage new.csv --calibration old.csv --risk 0.05 --output actions.csv
   caveat disentangle table.csv --target y --method deep-ensemble
+  caveat drift last.caveat this.caveat
   caveat demo
   caveat study fairness --dataset sd1
   caveat study disentanglement --dataset wine
@@ -49,6 +51,7 @@ app.command("report")(report_command)
 app.command("audit")(audit_command)
 app.command("metrics")(metrics_command)
 app.command("disentangle")(disentangle_command)
+app.command("drift")(drift_command)
 app.command("demo")(demo_command)
 app.command("study", cls=StudyHelp)(study_command)
 

@@ -239,7 +239,8 @@ def compared_metrics(summary: Summary) -> dict[str, DriftQuestion]:
     if part.table is None:
         had = {key[0] for key in part.states}
     else:
-        had = {"positive_calibration_error", "accuracy_score", "brier_loss"}
+        had = {"expected_calibration_error", "positive_calibration_error", "accuracy_score"}
+        had.add("brier_loss")
     if summary.about.metrics is not None:
         asked = {entry.name for name in summary.about.metrics for entry in METRICS.find(name)}
         had &= asked

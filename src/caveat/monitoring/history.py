@@ -11,7 +11,7 @@ from .._renamed import suggests_parameters
 from ..evaluation import Evaluation, Verdict
 from ..exceptions import OptionError
 from ..results.judgments import Contrast
-from ..results.tables import Drawable, RowTable, number, terminal_table
+from ..results.tables import Drawable, RowTable, terminal_table
 from ..results.words import Statement, center, counted, joined, listed
 from ..summaries import Summary
 from ._drift import ALL, Settings, as_summary, check_comparable, settings_of, true_counts

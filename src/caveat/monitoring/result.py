@@ -34,7 +34,7 @@ class DriftQuestion(Word):
 
     PREDICTIONS = "predictions"
     UNCERTAINTY = "uncertainty"
-    TRUTH = "truth"
+    TRUTH = "true classes"
     CALIBRATION = "calibration"
     SKILL = "skill"
     GROUPS = "mix of groups"
@@ -177,7 +177,8 @@ class Drift(Drawable, RowTable[DriftRow]):
 
         Parameters
         ----------
-        question : {"predictions", "uncertainty", "truth", "calibration", "skill", "mix of groups"}
+        question : DriftQuestion or str
+            "predictions", "uncertainty", "true classes", "calibration", "skill" or "mix of groups".
         """
         return state_of([row for row in self.rows if row.overall and row.question == question])
 

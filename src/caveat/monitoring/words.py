@@ -61,11 +61,11 @@ def effect_words(row: DriftRow) -> str:
     if row.effect_kind in ("Kolmogorov distance", "total variation"):
         size = f"distance {percent(row.effect)} (interval {100 * low:.1f} to {100 * high:.1f} %)"
     elif row.effect_kind == "difference":
-        size = f"{'+' if row.change > 0 else '−'}{100 * row.effect:.1f} percentage points"
+        size = f"{100 * row.change:+z.1f} percentage points"
         if not np.isnan(row.change_low):
             size += f" (interval {100 * row.change_low:z.1f} to {100 * row.change_high:z.1f})"
     else:
-        size = f"{'+' if row.change > 0 else '−'}{percent(row.effect)} of its value"
+        size = f"{'+' if row.change > 0 else '-'}{percent(row.effect)} of its value"
     values = ""
     if not np.isnan(row.reference):
         values = f", from {_shown(row, row.reference)} to {_shown(row, row.new)}"
@@ -81,7 +81,11 @@ def _shown(row: DriftRow, value: float) -> str:
 def verdict(drift: Drift) -> Verdict:
     """Return what changed in plain words, and what to do next."""
     states = {q: drift.state(q) for q in DriftQuestion}
-    asked = {q: state for q, state in states.items() if q in _ASKED and state is not None}
+    asked = {
+        q: state
+        for q, state in states.items()
+        if state is not None and (q in _ASKED or state is CHANGED)
+    }
     statements = [_summary(drift, asked)]
     for question in DriftQuestion:
         rows = tuple(row for row in drift.rows if row.overall and row.question is question)
