@@ -21,6 +21,7 @@ MODULES = (
     "files",
     "loading",
     "metrics",
+    "monitoring",
     "nn",
     "nn.layers",
     "nn.losses",

@@ -311,8 +311,7 @@ class _Comparing:
         """Yield the rows of predictions, uncertainty, true classes and groups."""
         for place in self.places:
             for key, pair in pairs_of(*self.sides, place).items():
-                if min(numbers.counts.sum() for numbers in pair) > 0:
-                    yield self._number_row(place, key, pair[0], pair[1])
+                yield self._number_row(place, key, pair[0], pair[1])
             yield from self._truth_rows(place)
         for name in dict.fromkeys(place[0] for place in self.places[1:]):
             groups = [side.groups()[name] for side in self.sides]
@@ -448,9 +447,7 @@ class _Comparing:
 
         one, other = (residuals_of(side, place) for side in self.sides)
         score = float(ndtri((1 + self.confidence) / 2))
-        for key in one:
-            if key not in other:
-                continue
+        for key in [name for name in one if name in other]:
             ends = []
             for side in (one[key], other[key]):
                 half = score * side.error

@@ -1,6 +1,7 @@
 """Numbers of the samples of two summaries over the same cells."""
 
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,7 +56,7 @@ def of_table(part: Part) -> Numbers:
 def _made(values: FloatArray, counts: FloatArray, samples: int) -> Numbers:
     """Return numbers from cells in any order, of which some may have the same value."""
     known, index = np.unique(values, return_inverse=True)
-    merged = np.bincount(index, counts)
+    merged = np.bincount(index, counts).astype(np.float64)
     mass = merged.sum()
     mean = float(merged @ known / mass)
     return Numbers(known, merged, mean, float(merged @ (known - mean) ** 2 / mass), samples)
@@ -77,14 +78,17 @@ def cell_values(columns: NDArray[np.int64]) -> FloatArray:
 def snapped(numbers: Numbers) -> Numbers:
     """Return probabilities over cells that tables and distributions both are unions of.
 
-    The cells of a distribution are narrower than those of a table, and cross them, between 1/64 and
-    1/8 only; steps of 1/1024 are unions of both.
+    Between 1/64 and 1/8 the cells of a distribution cross those of a table, and steps of 1/1024 are
+    unions of both. Beyond 63/64 a table's cells are closed at their upper ends and a distribution
+    has four cells only, which become one.
     """
     values = numbers.values
     middle = (values >= 1 / 64) & (values < 1 / 8)
     steps = (np.floor(values * 1024) + 0.5) / 1024
     cells, _ = cell_of(values)
     shared = np.where(middle, steps, cell_values(cells.astype(np.int64)))
+    shared = np.where((values >= 63 / 64) & (values < 1), 127 / 128, shared)
+    shared = np.where(values >= 1, 1.0, shared)  # the middle of its cell is above 1
     made = _made(shared, numbers.counts, numbers.samples)
     return Numbers(made.values, made.counts, numbers.mean, numbers.variance, numbers.samples)
 
@@ -117,16 +121,30 @@ def pairs_of(one: Summary, other: Summary, place: Place) -> dict[NumberKey, tupl
         )
     for key, distribution in parts[0].distributions.items():
         second = parts[1].distributions.get(key)
-        if second is not None and key not in result:
+        if second is not None and key not in result and distribution.mass * second.mass > 0:
             result[key] = (
                 of_distribution(parts[0], distribution), of_distribution(parts[1], second)
             )  # fmt: skip
     if PROBABILITY in result and TOTAL not in result:
         result[TOTAL] = tuple(map(entropies, result[PROBABILITY]))
-    for name, target in [*result]:
-        # One member: all uncertainty is aleatoric, and the total says the same.
-        if name == "epistemic" and not any(side.values.any() for side in result[name, target]):
-            del result[name, target], result["aleatoric", target]
+    return _told_apart(result)
+
+
+SomeNumbers = TypeVar("SomeNumbers", Numbers, tuple[Numbers, ...])
+
+
+def _told_apart(given: dict[NumberKey, SomeNumbers]) -> dict[NumberKey, SomeNumbers]:
+    """Return the numbers in their order, without parts of an uncertainty that has only one.
+
+    With one member all uncertainty is aleatoric, and the total says the same.
+    """
+    result = dict(given)
+    for name, target in given:
+        if name == "epistemic":
+            found = given[name, target]
+            sides = found if isinstance(found, tuple) else (found,)
+            if not any(side.values.any() for side in sides):
+                del result[name, target], result["aleatoric", target]
     order = (*PREDICTIONS, *UNCERTAINTY)
     return dict(sorted(result.items(), key=lambda item: order.index(item[0][0])))
 
@@ -134,14 +152,15 @@ def pairs_of(one: Summary, other: Summary, place: Place) -> dict[NumberKey, tupl
 def numbers_in(summary: Summary, place: Place) -> dict[NumberKey, Numbers]:
     """Return the numbers of one summary over cells that any other of its kind has."""
     part = summary.parts[place]
-    result = {key: of_distribution(part, one) for key, one in part.distributions.items()}
+    result = {
+        key: of_distribution(part, one) for key, one in part.distributions.items() if one.mass > 0
+    }
     if part.table is not None:
         result[PROBABILITY] = of_table(part)
     if PROBABILITY in result:
         result[PROBABILITY] = snapped(result[PROBABILITY])
         result[TOTAL] = entropies(result[PROBABILITY])
-    order = (*PREDICTIONS, *UNCERTAINTY)
-    return dict(sorted(result.items(), key=lambda item: order.index(item[0][0])))
+    return _told_apart(result)
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,9 +182,9 @@ def kept_in(summary: Summary, place: Place) -> Kept | None:
     rows = np.arange(len(kept))
     if place[0]:
         rows = np.flatnonzero(kept.groups[place[0]] == place[1])
-    if not len(rows):
-        return None
     weight = np.ones(len(rows)) if kept.weight is None else kept.weight[rows]
+    if not weight.sum() > 0:
+        return None
     cluster = None
     if kept.cluster is not None:
         cluster = np.unique(kept.cluster[rows], return_inverse=True)[1]

@@ -280,7 +280,7 @@ def _levels(
         )  # fmt: skip
 
     for (quantity, target), numbers in numbers_in(summary, ALL).items():
-        if quantity != "class" and numbers.counts.sum() > 0:
+        if quantity != "class":
             half = score * float(np.sqrt(numbers.variance / numbers.samples))
             add(quantity, target, numbers.mean, numbers.mean - half, numbers.mean + half)
     counts = true_counts(summary, ALL)

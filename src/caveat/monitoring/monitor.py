@@ -136,7 +136,7 @@ class _Watch:
         """Bet on some more samples: values, and how many samples have each."""
         if self.edges:
             bins = np.searchsorted(self.edges, values)
-            counts = np.bincount(bins, counts, len(self.edges) + 1)
+            counts = np.bincount(bins, counts, len(self.edges) + 1).astype(np.float64)
         factors = []
         for i, (low, high) in enumerate(self.limits):
             given = np.asarray(self.functions[i]) if self.functions else values
@@ -290,19 +290,17 @@ class DriftMonitor:
 
     def _make(self, summary: Summary) -> None:
         numbers = numbers_in(summary, ALL)
-        if summary.about.truth:
+        if summary.about.truth and "classes" not in dict(summary.about.shared):
             self._large = {
                 target: float(np.quantile(errors, LARGE))
                 for target, errors in errors_of(summary).items()
-                if "classes" not in dict(summary.about.shared)
             }
         errors = _wrong(summary, self._large) if summary.about.truth else {}
         residuals = residuals_of(summary, ALL)
         number = max(len(numbers) + len(errors) + len(residuals), 1)
         delta = _SHARE * self.alpha / number
         for key, one in numbers.items():
-            if one.counts.sum() > 0:
-                self._watches.append(_number_watch(key, one, self.thresholds, delta))
+            self._watches.append(_number_watch(key, one, self.thresholds, delta))
         for key, bounded in residuals.items():
             self._watches.append(_residual_watch(key, bounded, self.thresholds, delta))
         for target, bounded in errors.items():
@@ -417,7 +415,7 @@ def _coarse(values: FloatArray, shares: FloatArray) -> tuple[FloatArray, FloatAr
     middle = np.cumsum(shares) - shares / 2
     bins = np.unique((middle * _BINS).astype(np.intp), return_inverse=True)[1]
     last = np.flatnonzero(np.diff(bins))
-    return values[last], np.bincount(bins, shares)
+    return values[last], np.bincount(bins, shares).astype(np.float64)
 
 
 def _residual_watch(key: NumberKey, one: Bounded, thresholds: Thresholds, delta: float) -> _Watch:

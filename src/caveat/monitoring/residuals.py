@@ -160,8 +160,8 @@ def errors_of(summary: Summary) -> dict[str, FloatArray]:
     0 or 1 of classes, the absolute error of numbers; nothing of sets and intervals.
     """
     kept = summary.kept
-    if kept is None or kept.y is None:
-        return {}
+    assert kept is not None
+    assert kept.y is not None
     prediction: Any = kept.prediction
     if isinstance(prediction, GaussianLogits | ProbabilityInterval):
         prediction = prediction.to_categorical()

@@ -1,5 +1,8 @@
 """The verdict on a drift in plain words."""
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 
 from ..evaluation import Verdict
@@ -119,8 +122,9 @@ def _summary(drift: Drift, asked: dict[DriftQuestion, ChangeState]) -> Statement
             text += f" {capitalized(joined(by_state[UNCHANGED]))} did not change by more than "
             text += "the threshold."
         return Statement("unsure", text)
-    what = joined(by_state[UNCHANGED]) if by_state[UNCHANGED] else "anything"
-    return Statement("good", f"There is no change that matters in {what}.")
+    if not by_state[UNCHANGED]:
+        return Statement("unsure", "There is nothing that could be compared.")
+    return Statement("good", f"There is no change that matters in {joined(by_state[UNCHANGED])}.")
 
 
 def changed_groups(drift: Drift) -> list[str]:
@@ -130,13 +134,11 @@ def changed_groups(drift: Drift) -> list[str]:
     )
 
 
-def _decisive(drift: Drift) -> tuple[DriftRow, ...]:  # type: ignore[type-arg]
+def _decisive(drift: Drift) -> Any:
     return tuple(row for row in drift.rows if row.state is CHANGED)
 
 
-def _statement(
-    question: DriftQuestion, rows: tuple[DriftRow, ...], state: ChangeState
-) -> Statement:
+def _statement(question: DriftQuestion, rows: Any, state: ChangeState) -> Statement:
     what = capitalized(f"the {question.value}")
     level = _LEVELS[state]
     if state is CHANGED:
@@ -152,7 +154,7 @@ def _statement(
             f"{what}: too few samples to say whether a change is beyond the threshold of "
             f"{_threshold(seen)}; {effect_words(seen)}."
         )
-    return Statement(level, text, rows)  # type: ignore[arg-type]
+    return Statement(level, text, rows)
 
 
 def _threshold(row: DriftRow) -> str:
@@ -166,7 +168,7 @@ def _exceeds(row: DriftRow) -> float:
     return -1.0 if np.isnan(row.effect) else row.effect / max(row.threshold, 1e-12)
 
 
-def _largest(rows: "tuple[DriftRow, ...] | list[DriftRow]") -> DriftRow:
+def _largest(rows: Sequence[DriftRow]) -> DriftRow:
     return max(rows, key=_exceeds)
 
 
@@ -174,7 +176,7 @@ def _groups(drift: Drift) -> list[Statement]:
     rows = [row for row in drift.rows if not row.overall]
     if not rows:
         return []
-    changed = [row for row in rows if row.state is CHANGED]
+    changed: Any = [row for row in rows if row.state is CHANGED]
     names = list(dict.fromkeys(row.group for row in rows))
     if changed:
         parts = []
@@ -183,7 +185,7 @@ def _groups(drift: Drift) -> list[Statement]:
             asked = joined(list(dict.fromkeys(f"the {row.question.value}" for row in some)))
             parts.append(f"{name} ({asked}; {effect_words(_largest(some))})")
         text = f"Of {len(names)} groups, {len(parts)} changed: {listed(parts)}."
-        return [Statement("bad", text, tuple(changed))]  # type: ignore[arg-type]
+        return [Statement("bad", text, tuple(changed))]
     open_ = list(dict.fromkeys(row.group for row in rows if row.state is TOO_FEW))
     if open_:
         text = f"No group is shown to have changed; too few samples to say for {listed(open_)}."

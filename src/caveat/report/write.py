@@ -97,8 +97,10 @@ def write_report(
     elif isinstance(result, Drift | DriftHistory):
         if policy is not None:
             raise OptionError("policy decides on predictions: pass it with an evaluation")
-        made = drift_page if isinstance(result, Drift) else history_page
-        page = made(result, title, source)  # type: ignore[operator]
+        if isinstance(result, Drift):
+            page = drift_page(result, title, source)
+        else:
+            page = history_page(result, title, source)
     else:
         raise OptionError(
             "a report is made of what caveat.evaluate, caveat.compare, caveat.audit, "
