@@ -20,7 +20,7 @@ def changed():
     """Predictions that changed, with groups."""
     one = binary(1500, groups=["a", "b"])
     other = binary(1500, 1, change=lambda p: p**2, groups=["a", "b"])
-    return caveat.drift(one, other, resamples=100, random_state=0, names=("May", "{June}"))
+    return caveat.drift(one, other, resamples=100, random_state=0, names=("May", "June"))
 
 
 @cache
@@ -61,7 +61,7 @@ def test_distributions_are_the_shares_of_samples():
     for line, numbers in zip(lines, (one, other), strict=True):
         wanted = [numbers.counts[numbers.values <= x].sum() / 1500 for x in line.x]
         assert line.y == pytest.approx(wanted)
-    assert list(chart.numbers) == ["probability of the second class", "May", "{June}"]
+    assert list(chart.numbers) == ["probability of the second class", "May", "June"]
     with pytest.raises(OptionError, match="quantity must be one of probability, total; got 'x'"):
         charts.drift_distribution(changed(), "x")
     empty = replace(changed(), _numbers={})

@@ -200,9 +200,11 @@ def history(result: DriftHistory, quantity: str | Sequence[str] | None = None) -
             words = " ".join(part for part in (_words(name), target) if part)
             places = np.arange(len(periods), dtype=np.float64)
             says = f"{literal(words)}: {{y:.4g}}"
-            marks.append(Line(x=places, y=value, label=words, main=True, says=says))
-            if np.isfinite(low).any():
-                marks.append(Band(x=places, low=low, high=high, main=True))
+            some = np.isfinite(value)
+            marks.append(Line(x=places[some], y=value[some], label=words, main=True, says=says))
+            some = np.isfinite(low) & np.isfinite(high)
+            if some.any():
+                marks.append(Band(x=places[some], low=low[some], high=high[some], main=True))
             numbers |= {words: value, f"{words}, low": low, f"{words}, high": high}
     marks += _rules(result, names)
     step = -(-len(periods) // _TICKS)

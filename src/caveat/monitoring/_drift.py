@@ -74,7 +74,7 @@ def drift(
     alpha : float, default=0.05
         The level of the tests.
     confidence : float, default=0.95
-        Of the intervals.
+        The confidence level of the intervals.
     resamples : int, default=1000
         For the intervals of metrics; 0 leaves metrics out.
     names : pair of str, default=('the reference', 'the new samples')
@@ -107,7 +107,7 @@ def drift(
     >>> result.state("predictions"), result.state("calibration")
     ('changed', 'changed')
     >>> print(result.verdict().statements[0].text)
-    The predictions, the uncertainty and the calibration changed.
+    The predictions, the uncertainty, the calibration and the skill changed.
     """
     settings = settings_of(threshold, alpha, confidence, resamples, random_state)
     one, other = as_summary(reference, "reference"), as_summary(new, "new")

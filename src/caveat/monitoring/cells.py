@@ -141,8 +141,8 @@ def _told_apart(given: dict[NumberKey, SomeNumbers]) -> dict[NumberKey, SomeNumb
     result = dict(given)
     for name, target in given:
         if name == "epistemic":
-            found = given[name, target]
-            sides = found if isinstance(found, tuple) else (found,)
+            parts = given[name, target]
+            sides = parts if isinstance(parts, tuple) else (parts,)
             if not any(side.values.any() for side in sides):
                 del result[name, target], result["aleatoric", target]
     order = (*PREDICTIONS, *UNCERTAINTY)

@@ -36,7 +36,7 @@ class Change:
     distance : Effect
         Between the distributions, from 0 to 1.
     difference : Effect
-        Of the means, new less reference.
+        The difference of the means, new less reference.
     standardized : Effect
         The same in standard deviations.
     p_value : float
@@ -88,9 +88,9 @@ class Shares:
     sizes : ndarray of shape (2,)
         Numbers of samples.
     covariance : ndarray of shape (bins, bins)
-        Of the difference.
+        The covariance of the difference.
     freedom : float
-        Of the covariance; infinite if it follows from the numbers of samples.
+        Degrees of freedom of the covariance; infinite if it follows from the numbers of samples.
     plain : bool
         Whether all samples count alike and by themselves.
     """

@@ -86,20 +86,20 @@ def residuals_of(summary: Summary, place: Place) -> dict[NumberKey, Bounded]:
     assert summary.kept is not None
     assert summary.kept.y is not None
     prediction = summary.kept.prediction.take(kept.rows)
-    found = _residuals(prediction, summary.kept.y[kept.rows])
+    residuals = _residuals(prediction, summary.kept.y[kept.rows])
     designed = summary.about.weighted or summary.about.clustered
     return {
         key: Bounded(
             values, kept.weight, bounds, design_of(kept, values[:, None]) if designed else None
         )
-        for key, (values, bounds) in found.items()
+        for key, (values, bounds) in residuals.items()
     }
 
 
-Found = dict[NumberKey, tuple[FloatArray, tuple[float, float]]]
+Residuals = dict[NumberKey, tuple[FloatArray, tuple[float, float]]]
 
 
-def _residuals(prediction: Any, y: Any) -> Found:
+def _residuals(prediction: Any, y: Any) -> Residuals:
     if isinstance(prediction, GaussianLogits | ProbabilityInterval):
         return _residuals(prediction.to_categorical(), y)
     if isinstance(prediction, Categorical):
@@ -109,7 +109,7 @@ def _residuals(prediction: Any, y: Any) -> Found:
         inside = prediction.membership[np.arange(len(codes)), codes]
         return {(SPREAD, ""): _covered(inside, prediction.coverage)}
     truth = prediction.align(y)
-    result: Found = {}
+    result: Residuals = {}
     for i, name in enumerate(map(str, prediction.targets.tolist())):
         true = truth[:, i]
         if isinstance(prediction, Gaussian):
@@ -130,7 +130,7 @@ def _residuals(prediction: Any, y: Any) -> Found:
     return result
 
 
-def _of_classes(prediction: Categorical, y: Any) -> Found:
+def _of_classes(prediction: Categorical, y: Any) -> Residuals:
     mean, codes = prediction.mean, prediction.align(y)
     if mean.shape[1] == 2:
         return {(BIAS, ""): (codes - mean[:, 1], (-1.0, 1.0))}

@@ -83,7 +83,7 @@ class DriftRow:
         "Kolmogorov distance", "total variation", "difference" or "relative difference".
     threshold : float
     p_value : float
-        Of the test that nothing changed.
+        The p-value of the test that nothing changed.
     adjusted : float
         The p-value that allows for all rows of all samples, or for all rows of groups (Holm).
     state : ChangeState
