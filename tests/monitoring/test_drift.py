@@ -395,4 +395,6 @@ def test_nothing_that_can_be_compared():
     """A verdict on no row at all claims nothing."""
     empty = replace(drift(binary(20), binary(20)), rows=())
     assert texts(empty)[0] == "There is nothing that could be compared."
+    with pytest.raises(OptionError, match="no distribution of 'mae'; there are probability, total"):
+        empty.distributions("mae")
     assert drift(binary(20), binary(20)).quantities == [("probability", ""), ("total", "")]

@@ -91,6 +91,14 @@ def test_classes_and_intervals():
     assert {row.quantity for row in history} == {"width", "distance of uncertainty", "e-value"}
 
 
+def test_nothing_to_watch():
+    """Intervals without an end have no width."""
+    endless = caveat.Interval(np.zeros(5), np.full(5, np.inf), coverage=0.9)
+    history = drift_history({"a": endless, "b": endless})
+    assert [row.value for row in history] == [1.0]
+    assert not history.alarm
+
+
 def test_errors():
     with pytest.raises(OptionError, match="needs a dict of summaries by name"):
         drift_history([binary(20)])

@@ -28,7 +28,7 @@ LEFT_OUT = re.compile(
     r"|experiments\.(class_detection|disentanglement_error|shift_curves)"
     r"|resampling\.Prepared\..*|.*\.(get_params|set_params|get_metadata_routing|set_\w+_request)"
     r"|.*\.row_type|metrics\.(MetricRegistry|Metric|Batch|Part|Sums|State|mean_of|share_of)|metrics\.(Batch|State|Metric|Part|Sums)\..*|metrics\.MetricRegistry\.(register|unregister|serving|shown)|predictions\.Container\..*"
-    r"|recalibration\.Recalibrator\..*|charts\.(Entry|Deferral)(\..*)?|report\.write_report|.*\.report|.*\.items|.*\.keys|.*\.values"
+    r"|monitoring\.(ChangeState|DriftQuestion)(\..*)?|recalibration\.Recalibrator\..*|charts\.(Entry|Deferral)(\..*)?|report\.write_report|.*\.report|.*\.items|.*\.keys|.*\.values"
 )
 
 
@@ -794,13 +794,18 @@ ARGUMENTS = {
     "overlay.charts": Thing(lambda w: {"a": _chart(w)}),
     "charts.consistency.result": Thing(_consistency),
     "charts.drift.result": Thing(_drift),
+    "charts.drift.groups": Option(False, True),
+    "charts.drift_distribution.target": Option("", "0"),
+    "monitoring.drift.alpha": Option(0.05, 0.5),
+    "monitoring.drift_history.alpha": Option(0.05, 0.5),
+    "monitoring.DriftMonitor.alpha": Option(0.05, 0.5),
     "charts.drift_distribution.result": Thing(_drift),
     "charts.history.result": Thing(_history),
     "charts.drift_distribution.quantity": Option(None, "probability"),
     "charts.history.quantity": Option(None, "total"),
     "drift.reference": Thing(lambda w: w.keep("side", w.prediction)),
     "drift.new": Thing(lambda w: w.keep("side", w.prediction)),
-    "drift.names": Fixed(("a", "b")),
+    "names": Fixed(("a", "b")),
     "drift_history.summaries": Thing(lambda w: {"a": w.keep("side", w.prediction), "b": w.keep("side", w.prediction)}),
     "drift_history.reference": Fixed(None),
     "DriftMonitor.reference": Thing(lambda w: w.keep("side", w.prediction)),

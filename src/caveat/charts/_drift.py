@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from .._validation import check_choice
 from ..exceptions import OptionError
 from ..metrics import METRICS
 from ..monitoring import Drift, DriftHistory
@@ -49,6 +50,7 @@ def drift(result: Drift, groups: bool = False) -> Chart:
     ['probability of the second class', 'total uncertainty']
     """
     expect(result, Drift)
+    check_choice(groups, "groups", (False, True))
     rows = [
         row
         for row in result.rows

@@ -244,7 +244,7 @@ def drift_history(
         rows += _levels(name, one, after, settings) + _effects(name, drift)
         if monitor is not None:
             state = states[name] = monitor.update(one)
-            value = max(watch.e_value for watch in state.watches)
+            value = max((watch.e_value for watch in state.watches), default=1.0)
             rows.append(
                 HistoryRow(period=name, quantity="e-value", value=value, samples=one.samples)
             )

@@ -6,6 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from ..evaluation import Verdict
+from ..exceptions import OptionError
 from ..results.judgments import Word
 from ..results.tables import (
     Drawable,
@@ -196,6 +197,9 @@ class Drift(Drawable, RowTable[DriftRow]):
         quantity : str
         target : str, default=""
         """
+        if (quantity, target) not in self.quantities:
+            known = ", ".join(" ".join(filter(None, key)) for key in self.quantities)
+            raise OptionError(f"no distribution of {quantity!r}; there are {known or 'none'}")
         return self._numbers[quantity, target]
 
     @property
