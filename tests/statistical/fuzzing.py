@@ -320,9 +320,7 @@ def _drift(w):
 
 def _history(w):
     prediction = w.prediction()
-    return built(
-        caveat.monitoring.drift_history, {"a": prediction, "b": prediction}, resamples=0
-    )
+    return built(caveat.monitoring.drift_history, {"a": prediction, "b": prediction}, resamples=0)
 
 
 def _consistency(w):
