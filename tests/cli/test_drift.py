@@ -107,7 +107,18 @@ def test_predictions_in_tables(run, folder, tmp_path):
 def test_a_reference_of_its_own(run, folder):
     code, out, _ = run(folder, "--reference", folder / "week-10.caveat", "--json", *QUICK)
     assert code == 0
-    assert json.loads(out)["reference"] == "the reference"
+    content = json.loads(out)
+    assert content["reference"] == "week-10"
+    assert [one["period"] for one in content["periods"]] == ["week-8", "week-9", "week-11"]
+
+
+def test_files_of_a_shell_are_sorted_by_the_numbers_in_their_names(run, folder):
+    shell = sorted(map(str, folder.glob("*.caveat")))
+    assert shell[0].endswith("week-10.caveat")
+    _, out, _ = run(*shell, "--json", "--resamples", "0")
+    assert json.loads(out)["reference"] == "week-8"
+    _, out, _ = run(folder / "week-9.caveat", folder / "week-8.caveat", "--resamples", "0")
+    assert "week-8 against week-9" in out  # two files are taken as they are given
 
 
 def test_thresholds(run, folder):

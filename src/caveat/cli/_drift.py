@@ -69,24 +69,20 @@ def drift_command(
     check_output(output, _ENDINGS)
     gates = [DriftGate.parse(text) for text in fail_if or ()]
     limits = _thresholds(threshold or [])
-    paths = _paths(files)
+    paths = _paths(files, reference)
     given = {"threshold": limits, "alpha": alpha, **numbers.options()}
-    read = _read([*([reference] if reference is not None else []), *paths], columns)
-    base = read.pop(next(iter(read))) if reference is not None else None
-    names = _names(paths)
-    summaries = dict(zip(names, read.values(), strict=True))
-    if base is None and len(summaries) < 2:
+    if len(paths) < 2:
         raise OptionError(
             f"{paths[0]}: there is nothing to compare it with; give a second file, a folder of "
             "several, or --reference"
         )
+    summaries = dict(zip(_names(paths), _read(paths, columns), strict=True))
     result: Any
-    if len(summaries) + (base is not None) == 2:
-        sides = [*([base] if base is not None else []), *summaries.values()]
-        called = [*([_names([reference])[0]] if reference is not None else []), *names]
-        result = drift(sides[0], sides[1], names=(called[0], called[1]), **given)
+    if len(summaries) == 2:
+        first, second = summaries
+        result = drift(summaries[first], summaries[second], names=(first, second), **given)
     else:
-        result = drift_history(summaries, reference=base, **given)
+        result = drift_history(summaries, **given)
     last = result.last if isinstance(result, DriftHistory) else result
     failing = [sentence for gate in gates for sentence in gate.failing(last.rows)]
     if fail_on_change and result.changed:
@@ -96,7 +92,7 @@ def drift_command(
     if output is not None:
         _write(result, output, title, joined_names(paths))
     if numbers.json:
-        print_json(_header(paths, reference, numbers) | as_json(result) | {"failing": failing})
+        print_json(_header(paths, numbers) | as_json(result) | {"failing": failing})
     else:
         _show(result)
         for sentence in failing:
@@ -128,8 +124,8 @@ def _thresholds(texts: list[str]) -> dict[str, float]:
     return result
 
 
-def _paths(files: list[Path]) -> list[Path]:
-    """Return the files, and those of folders in the order of their names."""
+def _paths(files: list[Path], reference: Path | None) -> list[Path]:
+    """Return the reference and the others: two as they are given, more in the order of names."""
     result: list[Path] = []
     for path in files:
         if not path.is_dir():
@@ -140,8 +136,11 @@ def _paths(files: list[Path]) -> list[Path]:
         some = some or [p for p in inside if p.suffix.lower() in _TABLES]
         if not some:
             raise OptionError(f"{path} holds no .caveat file and no file of predictions")
-        result += sorted(some, key=_order)
-    return result
+        result += some
+    if reference is not None:
+        others = [path for path in result if path.resolve() != reference.resolve()]
+        return [reference, *sorted(others, key=_order)]
+    return sorted(result, key=_order) if result != files or len(result) > 2 else result
 
 
 def _order(path: Path) -> list[tuple[bool, int, str]]:
@@ -156,12 +155,12 @@ def _names(paths: list[Path]) -> list[str]:
     return stems if len({*stems}) == len(stems) else [str(path) for path in paths]
 
 
-def _read(paths: list[Path], columns: Columns) -> dict[int, Any]:
+def _read(paths: list[Path], columns: Columns) -> list[Any]:
     """Read each file as a summary."""
     from ..loading import load
     from ..summaries import Summary, summarize
 
-    result: dict[int, Any] = {}
+    result: list[Any] = []
     classes = None
     with steps("reading", len(paths)) as step:
         for i, path in enumerate(paths):
@@ -177,7 +176,7 @@ def _read(paths: list[Path], columns: Columns) -> dict[int, Any]:
                 except CaveatError as error:
                     raise type(error)(f"{path}: {error}") from error
             classes = dict(one.about.shared).get("classes")
-            result[i] = one
+            result.append(one)
     return result
 
 
@@ -205,7 +204,7 @@ def _show(result: Any) -> None:
         show_table(f"against {result.reference}", header, body, left=tuple(range(len(header))))
 
 
-def _header(paths: list[Path], reference: Path | None, numbers: Numbers) -> dict[str, Any]:
+def _header(paths: list[Path], numbers: Numbers) -> dict[str, Any]:
     """Return what a result for machines begins with."""
     from datetime import UTC, datetime
 
@@ -215,7 +214,7 @@ def _header(paths: list[Path], reference: Path | None, numbers: Numbers) -> dict
         "format": "caveat drift 1",
         "version": __version__,
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
-        "source": [str(path) for path in (*([reference] if reference else []), *paths)],
+        "source": [str(path) for path in paths],
         "random_state": numbers.random_state,
     }
 

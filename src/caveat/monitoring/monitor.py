@@ -186,10 +186,10 @@ class DriftMonitor:
     The capital of each bet is a product over samples, and a mixture over bets and over the update
     at which they start is a test supermartingale [1]_. A tenth of ``alpha`` is spent on the limits
     of the reference, which is not known exactly (by the inequality of Dvoretzky, Kiefer and
-    Wolfowitz for ranks). Samples are taken for independent given the past; weights and clusters are
-    refused. Summaries other than of two classes keep up to 10,000 random samples, and only these
-    are compared with the truth. For a test of exchangeability without a threshold see
-    `caveat.exchangeability_test`.
+    Wolfowitz for ranks, and a normal interval for the mean difference from the truth). Samples are
+    taken for independent given the past; weights and clusters are refused. Summaries other than of
+    two classes keep up to 10,000 random samples, and only these are compared with the truth. For a
+    test of exchangeability without a threshold see `caveat.exchangeability_test`.
 
     References
     ----------
