@@ -22,6 +22,7 @@ MODULES = (
     "loading",
     "metrics",
     "models",
+    "monitoring",
     "nn",
     "nn.layers",
     "nn.losses",

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from . import integrations as integrations
     from . import metrics as metrics
     from . import models as models
+    from . import monitoring as monitoring
     from . import nn as nn
     from . import predictions as predictions
     from . import recalibration as recalibration
@@ -65,6 +66,9 @@ if TYPE_CHECKING:
     from .integrations import scorer as scorer
     from .loading import load as load
     from .models import from_model as from_model
+    from .monitoring import Drift as Drift
+    from .monitoring import DriftMonitor as DriftMonitor
+    from .monitoring import drift as drift
     from .predictions import Categorical as Categorical
     from .predictions import Decomposition as Decomposition
     from .predictions import Gaussian as Gaussian
@@ -119,6 +123,8 @@ _HOMES = {
     "DeepEnsembleRegressor": "estimators",
     "DirichletCalibration": "recalibration",
     "Disentanglement": "experiments",
+    "Drift": "monitoring",
+    "DriftMonitor": "monitoring",
     "DropConnectClassifier": "estimators",
     "DropConnectRegressor": "estimators",
     "EnsembleClassifier": "estimators",
@@ -155,6 +161,7 @@ _HOMES = {
     "concat": "predictions",
     "decompose": "uncertainty",
     "disentanglement_error": "experiments",
+    "drift": "monitoring",
     "evaluate": "evaluation",
     "exchangeability_test": "recalibration",
     "fit_many": "estimators",
@@ -183,6 +190,7 @@ _MODULES = (
     "integrations",
     "metrics",
     "models",
+    "monitoring",
     "nn",
     "predictions",
     "recalibration",
@@ -212,6 +220,8 @@ __all__ = [
     "DeepEnsembleRegressor",
     "DirichletCalibration",
     "Disentanglement",
+    "Drift",
+    "DriftMonitor",
     "DropConnectClassifier",
     "DropConnectRegressor",
     "EnsembleClassifier",
@@ -250,6 +260,7 @@ __all__ = [
     "datasets",
     "decompose",
     "disentanglement_error",
+    "drift",
     "estimators",
     "evaluate",
     "evaluation",
@@ -267,6 +278,7 @@ __all__ = [
     "merge",
     "metrics",
     "models",
+    "monitoring",
     "nn",
     "plot",
     "predictions",

@@ -12,6 +12,7 @@ import caveat
 from caveat.fairness import audit
 from caveat.report import write_report
 
+from ..charts.test_drift import changed, weeks
 from ..report.disentanglements import result, two_decompositions
 from ..report.results import (
     HOSTILE,
@@ -89,6 +90,8 @@ RESULTS = {
     "hostile-audit": lambda: people(HOSTILE[:3], HOSTILE[1]),
     "trap": lambda: result("trap"),
     "two": two_decompositions,
+    "drift": changed,
+    "history": weeks,
     "demo": demo,
     "demo-evaluation": lambda: demo().evaluations["forest"],
 }

@@ -33,7 +33,9 @@ def test_the_demo_is_light_and_short(browser, reports, name):
             assert box["y"] + box["height"] <= 900
 
 
-@pytest.mark.parametrize("name", ["classification", "comparison", "audit", "two"])
+@pytest.mark.parametrize(
+    "name", ["classification", "comparison", "audit", "two", "drift", "history"]
+)
 def test_text_of_charts_can_be_read_in_light_dark_and_print(browser, reports, picture, name):
     fills = {}
     with opened(browser, reports(name), everything=True, color_scheme="light") as page:

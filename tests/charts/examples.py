@@ -167,7 +167,7 @@ def every_chart():
     """Return charts of every kind, by name, of plain results and of awkward ones."""
     from caveat import charts
 
-    from . import test_experiments, test_fairness
+    from . import test_drift, test_experiments, test_fairness
 
     found = {}
     for name, make in ALL.items():
@@ -191,6 +191,11 @@ def every_chart():
         "domain_shift": charts.domain_shift(test_experiments.domain(["ece", "accuracy"])),
         "operating_curve": charts.operating_curve(test_experiments.triage()),
         "overlay": charts.overlay(overlaid, "Read it."),
+        "drift": charts.drift(test_drift.changed()),
+        "drift of groups": charts.drift(test_drift.changed(), groups=True),
+        "drift_distribution": charts.drift_distribution(test_drift.changed()),
+        "history": charts.history(test_drift.weeks()),
+        "history of the monitor": charts.history(test_drift.weeks(), "e-value"),
     }
     size, noise = charts.sweeps(test_experiments.disentangled("good"))
     return found | others | {"sweep of size": size, "sweep of noise": noise}

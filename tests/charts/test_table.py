@@ -12,7 +12,7 @@ from caveat import charts
 from caveat.charts import CHARTS, Axis, Chart, Entry, Line
 from caveat.evaluation import Evaluation
 from caveat.exceptions import OptionError, UnknownNameError, UnsupportedPredictionError
-from tests.charts import examples, test_experiments, test_fairness
+from tests.charts import examples, test_drift, test_experiments, test_fairness
 from tests.charts.drawn import curves, labels, small
 from tests.charts.vectors import parsed
 
@@ -27,6 +27,9 @@ OTHERS = {
     "shift": (test_experiments.shift, {}),
     "domain_shift": (lambda: test_experiments.domain(["ece"]), {}),
     "operating_curve": (test_experiments.triage, {}),
+    "drift": (test_drift.changed, {}),
+    "drift_distribution": (test_drift.changed, {}),
+    "history": (test_drift.weeks, {}),
 }
 
 
@@ -126,8 +129,8 @@ class TestPlot:
                 lambda: [1, 2],
                 "ecdf",
                 "a chart is made of what evaluate, compare, audit, TriagePolicy.decide, "
-                "disentanglement_error, class_detection, shift_curves or domain_shift returned; "
-                "got a list",
+                "disentanglement_error, class_detection, shift_curves, domain_shift, drift or "
+                "drift_history returned; got a list",
             ),
         ],
     )

@@ -69,8 +69,9 @@ def test_what_is_no_result(tmp_path):
     with pytest.raises(OptionError) as caught:
         write_report([1, 2], tmp_path / "report.html")
     assert str(caught.value) == (
-        "a report is made of what caveat.evaluate, caveat.compare, caveat.audit or "
-        "caveat.disentanglement_error returned; got a list"
+        "a report is made of what caveat.evaluate, caveat.compare, caveat.audit, "
+        "caveat.disentanglement_error, caveat.drift or caveat.monitoring.drift_history returned; "
+        "got a list"
     )
 
 

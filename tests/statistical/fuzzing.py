@@ -28,7 +28,7 @@ LEFT_OUT = re.compile(
     r"|models\.(register|unregister)|experiments\.(class_detection|disentanglement_error|shift_curves)"
     r"|resampling\.Prepared\..*|.*\.(get_params|set_params|get_metadata_routing|set_\w+_request)"
     r"|.*\.row_type|metrics\.(MetricRegistry|Metric|Batch|Part|Sums|State|mean_of|share_of)|metrics\.(Batch|State|Metric|Part|Sums)\..*|metrics\.MetricRegistry\.(register|unregister|serving|shown)|predictions\.Container\..*"
-    r"|recalibration\.Recalibrator\..*|charts\.(Entry|Deferral)(\..*)?|integrations\.log_evaluation|report\.write_report|.*\.report|.*\.items|.*\.keys|.*\.values"
+    r"|monitoring\.(ChangeState|DriftQuestion)(\..*)?|recalibration\.Recalibrator\..*|charts\.(Entry|Deferral)(\..*)?|integrations\.log_evaluation|report\.write_report|.*\.report|.*\.items|.*\.keys|.*\.values"
 )
 
 
@@ -313,6 +313,16 @@ def _audit(w):
     )  # fmt: skip
 
 
+def _drift(w):
+    prediction = w.prediction()
+    return built(caveat.drift, prediction, prediction, resamples=0)
+
+
+def _history(w):
+    prediction = w.prediction()
+    return built(caveat.monitoring.drift_history, {"a": prediction, "b": prediction}, resamples=0)
+
+
 def _consistency(w):
     return built(
         caveat.fairness.consistency, w.numbers(w.samples), w.numbers(w.samples, 2), neighbors=1,
@@ -430,6 +440,9 @@ RESULTS = {
     "DisentanglementVerdict": lambda w: built(_disentanglement(w).verdict),
     "fairness.AuditVerdict": lambda w: built(_audit(w).verdict),
     "MetricRegistry": lambda w: METRICS,
+    "Drift": lambda w: _drift(w),
+    "DriftHistory": lambda w: _history(w),
+    "DriftMonitor": lambda w: built(caveat.DriftMonitor, w.prediction()),
     "Plan": lambda w: caveat.resampling.make_plan(w.samples, resamples=3, random_state=0),
     "Wrapped": lambda w: caveat.from_sklearn(_sklearn_model(w.task)),
 }
@@ -778,6 +791,28 @@ ARGUMENTS = {
     "charts.reliability.view": Option(None, "class", "confidence", "entropy", "variation"),
     "overlay.charts": Thing(lambda w: {"a": _chart(w)}),
     "charts.consistency.result": Thing(_consistency),
+    "charts.drift.result": Thing(_drift),
+    "charts.drift.groups": Option(False, True),
+    "charts.drift_distribution.target": Option("", "0"),
+    "monitoring.drift.alpha": Option(0.05, 0.5),
+    "monitoring.drift_history.alpha": Option(0.05, 0.5),
+    "monitoring.DriftMonitor.alpha": Option(0.05, 0.5),
+    "charts.drift_distribution.result": Thing(_drift),
+    "charts.history.result": Thing(_history),
+    "charts.drift_distribution.quantity": Option(None, "probability"),
+    "charts.history.quantity": Option(None, "total"),
+    "drift.reference": Thing(lambda w: w.keep("side", w.prediction)),
+    "drift.new": Thing(lambda w: w.keep("side", w.prediction)),
+    "names": Fixed(("a", "b")),
+    "drift_history.summaries": Thing(lambda w: {"a": w.keep("side", w.prediction), "b": w.keep("side", w.prediction)}),
+    "drift_history.reference": Fixed(None),
+    "DriftMonitor.reference": Thing(lambda w: w.keep("side", w.prediction)),
+    "DriftMonitor.update.new": Thing(lambda w: w.prediction()),
+    "DriftMonitor.load.path": Fixed("/nowhere/monitor.json"),
+    "DriftMonitor.save.path": Fixed("/nowhere/monitor.json"),
+    "Drift.state.question": Option("predictions", "skill"),
+    "Drift.distributions.quantity": Option("probability"),
+    "DriftHistory.series.quantity": Option("probability"),
     "charts.detection.result": Thing(_class_detection),
     "charts.sweeps.result": Thing(_disentanglement),
     "charts.terms.result": Thing(_disentanglement),

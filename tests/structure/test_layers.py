@@ -30,6 +30,7 @@ LAYERS = [
     {"fairness"},
     {"datasets"},
     {"experiments"},
+    {"monitoring"},
     {"charts"},
     {"report"},
     {"integrations"},

@@ -9,6 +9,7 @@ from ._confidence import confidence_curve
 from ._consistency import consistency
 from ._coverage import coverage
 from ._disentanglement import sweeps, terms
+from ._drift import drift, drift_distribution, history
 from ._ecdf import ecdf
 from ._error_calibration import error_calibration
 from ._error_histogram import error_histogram
@@ -55,11 +56,14 @@ __all__ = [
     "detection",
     "distributions",
     "domain_shift",
+    "drift",
+    "drift_distribution",
     "ecdf",
     "error_calibration",
     "error_histogram",
     "extremes",
     "groups",
+    "history",
     "operating_curve",
     "overlay",
     "plot",

@@ -10,6 +10,7 @@ from . import (
     _consistency,
     _coverage,
     _disentanglement,
+    _drift,
     _ecdf,
     _error_calibration,
     _error_histogram,
@@ -50,6 +51,9 @@ CHARTS = Charts(
         _experiments.SHIFT,
         _experiments.DOMAIN_SHIFT,
         _triage.ENTRY,
+        _drift.DRIFT,
+        _drift.DISTRIBUTION,
+        _drift.HISTORY,
     ],
 )
 """The first kind of each type of result that applies is the default of `plot`."""
@@ -184,7 +188,8 @@ def _entry(result: Any, kind: str | None, target: Any) -> Entry:
     if not entries:
         raise OptionError(
             "a chart is made of what evaluate, compare, audit, TriagePolicy.decide, "
-            "disentanglement_error, class_detection, shift_curves or domain_shift returned; got a "
+            "disentanglement_error, class_detection, shift_curves, domain_shift, drift or "
+            "drift_history returned; got a "
             f"{type(result).__name__}"
         )
     names = available(result, target)

@@ -12,6 +12,7 @@ from ._compare import compare_command
 from ._console import in_options, print_json, say, speaking_of
 from ._demo import demo_command
 from ._disentangle import disentangle_command
+from ._drift import drift_command
 from ._evaluate import evaluate_command
 from ._metrics import metrics_command
 from ._report import report_command
@@ -33,6 +34,7 @@ Give it a file with predictions and what was true: CSV, Parquet, NPZ, Arrow or J
   caveat disentangle table.csv --target y --method deep-ensemble
   caveat summarize 'predictions/*.parquet' -o week-46.caveat
   caveat compare week-45.caveat week-46.caveat
+  caveat drift last.caveat this.caveat
   caveat demo
   caveat study fairness --dataset sd1
   caveat study disentanglement --dataset wine
@@ -55,6 +57,7 @@ app.command("disentangle")(disentangle_command)
 app.command("summarize")(summarize_command)
 app.command("summarise", hidden=True)(summarize_command)
 app.command("merge")(merge_command)
+app.command("drift")(drift_command)
 app.command("demo")(demo_command)
 app.command("study", cls=StudyHelp)(study_command)
 

@@ -8,8 +8,10 @@ from ..evaluation import Comparison, Evaluation, TriagePolicy
 from ..exceptions import OptionError
 from ..experiments import Disentanglement
 from ..fairness import FairnessAudit
+from ..monitoring import Drift, DriftHistory
 from ._comparison import comparison_page
 from ._disentanglement import disentanglement_page
+from ._drift import drift_page, history_page
 from ._evaluation import evaluation_page
 from ._fairness import audit_page, with_audit
 from .page import render
@@ -18,7 +20,7 @@ _ENDINGS = ("", ".html", ".htm")
 
 
 def write_report(
-    result: Evaluation | Comparison | FairnessAudit | Disentanglement,
+    result: Evaluation | Comparison | FairnessAudit | Disentanglement | Drift | DriftHistory,
     path: str | os.PathLike[str],
     *,
     title: str | None = None,
@@ -34,9 +36,9 @@ def write_report(
 
     Parameters
     ----------
-    result : Evaluation, Comparison, FairnessAudit or Disentanglement
-        What `caveat.evaluate`, `caveat.compare`, `caveat.audit` or `caveat.disentanglement_error`
-        returned.
+    result : Evaluation, Comparison, FairnessAudit, Disentanglement, Drift or DriftHistory
+        What `caveat.evaluate`, `caveat.compare`, `caveat.audit`, `caveat.disentanglement_error`,
+        `caveat.drift` or `caveat.monitoring.drift_history` returned.
     path : str or path
         Where to write, ending in ``.html``, ``.htm`` or nothing. An older file is replaced, in one
         step.
@@ -92,10 +94,18 @@ def write_report(
         if policy is not None:
             raise OptionError("policy decides on predictions: pass it with an evaluation")
         page = disentanglement_page(result, title, source)
+    elif isinstance(result, Drift | DriftHistory):
+        if policy is not None:
+            raise OptionError("policy decides on predictions: pass it with an evaluation")
+        if isinstance(result, Drift):
+            page = drift_page(result, title, source)
+        else:
+            page = history_page(result, title, source)
     else:
         raise OptionError(
-            "a report is made of what caveat.evaluate, caveat.compare, caveat.audit or "
-            f"caveat.disentanglement_error returned; got a {type(result).__name__}"
+            "a report is made of what caveat.evaluate, caveat.compare, caveat.audit, "
+            "caveat.disentanglement_error, caveat.drift or caveat.monitoring.drift_history "
+            f"returned; got a {type(result).__name__}"
         )
     return replace_file(place, render(page))
 

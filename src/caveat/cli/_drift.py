@@ -1,0 +1,261 @@
+"""``caveat drift``: what changed since a reference."""
+
+import json
+import re
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ..exceptions import CaveatError, OptionError
+from ._console import print_json, say, show_table, steps
+from ._evaluate import FAILED
+from ._options import Columns, Numbers, Title, about, option, shared
+from ._output import check_output, write_table
+
+_ENDINGS = (".csv", ".json", ".parquet", ".html", ".htm")
+_TABLES = (".csv", ".gz", ".parquet", ".pq", ".npz", ".arrow", ".feather", ".jsonl", ".ndjson")
+
+
+@shared
+def drift_command(
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            help="The reference and the new samples: .caveat files or files of predictions; more "
+            "than two, or a folder, are a history in the order of their names.",
+            metavar="FILE...",
+            show_default=False,
+        ),
+    ],
+    columns: Columns,
+    numbers: Numbers,
+    reference: Annotated[
+        Path | None, option("The file to compare with; by default the first.")
+    ] = None,
+    threshold: Annotated[
+        list[str] | None,
+        option(
+            "How large a change must be to matter: a distance such as 0.1, or share=0.02 or "
+            "relative=0.1; repeated.",
+            metavar="NUMBER",
+        ),
+    ] = None,
+    alpha: Annotated[float, typer.Option(help="Level of the tests, and of the monitor.")] = 0.05,
+    output: Annotated[
+        Path | None,
+        option("Write a page (.html), or all rows (.csv, .json, .parquet).", "--output", "-o"),
+    ] = None,
+    title: Title = None,
+    fail_if: Annotated[
+        list[str] | None,
+        option("End with exit code 3 if this holds: 'ece.change > 0.02'. Repeat for several."),
+    ] = None,
+    fail_on_change: Annotated[
+        bool,
+        typer.Option(
+            "--fail-on-change", help="End with exit code 3 if the last file changed, or on alarm."
+        ),
+    ] = False,
+) -> None:
+    """Say what changed since a reference: predictions, uncertainty, calibration, groups.
+
+    Example: caveat drift last.caveat this.caveat
+    Example: caveat drift weeks/ -o history.html
+    """
+    from ..monitoring import DriftHistory, drift, drift_history
+    from ..monitoring.gates import DriftGate
+
+    check_output(output, _ENDINGS)
+    gates = [DriftGate.parse(text) for text in fail_if or ()]
+    limits = _thresholds(threshold or [])
+    paths = _paths(files, reference)
+    given = {"threshold": limits, "alpha": alpha, **numbers.options()}
+    if len(paths) < 2:
+        raise OptionError(
+            f"{paths[0]}: there is nothing to compare it with; give a second file, a folder of "
+            "several, or --reference"
+        )
+    summaries = dict(zip(_names(paths), _read(paths, columns), strict=True))
+    result: Any
+    if len(summaries) == 2:
+        first, second = summaries
+        result = drift(summaries[first], summaries[second], names=(first, second), **given)
+    else:
+        result = drift_history(summaries, **given)
+    last = result.last if isinstance(result, DriftHistory) else result
+    failing = [sentence for gate in gates for sentence in gate.failing(last.rows)]
+    if fail_on_change and result.changed:
+        summary = last.verdict().statements[0].text
+        alarm = " The monitor gives an alarm." if getattr(result, "alarm", False) else ""
+        failing.append(f"{last.names[1]}: {summary}{alarm}")
+    if output is not None:
+        _write(result, output, title, joined_names(paths))
+    if numbers.json:
+        print_json(_header(paths, numbers) | as_json(result) | {"failing": failing})
+    else:
+        _show(result)
+        for sentence in failing:
+            say(f"caveat: {sentence}", error=True, style="red")
+        if output is not None:
+            say(f"written: {output}", error=True)
+    if failing:
+        raise typer.Exit(FAILED)
+
+
+def joined_names(paths: list[Path]) -> str:
+    """Return where the samples are from, in a few words."""
+    folders = {path.parent.name for path in paths}
+    if len(paths) > 3 and len(folders) == 1:
+        return f"{len(paths)} files of {folders.pop() or 'this folder'}"
+    return ", ".join(path.name for path in paths)
+
+
+def _thresholds(texts: list[str]) -> dict[str, float]:
+    result = {}
+    for text in texts:
+        name, mark, value = text.rpartition("=")
+        try:
+            result[name if mark else "distribution"] = float(value)
+        except ValueError:
+            raise OptionError(
+                f"--threshold: expected a number, share=NUMBER or relative=NUMBER; got {text!r}"
+            ) from None
+    return result
+
+
+def _paths(files: list[Path], reference: Path | None) -> list[Path]:
+    """Return the reference and the others: two as they are given, more in the order of names."""
+    result: list[Path] = []
+    for path in files:
+        if not path.is_dir():
+            result.append(path)
+            continue
+        inside = [p for p in path.iterdir() if p.is_file() and not p.name.startswith(".")]
+        some = [p for p in inside if p.suffix == ".caveat"]
+        some = some or [p for p in inside if p.suffix.lower() in _TABLES]
+        if not some:
+            raise OptionError(f"{path} holds no .caveat file and no file of predictions")
+        result += some
+    if reference is not None:
+        others = [path for path in result if path.resolve() != reference.resolve()]
+        return [reference, *sorted(others, key=_order)]
+    return sorted(result, key=_order) if result != files or len(result) > 2 else result
+
+
+def _order(path: Path) -> list[tuple[bool, int, str]]:
+    """Sort names with numbers in them by the numbers: week-9 before week-10."""
+    parts = re.split(r"(\d+)", path.name)
+    return [(part.isdigit(), int(part) if part.isdigit() else 0, part) for part in parts]
+
+
+def _names(paths: list[Path]) -> list[str]:
+    """Return the names of the files without their endings, or the files if two are alike."""
+    stems = [path.name.removesuffix(".gz").rpartition(".")[0] or path.name for path in paths]
+    return stems if len({*stems}) == len(stems) else [str(path) for path in paths]
+
+
+def _read(paths: list[Path], columns: Columns) -> list[Any]:
+    """Read each file as a summary."""
+    from ..loading import load
+    from ..summaries import Summary, summarize
+
+    result: list[Any] = []
+    classes = None
+    with steps("reading", len(paths)) as step:
+        for i, path in enumerate(paths):
+            step(path.name, i)
+            if path.suffix == ".caveat":
+                one = load(path)
+                if not isinstance(one, Summary):
+                    raise OptionError(f"{path} holds a {type(one).__name__}, not a summary")
+            else:
+                table = columns.read(path, **({} if classes is None else {"classes": classes}))
+                try:
+                    one = summarize(table.prediction, table.y, **about(table))
+                except CaveatError as error:
+                    raise type(error)(f"{path}: {error}") from error
+            classes = dict(one.about.shared).get("classes")
+            result.append(one)
+    return result
+
+
+def _write(result: Any, output: Path, title: str | None, source: str) -> None:
+    if output.suffix.lower() in (".html", ".htm"):
+        from ..report import write_report
+
+        write_report(result, output, title=title, source=source)
+    else:
+        write_table(result, output)
+
+
+def _show(result: Any) -> None:
+    from ..monitoring import Drift
+    from ..monitoring.result import HEADER, readable
+
+    verdict = result.verdict()
+    say(verdict)
+    say(f"Next step: {verdict.next_step}", style="bold")
+    if isinstance(result, Drift):
+        title = f"{result.names[1]} against {result.names[0]}"
+        show_table(title, HEADER, [readable(row) for row in result.rows], left=(0, 1, 2, 8))
+    else:
+        header, body = result.table()
+        show_table(f"against {result.reference}", header, body, left=tuple(range(len(header))))
+
+
+def _header(paths: list[Path], numbers: Numbers) -> dict[str, Any]:
+    """Return what a result for machines begins with."""
+    from datetime import UTC, datetime
+
+    from .. import __version__
+
+    return {
+        "format": "caveat drift 1",
+        "version": __version__,
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "source": [str(path) for path in paths],
+        "random_state": numbers.random_state,
+    }
+
+
+def as_json(result: Any) -> dict[str, Any]:
+    """Return a drift or a history for machines."""
+    from dataclasses import asdict
+
+    from ..monitoring import Drift
+
+    last = result if isinstance(result, Drift) else result.last
+    verdict = result.verdict()
+    content = {
+        "alpha": last.alpha,
+        "confidence": last.confidence,
+        "thresholds": asdict(last.thresholds),
+        "changed": result.changed,
+        "verdict": json.loads(verdict.to_json()),
+        "next_step": verdict.next_step,
+    }
+    if isinstance(result, Drift):
+        return content | _one(result)
+    periods = []
+    for name, drift in result.drifts.items():
+        monitor = asdict(result.states[name]) if name in result.states else None
+        periods.append({"period": name, **_one(drift), "monitor": monitor})
+    return content | {
+        "reference": result.reference,
+        "alarm": result.alarm,
+        "periods": periods,
+        "history": json.loads(result.to_json()),
+    }
+
+
+def _one(drift: Any) -> dict[str, Any]:
+    from ..monitoring import DriftQuestion
+
+    return {
+        "names": list(drift.names),
+        "samples": list(drift.samples),
+        "states": {q.value: drift.state(q) for q in DriftQuestion if drift.state(q) is not None},
+        "left_out": list(drift.left_out),
+        "rows": json.loads(drift.to_json()),
+    }
