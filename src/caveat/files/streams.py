@@ -77,7 +77,8 @@ def _csv(
     marks = {name: usual[name].default for name in ("delimiter", "decimal")}
     source: Any = open_source(path, **{**marks, **written})
     dialect = getattr(source, "dialect", source)
-    missing: Any = getattr(_text, "MISSING", None) or _text._MISSING
+    known: Any = _text
+    missing = getattr(known, "MISSING", None) or known._MISSING
     options = pyarrow.csv.ConvertOptions(
         include_columns=list(names),
         column_types=dict.fromkeys(text, pa.string()) | dict.fromkeys(numbers, pa.float64()),
