@@ -312,7 +312,8 @@ def test_errors(call, message):
 
 def test_no_samples():
     empty = caveat.summaries.Summary(
-        binary(20).about, {("", ""): caveat.summaries.Part(0, np.zeros((27_415, 2), dtype=int))}
+        binary(20).about,
+        {("", ""): caveat.summaries.Part.of_table(np.zeros((27_397, 2), dtype=int))},
     )
     with pytest.raises(OptionError, match="both sides need at least one sample"):
         drift(binary(20), empty)

@@ -212,6 +212,8 @@ def test_errors():
         monitor.update(clustered)
     with pytest.raises(OptionError, match="answer different questions"):
         monitor.update(gaussian(50))
-    empty = caveat.summaries.Summary(binary(20).about, {("", ""): caveat.summaries.Part(0)})
+    empty = caveat.summaries.Summary(
+        binary(20).about, {("", ""): caveat.summaries.Part(0, 0.0, 0.0)}
+    )
     with pytest.raises(OptionError, match="new: there are no samples"):
         monitor.update(empty)

@@ -102,9 +102,7 @@ class BatchPlan:
         """
         source = _Columns({n: columns[n] for n in self.names if n not in self.wanted.group})
         given = BuildOptions(**{**self.options, "classes": self.classes})
-        known = inspect.signature(_table).parameters
-        rest: dict[str, Any] = {"missing": "group"} if "missing" in known else {}
-        return _table(source, source, self.choice, given, **rest)
+        return _table(source, source, self.choice, given, "group")
 
     def resolved(self, columns: Mapping[str, Any]) -> "BatchPlan":
         """Return the plan with the classes of all batches.

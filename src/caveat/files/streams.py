@@ -1,7 +1,6 @@
 """Files in batches of rows: some columns at a time, in constant memory."""
 
 from collections.abc import Iterator, Sequence
-from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +8,7 @@ from . import _text
 from ._errors import readable
 from ._patterns import listed
 from ._sources import open_source
-from .read import column_names, read_predictions
+from .read import column_names
 
 __all__ = ["file_batches", "listed", "readable", "stream_names"]
 
@@ -73,18 +72,18 @@ def _csv(
     import pyarrow as pa
     import pyarrow.csv
 
-    usual = signature(read_predictions).parameters
-    marks = {name: usual[name].default for name in ("delimiter", "decimal")}
-    source: Any = open_source(path, **{**marks, **written})
-    dialect = getattr(source, "dialect", source)
-    missing: Any = _text.MISSING
+    source: Any = open_source(path, **{"delimiter": None, "decimal": None, **written})
+    dialect = source.dialect
+    if dialect.thousands or dialect.doubtful:  # settled by reading all of it
+        yield pa.table(source.read(names, text))
+        return
     options = pyarrow.csv.ConvertOptions(
         include_columns=list(names),
         column_types=dict.fromkeys(text, pa.string()) | dict.fromkeys(numbers, pa.float64()),
         decimal_point=dialect.decimal,
         true_values=[],
         false_values=[],
-        null_values=list(missing),
+        null_values=list(_text.MISSING),
         strings_can_be_null=not source.keep_na,
     )
     with source._open() as file:

@@ -25,7 +25,7 @@ class Run:
     Attributes
     ----------
     total : Summary or None
-        Of all rows up to ``done``.
+        The summary of all rows up to ``done``.
     done : Position
     """
 

@@ -110,7 +110,7 @@ class Summary:
     >>> both.samples
     40000
     >>> (row,) = both.evaluate(random_state=0).select(metric="brier", group="")
-    >>> bool(row.low < 1 / 6 < row.high)
+    >>> bool(row.low < 1 / 3 < row.high)
     True
     """
 

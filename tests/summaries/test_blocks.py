@@ -1,0 +1,43 @@
+"""Cells are counted by blocks; neither these nor the types of the arrays change a count."""
+
+import numpy as np
+import pytest
+
+from caveat.exceptions import InvalidValueError, LabelError
+from caveat.summaries import cells
+
+
+@pytest.fixture
+def samples():
+    rng = np.random.default_rng(1)
+    p = np.concatenate([rng.random(900), rng.random(300) ** 12, 1 - rng.random(300) ** 12])
+    p[:8] = [0, 1, 0.5, 1 / 64, 63 / 64, 1e-300, 1 - 2**-53, -0.0]
+    return p, (rng.random(1500) < p).astype(np.int8), rng.integers(0, 3, 1500)
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.uint64, bool])
+def test_blocks_and_types(monkeypatch, samples, dtype):
+    p, y, group = samples
+    known = cells.count_cells(p, y, group, 3)
+    assert known.sum() == 1500
+    for code in range(3):
+        own = group == code
+        one_by_one = sum(
+            cells.count_cells(p[own][i : i + 1], y[own][i : i + 1]) for i in range(own.sum())
+        )
+        np.testing.assert_array_equal(known[code], one_by_one[0])
+    monkeypatch.setattr(cells, "_BLOCK", 128)
+    monkeypatch.setattr(cells, "_ROWS", 256)
+    np.testing.assert_array_equal(cells.count_cells(p, y.astype(dtype), group, 3), known)
+    np.testing.assert_array_equal(cells.count_cells(p[:0], y[:0]), np.zeros((1, cells.CELLS, 2)))
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, -1e-9, 1.0000001, 1e300, 57])
+def test_errors_beyond_the_first_block(monkeypatch, samples, bad):
+    p, y, _ = samples
+    monkeypatch.setattr(cells, "_BLOCK", 128)
+    p[777] = bad
+    with pytest.raises(InvalidValueError, match="the probability of sample 1777 is"):
+        cells.count_cells(p, y, start=1000)
+    with pytest.raises(LabelError, match="y of sample 1000 is 2"):
+        cells.count_cells(p, y + np.int8(2) - y, start=1000)
