@@ -14,10 +14,13 @@ MARKS = {"good": ("+", "green"), "bad": ("!", "red"), "unsure": ("?", "yellow"),
 
 
 def show_verdict(evaluation: Any) -> None:
-    """Print the statements of an evaluation's verdict."""
+    """Print the statements of an evaluation's verdict, and what to do next."""
     from ..evaluation.verdict import verdict
 
-    show_statements(verdict(evaluation).statements)
+    made = verdict(evaluation)
+    show_statements(made.statements)
+    if made.next_step:
+        say(f"Next: {made.next_step}", style="bold")
 
 
 def show_statements(statements: Iterable[Any]) -> None:
