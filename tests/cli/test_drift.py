@@ -40,7 +40,7 @@ def test_two_summaries(run, folder):
     code, out, _ = run(folder / "week-8.caveat", folder / "week-9.caveat", *QUICK)
     assert code == 0
     assert "week-9 against week-8" in out
-    assert "Next step: " in out
+    assert "Next: " in out
 
 
 def test_a_folder_is_a_history_in_natural_order(run, folder, tmp_path):

@@ -191,14 +191,16 @@ def _write(result: Any, output: Path, title: str | None, source: str) -> None:
 
 def _show(result: Any) -> None:
     from ..monitoring import Drift
-    from ..monitoring.result import HEADER, readable
 
-    verdict = result.verdict()
-    say(verdict)
-    say(f"Next step: {verdict.next_step}", style="bold")
+    say(result.verdict())
     if isinstance(result, Drift):
-        title = f"{result.names[1]} against {result.names[0]}"
-        show_table(title, HEADER, [readable(row) for row in result.rows], left=(0, 1, 2, 8))
+        header, title, body = result.readable()
+        show_table(
+            title.replace("to_frame()", "--output and --json have them"),
+            header,
+            body,
+            left=(0, 1, 7),
+        )
     else:
         header, body = result.table()
         show_table(f"against {result.reference}", header, body, left=tuple(range(len(header))))

@@ -7,6 +7,7 @@ import numpy as np
 
 from ..evaluation import Verdict
 from ..exceptions import OptionError
+from ..metrics import METRICS
 from ..results.judgments import Word
 from ..results.tables import (
     Drawable,
@@ -208,30 +209,38 @@ class Drift(Drawable, RowTable[DriftRow]):
         return list(self._numbers)
 
     def __repr__(self) -> str:
-        head, title, body = self._readable()
+        head, title, body = self.readable()
         return f"{self.verdict()}\n{terminal_table(title, head, body)}"
 
     def _repr_html_(self) -> str:
-        head, title, body = self._readable()
+        head, title, body = self.readable()
         return html_tables([(title, head, body)], str(self.verdict()).split("\n"))
 
-    def _readable(self) -> tuple[list[str], str, list[list[str]]]:
-        body = [readable(row) for row in self.rows]
+    def readable(self) -> tuple[list[str], str, list[list[str]]]:
+        """Return the rows over all samples as a table; those of groups are in the frame."""
+        body = [_cells(row) for row in self.rows if not row.group]
+        rest = len(self.rows) - len(body)
         title = f"{self.names[1]} against {self.names[0]}"
-        return HEADER, title, body
+        return HEADER, title + (f"; {rest} rows of groups: to_frame()" if rest else ""), body
 
 
 HEADER = [
-    "question", "quantity", "group", "reference", "new", "effect", "interval", "p", "judgment",
+    "question", "quantity", "reference", "new", "effect", "interval", "p", "judgment",
 ]  # fmt: skip
 
 
-def readable(row: DriftRow) -> list[str]:
+def _called(quantity: str) -> str:
+    """Return the name of a quantity for a table: metrics have short ones."""
+    if quantity not in METRICS:
+        return quantity
+    return METRICS[quantity].short or METRICS[quantity].title
+
+
+def _cells(row: DriftRow) -> list[str]:
     """Return a row as cells of a table."""
     return [
         str(row.question.value),
-        " ".join(part for part in (row.quantity, row.target) if part),
-        row.group,
+        " ".join(part for part in (_called(row.quantity), row.target) if part),
         number(row.reference),
         number(row.new),
         number(row.effect),
