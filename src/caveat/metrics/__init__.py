@@ -14,6 +14,7 @@ from .classification.debiased import *
 from .classification.discrimination import *
 from .classification.entropy import *
 from .classification.operating_points import *
+from .classification.risk import *
 from .classification.scores import *
 from .classification.sets import *
 from .classification.smooth import *
