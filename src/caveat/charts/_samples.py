@@ -1,6 +1,6 @@
 """The samples behind a chart: one target of an evaluation, and the probabilities of classes."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -48,6 +48,12 @@ class Samples:
     labels: np.ndarray | None
     classes: bool
     measure: str
+
+    def take(self, rows: Codes) -> "Samples":
+        """Return some of the samples."""
+        columns = ("truth", "error", "uncertainty", "weight", "labels")
+        given = {name: getattr(self, name) for name in columns}
+        return replace(self, **{k: None if v is None else v[rows] for k, v in given.items()})
 
     @cached_property
     def cluster(self) -> Codes | None:

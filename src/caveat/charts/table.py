@@ -9,6 +9,7 @@ from . import (
     _confidence,
     _consistency,
     _coverage,
+    _decision,
     _disentanglement,
     _ecdf,
     _error_calibration,
@@ -32,6 +33,7 @@ CHARTS = Charts(
     "kind of chart",
     [
         _reliability.ENTRY,
+        _decision.ENTRY,
         _coverage.ENTRY,
         _error_calibration.ENTRY,
         _confidence.ENTRY,

@@ -13,6 +13,7 @@ from .classification.class_calibration import *
 from .classification.debiased import *
 from .classification.discrimination import *
 from .classification.entropy import *
+from .classification.net_benefit import *
 from .classification.operating_points import *
 from .classification.risk import *
 from .classification.scores import *
