@@ -170,10 +170,11 @@ def test_eps_is_between(metric, eps):
         metric([0, 1], [0.2, 0.7], eps=eps)
 
 
+@pytest.mark.parametrize("spread", [0.01, 2.0, 9.0])
 @pytest.mark.parametrize("name", ["calibration_slope", "calibration_intercept"])
-def test_many_samples_in_cells_of_log_odds(name):
-    """Cells are 1/32 wide: off by far less than the value varies between resamples."""
-    y, p, _ = risks(3000)
+def test_many_samples_in_cells_of_log_odds(name, spread):
+    """Off by far less than the value varies between resamples, however close log-odds are."""
+    y, p, _ = risks(3000, spread=spread)
     plan = make_plan(3000, resamples=20, random_state=0)
     found = replicates(METRICS[name], y, {"probabilities": p}, plan)
     exact = [METRICS[name].function(y, p, sample_weight=plan.weights(i)) for i in range(20)]
@@ -207,7 +208,7 @@ class TestRows:
         for group, some in (("", slice(None)), ("sex=f", sex == "f"), ("sex=m", sex == "m")):
             (row,) = result.select(metric="calibration_in_the_large", group=group)
             mean, rate = 100 * p[some].mean(), 100 * y[some].mean()
-            assert row.note == f"predicts {mean:.3g} %, observed {rate:.3g} %"
+            assert row.note == f"on average predicts {mean:.3g} %, observed {rate:.3g} %"
             assert row.low < row.value < row.high < 0
             assert row.direction == "target"
         # Of the samples of one true class they would mean nothing.
@@ -218,14 +219,14 @@ class TestRows:
         result, y, p, _ = self.evaluation(sample_weight=weight)
         (row,) = result.select(metric="calibration_in_the_large", group="")
         mean, rate = (100 * np.average(part, weights=weight) for part in (p, y))
-        assert row.note == f"predicts {mean:.3g} %, observed {rate:.3g} %"
+        assert row.note == f"on average predicts {mean:.3g} %, observed {rate:.3g} %"
 
     def test_brier_score_as_scikit_learn_has_it(self):
         result, y, p, _ = self.evaluation()
         (row,) = result.select(metric="brier", group="")
         theirs = brier_score_loss(y, p)
         assert row.value == pytest.approx(2 * theirs, rel=1e-12)
-        assert row.note == f"half of it, {theirs:.3g}, is brier_score_loss of scikit-learn"
+        assert row.note == f"half of the Brier loss, {theirs:.3g}, is brier_score_loss of scikit-learn"
         three = caveat.Categorical(np.full((4, 3), 1 / 3))
         (row,) = caveat.evaluate(three, [0, 1, 2, 0], metrics=["brier"], resamples=0).select(
             group=""

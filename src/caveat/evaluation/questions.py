@@ -74,7 +74,6 @@ class Question:
             self.truth, **inputs, **self.options, sample_weight=sample_weight
         )
 
-
     def note_on(self, value: float, sample_weight: FloatArray | None) -> str:
         """Return what the metric adds to its value, in words; empty if it has nothing to add."""
         if self.metric.note is None or np.isnan(value):

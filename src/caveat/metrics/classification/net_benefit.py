@@ -25,11 +25,11 @@ class NetBenefitCurve:
     ----------
     threshold : ndarray of shape (thresholds,)
     model : ndarray of shape (thresholds,)
-        Of treating where the risk is at least the threshold.
+        Treating where the risk is at least the threshold.
     treat_all : ndarray of shape (thresholds,)
-        Of treating everybody.
+        Treating everybody.
     treat_none : ndarray of shape (thresholds,)
-        Of treating nobody: 0.
+        Treating nobody: 0.
     """
 
     threshold: FloatArray

@@ -11,7 +11,7 @@ from .._core.logistic import intercepts, slopes
 from .._core.two_classes import require_two_classes, second_class
 from .._inputs import Labeled, average, labeled
 from .._per_sample import mean_or_scores
-from ..batch import Batch, Cells, names_of
+from ..batch import CELLS, Batch, Cells, names_of
 from ..entry import Metric
 from ..means import mean_of
 from ..sums import UNBIASED, Part, Sums, over, split
@@ -24,8 +24,8 @@ SMALLEST = 2.0**-53
 _EXACT = 512
 """Up to this many samples every distinct probability has its own cell in resamples."""
 
-_WIDTH = 1 / 32
-"""The width of cells of log-odds with more samples; each stands at the mean of its samples."""
+_WIDTH, _MOST = 1 / 32, 4096
+"""The width and number at most of cells of log-odds with more samples; each has their mean."""
 
 Fit = Callable[[FloatArray, FloatArray, FloatArray], FloatArray]
 """Takes the scores of cells and the weights of their misses and hits: `slopes`, `intercepts`."""
@@ -76,7 +76,7 @@ def calibration_in_the_large(
 def _two_means(value: float, y_true: Any, probabilities: Any, sample_weight: Any = None) -> str:
     """Return the mean predicted risk and the observed rate, in words."""
     mean = average(np.asarray(probabilities)[:, 1], sample_weight)
-    return f"predicts {100 * mean:.3g} %, observed {100 * (mean - value):.3g} %"
+    return f"on average predicts {100 * mean:.3g} %, observed {100 * (mean - value):.3g} %"
 
 
 def calibration_intercept(
@@ -98,10 +98,10 @@ def calibration_intercept(
 
     Parameters
     ----------
-    eps : float, default=2**-53
+    eps : float, default=1.1102230246251565e-16
         Probabilities below it count as it, those above :math:`1 - \varepsilon` as that: log-odds
-        of 0 and 1 are infinite. The default is the distance from 1 to the largest number below it,
-        and the log-odds are then -36.7 and 36.7.
+        of 0 and 1 are infinite. The default is 2^-53, the distance from 1 to the largest number
+        below it; log-odds are then from -36.7 to 36.7.
 
     Returns
     -------
@@ -153,11 +153,11 @@ def calibration_slope(
 
     Parameters
     ----------
-    eps : float, default=2**-53
+    eps : float, default=1.1102230246251565e-16
         Probabilities below it count as it, those above :math:`1 - \varepsilon` as that: log-odds
-        of 0 and 1 are infinite. The default is the distance from 1 to the largest number below it,
-        and the log-odds are then -36.7 and 36.7. One sample that was said to be impossible and
-        happened decides the slope; how much depends on ``eps``.
+        of 0 and 1 are infinite. The default is 2^-53, the distance from 1 to the largest number
+        below it; log-odds are then from -36.7 to 36.7. One sample that was said to be impossible
+        and happened decides the slope; how much depends on ``eps``.
 
     Returns
     -------
@@ -229,7 +229,11 @@ def _cells(batch: Batch, p: FloatArray, score: FloatArray, name: Any) -> Cells:
     """Return a cell for each distinct probability; with many samples, narrow ones of log-odds."""
     if batch.fixed or len(batch) <= _EXACT:
         return batch.cells(p, name, bounded=True)
-    held, index = np.unique(np.floor(score / _WIDTH), return_inverse=True)
+    low, high = float(score.min()), float(score.max())
+    width = max(min(_WIDTH, float(score.std()) / 16), (high - low) / _MOST)
+    equal = np.linspace(low, high, 1 + int(np.ceil((high - low) / width)) if width else 1)
+    edges = np.union1d(equal, np.quantile(score, np.linspace(0, 1, CELLS)))
+    held, index = np.unique(np.searchsorted(edges, score, side="right"), return_inverse=True)
     return Cells(index.reshape(-1).astype(np.uint16), len(held))
 
 

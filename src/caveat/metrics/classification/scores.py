@@ -133,7 +133,7 @@ def _half(value: float, _: Any, probabilities: Any, sample_weight: Any = None) -
     """Return the Brier score of two classes as scikit-learn has it, in words."""
     if np.shape(probabilities)[1:] != (2,):
         return ""
-    return f"half of it, {value / 2:.3g}, is brier_score_loss of scikit-learn"
+    return f"half of the Brier loss, {value / 2:.3g}, is brier_score_loss of scikit-learn"
 
 
 ENTRIES = [
