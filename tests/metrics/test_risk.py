@@ -181,6 +181,14 @@ def test_many_samples_in_cells_of_log_odds(name, spread):
     np.testing.assert_allclose(found.values, exact, atol=0.02 * np.std(exact))
 
 
+def test_many_samples_that_are_alike():
+    plan = make_plan(600, resamples=5, random_state=0)
+    y, inputs = np.arange(600) % 4 == 0, {"probabilities": np.full(600, 0.5)}
+    assert np.isnan(replicates(METRICS["calibration_slope"], y, inputs, plan).values).all()
+    found = replicates(METRICS["calibration_intercept"], y, inputs, plan)
+    assert found.center == pytest.approx(-np.log(3), rel=1e-9)
+
+
 def test_an_interval_may_have_no_end():
     """Hardly any overlap: many resamples have none."""
     p = np.linspace(0.05, 0.95, 40)
@@ -226,7 +234,9 @@ class TestRows:
         (row,) = result.select(metric="brier", group="")
         theirs = brier_score_loss(y, p)
         assert row.value == pytest.approx(2 * theirs, rel=1e-12)
-        assert row.note == f"half of the Brier loss, {theirs:.3g}, is brier_score_loss of scikit-learn"
+        assert (
+            row.note == f"half of the Brier loss, {theirs:.3g}, is brier_score_loss of scikit-learn"
+        )
         three = caveat.Categorical(np.full((4, 3), 1 / 3))
         (row,) = caveat.evaluate(three, [0, 1, 2, 0], metrics=["brier"], resamples=0).select(
             group=""

@@ -51,9 +51,14 @@ class Samples:
 
     def take(self, rows: Codes) -> "Samples":
         """Return some of the samples."""
-        columns = ("truth", "error", "uncertainty", "weight", "labels")
-        given = {name: getattr(self, name) for name in columns}
-        return replace(self, **{k: None if v is None else v[rows] for k, v in given.items()})
+        return replace(
+            self,
+            truth=self.truth[rows],
+            error=self.error[rows],
+            uncertainty=self.uncertainty[rows],
+            weight=None if self.weight is None else self.weight[rows],
+            labels=None if self.labels is None else self.labels[rows],
+        )
 
     @cached_property
     def cluster(self) -> Codes | None:

@@ -53,7 +53,7 @@ def slopes(score: FloatArray, misses: FloatArray, hits: FloatArray) -> FloatArra
     mass = misses + hits
     center = (mass * score[active]).sum(axis=1) / mass.sum(axis=1)
     score = score[active] - center[:, None]
-    ends = np.stack([_end(np.min, score, mass), _end(np.max, score, mass)])
+    ends = np.stack([_least(score, mass), _largest(score, mass)])
     wanted = np.stack([hits.sum(axis=1), (hits * score).sum(axis=1)])
     line = np.stack([np.log(wanted[0] / misses.sum(axis=1)), np.zeros(len(active))])
     steps = 0
@@ -86,8 +86,8 @@ def _without_overlap(
     score: FloatArray, misses: FloatArray, hits: FloatArray
 ) -> tuple[FloatArray, np.ndarray]:
     """Return the slopes that no likelihood has a maximum for, and where there is one."""
-    low_miss, high_miss = _end(np.min, score, misses), _end(np.max, score, misses)
-    low_hit, high_hit = _end(np.min, score, hits), _end(np.max, score, hits)
+    low_miss, high_miss = _least(score, misses), _largest(score, misses)
+    low_hit, high_hit = _least(score, hits), _largest(score, hits)
     defined = np.isfinite(low_miss) & np.isfinite(low_hit)
     defined &= np.minimum(low_miss, low_hit) < np.maximum(high_miss, high_hit)
     above, below = low_hit >= high_miss, high_hit <= low_miss
@@ -95,7 +95,11 @@ def _without_overlap(
     return np.where(defined, result, np.nan), defined & ~above & ~below
 
 
-def _end(function: np.ufunc, score: FloatArray, mass: FloatArray) -> FloatArray:
-    """Return the least or the largest score with weight; infinite without any."""
-    nowhere = np.inf if function is np.min else -np.inf
-    return np.asarray(function(np.where(mass > 0, score, nowhere), axis=1))
+def _least(score: FloatArray, mass: FloatArray) -> FloatArray:
+    """Return the least score with weight; infinite without any."""
+    return np.asarray(np.where(mass > 0, score, np.inf).min(axis=1))
+
+
+def _largest(score: FloatArray, mass: FloatArray) -> FloatArray:
+    """Return the largest score with weight; minus infinity without any."""
+    return -_least(-score, mass)
