@@ -32,7 +32,8 @@ def metric_table() -> str:
             names = f"`{metric.name}`" + (
                 f" ({', '.join(metric.aliases)})" if metric.aliases else ""
             )
-            near = f"near {number(metric.optimum)}" if metric.optimum else "near the nominal value"
+            known = metric.optimum is not None
+            near = f"near {number(metric.optimum)}" if known else "near the nominal value"
             better = near if metric.direction == "target" else metric.direction
             low, high = (number(end) for end in metric.range)
             lines.append(

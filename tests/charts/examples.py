@@ -129,6 +129,20 @@ def probability_intervals():
 
 
 @cache
+def risks():
+    """Probabilities of two classes, too extreme for one of two groups."""
+    rng = np.random.default_rng(5)
+    z, sex = 1.5 * rng.normal(size=N) - 1, np.where(np.arange(N) % 3, "f", "m")
+    p = 1 / (1 + np.exp(-np.where(sex == "f", z, 2 * z + 1)))
+    y = np.array(["well", "ill"])[(rng.random(N) < 1 / (1 + np.exp(-z))).astype(int)]
+    weight, cluster = weights_and_clusters()
+    return sampled(
+        caveat.Categorical.from_binary(p, classes=["well", "ill"]), y, metrics=CLASSES,
+        groups={"sex": sex, "ward": np.arange(N) % 9}, sample_weight=weight, cluster=cluster,
+    )  # fmt: skip
+
+
+@cache
 def comparison():
     p, codes = class_arrays()
     sharp = p**3 / (p**3).sum(axis=2, keepdims=True)
@@ -159,6 +173,7 @@ ALL = {
     "sets": sets,
     "logits": logits,
     "probability intervals": probability_intervals,
+    "risks": risks,
 }
 
 

@@ -22,7 +22,10 @@ class TestAvailable:
         "classes": CLASSES,
         "weighted classes": CLASSES,
         "logits": CLASSES,
-        "probability intervals": CLASSES.replace(" split", ""),
+        "probability intervals": CLASSES.replace(" split", "").replace(
+            "reliability", "reliability decision_curve"
+        ),
+        "risks": "reliability decision_curve confidence_curve error_histogram ecdf groups",
         "numbers": f"{NUMBERS} split groups",
         "weighted numbers": f"{NUMBERS} split",
         "two targets": f"{NUMBERS} split",

@@ -249,8 +249,8 @@ class TestANewChart:
 class TestOptions:
     def test_an_unknown_one_is_named_with_those_that_are_known(self):
         message = (
-            "unknown option 'bins'; 'reliability' has the options ax, name, view, label and "
-            "those of matplotlib (Line2D.set() got an unexpected keyword argument "
+            "unknown option 'bins'; 'reliability' has the options ax, name, view, label, group "
+            "and those of matplotlib (Line2D.set() got an unexpected keyword argument "
             "'bins')"
         )
         with pytest.raises(OptionError) as error:

@@ -61,6 +61,9 @@ def test_evaluate_shows_verdict_numbers_and_groups(binary, capsys):
         "more with --all",
     ):
         assert words in out
+    women = 100 * HONEST[SEX[0] == SEX].mean(), 100 * Y[SEX[0] == SEX].mean()
+    assert f"note: on average predicts {100 * HONEST.mean():.3g} %, observed " in out
+    assert f"{SEX[0]}: on average predicts {women[0]:.3g} %, observed {women[1]:.3g} %" in out
     assert "adaptive calibration error" not in out
     assert "honest.csv: 'malignant' is taken for the positive class" in err
 

@@ -7,11 +7,7 @@ import numpy as np
 
 from caveat.metrics import METRICS
 
-TWO_CLASSES = {
-    "positive_calibration_error",
-    "sensitivity_at_specificity_score",
-    "specificity_at_sensitivity_score",
-}
+TWO_CLASSES = {name for name, metric in METRICS.items() if metric.two_classes}
 # Undefined where every bin holds one sample only.
 NEEDS_PAIRS = {"debiased_calibration_error"}
 # Options without a default; a metric that needs another one is added here with its value.

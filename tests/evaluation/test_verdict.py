@@ -139,8 +139,8 @@ class TestTwoClasses:
             "Its probabilities cannot be taken at face value: it predicts class=ill too rarely."
         )
         assert re.match(
-            r"It predicts class=ill too rarely: 50\.\d % on average, observed 6\d\.\d %\. For example, "
-            r"when it said about \d+ % for class=ill, \d+ % were\. Its probabilities are off by "
+            r"It predicts class=ill too rarely, and so the risk is underestimated: 50\.\d % on average, "
+            r"observed 6\d\.\d %\. For example, when it said about \d+ % for class=ill, \d+ % were\. Its probabilities are off by "
             r"1[01]\.\d percentage points on average",
             found.statements[1].text,
         )
@@ -155,7 +155,10 @@ class TestTwoClasses:
     def test_over_and_under_confident(self, sharpen, name):
         found = judged(*drawn(3000, sharpen))
         assert found.statements[0].text == (
-            f"Its probabilities cannot be taken at face value: it is {name}confident."
+            f"Its probabilities cannot be taken at face value: it is {name}confident (high risks are "
+            + {"over": "too high, low ones too low).", "under": "too low, low ones too high)."}[
+                name
+            ]
         )
         assert found.statements[0].level == found.statements[1].level == "bad"
         says, right, high, was_high, low, was_low = (
@@ -164,7 +167,8 @@ class TestTwoClasses:
                 rf"It is {name}confident: on average it says ([\d.]+) % of the class that it names "
                 r"and is right in ([\d.]+) % of cases\. For example, when it said about ([\d.]+) % "
                 r"for class=1, ([\d.]+) % were, and when it said about ([\d.]+) % for class=1, "
-                r"([\d.]+) % were\.",
+                r"([\d.]+) % were\. No over- or underestimate of the risk on average can be shown: it "
+                r"predicts [45]\d\.\d % for class=1, and [45]\d\.\d % were observed\. Its probabilities are ",
                 found.statements[1].text,
             ).groups()
         )
@@ -188,7 +192,9 @@ class TestTwoClasses:
         )
         assert re.match(
             rf"Its probabilities vary too {how}: when it said about \d\d % for class=1, \d\d % were, "
-            r"and when it said about \d\d % for class=1, \d\d % were\. Its probabilities are off by ",
+            r"and when it said about \d\d % for class=1, \d\d % were\. No over- or underestimate of the "
+            r"risk on average can be shown: it predicts 7\d\.\d % for class=1, and 7\d\.\d % were "
+            r"observed\. Its probabilities are off by ",
             found.statements[1].text,
         )
 
@@ -204,9 +210,46 @@ class TestTwoClasses:
         assert re.match(
             r"Its probabilities are wrong in both directions: when it said about \d\d % for class=1, "
             r"\d\d % were \(too high\), and when it said about 7\d % for class=1, \d\d % were \(too "
-            r"low\)\. Its probabilities are off by ",
+            r"low\)\. No over- or underestimate of the risk on average can be shown: it predicts ",
             found.statements[1].text,
         )
+
+    def test_overconfident_and_underestimated_on_average(self):
+        # Too extreme at both ends, and a little too low on top of it.
+        rng = np.random.default_rng(0)
+        z = 1.5 * rng.normal(size=20_000)
+        y = (rng.random(20_000) < sigmoid(z)).astype(int)
+        found = judged(caveat.Categorical.from_binary(sigmoid(2.5 * z - 0.5)), y)
+        assert found.statements[0].text == (
+            "Its probabilities cannot be taken at face value: it is overconfident (high risks are too "
+            "high, low ones too low), and on average the risk is underestimated."
+        )
+        assert re.search(
+            r" On average the risk is underestimated: it predicts 4[0-7]\.\d % for class=1, and (49|50)\.\d % "
+            r"were observed\. ",
+            found.statements[1].text,
+        )
+        mirrored = judged(caveat.Categorical.from_binary(sigmoid(0.5 - 2.5 * z)), 1 - y)
+        assert "on average the risk is overestimated" in mirrored.statements[0].text
+
+    @pytest.mark.parametrize(
+        ("said", "was", "over"), [(0.25, 0.46, True), (0.70, 0.85, False), (0.85, 0.70, True)]
+    )
+    def test_the_confidence_does_not_hide_the_direction(self, said, was, over):
+        """Risks that are too low make a model that names "well" overconfident, one that names
+        "ill" underconfident: neither word says whether risks are too low."""
+        rng = np.random.default_rng(0)
+        p = np.clip(said + 0.05 * rng.normal(size=4000), 0.02, 0.98)
+        y = (rng.random(4000) < p + was - said).astype(int)
+        top, right = np.maximum(p, 1 - p), (p > 0.5) == y
+        assert (top.mean() > right.mean()) == over
+        found = judged(caveat.Categorical.from_binary(p), y)
+        direction = "underestimated" if said < was else "overestimated"
+        assert f"and so the risk is {direction}: " in found.statements[1].text
+        others = {"underestimated", "overestimated", "overconfident", "underconfident"} - {
+            direction
+        }
+        assert not [word for word in others if word in str(found)]
 
     def test_a_rare_class_that_is_predicted_three_times_as_often(self):
         # Off by less than five points, but that is most of what there is.
@@ -270,8 +313,8 @@ class TestTwoClasses:
             ),
             Statement(
                 "bad",
-                "It predicts class=yes too often: 80.0 % on average, observed 71.0 %. For example, "
-                "when it said about 80 % for class=yes, 71 % were. Its probabilities are off by 8.5 "
+                "It predicts class=yes too often, and so the risk is overestimated: 80.0 % on average, "
+                "observed 71.0 %. For example, when it said about 80 % for class=yes, 71 % were. Its probabilities are off by 8.5 "
                 "percentage points on average (95 % interval 6.0 to 11.0; 9.0 in these samples, "
                 "chance included).",
                 (error, accuracy),
@@ -340,7 +383,10 @@ class TestTwoClasses:
         rows = [row(POSITIVE, 0.03, 0.01, 0.04, samples=4000)]
         truth = y.astype(float)[:, None]
         sure = verdict(made(rows, caveat.Categorical.from_binary(sigmoid(1.25 * z)), truth))
-        assert sure.statements[1].text.endswith(" It leans to overconfidence.")
+        assert sure.statements[1].text.endswith(
+            " were observed. It leans to overconfidence: high risks are a little too high, low ones "
+            "too low."
+        )
         p = np.random.default_rng(0).uniform(0.6, 0.9, 20_000)
         truth = (np.random.default_rng(1).random(20_000) < 0.75 + 0.8 * (p - 0.75)).astype(float)
         rows = [row(POSITIVE, 0.03, 0.01, 0.04, samples=20_000)]
@@ -1167,7 +1213,7 @@ class TestGroups:
         y = (rng.random(6000) < sigmoid(z + 1.2 * (ward == "B"))).astype(int)
         found = judged(caveat.Categorical.from_binary(sigmoid(z)), y, groups={"ward": ward})
         assert re.search(
-            r" For ward=B it predicts class=1 too rarely: (49|50)\.\d % on average, observed 7\d\.\d "
+            r" For ward=B it predicts class=1 too rarely, and so the risk is underestimated: (49|50)\.\d % on average, observed 7\d\.\d "
             r"%\.", str(found),
         )  # fmt: skip
         p = rng.dirichlet(np.ones(3), size=6000)

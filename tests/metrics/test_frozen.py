@@ -106,8 +106,7 @@ def numbers(name: str, design: dict[str, Any]) -> list[float]:
     if name == "error_detection_auroc_score":
         truth = design["wrong"]
     inputs = {key: design[key] for key in metric.inputs}
-    two = {"positive_calibration_error", "specificity_at_sensitivity_score"}
-    if name in two | {"sensitivity_at_specificity_score"}:
+    if metric.two_classes:
         truth, inputs = truth == 1, {"probabilities": inputs["probabilities"][:, 1]}
     needed = NEEDED.get(name, {})
     return [

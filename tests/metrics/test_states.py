@@ -30,6 +30,8 @@ KEYED = {
     "average_precision_score": 5e-3,
     "specificity_at_sensitivity_score": 0.02,
     "sensitivity_at_specificity_score": 0.02,
+    "calibration_intercept": 1e-4,
+    "calibration_slope": 1e-4,
     "adaptive_calibration_error": 2e-3,
     "thresholded_adaptive_calibration_error": 2e-3,
     "debiased_calibration_error": 5e-3,

@@ -136,7 +136,7 @@ def test_every_section_is_in_the_contents_and_all_but_the_verdict_are_folded(pag
     assert links == ["#verdict", *(f"#{name}" for name in page.sections)]
     assert len(page.named("details", "part")) == len(page.sections) - 1
     assert not any("open" in a for a in page.named("details"))
-    assert "Charts of the entropy (2)" in page.text
+    assert "More charts (2)" in page.text
 
 
 def test_charts_are_those_of_the_evaluation_with_words_and_tables(page):

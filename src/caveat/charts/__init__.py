@@ -8,6 +8,7 @@ can be read without colors.
 from ._confidence import confidence_curve
 from ._consistency import consistency
 from ._coverage import coverage
+from ._decision import decision_curve
 from ._disentanglement import sweeps, terms
 from ._drift import drift, drift_distribution, history
 from ._ecdf import ecdf
@@ -52,6 +53,7 @@ __all__ = [
     "confidence_curve",
     "consistency",
     "coverage",
+    "decision_curve",
     "deferral",
     "detection",
     "distributions",

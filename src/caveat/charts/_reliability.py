@@ -16,6 +16,7 @@ from ..metrics.classification.variation import places
 from ..resampling.spread import Limits, Spread, effective_size, share_limits, spread_of, stacked
 from ..results.rows import option_words
 from ..results.words import center
+from ._by_group import by_group
 from ._diagonal import diagonal_chart, numbers_of
 from ._numbers import headline
 from ._samples import DISTRIBUTIONS, Samples
@@ -57,7 +58,13 @@ _WORDS = {
 }
 
 
-def reliability(evaluation: Evaluation, view: str | None = None, *, label: Any = None) -> Chart:
+def reliability(
+    evaluation: Evaluation,
+    view: str | None = None,
+    *,
+    label: Any = None,
+    group: str | None = None,
+) -> Chart:
     """Return a reliability diagram: predicted against observed, with the density of predictions.
 
     Parameters
@@ -71,6 +78,9 @@ def reliability(evaluation: Evaluation, view: str | None = None, *, label: Any =
         that of what happened. By default "class" if there are two, and "confidence" if more.
     label : class label, optional
         Which class, for "class"; by default the second of two.
+    group : str, optional
+        An attribute of the samples, such as "sex", for "class" and "confidence": a curve for each
+        of its values, with bands for up to three. Of more than seven values the largest are drawn.
 
     Returns
     -------
@@ -89,6 +99,12 @@ def reliability(evaluation: Evaluation, view: str | None = None, *, label: Any =
     >>> chart = reliability(caveat.evaluate(prediction, [0, 1, 1, 1], resamples=0))
     >>> chart.numbers["predicted"], chart.numbers["observed"]
     (array([0.1, 0.9]), array([0.5, 1. ]))
+    >>> result = caveat.evaluate(
+    ...     prediction, [0, 1, 1, 1], groups={"sex": ["f", "m", "f", "m"]}, resamples=0
+    ... )
+    >>> chart = reliability(result, group="sex")
+    >>> chart.numbers["group"], [float(share) for share in chart.numbers["observed"]]
+    (['f', 'f', 'm', 'm'], [0.0, 1.0, 1.0, 1.0])
     """
     result = ENTRY.samples(evaluation)
     p = class_probabilities(evaluation)
@@ -96,6 +112,20 @@ def reliability(evaluation: Evaluation, view: str | None = None, *, label: Any =
         view = "class" if p.shape[1] == 2 else "confidence"
     check_choice(view, "view", VIEWS)
     code = _code(evaluation, view, label)
+    if group is None:
+        return _diagram(evaluation, result, p, view, code)
+    if view not in ("class", "confidence"):
+        raise OptionError(f"group is for view 'class' and 'confidence'; got {group!r} for {view!r}")
+    return by_group(
+        evaluation,
+        group,
+        lambda rows: _diagram(evaluation, result.take(rows), p[rows], view, code),
+        _READ[view],
+    )
+
+
+def _diagram(evaluation: Evaluation, result: Samples, p: FloatArray, view: str, code: int) -> Chart:
+    """Return the diagram of some of the samples."""
     if view == "class":
         position = np.ascontiguousarray(p[:, code])
         observed = (result.truth == code).astype(np.float64)
@@ -137,8 +167,8 @@ def reliability(evaluation: Evaluation, view: str | None = None, *, label: Any =
 
 
 _READ = {
-    "class": "Below the dotted line the class happens less often than predicted, above it more "
-    "often.",
+    "class": "Below the dotted line the class happens less often than predicted (its risk is "
+    "overestimated), above it more often (underestimated).",
     "confidence": "Below the dotted line the model is right less often than it says "
     "(overconfident), above it more often (underconfident).",
     "entropy": "How often predictions of the same entropy are wrong. It should rise from left to "
@@ -271,7 +301,9 @@ def _views(evaluation: Evaluation) -> list[dict[str, Any]]:
     """Which diagrams a page shows: of the second of two classes; of more, of the worst as well."""
     more = [{"view": "entropy"}, {"view": "variation"}]
     if len(evaluation.prediction.classes) == 2:
-        return [{"view": "class"}, {"view": "confidence"}, *more]
+        own = [part.name for part in evaluation.attributes if part.name != evaluation.true_class]
+        grouped = [{"view": "class", "group": name} for name in own]
+        return [{"view": "class"}, {"view": "confidence"}, *more, *grouped]
     rows = evaluation.matching(metric="positive_calibration_error", group="")
     worst = max(rows, key=center, default=None)
     one = [] if worst is None else [{"view": "class", "label": worst.one_class}]
@@ -285,5 +317,5 @@ ENTRY = Entry(
     needs="a probability for each class",
     section="calibration",
     views=_views,
-    folded=lambda options: options.get("view") in ("entropy", "variation"),
+    folded=lambda options: options.get("view") in ("entropy", "variation") or "group" in options,
 )

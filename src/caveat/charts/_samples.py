@@ -1,6 +1,6 @@
 """The samples behind a chart: one target of an evaluation, and the probabilities of classes."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -48,6 +48,17 @@ class Samples:
     labels: np.ndarray | None
     classes: bool
     measure: str
+
+    def take(self, rows: Codes) -> "Samples":
+        """Return some of the samples."""
+        return replace(
+            self,
+            truth=self.truth[rows],
+            error=self.error[rows],
+            uncertainty=self.uncertainty[rows],
+            weight=None if self.weight is None else self.weight[rows],
+            labels=None if self.labels is None else self.labels[rows],
+        )
 
     @cached_property
     def cluster(self) -> Codes | None:

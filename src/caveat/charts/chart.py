@@ -124,8 +124,8 @@ class Chart:
         return f"<Chart: {self.title}, {rows} rows>"
 
 
-def overlay(charts: Mapping[str, Chart], read: str) -> Chart:
-    """Return one chart with the main curves of several, by name, without their bands.
+def overlay(charts: Mapping[str, Chart], read: str, *, bands: bool = False) -> Chart:
+    """Return one chart with the main curves of several, by name.
 
     Parameters
     ----------
@@ -133,6 +133,8 @@ def overlay(charts: Mapping[str, Chart], read: str) -> Chart:
         Charts of the same kind.
     read : str
         How to read the result.
+    bands : bool, default=False
+        Whether the curves keep their bands.
 
     Returns
     -------
@@ -156,6 +158,8 @@ def overlay(charts: Mapping[str, Chart], read: str) -> Chart:
                 marks.append(
                     replace(plain, marker=mark.marker if mark.marker is None else style.marker)
                 )
+            elif isinstance(mark, Band) and mark.main and bands:
+                marks.append(replace(mark, label="", color=style.color))
         tops.append(chart.y.ends[1] if chart.y.ends else 0.0)
         length = len(next(iter(chart.numbers.values()), ()))
         for key, values in {"technique": [name] * length, **chart.numbers}.items():

@@ -9,6 +9,7 @@ from . import (
     _confidence,
     _consistency,
     _coverage,
+    _decision,
     _disentanglement,
     _drift,
     _ecdf,
@@ -33,6 +34,7 @@ CHARTS = Charts(
     "kind of chart",
     [
         _reliability.ENTRY,
+        _decision.ENTRY,
         _coverage.ENTRY,
         _error_calibration.ENTRY,
         _confidence.ENTRY,

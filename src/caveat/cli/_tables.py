@@ -111,6 +111,10 @@ def _show_attribute(title: str, name: str, groups: dict[str, list["Row"]]) -> No
         cells = [next((row for row in result if row.metric == m), None) for m in metrics]
         body.append([value, f"{result[0].samples:,}", *map(_cell, cells)])
     show_table(title, [name, "samples", *(m.replace("_", " ") for m in metrics)], body)
+    for value, result in list(groups.items())[:_MOST_GROUPS]:
+        for row in result:
+            if row.note and row.metric in METRICS.shown("groups") and METRICS[row.metric].note:
+                say(f"{value}: {row.note}", style="dim")
     if len(groups) > _MOST_GROUPS:
         say(
             f"{len(groups) - _MOST_GROUPS} more groups in the file that --output writes",

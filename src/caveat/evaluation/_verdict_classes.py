@@ -91,8 +91,11 @@ def group_direction(evidence: Evidence, row: Row, looked_at: int) -> str:
     if level and not name:
         return f" For {row.group}, {predicted.average}."
     if level:
-        word = "often" if level > 0 else "rarely"
-        return f" For {row.group} it predicts {name} too {word}: {predicted.means}."
+        word, risk = ("often", "overestimated") if level > 0 else ("rarely", "underestimated")
+        return (
+            f" For {row.group} it predicts {name} too {word}, and so the risk is {risk}: "
+            f"{predicted.means}."
+        )
     return f" For example, for {row.group}, {predicted.example(0.0)}."
 
 
@@ -144,6 +147,7 @@ def _judged(evidence: Evidence, predicted: Predicted) -> Finding:
     summary = _SUMMARIES[state].format(
         subject=subject, small=lowered(subject), name=predicted.name, verb=predicted.verb
     )
+    summary += direction.summary if state is direction.state else ""
     level = LEVELS.get(state, "bad")
     return Finding(topic, state, Statement(level, text, rows), (), summary, subject == CONFIDENCE)
 

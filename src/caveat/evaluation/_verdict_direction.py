@@ -147,8 +147,14 @@ class Predicted:
         """Predicted and observed frequency, in a clause."""
         says, was = percent(self.event.says), percent(self.event.was)
         if self.name:
-            return f"on average it predicts {says} for {self.name}, and {was} were observed"
+            return f"on average {self.averages}"
         return f"on average it says {says} and is right in {was} of cases"
+
+    @property
+    def averages(self) -> str:
+        """The mean probability of the class and its observed frequency, in a clause."""
+        says, was = percent(self.event.says), percent(self.event.was)
+        return f"it predicts {says} for {self.name}, and {was} were observed"
 
     @cached_property
     def curve(self) -> Any:
@@ -177,6 +183,8 @@ class Direction:
     state: FindingState
     claim: str
     lean: str = ""
+    summary: str = ""
+    """What the summary adds to the state, of two classes."""
 
 
 def direction_of(evidence: Evidence, predicted: Predicted, rare: bool) -> Direction:
@@ -190,23 +198,35 @@ def direction_of(evidence: Evidence, predicted: Predicted, rare: bool) -> Direct
         return _one_way(predicted, level)
     high, low = predicted.example(1.0), predicted.example(-1.0)
     top = top_event(evidence.evaluation)
-    if predicted.name and top.level(limit) and abs(top.says - top.was) >= half:
+    off, on_average = abs(top.says - top.was), abs(event.says - event.was)
+    # What is off above one half and below it has the same sign where the first is larger.
+    if predicted.name and top.level(limit) and off >= half and off > on_average:
         says = (
             f"on average it says {percent(top.says)} of the class that it names and is right in "
             f"{percent(top.was)} of cases"
         )
-        return _confidence(top.says > top.was, says, f"{high}, and {low}")
+        over = top.says > top.was
+        made = _confidence(over, says, f"{high}, and {low}")
+        both_ends = f"high risks are {{}}too {_HIGH[over]}, low ones too {_HIGH[not over]}"
+        return replace(
+            made,
+            claim=made.claim + _risk(predicted, level),
+            lean=f" It leans to {made.state}confidence: {both_ends.format('a little ')}.",
+            summary=f" ({both_ends.format('')})"
+            + (f", and on average the risk is {_estimated(level)}" if level else ""),
+        )
     if level and not both:
         return _one_way(predicted, level)
     if predicted.name and abs(event.slope) > limit:
         state, how = (
             (FindingState.EXTREME, "much") if event.slope > 0 else (FindingState.TIMID, "little")
         )
-        claim = f"Its probabilities vary too {how}: {high}, and {low}."
+        claim = f"Its probabilities vary too {how}: {high}, and {low}.{_risk(predicted, level)}"
         return Direction(state, claim, f" They vary a little too {how}.")
     if both:
         claim = (
             f"{predicted.verb} wrong in both directions: {high} (too high), and {low} (too low)."
+            f"{_risk(predicted, level)}"
         )
         return Direction(FindingState.BOTH, f"{predicted.subject} {claim}")
     claim = (
@@ -221,8 +241,27 @@ def _one_way(predicted: Predicted, level: int) -> Direction:
     if not predicted.name:
         return _confidence(level > 0, predicted.average, example)
     state = FindingState.OFTEN if level > 0 else FindingState.RARELY
-    claim = f"It predicts {predicted.name} too {state}: {predicted.means}. For example, {example}."
+    claim = (
+        f"It predicts {predicted.name} too {state}, and so the risk is {_estimated(level)}: "
+        f"{predicted.means}. For example, {example}."
+    )
     return Direction(state, claim, f" It predicts {predicted.name} a little too {state}.")
+
+
+_HIGH = {True: "high", False: "low"}
+
+
+def _estimated(level: int) -> str:
+    return "overestimated" if level > 0 else "underestimated"
+
+
+def _risk(predicted: Predicted, level: int) -> str:
+    """Return whether the probability of the second of two classes is right on average."""
+    if not predicted.name:
+        return ""
+    if level:
+        return f" On average the risk is {_estimated(level)}: {predicted.averages}."
+    return f" No over- or underestimate of the risk on average can be shown: {predicted.averages}."
 
 
 def _confidence(over: bool, says: str, example: str) -> Direction:

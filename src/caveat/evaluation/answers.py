@@ -41,10 +41,11 @@ _CONTRASTS: dict[Literal["gap", "ratio"], Contrast] = {
 
 @dataclass(frozen=True)
 class Answer:
-    """The value of a metric, and its value in every resample if there are any."""
+    """The value of a metric, its value in every resample if there are any, and words on it."""
 
     value: float
     replicates: Replicates | None
+    note: str = ""
 
 
 @dataclass
@@ -64,7 +65,10 @@ class EvaluationContext:
         part = asked if rows is None else take(asked, rows)
         with sharing():
             values = [question.answer(weight) for question in part]
-        answers = [Answer(value, None) for value in values]
+        answers = [
+            Answer(value, None, question.note_on(value, weight))
+            for question, value in zip(part, values, strict=True)
+        ]
         if self.plan is None:
             return answers
         for (truth, inputs), places in by_share(asked):
@@ -73,14 +77,14 @@ class EvaluationContext:
                 question, value = part[i], values[i]
                 if not np.isnan(value):
                     result = replicates(question.metric, options=question.options, prepared=given)
-                    answers[i] = Answer(value, result)
+                    answers[i] = replace(answers[i], replicates=result)
                     if given.exact:
                         _check_sums(question, value, result.center)
         return answers
 
     def row(self, question: Question, answer: Answer, count: int, **place: Any) -> Row:
         """Return the row of an answer with its interval, and keep the answer for a comparison."""
-        notes = [question.note] if question.note else []
+        notes = [note for note in (question.note, answer.note) if note]
         interval = None
         if np.isnan(answer.value):
             notes.append("undefined here")

@@ -74,6 +74,12 @@ class Question:
             self.truth, **inputs, **self.options, sample_weight=sample_weight
         )
 
+    def note_on(self, value: float, sample_weight: FloatArray | None) -> str:
+        """Return what the metric adds to its value, in words; empty if it has nothing to add."""
+        if self.metric.note is None or np.isnan(value):
+            return ""
+        return self.metric.note(value, self.truth, **self.inputs, sample_weight=sample_weight)
+
 
 def take(asked: list[Question], rows: np.ndarray) -> list[Question]:
     """Return the questions for some of the samples; arrays they share are taken once."""

@@ -122,8 +122,9 @@ def verdict(evaluation: Evaluation) -> Verdict:
     >>> y = (rng.random(2000) < 1 / (1 + np.exp(-z))).astype(int)
     >>> sure = caveat.Categorical.from_binary(1 / (1 + np.exp(-3 * z)))
     >>> result = caveat.evaluate(sure, y, metrics=["positive_ece"], random_state=0)
-    >>> print(verdict(result).statements[0].text)
-    Its probabilities cannot be taken at face value: it is overconfident.
+    >>> print(verdict(result).statements[0].text)  # doctest: +NORMALIZE_WHITESPACE
+    Its probabilities cannot be taken at face value: it is overconfident (high risks are too high,
+    low ones too low).
     """
     evidence = Evidence(evaluation)
     if hasattr(evaluation.prediction, "membership"):

@@ -13,7 +13,9 @@ from .classification.class_calibration import *
 from .classification.debiased import *
 from .classification.discrimination import *
 from .classification.entropy import *
+from .classification.net_benefit import *
 from .classification.operating_points import *
+from .classification.risk import *
 from .classification.scores import *
 from .classification.sets import *
 from .classification.smooth import *

@@ -78,6 +78,9 @@ class Metric:
         perfect probabilities are off among samples that were chosen by what was true.
     two_classes : bool
         Whether it is defined for two classes only.
+    note : callable or None
+        ``note(value, y_true, *inputs, sample_weight=None) -> str``: what a row of an evaluation
+        adds to the value, such as the two means that it is the difference of; may be empty.
     serves : mapping of str to str
         What it does where uncertainty is expressed as "probability", "entropy", "variance" or
         "interval": the "skill" that decides first, the "calibration" that decides then, or
@@ -103,6 +106,7 @@ class Metric:
     shown: tuple[Place, ...] = ()
     within_class: bool = True
     two_classes: bool = False
+    note: Callable[..., str] | None = None
     serves: Mapping[str, Role] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

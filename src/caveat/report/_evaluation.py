@@ -216,7 +216,7 @@ def _calibration(evaluation: Evaluation, names: Names, targets: list[Target]) ->
         shown, more = _figures("calibration", evaluation, target, names, i == 0)
         blocks, folded = [*blocks, *shown], [*folded, *more]
     if folded:
-        blocks.append(Folded("Charts of the entropy", folded))
+        blocks.append(Folded("More charts", folded))
     return Section(
         "calibration",
         "Does it mean what it says?",

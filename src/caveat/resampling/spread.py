@@ -118,14 +118,14 @@ def _student(freedom: FloatArray, confidence: float) -> FloatArray:
     return np.asarray(stdtrit(freedom, (1 + confidence) / 2), dtype=np.float64)
 
 
-def mean_limits(spread: Spread, confidence: float) -> Limits:
-    """Return limits of means of values that are not negative, by the Gaussian distribution.
+def mean_limits(spread: Spread, confidence: float, least: float = 0.0) -> Limits:
+    """Return limits of means of values that are at least ``least``, by the Gaussian distribution.
 
     One sample has no variance: it is taken to be as large as for an exponential distribution, the
     square of the mean.
     """
     half = _deviations(spread, spread.mean**2, confidence)
-    return np.maximum(spread.mean - half, 0.0), spread.mean + half
+    return np.maximum(spread.mean - half, least), spread.mean + half
 
 
 def root_limits(spread: Spread, confidence: float) -> Limits:

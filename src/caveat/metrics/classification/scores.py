@@ -1,10 +1,10 @@
 """Proper scores of class probabilities."""
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
-from ..._validation import FloatArray, check_number
+from ..._validation import FloatArray, check_choice, check_number
 from .._core.residuals import mean_of_squares, squares, true_probabilities
 from .._inputs import average, labeled
 from .._per_sample import mean_or_scores
@@ -81,6 +81,7 @@ def brier_loss(
     y_true: Any,
     probabilities: Any,
     *,
+    scale_by_half: bool | Literal["auto"] = False,
     classes: Any = None,
     per_sample: bool = False,
     sample_weight: Any = None,
@@ -88,6 +89,12 @@ def brier_loss(
     r"""Mean squared distance between the probabilities and the outcomes (Brier score).
 
     .. math:: \frac{1}{N} \sum_{i=1}^{N} \sum_{k=1}^{K} (p_{ik} - [y_i = k])^2
+
+    Parameters
+    ----------
+    scale_by_half : bool or "auto", default=False
+        Whether to return half of it, from 0 to 1; "auto" does so for two classes, as
+        scikit-learn's ``brier_score_loss`` does by default.
 
     Returns
     -------
@@ -97,8 +104,9 @@ def brier_loss(
 
     Notes
     -----
-    The sum is over all classes, as in Brier's paper, for two classes too. scikit-learn's
-    ``brier_score_loss`` halves it for two classes, and only for two, unless told otherwise.
+    The sum is over all classes, as in Brier's paper, for two classes too: it is then twice
+    scikit-learn's ``brier_score_loss``, the mean of :math:`(p_i - [y_i = 1])^2`. For more than two
+    classes both are the same.
 
     References
     ----------
@@ -112,9 +120,20 @@ def brier_loss(
     0.8125
     >>> brier_loss([0, 1], [[0.5, 0.5], [0.75, 0.25]], per_sample=True)
     array([0.5  , 1.125])
+    >>> brier_loss([0, 1], [0.5, 0.25], scale_by_half="auto")  # as scikit-learn
+    0.40625
     """
+    check_choice(scale_by_half, "scale_by_half", (False, True, "auto"))
     data = labeled(y_true, probabilities, classes=classes, sample_weight=sample_weight)
-    return squares(data) if per_sample else mean_of_squares(data)
+    half = len(data.classes) == 2 if scale_by_half == "auto" else scale_by_half
+    return (squares(data) if per_sample else mean_of_squares(data)) * (0.5 if half else 1.0)
+
+
+def _half(value: float, _: Any, probabilities: Any, sample_weight: Any = None) -> str:
+    """Return the Brier score of two classes as scikit-learn has it, in words."""
+    if np.shape(probabilities)[1:] != (2,):
+        return ""
+    return f"half of the Brier loss, {value / 2:.3g}, is brier_score_loss of scikit-learn"
 
 
 ENTRIES = [
@@ -135,12 +154,14 @@ ENTRIES = [
         function=brier_loss,
         range=(0.0, 2.0),
         proper=True,
-        says="The squared distance of the predicted probabilities from the outcomes.",
+        says="The squared distance of the predicted probabilities from the outcomes, summed over "
+        "all classes: for two classes twice the score of scikit-learn.",
         cannot_see="Whether a bad value comes from poor calibration or poor discrimination; with "
         "rare classes a forecast that ignores them scores well.",
         aliases=("brier",),
         sums=mean_of(brier_loss),
         shown=("headline", "shift"),
+        note=_half,
         serves={"probability": "skill", "entropy": "skill"},
     ),
 ]

@@ -1,0 +1,55 @@
+"""The same curve for each value of an attribute, in one chart."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from ..evaluation import Evaluation
+from ..exceptions import OptionError
+from .chart import Chart, overlay
+from .marks import STYLES
+
+MOST = len(STYLES)
+"""More curves than this cannot be told apart; the largest groups are drawn."""
+
+_BANDS = 3
+"""Bands of more curves than this would hide each other; the numbers have them."""
+
+
+def by_group(
+    evaluation: Evaluation, group: str, make: Callable[[np.ndarray], Chart], read: str
+) -> Chart:
+    """Return one chart with a curve for each value of an attribute.
+
+    Parameters
+    ----------
+    evaluation : Evaluation
+    group : str
+        The name of an attribute.
+    make : callable
+        From the rows of a group to its chart.
+    read : str
+        How to read the result.
+    """
+    known = [part for part in evaluation.attributes if part.name != evaluation.true_class]
+    matching = [part for part in known if part.name == group]
+    if not matching:
+        names = ", ".join(repr(part.name) for part in known)
+        has = f"its groups are {names}" if names else "it has none; pass groups= to evaluate"
+        raise OptionError(f"the evaluation has no group {group!r}; {has}")
+    (attribute,) = matching
+    sizes = np.bincount(attribute.codes)
+    largest = np.sort(np.argsort(-sizes, kind="stable")[:MOST])
+    made = {
+        attribute.values[code]: make(np.flatnonzero(attribute.codes == code)) for code in largest
+    }
+    chart = overlay(made, read, bands=len(made) <= _BANDS)
+    left = len(sizes) - len(made)
+    numbers = dict(chart.numbers)
+    return replace(
+        chart,
+        title=f"{chart.title} by {group}",
+        numbers={"group": numbers.pop("technique"), **numbers},
+        note=f"The {MOST} largest groups; {left} more are left out." if left else "",
+    )
