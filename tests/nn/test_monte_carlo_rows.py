@@ -117,9 +117,9 @@ def test_neither_batches_nor_neighbors_matter_for_inputs_off_the_origin(offset):
     found = monte_carlo(module, x, 20, random_state=0)
     torch.testing.assert_close(found[:, 5], found[:, 8])
     for size in (1, 4):
-        torch.testing.assert_close(
-            monte_carlo(module, x, 20, random_state=0, batch_size=size), found
-        )
+        again = monte_carlo(module, x, 20, random_state=0, batch_size=size)
+        # sums of float32 in another order, on other processors
+        torch.testing.assert_close(again, found, rtol=1e-5, atol=1e-5)
     torch.testing.assert_close(monte_carlo(module, x[5:], 20, random_state=0), found[:, 5:])
 
 
