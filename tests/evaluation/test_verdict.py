@@ -35,7 +35,8 @@ PROBABILITY = [
 NUMBER = ["ence", "mae", "rmse", "interval_coverage", "error_uncertainty_correlation"]
 ONE_MODEL = (
     "It comes from one model only: what the model itself does not know (the epistemic part) cannot "
-    "be seen."
+    "be seen. An ensemble, the same model trained several times, would show it: where its members "
+    "disagree, more data of that kind may help."
 )
 
 

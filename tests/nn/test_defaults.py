@@ -33,6 +33,8 @@ OPEN = {
     ("Copy", "epochs"),
     ("predict", "batch_size"),
     ("predict", "device"),
+    # One module of a list is one member.
+    ("predict", "passes"),
     ("monte_carlo", "batch_size"),
     ("monte_carlo", "device"),
     ("explain", "device"),

@@ -830,7 +830,7 @@ NAN_ROW[4] = 1e7
         (lambda: predict(torch_net(), rows(3, 4), head="quantiles"), OptionError, "head=\"quantiles\" needs levels="),
         (lambda: predict(torch_net(), rows(3, 4), head="quantiles", levels=[0.5]), ShapeError, "values must have shape"),
         (lambda: predict(torch_net(), rows(3, 4), head="logits", targets=["a"]), OptionError, "head=\"logits\" has no use for targets=; leave it out"),
-        (lambda: predict(Returns(broken), NAN_ROW, head="logits", random_state=0), InvalidValueError, "the module's output for row 4 is nan in pass 0; check that row of X"),
+        (lambda: predict(Returns(broken), NAN_ROW, head="logits", random_state=0), InvalidValueError, "the module's output for row 4 is nan in member 0; check that row of X"),
         (lambda: predict(torch_net(), rows(3, 4), head="logits", passes=0), OptionError, "passes must be a whole number of at least 1; got 0"),
         (lambda: predict(torch_net(), rows(3, 4), head="logits", batch_size=2.5), OptionError, "batch_size must be a whole number of at least 1; got 2.5"),
         (lambda: predict(torch_net(), rows(3, 4), head="logits", random_state=-1), OptionError, "random_state must be"),

@@ -151,3 +151,45 @@ def test_predictions_are_sliced_like_arrays():
     assert len(prediction[-1]) == 1
     with pytest.raises(TypeError, match="cannot be iterated over"):
         list(prediction)
+
+
+GRID = RNG.dirichlet(np.ones(3), (8, 5))
+CELLS = RNG.integers(0, 3, (8, 5))
+
+
+@pytest.mark.parametrize(
+    ("prediction", "y", "remedy"),
+    [
+        (GRID, CELLS, "prediction.reshape"),
+        (GRID, CELLS.reshape(-1), "prediction.reshape"),
+        (GRID[:5], CELLS[:5], "prediction.reshape"),  # as many rows as columns
+        (GRID[None], CELLS[None], "prediction.reshape"),
+        (np.moveaxis(GRID, -1, 0), CELLS, r"numpy.moveaxis\(prediction, 0, -1\).reshape"),
+        (
+            np.moveaxis(GRID, -1, 0)[None],
+            CELLS[None],
+            r"numpy.moveaxis\(prediction, 1, -1\).reshape",
+        ),
+        (caveat.Categorical(GRID), CELLS, "prediction.reshape"),
+        (caveat.Categorical(GRID), CELLS.reshape(-1), "prediction.reshape"),
+    ],
+)
+@pytest.mark.parametrize("door", [caveat.evaluate, caveat.TemperatureScaling().fit])
+def test_a_grid_is_not_taken_for_members(door, prediction, y, remedy):
+    with pytest.raises(ShapeError, match=rf"{remedy}\(-1, 3\) and y.reshape\(-1\)"):
+        door(prediction, y)
+
+
+def test_the_remedy_for_a_grid_is_right():
+    wanted = as_prediction(GRID.reshape(-1, 3), CELLS.reshape(-1))
+    first = np.moveaxis(GRID, -1, 0)
+    assert as_prediction(np.moveaxis(first, 0, -1).reshape(-1, 3), CELLS.reshape(-1)) == wanted
+
+
+def test_members_are_not_taken_for_a_grid():
+    for shape in ((1, 40, 3), (40, 40, 3), (2, 40, 3)):
+        members = RNG.dirichlet(np.ones(3), shape[:2])
+        assert as_prediction(members, CELLS.reshape(-1)).members == shape[0]
+        assert as_prediction(caveat.Categorical(members), CELLS.reshape(-1)).members == shape[0]
+    with pytest.raises(ShapeError, match=r"shape \(8, 5, 3\), and y has 7 samples"):
+        as_prediction(GRID, CELLS.reshape(-1)[:7])

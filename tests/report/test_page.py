@@ -363,3 +363,17 @@ def test_the_slider_says_whether_the_error_rises_or_stays(tmp_path):
     )
     page = written(tmp_path, caveat.Categorical(p), np.zeros(100, int), metrics=["accuracy"])
     assert "Defer 20 %: error among the rest stays at 0.0 %." in page.steps["sentences"]
+
+
+@pytest.mark.parametrize("members", [1, 3])
+@pytest.mark.parametrize("triage", [True, False])
+def test_the_page_of_one_model_does_not_say_what_only_members_show(members, triage, tmp_path):
+    rng = np.random.default_rng(0)
+    p = rng.dirichlet(np.ones(3), (members, 300))
+    y = (p.mean(axis=0).cumsum(axis=1) < rng.random((300, 1))).sum(axis=1)
+    result = caveat.evaluate(caveat.Categorical(p), y, resamples=0)
+    policy = caveat.TriagePolicy(0.3, random_state=0).fit(p, y) if triage else None
+    page = read(write_report(result, tmp_path / "page.html", policy=policy))
+    assert ("An ensemble, the same model trained several times" in page.text) == (members == 1)
+    assert ("measure again" in page.text) == (members == 3 and triage)
+    assert not re.search(r"epistemic:? 0\b", page.text)

@@ -312,3 +312,16 @@ def test_no_second_array_of_the_inputs_size(method):
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < p.nbytes / 4
+
+
+@pytest.mark.parametrize("name", [*FOR_CLASSES, "total_variance"])
+def test_the_epistemic_part_of_one_member_is_shown_as_unknown(name):
+    p = RNG.dirichlet(np.ones(4), (3, 50))
+    mean = RNG.normal(size=(3, 50, 2))
+    classes = name != "total_variance"
+    several = caveat.Categorical(p) if classes else caveat.Gaussian(mean, 1.0)
+    one = caveat.Categorical(p[:1]) if classes else caveat.Gaussian(mean[:1], 1.0)
+    assert "unknown" not in repr(caveat.decompose(several, name))
+    text = repr(caveat.decompose(one, name))
+    assert "; the epistemic part is unknown, since there is one member" in text
+    assert "epistemic 0" not in text

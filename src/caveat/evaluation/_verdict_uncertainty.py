@@ -139,7 +139,8 @@ def source_findings(evidence: Evidence) -> list[Finding]:
             return []  # a point: that it has no uncertainty is said elsewhere
         text = (
             "It comes from one model only: what the model itself does not know (the epistemic "
-            "part) cannot be seen."
+            "part) cannot be seen. An ensemble, the same model trained several times, would show "
+            "it: where its members disagree, more data of that kind may help."
         )
         return [Finding("sources", FindingState.NONE, Statement("info", text))]
     if members is None or split is None:

@@ -6,6 +6,7 @@ Needs the extra ``torch``: ``pip install 'caveat[torch]'``.
 from typing import TYPE_CHECKING, Any
 
 from . import layers, losses
+from ._checkpoints import load_members
 from ._monte_carlo import PassPlan, explain, monte_carlo, pass_keys, predict
 from ._split import information_split
 from .lockstep import Copy, Plateau, Trained, Training, train
@@ -28,6 +29,7 @@ __all__ = [
     "information_split",
     "keyed",
     "layers",
+    "load_members",
     "losses",
     "make_keys",
     "monte_carlo",

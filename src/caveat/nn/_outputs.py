@@ -162,6 +162,6 @@ def _check_finite(values: Tensor) -> None:
         index = [int(i) for i in bad.nonzero()[0]]
         worst = np.float64(values[tuple(index)].item())
         raise InvalidValueError(
-            f"the module's output for row {index[1]} is {worst} in pass {index[0]}; check that row "
-            "of X, and the module's parameters if it happens to many rows"
+            f"the module's output for row {index[1]} is {worst} in member {index[0]}; check that "
+            "row of X, and the module's parameters if it happens to many rows"
         )

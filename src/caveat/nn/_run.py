@@ -1,11 +1,13 @@
 """Run a plan over all rows and passes in bounded memory."""
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from ..exceptions import ShapeError
 from ._generators import Generators
 from ._inputs import rows_of
 from ._plan import PassPlan
@@ -96,10 +98,10 @@ def _block(
     try:
         if keys is None:
             output = one_tensor(plan.module(*rows_of(inputs, block, plan.dtype, plan.device)))
-            return output.reshape(1, rows, *plan.row_shape)
+            return _fitted(output, (1, rows, *plan.row_shape))
         values = _once(plan, inputs, block, batch_size)
         parts = [_repeat(plan, values, few) for few in keys.split(together)]
-        return torch.cat([part.reshape(len(part), rows, *plan.row_shape) for part in parts])
+        return torch.cat([_fitted(part, (len(part), rows, *plan.row_shape)) for part in parts])
     except torch.OutOfMemoryError:
         if together > 1:
             return _block(plan, inputs, block, keys, (together + 1) // 2, batch_size)
@@ -108,6 +110,16 @@ def _block(
     middle = block.start + rows // 2
     halves = (slice(block.start, middle), slice(middle, block.stop))
     return torch.cat([_block(plan, inputs, each, keys, 1, batch_size) for each in halves], dim=1)
+
+
+def _fitted(output: Tensor, shape: tuple[int, ...]) -> Tensor:
+    """Return outputs with an axis for the rows; a module may have lost that of a single row."""
+    if output.numel() != math.prod(shape):
+        raise ShapeError(
+            f"the module returned {output.numel():,} numbers for {shape[1]} rows of X; expected "
+            f"{shape[1:]}, as for the first rows. Pad or crop rows to one size"
+        )
+    return output.reshape(shape)
 
 
 def _once(

@@ -15,7 +15,8 @@ class Decomposition(Container):
     Parameters
     ----------
     total, aleatoric, epistemic : arrays of shape (samples,) or (samples, targets)
-        Total uncertainty; part due to noise in the data; part due to the model's lack of knowledge.
+        Total uncertainty; part due to noise in the data; part due to the model's lack of knowledge,
+        as far as members show it: a single member has 0 there, which means unknown.
     additive : bool
         Whether the total is the sum of the two parts by definition.
     method : str
@@ -27,6 +28,9 @@ class Decomposition(Container):
     >>> prediction = caveat.Categorical([[[0.9, 0.1]], [[0.1, 0.9]]])
     >>> caveat.decompose(prediction, "variance")
     Decomposition by variance of 1 sample (means): total 0.5 = aleatoric 0.18 + epistemic 0.32
+    >>> caveat.decompose(caveat.Categorical([[0.9, 0.1]]), "variance")
+    Decomposition by variance of 1 sample (mean): total 0.18; the epistemic part is unknown, since \
+there is one member or all members agree
     """
 
     _arrays: ClassVar[dict[str, int]] = {"total": 0, "aleatoric": 0, "epistemic": 0}
@@ -57,6 +61,12 @@ class Decomposition(Container):
         self._store(**parts, additive=bool(additive), method=method)
 
     def __repr__(self) -> str:
+        if not self.epistemic.any():
+            return (
+                f"Decomposition by {self.method} of {count(len(self), 'sample')} (mean): total "
+                f"{self.total.mean():.3g}; the epistemic part is unknown, since there is one "
+                "member or all members agree"
+            )
         # A pairwise divergence may be infinite: then so is its mean, without a warning.
         total, aleatoric, epistemic = (
             f"{part.mean():.3g}" for part in (self.total, self.aleatoric, self.epistemic)

@@ -1,5 +1,6 @@
 """Predictions as people have them: arrays of probabilities in place of a prediction type."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -40,11 +41,15 @@ classes)
     if isinstance(value, Container):
         if classes is not None:
             raise OptionError("classes= names those of an array; a prediction has its own")
+        if isinstance(value, Categorical) and y is not None:
+            _check_grid(value.probabilities.shape, y)
         return value
     try:
         array, columns, _ = to_numpy(value, "prediction")
     except (TypeError, ShapeError) as error:
         raise _unknown(value) from error
+    if array.dtype.kind in "fiub" and y is not None:
+        _check_grid(array.shape, y)
     if array.dtype.kind not in "fiub" or not 1 <= array.ndim <= 3:
         raise _unknown(value, array)
     if array.ndim == 2 and array.shape[1] == 1:
@@ -84,6 +89,26 @@ def _unknown(value: Any, array: np.ndarray | None = None) -> UnsupportedPredicti
     return UnsupportedPredictionError(
         "expected a prediction, such as caveat.Categorical(array), or an array of probabilities; "
         f"got {what}"
+    )
+
+
+def _check_grid(shape: tuple[int, ...], y: Any) -> None:
+    """Raise if axes of a grid, such as height and width, would be taken for members."""
+    truth = to_numpy(y, "y").array.shape
+    if len(shape) < 3:
+        return
+    first = 0 if len(shape) == 3 else 1  # where torch has the classes: (images, classes, ...)
+    flat = (math.prod(shape[:-1]),)
+    if truth == shape[:-1] or (truth == flat and truth[0] != shape[1]):
+        number, cells = shape[-1], "prediction"
+    elif truth == shape[:first] + shape[first + 1 :]:
+        number, cells = shape[first], f"numpy.moveaxis(prediction, {first}, -1)"
+    else:
+        return
+    raise ShapeError(
+        f"the prediction has shape {shape}, and y has shape {truth}: of three axes the first would "
+        f"be members. If they are a grid, such as the height and width of images, with {number} "
+        f"classes in each cell, pass {cells}.reshape(-1, {number}) and y.reshape(-1)"
     )
 
 
