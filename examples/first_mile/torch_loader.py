@@ -16,6 +16,7 @@ class Residual(nn.Module):
         self.last = nn.Linear(8, 3)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Return the logits."""
         h = self.first(x).relu()
         h = (h + self.second(h)).relu()
         return self.last(h.mean(dim=(2, 3)))
