@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from . import nn as nn
     from . import predictions as predictions
     from . import recalibration as recalibration
+    from . import repairing as repairing
     from . import report as report
     from . import resampling as resampling
     from . import studies as studies
@@ -85,6 +86,9 @@ if TYPE_CHECKING:
     from .recalibration import VennAbers as VennAbers
     from .recalibration import exchangeability_test as exchangeability_test
     from .recalibration import warn_if_shifted as warn_if_shifted
+    from .repairing import Repair as Repair
+    from .repairing import Repaired as Repaired
+    from .repairing import repair as repair
     from .report import write_report as write_report
     from .summaries import Summary as Summary
     from .summaries import merge as merge
@@ -140,6 +144,8 @@ _HOMES = {
     "ProbabilityInterval": "predictions",
     "QuantileNetworkRegressor": "estimators",
     "Quantiles": "predictions",
+    "Repair": "repairing",
+    "Repaired": "repairing",
     "Summary": "summaries",
     "TemperatureScaling": "recalibration",
     "Triage": "evaluation",
@@ -162,6 +168,7 @@ _HOMES = {
     "merge": "summaries",
     "plot": "charts",
     "read_predictions": "files",
+    "repair": "repairing",
     "scorer": "integrations",
     "summarise": "summaries",
     "summarize": "summaries",
@@ -182,6 +189,7 @@ _MODULES = (
     "nn",
     "predictions",
     "recalibration",
+    "repairing",
     "report",
     "resampling",
     "studies",
@@ -231,6 +239,8 @@ __all__ = [
     "ProbabilityInterval",
     "QuantileNetworkRegressor",
     "Quantiles",
+    "Repair",
+    "Repaired",
     "Summary",
     "TemperatureScaling",
     "Triage",
@@ -266,6 +276,8 @@ __all__ = [
     "predictions",
     "read_predictions",
     "recalibration",
+    "repair",
+    "repairing",
     "report",
     "resampling",
     "scorer",

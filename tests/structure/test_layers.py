@@ -25,6 +25,7 @@ LAYERS = [
     {"results"},
     {"evaluation"},
     {"summaries"},
+    {"repairing"},
     {"loading"},
     {"fairness"},
     {"datasets"},
