@@ -526,7 +526,9 @@ def fold_numbers(
     if cluster is not None:
         unit = np.unique(cluster, return_inverse=True)[1].reshape(-1)
     _, first = np.unique(unit, return_index=True)
-    keys = [np.unique(s, return_inverse=True)[1].reshape(-1)[first] for s in strata if s is not None]
+    keys = [
+        np.unique(s, return_inverse=True)[1].reshape(-1)[first] for s in strata if s is not None
+    ]
     order = np.lexsort((rng.random(len(first)), *keys))
     fold = np.empty(len(first), dtype=np.intp)
     fold[order] = np.arange(len(first)) % folds

@@ -60,9 +60,7 @@ def _repair(content: dict[str, Any]) -> Repair:
     recalibrator, classes = (_decode(content[name]) for name in ("recalibrator", "classes"))
     if recalibrator is not None and not isinstance(recalibrator, Recalibrator):
         raise TypeError("it holds no recalibrator")
-    rows = tuple(
-        CandidateRow(**{k: _decode(v) for k, v in row.items()}) for row in content["rows"]
-    )
+    rows = tuple(CandidateRow(**{k: _decode(v) for k, v in row.items()}) for row in content["rows"])
     return Repair(
         rows,
         str(content["why"]),
@@ -110,7 +108,7 @@ def _decode(value: Any) -> Any:
     """Return the value that JSON stands for."""
     if not isinstance(value, dict):
         return value
-    tag = next(iter(value))
+    tag = next(iter(value), "")
     if tag == "float":
         return float(value[tag])
     if tag == "array":
@@ -132,9 +130,9 @@ def _recalibrator(value: dict[str, Any]) -> Recalibrator:
     kind = _kinds()[value["recalibrator"]]
     made = kind(**{k: _decode(v) for k, v in value["settings"].items()})
     for name, part in value["learned"].items():
-        if not (name.isidentifier() and name.endswith("_") and not name.startswith("_")):
-            if name != "_few":
-                raise TypeError(f"{name!r} is no name of something learned")
+        public = name.isidentifier() and name.endswith("_") and not name.startswith("_")
+        if not public and name != "_few":
+            raise TypeError(f"{name!r} is no name of something learned")
         setattr(made, name, _decode(part))
     return made
 

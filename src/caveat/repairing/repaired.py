@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.metrics import accuracy_score, r2_score
-from sklearn.utils import _safe_indexing, get_tags
+from sklearn.utils import _safe_indexing, column_or_1d, get_tags, indexable
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_consistent_length, check_is_fitted
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted
 
 from .._constructors import declared
 from .._random import RandomState, generator
@@ -120,10 +121,14 @@ class Repaired(BaseEstimator):
         self
         """
         coverage = None if self.conformal is None else check_fraction(self.conformal, "conformal")
-        check_consistent_length(X, y)
+        if y is None:
+            raise OptionError("fit requires y to be passed, but the target y is None")
+        X, y = indexable(X, y)
         truth = np.asarray(y)
         if truth.ndim == 2 and truth.shape[1] == 1:
-            truth = truth[:, 0]
+            truth = column_or_1d(truth, warn=True)
+        if _of_classes(self):
+            check_classification_targets(truth)
         samples = len(truth)
         weight = as_weights(sample_weight, samples)
         units = None if cluster is None else as_column(cluster, "cluster", samples)
@@ -149,9 +154,7 @@ class Repaired(BaseEstimator):
             made = self._mended(prediction)
             if mending and crossed and self._recalibrator is not None:
                 fold = fold_numbers(len(truth), self.cv, rng, units, strata)
-                made = cross_fitted(
-                    self._recalibrator, prediction, truth, fold, weight=weight
-                )
+                made = cross_fitted(self._recalibrator, prediction, truth, fold, weight=weight)
             part = np.flatnonzero(half == half.max())
             conformal = _conformal(made, coverage, int(rng.integers(2**31)))
             counted = None if weight is None else weight[part]
@@ -251,7 +254,8 @@ class Repaired(BaseEstimator):
     def n_features_in_(self) -> int:
         """The number of features that the model was fitted on."""
         check_is_fitted(self, "estimator_")
-        return int(self.estimator_.model_.n_features_in_)
+        model = getattr(self.estimator_, "model_", self.estimator_.model)
+        return int(model.n_features_in_)
 
     def __sklearn_tags__(self) -> Any:
         first = self.estimator
@@ -266,7 +270,9 @@ class Repaired(BaseEstimator):
 
     def _mended(self, prediction: Any) -> Any:
         """Return a prediction after the repair."""
-        return prediction if self._recalibrator is None else repaired(self._recalibrator, prediction)
+        return (
+            prediction if self._recalibrator is None else repaired(self._recalibrator, prediction)
+        )
 
     def _held_out(
         self, X: Any, y: Any, weight: Any, cluster: Any, strata: Any, rng: np.random.Generator
@@ -287,7 +293,8 @@ class Repaired(BaseEstimator):
         folds = check_integer(self.cv, "cv", 2)
         units = samples if cluster is None else len(np.unique(cluster))
         if units < folds:
-            raise ShapeError(f"cv={folds} folds need as many samples or clusters; got {units}")
+            what = "sample" if cluster is None else "cluster"
+            raise ShapeError(f"cv={folds} folds need as many {what}s; got {units} {what}")
         self._check_classes(y)
         fold = fold_numbers(samples, folds, rng, cluster, strata)
         self.estimator_ = self._fitted(X, y, weight, np.arange(samples))
@@ -332,16 +339,12 @@ class Repaired(BaseEstimator):
         given, counted = prediction.take(rows), None if weight is None else weight[rows]
         if isinstance(self.repair, str) and self.repair == "auto":
             units = None if cluster is None else cluster[rows]
-            return repair(
-                given, y[rows], sample_weight=counted, cluster=units, random_state=rng
-            )
+            return repair(given, y[rows], sample_weight=counted, cluster=units, random_state=rng)
         fitted: Recalibrator = clone(as_recalibrator(self.repair, prediction))
         return fitted.fit(given, y[rows], sample_weight=counted)
 
 
-def _share(
-    share: float, samples: int, cluster: Any, rng: np.random.Generator
-) -> NDArray[np.bool_]:
+def _share(share: float, samples: int, cluster: Any, rng: np.random.Generator) -> NDArray[np.bool_]:
     """Return which samples are held out: whole clusters, and no regard to y.
 
     Samples that were drawn by their class would not be exchangeable with those to come.

@@ -10,7 +10,7 @@ from .._groups import combined
 from ..predictions import ProbabilityInterval
 from ..predictions.given import as_prediction
 from ..recalibration import Recalibrator
-from ..results.tables import RowTable, html_table, interval_words, number, terminal_table
+from ..results.tables import RowTable, html_tables, interval_words, number, terminal_table
 
 __all__ = ["CandidateRow", "Repair"]
 
@@ -122,16 +122,16 @@ class Repair(RowTable[CandidateRow]):
         return self.why
 
     def __repr__(self) -> str:
-        return terminal_table(self.why, *self.table())
+        return f"{self.why}\n{terminal_table('', *self.table())}" if self.rows else self.why
 
     def _repr_html_(self) -> str:
-        header, body = self.table()
-        return html_table([self.why], []) + html_table(header, body)
+        table = [("", *self.table())] if self.rows else []
+        return html_tables(table, [self.why])
 
     def table(self) -> tuple[list[str], list[list[str]]]:
         """Return the header and the lines of the table of candidates."""
-        header = ["candidate", words(self.measure), "gain", "interval", "", ""]
-        header[4] = words(self.calibration_measure) or "calibration"
+        error = words(self.calibration_measure) or "calibration"
+        header = ["candidate", words(self.measure), "gain", "interval", error, "note"]
         body = [
             [
                 row.candidate + " by group" * row.by_group + " *" * row.chosen,
