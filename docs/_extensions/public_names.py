@@ -27,6 +27,7 @@ MODULES = (
     "nn.noise",
     "predictions",
     "recalibration",
+    "repairing",
     "report",
     "resampling",
     "uncertainty",

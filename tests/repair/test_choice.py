@@ -287,7 +287,7 @@ def test_the_same_seed_gives_the_same_table():
 def test_tables():
     p, y = risk(200, factor=3.0)
     made = caveat.repair(p, y, random_state=0)
-    assert list(made.to_frame()["candidate"])[0] == "as it is"
+    assert made.to_frame()["candidate"].iloc[0] == "as it is"
     assert "TemperatureScaling *" in made._repr_html_()
     assert made.why in made._repr_html_()
     assert repr(made).startswith(f"{made.why}\n")

@@ -14,7 +14,6 @@ from ._evaluate import with_target
 from ._options import Columns, Json, Seed, about, option, shared
 from ._output import check_output, write_frame
 
-
 _OF_MEMBERS = ("TemperatureScaling", "PlattScaling", "DirichletCalibration")
 
 

@@ -107,9 +107,9 @@ def repair(
     **Promises** that a calibrated prediction is left as it is in at least 95 % of all data sets.
     Folds share most of their training samples, so the promise is checked by simulation.
 
-    **Cannot** improve how well samples are told apart, nor hold after the data have shifted. Repairs
-    of classes act on the mean over members, so that the result has one; name a recalibrator with
-    ``members="each"`` to keep them.
+    **Cannot** improve how well samples are told apart, nor hold after the data have shifted.
+    Repairs of classes act on the mean over members, so that the result has one; name a recalibrator
+    with ``members="each"`` to keep them.
 
     Several targets count alike: the gain is the mean of the gains relative to the scores as they
     are.
@@ -351,7 +351,8 @@ def _gain(before: list[Answer], after: list[Answer], base: list[Answer]) -> Repl
     """Return by how much a score falls, in all resamples: the mean over targets."""
     units = _units(base) if base else [1.0] * len(before)
     olds, news = ([a.replicates for a in answers] for answers in (before, after))
-    values, center, count, strata = 0.0, 0.0, 0, 1
+    values: Any = 0.0
+    center, count, strata = 0.0, 0, 1
     for old, new, unit in zip(olds, news, units, strict=True):
         assert old is not None
         assert new is not None
@@ -368,12 +369,12 @@ def _finite(answers: list[Answer]) -> bool:
 
 def _error(task: _Task, answers: dict[str, list[Answer]]) -> float:
     """Return the calibration error without the part that chance adds; the mean over targets."""
-    found = []
+    errors = []
     for answer in answers.get(task.calibration, []):
         metric = METRICS[task.calibration]
         interval = confidence_interval(metric, answer.value, answer.replicates, CONFIDENCE)
-        found.append(answer.value if interval.estimate is None else interval.estimate)
-    return float(np.mean(found)) if found else float("nan")
+        errors.append(answer.value if interval.estimate is None else interval.estimate)
+    return float(np.mean(errors)) if errors else float("nan")
 
 
 def _interval_text(row: CandidateRow) -> str:

@@ -73,7 +73,7 @@ class Repaired(BaseEstimator):
         without a repair, or where the model gives numbers without a spread.
     conformal_ : ConformalSets, ConformalResiduals, ConformalQuantiles or None
     classes_ : ndarray of shape (classes,)
-        Of classifiers.
+        The classes of a classifier, in the order of `predict_proba`.
 
     Notes
     -----
@@ -329,8 +329,8 @@ class Repaired(BaseEstimator):
         missing = set(self.estimator_.classes_.tolist()) - set(part.classes.tolist())
         if missing:
             raise LabelError(
-                f"class {min(missing, key=str)!r} is in too few clusters: without those of one fold, "
-                "the model has none to learn from; use fewer folds, or cv=0.3"
+                f"class {min(missing, key=str)!r} is in too few clusters: without those of one "
+                "fold, the model has none to learn from; use fewer folds, or cv=0.3"
             )
 
     def _repair(
