@@ -118,5 +118,5 @@ def test_sets_and_intervals_of_a_repaired_model_cover(promise, kind, cv):
     promise(
         "Repair", f"{kind} of a repaired model cover 0.8", design, SETS, np.mean(covered), "0.8"
     )
-    # Four standard errors of the mean over data sets.
+    # Four standard errors of the mean over data sets, and the rounding up of a rank among 61.
     assert np.mean(covered) == pytest.approx(0.8, abs=4 * np.std(covered) / np.sqrt(SETS) + 1 / 61)
