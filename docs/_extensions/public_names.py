@@ -29,6 +29,7 @@ MODULES = (
     "nn.noise",
     "predictions",
     "recalibration",
+    "repairing",
     "report",
     "resampling",
     "uncertainty",

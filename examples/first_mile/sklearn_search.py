@@ -1,4 +1,4 @@
-"""A pipeline and a search of scikit-learn, chosen by a proper score and evaluated on other samples."""
+"""A pipeline and a search of scikit-learn, chosen by a proper score, evaluated on the rest."""
 
 from sklearn.datasets import load_breast_cancer
 from sklearn.ensemble import RandomForestClassifier

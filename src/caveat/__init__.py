@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from . import nn as nn
     from . import predictions as predictions
     from . import recalibration as recalibration
+    from . import repairing as repairing
     from . import report as report
     from . import resampling as resampling
     from . import studies as studies
@@ -91,6 +92,9 @@ if TYPE_CHECKING:
     from .recalibration import VennAbers as VennAbers
     from .recalibration import exchangeability_test as exchangeability_test
     from .recalibration import warn_if_shifted as warn_if_shifted
+    from .repairing import Repair as Repair
+    from .repairing import Repaired as Repaired
+    from .repairing import repair as repair
     from .report import write_report as write_report
     from .summaries import Summary as Summary
     from .summaries import merge as merge
@@ -148,6 +152,8 @@ _HOMES = {
     "ProbabilityInterval": "predictions",
     "QuantileNetworkRegressor": "estimators",
     "Quantiles": "predictions",
+    "Repair": "repairing",
+    "Repaired": "repairing",
     "Summary": "summaries",
     "TemperatureScaling": "recalibration",
     "Triage": "evaluation",
@@ -172,6 +178,7 @@ _HOMES = {
     "merge": "summaries",
     "plot": "charts",
     "read_predictions": "files",
+    "repair": "repairing",
     "scorer": "integrations",
     "summarise": "summaries",
     "summarize": "summaries",
@@ -194,6 +201,7 @@ _MODULES = (
     "nn",
     "predictions",
     "recalibration",
+    "repairing",
     "report",
     "resampling",
     "studies",
@@ -245,6 +253,8 @@ __all__ = [
     "ProbabilityInterval",
     "QuantileNetworkRegressor",
     "Quantiles",
+    "Repair",
+    "Repaired",
     "Summary",
     "TemperatureScaling",
     "Triage",
@@ -284,6 +294,8 @@ __all__ = [
     "predictions",
     "read_predictions",
     "recalibration",
+    "repair",
+    "repairing",
     "report",
     "resampling",
     "scorer",

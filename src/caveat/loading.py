@@ -11,7 +11,7 @@ __all__ = ["load"]
 
 
 def load(path: str | PathLike[str], *, module: Any = None) -> Any:
-    """Read what a ``save`` method wrote: a prediction, a fitted model, a summary or a state.
+    """Read what a ``save`` method wrote: a prediction, a model, a summary, a state or a repair.
 
     Reading never runs code from the file.
 
@@ -23,7 +23,7 @@ def load(path: str | PathLike[str], *, module: Any = None) -> Any:
 
     Returns
     -------
-    prediction, fitted estimator, Summary or State
+    prediction, fitted estimator, Summary, State or Repair
         A model predicts what the saved one did, bit for bit on the same machine; a recalibrator
         that was saved with it is its ``recalibrator_``.
 
@@ -48,6 +48,10 @@ def load(path: str | PathLike[str], *, module: Any = None) -> Any:
         return load_model(path, module=module)
     if module is not None:
         raise OptionError(f"module is for a saved model, and {path} holds none")
+    from .repairing.files import is_repair, load_repair
+
+    if is_repair(path):
+        return load_repair(path)
     from .summaries.files import is_summary
 
     if is_summary(path):
@@ -61,7 +65,8 @@ def load(path: str | PathLike[str], *, module: Any = None) -> Any:
     if path.suffix not in (".npz", ".parquet"):
         raise FileFormatError(
             f"{path} is damaged, or no file that caveat wrote: expected a prediction (.npz or "
-            ".parquet), a model (.safetensors), a summary (.caveat) or a state of a metric"
+            ".parquet), a model (.safetensors), a summary (.caveat), a state of a metric or a "
+            "repair"
         )
     from .predictions.files import load_prediction
 

@@ -1622,7 +1622,7 @@ def test_every_kind_of_prediction_gets_whole_sentences(kind, n, resamples):
     json.loads(found.to_json())
 
 
-RECALIBRATE = "Recalibrate the probabilities on held-out samples"
+RECALIBRATE = "Recalibrate the probabilities on held-out samples: caveat.repair chooses how"
 TRIAGE = "Decide what to accept and what to hand over: TriagePolicy"
 
 
@@ -1642,7 +1642,7 @@ def step_of_classes(stretch=1.0, shift=0.0, samples=4000, **options):
         ({"stretch": 3.0}, f"{RECALIBRATE} (TemperatureScaling is the simplest way), then "),
         ({"stretch": 0.2}, f"{RECALIBRATE} (TemperatureScaling is the simplest way), then "),
         # A temperature keeps one half where it is: it cannot repair what is too high everywhere.
-        ({"shift": 1.5}, f"{RECALIBRATE} (PlattScaling, or IsotonicCalibration with many sam"),
+        ({"shift": 1.5}, f"{RECALIBRATE} (PlattScaling, or VennAbers with many sam"),
         (
             {"samples": 60},
             "Label more samples like these: 60 are too few to say whether its uncertainty can be taken at face value.",
@@ -1665,8 +1665,8 @@ def test_next_step_for_one_group_and_for_single_classes():
     options = {"metrics": ["positive_ece", "accuracy"], "resamples": 100}
     step = judged(prediction, y, groups={"few": few}, **options).next_step
     assert step == (
-        "Recalibrate by group (groups= in fit) on held-out samples, or do not rely on the "
-        "uncertainty for few=True."
+        "Recalibrate by group on held-out samples (caveat.repair with groups=), or do not rely on "
+        "the uncertainty for few=True."
     )
     assert "by group" not in judged(prediction, y, groups={"half": y * 0}, **options).next_step
     # The class on top is right as often as it says; the others share the rest the wrong way.
@@ -1705,6 +1705,10 @@ def numbers_step(kind, scale):
     return judged(prediction, y, metrics=metrics, resamples=100).next_step
 
 
+INTERVALS = (
+    "Recalibrate the intervals on held-out samples: caveat.repair chooses how, or take "
+    "ConformalQuantiles for a guaranteed coverage, then evaluate again."
+)
 AS_IT_IS = "Use it as it is for samples like these, and evaluate again when they change."
 
 
@@ -1715,21 +1719,23 @@ AS_IT_IS = "Use it as it is for samples like these, and evaluate again when they
         (
             "gaussian",
             0.3,
-            "Recalibrate the spread on held-out samples (VarianceScaling), or take C",
+            "Recalibrate the spread on held-out samples: caveat.repair chooses how (VarianceScaling "
+            "is the simplest way), or take ConformalResiduals for a guaranteed coverage, then eval",
         ),
         (
             "gaussian",
             3.0,
-            "Recalibrate the spread on held-out samples (VarianceScaling), or take C",
+            "Recalibrate the spread on held-out samples: caveat.repair chooses how (VarianceScaling "
+            "is the simplest way), or take ConformalResiduals for a guaranteed coverage, then eval",
         ),
         ("gaussian", 0.0, "Give the model an uncertainty: an ensemble, or conformal intervals"),
         ("some zero", 1.0, "Find out why some uncertainties are 0, repair them, then evaluate ag"),
         # Variances are not theirs to scale, and no policy takes them.
         ("quantiles", 1.0, AS_IT_IS),
-        ("quantiles", 0.3, "Recalibrate the intervals on held-out samples (ConformalQuantiles), "),
+        ("quantiles", 0.3, INTERVALS),
         ("low quantiles", 1.0, "Recalibrate the quantiles on held-out samples (ConformalQuantil"),
         ("interval", 1.0, AS_IT_IS),
-        ("interval", 0.3, "Recalibrate the intervals on held-out samples (ConformalQuantiles), "),
+        ("interval", 0.3, INTERVALS),
         ("sets", 0.9, AS_IT_IS),
         ("sets", 0.5, "Make the sets anew from held-out samples (ConformalSets), then evaluate "),
     ],

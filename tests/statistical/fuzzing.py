@@ -24,7 +24,7 @@ RESAMPLES = 40
 
 # Networks, trainings and downloads have tests of their own; a hostile call of them takes seconds.
 LEFT_OUT = re.compile(
-    r"nn\..*|studies\..*|files\..*|resampling\.Prepared|datasets\.load_.*|estimators\.(?!from_sklearn|load|preset).*"
+    r"nn\..*|studies\..*|files\..*|resampling\.Prepared|datasets\.load_.*|estimators\.(?!from_sklearn|load|preset).*|repairing\.(Repaired(\..*)?|Repair\.save)"
     r"|models\.(register|unregister)|experiments\.(class_detection|disentanglement_error|shift_curves)"
     r"|resampling\.Prepared\..*|.*\.(get_params|set_params|get_metadata_routing|set_\w+_request)"
     r"|.*\.row_type|metrics\.(MetricRegistry|Metric|Batch|Part|Sums|State|mean_of|share_of)|metrics\.(Batch|State|Metric|Part|Sums)\..*|metrics\.MetricRegistry\.(register|unregister|serving|shown)|predictions\.Container\..*"
@@ -406,6 +406,14 @@ def _recalibrator(w, kind):
     return built(recalibrator.fit, prediction, w.truth(prediction))
 
 
+def _repair(w):
+    prediction = w.prediction(
+        ("Categorical", "Gaussian", "GaussianLogits", "Quantiles", "Interval")
+    )
+    w.keep("prediction", lambda: prediction)
+    return built(caveat.repair, prediction, w.truth(prediction), random_state=0)
+
+
 def _dataset(w):
     return caveat.datasets.make_triangle(0, samples=max(w.samples, 5))
 
@@ -443,6 +451,7 @@ RESULTS = {
     "Drift": lambda w: _drift(w),
     "DriftHistory": lambda w: _history(w),
     "DriftMonitor": lambda w: built(caveat.DriftMonitor, w.prediction()),
+    "Repair": _repair,
     "Plan": lambda w: caveat.resampling.make_plan(w.samples, resamples=3, random_state=0),
     "Wrapped": lambda w: caveat.from_sklearn(_sklearn_model(w.task)),
 }
@@ -835,6 +844,8 @@ ARGUMENTS = {
     "load.path": Fixed("/nowhere/model"),
     "estimators.preset.head": Option(None, "softmax"),
     "load.module": Option(None),
+    "repair.candidates": Option(None, ["TemperatureScaling"], ["VarianceScaling"], []),
+    "repair.folds": Option(5, 2, 1),
 }  # fmt: skip
 
 

@@ -26,6 +26,7 @@ LAYERS = [
     {"results"},
     {"evaluation"},
     {"summaries"},
+    {"repairing"},
     {"loading"},
     {"fairness"},
     {"datasets"},

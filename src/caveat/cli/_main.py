@@ -15,6 +15,7 @@ from ._disentangle import disentangle_command
 from ._drift import drift_command
 from ._evaluate import evaluate_command
 from ._metrics import metrics_command
+from ._repair import repair_command
 from ._report import report_command
 from ._study import StudyHelp, study_command
 from ._summarize import merge_command, summarize_command
@@ -28,6 +29,7 @@ Give it a file with predictions and what was true: CSV, Parquet, NPZ, Arrow or J
   caveat evaluate predictions.csv
   caveat evaluate predictions.csv --probability 'p_*' --target y --group sex
   caveat compare raw.csv fixed.csv
+  caveat repair old.csv --apply new.csv -o fixed.csv
   caveat report predictions.csv -o report.html
   caveat audit predictions.csv --group race --group sex --report audit.html
   caveat triage new.csv --calibration old.csv --risk 0.05 --output actions.csv
@@ -50,6 +52,7 @@ app = typer.Typer(
 app.command("evaluate")(evaluate_command)
 app.command("compare")(compare_command)
 app.command("triage")(triage_command)
+app.command("repair")(repair_command)
 app.command("report")(report_command)
 app.command("audit")(audit_command)
 app.command("metrics")(metrics_command)

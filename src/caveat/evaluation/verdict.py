@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from html import escape
 
 from ..predictions import Categorical, Gaussian, GaussianLogits
+from ..predictions.quantiles import central_coverages
 from ..results.judgments import FindingState
 from ..results.tables import plain_row
 from ..results.words import Level, Statement, listed, lowered
@@ -215,6 +216,7 @@ def _names(findings: list[Finding], *topics: str) -> str:
 
 
 _TEMPERATURE = (FindingState.OVER, FindingState.UNDER)
+_CHOOSES = "caveat.repair chooses how"
 _POLICIES = (Categorical, GaussianLogits, Gaussian)
 
 
@@ -224,22 +226,28 @@ def _repair(evidence: Evidence, finding: Finding) -> str:
         how = (
             "TemperatureScaling is the simplest way"
             if finding.state in _TEMPERATURE
-            else "PlattScaling, or IsotonicCalibration with many samples"
+            else "PlattScaling, or VennAbers with many samples"
         )
-        return f"Recalibrate the probabilities on held-out samples ({how})"
+        return f"Recalibrate the probabilities on held-out samples: {_CHOOSES} ({how})"
     if finding.topic == "classes":
         return (
-            "Recalibrate the probabilities on held-out samples (DirichletCalibration treats every "
-            "class)"
+            f"Recalibrate the probabilities on held-out samples: {_CHOOSES} (DirichletCalibration "
+            "treats every class)"
         )
     if finding.topic == "sets":
         return "Make the sets anew from held-out samples (ConformalSets)"
     if finding.topic == "coverage" and isinstance(evidence.evaluation.prediction, Gaussian):
         return (
-            "Recalibrate the spread on held-out samples (VarianceScaling), or take "
-            "ConformalResiduals for a guaranteed coverage"
+            f"Recalibrate the spread on held-out samples: {_CHOOSES} (VarianceScaling is the "
+            "simplest way), or take ConformalResiduals for a guaranteed coverage"
         )
     what = "intervals" if finding.topic == "coverage" else "quantiles"
+    levels = getattr(evidence.evaluation.prediction, "levels", None)
+    if levels is None or central_coverages(levels):
+        return (
+            f"Recalibrate the {what} on held-out samples: {_CHOOSES}, or take ConformalQuantiles "
+            "for a guaranteed coverage"
+        )
     return f"Recalibrate the {what} on held-out samples (ConformalQuantiles)"
 
 
@@ -272,8 +280,8 @@ def _next_step(evidence: Evidence, findings: list[Finding]) -> str:
     bad = _names(findings, *_UNRELIABLE)
     if bad:
         return (
-            f"Recalibrate by group (groups= in fit) on held-out samples, or do not rely on the "
-            f"uncertainty for {bad}."
+            "Recalibrate by group on held-out samples (caveat.repair with groups=), or do not rely "
+            f"on the uncertainty for {bad}."
         )
     if _worst([_summary_level(f) for f in main]) == "unsure":
         return (

@@ -1,0 +1,561 @@
+"""Choose a repair by its cross-validated proper score, or none."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from .._arrays import to_numpy
+from .._random import RandomState, generator
+from .._renamed import suggests_parameters
+from .._validation import FloatArray, as_column, as_weights, check_integer
+from ..evaluation.answers import Answer, EvaluationContext, plan_for, relative_weights
+from ..evaluation.questions import questions
+from ..exceptions import CaveatError, OptionError, UnsupportedPredictionError
+from ..metrics import METRICS
+from ..predictions import Categorical, Gaussian, GaussianLogits, Interval, Quantiles, concat
+from ..predictions.given import as_prediction
+from ..predictions.quantiles import central_coverages
+from ..recalibration import (
+    RECALIBRATORS,
+    ConformalQuantiles,
+    ConformalResiduals,
+    ConformalSets,
+    DirichletCalibration,
+    IsotonicDistribution,
+    PlattScaling,
+    Recalibrator,
+    TemperatureScaling,
+    VarianceScaling,
+    VennAbers,
+)
+from ..resampling import Replicates, confidence_interval, interval_of
+from ..resampling.intervals import interval_at
+from .result import AS_IT_IS, CandidateRow, Repair, group_labels, name_words, repaired, words
+
+__all__ = ["cross_fitted", "fold_numbers", "has_spread", "repair"]
+
+CONFIDENCE, RESAMPLES = 0.95, 1000
+LEAST_SAMPLES = 50
+"""With fewer samples, nothing is repaired."""
+LEAST_CLUSTERS = 10
+_MOST_CLASSES = 20
+"""With more classes, Dirichlet calibration has too many parameters to be tried unasked."""
+_USUAL_LEVEL = 0.6827
+
+
+@suggests_parameters
+def repair(
+    prediction: Any,
+    y: Any,
+    *,
+    groups: Any = None,
+    sample_weight: Any = None,
+    cluster: Any = None,
+    classes: Any = None,
+    candidates: Sequence[str | Recalibrator] | None = None,
+    folds: int = 5,
+    random_state: RandomState = None,
+) -> Repair:
+    r"""Choose a repair of a prediction by its cross-validated proper score, or leave it.
+
+    Every candidate is fitted on all folds but one and repairs the remaining one, in turn. The
+    result is compared with the prediction as it is, on the same samples: by the log loss of
+    classes (the Brier score if the log loss is infinite), the CRPS of Gaussians and quantiles, or
+    the interval score. A candidate is considered if the interval of its gain lies above 0, at a
+    confidence that allows for the number of candidates (Bonferroni), and if its calibration error
+    is not larger beyond chance. Of these, the simplest is chosen that cannot be distinguished from
+    the best, and fitted on all samples. If there is none, the answer is to leave the prediction as
+    it is.
+
+    Parameters
+    ----------
+    prediction : Categorical, GaussianLogits, Gaussian, Quantiles, Interval or array
+        Predictions of samples that the model was not trained on; an array as in `evaluate`.
+    y : array of shape (samples,) or (samples, targets)
+        True labels or values.
+    groups : array, Series, dict of arrays or frame, optional
+        Each candidate is also tried with its own fit for each group (each combination of groups).
+    sample_weight : array of shape (samples,), optional
+    cluster : array of shape (samples,), optional
+        Samples that belong together, such as those of a patient: a fold holds whole clusters, and
+        intervals resample them.
+    classes : sequence of labels, optional
+        The classes of an array.
+    candidates : list of str or recalibrators, optional
+        Names from `caveat.recalibration.RECALIBRATORS`, or recalibrators with settings of your own,
+        from simple to complex. By default, temperature scaling, Platt scaling, Dirichlet
+        calibration (up to 20 classes) and Venn-Abers for classes; one factor on the spread and the
+        isotonic distribution for numbers; the conformal correction for intervals.
+    folds : int, default=5
+    random_state : int or Generator, optional
+        Seed of the folds and the resamples.
+
+    Returns
+    -------
+    Repair
+        With ``why``, a table of the candidates, ``transform`` and ``save``.
+
+    Notes
+    -----
+    **Requires** samples that the model was not trained on, independent but for their clusters.
+    Below 50 samples, or 10 clusters, nothing is repaired.
+
+    **Promises** that a calibrated prediction is left as it is in at least 95 % of all data sets.
+    Folds share most of their training samples, so the promise is checked by simulation.
+
+    **Cannot** improve how well samples are told apart, nor hold after the data have shifted.
+    Repairs of classes act on the mean over members, so that the result has one; name a recalibrator
+    with ``members="each"`` to keep them.
+
+    Several targets count alike: the gain is the mean of the gains relative to the scores as they
+    are.
+
+    Examples
+    --------
+    >>> import caveat, numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> z = rng.normal(size=1000)
+    >>> y = (rng.random(1000) < 1 / (1 + np.exp(-z))).astype(int)
+    >>> p = 1 / (1 + np.exp(-3 * z))  # three times as sure as it should be
+    >>> fixed = caveat.repair(p, y, random_state=0)
+    >>> fixed.chosen
+    'TemperatureScaling'
+    >>> fixed.transform(p)
+    Categorical: 1 member x 1000 samples x 2 classes (0, 1)
+    >>> caveat.repair(1 / (1 + np.exp(-z)), y, random_state=0).why[:9]
+    'Leave it:'
+    """
+    prediction = as_prediction(prediction, y, classes)
+    _check_supported(prediction)
+    folds = check_integer(folds, "folds", 2)
+    rng = generator(random_state)
+    task = _Task(
+        prediction,
+        to_numpy(y, "y").array,
+        group_labels(groups, len(prediction)),
+        as_weights(sample_weight, len(prediction)),
+        None if cluster is None else as_column(cluster, "cluster", len(prediction)),
+        folds,
+        rng,
+    )
+    tried = _candidates(prediction, candidates)
+    few = task.too_few()
+    if few:
+        return task.left(few, [])
+    return _chosen(task, tried)
+
+
+@dataclass
+class _Task:
+    """What all candidates share."""
+
+    prediction: Any
+    y: NDArray[Any]
+    groups: NDArray[Any] | None
+    weight: FloatArray | None
+    cluster: NDArray[Any] | None
+    folds: int
+    rng: np.random.Generator
+    measure: str = ""
+    calibration: str = ""
+
+    def __post_init__(self) -> None:
+        self.measure, self.calibration = _measures(self.prediction)
+        self.seed = int(self.rng.integers(2**63))
+        plan = plan_for(self.prediction, RESAMPLES, self.cluster, self.seed)
+        weight = relative_weights(self.weight, len(self.prediction))
+        self.context = EvaluationContext(weight, plan, CONFIDENCE, self.cluster)
+        strata = self.prediction.align(self.y) if hasattr(self.prediction, "classes") else None
+        self.fold = fold_numbers(
+            len(self.prediction), self.folds, self.rng, self.cluster, [strata, self.groups]
+        )
+
+    def too_few(self) -> str:
+        """Return why there are too few samples to choose; empty if there are enough."""
+        samples = len(self.prediction)
+        if samples < max(LEAST_SAMPLES, self.folds):
+            return (
+                f"{samples} samples are too few to choose a repair; "
+                f"{max(LEAST_SAMPLES, self.folds)} are needed"
+            )
+        clusters = samples if self.cluster is None else len(np.unique(self.cluster))
+        least = max(LEAST_CLUSTERS, self.folds)
+        if clusters < least:
+            return f"{clusters} clusters are too few to choose a repair; {least} are needed"
+        return ""
+
+    def measured(self, prediction: Any) -> dict[str, list[Answer]]:
+        """Return the answers by metric, one for each target."""
+        wanted = [name for name in (self.measure, self.calibration) if name]
+        asked, _ = questions(prediction, self.y, wanted, self.seed)
+        result: dict[str, list[Answer]] = {name: [] for name in wanted}
+        for question, answer in zip(asked, self.context.ask(asked, None), strict=True):
+            result[question.metric.name].append(answer)
+        return result
+
+    def cross_fitted(self, recalibrator: Recalibrator, by_group: bool) -> Any:
+        """Return predictions of each fold, repaired by what the other folds say."""
+        groups = self.groups if by_group else None
+        return cross_fitted(
+            recalibrator, self.prediction, self.y, self.fold, groups=groups, weight=self.weight
+        )
+
+    def fitted(self, recalibrator: Recalibrator, by_group: bool) -> Recalibrator:
+        """Return the recalibrator, fitted on all samples."""
+        groups = self.groups if by_group else None
+        return clone(recalibrator).fit(
+            self.prediction, self.y, groups=groups, sample_weight=self.weight
+        )
+
+    def left(self, why: str, rows: list[CandidateRow]) -> Repair:
+        """Return the answer to leave the prediction as it is."""
+        return self.result(f"Leave it: {why}.", None, False, rows)
+
+    def result(
+        self, why: str, fitted: Recalibrator | None, by_group: bool, rows: list[CandidateRow]
+    ) -> Repair:
+        """Return an answer."""
+        classes = getattr(self.prediction, "classes", None)
+        return Repair(
+            tuple(rows),
+            why,
+            fitted,
+            by_group,
+            self.measure,
+            self.calibration,
+            classes=None if classes is None else tuple(classes.tolist()),
+            samples=len(self.prediction),
+            confidence=CONFIDENCE,
+        )
+
+
+@dataclass
+class _Trial:
+    """A candidate with its scores."""
+
+    recalibrator: Recalibrator
+    by_group: bool
+    row: CandidateRow
+    answers: dict[str, list[Answer]]
+    worse: bool
+
+    @property
+    def words(self) -> str:
+        return name_words(self.row.candidate) + " by group" * self.by_group
+
+
+def _chosen(task: _Task, candidates: list[Recalibrator]) -> Repair:
+    """Try the candidates and return the choice."""
+    base = task.measured(task.prediction)
+    if task.measure == "negative_log_likelihood_loss" and not _finite(base[task.measure]):
+        task.measure = "brier_loss"
+        base = task.measured(task.prediction)
+    ways = [False] if task.groups is None else [False, True]
+    number = len(candidates) * len(ways)
+    trials: list[_Trial] = []
+    rows = [
+        CandidateRow(
+            candidate=AS_IT_IS,
+            score=_mean(base[task.measure], base[task.measure]),
+            gain=0.0,
+            calibration=_error(task, base),
+            calibration_gain=0.0,
+        )
+    ]
+    for by_group in ways:
+        for recalibrator in candidates:
+            name = type(recalibrator).__name__
+            try:
+                made = task.cross_fitted(recalibrator, by_group)
+                answers = task.measured(made)
+            except CaveatError as error:
+                rows.append(CandidateRow(candidate=name, by_group=by_group, note=str(error)))
+                continue
+            trial = _tried(task, recalibrator, by_group, base, answers, number)
+            trials.append(trial)
+            rows.append(trial.row)
+    best = _best(trials, task.measure, base[task.measure])
+    if best is None:
+        return task.left(_why_left(task, trials, rows), rows)
+    rows = [
+        row if row is not best.row else CandidateRow(**{**vars(row), "chosen": True})
+        for row in rows
+    ]
+    fitted = task.fitted(best.recalibrator, best.by_group)
+    return task.result(_why(task, best.row, best.words, rows[0]), fitted, best.by_group, rows)
+
+
+def _tried(
+    task: _Task,
+    recalibrator: Recalibrator,
+    by_group: bool,
+    base: dict[str, list[Answer]],
+    answers: dict[str, list[Answer]],
+    number: int,
+) -> _Trial:
+    before, after = base[task.measure], answers[task.measure]
+    score, start = _mean(after, before), _mean(before, before)
+    gain = start - score
+    level = 1 - (1 - CONFIDENCE) / number
+    interval = interval_at(gain, _gain(before, after, before), level, CONFIDENCE)
+    worse = False
+    error = _error(task, answers)
+    if task.calibration:
+        old, new = base[task.calibration], answers[task.calibration]
+        change = _gain(old, new, [])
+        worse = interval_of(change.center, change, CONFIDENCE).high < 0
+    row = CandidateRow(
+        candidate=type(recalibrator).__name__,
+        by_group=by_group,
+        score=score,
+        gain=gain,
+        low=interval.low,
+        high=interval.high,
+        calibration=error,
+        calibration_gain=_error(task, base) - error,
+        note="its calibration error is larger" if worse else "",
+    )
+    return _Trial(recalibrator, by_group, row, answers, worse)
+
+
+def _best(trials: list[_Trial], measure: str, base: list[Answer]) -> _Trial | None:
+    """Return the simplest trial that cannot be distinguished from the best."""
+    useful = [trial for trial in trials if trial.row.low > 0 and not trial.worse]
+    if not useful:
+        return None
+    best = max(useful, key=lambda trial: trial.row.gain)
+
+    def as_good(trial: _Trial) -> bool:
+        lead = _gain(trial.answers[measure], best.answers[measure], base)
+        return trial is best or interval_of(lead.center, lead, CONFIDENCE).low <= 0
+
+    return next(trial for trial in useful if as_good(trial))
+
+
+def _mean(answers: list[Answer], base: list[Answer]) -> float:
+    """Return the mean over targets of a score; with several, relative to that as it is."""
+    units = _units(base)
+    return float(np.mean([a.value / unit for a, unit in zip(answers, units, strict=True)]))
+
+
+def _units(base: list[Answer]) -> list[float]:
+    """Return what each target is measured in: its score as it is, if there are several."""
+    return [1.0] if len(base) == 1 else [answer.value or 1.0 for answer in base]
+
+
+def _gain(before: list[Answer], after: list[Answer], base: list[Answer]) -> Replicates:
+    """Return by how much a score falls, in all resamples: the mean over targets."""
+    units = _units(base) if base else [1.0] * len(before)
+    olds, news = ([a.replicates for a in answers] for answers in (before, after))
+    values: Any = 0.0
+    center, count, strata = 0.0, 0, 1
+    for old, new, unit in zip(olds, news, units, strict=True):
+        assert old is not None
+        assert new is not None
+        difference = old - new
+        values = values + difference.values / unit / len(units)
+        center += difference.center / unit / len(units)
+        count, strata = difference.units, difference.strata
+    return Replicates(np.asarray(values), center, count, strata)
+
+
+def _finite(answers: list[Answer]) -> bool:
+    return all(np.isfinite(answer.value) for answer in answers)
+
+
+def _error(task: _Task, answers: dict[str, list[Answer]]) -> float:
+    """Return the calibration error without the part that chance adds; the mean over targets."""
+    errors = []
+    for answer in answers.get(task.calibration, []):
+        metric = METRICS[task.calibration]
+        interval = confidence_interval(metric, answer.value, answer.replicates, CONFIDENCE)
+        errors.append(answer.value if interval.estimate is None else interval.estimate)
+    return float(np.mean(errors)) if errors else float("nan")
+
+
+def _interval_text(row: CandidateRow) -> str:
+    return f"({CONFIDENCE:.0%} interval {row.low:.2g} to {row.high:.2g})".replace("%", " %")
+
+
+def _why(task: _Task, row: CandidateRow, name: str, base: CandidateRow) -> str:
+    relative = " relative to that as it is" if _targets(task) > 1 else ""
+    text = (
+        f"{name[0].upper()}{name[1:]} lowers the {words(task.measure)} by {row.gain:.2g} "
+        f"{_interval_text(row)}{relative}"
+    )
+    if not task.calibration:
+        return f"{text}."
+    verb = "falls" if row.calibration < base.calibration else "goes"
+    return (
+        f"{text}, and the {words(task.calibration)} {verb} from {base.calibration:.2g} to "
+        f"{row.calibration:.2g}, on samples that it was not fitted on."
+    )
+
+
+def _targets(task: _Task) -> int:
+    return len(getattr(task.prediction, "targets", ("",)))
+
+
+def _why_left(task: _Task, trials: list[_Trial], rows: list[CandidateRow]) -> str:
+    if not trials:
+        reasons = "; ".join(f"{row.candidate}: {row.note}" for row in rows[1:])
+        return f"no repair could be fitted ({reasons})"
+    defined = [trial for trial in trials if np.isfinite(trial.row.gain)]
+    if not defined:
+        return f"every repair makes the {words(task.measure)} infinite"
+    gaining = [trial for trial in defined if trial.row.low > 0]
+    best = max(gaining or defined, key=lambda trial: trial.row.gain)
+    change = f"{'lowers' if best.row.gain >= 0 else 'raises'} it by {abs(best.row.gain):.2g}"
+    if best.row.gain < 0:
+        change = f"{change} on samples that it was not fitted on"
+    else:
+        change = f"{change} {_interval_text(best.row)}"
+    if gaining:
+        return (
+            f"{best.words} lowers the {words(task.measure)} by {best.row.gain:.2g} "
+            f"{_interval_text(best.row)} but makes the {words(task.calibration)} larger"
+        )
+    return (
+        f"no repair lowers the {words(task.measure)} by more than chance; the best, {best.words}, "
+        f"{change}"
+    )
+
+
+def _check_supported(prediction: Any) -> None:
+    kinds = (Categorical, GaussianLogits, Gaussian, Quantiles, Interval)
+    if not isinstance(prediction, kinds):
+        raise UnsupportedPredictionError(
+            f"repair takes probabilities, a Gaussian, quantiles or intervals; got a "
+            f"{type(prediction).__name__}"
+        )
+    if isinstance(prediction, Gaussian) and not has_spread(prediction):
+        raise UnsupportedPredictionError(
+            "some predicted variances are 0, so that there is no spread to repair; make intervals "
+            "from residuals: caveat.ConformalResiduals, or caveat.Repaired(model, conformal=0.9)"
+        )
+
+
+def has_spread(prediction: Any) -> bool:
+    """Whether every sample of a prediction of numbers has a spread above 0."""
+    return not isinstance(prediction, Gaussian) or bool((prediction.moments()[1] > 0).all())
+
+
+def _measures(prediction: Any) -> tuple[str, str]:
+    """Return the proper score and the calibration error of a kind of prediction."""
+    if isinstance(prediction, Gaussian):
+        return "gaussian_crps_loss", "coverage_calibration_error"
+    if isinstance(prediction, Quantiles):
+        return "quantile_crps_loss", "quantile_coverage_error"
+    if isinstance(prediction, Interval):
+        return "interval_loss", ""
+    two = len(prediction.classes) == 2
+    error = "positive_calibration_error" if two else "expected_calibration_error"
+    return "negative_log_likelihood_loss", error
+
+
+def _candidates(prediction: Any, given: Any) -> list[Recalibrator]:
+    """Return the recalibrators to try, from simple to complex."""
+    if given is None:
+        return _usual(prediction)
+    if isinstance(given, str | Recalibrator) or not isinstance(given, Sequence) or not given:
+        raise OptionError(f"candidates must be a list of recalibrators or names; got {given!r}")
+    return [as_recalibrator(one, prediction) for one in given]
+
+
+def as_recalibrator(given: Any, prediction: Any) -> Recalibrator:
+    """Return a recalibrator by its name, or as it is; raise if it does not fit the prediction."""
+    if isinstance(given, str):
+        entry = RECALIBRATORS[given]
+        usual = {type(one): one for one in _usual(prediction)}
+        made = usual.get(entry.recalibrator) or entry.recalibrator()
+    elif isinstance(given, Recalibrator):
+        made = clone(given)
+    else:
+        raise OptionError(f"expected a recalibrator or its name; got {given!r}")
+    kind, name = type(prediction).__name__, type(made).__name__
+    if not isinstance(prediction, made.takes):
+        raise OptionError(f"{name} does not repair a {kind}")
+    conformal = isinstance(made, ConformalQuantiles | ConformalResiduals | ConformalSets)
+    if conformal and not isinstance(prediction, Interval):
+        raise OptionError(
+            f"{name} makes sets or intervals of a {kind}, which its score cannot be computed of; "
+            "use it after the repair"
+        )
+    return made
+
+
+def _usual(prediction: Any) -> list[Recalibrator]:
+    if isinstance(prediction, Interval):
+        return [ConformalQuantiles(float(prediction.coverage))]
+    if isinstance(prediction, Gaussian):
+        return [VarianceScaling(), IsotonicDistribution()]
+    if isinstance(prediction, Quantiles):
+        central = central_coverages(prediction.levels)
+        if not central:
+            raise UnsupportedPredictionError(
+                "repair needs two quantiles at levels that are symmetric about 0.5, such as 0.05 "
+                f"and 0.95; got {prediction.levels.tolist()}"
+            )
+        level = min(central, key=lambda coverage: abs(coverage - _USUAL_LEVEL))
+        return [VarianceScaling(level=level), IsotonicDistribution(level=level, output="quantiles")]
+    dirichlet = [DirichletCalibration()] if len(prediction.classes) <= _MOST_CLASSES else []
+    return [TemperatureScaling(), PlattScaling(), *dirichlet, VennAbers()]
+
+
+def fold_numbers(
+    samples: int,
+    folds: int,
+    rng: np.random.Generator,
+    cluster: NDArray[Any] | None = None,
+    strata: Sequence[NDArray[Any] | None] = (),
+) -> NDArray[np.intp]:
+    """Return the fold of each sample: clusters stay whole, and folds have alike shares of strata.
+
+    Parameters
+    ----------
+    samples, folds : int
+    rng : Generator
+    cluster : array of shape (samples,), optional
+    strata : sequence of arrays of shape (samples,)
+        A cluster belongs to the stratum of its first sample.
+    """
+    unit = np.arange(samples)
+    if cluster is not None:
+        unit = np.unique(cluster, return_inverse=True)[1].reshape(-1)
+    _, first = np.unique(unit, return_index=True)
+    keys = [
+        np.unique(s, return_inverse=True)[1].reshape(-1)[first] for s in strata if s is not None
+    ]
+    order = np.lexsort((rng.random(len(first)), *keys))
+    fold = np.empty(len(first), dtype=np.intp)
+    fold[order] = np.arange(len(first)) % folds
+    return fold[unit]
+
+
+def cross_fitted(
+    recalibrator: Recalibrator,
+    prediction: Any,
+    y: NDArray[Any],
+    fold: NDArray[np.intp],
+    *,
+    groups: NDArray[Any] | None = None,
+    weight: FloatArray | None = None,
+) -> Any:
+    """Return the prediction of every sample, repaired by a fit on the other folds."""
+    parts, places = [], []
+    for number in np.unique(fold):
+        rest, rows = np.flatnonzero(fold != number), np.flatnonzero(fold == number)
+        there, here = (None if groups is None else groups[part] for part in (rest, rows))
+        fitted = clone(recalibrator).fit(
+            prediction.take(rest),
+            y[rest],
+            groups=there,
+            sample_weight=None if weight is None else weight[rest],
+        )
+        parts.append(repaired(fitted, prediction.take(rows), here))
+        places.append(rows)
+    return concat(parts).take(np.argsort(np.concatenate(places), kind="stable"))
