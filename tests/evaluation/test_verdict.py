@@ -215,6 +215,18 @@ class TestTwoClasses:
             found.statements[1].text,
         )
 
+    def test_a_risk_is_that_of_two_classes(self):
+        rng = np.random.default_rng(0)
+        p = rng.uniform(0.55, 0.95, 30_000)
+        right = rng.random(30_000) < p + 0.08 * np.where(np.abs(p - 0.75) < 0.1, 1, -1)
+        three = np.stack([p, (1 - p) / 2, (1 - p) / 2], axis=1)
+        y = np.where(right, 0, rng.integers(1, 3, 30_000))
+        found = str(judged(caveat.Categorical(three), y))
+        assert re.search(
+            r"wrong in both directions: when it said about .* \(too low\)\. Its ", found
+        )
+        assert "risk" not in found
+
     def test_overconfident_and_underestimated_on_average(self):
         # Too extreme at both ends, and a little too low on top of it.
         rng = np.random.default_rng(0)
