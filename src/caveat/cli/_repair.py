@@ -110,7 +110,7 @@ def _applied(chosen: Any, path: Path, columns: Columns) -> Any:
     """Return all columns of a file, those of the prediction repaired."""
     import pandas as pd
 
-    source = open_source(path, columns.delimiter, columns.decimal, True)
+    source = open_source(path, columns.delimiter, columns.decimal, columns.encoding, True)
     names = list(source.names)
     if source.saved is not None or path.suffix == ".npz":
         raise OptionError(f"--apply {path}: give a table with columns, such as a CSV file")
@@ -119,6 +119,7 @@ def _applied(chosen: Any, path: Path, columns: Columns) -> Any:
         changes["group"] = ()
     if any(name not in names for name in columns.target or ()):
         changes["target"] = None  # the truth of new samples may be unknown
+    changes["missing"] = "group"  # every row is written again
     table = columns.read(path, classes=chosen.classes, **changes)
     groups = about(table)["groups"] if chosen.by_group else None
     if chosen.by_group and groups is None:
