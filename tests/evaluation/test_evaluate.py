@@ -393,3 +393,14 @@ def test_a_notebook_shows_the_verdict_the_main_numbers_and_folds_the_rest():
 def test_several_targets_are_named_in_a_notebook():
     page = evaluate(GAUSSIAN, NUMBERS, random_state=0)._repr_html_()
     assert "Gaussian CRPS loss" in page.split("<details>")[0]
+
+
+@pytest.mark.parametrize("precision", [np.float32, np.float16])
+def test_probabilities_of_a_lower_precision(precision):
+    p = np.random.default_rng(0).dirichlet(np.ones(3), 300)
+    exact, rounded = (
+        evaluate(caveat.Categorical(q), np.arange(300) % 3, random_state=0, resamples=20)
+        for q in (p, p.astype(precision))
+    )
+    (one,), (other,) = (r.select(metric="brier", group="") for r in (exact, rounded))
+    assert one.value == pytest.approx(other.value, rel=1e-2)

@@ -137,6 +137,8 @@ def _roles(columns: Columns, names: list[str], changes: dict[str, Any]) -> Any:
     """Return which columns hold which part of the prediction."""
     given = {}
     for each in dataclasses.fields(Choice):
+        if each.name == "notes":
+            continue
         value = changes.get(each.name, getattr(columns, each.name))
         one = isinstance(value, list) and len(value) == 1 and each.name != "group"
         given[each.name] = value[0] if one else value

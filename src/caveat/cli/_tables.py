@@ -19,8 +19,7 @@ def show_verdict(evaluation: Any) -> None:
 
     made = verdict(evaluation)
     show_statements(made.statements)
-    if made.next_step:
-        say(f"Next: {made.next_step}", style="bold")
+    say(f"Next: {made.next_step}", style="bold")
 
 
 def show_statements(statements: Iterable[Any]) -> None:

@@ -251,7 +251,7 @@ def _categorical(prediction: Categorical, y: Any, _: RandomState, note: str = ""
     return [
         Block(
             truth=codes,
-            arrays={"probabilities": prediction.mean},
+            arrays={"probabilities": _exact(prediction.mean)},
             notes={"probabilities": note} if note else {},
             error=wrong.astype(np.float64),
             uncertainty=split.total,
@@ -260,6 +260,14 @@ def _categorical(prediction: Categorical, y: Any, _: RandomState, note: str = ""
             labels=tuple(str(label) for label in prediction.classes.tolist()),
         )
     ]
+
+
+def _exact(probabilities: FloatArray) -> FloatArray:
+    """Return rows that sum to 1 in double precision, which those of a network need not."""
+    total = probabilities @ np.ones(probabilities.shape[1])
+    if np.abs(total - 1).max() < 1e-9:
+        return probabilities
+    return np.asarray(probabilities / total[:, None])
 
 
 def _gaussian_logits(prediction: GaussianLogits, y: Any, _: RandomState) -> list[Block]:
