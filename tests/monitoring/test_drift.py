@@ -313,7 +313,11 @@ def test_errors(call, message):
 def test_no_samples():
     empty = caveat.summaries.Summary(
         binary(20).about,
-        {("", ""): caveat.summaries.Part.of_table(np.zeros((27_397, 2), dtype=int))},
+        {
+            ("", ""): caveat.summaries.Part.of_table(
+                np.zeros((caveat.summaries.cells.CELLS, 2), dtype=int)
+            )
+        },
     )
     with pytest.raises(OptionError, match="both sides need at least one sample"):
         drift(binary(20), empty)

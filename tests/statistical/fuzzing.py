@@ -28,7 +28,7 @@ LEFT_OUT = re.compile(
     r"|models\.(register|unregister)|experiments\.(class_detection|disentanglement_error|shift_curves)"
     r"|resampling\.Prepared\..*|.*\.(get_params|set_params|get_metadata_routing|set_\w+_request)"
     r"|.*\.row_type|metrics\.(MetricRegistry|Metric|Batch|Part|Sums|State|mean_of|share_of)|metrics\.(Batch|State|Metric|Part|Sums)\..*|metrics\.MetricRegistry\.(register|unregister|serving|shown)|predictions\.Container\..*"
-    r"|monitoring\.(ChangeState|DriftQuestion)(\..*)?|recalibration\.Recalibrator\..*|charts\.(Entry|Deferral)(\..*)?|integrations\.log_evaluation|report\.write_report|.*\.report|.*\.items|.*\.keys|.*\.values"
+    r"|monitoring\.(ChangeState|DriftQuestion)(\..*)?|recalibration\.Recalibrator\..*|charts\.(Entry|Deferral|Chart$)(\..*)?|summaries\.(About|Part|Distribution)(\..*)?|summaries\.(summarize_counts|Summary\.save)|integrations\.log_evaluation|report\.write_report|.*\.report|.*\.items|.*\.keys|.*\.values"
 )
 
 
@@ -429,6 +429,11 @@ def _sklearn_model(kind):
     return RandomForestRegressor(3, random_state=0).fit(X, rng.normal(size=30))
 
 
+def _summary(w):
+    prediction = _any_prediction(w)
+    return built(caveat.summarize, prediction, w.truth(prediction))
+
+
 RESULTS = {
     "Evaluation": _evaluation,
     "Comparison": _comparison,
@@ -452,6 +457,7 @@ RESULTS = {
     "DriftHistory": lambda w: _history(w),
     "DriftMonitor": lambda w: built(caveat.DriftMonitor, w.prediction()),
     "Repair": _repair,
+    "Summary": _summary,
     "Plan": lambda w: caveat.resampling.make_plan(w.samples, resamples=3, random_state=0),
     "Wrapped": lambda w: caveat.from_sklearn(_sklearn_model(w.task)),
 }
@@ -597,7 +603,18 @@ ARGUMENTS = {
     "default": Fixed(None),
     "distance": Function("euclidean", "manhattan"),
     "draws": Option(5, 1),
+    "bands": YES_NO,
+    "checkpoint": Fixed(None),
     "empty": Option("allow", "most-likely"),
+    "errors": Option("raise", "skip"),
+    "group": Option(None, "sex"),
+    "progress": Fixed(False),
+    "scale_by_half": Option(False, True, "auto"),
+    "source": Thing(_any_prediction),
+    "start": Option(0, 5),
+    "summaries": Object(lambda w: [_summary(w), _summary(w)]),
+    "compare_summaries.summaries": Object(lambda w: {"a": _summary(w), "b": _summary(w)}),
+    "thresholds": Option(None, [0.1, 0.5], [0.0, 2.0]),
     "entries": Option([]),
     "epistemic": Data(lambda w: w.positive(w.samples)),
     "eps": Option(1e-12, 0.0, 1e-300, 0.1),

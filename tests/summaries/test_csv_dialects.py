@@ -35,3 +35,10 @@ def test_thousands_marks_are_settled_by_the_whole_file(tmp_path):
     path.write_text("\n".join(lines) + "\n")
     summary = caveat.summarize([path], mean="mean", std="sd", target="y")
     assert summary.kept.prediction.mean.min() == 1000.5
+
+
+def test_numbers_that_can_be_read_in_two_ways_are_refused(tmp_path):
+    path = tmp_path / "doubt.csv"
+    path.write_text("mean;sd;y\n" + "1.234;2.345;1.234\n" * 50)
+    with pytest.raises(caveat.exceptions.CaveatError, match="decimal"):
+        caveat.summarize([path], mean="mean", std="sd", target="y")

@@ -560,3 +560,25 @@ def test_beyond_the_limit_only_a_random_sample_is_kept():
 def test_the_size_is_what_the_docstring_says():
     summary = caveat.summarize(*binary()[:2])
     assert summary.nbytes == pytest.approx(430 * 2**10, rel=0.01)
+
+
+def test_sums_out_of_order_are_refused(tmp_path):
+    path = tmp_path / "a.caveat"
+    prediction, y, _ = classes(n=60)
+    caveat.summarize(prediction, y).save(path)
+    with np.load(path) as file:
+        header = json.loads(file["summary"].tobytes().decode())
+    states = [state for _, state in header["parts"][0][2]["states"]]
+    with np.load(path) as file:
+        columns = next(
+            state["totals"][0][0] for state in states if len(file[state["totals"][0][0]]) > 1
+        )
+    changed(path, columns, lambda held: held[::-1])
+    with pytest.raises(FileFormatError, match="are not in order"):
+        caveat.load(path)
+
+
+def test_no_columns_are_in_order():
+    from caveat.summaries.files import _increasing
+
+    assert _increasing(np.zeros(0, dtype=np.int64))

@@ -144,7 +144,7 @@ def questions(
         known = ", ".join(sorted(k.__name__ for k in _BLOCKS))
         raise UnsupportedPredictionError(f"expected one of {known}; got a {kind.__name__}")
     blocks = _BLOCKS[kind](prediction, y, random_state)
-    wanted = _wanted(metrics)
+    wanted = wanted_metrics(metrics)
     result = [
         question
         for block in blocks
@@ -159,7 +159,8 @@ def questions(
     return result, blocks
 
 
-def _wanted(metrics: Sequence[str] | None) -> list[str]:
+def wanted_metrics(metrics: Sequence[str] | None) -> list[str]:
+    """Return the full names of the metrics that are asked for; all by default."""
     if metrics is None:
         return list(METRICS)
     if isinstance(metrics, str) or not isinstance(metrics, Iterable):

@@ -74,9 +74,6 @@ def _csv(
 
     source: Any = open_source(path, **{"delimiter": None, "decimal": None, **written})
     dialect = source.dialect
-    if dialect.thousands or dialect.doubtful:  # settled by reading all of it
-        yield pa.table(source.read(names, text))
-        return
     options = pyarrow.csv.ConvertOptions(
         include_columns=list(names),
         column_types=dict.fromkeys(text, pa.string()) | dict.fromkeys(numbers, pa.float64()),
@@ -86,17 +83,25 @@ def _csv(
         null_values=list(_text.MISSING),
         strings_can_be_null=not source.keep_na,
     )
+    if dialect.doubtful:  # settled, or refused, by reading all of it
+        yield pa.table(source.read(names, text))
+        return
     with source._open() as file:
-        reader = pyarrow.csv.open_csv(
-            file,
-            read_options=pyarrow.csv.ReadOptions(block_size=_text.BLOCK),
-            parse_options=pyarrow.csv.ParseOptions(
-                delimiter=dialect.delimiter, newlines_in_values=True
-            ),
-            convert_options=options,
-        )
-        for batch in reader:
+        try:
+            reader = pyarrow.csv.open_csv(
+                file,
+                read_options=pyarrow.csv.ReadOptions(block_size=_text.BLOCK),
+                parse_options=pyarrow.csv.ParseOptions(
+                    delimiter=dialect.delimiter, newlines_in_values=True
+                ),
+                convert_options=options,
+            )
+        except pa.ArrowInvalid:  # marks between thousands, or no numbers at all
+            reader = None
+        for batch in reader or ():
             yield pa.Table.from_batches([batch])
+    if reader is None:
+        yield pa.table(source.read(names, text))
 
 
 def _json_lines(path: Path, schema: Any = None) -> Any:

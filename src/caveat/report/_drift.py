@@ -143,7 +143,7 @@ def _table(rows: list[DriftRow], caption: str) -> Table:
     grouped = any(row.group for row in rows)
     header = [
         "question", "quantity", *(["group"] if grouped else []), "reference", "new",
-        "size of the change", "kind of size", "threshold", "p", "judgment",
+        "size of the change", "threshold", "p", "judgment",
     ]  # fmt: skip
     body = [
         [
@@ -156,14 +156,13 @@ def _table(rows: list[DriftRow], caption: str) -> Table:
                 number(row.effect) or "undefined", row.effect,
                 range=interval_words(row.effect_low, row.effect_high),
             ),
-            Cell(row.effect_kind),
             Cell(number(row.threshold), row.threshold),
             Cell("" if np.isnan(row.adjusted) else f"{row.adjusted:.2g}", row.adjusted),
             Cell(row.state.value),
         ]
         for row in rows
     ]  # fmt: skip
-    return Table(caption, header, body, sortable=True)
+    return Table(caption, header, body, sortable=True, heads=True)
 
 
 def _periods(history: DriftHistory) -> Section:

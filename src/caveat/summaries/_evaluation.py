@@ -21,7 +21,7 @@ from ..evaluation.answers import (
     within,
 )
 from ..evaluation.comparison import compared
-from ..evaluation.questions import Question, by_share, questions
+from ..evaluation.questions import Question, by_share, questions, wanted_metrics
 from ..evaluation.result import TRUE_CLASS, Curves
 from ..exceptions import OptionError
 from ..metrics import METRICS
@@ -81,9 +81,7 @@ def _chosen(summary: Summary, metrics: Sequence[str] | None) -> list[str] | None
     had = summary.about.metrics
     if metrics is None:
         return None if had is None else list(had)
-    if isinstance(metrics, str):
-        raise OptionError(f"metrics must be a list of names; got {metrics!r}")
-    names = [entry.name for name in metrics for entry in METRICS.find(name)]
+    names = wanted_metrics(metrics)
     if had is not None:
         own = {entry.name for name in had for entry in METRICS.find(name)}
         missing = [name for name in names if name not in own]

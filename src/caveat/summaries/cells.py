@@ -36,7 +36,10 @@ _SIDE = 2 + (_OCTAVES << _BITS)
 _LOW = WIDTHS + 1
 _HIGH = _LOW + _SIDE
 
-CELLS = _HIGH + _SIDE
+_HALF = _HIGH + _SIDE
+"""The cell of exactly one half, whose more probable class is the first."""
+
+CELLS = _HALF + 1
 """The number of cells."""
 
 _BLOCK, _ROWS = 2**17, 2**20
@@ -110,6 +113,10 @@ class _Scratch:
         if ends.any():
             those = np.flatnonzero(ends)
             place[those] = _near_an_end(block[those].astype(np.float64), those + start)
+        np.equal(place, WIDTHS // 2, out=ends)
+        if ends.any():
+            those = np.flatnonzero(ends)
+            place[those[block[those] == 0.5]] = _HALF
         return place
 
 
@@ -137,9 +144,11 @@ def _middle() -> FloatArray:
     near = np.concatenate([[0.0, 2.0**-54], (low + high) / 2])
     equal = (np.arange(WIDTHS + 1) + 0.5) / WIDTHS
     # Rounded probabilities lie where some cells begin. A middle above them would put 1 - 0.4 into
-    # the bin below 0.6, and make 0.3 more uncertain than 0.7 and one half the second class.
-    equal[::_ROUND] = np.arange(0, WIDTHS + 1, _ROUND) / WIDTHS
-    return np.concatenate([equal, near, 1 - near])
+    # the bin below 0.6, and make 0.3 more uncertain than 0.7.
+    rounded = np.arange(0, WIDTHS + 1, _ROUND)
+    rounded = rounded[rounded != WIDTHS // 2]  # one half has a cell of its own
+    equal[rounded] = rounded / WIDTHS
+    return np.concatenate([equal, near, 1 - near, [0.5]])
 
 
 def representatives() -> FloatArray:

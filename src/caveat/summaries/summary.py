@@ -14,7 +14,7 @@ from .._groups import Attribute
 from .._random import RandomState
 from .._validation import FloatArray, as_column, as_weights
 from ..evaluation.answers import class_attribute, named_groups, within
-from ..evaluation.questions import Question, questions, take
+from ..evaluation.questions import Question, questions, take, wanted_metrics
 from ..evaluation.result import TRUE_CLASS
 from ..exceptions import OptionError, ShapeError
 from ..metrics.states import row_keys, unit_of
@@ -319,6 +319,7 @@ def about_of(
     metrics: Sequence[str] | None,
 ) -> About:
     """Return what the samples of a prediction have in common."""
+    wanted_metrics(metrics)  # raises on an unknown name
     shared = []
     for name in prediction._shared:
         value = getattr(prediction, name)
