@@ -1,6 +1,7 @@
 """Files in batches of rows: some columns at a time, in constant memory."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -83,21 +84,18 @@ def _csv(
         null_values=list(_text.MISSING),
         strings_can_be_null=not source.keep_na,
     )
-    if dialect.doubtful:  # settled, or refused, by reading all of it
-        yield pa.table(source.read(names, text))
-        return
+    reader = None
     with source._open() as file:
-        try:
-            reader = pyarrow.csv.open_csv(
-                file,
-                read_options=pyarrow.csv.ReadOptions(block_size=_text.BLOCK),
-                parse_options=pyarrow.csv.ParseOptions(
-                    delimiter=dialect.delimiter, newlines_in_values=True
-                ),
-                convert_options=options,
-            )
-        except pa.ArrowInvalid:  # marks between thousands, or no numbers at all
-            reader = None
+        if not dialect.doubtful:  # these are settled, or refused, by reading all of it
+            with suppress(pa.ArrowInvalid):  # marks between thousands, or no numbers at all
+                reader = pyarrow.csv.open_csv(
+                    file,
+                    read_options=pyarrow.csv.ReadOptions(block_size=_text.BLOCK),
+                    parse_options=pyarrow.csv.ParseOptions(
+                        delimiter=dialect.delimiter, newlines_in_values=True
+                    ),
+                    convert_options=options,
+                )
         for batch in reader or ():
             yield pa.Table.from_batches([batch])
     if reader is None:
