@@ -25,7 +25,7 @@ NEEDS = {"credit": "lightgbm", "torch_loader": "torch"}
 def test_every_script_is_tested_and_in_the_list():
     names = {path.stem for path in FOLDER.glob("*.py")}
     assert names == set(SAID)
-    page = (FOLDER / "README.md").read_text(encoding="utf-8")
+    page = (FOLDER / "scripts.md").read_text(encoding="utf-8")
     assert all(f"`{name}.py`" in page for name in names)
 
 
