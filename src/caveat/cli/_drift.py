@@ -252,7 +252,7 @@ def as_json(result: Any) -> dict[str, Any]:
 
 
 def _one(drift: Any) -> dict[str, Any]:
-    from ..monitoring import DriftQuestion
+    from ..monitoring.result import DriftQuestion
 
     return {
         "names": list(drift.names),

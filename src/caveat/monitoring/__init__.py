@@ -3,14 +3,12 @@
 from ._drift import drift
 from .history import DriftHistory, HistoryRow, drift_history
 from .monitor import DriftMonitor, MonitorState, WatchState
-from .result import ChangeState, Drift, DriftQuestion, DriftRow, Thresholds
+from .result import Drift, DriftRow, Thresholds
 
 __all__ = [
-    "ChangeState",
     "Drift",
     "DriftHistory",
     "DriftMonitor",
-    "DriftQuestion",
     "DriftRow",
     "HistoryRow",
     "MonitorState",
