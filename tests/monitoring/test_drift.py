@@ -8,8 +8,8 @@ import pytest
 import caveat
 from caveat.exceptions import OptionError
 from caveat.monitoring import DriftRow, Thresholds, drift
-from caveat.monitoring.result import DriftQuestion
 from caveat.monitoring._drift import holm
+from caveat.monitoring.result import DriftQuestion
 from caveat.monitoring.words import effect_words
 from caveat.summaries import summarize_counts
 
