@@ -59,7 +59,7 @@ def load(path: str | PathLike[str], *, module: Any = None) -> Any:
 
         return load_summary(path)
     if _is_state(path):
-        from .metrics.states import load_state
+        from .metrics.state_files import load_state
 
         return load_state(path)
     if path.suffix not in (".npz", ".parquet"):

@@ -19,7 +19,8 @@ from caveat.exceptions import (
     ShapeError,
 )
 from caveat.metrics import METRICS
-from caveat.metrics.states import FINE, UNITS, State, cell_of
+from caveat.metrics.states import FINE, State, cell_of
+from caveat.metrics.units import UNITS
 from caveat.resampling import confidence_interval, make_plan, replicates, state_interval
 from tests.contracts.metric_cases import make
 
@@ -359,10 +360,10 @@ def test_no_file_of_numpy(tmp_path):
 
 
 def test_a_small_file_does_not_unfold(tmp_path, monkeypatch):
-    from caveat.metrics import states
+    from caveat.metrics import state_files
 
     METRICS["brier"].state([0, 1], [0.2, 0.7]).save(tmp_path / "good")
-    monkeypatch.setattr(states, "_MOST_BYTES", 10)
+    monkeypatch.setattr(state_files, "_MOST_BYTES", 10)
     with pytest.raises(FileFormatError, match="more than any state"):
         load_state(tmp_path / "good")
 

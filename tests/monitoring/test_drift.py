@@ -8,7 +8,7 @@ import pytest
 import caveat
 from caveat.exceptions import OptionError
 from caveat.monitoring import DriftRow, Thresholds, drift
-from caveat.monitoring._drift import holm
+from caveat.monitoring.judging import holm
 from caveat.monitoring.result import DriftQuestion
 from caveat.monitoring.words import effect_words
 from caveat.summaries import summarize_counts
@@ -404,3 +404,12 @@ def test_nothing_that_can_be_compared():
     with pytest.raises(OptionError, match="no distribution of 'mae'; there are probability, total"):
         empty.distributions("mae")
     assert drift(binary(20), binary(20)).quantities == [("probability", ""), ("total", "")]
+
+
+def test_pairs_of_arrays_are_compared():
+    rng = np.random.default_rng(0)
+    p, q = rng.beta(2, 2, 400), rng.beta(2, 2, 400)
+    y, z = (rng.random(400) < p).astype(int), (rng.random(400) < q).astype(int)
+    pairs = [(caveat.Categorical.from_binary(p), y), (caveat.Categorical.from_binary(q), z)]
+    arrays = drift((p, y), (q, z), **QUICK)
+    assert states(arrays) == states(drift(*pairs, **QUICK))

@@ -13,7 +13,7 @@ from caveat.exceptions import (
     UnsupportedPredictionError,
 )
 from caveat.recalibration import TemperatureScaling
-from caveat.repairing.choice import cross_fitted, fold_numbers
+from caveat.repairing.folds import cross_fitted, fold_numbers
 
 
 def risk(samples=600, seed=0, factor=1.0):

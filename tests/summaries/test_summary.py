@@ -579,6 +579,20 @@ def test_sums_out_of_order_are_refused(tmp_path):
 
 
 def test_no_columns_are_in_order():
-    from caveat.summaries.files import _increasing
+    from caveat.metrics.state_files import increasing
 
-    assert _increasing(np.zeros(0, dtype=np.int64))
+    assert increasing(np.zeros(0, dtype=np.int64))
+
+
+def test_arrays_are_taken_as_evaluate_takes_them():
+    rng = np.random.default_rng(0)
+    p = rng.random(500)
+    y = np.where(rng.random(500) < p, "yes", "no")
+    made = caveat.summarize(p, y)
+    assert (
+        made.about
+        == caveat.summarize(caveat.Categorical.from_binary(p, classes=["no", "yes"]), y).about
+    )
+    assert made.evaluate().value("brier") == pytest.approx(
+        caveat.evaluate(p, y).value("brier"), rel=1e-12
+    )

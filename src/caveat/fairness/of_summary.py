@@ -10,7 +10,7 @@ from .._random import RandomState, generator
 from .._renamed import suggests_parameters
 from .._validation import FloatArray, check_fraction, check_integer
 from ..exceptions import OptionError
-from ..metrics.states import UNITS
+from ..metrics.units import UNITS
 from ..predictions import Categorical
 from ..resampling import Plan
 from ..resampling.from_states import unit_draws

@@ -11,7 +11,7 @@ from ._patterns import listed
 from ._sources import open_source
 from .read import column_names
 
-__all__ = ["file_batches", "listed", "readable", "stream_names"]
+__all__ = ["ending", "file_batches", "listed", "readable", "stream_names"]
 
 _ARROW = (".arrow", ".feather", ".ipc")
 
@@ -34,11 +34,11 @@ def file_batches(
     import pyarrow as pa
 
     with readable(path):
-        if _ending(path) in (".csv", ".tsv"):
+        if ending(path) in (".csv", ".tsv"):
             yield from _csv(path, names, text, numbers, written)
-        elif _ending(path) in (".jsonl", ".ndjson"):
+        elif ending(path) in (".jsonl", ".ndjson"):
             yield from _json(path, names, numbers)
-        elif _ending(path) in _ARROW and (reader := _ipc(path)) is not None:
+        elif ending(path) in _ARROW and (reader := _ipc(path)) is not None:
             for batch in reader:
                 yield pa.table({name: batch.column(name) for name in names})
         else:
@@ -56,14 +56,15 @@ def stream_names(path: Path, **written: Any) -> list[str]:
     """
     if path.is_file() and path.stat().st_size:
         with readable(path):
-            if _ending(path) in (".jsonl", ".ndjson"):
+            if ending(path) in (".jsonl", ".ndjson"):
                 return list(_json_lines(path).schema.names)
-            if _ending(path) in _ARROW and (reader := _ipc(path)) is not None:
+            if ending(path) in _ARROW and (reader := _ipc(path)) is not None:
                 return list(reader.schema.names)
     return column_names(path, **written)
 
 
-def _ending(path: Path) -> str:
+def ending(path: Path) -> str:
+    """Return the ending of a file, but for that of gzip."""
     return next((mark for mark in reversed(path.suffixes) if mark.lower() != ".gz"), "").lower()
 
 

@@ -7,33 +7,28 @@ not grow with the samples.
 """
 
 import inspect
-import json
-import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._arrays import to_numpy
-from .._validation import FloatArray, as_column, as_weights
-from ..exceptions import FileFormatError, OptionError, ShapeError
+from .._validation import FloatArray, as_weights
+from ..exceptions import OptionError, ShapeError
 from ..predictions import Categorical
 from ._core.sharing import sharing
 from .batch import CELLS, Batch, Cells
 from .entry import MEMBERS_FIRST, take_input
 from .sums import UNBIASED, Part, Sums
+from .units import UNITS, row_keys, unit_of
 
 if TYPE_CHECKING:
     from .entry import Metric
 
-__all__ = ["UNITS", "State", "cell_of", "load_state", "state_of", "value_of"]
-
-UNITS = 64
-"""Number of random units that samples are assigned to, by a hash of their number, id or cluster."""
+__all__ = ["State", "cell_of", "state_of", "value_of"]
 
 FINE, COARSE = 7, 1
 """Bits of a key that count beyond its power of two: for the value, and for the units."""
@@ -42,8 +37,6 @@ _OCTAVES = 32
 """Keys beyond 2^-32 and 2^32 share the last cells."""
 
 _LARGEST = float(np.nextafter(2.0**_OCTAVES, 0))
-_VERSION = 1
-_MOST_BYTES = 2**30
 
 
 def cell_of(
@@ -169,83 +162,9 @@ class State:
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the state to a file, without pickle; `caveat.load` reads it."""
-        for name, value in self.options.items():
-            if callable(value):
-                raise OptionError(f"the option {name} is a function, which a file cannot hold")
-        header = {
-            "version": _VERSION, "metric": self.metric, "options": dict(self.options),
-            "shape": dict(self.shape), "samples": self.samples, "plain": self.plain,
-            "parts": len(self.totals),
-        }  # fmt: skip
-        text = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
-        arrays: dict[str, Any] = {
-            f"{kind}_{i}_{name}": array
-            for kind, pairs in (("totals", self.totals), ("units", self.units))
-            for i, pair in enumerate(pairs)
-            for name, array in zip(("columns", "sums"), pair, strict=True)
-        }
-        with Path(path).open("wb") as file:
-            np.savez_compressed(file, state=text, **arrays)
+        from .state_files import save_state
 
-
-def load_state(path: str | PathLike[str]) -> State:
-    """Read a state that `State.save` wrote.
-
-    Parameters
-    ----------
-    path : str or path
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> import caveat
-    >>> from caveat.metrics import METRICS
-    >>> state = METRICS["accuracy"].state([0, 1, 1], [0.2, 0.7, 0.4])
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     state.save(pathlib.Path(folder, "monday.state"))
-    ...     again = caveat.load(pathlib.Path(folder, "monday.state"))
-    >>> round(METRICS["accuracy"].value(state + again), 3)
-    0.667
-    """
-    try:
-        with zipfile.ZipFile(path) as archive:
-            size = sum(entry.file_size for entry in archive.infolist())
-        if size > _MOST_BYTES:
-            raise FileFormatError(f"{path} unfolds to {size:,} bytes, more than any state")
-        with np.load(path, allow_pickle=False) as file:
-            header = json.loads(file["state"].tobytes().decode())
-            return _restored(header, {name: file[name] for name in file.files})
-    except FileFormatError:
-        raise
-    except (zipfile.BadZipFile, ValueError, LookupError, TypeError, EOFError) as error:
-        raise FileFormatError(f"{path} is no state of a metric: {error}") from error
-
-
-def _restored(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> State:
-    from .registry import METRICS
-
-    if header["version"] != _VERSION:
-        raise FileFormatError(f"version {header['version']} of states is not known")
-    metric = METRICS[header["metric"]]
-    parts = {}
-    for kind, rows in (("totals", 1), ("units", UNITS)):
-        pairs = []
-        for i in range(int(header["parts"])):
-            columns, sums = (arrays[f"{kind}_{i}_{name}"] for name in ("columns", "sums"))
-            fits = sums.shape == (rows, len(columns)) and columns.ndim == 1
-            if not (fits and columns.dtype == np.int64 and sums.dtype == np.float64):
-                raise FileFormatError(f"{kind} {i} do not have the shape of sums")
-            if not (np.diff(columns) > 0).all() or (len(columns) and columns[0] < 0):
-                raise FileFormatError(f"{kind} {i} are not in order")
-            pairs.append((columns, sums))
-        parts[kind] = tuple(pairs)
-    shape = {str(name): int(number) for name, number in header["shape"].items()}
-    state = State(
-        metric.name, dict(header["options"]), shape, int(header["samples"]), bool(header["plain"]),
-        **parts,
-    )  # fmt: skip
-    value_of(metric, state)  # raises if the sums do not fit the metric
-    return state
+        save_state(self, path)
 
 
 def state_of(
@@ -451,42 +370,6 @@ def _any_input(name: str, shape: Mapping[str, int], levels: Any) -> np.ndarray:
     if name == "values":
         return np.arange(float(number))[None]
     return np.ones(1)
-
-
-def row_keys(
-    samples: int, ids: Any = None, name: str = "ids", start: int = 0
-) -> NDArray[np.uint64]:
-    """Return a random number of 64 bits for each sample: a hash of its number, or of its id.
-
-    Parameters
-    ----------
-    samples : int
-    ids : array of shape (samples,), optional
-    name : str, default="ids"
-        What ids are, for errors.
-    start : int, default=0
-        The number of the first sample.
-    """
-    if ids is None:
-        return mixed(np.arange(start, start + samples, dtype=np.uint64))
-    import hashlib
-
-    names, codes = np.unique(as_column(ids, name, samples).astype(str), return_inverse=True)
-    digest = (hashlib.blake2b(text.encode(), digest_size=8).digest() for text in names.tolist())
-    return mixed(np.frombuffer(b"".join(digest), dtype="<u8"))[codes.reshape(-1)]
-
-
-def mixed(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return random bits for each key (the finalizer of SplitMix64)."""
-    result = keys + np.uint64(0x9E3779B97F4A7C15)
-    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
-        result = (result ^ (result >> np.uint64(shift))) * np.uint64(factor)
-    return np.asarray(result ^ (result >> np.uint64(31)))
-
-
-def unit_of(keys: NDArray[np.uint64]) -> NDArray[np.int32]:
-    """Return the unit of each sample from its key."""
-    return (keys % np.uint64(UNITS)).astype(np.int32)
 
 
 def _compressed(matrix: Any) -> tuple[NDArray[np.int64], FloatArray]:

@@ -1,33 +1,31 @@
 """Compare new samples with a reference: what changed, by how much, and in which groups."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
-from os import PathLike
-from pathlib import Path
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from .._random import RandomState
 from .._renamed import suggests_parameters
-from .._validation import check_fraction, check_integer, check_number
+from .._validation import check_fraction, check_integer
 from ..evaluation import Evaluation
-from ..exceptions import OptionError
 from ..metrics import METRICS
-from ..predictions import Container
 from ..resampling import ConfidenceInterval
 from ..resampling.pairs import pair_of
 from ..results.judgments import Contrast
 from ..results.rows import Row
 from ..results.words import center, listed
-from ..summaries import Summary, summarize
+from ..summaries import Summary
 from ..summaries.parts import NumberKey, Place, numbers_of
+from ..summaries.summary import ALL
 from .cells import PREDICTIONS, Design, Kept, Numbers, design_of, kept_in, pairs_of
 from .effects import Change, Effect, Shares, bins_of, change_of, change_of_kinds, joint
+from .inputs import as_summary, check_comparable, thresholds_of
+from .judging import judged, normal_p, size_of
 from .residuals import residuals_of
-from .result import ChangeState, Drift, DriftQuestion, DriftRow, Thresholds
+from .result import Drift, DriftQuestion, DriftRow, Thresholds
 
-ALL: Place = ("", "")
 LEAST_IN_GROUP = 10
 """Groups with fewer samples on either side are not compared."""
 
@@ -87,9 +85,9 @@ def drift(
 
     Notes
     -----
-    With weights and clusters, counts are scaled to the number of independent samples of equal
-    weight that they are worth (Rao and Scott's first-order correction), estimated from the samples
-    that a summary keeps. Samples of the reference and new ones are taken for independent of each
+    With weights and clusters, the test is corrected for the samples that belong together or
+    count differently (Rao and Scott's second-order correction), estimated from the samples that a
+    summary keeps. Samples of the reference and new ones are taken for independent of each
     other, also where they are of the same clusters.
 
     A test that is looked at every week finds something in some week by chance; `DriftMonitor` may
@@ -177,60 +175,6 @@ def settings_of(
             "random_state": random_state,
         },
     )
-
-
-def as_summary(value: Any, name: str) -> Summary:
-    """Return a summary of what a user gave."""
-    if isinstance(value, Summary):
-        return value
-    if isinstance(value, Container):
-        return summarize(value)
-    if isinstance(value, str | PathLike):
-        from ..loading import load
-
-        return as_summary(load(Path(value)), name)
-    if isinstance(value, tuple | list) and len(value) == 2 and isinstance(value[0], Container):
-        return summarize(*value)
-    raise OptionError(
-        f"{name} must be a Summary, a .caveat file, a prediction or a pair (prediction, y); got a "
-        f"{type(value).__name__}"
-    )
-
-
-def thresholds_of(threshold: Any) -> Thresholds:
-    """Return the thresholds that a user means."""
-    if isinstance(threshold, Thresholds):
-        return threshold
-    if threshold is None:
-        return Thresholds()
-    if not isinstance(threshold, Mapping):
-        threshold = {"distribution": threshold}
-    known = [field.name for field in fields(Thresholds)]
-    unknown = [name for name in threshold if name not in known]
-    if unknown:
-        raise OptionError(f"threshold has {', '.join(known)}; got {unknown[0]!r}")
-    checked = {
-        name: check_number(value, f"threshold {name}", 0.0, np.inf if name == "relative" else 1.0)
-        for name, value in threshold.items()
-    }
-    return Thresholds(**checked)
-
-
-def check_comparable(one: Summary, other: Summary) -> None:
-    """Raise if two summaries are of different questions."""
-    for name in ("kind", "shared"):
-        if getattr(one.about, name) != getattr(other.about, name):
-            raise OptionError(
-                "the reference and the new samples answer different questions: "
-                f"{_words(one, name)} and {_words(other, name)}"
-            )
-    if not (one.samples and other.samples):
-        raise OptionError("both sides need at least one sample")
-
-
-def _words(summary: Summary, name: str) -> str:
-    words = summary.about.words(name)
-    return f"a {words}" if name == "kind" else words
 
 
 def compared_metrics(summary: Summary) -> dict[str, DriftQuestion]:
@@ -484,7 +428,7 @@ class _Comparing:
     ) -> DriftRow:
         interval = pair_of(ends[1], ends[0], (values[1], values[0]), "gap")
         change = values[1] - values[0]
-        effect = _size(change, interval)
+        effect = size_of(change, interval)
         scale = 1.0 if share else abs(values[0])
         if scale > 0:
             effect = Effect(effect.value / scale, effect.low / scale, effect.high / scale)
@@ -505,7 +449,7 @@ class _Comparing:
             effect=effect.value, effect_low=effect.low, effect_high=effect.high,
             effect_kind="difference" if share else "relative difference",
             threshold=self.limits.share if share else self.limits.relative,
-            p_value=_normal_p(change, interval, self.confidence),
+            p_value=normal_p(change, interval, self.confidence),
             samples_reference=parts[0].samples,
             samples_new=parts[1].samples,
         )  # fmt: skip
@@ -523,57 +467,3 @@ def true_counts(summary: Summary, place: Place) -> Any:
         return None
     parts = [summary.parts.get((TRUE_CLASS, str(label))) for label in classes]
     return np.array([0.0 if part is None else part.samples for part in parts])
-
-
-def _size(change: float, interval: ConfidenceInterval) -> Effect:
-    """Return the absolute size of a change, with its interval."""
-    ends = abs(interval.low), abs(interval.high)
-    if interval.low <= 0 <= interval.high:
-        return Effect(abs(change), 0.0, max(ends))
-    return Effect(abs(change), min(ends), max(ends))
-
-
-def _normal_p(change: float, interval: ConfidenceInterval, confidence: float) -> float:
-    """Return the level at which an interval, widened as a normal one is, would reach 0."""
-    from scipy.special import ndtr, ndtri
-
-    distance = change - interval.low if change > 0 else interval.high - change
-    if np.isnan(distance):
-        return float("nan")
-    if change == 0 or distance <= 0:
-        return 1.0 if change == 0 else 0.0
-    return float(2 * ndtr(-ndtri((1 + confidence) / 2) * abs(change) / distance))
-
-
-def judged(rows: list[DriftRow], alpha: float) -> tuple[DriftRow, ...]:
-    """Return the rows with adjusted p-values and judgments: all samples first."""
-    result = []
-    for overall in (True, False):
-        some = [row for row in rows if row.overall is overall]
-        adjusted = holm([row.p_value for row in some])
-        for row, p in zip(some, adjusted, strict=True):
-            state = ChangeState.TOO_FEW
-            if p <= alpha and row.effect > row.threshold:
-                state = ChangeState.CHANGED
-            elif row.effect_high <= row.threshold:
-                state = ChangeState.UNCHANGED
-            result.append(replace(row, adjusted=p, state=state))
-    return tuple(result)
-
-
-def holm(p_values: list[float]) -> list[float]:
-    """Return p-values that allow for all of them at once (Holm); NaN is not counted.
-
-    Examples
-    --------
-    >>> [round(p, 3) for p in holm([0.01, 0.04, 0.03])]
-    [0.03, 0.06, 0.06]
-    """
-    p = np.array(p_values, dtype=np.float64)
-    order = np.argsort(p)  # NaN last
-    number = int(np.count_nonzero(~np.isnan(p)))
-    result = np.full(len(p), np.nan)
-    factors = np.arange(number, 0, -1)
-    raised = np.minimum(np.maximum.accumulate(p[order[:number]] * factors), 1.0)
-    result[order[:number]] = raised
-    return [float(value) for value in result]

@@ -14,9 +14,11 @@ from ..results.judgments import Contrast
 from ..results.tables import Drawable, RowTable, terminal_table
 from ..results.words import Statement, center, counted, joined, listed
 from ..summaries import Summary
-from ._drift import ALL, Settings, as_summary, check_comparable, settings_of, true_counts
+from ..summaries.summary import ALL
+from ._drift import Settings, settings_of, true_counts
 from .cells import numbers_in
 from .effects import NAN
+from .inputs import as_summary, check_comparable
 from .monitor import DriftMonitor, MonitorState
 from .result import ChangeState, Drift, DriftQuestion
 from .words import changed_groups

@@ -19,8 +19,9 @@ from .._validation import FloatArray, check_fraction
 from ..exceptions import CaveatError, FileFormatError, OptionError
 from ..summaries import Summary
 from ..summaries.parts import NumberKey
-from ._drift import ALL, as_summary, thresholds_of
+from ..summaries.summary import ALL
 from .cells import PREDICTIONS, Numbers, numbers_in
+from .inputs import as_summary, thresholds_of
 from .residuals import LARGE, Bounded, errors_of, residuals_of, wrong_of
 from .result import DriftQuestion, Thresholds
 

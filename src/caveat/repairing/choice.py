@@ -14,37 +14,24 @@ from .._renamed import suggests_parameters
 from .._validation import FloatArray, as_column, as_weights, check_integer
 from ..evaluation.answers import Answer, EvaluationContext, plan_for, relative_weights
 from ..evaluation.questions import questions
-from ..exceptions import CaveatError, OptionError, UnsupportedPredictionError
+from ..exceptions import CaveatError
 from ..metrics import METRICS
-from ..predictions import Categorical, Gaussian, GaussianLogits, Interval, Quantiles, concat
 from ..predictions.given import as_prediction
-from ..predictions.quantiles import central_coverages
 from ..recalibration import (
-    RECALIBRATORS,
-    ConformalQuantiles,
-    ConformalResiduals,
-    ConformalSets,
-    DirichletCalibration,
-    IsotonicDistribution,
-    PlattScaling,
     Recalibrator,
-    TemperatureScaling,
-    VarianceScaling,
-    VennAbers,
 )
 from ..resampling import Replicates, confidence_interval, interval_of
 from ..resampling.intervals import interval_at
-from .result import AS_IT_IS, CandidateRow, Repair, group_labels, name_words, repaired, words
+from .candidates import candidates_of, check_supported, measures_of
+from .folds import cross_fitted, fold_numbers
+from .result import AS_IT_IS, CandidateRow, Repair, group_labels, name_words, words
 
-__all__ = ["cross_fitted", "fold_numbers", "has_spread", "repair"]
+__all__ = ["repair"]
 
 CONFIDENCE, RESAMPLES = 0.95, 1000
 LEAST_SAMPLES = 50
 """With fewer samples, nothing is repaired."""
 LEAST_CLUSTERS = 10
-_MOST_CLASSES = 20
-"""With more classes, Dirichlet calibration has too many parameters to be tried unasked."""
-_USUAL_LEVEL = 0.6827
 
 
 @suggests_parameters
@@ -130,7 +117,7 @@ def repair(
     'Leave it:'
     """
     prediction = as_prediction(prediction, y, classes)
-    _check_supported(prediction)
+    check_supported(prediction)
     folds = check_integer(folds, "folds", 2)
     rng = generator(random_state)
     task = _Task(
@@ -142,7 +129,7 @@ def repair(
         folds,
         rng,
     )
-    tried = _candidates(prediction, candidates)
+    tried = candidates_of(prediction, candidates)
     few = task.too_few()
     if few:
         return task.left(few, [])
@@ -164,7 +151,7 @@ class _Task:
     calibration: str = ""
 
     def __post_init__(self) -> None:
-        self.measure, self.calibration = _measures(self.prediction)
+        self.measure, self.calibration = measures_of(self.prediction)
         self.seed = int(self.rng.integers(2**63))
         plan = plan_for(self.prediction, RESAMPLES, self.cluster, self.seed)
         weight = relative_weights(self.weight, len(self.prediction))
@@ -423,139 +410,3 @@ def _why_left(task: _Task, trials: list[_Trial], rows: list[CandidateRow]) -> st
         f"no repair lowers the {words(task.measure)} by more than chance; the best, {best.words}, "
         f"{change}"
     )
-
-
-def _check_supported(prediction: Any) -> None:
-    kinds = (Categorical, GaussianLogits, Gaussian, Quantiles, Interval)
-    if not isinstance(prediction, kinds):
-        raise UnsupportedPredictionError(
-            f"repair takes probabilities, a Gaussian, quantiles or intervals; got a "
-            f"{type(prediction).__name__}"
-        )
-    if isinstance(prediction, Gaussian) and not has_spread(prediction):
-        raise UnsupportedPredictionError(
-            "some predicted variances are 0, so that there is no spread to repair; make intervals "
-            "from residuals: caveat.ConformalResiduals, or caveat.Repaired(model, conformal=0.9)"
-        )
-
-
-def has_spread(prediction: Any) -> bool:
-    """Whether every sample of a prediction of numbers has a spread above 0."""
-    return not isinstance(prediction, Gaussian) or bool((prediction.moments()[1] > 0).all())
-
-
-def _measures(prediction: Any) -> tuple[str, str]:
-    """Return the proper score and the calibration error of a kind of prediction."""
-    if isinstance(prediction, Gaussian):
-        return "gaussian_crps_loss", "coverage_calibration_error"
-    if isinstance(prediction, Quantiles):
-        return "quantile_crps_loss", "quantile_coverage_error"
-    if isinstance(prediction, Interval):
-        return "interval_loss", ""
-    two = len(prediction.classes) == 2
-    error = "positive_calibration_error" if two else "expected_calibration_error"
-    return "negative_log_likelihood_loss", error
-
-
-def _candidates(prediction: Any, given: Any) -> list[Recalibrator]:
-    """Return the recalibrators to try, from simple to complex."""
-    if given is None:
-        return _usual(prediction)
-    if isinstance(given, str | Recalibrator) or not isinstance(given, Sequence) or not given:
-        raise OptionError(f"candidates must be a list of recalibrators or names; got {given!r}")
-    return [as_recalibrator(one, prediction) for one in given]
-
-
-def as_recalibrator(given: Any, prediction: Any) -> Recalibrator:
-    """Return a recalibrator by its name, or as it is; raise if it does not fit the prediction."""
-    if isinstance(given, str):
-        entry = RECALIBRATORS[given]
-        usual = {type(one): one for one in _usual(prediction)}
-        made = usual.get(entry.recalibrator) or entry.recalibrator()
-    elif isinstance(given, Recalibrator):
-        made = clone(given)
-    else:
-        raise OptionError(f"expected a recalibrator or its name; got {given!r}")
-    kind, name = type(prediction).__name__, type(made).__name__
-    if not isinstance(prediction, made.takes):
-        raise OptionError(f"{name} does not repair a {kind}")
-    conformal = isinstance(made, ConformalQuantiles | ConformalResiduals | ConformalSets)
-    if conformal and not isinstance(prediction, Interval):
-        raise OptionError(
-            f"{name} makes sets or intervals of a {kind}, which its score cannot be computed of; "
-            "use it after the repair"
-        )
-    return made
-
-
-def _usual(prediction: Any) -> list[Recalibrator]:
-    if isinstance(prediction, Interval):
-        return [ConformalQuantiles(float(prediction.coverage))]
-    if isinstance(prediction, Gaussian):
-        return [VarianceScaling(), IsotonicDistribution()]
-    if isinstance(prediction, Quantiles):
-        central = central_coverages(prediction.levels)
-        if not central:
-            raise UnsupportedPredictionError(
-                "repair needs two quantiles at levels that are symmetric about 0.5, such as 0.05 "
-                f"and 0.95; got {prediction.levels.tolist()}"
-            )
-        level = min(central, key=lambda coverage: abs(coverage - _USUAL_LEVEL))
-        return [VarianceScaling(level=level), IsotonicDistribution(level=level, output="quantiles")]
-    dirichlet = [DirichletCalibration()] if len(prediction.classes) <= _MOST_CLASSES else []
-    return [TemperatureScaling(), PlattScaling(), *dirichlet, VennAbers()]
-
-
-def fold_numbers(
-    samples: int,
-    folds: int,
-    rng: np.random.Generator,
-    cluster: NDArray[Any] | None = None,
-    strata: Sequence[NDArray[Any] | None] = (),
-) -> NDArray[np.intp]:
-    """Return the fold of each sample: clusters stay whole, and folds have alike shares of strata.
-
-    Parameters
-    ----------
-    samples, folds : int
-    rng : Generator
-    cluster : array of shape (samples,), optional
-    strata : sequence of arrays of shape (samples,)
-        A cluster belongs to the stratum of its first sample.
-    """
-    unit = np.arange(samples)
-    if cluster is not None:
-        unit = np.unique(cluster, return_inverse=True)[1].reshape(-1)
-    _, first = np.unique(unit, return_index=True)
-    keys = [
-        np.unique(s, return_inverse=True)[1].reshape(-1)[first] for s in strata if s is not None
-    ]
-    order = np.lexsort((rng.random(len(first)), *keys))
-    fold = np.empty(len(first), dtype=np.intp)
-    fold[order] = np.arange(len(first)) % folds
-    return fold[unit]
-
-
-def cross_fitted(
-    recalibrator: Recalibrator,
-    prediction: Any,
-    y: NDArray[Any],
-    fold: NDArray[np.intp],
-    *,
-    groups: NDArray[Any] | None = None,
-    weight: FloatArray | None = None,
-) -> Any:
-    """Return the prediction of every sample, repaired by a fit on the other folds."""
-    parts, places = [], []
-    for number in np.unique(fold):
-        rest, rows = np.flatnonzero(fold != number), np.flatnonzero(fold == number)
-        there, here = (None if groups is None else groups[part] for part in (rest, rows))
-        fitted = clone(recalibrator).fit(
-            prediction.take(rest),
-            y[rest],
-            groups=there,
-            sample_weight=None if weight is None else weight[rest],
-        )
-        parts.append(repaired(fitted, prediction.take(rows), here))
-        places.append(rows)
-    return concat(parts).take(np.argsort(np.concatenate(places), kind="stable"))

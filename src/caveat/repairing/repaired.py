@@ -25,7 +25,9 @@ from ..recalibration import (
     ConformalSets,
     Recalibrator,
 )
-from .choice import as_recalibrator, cross_fitted, fold_numbers, has_spread, repair
+from .candidates import as_recalibrator, has_spread
+from .choice import repair
+from .folds import cross_fitted, fold_numbers
 from .result import Repair, repaired
 
 __all__ = ["Repaired"]

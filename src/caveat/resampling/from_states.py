@@ -10,7 +10,8 @@ from .._random import RandomState, generator
 from .._validation import check_integer
 from ..exceptions import OptionError
 from ..metrics import Metric, State
-from ..metrics.states import COARSE, UNITS, sum_functions, widened
+from ..metrics.states import COARSE, sum_functions, widened
+from ..metrics.units import UNITS
 from .intervals import ConfidenceInterval, confidence_interval
 from .plan import MOST, Plan, draws
 from .replication import LEAST, Replicates, summed

@@ -8,9 +8,10 @@ keys that are known to within 1/128 (see `caveat.metrics.State`).
 """
 
 from ._evaluation import compare_summaries
+from .batches import summarize_batch, summarize_counts
 from .parts import Distribution, Part
 from .sources import summarize
-from .summary import About, Summary, merge, summarize_batch, summarize_counts
+from .summary import About, Summary, merge
 
 summarise = summarize
 

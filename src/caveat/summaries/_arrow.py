@@ -6,9 +6,11 @@ from typing import Any
 
 from ..exceptions import CaveatError
 from ..files.batches import BatchPlan, as_numpy, group_attribute
-from ._inputs import Chunk, columns_of, located
+from ._chunks import Chunk, located
+from ._inputs import columns_of
+from .batches import summarize_batch, summarize_counts
 from .kept import KEPT
-from .summary import Summary, summarize_batch, summarize_counts
+from .summary import Summary
 
 
 @dataclass(frozen=True)

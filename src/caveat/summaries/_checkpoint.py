@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..exceptions import OptionError
-from ._inputs import Position
+from ._chunks import Position
 from .files import load_summary, save_summary
 from .summary import Summary
 

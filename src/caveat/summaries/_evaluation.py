@@ -25,7 +25,8 @@ from ..evaluation.questions import Question, by_share, questions, wanted_metrics
 from ..evaluation.result import TRUE_CLASS, Curves
 from ..exceptions import OptionError
 from ..metrics import METRICS
-from ..metrics.states import UNITS, grid_sums, made_state, value_of
+from ..metrics.states import grid_sums, made_state, value_of
+from ..metrics.units import UNITS
 from ..predictions import Categorical
 from ..resampling.from_states import state_replicates, unit_draws
 from ..results.rows import Key

@@ -9,7 +9,7 @@ from .._groups import MOST_VALUES
 from .._parallel import threads
 from ..exceptions import CaveatError, FileFormatError, OptionError
 from ._checkpoint import Checkpoint
-from ._inputs import Chunk, Input, Position, located
+from ._chunks import Chunk, Input, Position, located
 from ._progress import row_progress
 from .summary import Summary
 

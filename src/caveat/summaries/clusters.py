@@ -11,7 +11,8 @@ from typing import Any
 
 from ..files.batches import BatchPlan
 from ._arrow import TableSummarizer, work
-from ._inputs import Chunk, Columns
+from ._chunks import Chunk
+from ._inputs import Columns
 from .summary import Summary, merge
 
 _STRIDE = 2**40

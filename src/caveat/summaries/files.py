@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from ..exceptions import CaveatError, FileFormatError
-from ..metrics import METRICS
-from ..metrics.states import UNITS, State, value_of
+from ..metrics.state_files import checked_state, increasing
+from ..metrics.states import State
 from ..predictions.files import build_prediction, header_of, read_header, read_member
 from .cells import CELLS
 from .kept import Kept
@@ -179,7 +179,7 @@ def _read_part(part: dict[str, Any], get: Get) -> Part:
     if part["table"] is not None:
         held, counts = (get(name) for name in part["table"])
         whole = held.ndim == counts.ndim == 1 and held.dtype == counts.dtype == np.int64
-        if not whole or len(held) != len(counts) or not _increasing(held, 2 * CELLS):
+        if not whole or len(held) != len(counts) or not increasing(held, 2 * CELLS):
             raise FileFormatError("a table does not have the shape of counts")
         if (counts < 0).any() or counts.sum() != samples:
             raise FileFormatError(f"the counts of a table are not those of {samples} samples")
@@ -190,7 +190,7 @@ def _read_part(part: dict[str, Any], get: Get) -> Part:
     distributions = {}
     for key, columns, counts, total, square in part["distributions"]:
         held, mass = get(columns), get(counts)
-        if held.dtype != np.int64 or mass.shape != held.shape or not _increasing(held):
+        if held.dtype != np.int64 or mass.shape != held.shape or not increasing(held):
             raise FileFormatError("a distribution does not have the shape of counts")
         distributions[tuple(key)] = Distribution(
             held, mass.astype(np.float64), float(total), float(square)
@@ -199,31 +199,12 @@ def _read_part(part: dict[str, Any], get: Get) -> Part:
     return Part(samples, mass, square, table, states, distributions)
 
 
-def _increasing(columns: np.ndarray, end: int | None = None) -> bool:
-    if not len(columns):
-        return True
-    inside = columns[0] >= 0 and (end is None or columns[-1] < end)
-    return bool(inside and (np.diff(columns) > 0).all())
-
-
 def _read_state(name: str, state: dict[str, Any], get: Get) -> State:
-    pairs = {}
-    for kind, rows in (("totals", 1), ("units", UNITS)):
-        pairs[kind] = tuple((get(columns), get(sums)) for columns, sums in state[kind])
-        for columns, sums in pairs[kind]:
-            fits = columns.ndim == 1 and sums.shape == (rows, len(columns))
-            if not (fits and columns.dtype == np.int64 and sums.dtype == np.float64):
-                raise FileFormatError(f"the {kind} of {name} do not have the shape of sums")
-            if not _increasing(columns):
-                raise FileFormatError(f"the {kind} of {name} are not in order")
-    metric = METRICS[name]
-    shape = {str(key): int(number) for key, number in state["shape"].items()}
-    made = State(
-        metric.name, dict(state["options"]), shape, int(state["samples"]), bool(state["plain"]),
-        **pairs,
-    )  # fmt: skip
-    value_of(metric, made)  # raises if the sums do not fit the metric
-    return made
+    totals, units = (
+        tuple((get(columns), get(sums)) for columns, sums in state[kind])
+        for kind in ("totals", "units")
+    )
+    return checked_state(name, state, totals, units)
 
 
 def _read_kept(kept: dict[str, Any], get: Get, about: About) -> Kept:

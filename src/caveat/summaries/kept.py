@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._validation import FloatArray
-from ..metrics.states import mixed
+from ..metrics.units import mixed
 from ..predictions import Container, concat
 
 __all__ = ["KEPT", "Kept"]

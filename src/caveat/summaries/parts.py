@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from .._validation import FloatArray
 from ..evaluation.questions import Question, by_share
-from ..metrics.states import COARSE, FINE, UNITS, State, cell_of, grid_sums, made_state
+from ..metrics.states import COARSE, FINE, State, cell_of, grid_sums, made_state
+from ..metrics.units import UNITS
 from ..predictions import (
     Categorical,
     Decomposition,

@@ -11,14 +11,17 @@ from .._renamed import suggestion
 from .._validation import check_choice
 from ..exceptions import OptionError
 from ..files.batches import WRITTEN, batch_options
-from ..files.streams import readable
+from ..files.streams import ending, readable
 from ..predictions import Container
+from ..predictions.given import as_prediction
 from . import _inputs
 from ._arrow import TableSummarizer, work
 from ._checkpoint import Checkpoint
-from ._inputs import Batches, Columns, Dataset, Files, Input, Stream, Whole, ending
+from ._chunks import Batches, Input, Whole
+from ._inputs import Columns, Dataset, Files, Stream
 from ._run import Run
-from .summary import Summary, summarize_batch
+from .batches import summarize_batch
+from .summary import Summary
 
 __all__ = ["summarize"]
 
@@ -45,10 +48,11 @@ def summarize(
     Parameters
     ----------
     source : prediction, path, list of paths, Arrow data, iterable of batches, or Dask or Ray data
-        A prediction of any type with ``y``; a file, a glob, a folder or a list of files (Parquet,
-        CSV, Arrow, JSON lines); a ``pyarrow`` dataset, table or reader, or a frame of polars,
-        pandas or DuckDB; an iterable of (prediction, y), (prediction, y, groups) or dicts of the
-        arguments of one batch; a Dask DataFrame or a Ray dataset.
+        A prediction of any type, or an array of probabilities, with ``y``; a file, a glob, a folder
+        or a list of files (Parquet, CSV, Arrow, JSON lines); a ``pyarrow`` dataset, table or
+        reader, or a frame of polars, pandas or DuckDB; an iterable of (prediction, y),
+        (prediction, y, groups) or dicts of the arguments of one batch; a Dask DataFrame or a Ray
+        dataset.
     y : array of shape (samples,) or (samples, targets), optional
         The truth of a prediction. Without it, only the predictions and their uncertainty are summed
         up.
@@ -97,6 +101,8 @@ def summarize(
     Summary: 3 samples of a Categorical of 2 classes (0, 1) (0.4 MiB)
     """
     arrays = {"y": y, "groups": groups, "sample_weight": sample_weight, "ids": ids}
+    if y is not None and hasattr(source, "shape") and hasattr(source, "dtype"):
+        source = as_prediction(source, y)  # an array, a Series or a tensor
     if isinstance(source, Container):
         if columns or checkpoint is not None:
             name = next(iter(columns), "checkpoint")

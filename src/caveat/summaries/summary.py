@@ -1,34 +1,25 @@
 """A summary of predictions: small, adds up, and answers as an evaluation does."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .._arrays import to_numpy
-from .._groups import Attribute
 from .._random import RandomState
-from .._validation import FloatArray, as_column, as_weights
-from ..evaluation.answers import class_attribute, named_groups, within
-from ..evaluation.questions import Question, questions, take, wanted_metrics
-from ..evaluation.result import TRUE_CLASS
-from ..exceptions import OptionError, ShapeError
-from ..metrics.states import row_keys, unit_of
-from ..predictions import Categorical, Container
-from .cells import count_cells
-from .kept import KEPT, Kept, candidates
-from .parts import Part, Place, distributions_of, numbers_of, states_of
+from .._renamed import suggests_parameters
+from ..exceptions import OptionError
+from .kept import KEPT, Kept
+from .parts import Part, Place
 
 if TYPE_CHECKING:
     from ..evaluation import Evaluation
     from ..evaluation.verdict import Verdict
     from ..fairness import FairnessAudit
 
-__all__ = ["About", "Summary", "merge", "summarize_batch"]
+__all__ = ["About", "Summary", "merge"]
 
 ALL: Place = ("", "")
 """The place of all samples."""
@@ -175,6 +166,7 @@ class Summary:
             text = f"{about.kind} of {number} target{'s' * (number > 1)}"
         return text + (f", {about.members} members" if about.members > 1 else "")
 
+    @suggests_parameters
     def evaluate(
         self,
         *,
@@ -307,221 +299,3 @@ def merge(summaries: Iterable[Summary]) -> Summary:
         pairs = zip(left[::2], left[1::2], strict=False)
         left = [one + other for one, other in pairs] + left[len(left) // 2 * 2 :]
     return left[0]
-
-
-def about_of(
-    prediction: Container,
-    *,
-    truth: bool,
-    weighted: bool,
-    clustered: bool,
-    groups: Sequence[str],
-    metrics: Sequence[str] | None,
-) -> About:
-    """Return what the samples of a prediction have in common."""
-    wanted_metrics(metrics)  # raises on an unknown name
-    shared = []
-    for name in prediction._shared:
-        value = getattr(prediction, name)
-        shared.append((name, tuple(value.tolist()) if isinstance(value, np.ndarray) else value))
-    return About(
-        type(prediction).__name__,
-        int(getattr(prediction, "members", 1)),
-        tuple(shared),
-        truth,
-        weighted,
-        clustered,
-        tuple(groups),
-        None if metrics is None else tuple(metrics),
-    )
-
-
-def summarize_batch(
-    prediction: Container,
-    y: Any = None,
-    *,
-    groups: Any = None,
-    sample_weight: Any = None,
-    cluster: Any = None,
-    ids: Any = None,
-    metrics: Sequence[str] | None = None,
-    start: int = 0,
-) -> Summary:
-    """Return the summary of one prediction.
-
-    Parameters
-    ----------
-    prediction : any prediction type
-    y : array of shape (samples,) or (samples, targets), optional
-        Without it, only the predictions and their uncertainty are summed up.
-    groups : array, Series, dict of arrays or frame, optional
-    sample_weight, cluster : arrays of shape (samples,), optional
-    ids : array of shape (samples,), optional
-        By which samples are dealt to units and kept; by default their number.
-    metrics : list of str, optional
-    start : int, default=0
-        The number of the first sample among all.
-    """
-    samples = len(prediction)
-    given = named_groups(prediction, groups, samples)
-    truth = None if y is None else to_numpy(y, "y").array
-    if truth is not None and len(truth) != samples:
-        raise ShapeError(f"y has {len(truth)} samples, the prediction has {samples}")
-    weight = as_weights(sample_weight, samples)
-    about = about_of(
-        prediction, truth=y is not None, weighted=weight is not None,
-        clustered=cluster is not None, groups=[one.name for one in given], metrics=metrics,
-    )  # fmt: skip
-    keys = None
-    if about.sampled or samples <= KEPT:
-        keys = row_keys(samples, ids, start=start)
-    kept = None
-    if keys is not None:
-        kept = _kept(keys, prediction, truth, weight, cluster, given)
-    if about.counted and isinstance(prediction, Categorical):
-        codes = prediction.align(y).astype(np.int8)
-        parts = count_parts(prediction.mean[:, 1], codes, given, start)
-        if about.members > 1:
-            numbers = numbers_of(prediction)
-            parts = {
-                place: replace(part, distributions=distributions_of(numbers, None, rows))
-                for (place, part), rows in zip(parts.items(), _rows(given), strict=True)
-            }
-        return Summary(about, parts, kept)
-    assert keys is not None
-    unit = unit_of(keys if cluster is None else row_keys(samples, cluster, "cluster"))
-    return Summary(about, _summed(prediction, y, given, weight, unit, about), kept)
-
-
-def summarize_counts(
-    p: NDArray[np.floating],
-    truth: NDArray[np.integer],
-    *,
-    classes: Sequence[Any] = (0, 1),
-    groups: Sequence[Attribute] = (),
-    metrics: Sequence[str] | None = None,
-    start: int = 0,
-) -> Summary:
-    """Return the summary of one model's probabilities of two classes; the fastest way.
-
-    Parameters
-    ----------
-    p : ndarray of shape (samples,)
-        The probability of the second class, of any precision.
-    truth : ndarray of shape (samples,)
-        0 or 1: positions in ``classes``.
-    classes : pair of labels, default=(0, 1)
-    groups : sequence of Attribute, default=()
-    metrics : list of str, optional
-    start : int, default=0
-        The number of the first sample among all.
-    """
-    if len(p) <= KEPT:
-        prediction = Categorical.from_binary(np.asarray(p, dtype=np.float64), classes=classes)
-        y = np.array(classes)[truth]
-        return summarize_batch(
-            prediction, y, groups=list(groups) or None, metrics=metrics, start=start
-        )
-    empty = Categorical.from_binary([0.5], classes=classes)
-    about = about_of(
-        empty, truth=True, weighted=False, clustered=False,
-        groups=[one.name for one in groups], metrics=metrics,
-    )  # fmt: skip
-    return Summary(about, count_parts(p, truth, groups, start))
-
-
-def _rows(groups: Sequence[Attribute]) -> Iterator[NDArray[np.intp] | None]:
-    """Yield the rows of all samples (None), then of each value of each attribute."""
-    yield None
-    for attribute in groups:
-        for code in range(len(attribute.values)):
-            yield np.flatnonzero(attribute.codes == code)
-
-
-def _kept(
-    keys: NDArray[np.uint64],
-    prediction: Container,
-    y: NDArray[Any] | None,
-    weight: FloatArray | None,
-    cluster: Any,
-    groups: Sequence[Attribute],
-) -> Kept:
-    rows, random = candidates(keys)
-    names = None if cluster is None else as_column(cluster, "cluster", len(keys))[rows].astype(str)
-    return Kept(
-        random,
-        prediction.take(rows),
-        None if y is None else y[rows],
-        None if weight is None else weight[rows],
-        names,
-        {one.name: np.array(one.values)[one.codes[rows]] for one in groups},
-    ).smallest()
-
-
-def _summed(
-    prediction: Container,
-    y: Any,
-    groups: Sequence[Attribute],
-    weight: FloatArray | None,
-    unit: NDArray[np.int32],
-    about: About,
-) -> dict[Place, Part]:
-    """Return the sums of every question, of all samples and of each group."""
-    asked: list[Question] = []
-    split = None
-    attributes = list(groups)
-    if y is not None:
-        asked, blocks = questions(prediction, y, about.metrics, None)
-        split = blocks[0].decomposition
-        if hasattr(prediction, "classes"):
-            attributes.append(class_attribute(prediction, blocks[0].truth))
-    numbers = numbers_of(prediction, split)
-    plain = not (about.weighted or about.clustered)
-    places = [ALL, *((one.name, value) for one in attributes for value in one.values)]
-    result = {}
-    for place, rows in zip(places, _rows(attributes), strict=True):
-        some = asked if place == ALL else within(asked, place[0] == TRUE_CLASS)
-        if rows is not None and not len(rows):
-            continue
-        states = states_of(
-            some if rows is None else take(some, rows),
-            weight if weight is None or rows is None else weight[rows],
-            unit if rows is None else unit[rows],
-            plain,
-        )
-        own = np.ones(len(unit)) if weight is None else weight
-        own = own if rows is None else own[rows]
-        result[place] = Part(
-            len(own), float(own.sum()), float(own @ own), None, states,
-            distributions_of(numbers, weight, rows),
-        )  # fmt: skip
-    return result
-
-
-def count_parts(
-    p: NDArray[np.floating],
-    truth: NDArray[np.integer],
-    groups: Sequence[Attribute],
-    start: int = 0,
-) -> dict[Place, Part]:
-    """Return the tables of all samples and of each group, for two classes.
-
-    Parameters
-    ----------
-    p : ndarray of shape (samples,)
-        The probability of the second class.
-    truth : ndarray of shape (samples,)
-        0 or 1.
-    groups : sequence of Attribute
-    start : int, default=0
-        The number of the first sample, for errors.
-    """
-    parts: dict[Place, Part] = {}
-    whole: NDArray[np.int64] | None = None
-    for attribute in groups:
-        tables = count_cells(p, truth, attribute.codes, len(attribute.values), start)
-        whole = tables.sum(axis=0) if whole is None else whole
-        for value, table in zip(attribute.values, tables, strict=True):
-            parts[attribute.name, value] = Part.of_table(table.copy())
-    whole = count_cells(p, truth, start=start)[0] if whole is None else whole
-    return {ALL: Part.of_table(whole), **parts}
