@@ -93,7 +93,20 @@ def number_findings(evidence: Evidence) -> list[Finding]:
         *_infinite(evidence),
         *_error_sizes(evidence),
         *_errors(evidence),
+        *_missing(evidence),
     ]
+
+
+def _missing(evidence: Evidence) -> list[Finding]:
+    """Return a finding on targets whose true value is not always known."""
+    if not evidence.evaluation.missing:
+        return []
+    counts = [f"{number:,} of {name}" for name, number in evidence.evaluation.missing.items()]
+    text = (
+        f"Of {evidence.samples:,} true values of each target, {listed(counts)} are missing: a "
+        "target is judged by the samples whose true value is known."
+    )
+    return [Finding("missing", FindingState.NONE, Statement("info", text))]
 
 
 def _targets(evidence: Evidence) -> list[str]:

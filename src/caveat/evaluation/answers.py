@@ -30,7 +30,7 @@ from ..resampling import (
 )
 from ..results.judgments import Contrast
 from ..results.rows import GROUPED, Key, Row
-from .questions import Block, Question, by_share, questions, take
+from .questions import Block, Question, by_known, by_share, questions, take
 from .result import TRUE_CLASS, Curves, Evaluation
 
 _CONTRASTS: dict[Literal["gap", "ratio"], Contrast] = {
@@ -46,6 +46,8 @@ class Answer:
     value: float
     replicates: Replicates | None
     note: str = ""
+    samples: int | None = None
+    """The number of samples, if some have no true value of the target."""
 
 
 @dataclass
@@ -60,7 +62,23 @@ class EvaluationContext:
     """The answers for a comparison to pair; None keeps none."""
 
     def ask(self, asked: list[Question], rows: np.ndarray | None) -> list[Answer]:
-        """Answer all questions for all samples, or for some rows of them."""
+        """Answer all questions for all samples, or for some rows of them.
+
+        Samples without a true value of a target are left out of the questions on it.
+        """
+        answers: list[Answer] = [Answer(np.nan, None, samples=0)] * len(asked)
+        for known, places in by_known(asked):
+            chosen = rows
+            if known is not None:
+                chosen = known if rows is None else np.intersect1d(known, rows)
+                if not len(chosen):
+                    continue
+            for i, answer in zip(places, self._ask([asked[i] for i in places], chosen), strict=True):
+                number = None if known is None or chosen is None else len(chosen)
+                answers[i] = replace(answer, samples=number)
+        return answers
+
+    def _ask(self, asked: list[Question], rows: np.ndarray | None) -> list[Answer]:
         weight = self.weight if self.weight is None or rows is None else self.weight[rows]
         part = asked if rows is None else take(asked, rows)
         with sharing():
@@ -96,6 +114,7 @@ class EvaluationContext:
                 notes.append("too few samples for an interval")
             elif answer.replicates.biased:
                 notes.append(_BIASED)
+        count = count if answer.samples is None else answer.samples
         row = _row(question, answer.value, interval, count, "; ".join(notes), **place)
         if self.answers is not None:
             kept = answer.replicates
@@ -175,7 +194,8 @@ def evaluate(
         levels, intervals by coverage and width; for the metrics of a Gaussian convert them with
         ``quantiles.to_gaussian(0.9545)`` or ``interval.to_gaussian()``.
     y : array of shape (samples,) or (samples, targets)
-        True labels or values.
+        True labels or values. Of several targets some values may be missing (NaN): such a sample
+        is left out of the metrics of that target only.
     groups : array, Series, dict of arrays or frame, optional
         Attributes of the samples. Each value gets rows of its own, with gap and ratio. If there are
         classes, an attribute named "class" is renamed to "class (group)".
@@ -334,9 +354,9 @@ def group_rows(
             rows[i].append(run.row(asked[i], answer, samples, **place))
             if np.isfinite(answer.value):
                 defined[i][value] = answer
-    samples = sum(count for _, count in answers.values())
     for i, question in enumerate(asked):
         if len(defined[i]) > 1 and question.metric.direction != "target":
+            samples = sum(row.samples for row in rows[i])
             rows[i] += _between(run, question, name, defined[i], samples)
     return [row for result in rows for row in result]
 
