@@ -28,6 +28,7 @@ from ._verdict_direction import (
     CONFIDENCE,
     PROBABILITIES,
     Predicted,
+    binary_event,
     bins_off,
     class_event,
     direction_of,
@@ -89,13 +90,16 @@ def group_predicted(evidence: Evidence, row: Row, looked_at: int) -> tuple[Predi
         for code, value in enumerate(attribute.values)
         if (attribute.name, value) == row.place
     ] or [None]
-    if rows is None:
-        return None
-    if row.metric == "positive_calibration_error":
-        event, name = class_event(evaluation, 1), f"class={evaluation.prediction.classes[1]}"
+    of_class = row.metric == "positive_calibration_error"
+    if rows is not None:
+        event = (class_event(evaluation, 1) if of_class else top_event(evaluation)).take(rows)
+    elif row.place in evaluation.group_samples:
+        p, truth, weight = evaluation.group_samples[row.place]
+        event = binary_event(p, truth, weight, top=not of_class)
     else:
-        event, name = top_event(evaluation), ""
-    predicted = Predicted(row, event.take(rows), "", name)
+        return None
+    name = f"class={evaluation.prediction.classes[1]}" if of_class else ""
+    predicted = Predicted(row, event, "", name)
     return predicted, predicted.event.level(normal_limit(evidence.confidence, looked_at))
 
 

@@ -111,6 +111,13 @@ def top_event(evaluation: Evaluation) -> Event:
     return _event(evaluation, top, label == evaluation.truth[:, 0])
 
 
+def binary_event(p: FloatArray, truth: np.ndarray, weight: FloatArray, *, top: bool) -> Event:
+    """Return the event that the second of two classes is true, or the more probable one."""
+    if not top:
+        return Event(p, truth.astype(np.float64), weight, None)
+    return Event(np.maximum(p, 1 - p), ((p > 0.5) == truth).astype(np.float64), weight, None)
+
+
 def _event(evaluation: Evaluation, predicted: FloatArray, happened: np.ndarray) -> Event:
     weight = evaluation.sample_weight
     given = np.ones(len(predicted)) if weight is None else weight

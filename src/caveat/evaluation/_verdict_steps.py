@@ -119,7 +119,10 @@ def _repair(evidence: Evidence, finding: Finding) -> str:
 def _not_for(findings: list[Finding]) -> Iterator[str]:
     """Yield for which range, class, coverage, group or purpose it should not be used."""
     main_bad = any(f.topic in MAIN and summary_level(f) == "bad" for f in findings)
+    topics = {f.topic for f in findings}
     for finding in findings:
+        if finding.topic == "calibration" and "group calibration" in topics:
+            continue  # a group says more than the range that it makes wrong
         if finding.topic in (*MAIN, "also") and finding.reason:
             yield f"Until then, do not use {finding.reason}."
         elif finding.topic in UNRELIABLE:
@@ -159,13 +162,7 @@ def samples_needed(evidence: Evidence, main: list[Finding]) -> float | None:
     The estimates are taken as true. None if the intervals are undefined.
     """
     factors = [
-        samples_factor(
-            (bounds.low, bounds.center, bounds.high),
-            lambda low, high, bounds=bounds, state=state: (
-                state(Bounds(bounds.center, low, high)) is not FindingState.UNSURE
-            ),
-            normal_limit(evidence.confidence, looked_at),
-        )
+        _factor(bounds, state, normal_limit(evidence.confidence, looked_at))
         for finding in main
         if finding.state is FindingState.UNSURE
         for bounds, state, looked_at in _questions(evidence, finding)
@@ -173,6 +170,15 @@ def samples_needed(evidence: Evidence, main: list[Finding]) -> float | None:
     if not factors or not np.isfinite(max(factors)):
         return None
     return _least(evidence, max(factors) * evidence.samples, evidence.samples)
+
+
+def _factor(bounds: Bounds, state: _State, limit: float) -> float:
+    """Return by which factor the samples must grow until the bounds decide."""
+
+    def decided(low: float, high: float) -> bool:
+        return state(Bounds((low + high) / 2, low, high)) is not FindingState.UNSURE
+
+    return samples_factor((bounds.low, bounds.center, bounds.high), decided, limit)
 
 
 def _least(evidence: Evidence, needed: float, samples: int) -> float:
@@ -185,22 +191,23 @@ def _questions(evidence: Evidence, finding: Finding) -> Iterator[tuple[Bounds, _
     """Yield the bounds of what is open, how they are judged, and how many are judged at once."""
     rows = finding.statement.rows
     if finding.topic in ("calibration", "classes"):
-        state = partial(size_state, small=SMALL, tolerable=TOLERABLE)
+        size = partial(size_state, small=SMALL, tolerable=TOLERABLE)
         half = len(evidence.evaluation.prediction.classes) / 2 if finding.topic == "classes" else 1
         bounds = evidence.bounds(rows[0])
-        yield Bounds(*(half * end for end in (bounds.center, bounds.low, bounds.high))), state, 1
+        yield Bounds(*(half * end for end in (bounds.center, bounds.low, bounds.high))), size, 1
         return
     if finding.topic == "sets":
         promised = float(evidence.evaluation.prediction.coverage)
         yield evidence.bounds(rows[0]), partial(coverage_state, promised=promised), 1
         return
     targets = len(evidence.evaluation.prediction.targets)
-    judge: Callable[..., FindingState] = coverage_state
-    judged = {row.target: row for row in reversed(rows)}.values()  # the widest of each target
     if finding.topic == "quantiles":
-        judge, judged = quantile_state, rows
-    for row in judged:
-        yield evidence.bounds(row, targets), lambda b, r=row: judge(b, r.promised), targets
+        for row in rows:
+            yield evidence.bounds(row, targets), partial(quantile_state, level=row.promised), targets
+        return
+    for row in {row.target: row for row in reversed(rows)}.values():  # the widest of each target
+        state = partial(coverage_state, promised=row.promised)
+        yield evidence.bounds(row, targets), state, targets
 
 
 def _more(evidence: Evidence, needed: float, samples: int, of: str) -> str:

@@ -88,6 +88,12 @@ class Question:
         return self.metric.note(value, self.truth, **self.inputs, sample_weight=sample_weight)
 
 
+def weight_scale(weight: FloatArray) -> float:
+    """Return the factor by which weights sum to the effective number of samples."""
+    relative = weight / weight.max()
+    return float(relative.sum() / np.square(relative).sum() / weight.max())
+
+
 def take(asked: list[Question], rows: np.ndarray) -> list[Question]:
     """Return the questions for some of the samples; arrays they share are taken once."""
     taken: dict[int, Any] = {}

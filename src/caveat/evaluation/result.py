@@ -1,12 +1,13 @@
 """What `evaluate` returns."""
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from html import escape
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .._groups import Attribute
 from .._validation import FloatArray
@@ -24,7 +25,7 @@ from ..results.tables import (
     number,
     terminal_table,
 )
-from .questions import Question, take
+from .questions import Question, take, weight_scale
 
 if TYPE_CHECKING:
     from .verdict import Verdict
@@ -72,6 +73,9 @@ class Evaluation(Drawable, RowTable[Row]):
     stands_for : int or None
         The number of samples of a `caveat.Summary`; the arrays above then hold some rows that stand
         for all of them.
+    group_samples : mapping
+        By attribute and value, for groups of a summary of two classes that ``attributes`` does not
+        have: the probability of the second class, whether it is true, and weights of some rows.
     """
 
     row_type: ClassVar[Any] = Row
@@ -89,6 +93,7 @@ class Evaluation(Drawable, RowTable[Row]):
     cluster: np.ndarray | None
     attributes: tuple[Attribute, ...] = ()
     stands_for: int | None = None
+    group_samples: Mapping[tuple[str, str], tuple[NDArray[Any], ...]] = field(default_factory=dict)
 
     @property
     def samples(self) -> int:
@@ -113,7 +118,9 @@ class Evaluation(Drawable, RowTable[Row]):
         """
         return replace(
             self,
-            **{name: getattr(self, name)[rows] for name in ("error", "uncertainty", "ids", "truth")},
+            **{
+                name: getattr(self, name)[rows] for name in ("error", "uncertainty", "ids", "truth")
+            },
             decomposition=None if self.decomposition is None else self.decomposition.take(rows),
             prediction=self.prediction.take(rows),
             sample_weight=None if self.sample_weight is None else self.sample_weight[rows],
@@ -209,6 +216,7 @@ class Curves(Mapping[Any, Any]):
                 mine = weight
                 if question.known is not None:
                     mine = None if weight is None else weight[question.known]
+                    mine = None if mine is None else mine * weight_scale(mine)
                     question = take([question], question.known)[0]
                 given = {**question.inputs, **question.options, "sample_weight": mine}
                 self._asked[key] = partial(curve, question.truth, **given)

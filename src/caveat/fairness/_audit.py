@@ -308,9 +308,7 @@ def audit_data(
     if isinstance(prediction, Gaussian):
         if positive is not None:
             raise OptionError(f"positive must be None for a Gaussian; got {positive!r}")
-        columns, inputs, points = _of_numbers(
-            prediction, prediction.align(y, missing=True), parts
-        )
+        columns, inputs, points = _of_numbers(prediction, prediction.align(y, missing=True), parts)
         return AuditData(columns, None, None, (), 0, weight, plan, counts), inputs, points
     if isinstance(prediction, GaussianLogits):
         prediction = prediction.to_categorical()

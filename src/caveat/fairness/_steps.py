@@ -38,7 +38,9 @@ def next_step(audit: "FairnessAudit", paragraphs: Sequence["Paragraph"]) -> str:
 def _gaps(audit: "FairnessAudit", paragraphs: Sequence["Paragraph"]) -> Iterator[str]:
     """Yield what to do about gaps beyond the threshold."""
     for pattern, step in _STEPS.items():
-        names = [part.attribute for part in paragraphs if part.attribute and pattern in part.patterns]
+        names = [
+            part.attribute for part in paragraphs if part.attribute and pattern in part.patterns
+        ]
         if names:
             yield step.format(names=listed(names))
     if any(GapPattern.INDIVIDUAL_GAP in part.patterns for part in paragraphs):

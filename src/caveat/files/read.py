@@ -207,7 +207,12 @@ def column_names(
 
 
 def _table(
-    source: Source, about: Source, choice: Choice, given: BuildOptions, missing: str
+    source: Source,
+    about: Source,
+    choice: Choice,
+    given: BuildOptions,
+    missing: str,
+    loaded: bool = True,
 ) -> PredictionTable:
     """Read a prediction from the columns of one file, and the rest from the same or another."""
     same = about is source
@@ -230,7 +235,7 @@ def _table(
             for name, column in columns.items()
         }
         others = columns if same else {name: take_rows(c, rows) for name, c in others.items()}
-    with _explained(rows):
+    with _explained(rows, loaded):
         if wanted.target and made.is_classification:
             given.target = wanted.target[0]
             given.truth = labels(others[given.target], given.target)
@@ -352,12 +357,13 @@ def _complete_rows(
 
 
 @contextmanager
-def _explained(rows: NDArray[np.intp] | None) -> Iterator[None]:
+def _explained(rows: NDArray[np.intp] | None, loaded: bool = True) -> Iterator[None]:
     """Add to an error what to do about missing values, and how its row is counted."""
     try:
         yield
     except MissingError as error:
-        raise InvalidValueError(f"{error}; missing='drop' leaves them out") from error
+        hint = "; missing='drop' leaves them out" if loaded else ""
+        raise InvalidValueError(f"{error}{hint}") from error
     except CaveatError as error:
         if rows is None or "data row" not in str(error):
             raise

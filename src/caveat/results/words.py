@@ -115,7 +115,7 @@ def counted(number: int, noun: str) -> str:
 
 def more_in_all(present: int, needed: int, noun: str) -> str:
     """Return "about 1,200 more samples (2,000 in all)"; the noun is plural."""
-    more = max(needed - present, 1)
+    more = max(needed - present, 2)
     unit = 10 ** max(len(str(more)) - 2, 0)
     return f"about {round(more / unit) * unit:,} more {noun} ({present + more:,} in all)"
 
