@@ -31,9 +31,13 @@ def alone(prediction, column):
     rows = np.flatnonzero(~np.isnan(TRUTH[:, column]))
     part = prediction.take(rows)
     if isinstance(part, caveat.Gaussian):
-        return rows, caveat.Gaussian(part.mean[..., [column]], part.variance[..., [column]], targets=[NAMES[column]])
+        return rows, caveat.Gaussian(
+            part.mean[..., [column]], part.variance[..., [column]], targets=[NAMES[column]]
+        )
     if isinstance(part, caveat.Quantiles):
-        return rows, caveat.Quantiles(part.levels, part.values[:, :, [column]], targets=[NAMES[column]])
+        return rows, caveat.Quantiles(
+            part.levels, part.values[:, :, [column]], targets=[NAMES[column]]
+        )
     ends = part.lower[:, [column]], part.upper[:, [column]]
     return rows, caveat.Interval(*ends, coverage=part.coverage, targets=[NAMES[column]])
 
@@ -93,7 +97,9 @@ def test_charts_show_the_samples_that_are_known():
     members = caveat.Gaussian.from_members(
         np.stack([MEAN, MEAN + 0.5]), np.stack([1.0 + np.abs(MEAN)] * 2), targets=NAMES
     )
-    result = caveat.evaluate(members, TRUTH, cluster=np.arange(N) // 2, sample_weight=WEIGHT, **OPTIONS)
+    result = caveat.evaluate(
+        members, TRUTH, cluster=np.arange(N) // 2, sample_weight=WEIGHT, **OPTIONS
+    )
     actions = np.where(np.arange(N) % 2 == 0, "accept", "defer")
     for column, name in enumerate(NAMES):
         known = np.flatnonzero(~np.isnan(TRUTH[:, column]))
@@ -130,6 +136,14 @@ def test_audits_leave_them_out():
     (ratio,) = result.select(measure="mean_absolute_error", kind="ratio", label="u")
     (same,) = expected.select(measure="mean_absolute_error", kind="ratio")
     assert ratio.value == pytest.approx(same.value)
+
+
+def test_a_target_whose_known_samples_do_not_count():
+    weight = np.isnan(TRUTH[:, 1]).astype(float)
+    result = caveat.evaluate(gaussian(), TRUTH, sample_weight=weight, metrics=["mae"], **OPTIONS)
+    first, second = result.select(group="")
+    assert np.isfinite(first.value)
+    assert np.isnan(second.value)
 
 
 def test_a_group_without_a_true_value():
@@ -228,10 +242,15 @@ class TestFiles:
             read_predictions(file, missing="error", **self.COLUMNS)
 
     def test_a_target_that_is_nowhere_known(self, tmp_path):
-        (tmp_path / "none.csv").write_text("mean_a,mean_b,std_a,std_b,a,b\n0,0,1,1,1,\n0,0,1,1,2,\n")
+        (tmp_path / "none.csv").write_text(
+            "mean_a,mean_b,std_a,std_b,a,b\n0,0,1,1,1,\n0,0,1,1,2,\n"
+        )
         table = read_predictions(tmp_path / "none.csv", **self.COLUMNS)
         assert np.isnan(table.y[:, 1]).all()
 
     def test_a_summary_needs_all(self, file):
-        with pytest.raises(InvalidValueError, match=r"'a' has no number in data row 2; rem\w+ or fi\w+ such rows first$"):
+        with pytest.raises(
+            InvalidValueError,
+            match=r"'a' has no number in data row 2; rem\w+ or fi\w+ such rows first$",
+        ):
             caveat.summarize(file.with_suffix(".parquet"), **self.COLUMNS)

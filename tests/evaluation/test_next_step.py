@@ -43,7 +43,9 @@ class TestCollect:
     def test_a_number_of_samples_for_classes(self):
         _, z, y = binary(200)
         text = step(sigmoid(z), y)
-        assert re.match(r"Label about [\d,]+ more samples like these \([\d,]+ in all\): 200 are ", text)
+        assert re.match(
+            r"Label about [\d,]+ more samples like these \([\d,]+ in all\): 200 are ", text
+        )
         more, _, total = collected(text)
         assert total == pytest.approx(200 + more, rel=0.05)
         assert total > 400
@@ -149,7 +151,9 @@ class TestRange:
         honest = np.where(top > 0.85, 0.6, top)
         y = np.where(rng.random(4000) < honest, 0, rng.integers(1, 3, size=4000))
         text = step(p, y, metrics=["ece"])
-        assert re.search(r"do not use confidences of 80 to 100 %: there it said (89|9\d)\.\d %", text)
+        assert re.search(
+            r"do not use confidences of 80 to 100 %: there it said (89|9\d)\.\d %", text
+        )
         assert "it was right in" in text
 
 
@@ -208,7 +212,9 @@ class TestGroups:
         rng, z, y = binary(20_000)
         sex = np.where(rng.random(20_000) < 0.05, "f", "m")
         text = step(sigmoid(np.where(sex == "f", z + 1.5, z)), y, groups={"sex": sex})
-        assert text.startswith("Recalibrate by group on held-out samples (caveat.repair with groups=).")
+        assert text.startswith(
+            "Recalibrate by group on held-out samples (caveat.repair with groups=)."
+        )
         assert "and the risk is overestimated" in text
 
     def test_no_group_where_there_is_no_difference(self):
@@ -223,7 +229,8 @@ class TestGroups:
         y = (rng.random(8000) < p).astype(int)
         text = step(p, y, groups={"hard": hard})
         assert re.search(
-            r"Do not expect the overall accuracy for hard=True: it is 5\d\.\d % \(95 % interval", text
+            r"Do not expect the overall accuracy for hard=True: it is 5\d\.\d % \(95 % interval",
+            text,
         )
         assert "do not use its probabilities" not in text
 

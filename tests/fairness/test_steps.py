@@ -22,7 +22,9 @@ def test_gaps_beyond_the_threshold():
     assert step(*made(3000, spread=(0.12, 0.05))).startswith(
         "Collect training data of the groups of sex that the model knows less about."
     )
-    assert step(*made(3000, p=(0.8, 0.6))).startswith("Look at how labels and features of the noisier")
+    assert step(*made(3000, p=(0.8, 0.6))).startswith(
+        "Look at how labels and features of the noisier"
+    )
     point = step(*made(3000, positive=(0.3, 0.6)))
     assert point.startswith("Do not decide by its predictions alone between groups of sex: eval")
     assert "Collect training" not in point

@@ -203,7 +203,11 @@ def _questions(evidence: Evidence, finding: Finding) -> Iterator[tuple[Bounds, _
     targets = len(evidence.evaluation.prediction.targets)
     if finding.topic == "quantiles":
         for row in rows:
-            yield evidence.bounds(row, targets), partial(quantile_state, level=row.promised), targets
+            yield (
+                evidence.bounds(row, targets),
+                partial(quantile_state, level=row.promised),
+                targets,
+            )
         return
     for row in {row.target: row for row in reversed(rows)}.values():  # the widest of each target
         state = partial(coverage_state, promised=row.promised)

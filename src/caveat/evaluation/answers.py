@@ -72,7 +72,7 @@ class EvaluationContext:
             chosen, weight = rows, self.weight
             if known is not None:
                 chosen = known if rows is None else np.intersect1d(known, rows)
-                if not len(chosen):
+                if not len(chosen) or not (weight is None or weight[chosen].any()):
                     continue
                 weight = None if weight is None else weight * weight_scale(weight[known])
             number = None if known is None or chosen is None else len(chosen)
@@ -273,6 +273,7 @@ def relative_weights(sample_weight: Any, samples: int) -> FloatArray | None:
     weight = as_weights(sample_weight, samples)
     if weight is None:
         return None
+    weight = weight / weight.max()
     return np.asarray(weight * weight_scale(weight))
 
 

@@ -90,8 +90,7 @@ class Question:
 
 def weight_scale(weight: FloatArray) -> float:
     """Return the factor by which weights sum to the effective number of samples."""
-    relative = weight / weight.max()
-    return float(relative.sum() / np.square(relative).sum() / weight.max())
+    return float(weight.sum() / np.square(weight).sum())
 
 
 def take(asked: list[Question], rows: np.ndarray) -> list[Question]:

@@ -34,9 +34,7 @@ class WithTargets(Container):
             return truth
         if unknown.all(axis=0).any():
             name = self.targets[unknown.all(axis=0)][0]
-            raise InvalidValueError(
-                f"no true value of target {str(name)!r} is known; leave it out"
-            )
+            raise InvalidValueError(f"no true value of target {str(name)!r} is known; leave it out")
         check_size(np.where(unknown, 0.0, truth), "y", ("sample", "target"))
         return truth
 
