@@ -209,6 +209,9 @@ def test_what_cannot_be_left_out():
         caveat.evaluate(gaussian(), np.where(np.arange(N)[:, None] == 2, np.inf, TRUTH))
 
 
+COLUMNS = {"mean": "mean_*", "std": "std_*", "target": ["a", "b"]}
+
+
 class TestFiles:
     @pytest.fixture
     def file(self, tmp_path):
@@ -222,30 +225,28 @@ class TestFiles:
         frame.to_parquet(tmp_path / "two.parquet")
         return tmp_path / "two.csv"
 
-    COLUMNS = {"mean": "mean_*", "std": "std_*", "target": ["a", "b"]}
-
     def test_a_row_stays_and_is_counted(self, file):
-        table = read_predictions(file, **self.COLUMNS)
+        table = read_predictions(file, **COLUMNS)
         assert np.isnan(table.y).sum(axis=0).tolist() == [1, 2]
         assert "of 6 rows 1 without 'a', 2 without 'b': each is left out of that target only" in (
             table.recognized
         )
 
     def test_rows_without_any_are_dropped(self, file):
-        table = read_predictions(file, missing="drop", **self.COLUMNS)
+        table = read_predictions(file, missing="drop", **COLUMNS)
         assert table.ids.tolist() == [1, 3, 4, 5, 6]
         assert np.isnan(table.y).sum(axis=0).tolist() == [0, 1]
         assert "1 of 6 rows are left out: 1 without 'any target'" in table.recognized
 
     def test_errors(self, file):
         with pytest.raises(InvalidValueError, match="column 'a' has no number in data row 2"):
-            read_predictions(file, missing="error", **self.COLUMNS)
+            read_predictions(file, missing="error", **COLUMNS)
 
     def test_a_target_that_is_nowhere_known(self, tmp_path):
         (tmp_path / "none.csv").write_text(
             "mean_a,mean_b,std_a,std_b,a,b\n0,0,1,1,1,\n0,0,1,1,2,\n"
         )
-        table = read_predictions(tmp_path / "none.csv", **self.COLUMNS)
+        table = read_predictions(tmp_path / "none.csv", **COLUMNS)
         assert np.isnan(table.y[:, 1]).all()
 
     def test_a_summary_needs_all(self, file):
@@ -253,4 +254,4 @@ class TestFiles:
             InvalidValueError,
             match=r"'a' has no number in data row 2; rem\w+ or fi\w+ such rows first$",
         ):
-            caveat.summarize(file.with_suffix(".parquet"), **self.COLUMNS)
+            caveat.summarize(file.with_suffix(".parquet"), **COLUMNS)

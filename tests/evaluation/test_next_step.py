@@ -245,7 +245,7 @@ class TestGroups:
         assert "do not use its coverage for site=True: they hold the truth in 6" in text
 
     def test_small_groups_need_more(self):
-        rng, z, y = binary(6000)
+        _, z, y = binary(6000)
         site = np.where(np.arange(6000) < 12, "new", "old")
         text = step(sigmoid(z), y, groups={"site": site})
         assert re.search(

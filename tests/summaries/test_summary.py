@@ -649,7 +649,7 @@ class TestThroughTheUsualDoors:
             OptionError, match="a summary needs complete rows: filter the others out"
         ):
             caveat.summarize(table, missing="drop")
-        with pytest.raises(InvalidValueError, match="data row 2; remove or fill such rows first$"):
+        with pytest.raises(InvalidValueError, match=r"data row 2; remove or fill such rows first$"):
             caveat.summarize(table)
 
 
