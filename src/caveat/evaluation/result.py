@@ -107,7 +107,7 @@ class Evaluation(Drawable, RowTable[Row]):
             return {}
         unknown = np.isnan(self.truth).sum(axis=0).tolist()
         names = map(str, self.prediction.targets.tolist())
-        return {name: number for name, number in zip(names, unknown, strict=True) if number}
+        return {name: number for name, number in zip(names, unknown, strict=False) if number}
 
     def take(self, rows: Any) -> "Evaluation":
         """Return some of the samples, with the rows and curves of all.
