@@ -90,7 +90,7 @@ def _recommended(comparison: Comparison, answer: Recommendation | str) -> Sectio
     elif comparison.different_samples:
         blocks.append(Step("See what changed between the samples: caveat drift."))
     else:
-        blocks.append(Step("Compare again with the metrics that a recommendation needs."))
+        blocks.append(Step("Choose by the metrics in the table that matter to you."))
     blocks += [Sentences("What to keep in mind", said[1:], details=True)] if said[1:] else []
     return Section("verdict", "Recommendation", "Recommendation", "", blocks, folded=False)
 
