@@ -8,7 +8,7 @@ import pytest
 import caveat
 from caveat.evaluation._verdict_evidence import Evidence
 from caveat.evaluation._verdict_numbers import number_findings
-from caveat.evaluation._verdict_steps import samples_needed
+from caveat.evaluation._verdict_steps import _collect, samples_needed
 from caveat.results.words import more_in_all
 
 CLASSES = ["positive_ece", "ece", "classwise_ece", "accuracy", "error_detection_auroc_score"]
@@ -109,6 +109,7 @@ class TestCollect:
         result = caveat.evaluate(prediction, np.zeros(n), resamples=100, random_state=0)
         evidence = Evidence(result)
         assert samples_needed(evidence, []) is None
+        assert _collect(evidence, []).startswith("Label more samples like these: 12 are too few")
 
     def test_words(self):
         assert more_in_all(800, 2000, "samples") == "about 1,200 more samples (2,000 in all)"
