@@ -15,7 +15,7 @@ from ..evaluation.questions import Question, questions, take, wanted_metrics
 from ..evaluation.result import TRUE_CLASS
 from ..exceptions import ShapeError
 from ..metrics.units import row_keys, unit_of
-from ..predictions import Categorical, Container
+from ..predictions import Categorical, Container, Gaussian, Interval, Quantiles
 from .cells import count_cells
 from .kept import KEPT, Kept, candidates
 from .parts import Part, Place, distributions_of, numbers_of, states_of
@@ -82,6 +82,8 @@ def summarize_batch(
     truth = None if y is None else to_numpy(y, "y").array
     if truth is not None and len(truth) != samples:
         raise ShapeError(f"y has {len(truth)} samples, the prediction has {samples}")
+    if y is not None and isinstance(prediction, Gaussian | Quantiles | Interval):
+        prediction.align(y)  # every true value must be known
     weight = as_weights(sample_weight, samples)
     about = about_of(
         prediction, truth=y is not None, weighted=weight is not None,
