@@ -54,7 +54,7 @@ def test_what_is_missing_is_said(folder, monkeypatch):
         load_uci("boston-housing")
     with pytest.raises(OptionError, match="name must be one of 'boston-housing', 'concrete'"):
         load_uci("boston")
-    with pytest.raises(OptionError, match="which has no california_housing/housing.csv"):
+    with pytest.raises(OptionError, match="which has no california_housing/housing"):
         load_mixed("california")
     monkeypatch.delenv("CAVEAT_DATA")
     with pytest.raises(OptionError, match="is not fetched; name the folder that has it in the"):
