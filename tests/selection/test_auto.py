@@ -258,6 +258,7 @@ def test_what_takes_a_table_as_it_is_gets_it_as_it_is():
     assert fits_table(trees, table()[0]) is not trees
     chosen = AutoClassifier()
     assert fits_table(chosen, table()[0]) is chosen
+    assert fits_table(object(), table()[0]).steps[0][0] == "columntransformer"
 
 
 def test_weights_reach_those_that_take_them():

@@ -409,7 +409,7 @@ class _Work:
             parts = cross_predictions(
                 model, self.X, self.y, self.fold, weight=self.weight, **options
             )
-            trial = _Trial(name, prediction=_as_one_member(in_order(parts)))
+            trial = _Trial(name, prediction=as_one_member(in_order(parts)))
         except Exception as error:  # whatever it is, the other candidates are still there
             reason = str(error).strip().split("\n")[0] or type(error).__name__
             trial = _Trial(name, reason=f"left out: {reason}")
@@ -462,7 +462,7 @@ def _takes_weights(model: Any) -> bool:
     return bool(has_fit_parameter(model, "sample_weight"))
 
 
-def _as_one_member(prediction: Any) -> Any:
+def as_one_member(prediction: Any) -> Any:
     """Return the mean over members, which is what scores are of."""
     if isinstance(prediction, GaussianLogits):
         prediction = prediction.to_categorical()

@@ -21,10 +21,12 @@ def fits_table(estimator: Any, X: Any) -> Any:
     X : array or frame of shape (samples, features)
     """
     categories, numbers, gaps = columns_of(X)
-    takes = get_tags(estimator).input_tags
-    plain = not categories or takes.categorical or takes.string
-    if plain and (takes.allow_nan or not gaps):
+    if not categories and not gaps:
         return estimator
+    if hasattr(estimator, "__sklearn_tags__"):
+        takes = get_tags(estimator).input_tags
+        if (takes.categorical or takes.string or not categories) and (takes.allow_nan or not gaps):
+            return estimator
     from sklearn.pipeline import make_pipeline
 
     return make_pipeline(encoder(categories, numbers), estimator)
