@@ -298,13 +298,13 @@ class AutoClassifier(ClassifierMixin, AutoModel, PredictsClasses):
     Examples
     --------
     >>> import caveat
-    >>> from sklearn.datasets import load_iris
-    >>> X, y = load_iris(return_X_y=True)
+    >>> from sklearn.datasets import load_wine
+    >>> X, y = load_wine(return_X_y=True)
     >>> model = caveat.AutoClassifier(["linear", "forest"], random_state=0).fit(X, y)
     >>> model.chosen_
     'linear'
     >>> model.predict_distribution(X)
-    Categorical: 1 member x 150 samples x 3 classes (0, 1, 2)
+    Categorical: 1 member x 178 samples x 3 classes (0, 1, 2)
     >>> [row.candidate for row in model.tried_]
     ['linear', 'forest']
     """
@@ -482,8 +482,8 @@ def _interval(answers: list[Answer], measure: str) -> tuple[float, float]:
     (first, *others) = answers
     if others or first.replicates is None:
         return np.nan, np.nan
-    found = confidence_interval(METRICS[measure], first.value, first.replicates, CONFIDENCE)
-    return found.low, found.high
+    interval = confidence_interval(METRICS[measure], first.value, first.replicates, CONFIDENCE)
+    return interval.low, interval.high
 
 
 def _why(rows: list[TriedRow], measure: str, best: str, folds: int, samples: int) -> str:

@@ -101,9 +101,9 @@ def run_study(
 def _checked_dataset(study: Study, dataset: Any) -> Any:
     if study.several:
         parts = dataset.split(",") if isinstance(dataset, str) else list(dataset)
-        names = [part.strip() if isinstance(part, str) else part for part in parts]
-        check_known(names, study.datasets, "there is no data set")
-        return tuple(dict.fromkeys(names))
+        given = [part.strip() if isinstance(part, str) else part for part in parts]
+        check_known(given, study.datasets, "there is no data set")
+        return tuple(dict.fromkeys(given))
     known = isinstance(dataset, str) and dataset in study.datasets
     if known or (study.takes_files and isinstance(dataset, str | Path) and Path(dataset).suffix):
         return dataset

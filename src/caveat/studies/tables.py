@@ -294,9 +294,10 @@ class _Runner:
             # features alone.
             categories, numbers, _ = columns_of(X)
             X, fitting = encoder(categories, numbers).fit_transform(X), model
-        options: dict[str, Any] = {"progress": self.task.progress} if network else {}
-        if network and folder is not None:
-            options["checkpoint"] = folder.networks
+        options: dict[str, Any] = {"n_jobs": self.task.options["n_jobs"]}
+        if network:
+            options = {"progress": self.task.progress}
+            options["checkpoint"] = None if folder is None else folder.networks
         problems = [
             Problem(X, data.y, rows=train, random_state=i if network else None)
             for i, (train, _) in enumerate(data.splits)
@@ -326,12 +327,12 @@ def compared(item: tuple[str, Comparison]) -> str:
 def scores_of(prediction: Any, y: Any) -> dict[str, float]:
     """Return the measures that a prediction can be asked."""
     rows = evaluate(prediction, y, metrics=METRICS, resamples=0).rows
-    found = {row.metric: row.value for row in rows if not row.group and row.one_class is None}
+    values = {row.metric: row.value for row in rows if not row.group and row.one_class is None}
     return {
-        measure: float(found[name])
+        measure: float(values[name])
         for measure, names in MEASURES.items()
         for name in names
-        if name in found
+        if name in values
     }
 
 
@@ -454,6 +455,7 @@ TABLES = Study(
     options=(
         Option("estimators", None, "Names of estimators; by default all networks and some others."),
         Option("rows", None, "Rows of tables without published splits, at most."),
+        Option("n_jobs", None, "Processes for models that are not networks."),
         Option("settings", None, "Other settings of the networks that have them, a dict.", False),
     ),
     limits=limits,
