@@ -5,9 +5,11 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import csr_array
 from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone, is_regressor
 from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 import caveat
@@ -258,13 +260,13 @@ def test_what_takes_a_table_as_it_is_gets_it_as_it_is():
     assert fits_table(trees, table()[0]) is not trees
     chosen = AutoClassifier()
     assert fits_table(chosen, table()[0]) is chosen
-    assert fits_table(object(), table()[0]).steps[0][0] == "columntransformer"
+    assert fits_table(object(), table()[0]).steps[0][0] == "transformer"
 
 
 def test_weights_reach_those_that_take_them():
     X, y = classes()
     weight = np.where(y == 1, 3.0, 1.0)
-    given = {"linear": None, "right": Chance(), "steep": Chance(2.0)}
+    given = {"near": KNeighborsClassifier(), "right": Chance(), "steep": Chance(2.0)}
     model = AutoClassifier(given, random_state=0).fit(X, y, weight)
     assert model.model_.weighted_
     assert model.tried_.rows[0].reason == "left out: its fit does not take sample_weight"
@@ -273,6 +275,10 @@ def test_weights_reach_those_that_take_them():
     assert model.tried_.rows[1].score == pytest.approx(exact)
     assert auto._takes_weights(CANDIDATES["boosting"].make(True))
     assert auto._takes_weights(Wrapped(Chance()))
+    # They reach the model after a scaler: three of four samples are of class 1 by weight.
+    linear = AutoClassifier(["linear"], random_state=0).fit(0 * X, y, weight)
+    expected = np.average(y, weights=weight)
+    assert linear.predict_proba(0 * X[:1])[0, 1] == pytest.approx(expected, abs=1e-3)
 
 
 def test_clusters_stay_whole():
@@ -309,6 +315,12 @@ def test_clone_pickle_and_tags():
     assert again.tried_.rows == model.tried_.rows
     with pytest.raises(ValueError, match="X has 1 features, but AutoRegressor is expecting 2"):
         model.predict(X[:, :1])
+    with pytest.raises(
+        ShapeError, match=r"must have shape \(samples, 2\); got \(2,\). Reshape your"
+    ):
+        model.predict(X[0])
+    with pytest.raises(OptionError, match="sparse X is not supported"):
+        model.fit(csr_array(X), y)
 
 
 def test_networks_are_saved_and_others_refused(tmp_path):
@@ -407,7 +419,7 @@ def test_scores_that_are_not_finite(monkeypatch):
         ({"candidates": {"a": Chance()}}, OptionError, "candidate 'a' must be a regressor; got Ch"),
         ({"candidates": {"a": Knows}}, OptionError, "candidate 'a' must be a regressor; got <class"),
         ({"folds": 1}, OptionError, "folds must be a whole number of at least 2; got 1"),
-        ({"folds": 50}, ShapeError, "folds=50 needs as many samples; got 40"),
+        ({"folds": 50}, ShapeError, "folds=50 needs as many samples; got n_samples = 40"),
         ({"time_budget": -1}, OptionError, "time_budget must be"),
     ],
 )  # fmt: skip
@@ -425,7 +437,7 @@ def test_targets_are_checked():
         AutoClassifier(["linear"]).fit(X, np.zeros(40, int))
     with pytest.raises(LabelError, match="class 7 has one sample; cross-validation needs two of"):
         AutoClassifier(["linear"]).fit(X, np.where(np.arange(40) == 3, 7, y))
-    with pytest.raises(ShapeError, match="folds=5 needs as many clusters; got 2"):
+    with pytest.raises(ShapeError, match="folds=5 needs as many clusters; got n_clusters = 2"):
         AutoClassifier(["linear"]).fit(X, y, cluster=y)
     with pytest.raises(NotImplementedError):
         auto.AutoModel()._truth(y)

@@ -9,8 +9,9 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
-from sklearn.utils import column_or_1d, indexable
+from sklearn.utils import assert_all_finite, check_array, column_or_1d, indexable
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
@@ -32,7 +33,7 @@ from ..repairing.scores import CONFIDENCE, Scorer, finite, gain_of, mean_score
 from ..resampling import confidence_interval
 from ..results.words import joined
 from .candidates import makers_of
-from .encoding import fits_table
+from .encoding import Encoded, fits_table
 from .result import Tried, TriedRow
 
 LOG_LOSS, BRIER = "negative_log_likelihood_loss", "brier_loss"
@@ -139,6 +140,8 @@ class AutoModel(BaseEstimator):
             raise LabelError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None"
             )
+        if issparse(X):
+            raise OptionError("sparse X is not supported; pass X.toarray()")
         X, y = indexable(X, y)
         validate_data(self, X, skip_check_array=True)
         truth = self._truth(y)
@@ -148,7 +151,7 @@ class AutoModel(BaseEstimator):
         count = samples if units is None else len(np.unique(units))
         if count < folds:
             what = "samples" if units is None else "clusters"
-            raise ShapeError(f"folds={folds} needs as many {what}; got {count}")
+            raise ShapeError(f"folds={folds} needs as many {what}; got n_{what} = {count}")
         rng = generator(self.random_state)
         strata = None if self._numbers else truth
         fold = fold_numbers(samples, folds, rng, units, [strata])
@@ -253,6 +256,12 @@ class AutoModel(BaseEstimator):
         X : array or frame of shape (samples, features)
         """
         check_is_fitted(self)
+        shape = getattr(X, "shape", ())
+        if len(shape) == 1:
+            raise ShapeError(
+                f"X must have shape (samples, {self.n_features_in_}); got {shape}. Reshape "
+                "your data: X.reshape(1, -1) if it is one sample"
+            )
         validate_data(self, X, reset=False, skip_check_array=True)
         return member_predictions(self.model_, X)
 
@@ -311,6 +320,7 @@ class AutoClassifier(ClassifierMixin, AutoModel, PredictsClasses):
 
     def _truth(self, y: Any) -> NDArray[Any]:
         y = column_or_1d(y, warn=True)
+        assert_all_finite(y, input_name="y")
         check_classification_targets(y)
         self.classes_, counts = np.unique(y, return_counts=True)
         if len(self.classes_) < 2:
@@ -357,7 +367,7 @@ class AutoRegressor(RegressorMixin, AutoModel, PredictsIntervals):
     _numbers = True
 
     def _truth(self, y: Any) -> NDArray[Any]:
-        y = np.asarray(y, dtype=np.float64)
+        y = check_array(y, dtype=np.float64, ensure_2d=False, input_name="y")
         if y.ndim == 2 and y.shape[1] == 1:
             y = column_or_1d(y, warn=True)
         return y
@@ -459,6 +469,8 @@ def _takes_weights(model: Any) -> bool:
     if isinstance(model, Wrapped):
         parts = model.model.values() if isinstance(model.model, Mapping) else [model.model]
         return all(_takes_weights(part) for part in parts)
+    if isinstance(model, Encoded):
+        return _takes_weights(model.steps[-1][1])
     return bool(has_fit_parameter(model, "sample_weight"))
 
 

@@ -16,6 +16,7 @@ from ..estimators import (
     Wrapped,
 )
 from ..exceptions import OptionError
+from .encoding import after
 
 LEVELS = tuple((2 * k + 1) / 20 for k in range(10))
 """Levels of the quantiles of boosted trees: each stands for a tenth of the distribution."""
@@ -61,18 +62,16 @@ class Candidate:
 
 def _logistic() -> Any:
     from sklearn.linear_model import LogisticRegression
-    from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
-    return make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
+    return after(StandardScaler(), LogisticRegression(max_iter=1000))
 
 
 def _ridge() -> Any:
     from sklearn.linear_model import BayesianRidge
-    from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
-    return make_pipeline(StandardScaler(), BayesianRidge())
+    return after(StandardScaler(), BayesianRidge())
 
 
 def _forest_of_classes() -> Any:

@@ -3,10 +3,33 @@
 from typing import Any
 
 import numpy as np
+from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 
 MOST_CATEGORIES = 50
 """Categories of a column that get a column each; the rarer ones share one."""
+
+
+class Encoded(Pipeline):
+    """A transformer and an estimator that gets the weights of samples."""
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "Encoded":
+        """Fit both; weights are for the estimator alone.
+
+        Parameters
+        ----------
+        X : array or frame of shape (samples, features)
+        y : array of shape (samples,), optional
+        sample_weight : array of shape (samples,), optional
+        """
+        given = {} if sample_weight is None else {"estimator__sample_weight": sample_weight}
+        super().fit(X, y, **given)
+        return self
+
+
+def after(transformer: Any, estimator: Any) -> Encoded:
+    """Return an estimator that sees what a transformer gives."""
+    return Encoded([("transformer", transformer), ("estimator", estimator)])
 
 
 def fits_table(estimator: Any, X: Any) -> Any:
@@ -27,9 +50,7 @@ def fits_table(estimator: Any, X: Any) -> Any:
         takes = get_tags(estimator).input_tags
         if (takes.categorical or takes.string or not categories) and (takes.allow_nan or not gaps):
             return estimator
-    from sklearn.pipeline import make_pipeline
-
-    return make_pipeline(encoder(categories, numbers), estimator)
+    return after(encoder(categories, numbers), estimator)
 
 
 def encoder(categories: list[Any], numbers: list[Any]) -> Any:
