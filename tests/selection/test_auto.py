@@ -260,6 +260,15 @@ def test_what_takes_a_table_as_it_is_gets_it_as_it_is():
     assert fits_table(trees, table()[0]) is not trees
     chosen = AutoClassifier()
     assert fits_table(chosen, table()[0]) is chosen
+
+    class Whole(MAPRegressor):
+        def __sklearn_tags__(self):
+            tags = super().__sklearn_tags__()
+            tags.input_tags.allow_nan = True
+            return tags
+
+    network = Whole()
+    assert fits_table(network, table()[0]) is network
     assert fits_table(object(), table()[0]).steps[0][0] == "transformer"
 
 

@@ -56,7 +56,7 @@ def test_every_network_has_a_name():
         assert hasattr(caveat.estimators, f"{stem}Regressor"), name
     known = tables.known_estimators()
     assert {*tables.OTHERS, "auto"} < {*known}
-    assert {*tables.KINDS} - {"packed-ensemble"} < {*names}
+    assert {*tables.KINDS} - {"batch-ensemble"} < {*names}
     assert tables.estimators_of(None) == (*names, *tables.OTHERS)
     assert tables.estimators_of("map") == ("map",)
 

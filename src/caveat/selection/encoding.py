@@ -6,6 +6,8 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 
+from ..estimators import NetworkEstimator
+
 MOST_CATEGORIES = 50
 """Categories of a column that get a column each; the rarer ones share one."""
 
@@ -48,7 +50,10 @@ def fits_table(estimator: Any, X: Any) -> Any:
         return estimator
     if hasattr(estimator, "__sklearn_tags__"):
         takes = get_tags(estimator).input_tags
-        if (takes.categorical or takes.string or not categories) and (takes.allow_nan or not gaps):
+        # Networks that take missing values take whole tables as they are.
+        whole = isinstance(estimator, NetworkEstimator) and takes.allow_nan
+        plain = not categories or takes.categorical or takes.string
+        if whole or (plain and (takes.allow_nan or not gaps)):
             return estimator
     return after(encoder(categories, numbers), estimator)
 

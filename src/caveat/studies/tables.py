@@ -26,7 +26,7 @@ KINDS = {
     "deep-ensemble": "ensembles",
     "anchored-ensemble": "ensembles",
     "bootstrap": "ensembles",
-    "packed-ensemble": "ensembles",
+    "batch-ensemble": "ensembles",
     "mc-dropout": "dropout",
     "concrete-dropout": "dropout",
     "dropconnect": "dropout",
