@@ -153,6 +153,8 @@ def test_published_splits(folder):
     assert set(result.details) == {"yacht", "energy"}
     assert "with its standard error" in result.explanation()
     assert "nll" in result.charts()
+    page = result.report(folder / "page.html").read_text(encoding="utf-8")
+    assert "yacht, published splits: NLL" in page
     assert json.loads(result.to_json())["details"]["yacht"]
     assert any(
         note.startswith("yacht, first split: by gaussian_crps_loss") for note in result.notes
@@ -214,8 +216,8 @@ def test_a_stopped_study_continues(folder, tmp_path, monkeypatch):
     (tmp_path / "study" / "yacht-map" / "first.npz").unlink()
     third = run_study("tables", "yacht", **options)
     assert any("yacht: map was not measured: AssertionError: it is" in n for n in third.notes)
-    other = run_study("tables", "yacht", **{**options, "settings": {**SMALL, "epochs": 1}})
-    assert any("belongs to another experiment" in note for note in other.notes)
+    with pytest.raises(OptionError, match="belongs to another experiment"):
+        run_study("tables", "yacht", **{**options, "settings": {**SMALL, "epochs": 1}})
 
 
 def test_groups_of_tables():

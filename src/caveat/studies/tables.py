@@ -10,7 +10,7 @@ import numpy as np
 from .._validation import FloatArray, check_integer
 from ..datasets import RawTable, load_mixed, load_uci
 from ..evaluation import Comparison, compare, evaluate
-from ..exceptions import FileFormatError
+from ..exceptions import FileFormatError, OptionError
 from ..experiments.checkpoint import Folder, mark_of
 from ..predictions.files import load_prediction
 from ..results.tables import interval_words
@@ -240,9 +240,9 @@ class _Runner:
         """Return the numbers of an estimator, and its prediction of the first split."""
         try:
             model = make(estimator, data.task, self.settings, self.seed)
-            folder = self._folder(name, data, estimator, model)
-        except (ImportError, NotImplementedError, ValueError) as error:
+        except (NotImplementedError, OptionError) as error:
             return _Outcome({}, str(error)), None
+        folder = self._folder(name, data, estimator, model)
         finished = self._finished(folder)
         if finished is not None:
             return finished
