@@ -251,7 +251,7 @@ def test_the_command_line(folder, capsys):
     assert "none were compared" in out
 
 
-def test_the_whole_experiment_is_compared(folder, monkeypatch):
+def test_the_whole_experiment_is_compared(folder, monkeypatch, capsys):
     monkeypatch.setitem(tables.KINDS, "linear", "ensembles")
     paper = tables._bounds()
     monkeypatch.setattr(tables, "PAPER", paper)
@@ -259,3 +259,9 @@ def test_the_whole_experiment_is_compared(folder, monkeypatch):
     result = run_study(study, "yacht", scale="paper", random_state=0, estimators=["linear"])
     assert {row.measure for row in result.judged} == {"rmse", "nll"}
     assert all(row.runs == 3 for row in result)
+    from caveat.cli._study import show_study
+
+    (row, *_) = result.judged
+    object.__setattr__(row, "differs", True)
+    show_study(result)
+    assert "- yacht, published splits: RMSE, linear: 1.58 printed, " in capsys.readouterr().out
