@@ -31,6 +31,7 @@ LAYERS = [
     {"fairness"},
     {"datasets"},
     {"experiments"},
+    {"selection"},
     {"monitoring"},
     {"charts"},
     {"report"},
