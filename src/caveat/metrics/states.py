@@ -65,14 +65,16 @@ def _octaves(key: FloatArray, bits: int) -> NDArray[np.intp]:
     return np.maximum(place, 0, out=place)
 
 
-class _Grid(Batch):
+class Grid(Batch):
     """A batch with fixed cells, which do not depend on the samples."""
 
     fixed = True
 
     def __init__(self, *given: Any, bits: int, held: Any = None) -> None:
         super().__init__(*given)
-        self.exact, self._bits, self._held = True, bits, held
+        self.exact, self.bits, self._held = True, bits, held
+        self.keyed = [False]
+        """Whether sums are over cells of a key, which depend on the bits."""
 
     def cells(
         self,
@@ -83,8 +85,9 @@ class _Grid(Batch):
         *,
         bounded: bool = False,
     ) -> Cells:
+        self.keyed[0] = True
         # A table of two keys has the product of the numbers of cells.
-        bits = max(self._bits - 2, 0) if number < CELLS else self._bits
+        bits = max(self.bits - 2, 0) if number < CELLS else self.bits
         bits = max(bits, 4) if number > CELLS else bits
 
         def make() -> Cells:
@@ -213,7 +216,7 @@ def made_state(
     return State(metric.name, chosen, shape, samples, plain, totals, units)
 
 
-Grid = tuple[NDArray[np.int32], int, int]
+Cut = tuple[NDArray[np.int32], int, int]
 """The unit of each sample, the number of units, and how fine cells are: `FINE` or `COARSE`."""
 
 
@@ -222,7 +225,7 @@ def grid_sums(
     truth: np.ndarray,
     inputs: Mapping[str, np.ndarray],
     weight: FloatArray | None,
-    grids: Sequence[Grid],
+    cuts: Sequence[Cut],
 ) -> list[list[SumPairs]]:
     """Return the sums of several metrics of the same truth and inputs; they share their work.
 
@@ -233,25 +236,60 @@ def grid_sums(
     inputs : dict of str to array
         All that the metrics need.
     weight : ndarray of shape (samples,) or None
-    grids : sequence of (unit, units, bits)
+    cuts : sequence of (unit, units, bits)
 
     Returns
     -------
     list
         For each metric, the sums over each grid.
     """
-    batches = [_Grid(truth, inputs, weight, *grid[:2], bits=grid[2]) for grid in grids]
-    for batch in batches[1:]:
-        batch._kept = batches[0]._kept  # nothing that is kept depends on the units
+    grids = [Grid(truth, inputs, weight, *cut[:2], bits=cut[2]) for cut in cuts]
+    for grid in grids[1:]:
+        grid._kept = grids[0]._kept  # nothing that is kept depends on the units
+    return sums_of(metrics, grids)
+
+
+def sums_of(
+    metrics: Sequence[tuple["Metric", Mapping[str, Any]]], grids: Sequence[Grid], alike: bool = True
+) -> list[list[SumPairs]]:
+    """Return the sums of several metrics over each of some grids.
+
+    Parameters
+    ----------
+    metrics : sequence of (Metric, options)
+    grids : sequence of Grid
+    alike : bool, default=True
+        Whether all grids are of the same samples: sums over equal-width bins are then taken once.
+    """
     result = []
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"), sharing():
         for metric, options in metrics:
-            assert metric.sums is not None
-            made = [metric.sums(batch.narrowed(metric.inputs), **options) for batch in batches]
+            last = grids[-1]
+            last.keyed[0] = False
+            own = _sums(metric, last, options)
+            added = alike and not last.keyed[0]
             result.append(
-                [tuple(_compressed(part.matrix()) for part in sums.parts) for sums in made]
+                [
+                    tuple(map(_total, own))
+                    if added and grid.units == 1
+                    else _sums(metric, grid, options)
+                    for grid in grids[:-1]
+                ]
+                + [own]
             )
     return result
+
+
+def _sums(metric: "Metric", grid: Grid, options: Mapping[str, Any]) -> SumPairs:
+    assert metric.sums is not None
+    made = metric.sums(grid.narrowed(metric.inputs), **options)
+    return tuple(_compressed(part.matrix()) for part in made.parts)
+
+
+def _total(pair: tuple[NDArray[np.int64], FloatArray]) -> tuple[NDArray[np.int64], FloatArray]:
+    """Return the sums of all units."""
+    columns, sums = pair
+    return columns, sums.sum(axis=0, keepdims=True)
 
 
 def _given(
@@ -338,16 +376,21 @@ def sum_functions(metric: "Metric", state: State, bits: int = COARSE) -> Sums:
     truth = np.zeros(1) if metric.task != "classification" else _any_label(options)
     unit = np.zeros(1, dtype=np.int32)
     held = (state.totals if bits == FINE else state.units)[0][0]
-    batch = _Grid(truth, inputs, None, unit, 1, bits=bits, held=held)
+    batch = Grid(truth, inputs, None, unit, 1, bits=bits, held=held)
     batch.independent = float(state.samples)
     return metric.sums(batch, **options)
 
 
 def widened(part: Part, columns: NDArray[np.int64], sums: FloatArray) -> FloatArray:
-    """Return sums at their places among all that a part has."""
+    """Return sums at their places among all that a part has, or among all that are needed."""
     if part.joint:
         return sums
-    wide = np.zeros((len(sums), part.matrix().shape[1]))
+    width = part.matrix().shape[1]
+    if part.ordered:
+        value, cell = np.divmod(columns, width // part.ordered)
+        held, place = np.unique(cell, return_inverse=True)
+        columns, width = value * len(held) + place, part.ordered * max(len(held), 1)
+    wide = np.zeros((len(sums), width))
     wide[:, columns] = sums
     return wide
 

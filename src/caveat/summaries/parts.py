@@ -24,6 +24,7 @@ from ..predictions import (
 from ..predictions._container import Decomposable
 from ..predictions.quantiles import levels_around_half
 from ..uncertainty import decompose
+from .condensed import condensed_sums, is_condensed
 
 __all__ = ["Distribution", "NumberKey", "Part", "Place", "QuestionKey"]
 
@@ -188,19 +189,30 @@ def states_of(
     plain: bool,
 ) -> dict[QuestionKey, State]:
     """Return the state of each question whose metric declares its sums."""
-    result: dict[QuestionKey, State] = {}
-    for (truth, inputs), places in by_share(asked):
-        some = [asked[i] for i in places if asked[i].metric.sums is not None]
+    known = [question for question in asked if question.metric.sums is not None]
+    classes = 0 if weight is not None else max(map(_classes, known), default=0)
+    pairs = list(condensed_sums([q for q in known if is_condensed(q, classes)], unit))
+    left = [question for question in known if not is_condensed(question, classes)]
+    for (truth, inputs), places in by_share(left):
+        some = [left[i] for i in places]
         metrics = [(question.metric, question.options) for question in some]
         arrays = {name: np.asarray(value) for name, value in inputs.items()}
         whole = np.zeros(len(truth), dtype=np.int32)
-        grids = ((whole, 1, FINE), (unit, UNITS, COARSE))
-        sums = grid_sums(metrics, truth, arrays, weight, grids)
-        for question, (totals, units) in zip(some, sums, strict=True):
-            result[key_of(question)] = made_state(
-                question.metric, question.options, arrays, len(truth), plain, totals, units
-            )
-    return result
+        cuts = ((whole, 1, FINE), (unit, UNITS, COARSE))
+        pairs += zip(some, grid_sums(metrics, truth, arrays, weight, cuts), strict=True)
+    result = {}
+    for question, (totals, units) in pairs:
+        arrays = {name: np.asarray(value) for name, value in question.inputs.items()}
+        result[key_of(question)] = made_state(
+            question.metric, question.options, arrays, len(unit), plain, totals, units
+        )
+    return {key_of(question): result[key_of(question)] for question in known}
+
+
+def _classes(question: Question) -> int:
+    """Return how many classes have a probability among the inputs; 0 without several."""
+    shape = np.shape(question.inputs.get("probabilities", 0))
+    return shape[1] if len(shape) == 2 else 0
 
 
 def numbers_of(
