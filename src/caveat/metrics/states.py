@@ -100,7 +100,8 @@ class Grid(Batch):
         return self._held, index, number
 
 
-SumPairs = tuple[tuple[NDArray[np.int64], FloatArray], ...]
+SumPair = tuple[NDArray[np.int64], FloatArray]
+SumPairs = tuple[SumPair, ...]
 """For each part of a metric: which of its sums are not 0, and these, (units, columns)."""
 
 
@@ -250,16 +251,16 @@ def grid_sums(
 
 
 def sums_of(
-    metrics: Sequence[tuple["Metric", Mapping[str, Any]]], grids: Sequence[Grid], alike: bool = True
+    metrics: Sequence[tuple["Metric", Mapping[str, Any]]], grids: Sequence[Grid]
 ) -> list[list[SumPairs]]:
-    """Return the sums of several metrics over each of some grids.
+    """Return the sums of several metrics over each of some grids of the same samples.
 
     Parameters
     ----------
     metrics : sequence of (Metric, options)
     grids : sequence of Grid
-    alike : bool, default=True
-        Whether all grids are of the same samples: sums over equal-width bins are then taken once.
+        The units of each are those of the last, some of them together: sums that are not over cells
+        of a key are taken once.
     """
     result = []
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"), sharing():
@@ -267,16 +268,14 @@ def sums_of(
             last = grids[-1]
             last.keyed[0] = False
             own = _sums(metric, last, options)
-            added = alike and not last.keyed[0]
-            result.append(
-                [
-                    tuple(map(_total, own))
-                    if added and grid.units == 1
-                    else _sums(metric, grid, options)
-                    for grid in grids[:-1]
-                ]
-                + [own]
-            )
+            keyed = last.keyed[0]
+            others = [
+                _sums(metric, grid, options)
+                if keyed
+                else tuple(_added_units(pair, grid.units) for pair in own)
+                for grid in grids[:-1]
+            ]
+            result.append([*others, own])
     return result
 
 
@@ -286,10 +285,28 @@ def _sums(metric: "Metric", grid: Grid, options: Mapping[str, Any]) -> SumPairs:
     return tuple(_compressed(part.matrix()) for part in made.parts)
 
 
-def _total(pair: tuple[NDArray[np.int64], FloatArray]) -> tuple[NDArray[np.int64], FloatArray]:
-    """Return the sums of all units."""
+def _added_units(pair: SumPair, units: int) -> SumPair:
+    """Return the sums of fewer units, each of as many that follow each other."""
     columns, sums = pair
-    return columns, sums.sum(axis=0, keepdims=True)
+    return columns, sums.reshape(units, len(sums) // units, len(columns)).sum(axis=1)
+
+
+def group_sums(pairs: SumPairs, group: int, groups: int) -> SumPairs:
+    """Return the sums of one of several groups, whose units follow each other.
+
+    Parameters
+    ----------
+    pairs : sums
+    group, groups : int
+    """
+    if groups == 1:
+        return pairs
+    result = []
+    for columns, sums in pairs:
+        own = np.split(sums, groups)[group]
+        held, some = _compressed(own)
+        result.append((columns[held], some))
+    return tuple(result)
 
 
 def _given(

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from .._validation import FloatArray
 from ..evaluation.questions import MOST_CLASSES, Question
 from ..metrics.condensed import Rows, sums_by_class, sums_of_rows
-from ..metrics.states import COARSE, FINE, SumPairs, cell_of
-from ..metrics.units import UNITS
+from ..metrics.states import Cut, SumPairs, cell_of
 from .cells import CELLS, cells_of, representatives
 from .tables import coarse_cells
 
@@ -42,32 +41,33 @@ def is_condensed(question: Question, classes: int) -> bool:
 
 
 def condensed_sums(
-    asked: Sequence[Question], unit: NDArray[np.int32]
+    asked: Sequence[Question], cuts: Sequence[Cut]
 ) -> Iterator[tuple[Question, list[SumPairs]]]:
-    """Yield questions that `is_condensed` with their totals and the sums of their units.
+    """Yield questions that `is_condensed` with their sums over each cut.
 
     Parameters
     ----------
     asked : sequence of Question
-    unit : ndarray of shape (samples,)
+    cuts : pair of (unit, units, bits)
+        The first with fine cells, the second with coarse ones.
     """
     ranking = [q for q in asked if q.metric.task == "ranking"]
     by_class = [q for q in asked if q.metric.by_class]
     against = [q for q in asked if q.against_rest]
     if ranking:
         first = ranking[0]
-        cuts = _uncertainty_rows(first.inputs["uncertainty"], first.truth != 0, unit)
-        yield from zip(ranking, sums_of_rows(_metrics(ranking), "uncertainty", cuts), strict=True)
+        rows = _uncertainty_rows(first.inputs["uncertainty"], first.truth != 0, cuts)
+        yield from zip(ranking, sums_of_rows(_metrics(ranking), "uncertainty", rows), strict=True)
     if not (by_class or against):
         return
     names = list(dict.fromkeys(q.one_class for q in against))
     each = []
     for k, (p, hit) in enumerate(_columns(by_class, against)):
-        each.append(_probability_rows(p, hit, unit))
+        each.append(_probability_rows(p, hit, cuts))
         own = [q for q in against if q.one_class == names[k]]
         yield from zip(own, sums_of_rows(_metrics(own), "probabilities", each[k]), strict=True)
-    cuts_by_class = list(zip(*each, strict=True))
-    yield from zip(by_class, sums_by_class(_metrics(by_class), cuts_by_class), strict=True)
+    sums = sums_by_class(_metrics(by_class), list(zip(*each, strict=True)))
+    yield from zip(by_class, sums, strict=True)
 
 
 def _metrics(asked: Sequence[Question]) -> list[Any]:
@@ -91,57 +91,64 @@ def _columns(
 
 
 def _probability_rows(
-    p: FloatArray, hit: NDArray[np.bool_], unit: NDArray[np.int32]
+    p: FloatArray, hit: NDArray[np.bool_], cuts: Sequence[Cut]
 ) -> tuple[Rows, Rows]:
-    """Return the rows of all samples and of each unit."""
+    """Return the rows of fine and of coarse cells."""
     place, coarse = cells_of(p), coarse_cells(_BITS)
-    held, count = _counted(2 * place + hit, 2 * CELLS)
-    cell = held // 2
-    whole = _rows(representatives()[cell], held % 2 == 1, np.zeros_like(held), count, 1, FINE)
-    number = len(coarse.low)
-    index = 2 * (unit * np.int32(number) + coarse.of[place]) + hit
-    held, count = _counted(index, 2 * number * UNITS)
-    mean, second = (
-        np.bincount(index, value, 2 * number * UNITS)[held] / count for value in (p, p * p)
-    )
-    own = held // 2
+    fine = _Counted(place, CELLS, hit, cuts[0])
+    whole = fine.rows(representatives()[fine.cell])
+    some = _Counted(coarse.of[place], len(coarse.low), hit, cuts[1])
+    mean, second = some.mean(p), some.mean(p * p)
     # Rounding may move a mean out of its cell, and so into another bin.
-    out = coarse.of[cells_of(np.clip(mean, 0.0, 1.0))] != own % number
-    mean = np.where(out, np.clip(mean, coarse.low[own % number], coarse.high[own % number]), mean)
-    right = held % 2 == 1
-    square = second + np.where(right, 1 - 2 * mean, 0.0)
-    return whole, _rows(mean, right, own // number, count, UNITS, COARSE, square)
+    out = coarse.of[cells_of(np.clip(mean, 0.0, 1.0))] != some.cell
+    mean = np.where(out, np.clip(mean, coarse.low[some.cell], coarse.high[some.cell]), mean)
+    return whole, some.rows(mean, second + np.where(some.hit, 1 - 2 * mean, 0.0))
 
 
 def _uncertainty_rows(
-    uncertainty: FloatArray, wrong: NDArray[np.bool_], unit: NDArray[np.int32]
-) -> tuple[Rows, Rows]:
-    """Return the rows of all samples and of each unit."""
-    cell, number = cell_of(uncertainty)
-    # Any uncertainty stands for those in its cell: metrics of ranks read cells alone.
-    shown = np.zeros(number)
-    shown[cell] = uncertainty
-    held, count = _counted(2 * cell + wrong, 2 * number)
-    whole = _rows(shown[held // 2], held % 2 == 1, np.zeros_like(held), count, 1, FINE)
-    of, number = cell_of(shown, COARSE)
-    coarse = np.zeros(number)
-    coarse[of] = shown
-    place = of[cell]
-    held, count = _counted(2 * (unit * number + place) + wrong, 2 * number * UNITS)
-    own = held // 2
-    shown = coarse[own % number]
-    return whole, _rows(shown, held % 2 == 1, own // number, count, UNITS, COARSE)
+    uncertainty: FloatArray, wrong: NDArray[np.bool_], cuts: Sequence[Cut]
+) -> list[Rows]:
+    """Return the rows of fine and of coarse cells, which are those of the metrics themselves."""
+    result, cell = [], np.zeros(0, dtype=np.intp)
+    for cut in cuts:
+        # Coarse cells are unions of fine ones.
+        place, number = cell_of(uncertainty if not result else shown, cut[2])
+        cell = place if not result else place[cell]
+        # Any uncertainty stands for those in its cell: metrics of ranks read the cell alone.
+        values = uncertainty if not result else shown
+        shown = np.zeros(number)
+        shown[place] = values
+        counted = _Counted(cell, number, wrong, cut)
+        result.append(counted.rows(shown[counted.cell]))
+    return result
 
 
-def _counted(index: NDArray[Any], number: int) -> tuple[NDArray[np.intp], FloatArray]:
-    """Return the cells that hold a sample, and how many."""
-    counts = np.bincount(index, minlength=number)
-    held = np.flatnonzero(counts)
-    return held, counts[held].astype(np.float64)
+class _Counted:
+    """Samples that are counted by unit, cell and whether something happened.
 
+    Attributes
+    ----------
+    cell, hit, unit, count : ndarrays of shape (rows,)
+        Of each combination that some samples have: what it is, and how many have it.
+    """
 
-def _rows(
-    number: FloatArray, hit: Any, unit: Any, count: FloatArray, units: int, bits: int,
-    square: FloatArray | None = None,
-) -> Rows:  # fmt: skip
-    return Rows(number, hit, unit.astype(np.int32), count, units, bits, square)
+    def __init__(
+        self, cell: NDArray[Any], number: int, hit: NDArray[np.bool_], cut: Cut
+    ) -> None:
+        unit, self._units, self._bits = cut
+        self._index = cell if self._units == 1 else unit * np.int32(number) + cell
+        self._index = 2 * self._index + hit
+        counts = np.bincount(self._index, minlength=2 * number * self._units)
+        self._held = np.flatnonzero(counts)
+        self.count = counts[self._held].astype(np.float64)
+        self.hit = self._held % 2 == 1
+        self.unit, self.cell = np.divmod(self._held // 2, number)
+
+    def mean(self, values: FloatArray) -> FloatArray:
+        """Return the mean of the values in each row."""
+        return np.asarray(np.bincount(self._index, values)[self._held] / self.count)
+
+    def rows(self, number: FloatArray, square: FloatArray | None = None) -> Rows:
+        """Return the rows with the number that each has."""
+        unit = self.unit.astype(np.int32)
+        return Rows(number, self.hit, unit, self.count, self._units, self._bits, square)
