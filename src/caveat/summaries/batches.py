@@ -16,6 +16,7 @@ from ..evaluation.answers import class_attribute, named_groups, within
 from ..evaluation.questions import MOST_CLASSES, Question, questions, take, wanted_metrics
 from ..evaluation.result import TRUE_CLASS
 from ..exceptions import ShapeError
+from ..metrics._core.sharing import sharing
 from ..metrics.units import row_keys, unit_of
 from ..predictions import Categorical, Container
 from .cells import count_cells
@@ -97,7 +98,8 @@ def summarize_batch(
         kept = _kept(keys, prediction, truth, weight, cluster, given)
     if about.counted and isinstance(prediction, Categorical):
         codes = prediction.align(y).astype(np.int8)
-        parts = count_parts(prediction.mean[:, 1], codes, given, start)
+        p = np.minimum(prediction.mean[:, 1], 1.0)  # it may exceed 1 by rounding
+        parts = count_parts(p, codes, given, start)
         if about.members > 1:
             numbers = numbers_of(prediction)
             for (place, part), rows in zip(parts.items(), _rows(given), strict=True):
@@ -197,14 +199,13 @@ def _summed(
     if by_class is not None and len(by_class.values) <= MOST_CLASSES:
         codes, number = by_class.codes, len(by_class.values)
         some, others = within(asked, True), [q for q in asked if not q.metric.within_class]
-        parts = parts_of(some, weight, unit, plain, numbers, codes, number)
+        with sharing():
+            parts = parts_of(some, weight, unit, plain, numbers, codes, number)
+            (rest,) = states_of(others, weight, unit, plain)
         whole = reduce(operator.add, parts)
-        (rest,) = states_of(others, weight, unit, plain)
         result[ALL] = replace(whole, states={**whole.states, **rest})
         places = [(by_class.name, value) for value in by_class.values]
-        result |= {
-            place: part for place, part in zip(places, parts, strict=True) if part.samples
-        }
+        result |= {place: part for place, part in zip(places, parts, strict=True) if part.samples}
     else:
         (result[ALL],) = parts_of(asked, weight, unit, plain, numbers)
         attributes += [] if by_class is None else [by_class]

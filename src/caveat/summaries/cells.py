@@ -42,7 +42,7 @@ _HALF = _HIGH + _SIDE
 CELLS = _HALF + 1
 """The number of cells."""
 
-_BLOCK, _ROWS = 2**17, 2**20
+_BLOCK, _ROWS = 2**18, 2**20
 """Rows whose scratch space stays in the cache, and rows of many groups that are counted at once.
 
 Smaller blocks would keep threads waiting for each other between the calls of numpy.
@@ -76,7 +76,7 @@ def count_cells(
     size, samples = groups * CELLS * 2, len(probability)
     counts = np.zeros(size, dtype=np.int64)
     together = min(_ROWS, _BLOCK * groups)
-    index = np.empty(min(together, samples), dtype=np.int32 if size < 2**31 else np.int64)
+    index = np.empty(min(together, samples), dtype=np.int32)
     ends = np.empty(min(_BLOCK, samples), dtype=bool)
     for outer in range(0, samples, together):
         cells = index[: samples - outer]
@@ -87,7 +87,7 @@ def count_cells(
             cell <<= 1
             np.add(cell, truth[rows], out=cell, casting="unsafe")
             if codes is not None:
-                np.add(cell, np.multiply(codes[rows], 2 * CELLS, dtype=cell.dtype), out=cell)
+                np.add(cell, np.multiply(codes[rows], 2 * CELLS, dtype=np.int32), out=cell)
         counts += np.bincount(cells, minlength=size)
     return counts.reshape(groups, CELLS, 2)
 
@@ -110,14 +110,17 @@ def cells_of(probability: NDArray[np.floating], start: int = 0) -> NDArray[np.in
 
 
 def _place(
-    block: NDArray[np.floating], place: NDArray[np.signedinteger], ends: NDArray[np.bool_], start: int
+    block: NDArray[np.floating],
+    place: NDArray[np.int32],
+    ends: NDArray[np.bool_],
+    start: int,
 ) -> None:
     """Write the cell of each probability of a block."""
     with np.errstate(invalid="ignore"):  # not a number is no number of a cell: it is an end
         np.multiply(block, WIDTHS, out=place, dtype=np.float64, casting="unsafe")
     # One comparison for both ends: below the first, an unsigned number is huge.
     place -= _EDGE
-    np.greater_equal(place.view(f"u{place.itemsize}"), WIDTHS - 2 * _EDGE, out=ends)
+    np.greater_equal(place.view(np.uint32), WIDTHS - 2 * _EDGE, out=ends)
     place += _EDGE
     those = np.flatnonzero(ends)
     if len(those):
@@ -128,9 +131,7 @@ def _place(
         place[those[block[those] == 0.5]] = _HALF
 
 
-def _near_an_end(
-    probability: FloatArray, rows: NDArray[np.intp], start: int
-) -> NDArray[np.int64]:
+def _near_an_end(probability: FloatArray, rows: NDArray[np.intp], start: int) -> NDArray[np.int64]:
     distance = np.minimum(probability, 1 - probability)
     if not distance.min() >= 0:
         bad = int(np.argmin(distance >= 0))

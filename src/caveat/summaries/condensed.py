@@ -80,12 +80,13 @@ def _columns(
     """Yield the probabilities of each class, contiguous, and whether it is the true one."""
     if not by_class:
         for question in {q.one_class: q for q in against}.values():
-            yield np.ascontiguousarray(question.inputs["probabilities"]), question.truth != 0
+            # A probability may exceed 1 by rounding.
+            yield np.minimum(question.inputs["probabilities"], 1.0), question.truth != 0
         return
     p, codes = by_class[0].inputs["probabilities"], by_class[0].truth
     columns = np.empty(p.shape[::-1])
     for first in range(0, len(p), _ROWS):
-        columns[:, first : first + _ROWS] = p[first : first + _ROWS].T
+        np.minimum(p[first : first + _ROWS].T, 1.0, out=columns[:, first : first + _ROWS])
     for k, column in enumerate(columns):
         yield column, codes == k
 
@@ -109,14 +110,13 @@ def _uncertainty_rows(
     uncertainty: FloatArray, wrong: NDArray[np.bool_], cuts: Sequence[Cut]
 ) -> list[Rows]:
     """Return the rows of fine and of coarse cells, which are those of the metrics themselves."""
-    result, cell = [], np.zeros(0, dtype=np.intp)
+    result, shown = [], uncertainty
+    cell: NDArray[np.intp] | slice = slice(None)
     for cut in cuts:
-        # Coarse cells are unions of fine ones.
-        place, number = cell_of(uncertainty if not result else shown, cut[2])
-        cell = place if not result else place[cell]
+        place, number = cell_of(shown, cut[2])
+        cell = place[cell]  # coarse cells are unions of fine ones
         # Any uncertainty stands for those in its cell: metrics of ranks read the cell alone.
-        values = uncertainty if not result else shown
-        shown = np.zeros(number)
+        values, shown = shown, np.zeros(number)
         shown[place] = values
         counted = _Counted(cell, number, wrong, cut)
         result.append(counted.rows(shown[counted.cell]))
@@ -132,9 +132,7 @@ class _Counted:
         Of each combination that some samples have: what it is, and how many have it.
     """
 
-    def __init__(
-        self, cell: NDArray[Any], number: int, hit: NDArray[np.bool_], cut: Cut
-    ) -> None:
+    def __init__(self, cell: NDArray[Any], number: int, hit: NDArray[np.bool_], cut: Cut) -> None:
         unit, self._units, self._bits = cut
         self._index = cell if self._units == 1 else unit * np.int32(number) + cell
         self._index = 2 * self._index + hit

@@ -219,7 +219,7 @@ def states_of(
     groups : int, default=1
     """
     known = [question for question in asked if question.metric.sums is not None]
-    classes = 0 if weight is not None else max(map(_classes, known), default=0)
+    classes = 0 if weight is not None else _classes(known)
     group = np.zeros(len(unit), dtype=np.int32) if codes is None else codes.astype(np.int32)
     cuts = (group, groups, FINE), (group * UNITS + unit, groups * UNITS, COARSE)
     pairs = list(condensed_sums([q for q in known if is_condensed(q, classes)], cuts))
@@ -274,10 +274,11 @@ def parts_of(
     ]
 
 
-def _classes(question: Question) -> int:
-    """Return how many classes have a probability among the inputs; 0 without several."""
-    shape = np.shape(question.inputs.get("probabilities", 0))
-    return shape[1] if len(shape) == 2 else 0
+def _classes(asked: Sequence[Question]) -> int:
+    """Return how many classes the inputs have probabilities of; 0 without several."""
+    shapes = [np.shape(question.inputs.get("probabilities", 0)) for question in asked]
+    named = {question.one_class for question in asked if question.against_rest}
+    return max([len(named), *(shape[1] for shape in shapes if len(shape) == 2)])
 
 
 def numbers_of(

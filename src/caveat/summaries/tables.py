@@ -73,9 +73,10 @@ def coarse_cells(bits: int) -> CoarseCells:
     p = representatives()
     place, _ = cell_of(p, bits, bounded=True)
     bins = np.minimum((p * 15).astype(np.int64), 14)
-    distinct, of = np.unique(
-        (place * 15 + bins) * 4 + 2 * (p > 0.5) + (p >= _THRESHOLD), return_inverse=True
-    )
+    # A representative may end the first bits of others, and the rest of its cell begins the next.
+    ends = cell_of(np.nextafter(p, 1), bits, bounded=True)[0] != place
+    key = (place * 15 + bins) * 8 + 4 * (p > 0.5) + 2 * (p >= _THRESHOLD) + ends
+    distinct, of = np.unique(key, return_inverse=True)
     low, high = np.full(len(distinct), 1.0), np.zeros(len(distinct))
     np.minimum.at(low, of, p)
     np.maximum.at(high, of, p)

@@ -55,7 +55,9 @@ def width_part(
 
         def matrix() -> Any:
             if batch.rest(0) is not batch:
-                each = [_width_sums(own, k, bins, classes, parts) for k, own in rests(batch, classes)]
+                each = [
+                    _width_sums(own, k, bins, classes, parts) for k, own in rests(batch, classes)
+                ]
                 return np.stack(each, axis=2).reshape(batch.units, -1)
             sums = classwise_width(data, bins, parts, batch.unit, batch.units)
             apart = sums.reshape(len(parts), batch.units, -1)

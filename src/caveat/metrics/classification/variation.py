@@ -136,7 +136,10 @@ def _variation_sums(
     measure, of_ranked = _measure(variation)
     data = batch.labeled(classes)
     number = len(data.classes)
-    varied = np.concatenate([measure(block) for _, block in data.blocks()])
+    if measure is entropy_of:
+        varied = all_entropies(data)
+    else:
+        varied = np.concatenate([measure(block) for _, block in data.blocks()])
     index = bin_of(varied, bins)
 
     def gaps(sums: FloatArray, ranks: FloatArray, corrected: bool) -> FloatArray:
