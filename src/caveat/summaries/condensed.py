@@ -23,8 +23,8 @@ __all__ = ["condensed_sums", "is_condensed"]
 _BITS = 2
 """How fine the cells of each unit are."""
 
-_ROWS = 4096
-"""Rows whose probabilities are put into the order of classes at once."""
+_ROWS, _COLUMNS = 4096, 8
+"""Rows and classes whose probabilities are put into the order of classes at once."""
 
 
 def is_condensed(question: Question, classes: int) -> bool:
@@ -84,11 +84,13 @@ def _columns(
             yield np.minimum(question.inputs["probabilities"], 1.0), question.truth != 0
         return
     p, codes = by_class[0].inputs["probabilities"], by_class[0].truth
-    columns = np.empty(p.shape[::-1])
-    for first in range(0, len(p), _ROWS):
-        np.minimum(p[first : first + _ROWS].T, 1.0, out=columns[:, first : first + _ROWS])
-    for k, column in enumerate(columns):
-        yield column, codes == k
+    for start in range(0, p.shape[1], _COLUMNS):
+        some = p[:, start : start + _COLUMNS]
+        columns = np.empty(some.shape[::-1])
+        for first in range(0, len(p), _ROWS):
+            np.minimum(some[first : first + _ROWS].T, 1.0, out=columns[:, first : first + _ROWS])
+        for k, column in enumerate(columns, start):
+            yield column, codes == k
 
 
 def _probability_rows(
