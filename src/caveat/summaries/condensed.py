@@ -131,7 +131,7 @@ class _Counted:
     Attributes
     ----------
     cell, hit, unit, count : ndarrays of shape (rows,)
-        Of each combination that some samples have: what it is, and how many have it.
+        Each combination that some samples have, and how many have it.
     """
 
     def __init__(self, cell: NDArray[Any], number: int, hit: NDArray[np.bool_], cut: Cut) -> None:
