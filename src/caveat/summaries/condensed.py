@@ -6,6 +6,7 @@ fine cells and in the coarse cells of each unit; the metrics then sum the cells 
 """
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,9 @@ _BITS = 2
 
 _ROWS, _COLUMNS = 4096, 8
 """Rows and classes whose probabilities are put into the order of classes at once."""
+
+_BLOCK = 2**17
+"""Rows that are counted at once, in the cache."""
 
 
 def is_condensed(question: Question, classes: int) -> bool:
@@ -97,11 +101,15 @@ def _probability_rows(
     p: FloatArray, hit: NDArray[np.bool_], cuts: Sequence[Cut]
 ) -> tuple[Rows, Rows]:
     """Return the rows of fine and of coarse cells."""
-    place, coarse = cells_of(p), coarse_cells(_BITS)
-    fine = _Counted(place, CELLS, hit, cuts[0])
+    coarse = coarse_cells(_BITS)
+    fine, some = _Counted(CELLS, cuts[0]), _Counted(len(coarse.low), cuts[1], moments=2)
+    for first in range(0, len(p), _BLOCK):
+        rows = slice(first, first + _BLOCK)
+        place = cells_of(p[rows])
+        fine.add(rows, place, hit[rows])
+        some.add(rows, coarse.of.take(place), hit[rows], p[rows])
     whole = fine.rows(representatives()[fine.cell])
-    some = _Counted(coarse.of[place], len(coarse.low), hit, cuts[1])
-    mean, second = some.mean(p), some.mean(p * p)
+    mean, second = some.means
     # Rounding may move a mean out of its cell, and so into another bin.
     out = coarse.of[cells_of(np.clip(mean, 0.0, 1.0))] != some.cell
     mean = np.where(out, np.clip(mean, coarse.low[some.cell], coarse.high[some.cell]), mean)
@@ -120,7 +128,8 @@ def _uncertainty_rows(
         # Any uncertainty stands for those in its cell: metrics of ranks read the cell alone.
         values, shown = shown, np.zeros(number)
         shown[place] = values
-        counted = _Counted(cell, number, wrong, cut)
+        counted = _Counted(number, cut)
+        counted.add(slice(None), cell, wrong)
         result.append(counted.rows(shown[counted.cell]))
     return result
 
@@ -128,27 +137,56 @@ def _uncertainty_rows(
 class _Counted:
     """Samples that are counted by unit, cell and whether something happened.
 
-    Attributes
+    Parameters
     ----------
-    cell, hit, unit, count : ndarrays of shape (rows,)
-        Each combination that some samples have, and how many have it.
+    number : int
+        The number of cells.
+    cut : (unit, units, bits)
+    moments : int, default=0
+        2 to sum a value and its square as well.
     """
 
-    def __init__(self, cell: NDArray[Any], number: int, hit: NDArray[np.bool_], cut: Cut) -> None:
-        unit, self._units, self._bits = cut
-        self._index = cell if self._units == 1 else unit * np.int32(number) + cell
-        self._index = 2 * self._index + hit
-        counts = np.bincount(self._index, minlength=2 * number * self._units)
-        self._held = np.flatnonzero(counts)
-        self.count = counts[self._held].astype(np.float64)
-        self.hit = self._held % 2 == 1
-        self.unit, self.cell = np.divmod(self._held // 2, number)
+    def __init__(self, number: int, cut: Cut, moments: int = 0) -> None:
+        self._number, (self._unit, self._units, self._bits) = number, cut
+        self._counts = np.zeros(2 * number * self._units, dtype=np.int64)
+        self._sums = np.zeros((moments, len(self._counts)))
 
-    def mean(self, values: FloatArray) -> FloatArray:
-        """Return the mean of the values in each row."""
-        return np.asarray(np.bincount(self._index, values)[self._held] / self.count)
+    def add(
+        self,
+        rows: slice,
+        cell: NDArray[np.integer],
+        hit: NDArray[np.bool_],
+        value: FloatArray | None = None,
+    ) -> None:
+        """Count some samples."""
+        place = cell if self._units == 1 else self._unit[rows] * np.int32(self._number) + cell
+        index = np.add(2 * place, hit, dtype=np.intp)
+        self._counts += np.bincount(index, minlength=len(self._counts))
+        if value is not None:
+            for sums, power in zip(self._sums, (value, value * value), strict=True):
+                sums += np.bincount(index, power, len(sums))
+
+    @cached_property
+    def _held(self) -> NDArray[np.intp]:
+        return np.flatnonzero(self._counts)
+
+    @property
+    def hit(self) -> NDArray[np.bool_]:
+        """Whether it happened to the samples of each row, of which there is at least one."""
+        return np.asarray(self._held % 2 == 1)
+
+    @property
+    def cell(self) -> NDArray[np.intp]:
+        """The cell of each row."""
+        return np.asarray(self._held // 2 % self._number)
+
+    @property
+    def means(self) -> FloatArray:
+        """The mean of the value and of its square in each row, (2, rows)."""
+        return np.asarray(self._sums[:, self._held] / self._counts[self._held])
 
     def rows(self, number: FloatArray, square: FloatArray | None = None) -> Rows:
         """Return the rows with the number that each has."""
-        unit = self.unit.astype(np.int32)
-        return Rows(number, self.hit, unit, self.count, self._units, self._bits, square)
+        unit = (self._held // (2 * self._number)).astype(np.int32)
+        count = self._counts[self._held].astype(np.float64)
+        return Rows(number, self.hit, unit, count, self._units, self._bits, square)
