@@ -123,7 +123,7 @@ def test_where_samples_are_not_counted_alike(extra):
     rng = np.random.default_rng(0)
     classes = 25 if extra == "many classes" else 4
     p = rng.dirichlet(np.ones(classes), 500)
-    y = rng.integers(0, classes, 500)
+    y = rng.integers(0, classes - 1, 500)  # the last class does not occur
     y[:30] = 0
     given = {"weights": {"sample_weight": rng.random(500)}, "clusters": {"cluster": y // 2}}
     own = given.get(extra, {})
@@ -133,6 +133,7 @@ def test_where_samples_are_not_counted_alike(extra):
         kinds = ["units"] if extra == "clusters" and name != "accuracy_score" else None
         assert_same_sums(parts[ALL].states[name, "", *ANY], theirs, kinds or ("totals", "units"))
     assert parts["class", "0"].samples == np.count_nonzero(y == 0)
+    assert ("class", str(classes - 1)) not in parts
 
 
 @pytest.mark.parametrize("classes", [2, 3])
@@ -146,3 +147,24 @@ def test_a_probability_above_one_by_rounding_is_one(classes):
         caveat.Categorical(p), np.ones(20_000, dtype=int), metrics=["positive_ece"]
     )
     assert one_class.samples == 20_000
+
+
+def test_distributions_of_groups_of_members():
+    rng = np.random.default_rng(0)
+    p, group = rng.random((3, 400)), rng.integers(0, 2, 400)
+    prediction = caveat.Categorical.from_binary(p)
+    parts = summarize_batch(prediction, rng.integers(0, 2, 400), groups={"g": group}).parts
+    own = parts["g", "1"].distributions["probability", ""]
+    assert own.mass == np.count_nonzero(group == 1)
+    assert own.mean == pytest.approx(p.mean(axis=0)[group == 1].mean())
+    whole = parts[ALL].distributions["probability", ""]
+    assert whole.mean == pytest.approx(p.mean())
+    assert whole.variance == pytest.approx(p.mean(axis=0).var())
+
+
+def test_numbers_that_are_not_finite_have_no_distribution():
+    lower = np.zeros(30)
+    prediction = caveat.Interval(lower, np.where(np.arange(30) == 3, np.inf, 1.0), coverage=0.9)
+    part = summarize_batch(prediction, lower + 0.5).parts[ALL]
+    assert not [name for name, _ in part.distributions if name == "width"]
+    assert part.samples == 30
