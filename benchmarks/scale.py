@@ -97,7 +97,7 @@ def main(millions: int, only: set[str]) -> None:
             _ten_classes(write_classes(folder, 4), 4_000_000)
 
 
-GIVEN = {"probability": "p", "target": "y"}
+GIVEN: dict[str, Any] = {"probability": "p", "target": "y"}
 
 
 def _two_classes(paths: list[Path], rows: int) -> None:
