@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from . import repairing as repairing
     from . import report as report
     from . import resampling as resampling
+    from . import risk_control as risk_control
+    from . import sequential as sequential
     from . import studies as studies
     from . import summaries as summaries
     from . import uncertainty as uncertainty
@@ -96,6 +98,12 @@ if TYPE_CHECKING:
     from .repairing import Repaired as Repaired
     from .repairing import repair as repair
     from .report import write_report as write_report
+    from .risk_control import ConformalRiskControl as ConformalRiskControl
+    from .risk_control import ConformalSelection as ConformalSelection
+    from .risk_control import LearnThenTest as LearnThenTest
+    from .sequential import AdaptiveConformal as AdaptiveConformal
+    from .sequential import AggregatedConformal as AggregatedConformal
+    from .sequential import BlockConformal as BlockConformal
     from .summaries import Summary as Summary
     from .summaries import merge as merge
     from .summaries import summarise as summarise
@@ -109,10 +117,13 @@ __version__ = "0.1.0.dev0"
 # Where each public name lives. The block above says the same to editors and type checkers, and a
 # test holds the two together.
 _HOMES = {
+    "AdaptiveConformal": "sequential",
+    "AggregatedConformal": "sequential",
     "AnchoredEnsembleClassifier": "estimators",
     "AnchoredEnsembleRegressor": "estimators",
     "BayesByBackpropClassifier": "estimators",
     "BayesByBackpropRegressor": "estimators",
+    "BlockConformal": "sequential",
     "BootstrapClassifier": "estimators",
     "BootstrapRegressor": "estimators",
     "Categorical": "predictions",
@@ -121,6 +132,8 @@ _HOMES = {
     "ConcreteDropoutRegressor": "estimators",
     "ConformalQuantiles": "recalibration",
     "ConformalResiduals": "recalibration",
+    "ConformalRiskControl": "risk_control",
+    "ConformalSelection": "risk_control",
     "ConformalSets": "recalibration",
     "Decomposition": "predictions",
     "DeepEnsembleClassifier": "estimators",
@@ -143,6 +156,7 @@ _HOMES = {
     "Interval": "predictions",
     "IsotonicCalibration": "recalibration",
     "IsotonicDistribution": "recalibration",
+    "LearnThenTest": "risk_control",
     "MAPClassifier": "estimators",
     "MAPRegressor": "estimators",
     "MCDropoutClassifier": "estimators",
@@ -204,16 +218,21 @@ _MODULES = (
     "repairing",
     "report",
     "resampling",
+    "risk_control",
+    "sequential",
     "studies",
     "summaries",
     "uncertainty",
 )
 
 __all__ = [
+    "AdaptiveConformal",
+    "AggregatedConformal",
     "AnchoredEnsembleClassifier",
     "AnchoredEnsembleRegressor",
     "BayesByBackpropClassifier",
     "BayesByBackpropRegressor",
+    "BlockConformal",
     "BootstrapClassifier",
     "BootstrapRegressor",
     "Categorical",
@@ -222,6 +241,8 @@ __all__ = [
     "ConcreteDropoutRegressor",
     "ConformalQuantiles",
     "ConformalResiduals",
+    "ConformalRiskControl",
+    "ConformalSelection",
     "ConformalSets",
     "Decomposition",
     "DeepEnsembleClassifier",
@@ -244,6 +265,7 @@ __all__ = [
     "Interval",
     "IsotonicCalibration",
     "IsotonicDistribution",
+    "LearnThenTest",
     "MAPClassifier",
     "MAPRegressor",
     "MCDropoutClassifier",
@@ -298,7 +320,9 @@ __all__ = [
     "repairing",
     "report",
     "resampling",
+    "risk_control",
     "scorer",
+    "sequential",
     "studies",
     "summaries",
     "summarise",

@@ -8,16 +8,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 import caveat
-from caveat.evaluation._risk_bounds import (
-    at_most,
-    betting_p,
-    binomial_p,
-    binomial_units,
-    binomial_upper,
-    minimum_units,
-    stakes,
-)
-from caveat.evaluation._triage_sequence import Calibration, Evidence, walk
+from caveat.evaluation._triage_sequence import Calibration, Evidence
 from caveat.evaluation.triage import TriagePolicy
 from caveat.exceptions import (
     InvalidValueError,
@@ -26,6 +17,16 @@ from caveat.exceptions import (
     ShapeError,
     UnsupportedPredictionError,
 )
+from caveat.risk_control.bounds import (
+    at_most,
+    betting_p,
+    binomial_p,
+    binomial_units,
+    binomial_upper,
+    minimum_units,
+    stakes,
+)
+from caveat.risk_control.multiple_testing import walk
 
 
 def classes(samples=600, members=3, seed=0):

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from .._validation import FloatArray, as_column, as_floats, check_no_nan, is_integer
 from ..exceptions import OptionError, ShapeError
-from ._risk_bounds import (
+from ..risk_control.bounds import (
     at_most,
     betting_p,
     binomial_p,
@@ -16,6 +16,7 @@ from ._risk_bounds import (
     binomial_upper,
     minimum_units,
 )
+from ..risk_control.multiple_testing import walk
 from .triage_result import OperatingCurve
 
 # The sequence has several starts, since the most certain samples may be few or err more often. The
@@ -185,31 +186,6 @@ class Evidence:
 
 def _running(flags: NDArray[np.bool_]) -> NDArray[np.intp]:
     return np.append(0, np.cumsum(flags))
-
-
-def walk(p: FloatArray, budget: FloatArray) -> tuple[NDArray[np.bool_], FloatArray]:
-    """Test thresholds in order, each at the error budget that is left (the fallback procedure).
-
-    A threshold that passes hands its budget on to the next one; one that fails loses it. Each start
-    adds its own budget.
-
-    Returns
-    -------
-    passed : ndarray of bool
-    level : ndarray of float
-        The budget that each was tested at; 0 where none was left.
-    """
-    level = np.zeros(len(p))
-    starts = np.flatnonzero(budget)
-    left = 0.0
-    for start, end in zip(starts, np.append(starts[1:], len(p)), strict=True):
-        left += budget[start]
-        passes = at_most(p[start:end], left)
-        failed = int(np.argmin(np.append(passes, False)))
-        level[start : min(start + failed + 1, end)] = left
-        if start + failed < end:
-            left = 0.0
-    return at_most(p, level) & (level > 0), level
 
 
 def high_probability(

@@ -14,7 +14,7 @@ from ..exceptions import OptionError, ShapeError
 from ..predictions import Container
 from ..predictions.given import as_prediction
 from ..results.words import counted
-from ._risk_bounds import minimum_units
+from ..risk_control.bounds import minimum_units
 from ._triage_scores import (
     Scored,
     check_signature,
