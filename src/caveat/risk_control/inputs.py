@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._arrays import to_numpy
 from .._groups import combined
 from .._validation import (
     FloatArray,
@@ -14,6 +15,7 @@ from .._validation import (
     check_no_nan,
     check_not_negative,
     check_number,
+    check_unit,
     position,
 )
 from ..exceptions import InvalidValueError, OptionError, ShapeError
@@ -41,6 +43,20 @@ def as_losses(losses: Any, bound: float, name: str = "losses") -> FloatArray:
             "that can occur as bound, or clip the losses"
         )
     return array / bound
+
+
+def as_loss(loss: Any, samples: int) -> NDArray[np.bool_] | FloatArray:
+    """Return the loss of each sample, from 0 to 1; true and false stay what they are."""
+    given = to_numpy(loss, "loss").array
+    if given.shape != (samples,):
+        raise ShapeError(
+            f"loss must be one number for each of {samples} samples; got shape {given.shape}"
+        )
+    if given.dtype == bool:
+        return given
+    array, _, _ = as_floats(loss, "loss")
+    check_unit(array, "loss", ("sample",), "divide losses by the largest that can occur")
+    return array
 
 
 def as_thresholds(thresholds: Any, number: int) -> FloatArray:
