@@ -34,15 +34,16 @@ def as_losses(losses: Any, bound: float, name: str = "losses") -> FloatArray:
         )
     axes = ("sample", *(f"index {i}" for i in range(1, array.ndim)))
     axes = ("sample", "threshold") if array.ndim == 2 else axes
-    check_finite(array, name, axes)
-    check_not_negative(array, name, axes, "losses go from 0 to the bound")
-    if array.max() > bound:
+    low, high = array.min(), array.max()
+    if not (low >= 0 and high <= bound):  # also for NaN
+        check_finite(array, name, axes)
+        check_not_negative(array, name, axes, "losses go from 0 to the bound")
         index, where = position(array > bound, axes)
         raise InvalidValueError(
             f"{name}{where} is {array[index]:g}, above the bound {bound:g}; pass the largest loss "
             "that can occur as bound, or clip the losses"
         )
-    return array / bound
+    return array if bound == 1 else array / bound
 
 
 def as_loss(loss: Any, samples: int) -> NDArray[np.bool_] | FloatArray:

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import NotFittedError
 
-from .._blocks import row_blocks
 from .._validation import (
     FloatArray,
     as_column,
@@ -28,6 +27,8 @@ HOEFFDING_BENTKUS, BETTING, BINOMIAL = "hoeffding-bentkus", "betting", "binomial
 FIXED, BONFERRONI, HOLM, GRAPHICAL = "fixed-sequence", "bonferroni", "holm", "graphical"
 _MOST = 2000
 """The largest number of points of a graph, which has their square of edges."""
+_ROWS = 32
+"""So many factors, of 1e-6 at least, are multiplied without an underflow."""
 _HORIZON = 100_000
 """Bets are sized for up to about this many samples."""
 
@@ -341,12 +342,13 @@ class LearnThenTest(BaseEstimator):
         number = losses.shape[1]
         capital = self._capital.get(name, np.zeros((len(bets), number)))
         largest = self._largest.get(name, np.zeros(number))
-        for rows in row_blocks(len(losses), number * len(bets)):
-            gains = np.log1p(-bets[:, None, None] * (losses[rows] - risk))
-            path = capital[:, None] + np.cumsum(gains, axis=1)
-            mean = np.logaddexp.reduce(path, axis=0) - np.log(len(bets))
-            largest = np.maximum(largest, mean.max(axis=0))
-            capital = path[:, -1]
+        for start in range(0, len(losses), _ROWS):
+            part = losses[start : start + _ROWS]
+            path = np.cumprod(1 - bets[:, None, None] * (part - risk), axis=1)
+            top = capital.max(axis=0)
+            mixture = np.einsum("bt,brt->rt", np.exp(capital - top), path).max(axis=0)
+            largest = np.maximum(largest, np.log(mixture / len(bets)) + top)
+            capital = capital + np.log(path[:, -1])
         self._capital[name], self._largest[name] = capital, largest
 
     def _p_value(self, name: str) -> FloatArray:

@@ -1,5 +1,6 @@
 """Adaptive conformal inference: the level follows what was missed."""
 
+import math
 from typing import Any, ClassVar
 
 import numpy as np
@@ -97,6 +98,31 @@ class AdaptiveConformal(SequentialConformal):
         alpha = 1 - float(self.coverage)
         self._level = self._level + self.step * (alpha * len(missed) - missed.sum(axis=0))
 
+    def _series(
+        self, scores: FloatArray, size: int
+    ) -> tuple[FloatArray, FloatArray, NDArray[np.bool_]]:
+        # Plain numbers, one target after another: several times faster than arrays of one entry.
+        alpha, step = 1 - float(self.coverage), float(self.step)
+        levels, limits, misses = [], [], []
+        for target, column in enumerate(scores.T.tolist()):
+            history, level = self._histories[target], float(self._level[target])
+            for start in range(0, len(column), size):
+                block = column[start : start + size]
+                limit = history.quantile(level)
+                missed = [score > limit or limit == -math.inf for score in block]
+                levels += [level] * len(block)
+                limits += [limit] * len(block)
+                misses += missed
+                level += step * (alpha * len(block) - sum(missed))
+                for score in block:
+                    history.add(score)
+            self._level[target] = level
+        shape = scores.shape[::-1]
+        made = (np.array(each).reshape(shape).T for each in (levels, limits, misses))
+        level_, limit_, missed_ = made
+        self._count(missed_, min(size, len(scores)))
+        return level_, np.repeat(limit_[..., None], 2, axis=2), missed_
+
     def _bound(self) -> float | None:
         alpha = 1 - float(self.coverage)
         reach = max(alpha, 1 - alpha) + self._longest * self.step
@@ -117,9 +143,3 @@ def long_run_words(method: Any) -> str:
         return f"{words}."
     reached = f"after {method.samples_:,} samples the share is within {bound:.3g} of it"
     return f"{words}: {reached}, with certainty. Nothing is promised for a given time."
-
-
-def pinball(largest: FloatArray, level: FloatArray, alpha: float) -> FloatArray:
-    """Return the loss of a level when ``largest`` would just have covered."""
-    apart = largest - level
-    return np.asarray(alpha * apart - np.minimum(apart, 0.0))

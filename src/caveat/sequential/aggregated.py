@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from .._validation import FloatArray, check_integer, check_number
 from ..exceptions import OptionError
-from .adaptive import long_run_words, pinball
+from .adaptive import long_run_words
 from .base import SequentialConformal
 
 STEPS = (0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.064, 0.128)
@@ -75,7 +75,7 @@ class AggregatedConformal(SequentialConformal):
     array([0.9])
     """
 
-    _arrays: ClassVar[tuple[str, ...]] = ("_experts", "_log_weights", "_delta")
+    _arrays: ClassVar[tuple[str, ...]] = ("_experts", "_weights", "_delta")
 
     def __init__(
         self,
@@ -103,28 +103,29 @@ class AggregatedConformal(SequentialConformal):
         check_number(self.correction, "correction")
         alpha, number = 1 - float(self.coverage), len(self.steps)
         self._experts = np.full((targets, number), alpha)
-        self._log_weights = np.full((targets, number), -math.log(number))
+        self._weights = np.full((targets, number), 1 / number)
         self._delta = np.zeros(targets)
+        self._sizes, self._eta = np.array(self.steps, dtype=np.float64), self._rate()
 
-    def _rates(self) -> tuple[float, float]:
-        """Return the learning rate, and the part of the weight that is spread, as in the paper."""
+    def _rate(self) -> float:
+        """Return the learning rate of the paper."""
         alpha, number, span = 1 - float(self.coverage), len(self.steps), self.horizon
         spread = (1 - alpha) ** 2 * alpha**3 + (1 - alpha) ** 3 * alpha**2
-        return math.sqrt(3 / span * (math.log(number * span) + 2) / spread), 1 / (2 * span)
+        return math.sqrt(3 / span * (math.log(number * span) + 2) / spread)
 
     def _levels(self) -> FloatArray:
-        return np.asarray((np.exp(self._log_weights) * self._experts).sum(axis=1) + self._delta)
+        return np.asarray((self._weights * self._experts).sum(axis=1) + self._delta)
 
     def _learn(self, missed: NDArray[np.bool_], scores: FloatArray) -> None:
-        alpha, (eta, spread) = 1 - float(self.coverage), self._rates()
-        largest = self._largest(scores)
-        loss = pinball(largest[..., None], self._experts, alpha).sum(axis=0)
-        own = (self._experts >= largest[..., None]).sum(axis=0)
-        weights = self._log_weights - eta * loss
-        weights = np.exp(weights - weights.max(axis=1, keepdims=True))
-        weights = weights / weights.sum(axis=1, keepdims=True)
-        self._log_weights = np.log((1 - spread) * weights + spread / len(self.steps))
-        self._experts = self._experts + np.array(self.steps) * (alpha * len(missed) - own)
+        alpha, spread = 1 - float(self.coverage), 1 / (2 * self.horizon)
+        apart = self._largest(scores)[..., None] - self._experts
+        # The pinball loss of each level, when another one would just have covered.
+        loss = (alpha * apart - np.minimum(apart, 0.0)).sum(axis=0)
+        own = (apart <= 0).sum(axis=0)
+        weights = self._weights * np.exp(self._eta * (loss.min(axis=1, keepdims=True) - loss))
+        weights *= (1 - spread) / weights.sum(axis=1, keepdims=True)
+        self._weights = weights + spread / len(self.steps)
+        self._experts = self._experts + self._sizes * (alpha * len(missed) - own)
         self._delta = self._delta + self.correction * (alpha * len(missed) - missed.sum(axis=0))
 
     def _bound(self) -> float | None:

@@ -245,16 +245,8 @@ class SequentialConformal(BaseEstimator):
         rows = isinstance(time, str) and time == ROWS
         last = self._checked_time(None if rows else time, len(prediction))
         lower, upper, unit = self._ends(prediction)
-        shape = truth.shape
-        missed, level = np.empty(shape, dtype=bool), np.empty(shape)
-        margins = np.empty((*shape, 2))
         scores = self._scores_of(lower, upper, unit, truth)
-        for start in range(0, len(truth), size):
-            part = slice(start, start + size)
-            level[part] = self._levels()
-            now = self._margins()
-            margins[part] = now
-            missed[part] = self._step(scores[part], now)
+        level, margins, missed = self._series(scores, size)
         self._last = last
         made = self._widened(lower, upper, unit, margins, prediction.targets)
         return SequentialRun(made, ~missed, level, self._words(), self._bound())
@@ -475,15 +467,31 @@ class SequentialConformal(BaseEstimator):
             targets=targets,
         )
 
+    def _series(
+        self, scores: FloatArray, size: int
+    ) -> tuple[FloatArray, FloatArray, NDArray[np.bool_]]:
+        """Go through blocks; return the level and margins of each sample, and which were missed."""
+        level, missed = np.empty(scores.shape), np.empty(scores.shape, dtype=bool)
+        margins = np.empty((*scores.shape, 2))
+        for start in range(0, len(scores), size):
+            part = slice(start, start + size)
+            now = self._margins()
+            level[part], margins[part] = self._levels(), now
+            missed[part] = self._step(scores[part], now)
+        return level, margins, missed
+
     def _step(self, scores: FloatArray, margins: FloatArray) -> NDArray[np.bool_]:
         """Judge the scores of one block by the state before it, then learn from them."""
         missed = self._misses(scores, margins)
         self._learn(missed, scores)
         self._remember(scores)
-        self._samples += len(scores)
-        self._missed += missed.sum(axis=0)
-        self._longest = max(self._longest, len(scores))
+        self._count(missed, len(scores))
         return missed
+
+    def _count(self, missed: NDArray[np.bool_], longest: int) -> None:
+        self._samples += len(missed)
+        self._missed = self._missed + missed.sum(axis=0)
+        self._longest = max(self._longest, longest)
 
     def _misses(self, scores: FloatArray, margins: FloatArray) -> NDArray[np.bool_]:
         """Return which scores the margins do not cover."""
