@@ -147,6 +147,9 @@ class TestShift:
         assert control.threshold_ == by_brute_force(losses()[1::2], 0.1)
         with pytest.raises(InvalidValueError, match="ratio of sample 1 is 0, but the sample came"):
             control.threshold_for(likelihood_ratio=[1, 0])
+        for size in (1e-80, 1e80):
+            with pytest.raises(InvalidValueError, match="sums of such ratios are not exact; scale"):
+                control.fit(losses(), T, likelihood_ratio=np.full(300, size))
         with pytest.raises(ShapeError, match="likelihood_ratio must be one number for each of 300"):
             control.fit(losses(), T, likelihood_ratio=[1, 2])
 

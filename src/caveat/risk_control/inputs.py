@@ -20,6 +20,7 @@ from .._validation import (
 )
 from ..exceptions import InvalidValueError, OptionError, ShapeError
 
+_LARGEST_RATIO = 1e70
 ONE = "loss"
 """The name of a loss that was given without one."""
 
@@ -114,6 +115,11 @@ def as_ratios(likelihood_ratio: Any, samples: int, *, new: bool = False) -> Floa
     if not array.max() > 0:
         raise InvalidValueError(
             "likelihood_ratio is 0 for every sample: no calibration sample is like the new ones"
+        )
+    if not 1 / _LARGEST_RATIO <= array.max() <= _LARGEST_RATIO:
+        raise InvalidValueError(
+            f"likelihood_ratio goes up to {array.max():g}, and sums of such ratios are not exact; "
+            "scale all of them, also those of new samples, by one number"
         )
     return array
 
