@@ -101,8 +101,8 @@ class ConformalRiskControl(BaseEstimator):
     ratios are right.
 
     **Cannot** promise that the calibration samples at hand give a loss below the risk: it is above
-    in about every second calibration set. `LearnThenTest` bounds how often. It promises nothing
-    after a shift that no ratio describes, and nothing for a group without groups.
+    in every fifth (n = 20) to every second calibration set. `LearnThenTest` bounds how often. It
+    promises nothing after a shift that no ratio describes, and nothing for a group without groups.
 
     References
     ----------

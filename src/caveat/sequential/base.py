@@ -138,7 +138,7 @@ class SequentialConformal(BaseEstimator):
     def level_(self) -> FloatArray:
         """The miscoverage that the next interval aims at, of each target."""
         self._check_started()
-        return self._levels()
+        return self._levels().copy()
 
     @property
     def bound_(self) -> float | None:
