@@ -197,6 +197,26 @@ class TestLearnThenTest:
             failed += (test.valid_ & (mean > 0.1 + 1e-9)).any()
         assert failed <= most(0.05, self.REPEATS)
 
+    @pytest.mark.parametrize(("samples", "mean"), [(100, 0.06), (300, 0.06), (1000, 0.08)])
+    def test_which_test_shows_more(self, samples, mean, promise):
+        """Each column is a data set of its own: how often a risk of 0.1 is shown."""
+        rng, shown = np.random.default_rng([5, samples]), {}
+        designs = {
+            "spread": rng.beta(5 * mean, 5 * (1 - mean), (samples, self.REPEATS)),
+            "0 or 1": (rng.random((samples, self.REPEATS)) < mean).astype(float),
+        }
+        for words, losses in designs.items():
+            for p_value in ("betting", "hoeffding-bentkus"):
+                test = caveat.LearnThenTest(self.RISK, p_value=p_value).fit(losses)
+                shown[words, p_value] = np.mean(test.p_values_ <= 0.05)
+                promise(
+                    "Risk control", "a risk of 0.1 is shown",
+                    f"{p_value}, losses {words}, mean {mean}; n = {samples:,}", self.REPEATS,
+                    shown[words, p_value], "the more the better",
+                )  # fmt: skip
+        assert shown["spread", "betting"] > shown["spread", "hoeffding-bentkus"] + 0.1
+        assert shown["0 or 1", "betting"] < shown["0 or 1", "hoeffding-bentkus"]
+
     def test_dependent_samples(self, promise):
         """A hundred samples of each subject are alike; clusters say so."""
 

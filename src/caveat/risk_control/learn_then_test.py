@@ -84,7 +84,7 @@ class LearnThenTest(BaseEstimator):
     largest capital so far of bets on small losses [2]_, a test for any number of looks, which
     depends on the order of the samples. For losses of mean 0.06 that are spread (a beta
     distribution with variance 0.009) and 300 samples, a risk of 0.1 is shown in 1.00 of cases by
-    bets and in 0.72 by "hoeffding-bentkus"; for losses of 0 and 1 in 0.44 and 0.64.
+    bets and in 0.74 by "hoeffding-bentkus"; for losses of 0 and 1 in 0.45 and 0.67.
 
     **Budget.** "fixed-sequence" tests in an order that does not depend on the samples, strictest
     first, each at the full level until one fails; with more ``starts``, equally spaced in the
