@@ -57,7 +57,7 @@ def zeros(length):
 def test_the_bound_holds_for_every_series_at_every_time(name, length, promise):
     """Optional stopping: the worst time of each series, not only its end."""
     step = 0.02
-    worst = {}
+    worst, beyond = {}, 0.0
     for k, (words, draw) in enumerate(SERIES.items()):
         rng = np.random.default_rng([1, k, length])
         run = METHODS[name]().run(zeros(length), draw(rng, length), time="rows")
@@ -66,12 +66,14 @@ def test_the_bound_holds_for_every_series_at_every_time(name, length, promise):
         reach = COVERAGE + step if name == "adaptive" else 1 + 0.128 + step
         bound = reach / (times * step)
         assert run.bound == pytest.approx(bound[-1, 0])
-        assert (np.abs(share - COVERAGE) <= bound + 1e-12).all(), words
+        ever = (np.abs(share - COVERAGE) > bound + 1e-12).any(axis=0)
+        beyond = max(beyond, ever.mean())
         worst[words] = np.abs(share - COVERAGE)[-1].max()
     promise(
         "Series", f"{name}: share of covered beyond its bound, at any time",
-        f"worst of 4 kinds of series; T = {length:,}", REPEATS, 0.0, "0, with certainty",
+        f"worst of 4 kinds of series; T = {length:,}", REPEATS, beyond, "0, with certainty",
     )  # fmt: skip
+    assert beyond == 0
     if length == 1000:  # far within the bound, in the long run
         assert max(worst.values()) < 0.05
 
@@ -83,16 +85,16 @@ def test_series_that_know_the_interval(name, promise):
     zero = zeros(1)
     rng = np.random.default_rng(2)
     outside = rng.random((length, REPEATS)) < np.linspace(0, 1, REPEATS)
-    worst = 0.0
+    ever = np.zeros(REPEATS, dtype=bool)
     for t in range(length):
         upper = live.interval(zero).upper
         beyond = np.where(np.isinf(upper), 10.0 * (t + 1), upper + 1)
         live.update(zero, np.where(outside[t], beyond, 0.0))
-        worst = max(worst, np.max(np.abs(live.covered_ - COVERAGE)) / live.bound_)
-    assert worst <= 1 + 1e-12
+        ever |= np.abs(live.covered_ - COVERAGE) > live.bound_ + 1e-12
+    assert not ever.any()
     promise(
         "Series", f"{name}: share of covered beyond its bound, at any time",
-        f"truths that go outside on purpose; T = {length}", REPEATS, 0.0, "0, with certainty",
+        f"truths that go outside on purpose; T = {length}", REPEATS, ever.mean(), "0, with certainty",
     )  # fmt: skip
 
 
