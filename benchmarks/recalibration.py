@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
+from guarantees import guarantees
 from harness import Task, best, run
 import peers  # noqa: F401  (before what imports torchvision)
 
@@ -237,3 +238,4 @@ if __name__ == "__main__":
         [venn_abers(generator), temperature(generator), *intervals(generator), *sets(generator)],
     )
     growth(generator)
+    run("Risk control, selections and series", guarantees(generator))

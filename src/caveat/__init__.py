@@ -25,7 +25,9 @@ if TYPE_CHECKING:
     from . import repairing as repairing
     from . import report as report
     from . import resampling as resampling
+    from . import risk_control as risk_control
     from . import selection as selection
+    from . import sequential as sequential
     from . import studies as studies
     from . import summaries as summaries
     from . import uncertainty as uncertainty
@@ -97,8 +99,14 @@ if TYPE_CHECKING:
     from .repairing import Repaired as Repaired
     from .repairing import repair as repair
     from .report import write_report as write_report
+    from .risk_control import ConformalRiskControl as ConformalRiskControl
+    from .risk_control import ConformalSelection as ConformalSelection
+    from .risk_control import LearnThenTest as LearnThenTest
     from .selection import AutoClassifier as AutoClassifier
     from .selection import AutoRegressor as AutoRegressor
+    from .sequential import AdaptiveConformal as AdaptiveConformal
+    from .sequential import AggregatedConformal as AggregatedConformal
+    from .sequential import BlockConformal as BlockConformal
     from .summaries import Summary as Summary
     from .summaries import merge as merge
     from .summaries import summarise as summarise
@@ -112,12 +120,15 @@ __version__ = "0.1.0.dev0"
 # Where each public name lives. The block above says the same to editors and type checkers, and a
 # test holds the two together.
 _HOMES = {
+    "AdaptiveConformal": "sequential",
+    "AggregatedConformal": "sequential",
     "AnchoredEnsembleClassifier": "estimators",
     "AnchoredEnsembleRegressor": "estimators",
     "AutoClassifier": "selection",
     "AutoRegressor": "selection",
     "BayesByBackpropClassifier": "estimators",
     "BayesByBackpropRegressor": "estimators",
+    "BlockConformal": "sequential",
     "BootstrapClassifier": "estimators",
     "BootstrapRegressor": "estimators",
     "Categorical": "predictions",
@@ -126,6 +137,8 @@ _HOMES = {
     "ConcreteDropoutRegressor": "estimators",
     "ConformalQuantiles": "recalibration",
     "ConformalResiduals": "recalibration",
+    "ConformalRiskControl": "risk_control",
+    "ConformalSelection": "risk_control",
     "ConformalSets": "recalibration",
     "Decomposition": "predictions",
     "DeepEnsembleClassifier": "estimators",
@@ -148,6 +161,7 @@ _HOMES = {
     "Interval": "predictions",
     "IsotonicCalibration": "recalibration",
     "IsotonicDistribution": "recalibration",
+    "LearnThenTest": "risk_control",
     "MAPClassifier": "estimators",
     "MAPRegressor": "estimators",
     "MCDropoutClassifier": "estimators",
@@ -209,19 +223,24 @@ _MODULES = (
     "repairing",
     "report",
     "resampling",
+    "risk_control",
     "selection",
+    "sequential",
     "studies",
     "summaries",
     "uncertainty",
 )
 
 __all__ = [
+    "AdaptiveConformal",
+    "AggregatedConformal",
     "AnchoredEnsembleClassifier",
     "AnchoredEnsembleRegressor",
     "AutoClassifier",
     "AutoRegressor",
     "BayesByBackpropClassifier",
     "BayesByBackpropRegressor",
+    "BlockConformal",
     "BootstrapClassifier",
     "BootstrapRegressor",
     "Categorical",
@@ -230,6 +249,8 @@ __all__ = [
     "ConcreteDropoutRegressor",
     "ConformalQuantiles",
     "ConformalResiduals",
+    "ConformalRiskControl",
+    "ConformalSelection",
     "ConformalSets",
     "Decomposition",
     "DeepEnsembleClassifier",
@@ -252,6 +273,7 @@ __all__ = [
     "Interval",
     "IsotonicCalibration",
     "IsotonicDistribution",
+    "LearnThenTest",
     "MAPClassifier",
     "MAPRegressor",
     "MCDropoutClassifier",
@@ -306,8 +328,10 @@ __all__ = [
     "repairing",
     "report",
     "resampling",
+    "risk_control",
     "scorer",
     "selection",
+    "sequential",
     "studies",
     "summaries",
     "summarise",

@@ -405,6 +405,15 @@ class TestOperatingCurve:
         assert result.curve.reached == 0
         assert "taken" not in [mark.label for mark in charts.operating_curve(result).marks]
 
+    def test_groups_have_thresholds_of_their_own(self):
+        p = np.linspace(0.5, 0.99, 300)
+        y = (np.random.default_rng(0).random(300) < p).astype(int)
+        prediction, group = caveat.Categorical.from_binary(p), np.arange(300) % 2
+        policy = caveat.TriagePolicy(0.3, promise="mean").fit(prediction, y, groups=group)
+        chart = charts.operating_curve(policy.decide(prediction, groups=group))
+        assert "taken" not in [mark.label for mark in chart.marks]
+        assert "each group has a threshold of its own. Read off" in chart.read
+
 
 @pytest.mark.parametrize(
     ("function", "kind"),

@@ -314,6 +314,28 @@ def test_triage_of_one_file_keeps_clusters_whole(tmp_path, capsys):
     assert out == again
 
 
+def test_triage_of_each_group(tmp_path, capsys):
+    ward = np.where(np.arange(N) % 4 == 0, "B", "A")
+    path = write(tmp_path, "csv", {"p": HONEST, "y": Y, "ward": ward})
+    given = ["--risk", "0.3", "--group", "ward", "--each-group"]
+    for where in (["--split", "0.5"], ["--calibration", path]):
+        out, _ = call(capsys, "triage", path, *where, *given)
+        assert "What the promises for groups cost" in out
+        assert "With 95 % confidence for each group by itself, at most 30 % of the" in out
+        found = json.loads(call(capsys, "triage", path, *where, *given, "--json")[0])
+        assert found["threshold"] is None
+        assert [price["group"] for price in found["groups"]] == ["A", "B"]
+        accepted = sum(price["accepted"] for price in found["groups"])
+        assert accepted == found["counts"]["accept"] > 0
+    policy = caveat.TriagePolicy(0.3, random_state=0).fit(
+        caveat.Categorical.from_binary(HONEST), Y, groups={"ward": ward}
+    )
+    assert [p.accepted for p in policy.prices_] == [p["accepted"] for p in found["groups"]]
+    plain = json.loads(call(capsys, "triage", path, "--split", "0.5", *given[:4], "--json")[0])
+    assert plain["groups"] == []
+    assert plain["threshold"] is not None
+
+
 def test_triage_of_regression(tmp_path, regression, capsys):
     new = write(tmp_path, "csv", {"mean": MEAN[:5], "std": np.ones(5)}, "new")
     out, _ = call(
@@ -337,6 +359,7 @@ def test_triage_of_regression(tmp_path, regression, capsys):
         ([], "triage needs samples with known truth: --calibration FILE, or --split 0.5 to take half of the file"),
         (["--split", "1.5"], "--split must be a share between 0 and 1; got 1.5"),
         (["--split", "0.5", "--promise", "sure"], 'promise must be "high-probability" or "mean"; got \'sure\''),
+        (["--split", "0.5", "--each-group"], "--each-group needs groups: name a column with --group"),
         (["--split", "0.0001"], "--split 0.0001 leaves nothing on one side of 400"),
     ],
 )  # fmt: skip

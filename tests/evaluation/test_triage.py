@@ -8,16 +8,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 import caveat
-from caveat.evaluation._risk_bounds import (
-    at_most,
-    betting_p,
-    binomial_p,
-    binomial_units,
-    binomial_upper,
-    minimum_units,
-    stakes,
-)
-from caveat.evaluation._triage_sequence import Calibration, Evidence, walk
+from caveat.evaluation._triage_sequence import Calibration, Evidence
 from caveat.evaluation.triage import TriagePolicy
 from caveat.exceptions import (
     InvalidValueError,
@@ -26,6 +17,16 @@ from caveat.exceptions import (
     ShapeError,
     UnsupportedPredictionError,
 )
+from caveat.risk_control.bounds import (
+    at_most,
+    betting_p,
+    binomial_p,
+    binomial_units,
+    binomial_upper,
+    minimum_units,
+    stakes,
+)
+from caveat.risk_control.multiple_testing import walk
 
 
 def classes(samples=600, members=3, seed=0):
@@ -754,3 +755,152 @@ class TestResult:
     def test_frozen(self, triage):
         with pytest.raises(AttributeError):
             triage.risk = 0.5
+
+
+class TestLosses:
+    def test_true_and_false_are_errors(self):
+        prediction, y = classes()
+        wrong = prediction.labels != y
+        given, plain = (
+            TriagePolicy(0.1, random_state=0).fit(prediction, y, loss=loss)
+            for loss in (wrong, None)
+        )
+        assert given.threshold_ == plain.threshold_
+        np.testing.assert_array_equal(given.curve_.upper, plain.curve_.upper)
+
+    def test_by_brute_force(self):
+        prediction, y = classes()
+        loss = np.random.default_rng(0).random(600) * (prediction.labels != y)
+        points = [0.1, 0.5]
+        policy = TriagePolicy(0.1, points=points, random_state=0).fit(prediction, y, loss=loss)
+        score, curve = caveat.decompose(prediction).total, policy.curve_
+        for k, t in enumerate(points):
+            assert curve.errors[k] == pytest.approx(loss[score <= t].sum())
+            assert curve.error[k] == pytest.approx(loss[score <= t].mean())
+        place = curve.reached - 1
+        assert policy.guarantee_ == (
+            "With 95 % confidence, the mean loss of the accepted predictions is at most 10 %, for "
+            "new samples drawn as the calibration samples were. The loss of a sample is the one "
+            "that was given, from 0 to 1. The threshold accepts "
+            f"{curve.accepted[place]} of the 600 samples it was tested on, with a mean loss of "
+            f"{100 * curve.error[place]:.3g} %: the upper limit of the mean loss is "
+            f"{100 * curve.upper[place]:.3g} %."
+        )
+
+    def test_small_losses_need_fewer_samples_than_errors(self):
+        """Each sample loses 5 %: bets see that no sample loses more, counts of errors do not."""
+        prediction = caveat.Categorical.from_binary(np.full(100, 0.1))
+        y = np.zeros(100, int)
+        policy = TriagePolicy(0.1, random_state=0).fit(prediction, y, loss=np.full(100, 0.05))
+        assert policy.decide(prediction).accepted.all()
+        errors = np.arange(100) % 20 == 0
+        assert (
+            TriagePolicy(0.1, random_state=0).fit(prediction, y, loss=errors).threshold_ == -np.inf
+        )
+
+    def test_out_of_reach(self):
+        prediction, y = classes(50)
+        policy = TriagePolicy(0.1).fit(prediction, y, loss=np.full(50, 0.3))
+        assert "keep the mean loss of accepted predictions at 10 % with 95 %" in policy.guarantee_
+        assert "Even without any loss it takes at least 36 accepted samples" in policy.guarantee_
+        assert "at the mean losses seen here, none below the risk" in policy.guarantee_
+
+    def test_refused(self):
+        prediction, y = classes()
+        with pytest.raises(ShapeError, match="loss must be one number for each of 600 samples"):
+            TriagePolicy(0.1).fit(prediction, y, loss=[0.5])
+        with pytest.raises(InvalidValueError, match="loss of sample 0 is 2, outside"):
+            TriagePolicy(0.1).fit(prediction, y, loss=np.full(600, 2.0))
+
+
+class TestGroups:
+    """Samples of one ward are twice as often wrong, at the same uncertainty."""
+
+    @staticmethod
+    def wards(samples=2000, seed=0):
+        rng = np.random.default_rng(seed)
+        p = rng.beta(0.3, 0.3, samples)
+        ward = np.where(rng.random(samples) < 0.3, "B", "A")
+        flat = np.where(ward == "B", 0.5 + 0.6 * (p - 0.5), p)
+        return caveat.Categorical.from_binary(p), (rng.random(samples) < flat).astype(int), ward
+
+    def test_each_has_its_own_threshold(self):
+        prediction, y, ward = self.wards()
+        policy = TriagePolicy(0.15, random_state=0).fit(prediction, y, groups=ward)
+        together = TriagePolicy(0.15, random_state=0).fit(prediction, y)
+        assert policy.threshold_ == together.threshold_
+        triage = policy.decide(prediction, groups=ward)
+        for name, price in zip("AB", triage.prices, strict=True):
+            rows, part = ward == name, policy.groups_[name]
+            np.testing.assert_array_equal(
+                triage.accepted[rows], triage.scores[rows] <= part.threshold_
+            )
+            assert price == policy.prices_["AB".index(name)]
+            assert price.accepted == triage.accepted[rows].sum()
+            assert price.together == (triage.scores[rows] <= together.threshold_).sum()
+            assert price.threshold == part.threshold_
+        assert np.isnan(triage.threshold)
+        assert triage.reasons["accept"] == (
+            "the total uncertainty is at most the threshold of its group"
+        )
+        frame = triage.price_frame()
+        assert frame.columns.tolist() == ["group", "samples", "accepted", "together", "threshold"]
+
+    def test_in_words(self):
+        prediction, y, ward = self.wards()
+        policy = TriagePolicy(0.15, random_state=0).fit(prediction, y, groups=ward)
+        a, b = policy.prices_
+        assert policy.guarantee_ == (
+            "With 95 % confidence for each group by itself, at most 15 % of the accepted "
+            "predictions of the group are wrong, for new samples drawn as the calibration samples "
+            f"were. B: {policy.groups_['B'].guarantee_} The promises for groups change the number "
+            f"of samples accepted from {a.together + b.together:,} to {a.accepted:,}: A: "
+            f"{a.accepted:,} of {a.samples} samples ({a.together:,} under one promise for all); B: "
+            f"0 of {b.samples} samples ({b.together:,} under one promise for all)."
+        )
+        assert "No threshold was shown" in policy.groups_["B"].guarantee_
+        mean = TriagePolicy(0.3, promise="mean").fit(prediction, y, groups=ward)
+        assert mean.guarantee_.startswith("On average over calibration sets, in each group, at mo")
+
+    def test_all_at_once_is_stricter(self):
+        prediction, y, ward = self.wards()
+        each, all_ = (
+            TriagePolicy(0.1, simultaneous=simultaneous, random_state=0).fit(
+                prediction, y, groups=ward
+            )
+            for simultaneous in (False, True)
+        )
+        assert all_.groups_["A"].confidence == pytest.approx(0.975)
+        assert all_.groups_["A"].threshold_ <= each.groups_["A"].threshold_
+        assert "With 95 % confidence for all groups at once, at most 10 %" in all_.guarantee_
+        with pytest.raises(OptionError, match="simultaneous must be True or False; got 'yes'"):
+            TriagePolicy(0.1, simultaneous="yes").fit(prediction, y)
+
+    def test_with_weights_clusters_and_losses(self):
+        prediction, y, ward = self.wards()
+        weight, cluster = np.random.default_rng(0).random(2000), np.arange(2000) // 2
+        policy = TriagePolicy(0.2, random_state=0).fit(
+            prediction, y, groups=ward, sample_weight=weight, cluster=cluster, loss=np.full(2000, 0)
+        )
+        assert policy.decide(prediction, groups=ward).accepted.mean() > 0.9
+
+    def test_refused(self):
+        prediction, y, ward = self.wards()
+        policy = TriagePolicy(0.2, random_state=0).fit(prediction, y, groups=ward)
+        with pytest.raises(OptionError, match="fit was given groups, so decide needs them too"):
+            policy.decide(prediction)
+        with pytest.raises(OptionError, match="group 'C' had no samples in fit, so nothing can be"):
+            policy.decide(prediction, groups=["C"] * 2000)
+        plain = TriagePolicy(0.2).fit(prediction, y)
+        with pytest.raises(OptionError, match="groups were given to decide but not to fit"):
+            plain.decide(prediction, groups=ward)
+        with pytest.raises(InvalidValueError, match="group 'B': sample_weight is 0 for every"):
+            policy.fit(prediction, y, groups=ward, sample_weight=(ward == "A").astype(float))
+
+    def test_pickle_and_parts(self):
+        prediction, y, ward = self.wards()
+        policy = TriagePolicy(0.1, random_state=0).fit(prediction, y, groups=ward)
+        again = pickle.loads(pickle.dumps(policy)).decide(prediction, groups=ward)
+        np.testing.assert_array_equal(again.actions, policy.decide(prediction, groups=ward).actions)
+        alone = policy.groups_["A"].decide(prediction.take(ward == "A"))
+        np.testing.assert_array_equal(alone.accepted, again.accepted[ward == "A"])

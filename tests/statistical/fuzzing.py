@@ -28,7 +28,7 @@ LEFT_OUT = re.compile(
     r"|models\.(register|unregister)|experiments\.(class_detection|disentanglement_error|shift_curves)"
     r"|resampling\.Prepared\..*|.*\.(get_params|set_params|get_metadata_routing|set_\w+_request)"
     r"|.*\.row_type|metrics\.(MetricRegistry|Metric|Batch|Part|Sums|State|mean_of|share_of)|metrics\.(Batch|State|Metric|Part|Sums)\..*|metrics\.MetricRegistry\.(register|unregister|serving|shown)|predictions\.Container\..*"
-    r"|monitoring\.(ChangeState|DriftQuestion)(\..*)?|recalibration\.Recalibrator\..*|charts\.(Entry|Deferral|Chart$)(\..*)?|summaries\.(About|Part|Distribution)(\..*)?|summaries\.(summarize_counts|Summary\.save)|integrations\.log_evaluation|report\.write_report|.*\.report|.*\.items|.*\.keys|.*\.values"
+    r"|monitoring\.(ChangeState|DriftQuestion)(\..*)?|recalibration\.Recalibrator\..*|charts\.(Entry|Deferral|Chart$)(\..*)?|summaries\.(About|Part|Distribution)(\..*)?|summaries\.(summarize_counts|Summary\.save)|integrations\.log_evaluation|report\.write_report|sequential\.SequentialConformal(\..*)?|.*\.report|.*\.items|.*\.keys|.*\.values"
 )
 
 
@@ -434,7 +434,48 @@ def _summary(w):
     return built(caveat.summarize, prediction, w.truth(prediction))
 
 
+def _losses(w):
+    """Losses that rise with the threshold."""
+    return np.sort(w.shares(w.samples, 3), axis=1)
+
+
+def _risk_control(w):
+    return built(caveat.ConformalRiskControl(0.6).fit, _losses(w), [0.1, 0.5, 0.9])
+
+
+def _learn_then_test(w):
+    return built(caveat.LearnThenTest(0.6).fit, _losses(w))
+
+
+def _conformal_selection(w):
+    return built(caveat.ConformalSelection(0.5).fit, w.numbers(w.samples))
+
+
+def _of_numbers(w):
+    return w.keep("prediction", lambda: w.prediction(("Gaussian", "Quantiles", "Interval")))
+
+
+def _sequential(kind):
+    return lambda w: getattr(caveat, kind)(0.8, window=w.pick.of((None, 5, 100)))
+
+
+def _sequential_run(w):
+    prediction = _of_numbers(w)
+    return built(
+        _sequential("AdaptiveConformal")(w).run, prediction, w.truth(prediction), time="rows"
+    )
+
+
 RESULTS = {
+    "ConformalRiskControl": _risk_control,
+    "RiskCurve": lambda w: _risk_control(w).curve_,
+    "LearnThenTest": _learn_then_test,
+    "ConformalSelection": _conformal_selection,
+    "Selection": lambda w: built(_conformal_selection(w).select, w.numbers(3)),
+    "AdaptiveConformal": _sequential("AdaptiveConformal"),
+    "AggregatedConformal": _sequential("AggregatedConformal"),
+    "BlockConformal": _sequential("BlockConformal"),
+    "SequentialRun": _sequential_run,
     "Evaluation": _evaluation,
     "Comparison": _comparison,
     "FairnessAudit": _audit,
@@ -863,6 +904,55 @@ ARGUMENTS = {
     "load.module": Option(None),
     "repair.candidates": Option(None, ["TemperatureScaling"], ["VarianceScaling"], []),
     "repair.folds": Option(5, 2, 1),
+    "simultaneous": YES_NO,
+    "TriagePolicy.fit.loss": Data(lambda w: w.shares(_length(w))),
+    "set_losses.loss": Option("false negatives", "false discoveries", "missed", "size"),
+    "set_losses.score": Data(lambda w: w.numbers(w.samples, w.classes)),
+    "set_losses.y": Data(lambda w: w.rng.random((w.samples, w.classes)) < 0.5),
+    "set_losses.thresholds": Data(lambda w: np.array([0.1, 0.5, 0.9])),
+    "losses": Data(_losses),
+    "ConformalRiskControl.fit.thresholds": Data(lambda w: np.array([0.1, 0.5, 0.9])),
+    "ConformalRiskControl.threshold_for.groups": Thing(lambda w: w.groups(w.samples)),
+    "bound": Option(1.0, 2.0, 1e-320, 1e200),
+    "likelihood_ratio": Data(lambda w: w.positive(w.samples)),
+    "rate": FRACTION,
+    "dependence": Option("exchangeable", "any"),
+    "null": Data(lambda w: w.rng.random(w.samples) < 0.5),
+    "p_value": Option("betting", "hoeffding-bentkus", "binomial"),
+    "starts": Option(1, 2, 5),
+    "LearnThenTest.method": Option("fixed-sequence", "bonferroni", "holm", "graphical"),
+    "LearnThenTest.fit.order": Option(None, [2, 0], [0, 1, 2]),
+    "LearnThenTest.partial_fit.order": Option(None, [2, 0]),
+    "choose.cost": Data(lambda w: w.numbers(3)),
+    "step": Option(0.05, 1.0, 1e-320, 1e200),
+    "steps": Option((0.05,), (0.01, 0.1)),
+    "horizon": Option(100, 1, 10),
+    "correction": Option(0.005, 0.0, 1.0),
+    "window": Option(None, 100, 9, 1),
+    "shortest": YES_NO,
+    "time": Option(None, "rows"),
+    "block": Option(1, 2, 5),
+    "AdaptiveConformal.interval.prediction": Thing(_of_numbers),
+    "AdaptiveConformal.update.prediction": Thing(_of_numbers),
+    "AdaptiveConformal.warm_up.prediction": Thing(_of_numbers),
+    "AdaptiveConformal.run.prediction": Thing(_of_numbers),
+    "AdaptiveConformal.update.y": Thing(_y),
+    "AdaptiveConformal.save.path": Fixed("/nowhere/state.json"),
+    "AdaptiveConformal.load.path": Fixed("/nowhere/state.json"),
+    "AggregatedConformal.interval.prediction": Thing(_of_numbers),
+    "AggregatedConformal.update.prediction": Thing(_of_numbers),
+    "AggregatedConformal.warm_up.prediction": Thing(_of_numbers),
+    "AggregatedConformal.run.prediction": Thing(_of_numbers),
+    "AggregatedConformal.update.y": Thing(_y),
+    "AggregatedConformal.save.path": Fixed("/nowhere/state.json"),
+    "AggregatedConformal.load.path": Fixed("/nowhere/state.json"),
+    "BlockConformal.interval.prediction": Thing(_of_numbers),
+    "BlockConformal.update.prediction": Thing(_of_numbers),
+    "BlockConformal.warm_up.prediction": Thing(_of_numbers),
+    "BlockConformal.run.prediction": Thing(_of_numbers),
+    "BlockConformal.update.y": Thing(_y),
+    "BlockConformal.save.path": Fixed("/nowhere/state.json"),
+    "BlockConformal.load.path": Fixed("/nowhere/state.json"),
 }  # fmt: skip
 
 

@@ -15,6 +15,7 @@ _TAKEN = {
     False: "The policy takes the last threshold that could be reached, from one of several starts "
     "that share the error probability, with the upper limit never above the allowed error.",
 }
+_GROUPS = "These are all samples together; each group has a threshold of its own."
 
 
 def operating_curve(triage: Triage) -> Chart:
@@ -44,7 +45,7 @@ def operating_curve(triage: Triage) -> Chart:
         ),
         Rule(y=triage.risk, label="allowed"),
     ]  # fmt: skip
-    if curve.reached:
+    if curve.reached and not triage.prices:
         last = [curve.reached - 1]
         marks.append(
             Points(
@@ -57,10 +58,10 @@ def operating_curve(triage: Triage) -> Chart:
     rows = rows[np.linspace(0, len(rows) - 1, min(_ROWS, len(rows))).astype(np.intp)]
     rows = np.union1d(rows, np.arange(curve.reached)[-1:])
     top = 1.05 * max(float(np.max(upper, initial=0.0)), triage.risk)
+    taken = _GROUPS if triage.prices else _TAKEN[triage.promise == MEAN]
     return Chart(
         title="What each threshold would do",
-        read=f"Further right more is accepted. {_TAKEN[triage.promise == MEAN]} Read off the "
-        "calibration samples.",
+        read=f"Further right more is accepted. {taken} Read off the calibration samples.",
         x=Axis(label="share accepted", ends=(0.0, 1.0), percent=True),
         y=Axis(label="share wrong among the accepted", ends=(0.0, top), percent=True),
         marks=tuple(marks),

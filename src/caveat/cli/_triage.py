@@ -1,5 +1,6 @@
 """``caveat triage``: which predictions to accept, and what to do with the others."""
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,7 +11,7 @@ from .._random import generator
 from ..exceptions import OptionError
 from ._console import print_json, say, show_table, working
 from ._evaluate import FileArgument, with_target
-from ._options import Columns, Json, Seed, option, shared
+from ._options import Columns, Json, Seed, about, option, shared
 from ._output import check_output, write_frame
 
 Calibration = Annotated[
@@ -40,6 +41,13 @@ def triage_command(
         ),
     ] = "high-probability",
     decomposition: Annotated[str, typer.Option(help="How to split the uncertainty.")] = "auto",
+    each_group: Annotated[
+        bool,
+        typer.Option(
+            "--each-group",
+            help="Keep the risk in each group of --group, each with a threshold of its own.",
+        ),
+    ] = False,
     random_state: Seed = 0,
     output: Annotated[
         Path | None,
@@ -59,6 +67,8 @@ def triage_command(
             "triage needs samples with known truth: --calibration FILE, or --split 0.5 to take "
             "half of the file"
         )
+    if each_group and not columns.group:
+        raise OptionError("--each-group needs groups: name a column with --group")
     options = {
         "tolerance": tolerance,
         "confidence": confidence,
@@ -66,13 +76,14 @@ def triage_command(
         "decomposition": decomposition,
     }
     if calibration is not None:
-        old, new = read_both(file, calibration, columns)
+        old, new = read_both(file, calibration, columns, grouped=each_group)
         names = new.ids
     else:
         old, new, rows = _halves(with_target(columns.read(file), file), split, random_state)
         names = rows + 1 if new.ids is None else new.ids
-    policy = fit_policy(old, risk, random_state, **options)
-    triage = policy.decide(new.prediction, ids=names)
+    policy = fit_policy(old, risk, random_state, grouped=each_group, **options)
+    groups = about(new)["groups"] if each_group else None
+    triage = policy.decide(new.prediction, ids=names, groups=groups)
     if output is not None:
         write_frame(_frame(triage), output)
     if json:
@@ -83,26 +94,32 @@ def triage_command(
         say(f"what to do with each sample: {output}", error=True)
 
 
-def read_both(file: Path, calibration: Path, columns: Columns) -> tuple[Any, Any]:
+def read_both(
+    file: Path, calibration: Path, columns: Columns, *, grouped: bool = False
+) -> tuple[Any, Any]:
     """Read the calibration samples, and the new ones with the same classes."""
     from ..files import column_names
 
     old = with_target(columns.read(calibration), calibration)
     known = column_names(file, columns.delimiter, columns.decimal, columns.encoding)
-    changes: dict[str, Any] = {"target_file": None, "group": ()}
+    changes: dict[str, Any] = {"target_file": None} | ({} if grouped else {"group": ()})
     if any(name not in known for name in columns.target or ()):
         changes["target"] = None  # the truth of new samples may be unknown
     return old, columns.read(file, classes=getattr(old.prediction, "classes", None), **changes)
 
 
-def fit_policy(table: Any, risk: float, random_state: int, **options: Any) -> Any:
+def fit_policy(
+    table: Any, risk: float, random_state: int, *, grouped: bool = False, **options: Any
+) -> Any:
     """Fit a policy on a table."""
     from ..evaluation import TriagePolicy
 
     policy = TriagePolicy(risk, random_state=random_state, **options)
     with working(f"fitting on {len(table):,} samples"):
         return policy.fit(
-            table.prediction, table.y, cluster=table.cluster, sample_weight=table.sample_weight
+            table.prediction,
+            table.y,
+            **about(table) | ({} if grouped else {"groups": None}),
         )
 
 
@@ -123,6 +140,8 @@ def _halves(table: Any, share: Any, random_state: int) -> tuple[Any, Any, np.nda
             name: None if getattr(table, name) is None else getattr(table, name)[rows]
             for name in ("y", "ids", "sample_weight", "cluster")
         }
+        if table.groups is not None:
+            arrays["groups"] = table.groups.iloc[rows]
         return dataclasses.replace(table, prediction=table.prediction.take(rows), **arrays)
 
     mask = chosen[codes]
@@ -150,6 +169,12 @@ def show_triage(triage: Any, prediction: Any, y: Any) -> None:
     checked = _checked(triage, prediction, y)
     title, header, body = triage.table()
     show_table(title, header, body, left=(0, 3))
+    if triage.prices:
+        rows = [
+            [p.group, f"{p.samples:,}", f"{p.accepted:,}", f"{p.together:,}"] for p in triage.prices
+        ]
+        header = ["group", "samples", "accepted", "under one promise for all"]
+        show_table("What the promises for groups cost", header, rows, left=(0,))
     say(triage.guarantee)
     if triage.remark:
         say(triage.remark)
@@ -162,12 +187,13 @@ def _as_json(triage: Any, checked: dict[str, int] | None) -> dict[str, Any]:
         "risk": triage.risk,
         "confidence": triage.confidence,
         "promise": triage.promise,
-        "threshold": triage.threshold,
+        "threshold": None if triage.prices else triage.threshold,
         "counts": triage.counts,
         "shares": triage.shares,
         "guarantee": triage.guarantee,
         "remark": triage.remark,
         "needed": triage.needed,
         "checked": checked,
+        "groups": [asdict(price) for price in triage.prices],
         "actions": _frame(triage).to_dict(orient="records"),
     }

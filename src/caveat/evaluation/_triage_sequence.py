@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from .._validation import FloatArray, as_column, as_floats, check_no_nan, is_integer
 from ..exceptions import OptionError, ShapeError
-from ._risk_bounds import (
+from ..risk_control.bounds import (
     at_most,
     betting_p,
     binomial_p,
@@ -16,6 +16,7 @@ from ._risk_bounds import (
     binomial_upper,
     minimum_units,
 )
+from ..risk_control.multiple_testing import walk
 from .triage_result import OperatingCurve
 
 # The sequence has several starts, since the most certain samples may be few or err more often. The
@@ -36,11 +37,12 @@ _RATES = np.geomspace(4, 0.25, 17)
 class Calibration:
     """Scores, errors, relative weights (at most 1) and clusters of calibration samples.
 
-    ``weight`` is None if all count the same, ``cluster`` if no cluster has two samples.
+    ``wrong`` is true or false, or a loss from 0 to 1. ``weight`` is None if all count the same,
+    ``cluster`` if no cluster has two samples.
     """
 
     score: FloatArray
-    wrong: NDArray[np.bool_]
+    wrong: NDArray[np.bool_] | FloatArray
     weight: FloatArray | None = None
     cluster: NDArray[np.intp] | None = None
 
@@ -52,9 +54,14 @@ class Calibration:
         return np.arange(len(self)) if self.cluster is None else self.cluster
 
     @property
+    def graded(self) -> bool:
+        """Whether a prediction may be wrong in part."""
+        return self.wrong.dtype != bool
+
+    @property
     def plain(self) -> bool:
-        """Whether there are neither weights nor clusters."""
-        return self.weight is None and self.cluster is None
+        """Whether there are neither weights nor clusters nor losses between 0 and 1."""
+        return self.weight is None and self.cluster is None and not self.graded
 
     def take(self, chosen: NDArray[np.bool_]) -> "Calibration":
         """Return some of the samples; units are numbered anew."""
@@ -67,7 +74,7 @@ class Calibration:
 
 def calibration_samples(
     score: FloatArray,
-    wrong: NDArray[np.bool_],
+    wrong: NDArray[np.bool_] | FloatArray,
     weight: FloatArray | None,
     cluster: NDArray[np.intp] | None,
 ) -> Calibration:
@@ -96,8 +103,9 @@ class Evidence:
 
     Plain samples are tested by the binomial distribution of their errors, given how many are
     accepted. With clusters and weights, one random sample of each cluster is tested, kept with a
-    probability in proportion to its weight. With ``bet`` there is a second test, a bet on the
-    excess of whole units, and twice the smaller p-value counts.
+    probability in proportion to its weight; a loss counts as an error with its own probability.
+    With ``bet`` there is a second test, a bet on the excess of whole units, and twice the smaller
+    p-value counts.
     """
 
     def __init__(
@@ -117,7 +125,9 @@ class Evidence:
         plain = calibration.plain
         drawn = np.ones(len(order), dtype=bool) if plain else self._draw(calibration, rng)
         self._drawn = _running(drawn[order])
-        self._drawn_errors = _running(drawn[order] & self.wrong)
+        graded = calibration.graded
+        wrong = rng.random(len(order)) < self.wrong if graded else self.wrong.astype(bool)
+        self._drawn_errors = _running(drawn[order] & wrong)
 
     @staticmethod
     def _draw(calibration: Calibration, rng: np.random.Generator) -> NDArray[np.bool_]:
@@ -183,33 +193,8 @@ class Evidence:
         return np.append(1.0, betting_p(excess, self.unit, risk, self.level, self.units))
 
 
-def _running(flags: NDArray[np.bool_]) -> NDArray[np.intp]:
+def _running(flags: NDArray[Any]) -> NDArray[Any]:
     return np.append(0, np.cumsum(flags))
-
-
-def walk(p: FloatArray, budget: FloatArray) -> tuple[NDArray[np.bool_], FloatArray]:
-    """Test thresholds in order, each at the error budget that is left (the fallback procedure).
-
-    A threshold that passes hands its budget on to the next one; one that fails loses it. Each start
-    adds its own budget.
-
-    Returns
-    -------
-    passed : ndarray of bool
-    level : ndarray of float
-        The budget that each was tested at; 0 where none was left.
-    """
-    level = np.zeros(len(p))
-    starts = np.flatnonzero(budget)
-    left = 0.0
-    for start, end in zip(starts, np.append(starts[1:], len(p)), strict=True):
-        left += budget[start]
-        passes = at_most(p[start:end], left)
-        failed = int(np.argmin(np.append(passes, False)))
-        level[start : min(start + failed + 1, end)] = left
-        if start + failed < end:
-            left = 0.0
-    return at_most(p, level) & (level > 0), level
 
 
 def high_probability(
@@ -228,7 +213,7 @@ def high_probability(
     # samples of the population the tested units are worth.
     tested_units = whole.units - len(np.unique(calibration.units()[setting]))
     weight = 1.0 if calibration.weight is None else float(calibration.weight[setting].mean())
-    bet = calibration.cluster is not None or weight < _UNEQUAL
+    bet = calibration.cluster is not None or calibration.graded or weight < _UNEQUAL
     tests = 1 if calibration.plain or not bet else 2
     coverages = _starting_coverages(tested_units * weight, tests, risk, level)
     budgets = level * _budgets(len(coverages) + 1)

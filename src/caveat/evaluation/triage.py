@@ -4,17 +4,19 @@ import math
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import NotFittedError
 
 from .._arrays import to_numpy
 from .._random import RandomState, generator
-from .._validation import as_weights, check_fraction
-from ..exceptions import OptionError, ShapeError
+from .._validation import FloatArray, as_weights, check_fraction
+from ..exceptions import InvalidValueError, OptionError, ShapeError
 from ..predictions import Container
 from ..predictions.given import as_prediction
 from ..results.words import counted
-from ._risk_bounds import minimum_units
+from ..risk_control.bounds import minimum_units
+from ..risk_control.inputs import as_loss, check_groups, check_known, rows_of_groups
+from ..risk_control.prices import GroupPrice, price_words
 from ._triage_scores import (
     Scored,
     check_signature,
@@ -48,6 +50,11 @@ from .triage_result import (
 )
 
 __all__ = ["OperatingCurve", "Triage", "TriagePolicy"]
+
+_SHARED = (
+    "tolerance_", "draw_seed_", "given_loss_", "center_", "spread_", "remark_", "signature_",
+)  # fmt: skip
+"""What the policies of groups have in common with that of all samples."""
 
 PROMISES = {HIGH_PROBABILITY: high_probability, MEAN: mean_promise}
 
@@ -88,6 +95,9 @@ class TriagePolicy(BaseEstimator):
     draws : int, optional
         The number of random softmaxes to average for each sample of a `GaussianLogits`; by default
         the noise is integrated numerically.
+    simultaneous : bool, default=False
+        With groups: whether the confidence is that of all promises at once, each group having its
+        part of 1 - confidence, or that of each group by itself.
     random_state : int or Generator, optional
         Seed of the choice of starts, of the draws from clusters and by weights, and of the softmax.
 
@@ -105,6 +115,11 @@ class TriagePolicy(BaseEstimator):
     center_, spread_ : ndarrays of shape (2,)
         Mean and standard deviation of the aleatoric and of the epistemic part over the calibration
         samples, by which they are standardized before they are compared.
+    groups_ : dict of str to TriagePolicy, or None
+        The policy of each group; the attributes above are those of all samples together.
+    prices_ : tuple of GroupPrice
+        For each group: how many calibration samples are accepted under its own promise, and how
+        many one promise for all would accept.
 
     Notes
     -----
@@ -153,9 +168,18 @@ class TriagePolicy(BaseEstimator):
     distribution. It accepts more and promises less: in about every second calibration set the error
     rate is above the risk. One sample of each cluster counts, and weights thin the samples.
 
+    **Losses.** With ``loss``, a number from 0 to 1 for each calibration sample, the mean loss of
+    accepted samples takes the place of the error rate. Two tests share the level: the bets, and the
+    binomial test in which a sample is wrong with a probability of its loss.
+
+    **Groups.** One promise for all may hide a group whose accepted samples are wrong far more
+    often. With ``groups`` each has a threshold of its own, learned from its own samples, and the
+    promise holds in each. A group with few or hard samples then accepts fewer; ``prices_`` says how
+    many.
+
     **Requires** that new samples are drawn like the calibration samples, which were used neither to
-    train nor to recalibrate the model. It promises nothing for a group of samples, and nothing for
-    deferred samples.
+    train nor to recalibrate the model. It promises nothing for a group of samples unless groups
+    are given, and nothing for deferred samples.
 
     References
     ----------
@@ -198,6 +222,7 @@ class TriagePolicy(BaseEstimator):
         points: Any = ALL,
         promise: str = HIGH_PROBABILITY,
         draws: int | None = None,
+        simultaneous: bool = False,
         random_state: RandomState = None,
     ) -> None:
         self.risk = risk
@@ -207,6 +232,7 @@ class TriagePolicy(BaseEstimator):
         self.points = points
         self.promise = promise
         self.draws = draws
+        self.simultaneous = simultaneous
         self.random_state = random_state
 
     def fit(
@@ -217,6 +243,8 @@ class TriagePolicy(BaseEstimator):
         cluster: Any = None,
         sample_weight: Any = None,
         classes: Any = None,
+        groups: Any = None,
+        loss: Any = None,
     ) -> Self:
         """Learn the threshold from samples that the model was not trained on.
 
@@ -233,13 +261,20 @@ class TriagePolicy(BaseEstimator):
             How much of the population each sample stands for.
         classes : sequence of labels, optional
             The classes of an array.
+        groups : array, Series, dict of arrays or frame, optional
+            Keep the risk in each group; several attributes mean each combination of them.
+        loss : array of shape (samples,), optional
+            The loss, from 0 to 1, of accepting each calibration sample, instead of whether its
+            prediction is wrong; true and false stand for 1 and 0.
 
         Returns
         -------
         self
         """
-        risk = check_fraction(self.risk, "risk")
+        check_fraction(self.risk, "risk")
         confidence = check_fraction(self.confidence, "confidence")
+        if not isinstance(self.simultaneous, bool | np.bool_):
+            raise OptionError(f"simultaneous must be True or False; got {self.simultaneous!r}")
         if self.promise not in PROMISES:
             raise OptionError(
                 f'promise must be "{HIGH_PROBABILITY}" or "{MEAN}"; got {self.promise!r}'
@@ -251,24 +286,52 @@ class TriagePolicy(BaseEstimator):
         self.draw_seed_ = int(rng.integers(2**32))
         scored = self._score(prediction)
         weight = as_weights(sample_weight, len(prediction))
-        calibration = calibration_samples(
-            scored.total,
-            errors(prediction, scored.answer, self.tolerance_, y),
-            weight,
-            None if cluster is None else cluster_codes(cluster, len(prediction)),
+        wrong = (
+            errors(prediction, scored.answer, self.tolerance_, y)
+            if loss is None
+            else as_loss(loss, len(prediction))
         )
-        curve = PROMISES[self.promise](calibration, self.points, risk, 1 - confidence, rng)
-        self.curve_ = curve
-        self.threshold_ = float(curve.threshold[curve.reached - 1]) if curve.reached else -np.inf
-        level = 0.0 if self.promise == MEAN else 1 - confidence
-        self.needed_ = None if curve.reached else units_needed(calibration, curve, risk, level)
+        codes = None if cluster is None else cluster_codes(cluster, len(prediction))
+        self.given_loss_ = loss is not None
+        self._learn(calibration_samples(scored.total, wrong, weight, codes), rng)
         self.center_, self.spread_ = scale_of(scored, slice(None) if weight is None else weight > 0)
         self.remark_ = why_unknown(prediction.members, scored, self.spread_)
-        self.guarantee_ = self._promise(calibration)
         self.signature_ = signature(prediction)
+        self.groups_: dict[str, Self] | None = None
+        self.prices_: tuple[GroupPrice, ...] = ()
+        if groups is None:
+            return self
+        rows_of = rows_of_groups(groups, len(prediction))
+        parts, prices = {}, []
+        for name, rows in rows_of.items():
+            part = clone(self)
+            if self.simultaneous:
+                part.confidence = 1 - (1 - confidence) / len(rows_of)
+            vars(part).update({key: getattr(self, key) for key in _SHARED})
+            part.groups_, part.prices_ = None, ()
+            try:
+                counts = None if weight is None else as_weights(weight[rows], len(rows))
+            except InvalidValueError as error:
+                raise InvalidValueError(f"group {name!r}: {error}") from error
+            own = None if codes is None else codes[rows]
+            part._learn(calibration_samples(scored.total[rows], wrong[rows], counts, own), rng)
+            parts[name] = part
+            prices.append(_price(name, scored.total[rows], part.threshold_, self.threshold_))
+        self.groups_, self.prices_ = parts, tuple(prices)
+        self.guarantee_ = self._group_promise()
         return self
 
-    def decide(self, prediction: Any, *, ids: Any = None) -> Triage:
+    def _learn(self, calibration: Calibration, rng: np.random.Generator) -> None:
+        """Learn one threshold, and what it promises."""
+        risk, level = float(self.risk), 1 - float(self.confidence)
+        curve = PROMISES[self.promise](calibration, self.points, risk, level, rng)
+        self.curve_ = curve
+        self.threshold_ = float(curve.threshold[curve.reached - 1]) if curve.reached else -np.inf
+        level = 0.0 if self.promise == MEAN else level
+        self.needed_ = None if curve.reached else units_needed(calibration, curve, risk, level)
+        self.guarantee_ = self._promise(calibration)
+
+    def decide(self, prediction: Any, *, ids: Any = None, groups: Any = None) -> Triage:
         """Return what to do with each sample.
 
         Parameters
@@ -277,6 +340,8 @@ class TriagePolicy(BaseEstimator):
             Predictions with the type, members and classes or targets of those in ``fit``.
         ids : array of shape (samples,), optional
             The name of each sample.
+        groups : array, Series, dict of arrays or frame, optional
+            Needed if and only if ``fit`` was given groups, with values that ``fit`` saw.
 
         Returns
         -------
@@ -296,20 +361,22 @@ class TriagePolicy(BaseEstimator):
                 f"ids must be one name for each of {len(prediction)} samples; got shape "
                 f"{names.shape}"
             )
+        check_groups(groups, self.groups_, "decide")
         scored = self._score(prediction)
+        limit, prices = self._limits(scored.total, groups)
         if self.remark_:
             aleatoric, epistemic = np.full((2, len(prediction)), np.nan)
             actions = np.full(len(prediction), DEFER, dtype=f"U{len(ACCEPT)}")
         else:
             aleatoric, epistemic = standardized(scored, self.center_, self.spread_)
             actions = np.where(epistemic > aleatoric, EXPERT, MEASURE)
-        actions[scored.total <= self.threshold_] = ACCEPT
+        actions[scored.total <= limit] = ACCEPT
         return Triage(
             actions=actions,
             scores=scored.total,
             aleatoric=aleatoric,
             epistemic=epistemic,
-            threshold=self.threshold_,
+            threshold=np.nan if prices else self.threshold_,
             risk=float(self.risk),
             confidence=float(self.confidence),
             curve=self.curve_,
@@ -318,7 +385,22 @@ class TriagePolicy(BaseEstimator):
             promise=self.promise,
             needed=self.needed_,
             ids=names,
+            prices=prices,
         )
+
+    def _limits(
+        self, total: FloatArray, groups: Any
+    ) -> tuple[float | FloatArray, tuple[GroupPrice, ...]]:
+        """Return the threshold of each sample, and what promises for groups cost."""
+        if self.groups_ is None:
+            return self.threshold_, ()
+        limit, prices = np.empty(len(total)), []
+        for name, rows in rows_of_groups(groups, len(total)).items():
+            check_known(name, self.groups_)
+            limit[rows] = self.groups_[name].threshold_
+            own = self.groups_[name].threshold_
+            prices.append(_price(name, total[rows], own, self.threshold_))
+        return limit, tuple(prices)
 
     def _classes(self, prediction: Any) -> Any:
         """Return the classes of an array, which are those of ``fit``."""
@@ -340,27 +422,59 @@ class TriagePolicy(BaseEstimator):
         sure = "On average over calibration sets" if mean else f"With {confidence} confidence"
         if self.curve_.reached:
             promise = (
-                f"{sure}, at most {risk} of the accepted predictions are wrong{way}, for new "
+                f"{sure}, {self._limit(risk)}{way}, for new "
                 f"{unit}s drawn as the calibration {unit}s were."
             )
             promise += _ON_AVERAGE if mean else ""
         else:
             sure = "on average" if mean else f"with {confidence} confidence"
             promise = (
-                "No threshold was shown to keep the error rate of accepted predictions at "
+                f"No threshold was shown to keep the {self._what} of accepted predictions at "
                 f"{risk} {sure}, so none is accepted."
             )
         evidence = self._evidence() if self.curve_.reached else self._lack(calibration, unit)
-        return " ".join([promise, _WRONG[self.tolerance_ is None], evidence])
+        wrong = _LOSS if self.given_loss_ else _WRONG[self.tolerance_ is None]
+        return " ".join([promise, wrong, evidence])
+
+    @property
+    def _what(self) -> str:
+        return "mean loss" if self.given_loss_ else "error rate"
+
+    def _limit(self, risk: str, whose: str = "") -> str:
+        """Return what is promised of accepted predictions."""
+        if self.given_loss_:
+            return f"the mean loss of the accepted predictions{whose} is at most {risk}"
+        return f"at most {risk} of the accepted predictions{whose} are wrong"
+
+    def _group_promise(self) -> str:
+        """Return the promise for groups, where it accepts nothing, and its price."""
+        assert self.groups_ is not None
+        if self.promise == MEAN:
+            sure = "On average over calibration sets, in each group"
+        else:
+            which = "all groups at once" if self.simultaneous else "each group by itself"
+            sure = f"With {_percent(self.confidence, 10)} confidence for {which}"
+        limit = self._limit(_percent(self.risk, 10), " of the group")
+        words = [f"{sure}, {limit}, for new samples drawn as the calibration samples were."]
+        words += [
+            f"{name}: {part.guarantee_}"
+            for name, part in self.groups_.items()
+            if part.needed_ is not None
+        ]
+        return " ".join([*words, price_words(self.prices_)])
 
     def _evidence(self) -> str:
         curve, place = self.curve_, self.curve_.reached - 1
         tested = counted(int(curve.tested[place]), "sample")
         words = (
             f"The threshold accepts {curve.accepted[place]} of the {tested} it was tested on, "
-            f"{curve.errors[place]} of them wrong"
+            + (
+                f"with a mean loss of {_percent(curve.error[place])}"
+                if self.given_loss_
+                else f"{curve.errors[place]} of them wrong"
+            )
         )
-        limit = f": the upper limit of the error rate is {_percent(curve.upper[place])}"
+        limit = f": the upper limit of the {self._what} is {_percent(curve.upper[place])}"
         return words + ("" if self.promise == MEAN else limit) + "."
 
     def _lack(self, calibration: Calibration, unit: str) -> str:
@@ -369,8 +483,11 @@ class TriagePolicy(BaseEstimator):
         least = minimum_units(self.risk, level)
         if self.promise == MEAN:
             least = math.ceil((1 - self.risk) / self.risk - 1e-9)
-        words = f"Even without an error it takes at least {least} accepted {unit}s to show this"
-        seen = "at the error rates seen here"
+        none = "any loss" if self.given_loss_ else "an error"
+        words = f"Even without {none} it takes at least {least} accepted {unit}s to show this"
+        seen = (
+            "at the mean losses seen here" if self.given_loss_ else "at the error rates seen here"
+        )
         if self.needed_ is not None and np.isfinite(self.needed_):
             return f"{words}; {seen}, expect to need about {_rounded(self.needed_)} in all."
         return f"{words}; {seen}, none below the risk, no number of {unit}s would do."
@@ -380,10 +497,16 @@ _ON_AVERAGE = (
     " The error rate of the threshold that one calibration set gives may well be higher: in "
     "simulations it is in about every second set. The promise of high probability bounds how often."
 )
+_LOSS = "The loss of a sample is the one that was given, from 0 to 1."
 _WRONG = {
     True: "A prediction is wrong if its most probable class is not the true one.",
     False: "A prediction is wrong if it is off by more than the tolerance for any target.",
 }
+
+
+def _price(name: str, total: FloatArray, own: float, together: float) -> GroupPrice:
+    accepted, all_ = (int(np.count_nonzero(total <= limit)) for limit in (own, together))
+    return GroupPrice(name, len(total), accepted, all_, own)
 
 
 def _rounded(number: float) -> str:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from .._validation import FloatArray
 from ..results.tables import ShownTable, html_tables
 from ..results.words import counted
+from ..risk_control.prices import GroupPrice, price_frame
 
 ACCEPT, EXPERT, MEASURE, DEFER = "accept", "ask an expert", "measure again", "defer"
 HIGH_PROBABILITY, MEAN = "high-probability", "mean"
@@ -28,7 +29,8 @@ class OperatingCurve:
     coverage : ndarray
         The share of the tested samples that is accepted; with clusters the mean of their shares.
     tested, accepted, errors : ndarrays
-        The number of tested samples, of accepted ones among these, and of wrong ones among those.
+        The number of tested samples, of accepted ones among these, and of wrong ones among those,
+        or the sum of their losses.
     error : ndarray
         The error rate of accepted samples by clusters and weights; NaN if none is accepted.
     upper : ndarray
@@ -78,11 +80,12 @@ class Triage:
         The two parts, standardized by their mean and standard deviation over the calibration
         samples. NaN if they are not known, as for a single model.
     threshold : float
-        Samples with a score up to this are accepted; minus infinity accepts none.
+        Samples with a score up to this are accepted; minus infinity accepts none. NaN with groups,
+        each of which has its own in ``prices``.
     risk, confidence : float
         The parameters of the policy.
     curve : OperatingCurve
-        The tested calibration samples at each threshold.
+        The tested calibration samples at each threshold; with groups, of all of them together.
     guarantee : str
         The promise in plain words.
     remark : str
@@ -93,6 +96,9 @@ class Triage:
         Whether the risk is kept with the confidence asked for, or on average over calibration sets.
     needed : float or None
         If nothing is accepted, about how many calibration samples (clusters) are needed.
+    prices : tuple of GroupPrice
+        For each group: how many of these samples are accepted under its own promise, and how many
+        one promise for all would accept; empty without groups.
     """
 
     actions: NDArray[np.str_]
@@ -108,6 +114,7 @@ class Triage:
     ids: NDArray[Any] | None = None
     promise: str = HIGH_PROBABILITY
     needed: float | None = None
+    prices: tuple[GroupPrice, ...] = ()
 
     def __len__(self) -> int:
         return len(self.actions)
@@ -145,6 +152,7 @@ class Triage:
         """The reason for each possible action."""
         reached = self.threshold > -np.inf
         limit = f"at most {self.threshold:.4g}" if reached else "never low enough"
+        limit = "at most the threshold of its group" if self.prices else limit
         accept = {ACCEPT: f"the total uncertainty is {limit}"}
         if self.remark:
             return accept | {
@@ -167,6 +175,10 @@ class Triage:
                 "reason": list(self.reasons.values()),
             }
         )
+
+    def price_frame(self) -> Any:
+        """Return a pandas frame with one row for each group: what its own promise costs."""
+        return price_frame(self.prices)
 
     def to_frame(self) -> Any:
         """Return a pandas frame with one row for each sample, named by its id if there is one."""

@@ -1,4 +1,4 @@
-"""Tests of an error rate among accepted samples, valid at every sample size."""
+"""Tests of an error rate or a mean loss, valid at every sample size."""
 
 import math
 
@@ -64,6 +64,22 @@ def binomial_units(rate: FloatArray, risk: float, level: float) -> FloatArray:
         enough = p <= level
         low, high = np.where(enough, low, middle), np.where(enough, middle, high)
     return np.where(below, np.ceil(2.0**high * (1 - _ROUNDING)), np.inf)
+
+
+def hoeffding_bentkus_p(mean: FloatArray, units: int, risk: float) -> FloatArray:
+    r"""Return a p-value of a mean loss above ``risk``, for losses from 0 to 1.
+
+    The smaller of Hoeffding's :math:`\exp(-n\, h(\min(\hat R, r), r))`, with
+    :math:`h(a, b) = a \log(a / b) + (1 - a) \log((1 - a) / (1 - b))`, and of Bentkus's
+    :math:`e\, P(\mathrm{Bin}(n, r) \le \lceil n \hat R \rceil)`.
+    """
+    from scipy.special import bdtr, rel_entr
+
+    below = np.minimum(mean, risk)
+    divergence = rel_entr(below, risk) + rel_entr(1 - below, 1 - risk)
+    whole = np.ceil(units * mean * (1 - _ROUNDING))
+    bentkus = np.e * bdtr(whole, units, risk)
+    return np.minimum(np.minimum(np.exp(-units * divergence), bentkus), 1.0)
 
 
 def stakes(risk: float, level: float, units: int) -> FloatArray:

@@ -1,0 +1,178 @@
+"""Arrays of losses, scores and weights as users give them."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._arrays import to_numpy
+from .._groups import combined
+from .._validation import (
+    FloatArray,
+    as_floats,
+    check_finite,
+    check_no_nan,
+    check_not_negative,
+    check_number,
+    check_unit,
+    position,
+)
+from ..exceptions import InvalidValueError, OptionError, ShapeError
+
+_LARGEST_RATIO = 1e70
+ONE = "loss"
+"""The name of a loss that was given without one."""
+
+
+def as_losses(losses: Any, bound: float, name: str = "losses") -> FloatArray:
+    """Return an array (samples, ...) of losses between 0 and the bound, divided by the bound."""
+    array, _, _ = as_floats(losses, name)
+    if array.ndim < 2:
+        raise ShapeError(
+            f"{name} must have shape (samples, thresholds): the loss of each sample at each "
+            f"threshold; got {array.shape}"
+        )
+    axes = ("sample", *(f"index {i}" for i in range(1, array.ndim)))
+    axes = ("sample", "threshold") if array.ndim == 2 else axes
+    low, high = array.min(), array.max()
+    if not (low >= 0 and high <= bound):  # also for NaN
+        check_finite(array, name, axes)
+        check_not_negative(array, name, axes, "losses go from 0 to the bound")
+        index, where = position(array > bound, axes)
+        raise InvalidValueError(
+            f"{name}{where} is {array[index]:g}, above the bound {bound:g}; pass the largest loss "
+            "that can occur as bound, or clip the losses"
+        )
+    return array if bound == 1 else array / bound
+
+
+def as_loss(loss: Any, samples: int) -> NDArray[np.bool_] | FloatArray:
+    """Return the loss of each sample, from 0 to 1; true and false stay what they are."""
+    given = to_numpy(loss, "loss").array
+    if given.shape != (samples,):
+        raise ShapeError(
+            f"loss must be one number for each of {samples} samples; got shape {given.shape}"
+        )
+    if given.dtype == bool:
+        return given
+    array, _, _ = as_floats(loss, "loss")
+    check_unit(array, "loss", ("sample",), "divide losses by the largest that can occur")
+    return array
+
+
+def as_thresholds(thresholds: Any, number: int) -> FloatArray:
+    """Return increasing thresholds, one for each column of losses."""
+    array, _, _ = as_floats(thresholds, "thresholds")
+    if array.shape != (number,):
+        raise ShapeError(
+            f"thresholds must be one number for each of {number} columns of losses; got shape "
+            f"{array.shape}"
+        )
+    check_no_nan(array, "thresholds", ("threshold",))
+    with np.errstate(invalid="ignore"):  # two equal infinities
+        if not (np.diff(array) > 0).all():
+            raise InvalidValueError("thresholds must increase; sort them and the columns of losses")
+    return array
+
+
+def as_scores(score: Any, name: str = "score") -> FloatArray:
+    """Return one score for each sample."""
+    array, _, _ = as_floats(score, name)
+    if array.ndim != 1:
+        raise ShapeError(f"{name} must be one number for each sample; got shape {array.shape}")
+    check_no_nan(array, name, ("sample",))
+    return array
+
+
+def as_ratios(likelihood_ratio: Any, samples: int, *, new: bool = False) -> FloatArray | None:
+    """Return likelihood ratios: finite, not negative, not all 0; None if there is no shift.
+
+    Those of new samples must be above 0: a sample that came cannot have a density of 0.
+    """
+    if likelihood_ratio is None:
+        return None
+    array, _, _ = as_floats(likelihood_ratio, "likelihood_ratio")
+    if array.shape != (samples,):
+        raise ShapeError(
+            f"likelihood_ratio must be one number for each of {samples} samples; got shape "
+            f"{array.shape}"
+        )
+    bad = ~np.isfinite(array)
+    if bad.any():
+        index, where = position(bad, ("sample",))
+        raise InvalidValueError(
+            f"likelihood_ratio{where} is {array[index]}: the new samples go where calibration "
+            "samples do not, and nothing can be promised there; leave such samples out, or collect "
+            "calibration samples like them"
+        )
+    check_not_negative(array, "likelihood_ratio", ("sample",), "a ratio of densities is 0 or more")
+    if new and not array.min() > 0:
+        _, where = position(array <= 0, ("sample",))
+        raise InvalidValueError(
+            f"likelihood_ratio{where} is 0, but the sample came: a new sample has a ratio above 0"
+        )
+    if not array.max() > 0:
+        raise InvalidValueError(
+            "likelihood_ratio is 0 for every sample: no calibration sample is like the new ones"
+        )
+    if not 1 / _LARGEST_RATIO <= array.max() <= _LARGEST_RATIO:
+        raise InvalidValueError(
+            f"likelihood_ratio goes up to {array.max():g}, and sums of such ratios are not exact; "
+            "scale all of them, also those of new samples, by one number"
+        )
+    return array
+
+
+def effective_samples(ratio: FloatArray) -> float:
+    """Return how many equal weights have the same spread: (sum w)^2 / sum w^2."""
+    return float(ratio.sum() ** 2 / (ratio**2).sum())
+
+
+def each(value: Any, names: list[str], argument: str, low: float, high: float) -> dict[str, float]:
+    """Return a number for each loss: one for all, or a mapping with all of their names."""
+    if not isinstance(value, Mapping):
+        value = dict.fromkeys(names, value)
+    if sorted(map(str, value)) != sorted(names):
+        raise OptionError(
+            f"{argument} must be one number, or one for each of {', '.join(map(repr, names))}; got "
+            f"{', '.join(map(repr, value))}"
+        )
+    return {
+        name: check_number(value[name], argument, low, high, closed="neither") for name in names
+    }
+
+
+def rows_of_groups(groups: Any, samples: int) -> dict[str, NDArray[np.intp]]:
+    """Return the rows of each group that has some, by its name."""
+    attribute = combined(groups, samples)
+    order = np.argsort(attribute.codes, kind="stable")
+    counts = np.bincount(attribute.codes, minlength=len(attribute.values))
+    parts = np.split(order, np.cumsum(counts)[:-1])
+    return {
+        value: rows for value, rows in zip(attribute.values, parts, strict=True) if len(rows) > 0
+    }
+
+
+def length_of(groups: Any) -> int:
+    """Return the number of samples that groups are of."""
+    return len(next(iter(groups.values()))) if isinstance(groups, Mapping) else len(groups)
+
+
+def check_groups(given: Any, known: Any, method: str) -> None:
+    """Raise unless groups were given both to ``fit`` and now, or to neither."""
+    if (given is None) != (known is None):
+        raise OptionError(
+            f"fit was given groups, so {method} needs them too"
+            if given is None
+            else f"groups were given to {method} but not to fit"
+        )
+
+
+def check_known(name: str, known: Any) -> None:
+    """Raise if a group had no calibration samples."""
+    if name not in known:
+        raise OptionError(
+            f"group {name!r} had no samples in fit, so nothing can be promised for it; fit knew "
+            f"{', '.join(map(repr, known))}"
+        )
