@@ -208,6 +208,17 @@ class Stack:
         sizes = [shape.numel() for shape in self.shapes.values()]
         return torch.cat([values.repeat_interleave(size) for size in sizes])
 
+    def shorten(self, vector: Tensor, most: float) -> None:
+        """Scale the part of each copy in a vector such as the gradient to a norm of at most this.
+
+        A part that is not finite stays so: the copy has diverged.
+        """
+        parts = [view.detach().reshape(self.count, -1) for view in self._views(vector).values()]
+        norms = torch.stack([part.square().sum(1) for part in parts]).sum(0).sqrt_()
+        factors = (most / norms.clamp_min_(most))[:, None]
+        for part in parts:
+            part.mul_(factors)
+
     def state(self) -> State:
         """Return the stacked weights and buffers, under all their names."""
         state = {k: v.detach() for k, v in (self.parameters | self.buffers).items()}
