@@ -250,7 +250,7 @@ def weighted_quantiles(
 ) -> np.ndarray:
     """Return quantiles of columns, (levels, columns)."""
     if weight is None:
-        return np.quantile(values, levels, axis=0)
+        return np.quantile(values, levels, axis=0, method="inverted_cdf")
     order = values.argsort(axis=0)
     below = weight[order].cumsum(axis=0)
     ranks = [(below >= level * below[-1]).argmax(axis=0) for level in levels]

@@ -62,7 +62,7 @@ def fit_many(
     >>> X = np.linspace(-1, 1, 40)[:, None]
     >>> y = (X[:, 0] > 0).astype(int)
     >>> halves = [Problem(X, y, rows=np.arange(i, 40, 2), random_state=i) for i in range(2)]
-    >>> models = fit_many(MAPClassifier(epochs=20, hidden=(8,)), halves)
+    >>> models = fit_many(MAPClassifier(epochs=60, hidden=(8,)), halves)
     >>> [model.predict([[0.9]]).tolist() for model in models]
     [[1], [1]]
     """

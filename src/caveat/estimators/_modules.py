@@ -11,7 +11,7 @@ from ._table import embedded_sizes
 if TYPE_CHECKING:
     from ._network import NetworkEstimator
 
-CLIP = 3.0
+CLIP = 5.0
 """Bound of the inputs, in distances between the quartiles of their column."""
 
 WIDTH = 8

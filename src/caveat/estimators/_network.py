@@ -90,10 +90,9 @@ class NetworkEstimator(Savable, BaseEstimator):
         Largest norm of the gradient of a member; a longer one is shortened to it.
     standardize : {"robust", True, False, None}
         How the inputs are scaled, each by itself; the constants are part of the network. "robust":
-        the median is subtracted, the distance between the quartiles divides, and then a smooth
-        bound keeps a value far out from moving the network further than 3 such distances would.
-        True: to mean 0 and variance 1, without bounds. None: "robust" without ``module``, else not
-        at all.
+        the median is subtracted, the distance between the quartiles divides, and a smooth bound
+        keeps a value far out from moving the network further than 5 such distances would. True: to
+        mean 0 and variance 1, without bounds. None: "robust" without ``module``, else not at all.
     validation_fraction : float, "auto" or None
         Share of the samples that is held out, another one for each member: the weights of the epoch
         with the least loss on it are kept, and members that fail on it are left out. Classes have
@@ -314,20 +313,40 @@ class NetworkEstimator(Savable, BaseEstimator):
             samples.X, codes, copies, self._network, self._loss(), training, signature
         )  # fmt: skip
 
-    def _held_share(self, rows: np.ndarray, codes: np.ndarray) -> float | None:
-        """Return the share of the samples to hold out, or None."""
+    def held_out_share(self, samples: int) -> float | None:
+        """Return the share of so many samples that ``fit`` holds out, or None.
+
+        With "auto" nothing is held out either where a class has too few samples.
+
+        Parameters
+        ----------
+        samples : int
+            How many there are to learn from.
+
+        Returns
+        -------
+        float or None
+
+        Examples
+        --------
+        >>> from caveat.estimators import MAPClassifier
+        >>> MAPClassifier().held_out_share(500), MAPClassifier().held_out_share(50_000)
+        (None, 0.1)
+        """
         share = self.validation_fraction
-        if isinstance(share, str):
-            check_choice(share, "validation_fraction", ("auto", None), "a share of the samples")
-            wanted = self.patience is not None or (
-                self._early_stopping
-                and len(np.unique(rows)) >= HELD_LEAST
-                and self._rarest(codes) >= HELD_RAREST
-            )
-            return HELD_SHARE if wanted else None
-        if share is None and self.patience is not None:
+        if not isinstance(share, str):
+            return share
+        check_choice(share, "validation_fraction", ("auto", None), "a share of the samples")
+        enough = self._early_stopping and samples >= HELD_LEAST
+        return HELD_SHARE if enough or self.patience is not None else None
+
+    def _held_share(self, rows: np.ndarray, codes: np.ndarray) -> float | None:
+        """Return the share of these samples to hold out, or None."""
+        if self.validation_fraction is None and self.patience is not None:
             raise OptionError("patience needs validation_fraction, or fit(..., validation=...)")
-        return share
+        share = self.held_out_share(len(np.unique(rows)))
+        free = self.validation_fraction == "auto" and self.patience is None
+        return None if free and self._rarest(codes) < HELD_RAREST else share
 
     def _held_strata(self, codes: np.ndarray, rows: np.ndarray) -> np.ndarray | None:
         return self._strata(codes[rows])

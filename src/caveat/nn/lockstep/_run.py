@@ -147,7 +147,7 @@ class Run:
             gradient.add_(strength * (self.stack.flat - goal), alpha=2.0)
         with torch.no_grad():
             if self.training.gradient_clip is not None:
-                self.stack.shorten(gradient, self.training.gradient_clip)
+                gradient = self.stack.shorten(gradient, self.training.gradient_clip)
             self.sums.add_(each)
             self.optimizer.update(self.stack.flat, gradient, self.rate, step + 1)
 

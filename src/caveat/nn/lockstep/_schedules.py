@@ -13,7 +13,7 @@ Schedule = Callable[[np.ndarray], np.ndarray]
 _WARM_UP = 0.05
 """Share of the training in which the rate rises."""
 
-_STAGES = 400
+_STAGES = 100
 """How often the rate of a copy changes at most: between two of these steps it stays the same."""
 
 
