@@ -62,13 +62,15 @@ def _stacked(module):
     return {name: value[None] for name, value in module.state_dict().items()}
 
 
-def test_codes_may_come_after_a_layer():
-    """The gradient goes on to what is before the codes alone."""
+@pytest.mark.parametrize("learned", [True, False])
+def test_codes_may_come_after_a_layer(learned):
+    """The gradient goes on to what is before the codes alone; vectors may be frozen."""
 
     def make(last):
         scale = Standardize(4)
         scale.scale[3] = torch.inf  # so that all codes are 0
         layers = [nn.Linear(4, 4), nn.Tanh(), scale, Embed([3], 2), nn.Linear(5, 2), last()]
+        layers[3].requires_grad_(learned)
         return nn.Sequential(*layers)
 
     found, expected = (
