@@ -384,6 +384,7 @@ def test_the_base_promises_what_methods_give():
     base = estimators.NetworkEstimator()
     for call in (
         lambda: base._encode(LABELS, None),
+        lambda: base._constant_losses(NUMBERS, NUMBERS),
         lambda: base._codes(LABELS, known=True),
         base._head,
         base._loss,
