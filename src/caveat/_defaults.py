@@ -14,6 +14,21 @@ BATCH_SIZE = 64
 OPTIMIZER = "adam"
 LEARNING_RATE = 0.005
 
+SCHEDULER = "constant"
+"""How the learning rate of an estimator changes."""
+
+HELD_SHARE = 0.1
+"""Share of the samples that is held out to choose the epoch, where there are enough."""
+
+HELD_LEAST = 10_000
+"""Samples from which on some are held out."""
+
+HELD_RAREST = 20
+"""Samples of the rarest class from which on some are held out."""
+
+MAX_STD = 10.0
+"""Largest standard deviation that is predicted, in those of the targets."""
+
 RATE = 0.1
 """Probability of dropping a unit or a weight; where it is learned, its start."""
 

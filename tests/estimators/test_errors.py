@@ -268,7 +268,7 @@ class Pair(Own):
         (classifier(device="cuda:7"), LABELS, r"device is 'cuda:7', but torch finds no GPU here; use 'cpu' or 'auto'"),
         (classifier(device="abacus"), LABELS, r"device must be 'auto', 'cpu' or such as 'cuda:0'; got 'abacus'"),
         (classifier(random_state="one"), LABELS, r"random_state must be None, .*; got 'one'"),
-        (classifier(patience=3), LABELS, r"patience needs validation_fraction, or fit\(..., validation=...\)"),
+        (classifier(patience=3, validation_fraction=None), LABELS, r"patience needs validation_fraction, or fit\(..., validation=...\)"),
         (classifier(patience=0, validation_fraction=0.2), LABELS, r"patience must be a whole number"),
         (classifier(validation_fraction=1.5), LABELS, r"validation_fraction must be a number strictly between 0 and 1; got 1.5"),
         (classifier(validation_fraction=0.01), LABELS, r"validation_fraction=0.01 cannot be held out of 40 samples"),
@@ -359,8 +359,8 @@ def test_rows(rows, error, message):
 def test_sparse_missing_negative_weights_and_words():
     with pytest.raises(TypeError, match="dense data is required"):
         classifier().fit(sparse.csr_matrix(X), LABELS)
-    with pytest.raises(ValueError, match="contains NaN"):
-        classifier().fit(np.where(X > 1, np.nan, X), LABELS)
+    with pytest.raises(ValueError, match="contains infinity"):
+        classifier().fit(np.where(X > 1, np.inf, X), LABELS)
     with pytest.raises(ValueError, match="Negative values"):
         classifier().fit(X, LABELS, -np.ones(40))
     with pytest.raises(ValueError, match="could not convert string"):

@@ -297,10 +297,10 @@ def test_truncated_files(written):
 
 
 def test_a_newer_version(written):
-    rewrite(written, lambda header: header.update(version=2))
+    rewrite(written, lambda header: header.update(version=3))
     with pytest.raises(
         FileFormatError,
-        match="model: written in version 2 of the format, and this caveat reads up to 1; install a",
+        match="model: written in version 3 of the format, and this caveat reads up to 2; install a",
     ):
         load(written)
 

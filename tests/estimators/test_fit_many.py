@@ -271,8 +271,8 @@ def test_errors_name_the_problem(estimator):
     with pytest.raises(ValueError, match=r"^fold B: .*(one|only one|1) class") as caught:
         fit_many(estimator, [good, Problem(X, one, name="fold B")])
     assert type(caught.value) is (LabelError if "MAP" in str(estimator) else ValueError)
-    with pytest.raises(ValueError, match=r"^problem 1: .*contains NaN"):
-        fit_many(estimator, [good, Problem(X * np.nan, LABELS)])
+    with pytest.raises(ValueError, match=r"^problem 1: .*contains infinity"):
+        fit_many(estimator, [good, Problem(np.full((60, 3), np.inf), LABELS)])
     with pytest.raises(ValueError, match=r"^problem 1: Invalid parameter 'speed' for estimator"):
         fit_many(estimator, [good, Problem(X, LABELS, parameters={"speed": 1})])
     with pytest.raises(ValueError, match=r"^(y has|This solver needs)"):

@@ -90,7 +90,11 @@ def test_a_class_of_one_sample_stays_one_however_often_it_is_given():
 
 
 def test_a_fraction_that_is_none():
-    for fraction in ("a", True, [0.2], np.nan):
+    with pytest.raises(
+        OptionError, match="validation_fraction must be one of 'auto', None, or a share"
+    ):
+        MAPClassifier(**SMALL, validation_fraction="a").fit(X, LABELS)
+    for fraction in (True, [0.2], np.nan):
         with pytest.raises(OptionError, match="validation_fraction must be a number strictly"):
             MAPClassifier(**SMALL, validation_fraction=fraction).fit(X, LABELS)
     problem = Problem(X, LABELS, rows=[0, 0, 0, 1, 1, 2, 3, 3])

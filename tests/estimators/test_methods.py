@@ -38,7 +38,14 @@ rng = np.random.default_rng(1)
 X = rng.normal(size=(60, 3))
 LABELS = np.digitize(X[:, 0] + 0.5 * rng.normal(size=60), [-0.5, 0.5])
 NUMBERS = X @ [1.0, -2.0, 0.5] + 3 + rng.normal(size=60)
-WHOLE = {"hidden": (), "epochs": 400, "batch_size": 60, "learning_rate": 0.05, "random_state": 0}
+WHOLE = {
+    "standardize": True,
+    "hidden": (),
+    "epochs": 400,
+    "batch_size": 60,
+    "learning_rate": 0.05,
+    "random_state": 0,
+}
 QUICK = {"hidden": (6,), "epochs": 3, "batch_size": 16, "random_state": 0}
 
 
@@ -314,8 +321,11 @@ def test_presets_are_settings_of_their_estimators(name):
 
 def test_presets_are_the_published_numbers():
     assert preset("wine") == {
-        "batch_size": 128, "optimizer": "adam", "learning_rate": 1e-3, "epochs": 100, "hidden": (32, 32, 16)
+        "batch_size": 128, "optimizer": "adam", "learning_rate": 1e-3, "epochs": 100, "hidden": (32, 32, 16),
+        "scheduler": "constant", "standardize": True, "validation_fraction": None,
     }  # fmt: skip
+    assert preset("compas").items() >= {"standardize": True, "validation_fraction": None}.items()
+    assert preset("fashion-mnist")["standardize"] is None  # pictures as they are
     assert preset("two-moons", "mc-dropout")["where"] == "all"
     assert preset("wine", "dropconnect")["where"] == "last"
     assert preset("compas") == preset("compas", "bayes-by-backprop")
@@ -374,6 +384,7 @@ def test_the_base_promises_what_methods_give():
     base = estimators.NetworkEstimator()
     for call in (
         lambda: base._encode(LABELS, None),
+        lambda: base._constant_losses(NUMBERS, NUMBERS),
         lambda: base._codes(LABELS, known=True),
         base._head,
         base._loss,

@@ -1,18 +1,19 @@
 """Samples, labels, rows and weights: checked once, and shared where problems share them."""
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils import check_consistent_length
+from sklearn.utils import check_array, check_consistent_length
 from sklearn.utils.validation import _check_sample_weight, _check_y, validate_data
 
 from .._arrays import to_numpy
 from .._validation import as_labels, check_number
 from ..exceptions import InvalidValueError, LabelError, OptionError, ShapeError
+from . import _table
 from ._problem import Problem
 
 if TYPE_CHECKING:
@@ -29,27 +30,30 @@ class NetworkInputs:
     """The relative precision in which the inputs came."""
     given: int
     """How many are to learn from."""
+    columns: list[_table.Column] | None
+    """What the columns of a table hold that are not all numbers."""
 
 
 class SampleCache:
     """Samples that were checked already, so that problems that share X share its memory."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[int, int, bool], tuple[Any, NetworkInputs]] = {}
+        self._known: dict[tuple[int, int, Any], tuple[Any, NetworkInputs]] = {}
 
     def samples(self, model: "NetworkEstimator", problem: Problem) -> NetworkInputs:
         """Return the checked inputs of a problem, and tell the model their names and number."""
         X_held = None if problem.validation is None else _pair(problem.validation)[0]
-        centered = model._standardizes()
-        key = id(problem.X), id(X_held), centered
+        key = id(problem.X), id(X_held), model._scaling_kind()
         if key in self._known:
             validate_data(model, with_text_names(problem.X), skip_check_array=True)
             return self._known[key][1]
-        X = _inputs(model, problem.X, reset=True, ensure_min_samples=2)
+        given_X = with_text_names(as_array(problem.X))
+        columns = _table.learn_columns(given_X) if model.module is None else None
+        X = _inputs(model, given_X, columns, reset=True, ensure_min_samples=2)
         rounding = float(np.finfo(X.dtype).eps)
         given = len(X)
         if X_held is not None:
-            held = _inputs(model, X_held, reset=False)
+            held = _inputs(model, with_text_names(as_array(X_held), model), columns, reset=False)
             if held.shape[1:] != X.shape[1:]:
                 raise ShapeError(
                     f"validation samples have shape {held.shape[1:]}, those to learn from "
@@ -57,11 +61,23 @@ class SampleCache:
                 )
             X = np.concatenate([X, held])
         with np.errstate(over="ignore"):
-            offset = X[:given].mean(axis=0, dtype=np.float64) if centered else None
-        samples = NetworkInputs(narrow(X, offset), offset, rounding, given)
+            offset = _center(X[:given], model._scaling_kind(), columns)
+        samples = NetworkInputs(narrow(X, offset), offset, rounding, given, columns)
         # The inputs are kept too, so that no other object gets their id.
         self._known[key] = (problem.X, X_held), samples
         return samples
+
+
+def _center(
+    X: np.ndarray, kind: str | None, columns: list[_table.Column] | None
+) -> np.ndarray | None:
+    """Return what is subtracted from the inputs before they are narrowed; nothing from codes."""
+    if kind is None:
+        return None
+    center = np.median(X, axis=0) if kind == "robust" else X.mean(axis=0, dtype=np.float64)
+    if columns is not None:
+        center[_table.count_numbers(columns) :] = 0.0
+    return center.astype(np.float64)
 
 
 def narrow(X: np.ndarray, offset: np.ndarray | None) -> np.ndarray:
@@ -77,8 +93,16 @@ def narrow(X: np.ndarray, offset: np.ndarray | None) -> np.ndarray:
     return narrowed
 
 
-def _inputs(model: "NetworkEstimator", X: Any, **options: Any) -> np.ndarray:
-    X = with_text_names(as_array(X), None if options.get("reset") else model)
+def _inputs(
+    model: "NetworkEstimator", X: Any, columns: list[_table.Column] | None, **options: Any
+) -> np.ndarray:
+    """Return checked samples as numbers; columns say what those of a table hold."""
+    if columns is not None:
+        validate_data(model, X, skip_check_array=True, reset=options["reset"])
+        X = check_array(
+            _table.encode(columns, X), ensure_min_samples=options.get("ensure_min_samples", 1)
+        )
+        return np.asarray(X)
     return np.asarray(
         validate_data(model, X, allow_nd=True, dtype=[np.float64, np.float32], **options)
     )
@@ -86,7 +110,8 @@ def _inputs(model: "NetworkEstimator", X: Any, **options: Any) -> np.ndarray:
 
 def new_inputs(model: "NetworkEstimator", X: Any) -> np.ndarray:
     """Return samples to predict, as the fitted network gets them."""
-    X = _inputs(model, X, reset=False)
+    X = with_text_names(as_array(X), model)
+    X = _inputs(model, X, getattr(model, "columns_", None), reset=False)
     if X.shape[1:] != model.shape_:
         raise ShapeError(f"samples must have shape {model.shape_}, as in fit; got {X.shape[1:]}")
     return narrow(X, model.offset_)
@@ -168,13 +193,13 @@ def hold_out(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return rows to learn from and rows that are held out, in order; no sample is in both.
 
-    ``strata`` returns the groups of places in ``rows`` that have the same shares in both parts.
+    ``strata`` returns the groups of some rows that have the same shares in both parts.
     """
     from sklearn.model_selection import train_test_split
 
     check_number(fraction, "validation_fraction", 0, 1, "neither")
     first = np.sort(np.unique(rows, return_index=True)[1])
-    shares = strata(first)
+    shares = strata(rows[first])
     seed = int(draw.integers(2**31))
     try:
         kept, held = train_test_split(
@@ -196,6 +221,42 @@ def mean_and_scale(
     return mean, np.where(scale > 10 * rounding * np.abs(size), scale, 0.0)
 
 
+def median_and_spread(
+    values: np.ndarray, weight: np.ndarray | None, size: Any, rounding: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the median of columns, and their spread; 0 where they differ by rounding alone.
+
+    The spread is the distance between the quartiles. Where half of a column is one value, it is the
+    median distance of the others from it, halved.
+    """
+    flat = values.reshape(len(values), -1)
+    low, center, high = weighted_quantiles(flat, weight, (0.25, 0.5, 0.75))
+    spread = high - low
+    distance = np.abs(flat - center)
+    floor = 10 * rounding * np.abs(np.asarray(size)).reshape(-1)
+    for column in np.flatnonzero(spread <= floor):
+        away = distance[:, column] > floor[column]
+        mine = None if weight is None else weight[away]
+        if away.any():
+            spread[column] = (
+                weighted_quantiles(distance[away, column, None], mine, (0.5,))[0, 0] / 2
+            )
+    spread = np.where(spread > floor, spread, 0.0)
+    return center.reshape(values.shape[1:]), spread.reshape(values.shape[1:])
+
+
+def weighted_quantiles(
+    values: np.ndarray, weight: np.ndarray | None, levels: Sequence[float]
+) -> np.ndarray:
+    """Return quantiles of columns, (levels, columns)."""
+    if weight is None:
+        return np.quantile(values, levels, axis=0, method="inverted_cdf")
+    order = values.argsort(axis=0)
+    below = weight[order].cumsum(axis=0)
+    ranks = [(below >= level * below[-1]).argmax(axis=0) for level in levels]
+    return np.take_along_axis(np.take_along_axis(values, order, 0), np.stack(ranks), 0)
+
+
 def as_array(value: Any) -> Any:
     """Return tensors as arrays; frames stay, for the names of their columns."""
     return to_numpy(value, "X").array if type(value).__module__.startswith("torch") else value
@@ -206,7 +267,7 @@ def with_text_names(X: Any, fitted: Any = None) -> Any:
 
     Names of both kinds become text; for a model that was fitted without names, there are none.
     """
-    if not hasattr(X, "columns") or not type(X).__module__.startswith("pandas"):
+    if not _table.is_frame(X):
         return X
     names = list(X.columns)
     if len({isinstance(name, str) for name in names}) > 1:

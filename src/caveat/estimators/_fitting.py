@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,9 @@ from ._network import NetworkEstimator, Prepared
 from ._problem import Problem
 
 __all__ = ["fit_many", "train_together"]
+
+_WORSE = 2.0
+"""How many times the loss of a constant prediction makes a training one that failed."""
 
 
 def fit_many(
@@ -59,7 +62,7 @@ def fit_many(
     >>> X = np.linspace(-1, 1, 40)[:, None]
     >>> y = (X[:, 0] > 0).astype(int)
     >>> halves = [Problem(X, y, rows=np.arange(i, 40, 2), random_state=i) for i in range(2)]
-    >>> models = fit_many(MAPClassifier(epochs=20, hidden=(8,)), halves)
+    >>> models = fit_many(MAPClassifier(epochs=60, hidden=(8,)), halves)
     >>> [model.predict([[0.9]]).tolist() for model in models]
     [[1], [1]]
     """
@@ -157,10 +160,63 @@ def train_together(
                 raise TrainingError(f"{text}; {_advice(models[places[0]])}") from error
         for j, i in enumerate(places):
             mine = [k for k, owner in enumerate(owners) if owner == j]
-            diverged = models[i]._take_over(trained, mine)
+            worse = _worse_members(models[i], works[i], trained, mine)
+            diverged = models[i]._take_over(trained, mine, worse.left_out)
             if diverged:
                 lost[i] = diverged
+            _warn_worse(worse, models[i], len(mine), names[i])
     _warn_diverged(lost, models, works, names)
+
+
+@dataclass(frozen=True)
+class _Worse:
+    """Members whose validation loss is above that of a constant prediction."""
+
+    left_out: list[int]
+    most: bool
+    loss: float
+    constant: float
+
+
+def _worse_members(
+    model: NetworkEstimator, work: Prepared, trained: Any, places: Sequence[int]
+) -> _Worse:
+    """Return which members to leave out: those far worse than a constant, if most are not."""
+    if work.copies[0].validation is None:
+        return _Worse([], False, np.nan, np.nan)
+    constant = np.array([model._constant_loss(work.y, copy) for copy in work.copies])
+    kept = np.array([np.nanmin(trained.history[i].get("validation", np.nan)) for i in places])
+    usable = trained.usable[places]
+    bad = usable & (kept > _WORSE * constant)
+    most = bool(bad.sum() > usable.sum() / 2)
+    worst = int(np.argmax(np.where(usable, kept, -np.inf)))
+    left_out = [] if most else np.flatnonzero(bad).tolist()
+    return _Worse(left_out, most, float(kept[worst]), float(constant[worst]))
+
+
+def _warn_worse(worse: _Worse, model: NetworkEstimator, count: int, name: str) -> None:
+    where = f" of {name}" if name else ""
+    loss = (
+        f"a loss of {worse.loss:.3g} on held-out samples, where a constant prediction has "
+        f"{worse.constant:.3g}"
+    )
+    if worse.left_out:
+        warnings.warn(
+            f"training{where} failed in {len(worse.left_out)} of {count} members, which are left "
+            f"out: {_few(worse.left_out)}; the worst has {loss}; {_advice(model)}",
+            RuntimeWarning,
+            stacklevel=4,
+        )
+    elif worse.most:
+        warnings.warn(
+            f"training{where} failed: it ends with {loss}; {_advice(model)}",
+            RuntimeWarning,
+            stacklevel=4,
+        )
+
+
+def _few(members: Sequence[int]) -> str:
+    return ", ".join(map(str, members[:10])) + (", ..." if len(members) > 10 else "")
 
 
 def _warn_diverged(
@@ -176,10 +232,9 @@ def _warn_diverged(
         count = len(works[i].copies)
         if len(members) == count:
             raise TrainingError(f"training{where} diverged in every member; {advice}")
-        named = ", ".join(map(str, members[:10])) + (", ..." if len(members) > 10 else "")
         warnings.warn(
             f"training{where} diverged in {len(members)} of {count} members, which are left out: "
-            f"{named}; {advice}",
+            f"{_few(members)}; {advice}",
             RuntimeWarning,
             stacklevel=4,
         )

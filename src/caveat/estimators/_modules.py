@@ -6,9 +6,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..exceptions import InvalidValueError, OptionError, ShapeError
+from ._table import embedded_sizes
 
 if TYPE_CHECKING:
     from ._network import NetworkEstimator
+
+CLIP = 5.0
+"""Bound of the inputs, in distances between the quartiles of their column."""
+
+WIDTH = 8
+"""Length of the vector of a category, in columns with many of them."""
 
 SPREAD = (
     "the second of its outputs must be standard deviations, above 0: put softplus on it, or end "
@@ -23,9 +30,14 @@ def make(model: "NetworkEstimator") -> Any:
     from .. import nn
 
     core = _built(model) if model.module is None else _made(model.module)
-    if not model._standardizes():
-        return torch.nn.Sequential(core)
-    return torch.nn.Sequential(nn.layers.Standardize(model.shape_), core)
+    parts: list[Any] = []
+    kind = model._scaling_kind()
+    if kind is not None:
+        parts.append(nn.layers.Standardize(model.shape_, CLIP if kind == "robust" else None))
+    sizes = embedded_sizes(getattr(model, "columns_", None))
+    if sizes:
+        parts.append(nn.layers.Embed(sizes, WIDTH))
+    return torch.nn.Sequential(*parts, core)
 
 
 def _built(model: "NetworkEstimator") -> Any:
@@ -38,12 +50,15 @@ def _built(model: "NetworkEstimator") -> Any:
             "size=(height, width))"
         )
     _, options, row = model._head()
+    sizes = embedded_sizes(getattr(model, "columns_", None))
+    inputs = model.shape_[0] + len(sizes) * (WIDTH - 1)
     outputs = row[0] if options.get("head") == "quantiles" else row[-1]
     network = nn.MLP(
-        model.shape_[0], outputs, hidden=_widths(model.hidden), activation=model.activation,
+        inputs, outputs, hidden=_widths(model.hidden), activation=model.activation,
         **options, **model._random_layers(),
     )  # fmt: skip
     model._adjust(network)
+    model._bound(network[-1])
     return network
 
 

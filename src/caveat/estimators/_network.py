@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 from weakref import WeakKeyDictionary
 
@@ -10,10 +11,22 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from .._constructors import declared
-from .._defaults import ACTIVATION, BATCH_SIZE, EPOCHS, HIDDEN, LEARNING_RATE, OPTIMIZER
+from .._defaults import (
+    ACTIVATION,
+    BATCH_SIZE,
+    EPOCHS,
+    HELD_LEAST,
+    HELD_RAREST,
+    HELD_SHARE,
+    HIDDEN,
+    LEARNING_RATE,
+    OPTIMIZER,
+    SCHEDULER,
+)
 from .._random import generator
+from .._validation import check_choice
 from ..exceptions import OptionError
-from . import _data, _modules
+from . import _data, _modules, _table
 from ._interface import Savable
 from ._problem import Problem
 
@@ -44,7 +57,8 @@ class NetworkEstimator(Savable, BaseEstimator):
 
     Inputs are tables, images or signals as arrays, frames or tensors. Without ``module`` a dense
     network is built for the data; its inputs, and the targets of a regression, are standardized, so
-    no scaler is needed before it.
+    no scaler is needed before it. Tables are taken as they are: columns of a frame may hold
+    categories or texts, and numbers may be missing (see ``columns_``).
 
     Parameters
     ----------
@@ -69,12 +83,22 @@ class NetworkEstimator(Savable, BaseEstimator):
         Learning rate of the optimizer.
     weight_decay : float
         Weight decay of the optimizer; priors are settings of the methods.
-    standardize : bool or None
-        Whether the inputs are scaled to mean 0 and variance 1, each by itself; the constants are
-        part of the network. None: only without ``module``.
-    validation_fraction : float
-        Share of the samples that is held out: the weights of the epoch with the least loss on it
-        are kept. Classes have the same shares in both parts.
+    scheduler : {"constant", "cosine", "linear"}
+        How the learning rate changes: not at all, or it rises in the first twentieth of the steps
+        and then falls to 0, along half a cosine or a line.
+    gradient_clip : float or None
+        Largest norm of the gradient of a member; a longer one is shortened to it.
+    standardize : {"robust", True, False, None}
+        How the inputs are scaled, each by itself; the constants are part of the network. "robust":
+        the median is subtracted, the distance between the quartiles divides, and a smooth bound
+        keeps a value far out from moving the network further than 5 such distances would. True: to
+        mean 0 and variance 1, without bounds. None: "robust" without ``module``, else not at all.
+    validation_fraction : float, "auto" or None
+        Share of the samples that is held out, another one for each member: the weights of the epoch
+        with the least loss on it are kept, and members that fail on it are left out. Classes have
+        the same shares in both parts. "auto": a tenth from 10,000 samples on, if the rarest
+        class has 20; not for methods whose objective is more than the likelihood, such
+        as variational ones. None: nothing is held out.
     patience : int
         Epochs without a new best before a member stops; needs held-out samples.
     precision : {"float32", "bfloat16"}
@@ -95,7 +119,11 @@ class NetworkEstimator(Savable, BaseEstimator):
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
     shape_ : tuple of int
-        Shape of one sample.
+        Shape of one sample, as the network gets it.
+    columns_ : list of dict
+        For tables with categories or missing values, what each column holds. Up to 16 categories
+        are inputs of their own, more are embedded; a category that ``fit`` did not see is 0 in all.
+        A missing number is the median of its column, and another input says that it is missing.
     state_ : dict of str to Tensor
         Weights and buffers of all members, stacked along the first axis, on the CPU. Members that
         diverged are left out, with a warning that names them.
@@ -123,14 +151,21 @@ class NetworkEstimator(Savable, BaseEstimator):
     optimizer: str = OPTIMIZER
     learning_rate: float = LEARNING_RATE
     weight_decay: float = 0.0
-    standardize: bool | None = None
-    validation_fraction: float | None = None
+    scheduler: str = SCHEDULER
+    gradient_clip: float | None = None
+    standardize: bool | str | None = None
+    validation_fraction: float | str | None = "auto"
     patience: int | None = None
     precision: str = "float32"
     compile: bool = False
     device: str = "auto"
     random_state: Any = None
     verbose: bool = False
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self.module is None
+        return tags
 
     # What a method may override.
 
@@ -153,6 +188,9 @@ class NetworkEstimator(Savable, BaseEstimator):
         """Return the Monte-Carlo passes of a prediction; None for methods without."""
         return None
 
+    _early_stopping = True
+    """Whether the epoch with the least loss on held-out samples is the one to keep."""
+
     # What the task defines: the mixins for classes and for numbers.
 
     _numbers = False
@@ -173,9 +211,28 @@ class NetworkEstimator(Savable, BaseEstimator):
         """Return what has the same shares in both parts when samples are held out."""
         return None
 
+    def _rarest(self, codes: np.ndarray) -> float:
+        """Return how many samples the rarest class has; numbers have none."""
+        return np.inf
+
     def _head(self) -> tuple[str, dict[str, Any], tuple[int, ...]]:
         """Return the head's name, options for the network, and the shape of a row of outputs."""
         raise NotImplementedError
+
+    def _constant_loss(self, codes: np.ndarray, copy: "Copy") -> float:
+        """Return the loss on held-out samples of what is the best constant for those learned from.
+
+        Weights are left out: all held-out samples have the same.
+        """
+        rows = slice(None) if copy.rows is None else copy.rows
+        return float(np.mean(self._constant_losses(codes[rows], codes[copy.validation])))
+
+    def _constant_losses(self, codes: np.ndarray, held: np.ndarray) -> np.ndarray:
+        """Return the loss of each held-out sample if one prediction serves all."""
+        raise NotImplementedError
+
+    def _bound(self, head: Any) -> None:
+        """Set the bounds of the last layer of a network that was built for the data."""
 
     def _loss(self) -> _data.Loss:
         raise NotImplementedError
@@ -226,31 +283,73 @@ class NetworkEstimator(Savable, BaseEstimator):
             behind = self._codes(_data.held_labels(self, problem, samples), known=True)
             codes = np.concatenate([codes, behind])
             held = np.arange(samples.given, len(samples.X))
-        elif self.validation_fraction is not None:
-            rows, held = _data.hold_out(
-                rows, self.validation_fraction, lambda places: self._strata(own[places]), draw
-            )
-        elif self.patience is not None:
-            raise OptionError("patience needs validation_fraction, or fit(..., validation=...)")
+        share = None if held is not None else self._held_share(rows, own)
         self.shape_, self.offset_ = samples.X.shape[1:], samples.offset
+        if samples.columns is not None:
+            self.columns_ = samples.columns
         training = self._training()
         _modules.try_out(self, samples.X[:2])
         state = self._scaling(samples, rows, weight)
         everything = held is None and len(rows) == len(samples.X)
-        copies = [
-            nn.Copy(
-                seed=int(draw.integers(2**62)),
-                rows=None if everything and member is rows and problem.rows is None else member,
-                weight=weight,
-                validation=held,
-                state=state,
+        copies = []
+        for member in self._members(rows, draw):
+            seed, mine, checked = int(draw.integers(2**62)), member, held
+            if share is not None:
+                mine, checked = _data.hold_out(
+                    member, share, partial(self._held_strata, codes), draw
+                )
+            whole = everything and mine is rows and problem.rows is None
+            copies.append(
+                nn.Copy(
+                    seed=seed,
+                    rows=None if whole else mine,
+                    weight=weight,
+                    validation=checked,
+                    state=state,
+                )
             )
-            for member in self._members(rows, draw)
-        ]
-        signature = self._signature(held is None)
+        signature = self._signature(copies[0].validation is None)
         return Prepared(
             samples.X, codes, copies, self._network, self._loss(), training, signature
         )  # fmt: skip
+
+    def held_out_share(self, samples: int) -> float | None:
+        """Return the share of so many samples that ``fit`` holds out, or None.
+
+        With "auto" nothing is held out either where a class has too few samples.
+
+        Parameters
+        ----------
+        samples : int
+            How many there are to learn from.
+
+        Returns
+        -------
+        float or None
+
+        Examples
+        --------
+        >>> from caveat.estimators import MAPClassifier
+        >>> MAPClassifier().held_out_share(500), MAPClassifier().held_out_share(50_000)
+        (None, 0.1)
+        """
+        share = self.validation_fraction
+        if not isinstance(share, str):
+            return share
+        check_choice(share, "validation_fraction", ("auto", None), "a share of the samples")
+        enough = self._early_stopping and samples >= HELD_LEAST
+        return HELD_SHARE if enough or self.patience is not None else None
+
+    def _held_share(self, rows: np.ndarray, codes: np.ndarray) -> float | None:
+        """Return the share of these samples to hold out, or None."""
+        if self.validation_fraction is None and self.patience is not None:
+            raise OptionError("patience needs validation_fraction, or fit(..., validation=...)")
+        share = self.held_out_share(len(np.unique(rows)))
+        free = self.validation_fraction == "auto" and self.patience is None
+        return None if free and self._rarest(codes) < HELD_RAREST else share
+
+    def _held_strata(self, codes: np.ndarray, rows: np.ndarray) -> np.ndarray | None:
+        return self._strata(codes[rows])
 
     def _training(self) -> "Training":
         from ..nn import Training
@@ -263,6 +362,8 @@ class NetworkEstimator(Savable, BaseEstimator):
             optimizer=self.optimizer,
             learning_rate=self.learning_rate,
             weight_decay=self.weight_decay,
+            scheduler=self.scheduler,
+            gradient_clip=self.gradient_clip,
             patience=self.patience,
             precision=self.precision,
             compile=bool(self.compile),
@@ -295,23 +396,47 @@ class NetworkEstimator(Savable, BaseEstimator):
         import torch
 
         part = samples.X[rows].astype(np.float64)
-        mean, scale = _data.mean_and_scale(
+        robust = self._scaling_kind() == "robust"
+        measure = _data.median_and_spread if robust else _data.mean_and_scale
+        mean, scale = measure(
             part, None if weight is None else weight[rows], samples.offset, samples.rounding
         )
         # A constant column carries nothing; dividing by rounding errors would make it noise.
-        buffers = {"0.mean": mean, "0.scale": np.where(scale > 0, scale, 1.0)}
+        nothing = np.inf if robust else 1.0
+        scale = np.where(scale > 0, scale, nothing)
+        buffers = {"0.mean": mean, "0.scale": scale}
+        if robust:
+            buffers["0.limit"] = np.full(self.shape_, _modules.CLIP)
+        if samples.columns is not None:
+            count = _table.count_numbers(samples.columns)
+            for name, value in {"0.mean": 0.0, "0.scale": 1.0, "0.limit": np.inf}.items():
+                if name in buffers:
+                    buffers[name][count:] = value
         return {name: torch.tensor(value, dtype=torch.float32) for name, value in buffers.items()}
 
-    def _standardizes(self) -> bool:
-        return self.module is None if self.standardize is None else bool(self.standardize)
+    def _scaling_kind(self) -> str | None:
+        """Return how the inputs are scaled: "robust", "moments" or not at all."""
+        known = {None: "robust" if self.module is None else None, "robust": "robust",
+                 True: "moments", False: None}  # fmt: skip
+        if not isinstance(self.standardize, str | bool | np.bool_ | None) or (
+            isinstance(self.standardize, str) and self.standardize != "robust"
+        ):
+            raise OptionError(
+                "standardize must be 'robust', True, False or None, which is 'robust' without "
+                f"module; got {self.standardize!r}"
+            )
+        return known[self.standardize]
 
     def _network(self) -> Any:
         """Return a fresh network, drawn from torch's generator."""
         return _modules.make(self)
 
-    def _take_over(self, trained: Any, places: Sequence[int]) -> list[int]:
-        """Keep the trained copies at some places; return which of them diverged."""
-        usable = [place for place in places if trained.usable[place]]
+    def _take_over(
+        self, trained: Any, places: Sequence[int], left_out: Sequence[int] = ()
+    ) -> list[int]:
+        """Keep the trained copies at some places but those left out; return which diverged."""
+        kept = [place for member, place in enumerate(places) if member not in left_out]
+        usable = [place for place in kept if trained.usable[place]]
         self.history_ = [trained.history[place] for place in places]
         self.engine_ = trained.engine
         self.n_iter_ = int(max(trained.steps[place] for place in places))

@@ -1,5 +1,6 @@
 """Networks that predict classes, and networks that predict numbers."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -7,6 +8,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets
 
 from .._constructors import declared
+from .._defaults import MAX_STD
 from .._validation import check_number
 from ..exceptions import InvalidValueError, LabelError, OptionError
 from ._data import Loss, mean_and_scale, target_names
@@ -75,6 +77,9 @@ class NetworkClassifier(ClassifierMixin, NetworkEstimator, PredictsClasses):
             )
         return codes
 
+    def _rarest(self, codes: np.ndarray) -> float:
+        return float(np.bincount(codes).min())
+
     def _head(self) -> tuple[str, dict[str, Any], tuple[int, ...]]:
         if self.head not in ("softmax", "gaussian-logits"):
             raise OptionError(f"head must be 'softmax' or 'gaussian-logits'; got {self.head!r}")
@@ -87,6 +92,10 @@ class NetworkClassifier(ClassifierMixin, NetworkEstimator, PredictsClasses):
         from ..nn import losses
 
         return losses.nll if self.head == "softmax" else losses.sampled_softmax_nll
+
+    def _constant_losses(self, codes: np.ndarray, held: np.ndarray) -> np.ndarray:
+        counts = np.bincount(codes, minlength=len(self.classes_))
+        return -np.log(np.maximum(counts, 0.5) / counts.sum())[held]
 
     def _finish(self, values: Any) -> Any:
         from ..nn._outputs import to_prediction
@@ -181,6 +190,13 @@ class NetworkRegressor(TargetEstimator):
     ----------
     head : {"mean-std", "mean"}
         Whether a standard deviation is learned, which may differ between samples.
+    max_std : float or None
+        Bound of the standard deviation, in units of that of the targets: a sample far from all
+        others cannot be called noise without end. None leaves it out; no effect with ``module``.
+    beta : float
+        Each sample's likelihood is weighted by its predicted variance to this power, from 0 to 1:
+        at 0 not at all, at 1 the mean learns as under a squared error; see
+        `caveat.nn.losses.beta_nll`.
 
     Examples
     --------
@@ -195,6 +211,8 @@ class NetworkRegressor(TargetEstimator):
     """
 
     head: str = "mean-std"
+    max_std: float | None = MAX_STD
+    beta: float = 0.0
 
     def _head(self) -> tuple[str, dict[str, Any], tuple[int, ...]]:
         if self.head not in ("mean-std", "mean"):
@@ -207,7 +225,21 @@ class NetworkRegressor(TargetEstimator):
     def _loss(self) -> Loss:
         from ..nn import losses
 
-        return losses.gaussian_nll if self.head == "mean-std" else losses.squared_error
+        beta = check_number(self.beta, "beta", 0, 1)
+        if self.head == "mean":
+            return losses.squared_error
+        return partial(losses.beta_nll, beta=beta) if beta else losses.gaussian_nll
+
+    def _constant_losses(self, codes: np.ndarray, held: np.ndarray) -> np.ndarray:
+        # Standardized targets have mean 0 and variance 1.
+        squares = np.square(held, dtype=np.float64).sum(axis=1)
+        if self.head == "mean":
+            return squares
+        return squares / 2 + held.shape[1] * np.log(2 * np.pi) / 2
+
+    def _bound(self, head: Any) -> None:
+        if self.head == "mean-std" and self.max_std is not None:
+            head.cap = check_number(self.max_std, "max_std", closed="neither")
 
     def _finish(self, values: Any) -> Any:
         import torch

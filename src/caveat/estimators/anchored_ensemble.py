@@ -23,6 +23,8 @@ class AnchoredEnsemble(DeepEnsemble):
 
     prior_std: float | None = 0.25
 
+    _early_stopping = False  # the posterior is more than its likelihood
+
     def _own_training(self) -> dict[str, Any]:
         if self.prior_std is None:
             raise OptionError(

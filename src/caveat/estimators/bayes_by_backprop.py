@@ -53,6 +53,8 @@ class Variational(MonteCarlo):
     def _random_layers(self) -> dict[str, Any]:
         return {"stochastic": self._layers, "where": self.where, "prior": as_prior(self.prior)}
 
+    _early_stopping = False  # the posterior is more than its likelihood
+
     def _own_training(self) -> dict[str, Any]:
         weight = self.divergence_weight
         if weight != "per-sample":

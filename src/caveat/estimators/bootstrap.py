@@ -21,8 +21,8 @@ class BootstrapClassifier(Bootstrap, NetworkClassifier):
     """Several networks for classes, each on as many samples, drawn with replacement.
 
     A resample of N samples holds some 63 % of them; those that are drawn more than once count more
-    than once. Samples keep their weights. Scaling and held-out samples are the same for all
-    members.
+    than once. Samples keep their weights. The scaling is the same for all members; what is held out
+    of a resample is not in it.
 
     References
     ----------

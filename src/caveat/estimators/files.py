@@ -16,9 +16,17 @@ from sklearn.utils.validation import check_is_fitted
 from ..exceptions import CaveatError, FileFormatError, OptionError
 from ._network import NetworkEstimator
 
-VERSION = 1
+VERSION = 2
 _HEADER = "caveat"
 _HIGHEST_CHARACTER = 0x10FFFF
+
+_FIRST_SETTINGS = {
+    "gradient_clip": None,
+    "max_std": None,
+    "scheduler": "constant",
+    "validation_fraction": None,
+}
+"""What models of version 1 had before it could be set."""
 
 
 def save(model: Any, path: str | PathLike[str], *, recalibrator: Any = None) -> None:
@@ -105,7 +113,7 @@ def load_model(path: str | PathLike[str], *, module: Any = None) -> Any:
     path = Path(path)
     try:
         header, tensors = _read(path)
-        reader = _Reader(tensors, module)
+        reader = _Reader(tensors, module, header["version"])
         model = reader.decode(header["model"])
     except OptionError:
         raise
@@ -273,8 +281,9 @@ class _Writer:
 class _Reader:
     """Turns JSON and tensors back into the content of a model."""
 
-    def __init__(self, tensors: dict[str, Any], module: Any) -> None:
-        self.tensors, self.module, self.used_module = tensors, module, False
+    def __init__(self, tensors: dict[str, Any], module: Any, version: int) -> None:
+        self.tensors, self.module, self.version = tensors, module, version
+        self.used_module = False
         self.known = {**_classes(), **_recalibrators()}
 
     def decode(self, value: Any) -> Any:
@@ -310,7 +319,10 @@ class _Reader:
         settings, learned = value["settings"], value["learned"]
         if not isinstance(settings, dict) or not isinstance(learned, dict):
             raise FileFormatError("settings and what was learned must have names")
-        made = kind(**{k: self.decode(v) for k, v in settings.items()})
+        given = {k: self.decode(v) for k, v in settings.items()}
+        if self.version == 1 and issubclass(kind, NetworkEstimator):
+            given = _as_before(kind, given)
+        made = kind(**given)
         for name, part in learned.items():
             if not (name.isidentifier() and name.endswith("_") and not name.startswith("_")):
                 raise FileFormatError(f"{name!r} is no name of something learned")
@@ -351,6 +363,17 @@ class _Reader:
         raw = np.ascontiguousarray(codes.astype("<u4")).tobytes()
         array = np.frombuffer(raw, dtype=f"<U{codes.shape[-1]}").reshape(codes.shape[:-1]).copy()
         return array[()] if value.get("scalar") else array
+
+
+def _as_before(kind: type[NetworkEstimator], settings: dict[str, Any]) -> dict[str, Any]:
+    """Return the settings of a file of version 1 as they are written today."""
+    known = {
+        name: value for name, value in _FIRST_SETTINGS.items() if name in kind._get_param_names()
+    }
+    scaled = settings.get("standardize")
+    if scaled is None:
+        scaled = settings.get("module") is None
+    return {**known, **settings, "standardize": scaled}
 
 
 def _read(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -10,7 +10,15 @@ from ..exceptions import UnknownNameError
 
 __all__ = ["PRESETS", "preset"]
 
+_AS_PUBLISHED: dict[str, Any] = {
+    "scheduler": "constant",
+    "standardize": True,
+    "validation_fraction": None,
+}
+"""Settings of all published networks: none of what has been added since."""
+
 _SHARED: dict[str, Any] = {
+    **_AS_PUBLISHED,
     "batch_size": 128,
     "optimizer": "adam",
     "learning_rate": 1e-3,
@@ -32,6 +40,7 @@ _METHODS: dict[str, dict[str, Any]] = {
 _LAYERS = {"mc-dropout": "dropout", "dropconnect": "dropconnect", "flipout": "flipout"}
 
 _BAYES: dict[str, Any] = {
+    **_AS_PUBLISHED,
     "optimizer": "adam",
     "learning_rate": 1e-2,
     "prior": (0.5, 1.0, exp(-6)),
@@ -139,7 +148,7 @@ def _images(channels: int, size: tuple[int, int], method: str | None) -> dict[st
     if method == "flipout":
         options["prior"] = ScaleMixturePrior(0.5, 5.0, 2.0)
     module = partial(CNN, channels, size=size, **options)
-    return {**_SHARED, "module": module, **_METHODS.get(method or "", {})}
+    return {**_SHARED, "standardize": None, "module": module, **_METHODS.get(method or "", {})}
 
 
 def _fairness(

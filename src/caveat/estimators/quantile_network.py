@@ -60,6 +60,11 @@ class QuantileNetworkRegressor(WithPrior, TargetEstimator):
 
         return partial(losses.pinball, levels=tuple(self.levels))
 
+    def _constant_losses(self, codes: np.ndarray, held: np.ndarray) -> np.ndarray:
+        levels = np.asarray(self.levels)
+        residual = held[..., None] - np.quantile(codes, levels, axis=0).T
+        return np.maximum(levels * residual, (levels - 1) * residual).mean((1, 2))
+
     def _finish(self, values: Any) -> Any:
         return self._named(self._in_units(values, 2), "quantiles", list(self.levels))
 

@@ -188,7 +188,7 @@ def _training(
 
 def _steps(network: Network, samples: int) -> int:
     """Return the steps of an epoch."""
-    held_out = subset_size(network.estimator.validation_fraction or 0.0, samples)
+    held_out = subset_size(network.estimator.held_out_share(samples) or 0.0, samples)
     return max(1, -(-(samples - held_out) // network.estimator.batch_size))
 
 

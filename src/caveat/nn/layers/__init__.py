@@ -8,6 +8,7 @@ from .bayesian import BayesConv1d, BayesConv2d, BayesLinear
 from .concrete import ConcreteDropoutConv1d, ConcreteDropoutConv2d, ConcreteDropoutLinear
 from .dropconnect import DropConnectConv1d, DropConnectConv2d, DropConnectLinear
 from .dropout import Dropout, SpatialDropout
+from .embed import Embed
 from .flipout import FlipoutConv1d, FlipoutConv2d, FlipoutLinear
 from .heads import GaussianLogitsHead, MeanVarianceHead, QuantileHead
 from .pooled import PooledConv1d, PooledConv2d
@@ -25,6 +26,7 @@ __all__ = [
     "DropConnectConv2d",
     "DropConnectLinear",
     "Dropout",
+    "Embed",
     "FlipoutConv1d",
     "FlipoutConv2d",
     "FlipoutLinear",

@@ -84,7 +84,11 @@ class GaussianHead(Head):
     def forward(self, x: Tensor) -> Tensor:
         """Return means and standard deviations of shape (rows, 2, outputs)."""
         mean, raw = self.get_submodule("linear")(x).unflatten(-1, (2, self.outputs)).unbind(-2)
-        return torch.stack([mean, functional.softplus(raw) + self.floor], dim=-2)
+        return torch.stack([mean, self._spread(raw) + self.floor], dim=-2)
+
+    def _spread(self, raw: Tensor) -> Tensor:
+        """Return the standard deviation above its floor."""
+        return functional.softplus(raw)
 
     def extra_repr(self) -> str:
         """Return what the layer's line in a printed module says."""
@@ -132,15 +136,22 @@ class MeanVarianceHead(GaussianHead):
     .. math:: \sigma = \log(1 + e^r) + \mathrm{floor}
 
     of a linear output :math:`r`, so that :math:`\sigma \ge \mathrm{floor}`, and above 1 it grows as
-    :math:`r` does, not as its exponential. A network that memorizes its few samples drives the
+    :math:`r` does, not as its exponential. With a cap it is bounded from above too:
+
+    .. math:: \sigma = \frac{s}{1 + s / \mathrm{cap}} + \mathrm{floor}, \quad s = \log(1 + e^r)
+
+    A network that memorizes its few samples drives the
     variance to 0, where the likelihood is infinite; the floor prevents that: the slope of the
     Gaussian loss in the mean is at most the residual over floor squared (a million times it, by
-    default). The floor is in units of the targets: standardize them.
+    default). Without a cap a sample far from all others may be called noise without bound, and then
+    its residual counts for nothing. Floor and cap are in units of the targets: standardize them.
 
     Parameters
     ----------
     targets : int
         Number of targets.
+    cap : float, optional
+        Largest standard deviation, less the floor; by default there is none.
 
     Examples
     --------
@@ -154,9 +165,20 @@ class MeanVarianceHead(GaussianHead):
     targets: int = 1
     bias: InitVar[bool] = True
     floor: float = field(default=1e-3, kw_only=True)
+    cap: float | None = field(default=None, kw_only=True)
 
     def _check_units(self) -> int:
+        if self.cap is not None:
+            self.cap = check_number(self.cap, "cap", closed="neither")
         return check_integer(self.targets, "targets")
+
+    def _spread(self, raw: Tensor) -> Tensor:
+        spread = super()._spread(raw)
+        return spread if self.cap is None else spread / (1 + spread / self.cap)
+
+    def extra_repr(self) -> str:
+        """Return what the layer's line in a printed module says."""
+        return super().extra_repr() + ("" if self.cap is None else f", cap={self.cap}")
 
 
 @declared()

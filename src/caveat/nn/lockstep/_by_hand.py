@@ -14,7 +14,16 @@ from torch import Tensor, nn
 from .. import layers
 from ..networks import CNN, MLP
 from ._ends import BY_ROW, End, bare, make_end
-from ._parts import Dropout, Elementwise, Linear, NetworkPart, Random, Rectifier, Standardize
+from ._parts import (
+    Dropout,
+    Elementwise,
+    Embed,
+    Linear,
+    NetworkPart,
+    Random,
+    Rectifier,
+    Standardize,
+)
 from ._random_parts import PRIORS, DropConnect, MeanField
 
 State = dict[str, Tensor]
@@ -29,6 +38,9 @@ _RANDOM = (
     layers.FlipoutLinear,
 )
 """Layers with a penalty, whose gradients torch computes unless `_random_parts` has them."""
+
+_WITHOUT_NOISE = (layers.Dropout, layers.Embed, layers.Standardize)
+"""Other layers of ours."""
 
 _CONTAINERS = (nn.Sequential, MLP, CNN)
 _HEADS = (layers.GaussianLogitsHead, layers.MeanVarianceHead, layers.QuantileHead)
@@ -139,7 +151,7 @@ def _is_foreign(module: nn.Module) -> bool:
     if type(module) in _HEADS:
         linear: Any = module.linear
         return is_altered(module) or is_altered(linear) or type(linear) not in (nn.Linear, *_RANDOM)
-    known = (*_SAME, *_RANDOM, nn.Linear, nn.ReLU, layers.Dropout, layers.Standardize)
+    known = (*_SAME, *_RANDOM, nn.Linear, nn.ReLU, *_WITHOUT_NOISE)
     return is_altered(module) or type(module) not in known
 
 
@@ -156,7 +168,11 @@ def _part(module: Any, name: str, state: State, gradients: State, call: int) -> 
     if isinstance(module, _RANDOM):
         return _random_part(module, name, state, gradients)
     if isinstance(module, layers.Standardize):
-        return Standardize(state[f"{name}mean"], state[f"{name}scale"])
+        limit = state.get(f"{name}limit")
+        return Standardize(state[f"{name}mean"], state[f"{name}scale"], limit)
+    if isinstance(module, layers.Embed):
+        weight = f"{name}weight"
+        return Embed(state[weight], state[f"{name}starts"], gradients.get(weight))
     if isinstance(module, layers.Dropout):
         return Dropout(module.place, module.p, call)
     return Rectifier() if isinstance(module, nn.ReLU) else Elementwise(module)

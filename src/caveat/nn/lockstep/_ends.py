@@ -117,7 +117,7 @@ class GaussianLikelihood(End):
 
     def __init__(self, head: layers.MeanVarianceHead, beta: float) -> None:
         super().__init__()
-        self.floor, self.beta = head.floor, beta
+        self.floor, self.cap, self.beta = head.floor, head.cap, beta
 
     def with_gradient(
         self, outputs: Tensor, y: Tensor, counts: Tensor, keys: Tensor
@@ -126,7 +126,13 @@ class GaussianLikelihood(End):
         targets = outputs.shape[1] // 2
         mean, raw = outputs.narrow(1, 0, targets), outputs.narrow(1, targets, targets)
         y = as_targets(y, mean.transpose(1, 2).shape).transpose(1, 2)
-        deviation = functional.softplus(raw).add_(self.floor)
+        deviation = functional.softplus(raw)
+        slope = torch.sigmoid(raw)
+        if self.cap is not None:
+            damping = torch.add(1.0, deviation, alpha=1 / self.cap)
+            deviation.div_(damping)
+            slope.div_(damping.square_())
+        deviation.add_(self.floor)
         score = torch.sub(mean, y).div_(deviation)
         terms = torch.addcmul(deviation.log(), score, score, value=0.5).add_(log(2 * pi) / 2)
         share = counts[:, None]
@@ -138,8 +144,7 @@ class GaussianLikelihood(End):
         share = torch.div(share, deviation)
         torch.mul(score, share, out=of_mean)
         one = self.workspace.kept("one", (), partial(outputs.new_ones, ()))
-        slope = torch.addcmul(one, score, score, value=-1.0).mul_(share)
-        torch.mul(torch.sigmoid(raw), slope, out=of_raw)
+        torch.addcmul(one, score, score, value=-1.0, out=of_raw).mul_(share).mul_(slope)
         return total, gradient
 
 

@@ -96,20 +96,62 @@ class Rectifier(NetworkPart):
 
 
 class Standardize(NetworkPart):
-    """A shift and a scale that are not learned."""
+    """A shift and a scale that are not learned, and a limit if there is one."""
 
-    def __init__(self, mean: Tensor, scale: Tensor) -> None:
+    def __init__(self, mean: Tensor, scale: Tensor, limit: Tensor | None) -> None:
         super().__init__()
         self.mean, self.scale = mean.detach()[..., None], scale.detach()[..., None]
+        self.limit = None if limit is None else limit.detach()[..., None]
 
     def forward(self, x: Tensor, keys: Tensor | None) -> Tensor:
-        """Return (x - mean) / scale."""
-        target = self.workspace("out", x.shape, x, layout=x)
-        return torch.sub(x, self.mean, out=target).div_(self.scale)
+        """Return z = (x - mean) / scale, or z over the root of 1 + (z / limit)^2."""
+        z = self.workspace("out", x.shape, x, layout=x)
+        torch.sub(x, self.mean, out=z).div_(self.scale)
+        if self.limit is None:
+            return z
+        root = torch.div(z, self.limit, out=self.workspace("root", x.shape, x, layout=x))
+        self.root = root.hypot_(self.workspace.kept("one", (), lambda: x.new_ones(())))
+        return z.div_(self.root)
 
     def backward(self, gradient: Tensor, strength: Tensor | None) -> Tensor:
-        """Pass on g / scale."""
-        return gradient.div_(self.scale)
+        """Pass on g / scale, with a limit over the third power of the root."""
+        gradient = gradient.div_(self.scale)
+        return gradient if self.limit is None else gradient.div_(self.root.pow(3))
+
+
+class Embed(NetworkPart):
+    """`layers.Embed`: the last units are codes, each of which becomes a vector."""
+
+    def __init__(self, weight: Tensor, starts: Tensor, gradient: Tensor | None) -> None:
+        super().__init__()
+        copies, codes, self.width = weight.shape
+        self.flat = weight.detach().flatten(0, 1)
+        self.gradient, self.learns = gradient, gradient is not None
+        first = torch.arange(copies, device=weight.device) * codes
+        self.starts = (first[:, None] + starts)[..., None]
+        """Where the vectors of each copy and column begin."""
+
+    def forward(self, x: Tensor, keys: Tensor | None) -> Tensor:
+        """Return the units before the codes, then a vector for each code."""
+        before, columns, rows = x.shape[1] - self.starts.shape[1], self.starts.shape[1], x.shape[2]
+        self.places = x[:, before:].to(torch.int64).add_(self.starts).reshape(-1)
+        out = self.workspace("out", (len(x), before + columns * self.width, rows), x)
+        out[:, :before] = x[:, :before]
+        vectors = self.flat.index_select(0, self.places).view(len(x), columns, rows, self.width)
+        out[:, before:].view(len(x), columns, self.width, rows).copy_(vectors.transpose(2, 3))
+        return out
+
+    def backward(self, gradient: Tensor, strength: Tensor | None) -> Tensor:
+        """Add up the gradients of each vector; pass on that of the units before the codes."""
+        copies, columns = self.starts.shape[:2]
+        before = gradient.shape[1] - columns * self.width
+        if self.gradient is not None:
+            parts = gradient[:, before:].reshape(copies, columns, self.width, -1).transpose(2, 3)
+            flat = self.gradient.zero_().view(-1, self.width)
+            flat.index_add_(0, self.places, parts.reshape(-1, self.width))
+        passed = gradient.new_zeros(copies, before + columns, gradient.shape[2])
+        passed[:, :before] = gradient[:, :before]
+        return passed
 
 
 class Dropout(NetworkPart):

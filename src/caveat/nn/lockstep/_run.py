@@ -13,6 +13,7 @@ from ._batches import Batches
 from ._by_hand import draws
 from ._optimizers import make_optimizer
 from ._problem import Problem
+from ._schedules import Rates
 from ._settings import Training
 from ._stack import Stack, State
 
@@ -110,12 +111,19 @@ class Run:
         self.sums = torch.zeros(len(active), device=self.device)
         self.summed = np.zeros(len(active), dtype=np.int64)
         self.rate: float | Tensor = 0.0
+        self.schedule = Rates(training.scheduler, self.steps[active])
         self.set_rates()
         self.stepper: Any = None
 
+    def schedule_rates(self) -> None:
+        """Set the learning rates if the schedule changes them at this step."""
+        if self.step >= self._next_rates:
+            self.set_rates()
+
     def set_rates(self) -> None:
         """Set the learning rates of the copies, in the tensor that a recorded step reads."""
-        rates = self.rates[self.active]
+        factors, self._next_rates = self.schedule.at(self.step)
+        rates = self.rates[self.active] * factors
         if (rates == rates[0]).all() and self.device.type == "cpu":
             self.rate = float(rates[0])
             return
@@ -138,6 +146,8 @@ class Run:
             strength, goal = self.pull
             gradient.add_(strength * (self.stack.flat - goal), alpha=2.0)
         with torch.no_grad():
+            if self.training.gradient_clip is not None:
+                gradient = self.stack.shorten(gradient, self.training.gradient_clip)
             self.sums.add_(each)
             self.optimizer.update(self.stack.flat, gradient, self.rate, step + 1)
 

@@ -10,6 +10,7 @@ from ..._defaults import BATCH_SIZE, EPOCHS, LEARNING_RATE, OPTIMIZER
 from ..._renamed import suggests_parameters
 from ..._validation import check_choice, check_integer, check_number
 from ...exceptions import OptionError
+from ._schedules import SCHEDULES
 
 
 @dataclass(frozen=True)
@@ -45,8 +46,13 @@ class Training:
         Name of the optimizer.
     learning_rate : float, default=0.005
         Learning rate of the optimizer.
+    scheduler : {"constant", "cosine", "linear"}, default="constant"
+        How the learning rate changes: not at all, or it rises in the first twentieth of a copy's
+        steps and then falls to 0 along half a cosine or a line.
     weight_decay : float, default=0.0
         Weight decay of the optimizer; for "adamw" decoupled from the gradient.
+    gradient_clip : float, optional
+        Largest Euclidean norm of the gradient of a copy; a longer one is shortened to it.
     momentum : float, default=0.0
         Momentum factor; only used by "sgd".
     likelihood_weight : float, default=1.0
@@ -89,7 +95,9 @@ class Training:
     batch_size: int = BATCH_SIZE
     optimizer: str = OPTIMIZER
     learning_rate: float = LEARNING_RATE
+    scheduler: str = "constant"
     weight_decay: float = 0.0
+    gradient_clip: float | None = None
     momentum: float = 0.0
     likelihood_weight: float = 1.0
     penalty_weight: float | Literal["per-sample"] | None = None
@@ -114,6 +122,7 @@ class Training:
         for name in ("epochs", "batch_size", "draws"):
             check_integer(getattr(self, name), name)
         check_choice(self.optimizer, "optimizer", ("adam", "adamw", "sgd"))
+        check_choice(self.scheduler, "scheduler", tuple(SCHEDULES))
         check_choice(self.precision, "precision", ("float32", "bfloat16"))
         check_choice(self.engine, "engine", ("auto", "stacked", "sequential"))
         check_choice(self.anchor, "anchor", (None, "zero", "initial", "drawn"))
@@ -131,6 +140,8 @@ class Training:
             )
         if self.patience is not None:
             check_integer(self.patience, "patience")
+        if self.gradient_clip is not None:
+            check_number(self.gradient_clip, "gradient_clip", closed="neither")
 
 
 Training.__init__ = suggests_parameters(Training.__init__)  # type: ignore[method-assign]

@@ -186,6 +186,7 @@ class Stack:
         known = self.shapes.keys() | self.ties.keys()
         self.buffers = {k: v.to(device) for k, v in state.items() if k not in known}
         self.gradient = torch.empty_like(self.flat)
+        self._gradients: list[Tensor] | None = None
         self.by_hand = self.by_hand_to_check = None
         if loss is not None and (stacked or alone):
             gradients = {name: view.detach() for name, view in self._views(self.gradient).items()}
@@ -207,6 +208,23 @@ class Stack:
         """Return a value of each copy at each of its weights."""
         sizes = [shape.numel() for shape in self.shapes.values()]
         return torch.cat([values.repeat_interleave(size) for size in sizes])
+
+    def shorten(self, gradient: Tensor, most: float) -> Tensor:
+        """Return gradients of which that of each copy has at most this norm.
+
+        One that is not finite stays so: the copy has diverged.
+        """
+        if gradient is not self.gradient:
+            self.gradient.copy_(gradient)
+        if self._gradients is None:
+            views = self._views(self.gradient).values()
+            self._gradients = [view.detach().reshape(self.count, -1) for view in views]
+        parts = [torch.linalg.vector_norm(part, dim=1) for part in self._gradients]
+        norms = torch.linalg.vector_norm(torch.stack(parts), dim=0)
+        factors = (most / norms.clamp_min_(most))[:, None]
+        for part in self._gradients:
+            part.mul_(factors)
+        return self.gradient
 
     def state(self) -> State:
         """Return the stacked weights and buffers, under all their names."""

@@ -274,6 +274,7 @@ class _Work:
                 if run.stepper is None:
                     run.stepper = make_stepper(run, self.notes)
                     self.stepper = run.stepper.name
+                run.schedule_rates()
                 run.stepper(run)
                 if run.step == first:
                     self._note_foreign_noise(before)
