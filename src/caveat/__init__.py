@@ -79,6 +79,7 @@ if TYPE_CHECKING:
     from .predictions import ProbabilityInterval as ProbabilityInterval
     from .predictions import Quantiles as Quantiles
     from .predictions import concat as concat
+    from .recalibration import BetaCalibration as BetaCalibration
     from .recalibration import ConformalQuantiles as ConformalQuantiles
     from .recalibration import ConformalResiduals as ConformalResiduals
     from .recalibration import ConformalSets as ConformalSets
@@ -87,6 +88,11 @@ if TYPE_CHECKING:
     from .recalibration import IsotonicCalibration as IsotonicCalibration
     from .recalibration import IsotonicDistribution as IsotonicDistribution
     from .recalibration import PlattScaling as PlattScaling
+    from .recalibration import QuadraticScaling as QuadraticScaling
+    from .recalibration import ScalingBinning as ScalingBinning
+    from .recalibration import SplineCalibration as SplineCalibration
+    from .recalibration import StructuredMatrixScaling as StructuredMatrixScaling
+    from .recalibration import StructuredVectorScaling as StructuredVectorScaling
     from .recalibration import TemperatureScaling as TemperatureScaling
     from .recalibration import VarianceScaling as VarianceScaling
     from .recalibration import VennAbers as VennAbers
@@ -113,6 +119,7 @@ _HOMES = {
     "AnchoredEnsembleRegressor": "estimators",
     "BayesByBackpropClassifier": "estimators",
     "BayesByBackpropRegressor": "estimators",
+    "BetaCalibration": "recalibration",
     "BootstrapClassifier": "estimators",
     "BootstrapRegressor": "estimators",
     "Categorical": "predictions",
@@ -150,10 +157,15 @@ _HOMES = {
     "PlattScaling": "recalibration",
     "PredictionSet": "predictions",
     "ProbabilityInterval": "predictions",
+    "QuadraticScaling": "recalibration",
     "QuantileNetworkRegressor": "estimators",
     "Quantiles": "predictions",
     "Repair": "repairing",
     "Repaired": "repairing",
+    "ScalingBinning": "recalibration",
+    "SplineCalibration": "recalibration",
+    "StructuredMatrixScaling": "recalibration",
+    "StructuredVectorScaling": "recalibration",
     "Summary": "summaries",
     "TemperatureScaling": "recalibration",
     "Triage": "evaluation",
@@ -214,6 +226,7 @@ __all__ = [
     "AnchoredEnsembleRegressor",
     "BayesByBackpropClassifier",
     "BayesByBackpropRegressor",
+    "BetaCalibration",
     "BootstrapClassifier",
     "BootstrapRegressor",
     "Categorical",
@@ -251,10 +264,15 @@ __all__ = [
     "PlattScaling",
     "PredictionSet",
     "ProbabilityInterval",
+    "QuadraticScaling",
     "QuantileNetworkRegressor",
     "Quantiles",
     "Repair",
     "Repaired",
+    "ScalingBinning",
+    "SplineCalibration",
+    "StructuredMatrixScaling",
+    "StructuredVectorScaling",
     "Summary",
     "TemperatureScaling",
     "Triage",

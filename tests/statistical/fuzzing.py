@@ -802,6 +802,13 @@ ARGUMENTS = {
     "predictions.Gaussian.from_members.variance": Data(lambda w: np.abs(_members(w))),
     "predict_distribution.X": Data(lambda w: w.numbers(w.samples, 2)),
     "make_plan.samples": Option(5, 1, 30),
+    **{
+        f"{name}.members": Option("mean", "each")
+        for name in (
+            "BetaCalibration", "QuadraticScaling", "ScalingBinning", "SplineCalibration",
+            "StructuredMatrixScaling", "StructuredVectorScaling",
+        )
+    },
     "DirichletCalibration.members": Option("mean", "each"),
     "HistogramBinning.members": Option("mean", "each"),
     "IsotonicCalibration.members": Option("mean", "each"),
