@@ -98,6 +98,7 @@ if TYPE_CHECKING:
     from .recalibration import VennAbers as VennAbers
     from .recalibration import exchangeability_test as exchangeability_test
     from .recalibration import warn_if_shifted as warn_if_shifted
+    from .repairing import Calibrator as Calibrator
     from .repairing import Repair as Repair
     from .repairing import Repaired as Repaired
     from .repairing import repair as repair
@@ -122,6 +123,7 @@ _HOMES = {
     "BetaCalibration": "recalibration",
     "BootstrapClassifier": "estimators",
     "BootstrapRegressor": "estimators",
+    "Calibrator": "repairing",
     "Categorical": "predictions",
     "Comparison": "evaluation",
     "ConcreteDropoutClassifier": "estimators",
@@ -229,6 +231,7 @@ __all__ = [
     "BetaCalibration",
     "BootstrapClassifier",
     "BootstrapRegressor",
+    "Calibrator",
     "Categorical",
     "Comparison",
     "ConcreteDropoutClassifier",

@@ -323,6 +323,11 @@ def _history(w):
     return built(caveat.monitoring.drift_history, {"a": prediction, "b": prediction}, resamples=0)
 
 
+def _repair(w):
+    prediction = w.prediction(("Categorical", "Gaussian", "GaussianLogits"))
+    return built(caveat.repair, prediction, w.truth(prediction), random_state=0)
+
+
 def _consistency(w):
     return built(
         caveat.fairness.consistency, w.numbers(w.samples), w.numbers(w.samples, 2), neighbors=1,
@@ -825,6 +830,8 @@ ARGUMENTS = {
     "overlay.charts": Thing(lambda w: {"a": _chart(w)}),
     "charts.consistency.result": Thing(_consistency),
     "charts.drift.result": Thing(_drift),
+    "charts.repair_map.result": Thing(_repair),
+    "Calibrator.method": Option("auto", "ts"),
     "charts.drift.groups": Option(False, True),
     "charts.drift_distribution.target": Option("", "0"),
     "monitoring.drift.alpha": Option(0.05, 0.5),
