@@ -198,3 +198,15 @@ def test_scaling_with_one_class_weighted_to_nothing():
     one = fit_scaling(logits, codes, np.ones(50), penalty)
     tiny = fit_scaling(logits, codes, np.full(50, 1e-9), penalty)
     np.testing.assert_allclose(one, tiny, atol=1e-9)
+
+
+def test_logits_of_any_size():
+    """Products beyond the range of exponentials give the loss of the difference."""
+    features = np.array([[1.0, 2.0], [-1.0, 1.0], [1.0, 1.0]])
+    codes, weight = np.array([1, 0]), np.array([0.5, 0.5])
+    matrix = np.array([[1000.0, 0, 0], [0, 1000.0, 0]])
+    value, gradient = _multinomial.likelihood(matrix, features, codes, weight)
+    assert value == pytest.approx(0.5 * 2000)
+    assert np.isfinite(gradient).all()
+    small, _ = _multinomial.likelihood(matrix / 1000, features, codes, weight)
+    assert small == pytest.approx(0.5 * np.log1p(np.exp(2)) + 0.5 * np.log1p(np.exp(-1)))

@@ -15,6 +15,7 @@ _MOST_EXACT = 600
 _FEW_ROWS = 4_000
 _STEPS, _FLAT_STEPS, _MEMORY = 1000, 5, 20
 _SHORT = 1e-8
+_RANGE = 300.0
 
 
 def likelihood(
@@ -52,7 +53,9 @@ def diagonal_likelihood(
 def _residuals(logits: FloatArray, codes: Codes, weight: FloatArray) -> float:
     """Turn logits (classes, samples) into weighted residuals, in place; return their loss."""
     places = np.arange(len(weight))
-    logits -= logits.max(axis=0)
+    # Exponentials of such numbers are in range, and the largest of each sample is not needed.
+    if max(logits.max(), -logits.min()) > _RANGE:
+        logits -= logits.max(axis=0)
     true = logits[codes, places]
     np.exp(logits, out=logits)
     total = np.ones(len(logits)) @ logits
