@@ -16,8 +16,8 @@ from ..recalibration import (
     ConformalSets,
     IsotonicDistribution,
     PlattScaling,
-    QuadraticScaling,
     Recalibrator,
+    SplineCalibration,
     StructuredMatrixScaling,
     StructuredVectorScaling,
     TemperatureScaling,
@@ -117,7 +117,8 @@ def _usual(prediction: Any) -> list[Recalibrator]:
         level = min(central, key=lambda coverage: abs(coverage - _USUAL_LEVEL))
         return [VarianceScaling(level=level), IsotonicDistribution(level=level, output="quantiles")]
     if len(prediction.classes) == 2:
-        smooth = [TemperatureScaling(), PlattScaling(), BetaCalibration(), QuadraticScaling()]
+        smooth = [TemperatureScaling(), PlattScaling(), BetaCalibration(), SplineCalibration()]
         return [*smooth, VennAbers()]
     matrix = [StructuredMatrixScaling()] if len(prediction.classes) <= _MOST_CLASSES else []
-    return [TemperatureScaling(), StructuredVectorScaling(), *matrix, VennAbers()]
+    smooth = [TemperatureScaling(), StructuredVectorScaling(), *matrix, SplineCalibration()]
+    return [*smooth, VennAbers()]

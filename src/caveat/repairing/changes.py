@@ -10,7 +10,7 @@ from .._validation import FloatArray
 from ..predictions import Gaussian, Interval, Quantiles
 from ..predictions.quantiles import central_coverages
 from ..recalibration import RECALIBRATORS, Recalibrator
-from ..results.words import Statement, counted
+from ..results.words import Statement
 
 __all__ = ["Change"]
 
@@ -148,8 +148,7 @@ def repair_statements(
     result.append(
         Statement(
             "info",
-            f"It cost {counted(samples, 'sample')}: they have served the repair, so judge it on "
-            "others.",
+            f"It cost {samples:,} samples: they have served the repair, so judge it on others.",
         )
     )
     cannot = f"It cannot repair this: {entry.cannot[0].lower()}{entry.cannot[1:]} " if entry else ""

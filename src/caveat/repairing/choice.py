@@ -76,8 +76,8 @@ def repair(
     candidates : list of str or recalibrators, optional
         Names from `caveat.recalibration.RECALIBRATORS`, or recalibrators with settings of your own,
         from simple to complex. By default, temperature scaling, Platt scaling, beta calibration,
-        quadratic scaling and Venn-Abers for two classes; temperature scaling, structured vector and
-        matrix scaling (the latter up to 100 classes) and Venn-Abers for more; one factor on the
+        splines and Venn-Abers for two classes; temperature scaling, structured vector and matrix
+        scaling (the latter up to 100 classes), splines and Venn-Abers for more; one factor on the
         spread and the isotonic distribution for numbers; the conformal correction for intervals.
     folds : int, default=5
     random_state : int or Generator, optional

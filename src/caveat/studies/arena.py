@@ -37,7 +37,7 @@ AUTO = "Calibrator"
 KINDS = ("two classes", "more classes")
 SCORES = ("log loss", "Brier score")
 _LEAST = 1e-7
-"""The least probability of a true class that a log loss is computed of: isotonic maps say 0."""
+"""Smaller probabilities are raised to this one, before and after a repair: forests say 0."""
 _ONE_BY_ONE = 10.0**-9
 """Scores that differ by less are a draw."""
 
@@ -263,8 +263,9 @@ def _measured(entrants: dict[str, Recalibrator], *task: Any) -> tuple[Any, Any, 
     from sklearn.base import clone
 
     case: Case = task[0] if len(task) == 1 else make_case(*task)
-    test = Categorical(case.test, normalize=True)
-    calibration = Categorical(case.calibration, normalize=True)
+    test, calibration = (
+        Categorical(np.maximum(p, _LEAST), normalize=True) for p in (case.test, case.calibration)
+    )
     losses = {AS_IT_IS: _losses(test.mean, case.test_y)}
     failures = []
     for name, calibrator in entrants.items():
