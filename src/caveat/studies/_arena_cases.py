@@ -78,7 +78,8 @@ def _of_sklearn(name: str) -> Callable[[int, int], Sample]:
     def make(seed: int, most: int) -> Sample:
         from sklearn import datasets
 
-        return _split(*getattr(datasets, f"load_{name}")(return_X_y=True), seed, most)
+        X, y = getattr(datasets, f"load_{name}")(return_X_y=True)
+        return _split(X, y, seed, most)
 
     return make
 
