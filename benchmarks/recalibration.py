@@ -1,4 +1,4 @@
-"""Recalibrators against venn-abers, scikit-learn, torch-uncertainty, MAPIE and crepes.
+"""Recalibrators against venn-abers, scikit-learn, torch-uncertainty, probmetrics, MAPIE and crepes.
 
 Run with ``make benchmark``; ``docs/performance.md`` keeps the result.
 """
@@ -30,6 +30,11 @@ with np.errstate():  # importing it changes how numpy reports errors, everywhere
     from venn_abers import VennAbers as PeerVennAbers
 from torch.utils.data import DataLoader, TensorDataset
 from torch_uncertainty.post_processing import TemperatureScaler
+
+try:
+    from probmetrics.calibrators import SMSCalibrator, SVSCalibrator
+except ImportError:  # its rows are then without a peer
+    SMSCalibrator = SVSCalibrator = None
 
 torch.set_num_threads(1)
 
@@ -131,6 +136,32 @@ def temperature(rng: np.random.Generator) -> Task:
         {"scikit-learn": ">= 3", "torch-uncertainty": ">= 40"},
         repeats=1,
     )
+
+
+def structured(rng: np.random.Generator) -> list[Task]:
+    """Vector and matrix scaling; the reference is temperature scaling, of which they make use."""
+    p, y = ten_classes(rng, 100_000)
+    prediction = caveat.Categorical(p)
+    tasks = []
+    for name, kind, peer in (
+        ("structured vector scaling", caveat.StructuredVectorScaling, SVSCalibrator),
+        ("structured matrix scaling", caveat.StructuredMatrixScaling, SMSCalibrator),
+    ):
+        others = {} if peer is None else {"probmetrics": partial(lambda one: one().fit(p, y), peer)}
+        if peer is not None:
+            ours, theirs = kind().fit_transform(prediction, y).mean, peer().fit(p, y)
+            np.testing.assert_allclose(ours, theirs.predict_proba(p), atol=5e-3)
+        tasks.append(
+            Task(
+                f"{name}, fit of 10^5 x 10",
+                partial(lambda one: one().fit(prediction, y), kind),
+                others,
+                ("temperature scaling", lambda: caveat.TemperatureScaling().fit(prediction, y)),
+                dict.fromkeys(others, ">= 5"),
+                repeats=5,
+            )
+        )
+    return tasks
 
 
 def intervals(rng: np.random.Generator) -> list[Task]:
@@ -235,7 +266,13 @@ if __name__ == "__main__":
     generator = np.random.default_rng(0)
     run(
         "Recalibration",
-        [venn_abers(generator), temperature(generator), *intervals(generator), *sets(generator)],
+        [
+            venn_abers(generator),
+            temperature(generator),
+            *structured(generator),
+            *intervals(generator),
+            *sets(generator),
+        ],
     )
     growth(generator)
     run("Risk control, selections and series", guarantees(generator))

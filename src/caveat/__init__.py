@@ -82,6 +82,7 @@ if TYPE_CHECKING:
     from .predictions import ProbabilityInterval as ProbabilityInterval
     from .predictions import Quantiles as Quantiles
     from .predictions import concat as concat
+    from .recalibration import BetaCalibration as BetaCalibration
     from .recalibration import ConformalQuantiles as ConformalQuantiles
     from .recalibration import ConformalResiduals as ConformalResiduals
     from .recalibration import ConformalSets as ConformalSets
@@ -90,11 +91,17 @@ if TYPE_CHECKING:
     from .recalibration import IsotonicCalibration as IsotonicCalibration
     from .recalibration import IsotonicDistribution as IsotonicDistribution
     from .recalibration import PlattScaling as PlattScaling
+    from .recalibration import QuadraticScaling as QuadraticScaling
+    from .recalibration import ScalingBinning as ScalingBinning
+    from .recalibration import SplineCalibration as SplineCalibration
+    from .recalibration import StructuredMatrixScaling as StructuredMatrixScaling
+    from .recalibration import StructuredVectorScaling as StructuredVectorScaling
     from .recalibration import TemperatureScaling as TemperatureScaling
     from .recalibration import VarianceScaling as VarianceScaling
     from .recalibration import VennAbers as VennAbers
     from .recalibration import exchangeability_test as exchangeability_test
     from .recalibration import warn_if_shifted as warn_if_shifted
+    from .repairing import Calibrator as Calibrator
     from .repairing import Repair as Repair
     from .repairing import Repaired as Repaired
     from .repairing import repair as repair
@@ -128,9 +135,11 @@ _HOMES = {
     "AutoRegressor": "selection",
     "BayesByBackpropClassifier": "estimators",
     "BayesByBackpropRegressor": "estimators",
+    "BetaCalibration": "recalibration",
     "BlockConformal": "sequential",
     "BootstrapClassifier": "estimators",
     "BootstrapRegressor": "estimators",
+    "Calibrator": "repairing",
     "Categorical": "predictions",
     "Comparison": "evaluation",
     "ConcreteDropoutClassifier": "estimators",
@@ -169,10 +178,15 @@ _HOMES = {
     "PlattScaling": "recalibration",
     "PredictionSet": "predictions",
     "ProbabilityInterval": "predictions",
+    "QuadraticScaling": "recalibration",
     "QuantileNetworkRegressor": "estimators",
     "Quantiles": "predictions",
     "Repair": "repairing",
     "Repaired": "repairing",
+    "ScalingBinning": "recalibration",
+    "SplineCalibration": "recalibration",
+    "StructuredMatrixScaling": "recalibration",
+    "StructuredVectorScaling": "recalibration",
     "Summary": "summaries",
     "TemperatureScaling": "recalibration",
     "Triage": "evaluation",
@@ -240,9 +254,11 @@ __all__ = [
     "AutoRegressor",
     "BayesByBackpropClassifier",
     "BayesByBackpropRegressor",
+    "BetaCalibration",
     "BlockConformal",
     "BootstrapClassifier",
     "BootstrapRegressor",
+    "Calibrator",
     "Categorical",
     "Comparison",
     "ConcreteDropoutClassifier",
@@ -281,10 +297,15 @@ __all__ = [
     "PlattScaling",
     "PredictionSet",
     "ProbabilityInterval",
+    "QuadraticScaling",
     "QuantileNetworkRegressor",
     "Quantiles",
     "Repair",
     "Repaired",
+    "ScalingBinning",
+    "SplineCalibration",
+    "StructuredMatrixScaling",
+    "StructuredVectorScaling",
     "Summary",
     "TemperatureScaling",
     "Triage",

@@ -182,7 +182,7 @@ def every_chart():
     """Return charts of every kind, by name, of plain results and of awkward ones."""
     from caveat import charts
 
-    from . import test_drift, test_experiments, test_fairness
+    from . import test_drift, test_experiments, test_fairness, test_repair_map
 
     found = {}
     for name, make in ALL.items():
@@ -211,6 +211,7 @@ def every_chart():
         "drift_distribution": charts.drift_distribution(test_drift.changed()),
         "history": charts.history(test_drift.weeks()),
         "history of the monitor": charts.history(test_drift.weeks(), "e-value"),
+        "repair_map": charts.repair_map(test_repair_map.two_classes()),
     }
     size, noise = charts.sweeps(test_experiments.disentangled("good"))
     return found | others | {"sweep of size": size, "sweep of noise": noise}

@@ -12,7 +12,7 @@ from caveat import charts
 from caveat.charts import CHARTS, Axis, Chart, Entry, Line
 from caveat.evaluation import Evaluation
 from caveat.exceptions import OptionError, UnknownNameError, UnsupportedPredictionError
-from tests.charts import examples, test_drift, test_experiments, test_fairness
+from tests.charts import examples, test_drift, test_experiments, test_fairness, test_repair_map
 from tests.charts.drawn import curves, labels, small
 from tests.charts.vectors import parsed
 
@@ -30,6 +30,7 @@ OTHERS = {
     "drift": (test_drift.changed, {}),
     "drift_distribution": (test_drift.changed, {}),
     "history": (test_drift.weeks, {}),
+    "repair_map": (test_repair_map.two_classes, {}),
 }
 
 
@@ -129,8 +130,8 @@ class TestPlot:
                 lambda: [1, 2],
                 "ecdf",
                 "a chart is made of what evaluate, compare, audit, TriagePolicy.decide, "
-                "disentanglement_error, class_detection, shift_curves, domain_shift, drift or "
-                "drift_history returned; got a list",
+                "disentanglement_error, class_detection, shift_curves, domain_shift, drift, "
+                "drift_history or repair returned; got a list",
             ),
         ],
     )

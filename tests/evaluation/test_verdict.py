@@ -1686,7 +1686,7 @@ def test_next_step_for_one_group_and_for_single_classes():
     truth = rng.choice(3, size=3000, p=[0.5, 0.1, 0.4])
     metrics = ["ece", "classwise_ece", "accuracy"]
     step = judged(caveat.Categorical(p), truth, metrics=metrics, resamples=100).next_step
-    assert step.startswith(f"{RECALIBRATE} (DirichletCalibration treats every class)")
+    assert step.startswith(f"{RECALIBRATE} (StructuredMatrixScaling treats every class)")
     step = judged(
         caveat.Categorical(p), rng.choice(3, size=3000, p=p[0]), metrics=metrics, resamples=100
     ).next_step

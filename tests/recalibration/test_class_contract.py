@@ -11,10 +11,16 @@ from sklearn.pipeline import make_pipeline
 
 import caveat
 from caveat.exceptions import InvalidValueError
+from caveat.recalibration.beta_calibration import BetaCalibration
 from caveat.recalibration.dirichlet_calibration import DirichletCalibration
 from caveat.recalibration.histogram_binning import HistogramBinning
 from caveat.recalibration.isotonic_calibration import IsotonicCalibration
 from caveat.recalibration.platt_scaling import PlattScaling
+from caveat.recalibration.quadratic_scaling import QuadraticScaling
+from caveat.recalibration.scaling_binning import ScalingBinning
+from caveat.recalibration.spline_calibration import SplineCalibration
+from caveat.recalibration.structured_matrix_scaling import StructuredMatrixScaling
+from caveat.recalibration.structured_vector_scaling import StructuredVectorScaling
 from caveat.recalibration.temperature_scaling import TemperatureScaling
 
 from .class_data import calibration_set
@@ -27,6 +33,12 @@ RECALIBRATORS = [
     HistogramBinning(bins=5),
     HistogramBinning(bins=5, strategy="equal-width"),
     DirichletCalibration(regularization=0.1),
+    BetaCalibration(),
+    QuadraticScaling(),
+    SplineCalibration(),
+    ScalingBinning(bins=5),
+    StructuredVectorScaling(),
+    StructuredMatrixScaling(),
 ]
 every = pytest.mark.parametrize("recalibrator", RECALIBRATORS, ids=repr)
 

@@ -12,9 +12,15 @@ PREDICTION = caveat.Categorical.from_binary([0.1, 0.9, 0.2, 0.8])
 @pytest.mark.parametrize(
     "recalibrator",
     [
+        caveat.BetaCalibration(),
         caveat.HistogramBinning(),
         caveat.IsotonicCalibration(),
         caveat.PlattScaling(),
+        caveat.QuadraticScaling(),
+        caveat.ScalingBinning(),
+        caveat.SplineCalibration(),
+        caveat.StructuredMatrixScaling(),
+        caveat.StructuredVectorScaling(),
         caveat.TemperatureScaling(),
         caveat.VennAbers(),
     ],

@@ -131,7 +131,7 @@ def test_groups_that_are_off_in_opposite_directions_are_repaired_by_group():
     z = np.log(p / (1 - p))
     sex = np.array(["f", "m"])[np.arange(1500) % 2]
     off = expit(np.where(sex == "f", 3 * z, z / 3))
-    made = caveat.repair(off, y, groups={"sex": sex}, random_state=0)
+    made = caveat.repair(off, y, groups={"sex": sex}, candidates=["ts", "va"], random_state=0)
     assert (made.chosen, made.by_group) == ("TemperatureScaling", True)
     assert made.why.startswith("Temperature scaling by group lowers")
     assert made.recalibrator.groups_["f"].temperature_ == pytest.approx(3, rel=0.25)
@@ -140,7 +140,9 @@ def test_groups_that_are_off_in_opposite_directions_are_repaired_by_group():
     assert np.abs(fixed.mean[:, 1] - p).max() < 0.06
     with pytest.raises(OptionError, match="fit was given groups"):
         made.transform(off)
-    both = caveat.repair(off, y, groups={"sex": sex, "one": y * 0}, random_state=0)
+    both = caveat.repair(
+        off, y, groups={"sex": sex, "one": y * 0}, candidates=["ts", "va"], random_state=0
+    )
     again = both.transform(off, groups={"sex": sex, "one": y * 0})
     np.testing.assert_allclose(again.mean, fixed.mean)
     shared = caveat.repair(expit(3 * z), y, groups=sex, random_state=0)
@@ -203,9 +205,10 @@ def test_more_classes_and_text_labels():
     assert made.calibration_measure == "expected_calibration_error"
     fixed = made.transform(softmax(4 * logits, axis=1))
     assert fixed.classes.tolist() == ["cat", "dog", "fox"]
-    wide = caveat.Categorical(rng.dirichlet(np.ones(25), 100))
-    names = [row.candidate for row in caveat.repair(wide, np.arange(100) % 25)]
-    assert "DirichletCalibration" not in names
+    wide = caveat.Categorical(rng.dirichlet(np.ones(101), 202))
+    names = [row.candidate for row in caveat.repair(wide, np.arange(202) % 101, folds=2)]
+    assert names[:3] == ["as it is", "TemperatureScaling", "StructuredVectorScaling"]
+    assert "StructuredMatrixScaling" not in names
 
 
 def test_an_infinite_log_loss_is_replaced_by_the_brier_score():

@@ -323,6 +323,11 @@ def _history(w):
     return built(caveat.monitoring.drift_history, {"a": prediction, "b": prediction}, resamples=0)
 
 
+def _repair(w):
+    prediction = w.prediction(("Categorical", "Gaussian", "GaussianLogits"))
+    return built(caveat.repair, prediction, w.truth(prediction), random_state=0)
+
+
 def _consistency(w):
     return built(
         caveat.fairness.consistency, w.numbers(w.samples), w.numbers(w.samples, 2), neighbors=1,
@@ -843,6 +848,13 @@ ARGUMENTS = {
     "predictions.Gaussian.from_members.variance": Data(lambda w: np.abs(_members(w))),
     "predict_distribution.X": Data(lambda w: w.numbers(w.samples, 2)),
     "make_plan.samples": Option(5, 1, 30),
+    **{
+        f"{name}.members": Option("mean", "each")
+        for name in (
+            "BetaCalibration", "QuadraticScaling", "ScalingBinning", "SplineCalibration",
+            "StructuredMatrixScaling", "StructuredVectorScaling",
+        )
+    },
     "DirichletCalibration.members": Option("mean", "each"),
     "HistogramBinning.members": Option("mean", "each"),
     "IsotonicCalibration.members": Option("mean", "each"),
@@ -859,6 +871,11 @@ ARGUMENTS = {
     "overlay.charts": Thing(lambda w: {"a": _chart(w)}),
     "charts.consistency.result": Thing(_consistency),
     "charts.drift.result": Thing(_drift),
+    "charts.repair_map.result": Thing(_repair),
+    "Calibrator.method": Option("auto", "ts"),
+    "Calibrator.candidates": Option(None, ["TemperatureScaling"], ["VarianceScaling"], []),
+    "SplineCalibration.knots": Option(6, 2, 1),
+    "SplineCalibration.smoothness": Option(1.0, 0.0, 1e3),
     "charts.drift.groups": Option(False, True),
     "charts.drift_distribution.target": Option("", "0"),
     "monitoring.drift.alpha": Option(0.05, 0.5),

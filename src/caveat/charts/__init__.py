@@ -18,6 +18,7 @@ from ._experiments import detection, domain_shift, shift
 from ._extremes import Extremes, Sample, extremes
 from ._groups import AGAINST_REST, comparison, groups, trade_off
 from ._reliability import reliability
+from ._repair_map import repair_map
 from ._split import Deferral, deferral, split
 from ._triage import operating_curve
 from .chart import Chart, Headline, overlay
@@ -71,6 +72,7 @@ __all__ = [
     "plot",
     "ratios",
     "reliability",
+    "repair_map",
     "shift",
     "split",
     "sweeps",

@@ -18,6 +18,7 @@ from . import (
     _experiments,
     _groups,
     _reliability,
+    _repair_map,
     _split,
     _triage,
     fairness,
@@ -56,6 +57,7 @@ CHARTS = Charts(
         _drift.DRIFT,
         _drift.DISTRIBUTION,
         _drift.HISTORY,
+        _repair_map.ENTRY,
     ],
 )
 """The first kind of each type of result that applies is the default of `plot`."""
@@ -190,8 +192,8 @@ def _entry(result: Any, kind: str | None, target: Any) -> Entry:
     if not entries:
         raise OptionError(
             "a chart is made of what evaluate, compare, audit, TriagePolicy.decide, "
-            "disentanglement_error, class_detection, shift_curves, domain_shift, drift or "
-            "drift_history returned; got a "
+            "disentanglement_error, class_detection, shift_curves, domain_shift, drift, "
+            "drift_history or repair returned; got a "
             f"{type(result).__name__}"
         )
     names = available(result, target)
@@ -200,7 +202,7 @@ def _entry(result: Any, kind: str | None, target: Any) -> Entry:
         what = getattr(result, "prediction", result)
         raise UnsupportedPredictionError(
             f"kind={entry.name!r} does not apply to this {type(what).__name__}; kinds that do are "
-            f"{', '.join(names)}"
+            f"{', '.join(names) or 'none'}"
         )
     return entry
 

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from ..exceptions import CaveatError
+from ._arena import arena_command
 from ._audit import audit_command
 from ._compare import compare_command
 from ._console import in_options, print_json, say, speaking_of
@@ -40,6 +41,7 @@ Give it a file with predictions and what was true: CSV, Parquet, NPZ, Arrow or J
   caveat demo
   caveat study fairness --dataset sd1
   caveat study disentanglement --dataset wine
+  caveat arena --cache arena
 """
 
 app = typer.Typer(
@@ -63,6 +65,7 @@ app.command("merge")(merge_command)
 app.command("drift")(drift_command)
 app.command("demo")(demo_command)
 app.command("study", cls=StudyHelp)(study_command)
+app.command("arena")(arena_command)
 
 
 def _print_version(wanted: bool) -> None:

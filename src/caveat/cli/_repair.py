@@ -14,8 +14,6 @@ from ._evaluate import with_target
 from ._options import Columns, Json, Seed, about, option, shared
 from ._output import check_output, write_frame
 
-_OF_MEMBERS = ("TemperatureScaling", "PlattScaling", "DirichletCalibration")
-
 
 @shared
 def repair_command(
@@ -69,6 +67,8 @@ def repair_command(
     say(chosen.why, style="bold")
     header, body = chosen.table()
     show_table("", header, body, left=(0, 3, 5))
+    for statement in list(chosen.summary())[1:]:
+        say(statement.text)
     for path, words in ((output, "predictions"), (save, "the repair")):
         if path is not None:
             what = "repaired " if words == "predictions" and chosen.recalibrator is not None else ""
@@ -87,14 +87,13 @@ def _loaded(path: Path) -> Any:
 
 def _fitted(file: Path, columns: Columns, candidate: Any, folds: int, random_state: int) -> Any:
     """Read a file and choose."""
-    from ..recalibration import RECALIBRATORS
     from ..repairing import repair
+    from ..repairing.candidates import candidates_of
 
     table = with_target(columns.read(file), file)
     if getattr(table.prediction, "members", 1) > 1 and hasattr(table.prediction, "classes"):
         # Each member has columns of its own, which are written back.
-        names = candidate or _OF_MEMBERS
-        candidate = [RECALIBRATORS[name].recalibrator(members="each") for name in names]
+        candidate = candidates_of(table.prediction, candidate, each=True)
     with working(f"trying repairs on {len(table):,} samples"):
         return repair(
             table.prediction,

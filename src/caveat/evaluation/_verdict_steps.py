@@ -96,8 +96,8 @@ def _repair(evidence: Evidence, finding: Finding) -> str:
         return f"Recalibrate the probabilities on held-out samples: {_CHOOSES} ({how})"
     if finding.topic == "classes":
         return (
-            f"Recalibrate the probabilities on held-out samples: {_CHOOSES} (DirichletCalibration "
-            "treats every class)"
+            f"Recalibrate the probabilities on held-out samples: {_CHOOSES} "
+            "(StructuredMatrixScaling treats every class)"
         )
     if finding.topic == "sets":
         return "Make the sets anew from held-out samples (ConformalSets)"

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from .._registry import Registry
 from ..predictions import Container
 from ._base import Recalibrator
+from .beta_calibration import BetaCalibration
 from .conformal_quantiles import ConformalQuantiles
 from .conformal_residuals import ConformalResiduals
 from .conformal_sets import ConformalSets
@@ -19,12 +20,18 @@ from .histogram_binning import HistogramBinning
 from .isotonic_calibration import IsotonicCalibration
 from .isotonic_distribution import IsotonicDistribution
 from .platt_scaling import PlattScaling
+from .quadratic_scaling import QuadraticScaling
+from .scaling_binning import ScalingBinning
+from .spline_calibration import SplineCalibration
+from .structured_matrix_scaling import StructuredMatrixScaling
+from .structured_vector_scaling import StructuredVectorScaling
 from .temperature_scaling import TemperatureScaling
 from .variance_scaling import VarianceScaling
 from .venn_abers import VennAbers
 
 __all__ = [
     "RECALIBRATORS",
+    "BetaCalibration",
     "ConformalQuantiles",
     "ConformalResiduals",
     "ConformalSets",
@@ -34,9 +41,14 @@ __all__ = [
     "IsotonicCalibration",
     "IsotonicDistribution",
     "PlattScaling",
+    "QuadraticScaling",
     "RecalibrationMethod",
     "Recalibrator",
+    "ScalingBinning",
     "ShiftWarning",
+    "SplineCalibration",
+    "StructuredMatrixScaling",
+    "StructuredVectorScaling",
     "TemperatureScaling",
     "VarianceScaling",
     "VennAbers",
@@ -91,6 +103,24 @@ RECALIBRATORS = Registry(
             ("platt",),
         ),
         RecalibrationMethod(
+            BetaCalibration,
+            "A curve with two slopes for each class, one for each end, with the least log loss.",
+            "A bend in the middle; classes that are the wrong way round.",
+            ("beta",),
+        ),
+        RecalibrationMethod(
+            QuadraticScaling,
+            "A parabola of each class's logit with the least log loss.",
+            "The order of samples, which a parabola may turn around.",
+            ("quadratic",),
+        ),
+        RecalibrationMethod(
+            SplineCalibration,
+            "A smooth increasing curve for each class with the least penalized log loss.",
+            "Steps and bends between its knots; classes that are the wrong way round.",
+            ("spline",),
+        ),
+        RecalibrationMethod(
             IsotonicCalibration,
             "The best increasing map for each class: nothing increasing fits these samples better.",
             "Small calibration sets, which it overfits; the order of samples within a class.",
@@ -100,6 +130,24 @@ RECALIBRATORS = Registry(
             HistogramBinning,
             "The observed frequency in each bin.",
             "Differences within a bin, which it erases.",
+        ),
+        RecalibrationMethod(
+            ScalingBinning,
+            "The mean of a sigmoid in each bin: few values, whose calibration can be measured.",
+            "Differences within a bin, which it erases; a miscalibration that is no sigmoid.",
+            ("scaling_binning",),
+        ),
+        RecalibrationMethod(
+            StructuredVectorScaling,
+            "A factor and a shift for each class, near one temperature where samples are few.",
+            "A class that is taken for a certain other one.",
+            ("svs",),
+        ),
+        RecalibrationMethod(
+            StructuredMatrixScaling,
+            "A linear map of all logits, near one temperature where samples are few.",
+            "Hundreds of classes: it has classes squared parameters.",
+            ("sms",),
         ),
         RecalibrationMethod(
             DirichletCalibration,

@@ -4,10 +4,10 @@ from typing import Any
 
 import numpy as np
 
-from .._blocks import row_blocks
 from .._validation import FloatArray, check_number
 from ..predictions.categorical import softmax
 from ._classes import ClassMap, Codes
+from ._multinomial import likelihood
 
 
 class DirichletCalibration(ClassMap):
@@ -93,10 +93,11 @@ class DirichletCalibration(ClassMap):
         features = self._logarithm(p)
         weight = np.full(len(p), 1 / len(p)) if weight is None else weight / weight.sum()
         features, back = _whitened(features, weight)
+        features = np.vstack([features.T, np.ones(len(p))])
 
         def loss(flat: FloatArray) -> tuple[float, FloatArray]:
             matrix = flat.reshape(classes, classes + 1)
-            value, gradient = _likelihood(matrix, features, codes, weight)
+            value, gradient = likelihood(matrix, features, codes, weight)
             penalty, pull = self._penalty(matrix @ back)
             return value + penalty, (gradient + pull @ back.T).ravel()
 
@@ -154,23 +155,3 @@ def _whitened(features: FloatArray, weight: FloatArray) -> tuple[FloatArray, Flo
     back = np.zeros((classes + 1, classes + 1))
     back[:-1, :-1], back[:-1, -1], back[-1, -1] = root, -root @ center, 1.0
     return features @ root.T, back
-
-
-def _likelihood(
-    matrix: FloatArray, features: FloatArray, codes: Codes, weight: FloatArray
-) -> tuple[float, FloatArray]:
-    """Return the weighted negative log-likelihood and its gradient, intercepts last."""
-    value, gradient = 0.0, np.zeros_like(matrix)
-    for rows in row_blocks(*features.shape):
-        x, w = features[rows], weight[rows]
-        logits = x @ matrix[:, :-1].T + matrix[:, -1]
-        logits -= logits.max(axis=1, keepdims=True)
-        true = logits[np.arange(len(w)), codes[rows]]
-        np.exp(logits, out=logits)
-        total = logits @ np.ones(len(matrix))
-        value += float((np.log(total) - true) @ w)
-        logits *= (w / total)[:, None]
-        logits[np.arange(len(w)), codes[rows]] -= w
-        gradient[:, :-1] += logits.T @ x
-        gradient[:, -1] += logits.sum(axis=0)
-    return value, gradient

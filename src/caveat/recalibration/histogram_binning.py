@@ -90,7 +90,7 @@ class HistogramBinning(ClassMap):
 
     def _map(self, p: FloatArray) -> FloatArray:
         bins = zip(one_vs_rest(p.shape[1]), self.edges_, self.values_, strict=True)
-        scores = [values[_bin_of(p[:, k], edges)] for k, edges, values in bins]
+        scores = [values[bin_of(p[:, k], edges)] for k, edges, values in bins]
         return normalized(scores, self.base_rates_)
 
 
@@ -113,14 +113,15 @@ def equal_count_edges(score: FloatArray, bins: int, weight: FloatArray | None) -
     return np.r_[0.0, np.where(middle > below, middle, above), 1.0]
 
 
-def _bin_of(score: FloatArray, edges: FloatArray) -> NDArray[np.intp]:
+def bin_of(score: FloatArray, edges: FloatArray) -> NDArray[np.intp]:
+    """Return the bin of each score."""
     return np.searchsorted(edges[1:-1], score, side="right")
 
 
 def _shares(
     score: FloatArray, hit: NDArray[np.bool_], weight: FloatArray | None, edges: FloatArray
 ) -> FloatArray:
-    place, number = _bin_of(score, edges), len(edges) - 1
+    place, number = bin_of(score, edges), len(edges) - 1
     mass = np.bincount(place, weights=weight, minlength=number).astype(np.float64)
     hits = np.bincount(place[hit], None if weight is None else weight[hit], minlength=number)
     middle = (edges[:-1] + edges[1:]) / 2

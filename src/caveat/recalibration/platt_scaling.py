@@ -3,16 +3,12 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from .._blocks import row_blocks
-from .._validation import FloatArray, check_choice, check_number
+from .._validation import FloatArray, check_choice
 from ..exceptions import InvalidValueError
-from ..predictions.categorical import softmax
-from ._classes import ClassMap, Codes, one_vs_rest
-
-_RIDGE = 1e-12
+from ._logistic import LogisticMap, fit_logistic, smoothed_targets
 
 
-class PlattScaling(ClassMap):
+class PlattScaling(LogisticMap):
     r"""Stretch and shift the logit of each class's probability.
 
     .. math::
@@ -77,84 +73,30 @@ class PlattScaling(ClassMap):
 
     def _check_options(self) -> None:
         check_choice(self.smoothing, "smoothing", (True, False))
-        check_number(self.eps, "eps", 0, 0.1, "right")
+        super()._check_options()
 
-    def _learn(self, p: FloatArray, codes: Codes, weight: FloatArray | None) -> None:
-        weight = np.ones(len(p)) if weight is None else weight
-        lines = [
-            fit_sigmoid(self._logit(p, k), codes == k, weight, self.smoothing)
-            for k in one_vs_rest(p.shape[1])
-        ]
-        self.slope_, self.intercept_ = np.array(lines).T.copy()
+    def _learn_curve(
+        self, log_p: FloatArray, log_rest: FloatArray, hit: NDArray[np.bool_], weight: FloatArray
+    ) -> FloatArray:
+        return fit_sigmoid(log_p - log_rest, hit, weight, self.smoothing)
 
-    def _map(self, p: FloatArray) -> FloatArray:
-        lines = zip(one_vs_rest(p.shape[1]), self.slope_, self.intercept_, strict=True)
-        scores = [a * self._logit(p, k) + b for k, a, b in lines]
-        if len(scores) == 1:
-            scores = [-scores[0], scores[0]]
-        # Normalized as logarithms, so that a row of tiny numbers is not a row of zeros.
-        return softmax(-np.logaddexp(0, -np.stack(scores, axis=1)))
+    def _keep(self, curves: FloatArray) -> None:
+        self.slope_, self.intercept_ = curves.T.copy()
 
-    def _logit(self, p: FloatArray, k: int) -> FloatArray:
-        rest = p[:, 0] if p.shape[1] == 2 else 1 - p[:, k]
-        return np.log(np.maximum(p[:, k], self.eps)) - np.log(np.maximum(rest, self.eps))
+    def _curve(self, number: int, log_p: FloatArray, log_rest: FloatArray) -> FloatArray:
+        return self.slope_[number] * (log_p - log_rest) + self.intercept_[number]
 
 
 def fit_sigmoid(
-    score: FloatArray, hit: NDArray[np.bool_], weight: FloatArray, smoothing: bool
-) -> tuple[float, float]:
+    score: FloatArray, hit: NDArray[np.bool_], weight: FloatArray, smoothing: bool = True
+) -> FloatArray:
     """Return slope and intercept of the logistic regression of ``hit`` on ``score``."""
-    ones, zeros = float(weight[hit].sum()), float(weight[~hit].sum())
     if smoothing:
-        target = np.where(hit, (ones + 1) / (ones + 2), 1 / (zeros + 2))
+        target = smoothed_targets(hit, weight)
     else:
         _check_overlap(score, hit)
         target = hit.astype(np.float64)
-    if np.ptp(score) == 0:
-        share = target @ weight / weight.sum()
-        return 1.0, float(np.log(share / (1 - share)) - score[0])
-    center = score @ weight / weight.sum()
-    scale = np.sqrt((score - center) ** 2 @ weight / weight.sum())
-    slope, level = _newton((score - center) / scale, target, weight)
-    slope /= scale
-    return float(slope), float(level - slope * center)
-
-
-def _newton(score: FloatArray, target: FloatArray, weight: FloatArray) -> FloatArray:
-    """Minimize the log loss over slope and level, from the best constant."""
-    total = weight.sum()
-    share = target @ weight / total
-    now = np.array([0.0, np.log(share / (1 - share))])
-    loss, gradient, hessian = _derivatives(now, score, target, weight)
-    while True:
-        step = -np.linalg.solve(hessian + _RIDGE * total * np.eye(2), gradient)
-        # Newton may overshoot where the sigmoid is flat; halving ends, since the loss is convex.
-        bound = loss * (1 + 1e-14)
-        while (new := _derivatives(now + step, score, target, weight))[0] > bound:
-            step /= 2
-        now = now + step
-        # Where the loss is flat to rounding, one more Newton step, just taken, is exact.
-        if new[0] >= loss:
-            return now
-        loss, gradient, hessian = new
-
-
-def _derivatives(
-    line: FloatArray, score: FloatArray, target: FloatArray, weight: FloatArray
-) -> tuple[float, FloatArray, FloatArray]:
-    """Return the log loss, its gradient and its matrix of second derivatives, in one pass."""
-    loss, gradient, hessian = 0.0, np.zeros(2), np.zeros((2, 2))
-    for rows in row_blocks(len(score), 1):
-        x, t, w = score[rows], target[rows], weight[rows]
-        logit = line[0] * x + line[1]
-        small = np.exp(-np.abs(logit))  # at most 1, whatever the sign
-        loss += float((np.maximum(logit, 0) - t * logit + np.log(1 + small)) @ w)
-        p = np.where(logit >= 0, 1.0, small) / (1 + small)
-        residual, spread = w * (p - t), w * p * (1 - p)
-        moments = spread.sum(), spread @ x, (spread * x) @ x
-        gradient += (residual @ x, residual.sum())
-        hessian += ((moments[2], moments[1]), (moments[1], moments[0]))
-    return loss, gradient, hessian
+    return fit_logistic(score[:, None], target, weight, np.ones(1))
 
 
 def _check_overlap(score: FloatArray, hit: NDArray[np.bool_]) -> None:

@@ -132,15 +132,13 @@ class TemperatureScaling(Recalibrator):
         pull = check_number(self.shrinkage, "shrinkage")
         if self.draws is not None:
             check_draws(self.draws)
-        loss: _Powers | _NoisyLogits
+        loss: Powers | _NoisyLogits
         if isinstance(prediction, Categorical):
             _check_possible(prediction, y, weight, self.members)
-            loss = _Powers(*calibration_rows(prediction, y, weight, self.members))
+            loss = Powers(*calibration_rows(prediction, y, weight, self.members))
         else:
             loss = self._noisy_logits(prediction, y, weight)
-        # From the answer of every so-many-th row two or three passes over all rows are enough.
-        sparse = loss.take(slice(None, None, max(1, len(loss.y) // _FIRST_ROWS)))
-        common = minimize(loss.derivatives, minimize(sparse.derivatives, 1.0))
+        common = best_power(loss)
         self.temperature_ = _temperature(common)
         self.class_temperatures_ = np.full(len(prediction.classes), self.temperature_)
         if self.per_class:
@@ -200,18 +198,24 @@ Derivatives = Callable[[float], tuple[float, float]]
 
 
 @dataclass(frozen=True)
-class _Powers:
-    """The negative log-likelihood of p^beta, convex in beta = 1/T."""
+class Powers:
+    """The negative log-likelihood of p^beta, convex in beta = 1/T.
+
+    With ``logs``, ``p`` holds the logarithms, which are finite.
+    """
 
     p: FloatArray
     y: Codes
     weight: FloatArray | None
+    logs: bool = False
 
     def take(self, rows: Any) -> Self:
+        """Return the loss of some rows."""
         weight = None if self.weight is None else self.weight[rows]
         return replace(self, p=self.p[rows], y=self.y[rows], weight=weight)
 
     def predicted(self) -> Codes:
+        """Return the class on top of each row."""
         return self.p.argmax(axis=1)
 
     def derivatives(self, beta: float) -> tuple[float, float]:
@@ -222,7 +226,7 @@ class _Powers:
         # A row has a class of at least 1/K, whose power is safe while K^-beta is not 0.
         small = beta * np.log(classes) > 600
         for rows in row_blocks(*self.p.shape):
-            gap = _logarithm(self.p[rows])
+            gap = self.p[rows].copy() if self.logs else _logarithm(self.p[rows])
             power = gap * beta
             if small:
                 power -= power.max(axis=1, keepdims=True)
@@ -321,7 +325,14 @@ def minimize(derivatives: Derivatives, start: float) -> float:
     return beta
 
 
-def _shrunk(loss: "_Powers | _NoisyLogits", common: float, pull: float) -> float:
+def best_power(loss: "Powers | _NoisyLogits") -> float:
+    """Return 1/T of all rows."""
+    # From the answer of every so-many-th row two or three passes over all rows are enough.
+    sparse = loss.take(slice(None, None, max(1, len(loss.y) // _FIRST_ROWS)))
+    return minimize(loss.derivatives, minimize(sparse.derivatives, 1.0))
+
+
+def _shrunk(loss: "Powers | _NoisyLogits", common: float, pull: float) -> float:
     """Return the beta of one predicted class, pulled towards the common one."""
 
     def derivatives(beta: float) -> tuple[float, float]:

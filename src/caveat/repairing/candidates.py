@@ -10,20 +10,23 @@ from ..predictions import Categorical, Gaussian, GaussianLogits, Interval, Quant
 from ..predictions.quantiles import central_coverages
 from ..recalibration import (
     RECALIBRATORS,
+    BetaCalibration,
     ConformalQuantiles,
     ConformalResiduals,
     ConformalSets,
-    DirichletCalibration,
     IsotonicDistribution,
     PlattScaling,
     Recalibrator,
+    SplineCalibration,
+    StructuredMatrixScaling,
+    StructuredVectorScaling,
     TemperatureScaling,
     VarianceScaling,
     VennAbers,
 )
 
-_MOST_CLASSES = 20
-"""With more classes, Dirichlet calibration has too many parameters to be tried unasked."""
+_MOST_CLASSES = 100
+"""With more classes, a matrix has too many parameters to be tried unasked."""
 
 _USUAL_LEVEL = 0.6827
 
@@ -61,8 +64,15 @@ def measures_of(prediction: Any) -> tuple[str, str]:
     return "negative_log_likelihood_loss", error
 
 
-def candidates_of(prediction: Any, given: Any) -> list[Recalibrator]:
-    """Return the recalibrators to try, from simple to complex."""
+def candidates_of(prediction: Any, given: Any, *, each: bool = False) -> list[Recalibrator]:
+    """Return the recalibrators to try, from simple to complex.
+
+    With ``each``, only those that can keep members apart, set to do so.
+    """
+    if each:
+        usual = _usual(prediction) if given is None else candidates_of(prediction, given)
+        able = [one for one in usual if "members" in one.get_params()]
+        return [clone(one).set_params(members="each") for one in able]
     if given is None:
         return _usual(prediction)
     if isinstance(given, str | Recalibrator) or not isinstance(given, Sequence) or not given:
@@ -106,5 +116,9 @@ def _usual(prediction: Any) -> list[Recalibrator]:
             )
         level = min(central, key=lambda coverage: abs(coverage - _USUAL_LEVEL))
         return [VarianceScaling(level=level), IsotonicDistribution(level=level, output="quantiles")]
-    dirichlet = [DirichletCalibration()] if len(prediction.classes) <= _MOST_CLASSES else []
-    return [TemperatureScaling(), PlattScaling(), *dirichlet, VennAbers()]
+    if len(prediction.classes) == 2:
+        smooth = [TemperatureScaling(), PlattScaling(), BetaCalibration(), SplineCalibration()]
+        return [*smooth, VennAbers()]
+    matrix = [StructuredMatrixScaling()] if len(prediction.classes) <= _MOST_CLASSES else []
+    smooth = [TemperatureScaling(), StructuredVectorScaling(), *matrix, SplineCalibration()]
+    return [*smooth, VennAbers()]

@@ -22,6 +22,7 @@ from ..recalibration import (
 from ..resampling import confidence_interval, interval_of
 from ..resampling.intervals import interval_at
 from .candidates import candidates_of, check_supported, measures_of
+from .changes import Change, changes_of
 from .folds import cross_fitted, fold_numbers
 from .result import AS_IT_IS, CandidateRow, Repair, group_labels, name_words, words
 from .scores import CONFIDENCE, Scorer, finite, gain_of, mean_score
@@ -53,9 +54,9 @@ def repair(
     classes (the Brier score if the log loss is infinite), the CRPS of Gaussians and quantiles, or
     the interval score. A candidate is considered if the interval of its gain lies above 0, at a
     confidence that allows for the number of candidates (Bonferroni), and if its calibration error
-    is not larger beyond chance. Of these, the simplest is chosen that cannot be distinguished from
-    the best, and fitted on all samples. If there is none, the answer is to leave the prediction as
-    it is.
+    is not larger beyond chance. Of these, the simplest is chosen whose score is within one standard
+    error of the best one's, by the difference on the same samples, and fitted on all samples. If
+    there is none, the answer is to leave the prediction as it is.
 
     Parameters
     ----------
@@ -73,9 +74,10 @@ def repair(
         The classes of an array.
     candidates : list of str or recalibrators, optional
         Names from `caveat.recalibration.RECALIBRATORS`, or recalibrators with settings of your own,
-        from simple to complex. By default, temperature scaling, Platt scaling, Dirichlet
-        calibration (up to 20 classes) and Venn-Abers for classes; one factor on the spread and the
-        isotonic distribution for numbers; the conformal correction for intervals.
+        from simple to complex. By default, temperature scaling, Platt scaling, beta calibration,
+        splines and Venn-Abers for two classes; temperature scaling, structured vector and matrix
+        scaling (the latter up to 100 classes), splines and Venn-Abers for more; one factor on the
+        spread and the isotonic distribution for numbers; the conformal correction for intervals.
     folds : int, default=5
     random_state : int or Generator, optional
         Seed of the folds and the resamples.
@@ -196,7 +198,12 @@ class _Task:
         return self.result(f"Leave it: {why}.", None, False, rows)
 
     def result(
-        self, why: str, fitted: Recalibrator | None, by_group: bool, rows: list[CandidateRow]
+        self,
+        why: str,
+        fitted: Recalibrator | None,
+        by_group: bool,
+        rows: list[CandidateRow],
+        changes: tuple[Change, ...] = (),
     ) -> Repair:
         """Return an answer."""
         classes = getattr(self.prediction, "classes", None)
@@ -210,6 +217,7 @@ class _Task:
             classes=None if classes is None else tuple(classes.tolist()),
             samples=len(self.prediction),
             confidence=CONFIDENCE,
+            changes=changes,
         )
 
 
@@ -222,6 +230,7 @@ class _Trial:
     row: CandidateRow
     answers: dict[str, list[Answer]]
     worse: bool
+    changes: tuple[Change, ...]
 
     @property
     def words(self) -> str:
@@ -255,7 +264,8 @@ def _chosen(task: _Task, candidates: list[Recalibrator]) -> Repair:
             except CaveatError as error:
                 rows.append(CandidateRow(candidate=name, by_group=by_group, note=str(error)))
                 continue
-            trial = _tried(task, recalibrator, by_group, base, answers, number)
+            changes = changes_of(task.prediction, made, task.y, task.weight)
+            trial = _tried(task, recalibrator, by_group, base, answers, number, changes)
             trials.append(trial)
             rows.append(trial.row)
     best = _best(trials, task.measure, base[task.measure])
@@ -266,7 +276,8 @@ def _chosen(task: _Task, candidates: list[Recalibrator]) -> Repair:
         for row in rows
     ]
     fitted = task.fitted(best.recalibrator, best.by_group)
-    return task.result(_why(task, best.row, best.words, rows[0]), fitted, best.by_group, rows)
+    why = _why(task, best.row, best.words, rows[0])
+    return task.result(why, fitted, best.by_group, rows, best.changes)
 
 
 def _tried(
@@ -276,6 +287,7 @@ def _tried(
     base: dict[str, list[Answer]],
     answers: dict[str, list[Answer]],
     number: int,
+    changes: tuple[Change, ...],
 ) -> _Trial:
     before, after = base[task.measure], answers[task.measure]
     score, start = mean_score(after, before), mean_score(before, before)
@@ -299,11 +311,11 @@ def _tried(
         calibration_gain=_error(task, base) - error,
         note="its calibration error is larger" if worse else "",
     )
-    return _Trial(recalibrator, by_group, row, answers, worse)
+    return _Trial(recalibrator, by_group, row, answers, worse, changes)
 
 
 def _best(trials: list[_Trial], measure: str, base: list[Answer]) -> _Trial | None:
-    """Return the simplest trial that cannot be distinguished from the best."""
+    """Return the simplest trial within one standard error of the best."""
     useful = [trial for trial in trials if trial.row.low > 0 and not trial.worse]
     if not useful:
         return None
@@ -311,7 +323,7 @@ def _best(trials: list[_Trial], measure: str, base: list[Answer]) -> _Trial | No
 
     def as_good(trial: _Trial) -> bool:
         lead = gain_of(trial.answers[measure], best.answers[measure], base)
-        return trial is best or interval_of(lead.center, lead, CONFIDENCE).low <= 0
+        return trial is best or lead.center <= float(np.std(lead.values))
 
     return next(trial for trial in useful if as_good(trial))
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..exceptions import FileFormatError, OptionError
 from ..recalibration import RECALIBRATORS, Recalibrator
+from .changes import Change
 from .result import CandidateRow, Repair
 
 __all__ = ["is_repair", "load_repair", "save_repair"]
@@ -27,6 +28,7 @@ def save_repair(repair: Repair, path: str | PathLike[str]) -> None:
         **{name: getattr(repair, name) for name in _FIELDS},
         "classes": _encode(repair.classes),
         "rows": [{k: _encode(v) for k, v in vars(row).items()} for row in repair.rows],
+        "changes": [{k: _encode(v) for k, v in vars(one).items()} for one in repair.changes],
         "recalibrator": _encode(repair.recalibrator),
     }
     Path(path).write_text(json.dumps(content, allow_nan=False) + "\n", encoding="utf-8")
@@ -61,6 +63,9 @@ def _repair(content: dict[str, Any]) -> Repair:
     if recalibrator is not None and not isinstance(recalibrator, Recalibrator):
         raise TypeError("it holds no recalibrator")
     rows = tuple(CandidateRow(**{k: _decode(v) for k, v in row.items()}) for row in content["rows"])
+    changes = tuple(
+        Change(**{k: _decode(v) for k, v in one.items()}) for one in content.get("changes", ())
+    )
     return Repair(
         rows,
         str(content["why"]),
@@ -71,6 +76,7 @@ def _repair(content: dict[str, Any]) -> Repair:
         classes=classes,
         samples=int(content["samples"]),
         confidence=float(content["confidence"]),
+        changes=changes,
     )
 
 

@@ -7,10 +7,20 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .._groups import combined
+from ..evaluation.verdict import Verdict
 from ..predictions import ProbabilityInterval
 from ..predictions.given import as_prediction
 from ..recalibration import Recalibrator
-from ..results.tables import RowTable, html_tables, interval_words, number, terminal_table
+from ..results.tables import (
+    Plottable,
+    RowTable,
+    html_tables,
+    interval_words,
+    number,
+    terminal_table,
+)
+from ..results.words import Statement
+from .changes import Change, repair_statements
 
 __all__ = ["CandidateRow", "Repair"]
 
@@ -52,7 +62,7 @@ class CandidateRow:
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Repair(RowTable[CandidateRow]):
+class Repair(RowTable[CandidateRow], Plottable):
     """What `caveat.repair` returns.
 
     Attributes
@@ -71,6 +81,8 @@ class Repair(RowTable[CandidateRow]):
         The classes, in their order.
     samples : int
     confidence : float
+    changes : tuple of Change
+        What the repair does to accuracy and sharpness, on samples that it was not fitted on.
     """
 
     row_type: ClassVar[Any] = CandidateRow
@@ -83,6 +95,7 @@ class Repair(RowTable[CandidateRow]):
     classes: tuple[Any, ...] | None = field(default=None, kw_only=True)
     samples: int = field(default=0, kw_only=True)
     confidence: float = field(default=0.95, kw_only=True)
+    changes: tuple[Change, ...] = field(default=(), kw_only=True)
 
     @property
     def chosen(self) -> str | None:
@@ -105,6 +118,30 @@ class Repair(RowTable[CandidateRow]):
         if not self.by_group:
             groups = None
         return repaired(self.recalibrator, prediction, groups)
+
+    def summary(self) -> Verdict:
+        """Say in plain words what the repair changes, what it costs and what it cannot promise.
+
+        `plot` draws its map: which probability, or level, becomes which.
+
+        Examples
+        --------
+        >>> import caveat, numpy as np
+        >>> rng = np.random.default_rng(0)
+        >>> z = rng.normal(size=1000)
+        >>> y = (rng.random(1000) < 1 / (1 + np.exp(-z))).astype(int)
+        >>> repair = caveat.repair(1 / (1 + np.exp(-3 * z)), y, random_state=0)
+        >>> print(repair.summary().statements[2].text)
+        Accuracy stays at 64.0 %: no predicted class changes.
+        >>> print(repair.summary().statements[3].text)
+        Predictions become less sharp: the mean confidence goes from 83.3 % to 64.7 %.
+        """
+        first = Statement("info", self.why)
+        if self.recalibrator is None:
+            kept = "Nothing changes and nothing is lost: transform returns the prediction itself."
+            return Verdict((first, Statement("info", kept)))
+        others = repair_statements(self.recalibrator, self.samples, self.changes)
+        return Verdict((first, *others), next_step="plot the map, and evaluate new samples.")
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the repair to one file of JSON, which `caveat.load` reads back.

@@ -93,8 +93,8 @@ class RowTable(Generic[SomeRow]):
         return json.dumps([plain_row(row) for row in self.rows])
 
 
-class Drawable:
-    """Results that can be drawn, and written as a page."""
+class Plottable:
+    """Results that can be drawn."""
 
     if not TYPE_CHECKING:  # pragma: no branch
         __getattr__ = missing_method
@@ -104,6 +104,10 @@ class Drawable:
         from ..charts import plot
 
         return plot(self, kind, **options)
+
+
+class Drawable(Plottable):
+    """Results that can be drawn, and written as a page."""
 
     def report(self, path: Any, **options: Any) -> Any:
         """Write one HTML page; see `caveat.report.write_report`."""

@@ -9,6 +9,7 @@ that measures.
 from typing import TYPE_CHECKING
 
 from .._renamed import old_names
+from .arena import ArenaResult, ArenaRow, run_arena
 from .paper import Paper
 from .result import StudyResult
 from .run import STUDIES, run_study
@@ -17,11 +18,14 @@ from .summary import Conclusion
 
 __all__ = [
     "STUDIES",
+    "ArenaResult",
+    "ArenaRow",
     "Conclusion",
     "Paper",
     "Study",
     "StudyResult",
     "StudyRow",
+    "run_arena",
     "run_study",
 ]
 
