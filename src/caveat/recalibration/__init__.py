@@ -5,9 +5,12 @@ from dataclasses import dataclass
 from .._registry import Registry
 from ..predictions import Container
 from ._base import Recalibrator
+from .conformal_distribution import ConformalDistribution
+from .conformal_ellipsoids import ConformalEllipsoids
 from .conformal_quantiles import ConformalQuantiles
 from .conformal_residuals import ConformalResiduals
 from .conformal_sets import ConformalSets
+from .cross_conformal import CrossConformal
 from .dirichlet_calibration import DirichletCalibration
 from .exchangeability import (
     ExchangeabilityTest,
@@ -19,28 +22,40 @@ from .histogram_binning import HistogramBinning
 from .isotonic_calibration import IsotonicCalibration
 from .isotonic_distribution import IsotonicDistribution
 from .platt_scaling import PlattScaling
+from .regions import RegionRow, compare_regions, region_volumes
+from .shift import LabelShift, LikelihoodRatio, label_shift, likelihood_ratio
 from .temperature_scaling import TemperatureScaling
 from .variance_scaling import VarianceScaling
 from .venn_abers import VennAbers
 
 __all__ = [
     "RECALIBRATORS",
+    "ConformalDistribution",
+    "ConformalEllipsoids",
     "ConformalQuantiles",
     "ConformalResiduals",
     "ConformalSets",
+    "CrossConformal",
     "DirichletCalibration",
     "ExchangeabilityTest",
     "HistogramBinning",
     "IsotonicCalibration",
     "IsotonicDistribution",
+    "LabelShift",
+    "LikelihoodRatio",
     "PlattScaling",
     "RecalibrationMethod",
     "Recalibrator",
+    "RegionRow",
     "ShiftWarning",
     "TemperatureScaling",
     "VarianceScaling",
     "VennAbers",
+    "compare_regions",
     "exchangeability_test",
+    "label_shift",
+    "likelihood_ratio",
+    "region_volumes",
     "warn_if_shifted",
 ]
 
@@ -135,6 +150,17 @@ RECALIBRATORS = Registry(
             "Intervals cover at least as often as asked, and keep the shape of the quantiles.",
             "Quantiles that have the wrong shape: it shifts their ends alike.",
             ("cqr", "cmap"),
+        ),
+        RecalibrationMethod(
+            ConformalDistribution,
+            "Quantiles at any level are covered as often as they say, over exchangeable samples.",
+            "The shape of a single sample's distribution: one for all, shifted and stretched.",
+            ("cps",),
+        ),
+        RecalibrationMethod(
+            ConformalEllipsoids,
+            "All targets are inside one region at least as often as asked.",
+            "Residuals with heavy tails, for which boxes can be smaller.",
         ),
         RecalibrationMethod(
             ConformalSets,
