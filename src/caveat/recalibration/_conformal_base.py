@@ -1,6 +1,7 @@
 """The base class of conformal recalibrators: shifts, overlapping groups, and what is promised."""
 
 import warnings
+from abc import abstractmethod
 from typing import Any, Self
 
 import numpy as np
@@ -12,7 +13,7 @@ from ..predictions import Categorical
 from ..predictions.given import as_prediction
 from ._base import Recalibrator
 from ._conformal import as_fraction, learn_margins, margins_of, minimum_samples
-from ._thresholds import effective_samples, group_quantiles, weighted_quantiles
+from ._thresholds import effective_samples, group_quantiles, weighted_quantiles, worth_words
 from .exchangeability import ShiftWarning
 from .shift import LabelShift, as_ratio
 
@@ -156,7 +157,7 @@ class ConformalRecalibrator(Recalibrator):
             words = f"group {name!r}: " if name else ""
             counts = f"{part.samples_} calibration samples"
             if self.condition_ in (_SHIFT, _LABELS):
-                counts += f", worth {part.effective_samples_:.3g} after weighting"
+                counts += f", worth {worth_words(part.effective_samples_)} after weighting"
             lines.append(f"From: {words}{counts}.")
         if self.condition_ == _GROUPS:
             lines += [
@@ -210,9 +211,10 @@ class ConformalRecalibrator(Recalibrator):
             "ratio of each sample"
         )
 
+    @abstractmethod
     def _columns(self) -> FloatArray:
         """Return the scores of calibration samples, (samples, scores)."""
-        raise NotImplementedError
+        ...
 
     @property
     def _sides(self) -> int:
@@ -226,8 +228,8 @@ class ConformalRecalibrator(Recalibrator):
         if worth >= needed:
             return None
         return (
-            f"{len(weight)} calibration samples are worth {worth:.3g} after weighting, at least "
-            f"{needed} are needed"
+            f"{len(weight)} calibration samples are worth {worth_words(worth)} after weighting, at "
+            f"least {needed} are needed"
         )
 
     def _limits(
@@ -254,8 +256,8 @@ class ConformalRecalibrator(Recalibrator):
             warnings.warn(
                 f"{infinite} of {len(limits)} samples have an infinite interval or a set with "
                 "classes that no sample could exclude: their likelihood ratio is too large for the "
-                f"calibration samples, which are worth {self.effective_samples_:.3g} after "
-                "weighting",
+                "calibration samples, which are worth "
+                f"{worth_words(self.effective_samples_)} after weighting",
                 ShiftWarning,
                 stacklevel=6,
             )

@@ -26,6 +26,11 @@ def effective_samples(weight: FloatArray) -> float:
     return float(share.sum() ** 2 / (share @ share))
 
 
+def worth_words(samples: float) -> str:
+    """Return an effective number of samples with the digits that matter."""
+    return f"{samples:.0f}" if samples >= 100 else f"{samples:.3g}"
+
+
 def weighted_quantiles(
     scores: FloatArray, weight: FloatArray, level: float, new: FloatArray
 ) -> FloatArray:

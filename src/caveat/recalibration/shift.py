@@ -13,7 +13,7 @@ from ..exceptions import InvalidValueError, OptionError, ShapeError, Unsupported
 from ..predictions import Categorical, Container, GaussianLogits
 from ..predictions.given import as_prediction
 from ._classes import as_probabilities
-from ._thresholds import effective_samples
+from ._thresholds import effective_samples, worth_words
 from .exchangeability import read_pair
 
 _FEW_EFFECTIVE = 20
@@ -171,7 +171,8 @@ def likelihood_ratio(
 def _ratio_message(samples: int, worth: float, area: float) -> str:
     words = (
         f"a classifier tells test from calibration samples with an area under the ROC curve of "
-        f"{area:.2f}; the {samples} calibration samples are worth {worth:.3g} after weighting"
+        f"{area:.2f}; the {samples} calibration samples are worth {worth_words(worth)} after "
+        "weighting"
     )
     if worth >= _FEW_EFFECTIVE:
         return words
@@ -331,8 +332,8 @@ def _label_message(
     words = (
         f"class {classes.tolist()[most]!r} is {weights[most]:.2f} times as frequent among the test "
         f"samples as in calibration ({confidence:g} bounds: {lower[most]:.2f} to "
-        f"{upper[most]:.2f}); the {samples} calibration samples are worth {worth:.3g} after "
-        "weighting"
+        f"{upper[most]:.2f}); the {samples} calibration samples are worth {worth_words(worth)} "
+        "after weighting"
     )
     if ((lower <= 1) & (upper >= 1)).all():
         words += "; the shares of the classes may also be unchanged"
