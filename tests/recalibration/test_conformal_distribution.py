@@ -148,3 +148,15 @@ class TestBadInput:
             caveat.ConformalDistribution().fit(PREDICTION, Y).cdf(NEW, NEW_Y, smoothed=2)
         with pytest.raises(InvalidValueError, match="the predicted variance of sample 0 is 0"):
             caveat.ConformalDistribution(normalize=True).fit(caveat.Gaussian(MEAN, 0.0), Y)
+
+
+def test_summary():
+    conformal = caveat.ConformalDistribution().fit(PREDICTION, Y)
+    text = conformal.summary()
+    assert text.startswith(
+        "Promised: quantiles of new samples like the calibration samples are above the truth as "
+        "often as their level says, on average"
+    )
+    assert "From: 99 calibration samples." in text
+    assert "coverage after a shift between calibration and use" in text
+    assert conformal.too_few_ == ()

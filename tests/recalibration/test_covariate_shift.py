@@ -131,7 +131,7 @@ class TestIntervals:
             NEW.take(new_rows), shift=NEW_RATIO[new_rows]
         )
         text = conformal.summary()
-        assert "in each group are covered" in text
+        assert text.startswith("Promised in each group: at least 80 % of new samples whose inputs")
         assert "From: group '1': 50 calibration samples, worth " in text
 
     def test_too_large_a_ratio_is_infinite_and_said(self):

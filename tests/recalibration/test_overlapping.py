@@ -137,6 +137,22 @@ class TestRecalibrators:
         again = pickle.loads(pickle.dumps(conformal))
         assert again.transform(p, groups=GROUPS) == found
 
+    def test_combinations_that_fit_did_not_see(self):
+        rows = (SEX == "f") | ~AGE  # no old men
+        groups = {"sex": SEX[rows], "old": AGE[rows]}
+        conformal = caveat.ConformalResiduals(0.8, overlapping=True)
+        conformal.fit(PREDICTION.take(rows), Y[rows], groups=groups)
+        assert len(conformal.patterns_) == 3
+        found = conformal.transform(
+            caveat.Gaussian(np.zeros((2, 2)), 1.0, targets=["a", "b"]),
+            groups={"sex": ["m", "f"], "old": [True, True]},
+        )
+        members = np.stack([SEX == "f", SEX == "m", ~AGE, AGE], axis=1)[rows].astype(float)
+        new = np.array([[0.0, 1.0, 0.0, 1.0], [1.0, 0.0, 0.0, 1.0]])
+        for t in range(2):
+            q = group_quantiles(np.abs(Y - MEAN)[rows, t], members, 0.8, new)
+            np.testing.assert_allclose(found.upper[:, t], q, rtol=1e-9)
+
     def test_a_small_group_is_infinite_and_said(self):
         rare = np.where(np.arange(101) < 3, "rare", "usual")
         conformal = caveat.ConformalResiduals(0.9, overlapping=True)

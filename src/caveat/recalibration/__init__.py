@@ -160,7 +160,7 @@ RECALIBRATORS = Registry(
         RecalibrationMethod(
             ConformalEllipsoids,
             "All targets are inside one region at least as often as asked.",
-            "Residuals with heavy tails, for which boxes can be smaller.",
+            "Residuals that fill a box, for which joint boxes are smaller.",
         ),
         RecalibrationMethod(
             ConformalSets,

@@ -20,17 +20,10 @@ from .shift import LabelShift, as_ratio
 _SHIFT, _LABELS, _GROUPS = "covariate shift", "label shift", "overlapping groups"
 
 
-class ConformalRecalibrator(Recalibrator):
-    """A recalibrator that promises a coverage and reports where it has too few samples.
+class WithPromise(Recalibrator):
+    """A recalibrator that says in words what it promises, and where it has too few samples."""
 
-    ``fit`` may be told of a shift between calibration and use, or, with ``overlapping=True``, of
-    groups that overlap. Then a threshold depends on the new sample, and ``_fit`` keeps the scores:
-    ``_transform`` gets one more array with a row for each sample, of which ``_limits`` makes the
-    thresholds.
-    """
-
-    coverage: float
-    effective_samples_: float
+    condition_: str | None = None
     samples_: int
     _few: tuple[str, ...]
 
@@ -42,6 +35,47 @@ class ConformalRecalibrator(Recalibrator):
         return tuple(
             f"group {name!r}: {words}" for name, part in self.groups_.items() for words in part._few
         )
+
+    def summary(self) -> str:
+        """Return in words what is promised, from how many samples, and what is not promised."""
+        self._check_fitted()
+        where, without = _WORDS[self.condition_]
+        each = "" if self.groups_ is None else " in each group"
+        lines = [
+            f"Promised{each}: {self._promise(where)}, on average over calibration samples and new "
+            "samples."
+        ]
+        parts = {"": self} if self.groups_ is None else self.groups_
+        for name, part in parts.items():
+            words = f"group {name!r}: " if self.groups_ is not None else ""
+            lines.append(f"From: {words}{part._sources()}.")
+        lines += [f"{words}." for words in self._details()]
+        lines += [f"Too few: {words}." for words in self.too_few_]
+        lines.append(f"Not promised: {without}")
+        return "\n".join(lines)
+
+    def _promise(self, where: str) -> str:
+        share = float(self.coverage)
+        return f"at least {100 * share:g} % of {where} are covered"
+
+    def _sources(self) -> str:
+        return f"{self.samples_} calibration samples"
+
+    def _details(self) -> list[str]:
+        return []
+
+
+class ConformalRecalibrator(WithPromise):
+    """A recalibrator that promises a coverage and reports where it has too few samples.
+
+    ``fit`` may be told of a shift between calibration and use, or, with ``overlapping=True``, of
+    groups that overlap. Then a threshold depends on the new sample, and ``_fit`` keeps the scores:
+    ``_transform`` gets one more array with a row for each sample, of which ``_limits`` makes the
+    thresholds.
+    """
+
+    coverage: float
+    effective_samples_: float
 
     def fit(
         self,
@@ -78,7 +112,7 @@ class ConformalRecalibrator(Recalibrator):
         self
         """
         overlapping = bool(getattr(self, "overlapping", False))
-        self.condition_: str | None = None
+        self.condition_ = None
         if shift is None and not overlapping:
             return super().fit(
                 prediction, y, groups=groups, sample_weight=sample_weight, classes=classes
@@ -126,7 +160,7 @@ class ConformalRecalibrator(Recalibrator):
             (A `LabelShift` says all in ``fit`` and may be left out.)
         """
         prediction = self._given(prediction)
-        condition = getattr(self, "condition_", None)
+        condition = self.condition_
         if condition == _GROUPS:
             self._check_no_shift(shift)
             self._parts(prediction, None)
@@ -141,32 +175,19 @@ class ConformalRecalibrator(Recalibrator):
             prediction, groups, calibration, self._ratio_of(prediction, shift)
         )
 
-    def summary(self) -> str:
-        """Return in words what is promised, from how many samples, and what is not promised."""
-        self._check_fitted()
-        share = f"{100 * float(self.coverage):g} %"
-        where, without = _WORDS[self.condition_]
-        if self.groups_ is not None:
-            where += ", in each group"
-        lines = [
-            f"Promised: at least {share} of {where} are covered, on average over calibration "
-            "samples and new samples.",
+    def _sources(self) -> str:
+        words = super()._sources()
+        if self.condition_ in (_SHIFT, _LABELS):
+            words += f", worth {worth_words(self.effective_samples_)} after weighting"
+        return words
+
+    def _details(self) -> list[str]:
+        if self.condition_ != _GROUPS:
+            return []
+        return [
+            f"Group {name}: {count} calibration samples, {covered:.3f} of them covered"
+            for name, (count, covered) in self.group_coverage_.items()
         ]
-        parts = {"": self} if self.groups_ is None else self.groups_
-        for name, part in parts.items():
-            words = f"group {name!r}: " if name else ""
-            counts = f"{part.samples_} calibration samples"
-            if self.condition_ in (_SHIFT, _LABELS):
-                counts += f", worth {worth_words(part.effective_samples_)} after weighting"
-            lines.append(f"From: {words}{counts}.")
-        if self.condition_ == _GROUPS:
-            lines += [
-                f"Group {name}: {count} calibration samples, {covered:.3f} of them covered."
-                for name, (count, covered) in self.group_coverage_.items()
-            ]
-        lines += [f"Too few: {words}." for words in self.too_few_]
-        lines.append(f"Not promised: {without}")
-        return "\n".join(lines)
 
     def _fit_overlapping(
         self, prediction: Any, y: Any, groups: Any, sample_weight: Any, shift: Any
@@ -184,7 +205,9 @@ class ConformalRecalibrator(Recalibrator):
         self.condition_ = _GROUPS
         super().fit(prediction, y)
         columns = self._columns()
-        below = columns <= self._limits(columns, None, self.memberships_)
+        self.patterns_, codes = np.unique(self.memberships_, axis=0, return_inverse=True)
+        self.limits_ = self._solved(columns, self.patterns_)
+        below = columns <= self.limits_[codes.reshape(-1)]
         covered = below.reshape(len(columns), -1, self._sides).all(axis=2).mean(axis=1)
         names = [
             combination([name], [value])
@@ -240,15 +263,26 @@ class ConformalRecalibrator(Recalibrator):
         ``given`` has the likelihood ratio of each new sample, or the groups that it is in; weight
         is None for the latter.
         """
-        level = float(self._level())
         if weight is not None:
+            level = float(self._level())
             limits = [weighted_quantiles(column, weight, level, given) for column in columns.T]
             return np.stack(limits, axis=1)
-        patterns, codes = np.unique(given, axis=0, return_inverse=True)
+        everything = np.concatenate([self.patterns_, given])
+        patterns, codes = np.unique(everything, axis=0, return_inverse=True)
+        codes, known = codes.reshape(-1), len(self.patterns_)
+        solved = np.empty((len(patterns), columns.shape[1]))
+        solved[codes[:known]] = self.limits_
+        new = np.setdiff1d(np.arange(len(patterns)), codes[:known])
+        solved[new] = self._solved(columns, patterns[new])
+        return solved[codes[known:]]
+
+    def _solved(self, columns: FloatArray, patterns: FloatArray) -> FloatArray:
+        """Return the threshold of each column of scores for patterns of groups."""
+        level = float(self._level())
         limits = [
             group_quantiles(column, self.memberships_, level, patterns) for column in columns.T
         ]
-        return np.stack(limits, axis=1)[codes.reshape(-1)]
+        return np.stack(limits, axis=1)
 
     def _warn_of_infinite(self, limits: FloatArray) -> None:
         infinite = int(np.isinf(limits).any(axis=1).sum())

@@ -10,12 +10,12 @@ from .._validation import FloatArray, as_floats
 from ..exceptions import OptionError
 from ..predictions import Container, Gaussian, Quantiles
 from ..predictions.quantiles import check_levels
-from ._base import Recalibrator
 from ._conformal import as_fraction, check_flags, values_at_ranks
+from ._conformal_base import WithPromise
 from ._residuals import drop_zero_weights, standardized
 
 
-class ConformalDistribution(Recalibrator):
+class ConformalDistribution(WithPromise):
     r"""A predictive distribution for each sample whose quantiles are covered as often as they say.
 
     A split conformal predictive system. With the residuals :math:`r_i = y_i - \mu_i` of n
@@ -183,6 +183,7 @@ class ConformalDistribution(Recalibrator):
     def _fit(self, prediction: Any, y: FloatArray, weight: FloatArray | None) -> None:
         check_flags(normalize=self.normalize)
         prediction, y, weight = drop_zero_weights(prediction, y, weight)
+        self.samples_, self._few = len(y), ()
         residuals = self._standard(prediction, y)
         self.residuals_: list[FloatArray] = []
         self.weights_: list[FloatArray] | None = None if weight is None else []
@@ -194,6 +195,9 @@ class ConformalDistribution(Recalibrator):
             self.residuals_.append(column[order])
             self.weights_.append(weight[order])  # type: ignore[union-attr]
         self._ranks(self._levels())
+
+    def _promise(self, where: str) -> str:
+        return f"quantiles of {where} are above the truth as often as their level says"
 
     def _transform(self, prediction: Any) -> Quantiles:
         levels = self._levels()

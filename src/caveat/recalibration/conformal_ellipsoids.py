@@ -7,14 +7,14 @@ import numpy as np
 from .._validation import FloatArray, check_fraction
 from ..exceptions import InvalidValueError
 from ..predictions import Container, Ellipsoid, Gaussian
-from ._base import Recalibrator
 from ._conformal import as_fraction, check_flags, conformal_quantile, minimum_samples, too_few
+from ._conformal_base import WithPromise
 from ._residuals import drop_zero_weights, standardized
 
 _LARGEST_CONDITION = 1e12
 
 
-class ConformalEllipsoids(Recalibrator):
+class ConformalEllipsoids(WithPromise):
     r"""Ellipsoids that hold all targets of a sample at once, shaped by their correlation.
 
     With :math:`r_i` the residuals of calibration sample i, a vector with one entry for each target
@@ -55,9 +55,9 @@ class ConformalEllipsoids(Recalibrator):
     samples have to be set aside for it.
 
     **Cannot** promise coverage for single samples or targets, nor after a shift between calibration
-    and use. It is small where residuals are about Gaussian and correlated; the boxes of
-    ``ConformalResiduals(joint=True)`` and ``joint="copula"`` are smaller where they are
-    independent with heavy tails. :func:`caveat.compare_regions` compares their volumes.
+    and use. It is small where residuals are correlated, or independent with tails; the boxes of
+    ``ConformalResiduals(joint=True)`` and ``joint="copula"`` are smaller where residuals fill a
+    box. :func:`caveat.compare_regions` compares their volumes.
 
     References
     ----------
@@ -81,20 +81,10 @@ class ConformalEllipsoids(Recalibrator):
     """
 
     takes: ClassVar[tuple[type[Container], ...]] = (Gaussian,)
-    _few: tuple[str, ...]
 
     def __init__(self, coverage: float = 0.9, *, normalize: bool = False) -> None:
         self.coverage = coverage
         self.normalize = normalize
-
-    @property
-    def too_few_(self) -> tuple[str, ...]:
-        """Messages on groups with too few calibration samples."""
-        if self.groups_ is None:
-            return self._few
-        return tuple(
-            f"group {name!r}: {words}" for name, part in self.groups_.items() for words in part._few
-        )
 
     def _fit(self, prediction: Any, y: FloatArray, weight: FloatArray | None) -> None:
         level = as_fraction(check_fraction(self.coverage, "coverage"))
@@ -102,6 +92,7 @@ class ConformalEllipsoids(Recalibrator):
         prediction, y, weight = drop_zero_weights(prediction, y, weight)
         mean, variance = prediction.moments()
         residual = standardized(y - mean, variance) if self.normalize else y - mean
+        self.samples_ = len(y)
         counts = np.ones(len(y)) if weight is None else weight
         total = counts.sum()
         self.shift_ = counts @ residual / total

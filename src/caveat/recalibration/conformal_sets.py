@@ -207,7 +207,7 @@ class ConformalSets(ConformalRecalibrator):
         """
         check_flags(smoothed=smoothed)
         parts = self._parts(prediction, groups)
-        condition = getattr(self, "condition_", None)
+        condition = self.condition_
         if condition not in (None, "covariate shift"):
             raise OptionError(f"p-values are not defined after a fit with {condition}")
         if condition is None:
