@@ -288,8 +288,8 @@ class ConformalRecalibrator(WithPromise):
         infinite = int(np.isinf(limits).any(axis=1).sum())
         if infinite and self.condition_ == _SHIFT:
             warnings.warn(
-                f"{infinite} of {len(limits)} samples have an infinite interval or a set with "
-                "classes that no sample could exclude: their likelihood ratio is too large for the "
+                f"{infinite} of {len(limits)} samples have an infinite interval, or a set "
+                "from which a class cannot be left out: their likelihood ratio is too large for the "
                 "calibration samples, which are worth "
                 f"{worth_words(self.effective_samples_)} after weighting",
                 ShiftWarning,
