@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from .._validation import FloatArray, as_floats, as_labels, check_fraction, check_no_nan, check_size
+from .._validation import FloatArray, as_floats, as_labels, check_fraction, check_size
 from ..exceptions import InvalidValueError, ShapeError
 from ._container import count
 from ._targets import WithTargets
@@ -65,7 +65,7 @@ class Ellipsoid(WithTargets):
                 f"got {middle.shape} and {matrix.shape}"
             )
         check_size(middle, "center", ("sample", "target"))
-        check_no_nan(matrix, "factor", ("sample", "target", "target"))
+        check_size(matrix, "factor", ("sample", "target", "target"), infinite=True)
         diagonal = np.diagonal(matrix, axis1=1, axis2=2)
         bad = (diagonal <= 0).any(axis=1) | np.triu(matrix, 1).any(axis=(1, 2))
         infinite = np.isinf(matrix).any(axis=(1, 2))
@@ -104,8 +104,7 @@ class Ellipsoid(WithTargets):
 
     def bounding_box(self) -> Interval:
         """Return the smallest boxes around the regions, as intervals of each target."""
-        with np.errstate(invalid="ignore"):
-            reach = np.sqrt((self.factor**2).sum(axis=2))
+        reach = np.sqrt((self.factor**2).sum(axis=2))
         return Interval(
             self.center - reach, self.center + reach, coverage=self.coverage, targets=self.targets
         )

@@ -289,8 +289,8 @@ class ConformalRecalibrator(WithPromise):
         if infinite and self.condition_ == _SHIFT:
             warnings.warn(
                 f"{infinite} of {len(limits)} samples have an infinite interval, or a set "
-                "from which a class cannot be left out: their likelihood ratio is too large for the "
-                "calibration samples, which are worth "
+                "from which a class cannot be left out: their likelihood ratio is too large for "
+                "the calibration samples, which are worth "
                 f"{worth_words(self.effective_samples_)} after weighting",
                 ShiftWarning,
                 stacklevel=6,

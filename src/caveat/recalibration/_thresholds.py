@@ -17,7 +17,7 @@ _SLACK = 1e-12
 _LARGE, _SAMPLE = 50_000, 4_000
 _LEFT = 1e-6
 """How far below the coverage the dual variable of the new sample is set, see `group_quantiles`."""
-_MANY_ROWS, _ROWS_OF_EACH = 2_000, 10
+_MANY_ROWS, _ROWS_OF_EACH = 500, 10
 
 
 def effective_samples(weight: FloatArray) -> float:

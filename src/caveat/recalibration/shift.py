@@ -8,7 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._random import RandomState, generator
-from .._validation import FloatArray, LabelArray, as_floats, check_fraction, check_integer
+from .._validation import (
+    FloatArray,
+    LabelArray,
+    as_floats,
+    check_fraction,
+    check_integer,
+    check_size,
+)
 from ..exceptions import InvalidValueError, OptionError, ShapeError, UnsupportedPredictionError
 from ..predictions import Categorical, Container, GaussianLogits
 from ..predictions.given import as_prediction
@@ -145,6 +152,8 @@ def likelihood_ratio(
             f"{folds} folds need at least {folds} calibration and {folds} test samples; got "
             f"{len(first)} and {len(second)}"
         )
+    for side, name in ((first, "calibration"), (second, "test")):
+        check_size(side, name, ("sample", "column"))
     inputs = np.concatenate([first, second])
     is_test = np.repeat([0, 1], [len(first), len(second)])
     p = _out_of_fold(inputs, is_test, classifier, folds, generator(random_state))
