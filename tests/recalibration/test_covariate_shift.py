@@ -139,7 +139,7 @@ class TestIntervals:
         large = np.where(np.arange(30) < 4, RATIO.sum() / 9 * 1.001, 1.0)
         large[0] = np.inf
         with pytest.warns(
-            ShiftWarning, match=r"4 of 30 samples have an infinite interval .* worth"
+            ShiftWarning, match=r"4 of 30 samples have an infinite interval, .* worth"
         ):
             found = conformal.transform(NEW, shift=large)
         assert np.isinf(found.upper).all(axis=1).tolist() == [True] * 4 + [False] * 26

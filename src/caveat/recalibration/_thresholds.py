@@ -14,7 +14,7 @@ from .._validation import FloatArray
 _SLACK = 1e-12
 """Relative rounding error of sums of weights."""
 
-_LARGE, _SAMPLE = 50_000, 4_000
+_LARGE, _SAMPLE, _FEW_STEPS = 50_000, 4_000, 20
 _LEFT = 1e-6
 """How far below the coverage the dual variable of the new sample is set, see `group_quantiles`."""
 _MANY_ROWS, _ROWS_OF_EACH = 500, 10
@@ -52,8 +52,16 @@ def weighted_quantiles(
     if low * (1 - _SLACK) > total:
         return np.full(len(new), np.inf)
     points, reached = _between(scores, weight, low / total, min(high / total, 1.0), total)
-    places = np.searchsorted(reached, level * (1 - _SLACK) * (total + new))
-    return np.append(points, np.inf)[places]
+    share = level * (1 - _SLACK)
+    wanted = share * (total + new)
+    first, last = np.searchsorted(reached, [wanted.min(), wanted.max()])
+    values = np.append(points[first:last], points[last] if last < len(points) else np.inf)
+    if last - first > _FEW_STEPS:
+        return values[np.searchsorted(reached[first:last], wanted)]
+    places = np.zeros(len(new), dtype=np.intp)
+    for step in reached[first:last]:  # faster than a search of so few
+        places += wanted > step
+    return values[places]
 
 
 def _between(
