@@ -75,6 +75,7 @@ if TYPE_CHECKING:
     from .monitoring import drift as drift
     from .predictions import Categorical as Categorical
     from .predictions import Decomposition as Decomposition
+    from .predictions import Ellipsoid as Ellipsoid
     from .predictions import Gaussian as Gaussian
     from .predictions import GaussianLogits as GaussianLogits
     from .predictions import Interval as Interval
@@ -83,9 +84,12 @@ if TYPE_CHECKING:
     from .predictions import Quantiles as Quantiles
     from .predictions import concat as concat
     from .recalibration import BetaCalibration as BetaCalibration
+    from .recalibration import ConformalDistribution as ConformalDistribution
+    from .recalibration import ConformalEllipsoids as ConformalEllipsoids
     from .recalibration import ConformalQuantiles as ConformalQuantiles
     from .recalibration import ConformalResiduals as ConformalResiduals
     from .recalibration import ConformalSets as ConformalSets
+    from .recalibration import CrossConformal as CrossConformal
     from .recalibration import DirichletCalibration as DirichletCalibration
     from .recalibration import HistogramBinning as HistogramBinning
     from .recalibration import IsotonicCalibration as IsotonicCalibration
@@ -99,7 +103,10 @@ if TYPE_CHECKING:
     from .recalibration import TemperatureScaling as TemperatureScaling
     from .recalibration import VarianceScaling as VarianceScaling
     from .recalibration import VennAbers as VennAbers
+    from .recalibration import compare_regions as compare_regions
     from .recalibration import exchangeability_test as exchangeability_test
+    from .recalibration import label_shift as label_shift
+    from .recalibration import likelihood_ratio as likelihood_ratio
     from .recalibration import warn_if_shifted as warn_if_shifted
     from .repairing import Calibrator as Calibrator
     from .repairing import Repair as Repair
@@ -144,11 +151,14 @@ _HOMES = {
     "Comparison": "evaluation",
     "ConcreteDropoutClassifier": "estimators",
     "ConcreteDropoutRegressor": "estimators",
+    "ConformalDistribution": "recalibration",
+    "ConformalEllipsoids": "recalibration",
     "ConformalQuantiles": "recalibration",
     "ConformalResiduals": "recalibration",
     "ConformalRiskControl": "risk_control",
     "ConformalSelection": "risk_control",
     "ConformalSets": "recalibration",
+    "CrossConformal": "recalibration",
     "Decomposition": "predictions",
     "DeepEnsembleClassifier": "estimators",
     "DeepEnsembleRegressor": "estimators",
@@ -158,6 +168,7 @@ _HOMES = {
     "DriftMonitor": "monitoring",
     "DropConnectClassifier": "estimators",
     "DropConnectRegressor": "estimators",
+    "Ellipsoid": "predictions",
     "EnsembleClassifier": "estimators",
     "EnsembleRegressor": "estimators",
     "Evaluation": "evaluation",
@@ -197,6 +208,7 @@ _HOMES = {
     "audit": "fairness",
     "class_distances": "uncertainty",
     "compare": "evaluation",
+    "compare_regions": "recalibration",
     "concat": "predictions",
     "decompose": "uncertainty",
     "disentanglement_error": "experiments",
@@ -206,6 +218,8 @@ _HOMES = {
     "fit_many": "estimators",
     "from_model": "models",
     "from_sklearn": "estimators",
+    "label_shift": "recalibration",
+    "likelihood_ratio": "recalibration",
     "load": "loading",
     "measure": "uncertainty",
     "merge": "summaries",
@@ -263,11 +277,14 @@ __all__ = [
     "Comparison",
     "ConcreteDropoutClassifier",
     "ConcreteDropoutRegressor",
+    "ConformalDistribution",
+    "ConformalEllipsoids",
     "ConformalQuantiles",
     "ConformalResiduals",
     "ConformalRiskControl",
     "ConformalSelection",
     "ConformalSets",
+    "CrossConformal",
     "Decomposition",
     "DeepEnsembleClassifier",
     "DeepEnsembleRegressor",
@@ -277,6 +294,7 @@ __all__ = [
     "DriftMonitor",
     "DropConnectClassifier",
     "DropConnectRegressor",
+    "Ellipsoid",
     "EnsembleClassifier",
     "EnsembleRegressor",
     "Evaluation",
@@ -317,6 +335,7 @@ __all__ = [
     "charts",
     "class_distances",
     "compare",
+    "compare_regions",
     "concat",
     "datasets",
     "decompose",
@@ -334,6 +353,8 @@ __all__ = [
     "from_model",
     "from_sklearn",
     "integrations",
+    "label_shift",
+    "likelihood_ratio",
     "load",
     "measure",
     "merge",

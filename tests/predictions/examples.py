@@ -22,6 +22,12 @@ def every_type():
         caveat.Quantiles([0.1, 0.5, 0.9], np.sort(rng.normal(size=(2, 9, 2, 3)), axis=-1)),
         caveat.Interval(rng.normal(size=9), rng.normal(size=9) + 9, coverage=0.9),
         caveat.Interval([-np.inf] * 9, rng.normal(size=9), coverage=0.9),
+        caveat.Ellipsoid(
+            rng.normal(size=(9, 2)),
+            np.tril(1 + rng.random((9, 2, 2))),
+            coverage=0.9,
+            targets=["a", "b"],
+        ),
         caveat.PredictionSet(rng.uniform(size=(9, 3)) < 0.5, coverage=0.8, classes=["a", "b", "c"]),
         caveat.ProbabilityInterval(low, low + 0.1),
         caveat.decompose(caveat.Categorical(members)),

@@ -329,7 +329,7 @@ class TestBoth:
             ({"bins": 0}, "bins must be a whole number of at least 1; got 0"),
             ({"bins": 2.0}, "whole number of at least 1; got 2.0"),
             ({"bins": True}, "whole number of at least 1; got True"),
-            ({"joint": 1}, "joint must be True or False; got 1"),
+            ({"joint": 1}, "joint must be True, False or 'copula'; got 1"),
             ({"symmetric": "no"}, "symmetric must be True or False; got 'no'"),
         ],
     )

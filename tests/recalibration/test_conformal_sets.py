@@ -530,6 +530,7 @@ class TestInterface:
             "penalty": 0.1,
             "class_conditional": False,
             "empty": "allow",
+            "overlapping": False,
             "random_state": 0,
         }
         recalibrator.set_params(empty="top").fit(prediction, self.Y)

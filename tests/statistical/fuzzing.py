@@ -5,6 +5,7 @@ that arguments fit each other; `ARGUMENTS` makes an argument by its name; one ar
 second call is then spoiled. `attempt` makes the call and looks at what comes back.
 """
 
+import contextlib
 import dataclasses
 import inspect
 import math
@@ -411,6 +412,17 @@ def _recalibrator(w, kind):
     return built(recalibrator.fit, prediction, w.truth(prediction))
 
 
+def _cross_conformal(w):
+    w.members = 1
+    prediction = w.prediction(("Categorical", "Gaussian"))
+    w.keep("prediction", lambda: prediction)
+    return built(caveat.CrossConformal(0.5).fit, prediction, w.truth(prediction))
+
+
+def _factor(w):
+    return np.tril(w.positive(w.samples, w.targets, w.targets) + 1e-3)
+
+
 def _repair(w):
     prediction = w.prediction(
         ("Categorical", "Gaussian", "GaussianLogits", "Quantiles", "Interval")
@@ -503,6 +515,10 @@ RESULTS = {
     "DriftHistory": lambda w: _history(w),
     "DriftMonitor": lambda w: built(caveat.DriftMonitor, w.prediction()),
     "Repair": _repair,
+    "CrossConformal": _cross_conformal,
+    "Ellipsoid": lambda w: built(
+        caveat.Ellipsoid, w.numbers(w.samples, w.targets), _factor(w), coverage=0.9
+    ),
     "Summary": _summary,
     "Plan": lambda w: caveat.resampling.make_plan(w.samples, resamples=3, random_state=0),
     "Wrapped": lambda w: caveat.from_sklearn(_sklearn_model(w.task)),
@@ -672,6 +688,20 @@ ARGUMENTS = {
     "second": Object(lambda w: [_replicates(w)]),
     "folds": Option(None, 2, 3),
     "groups": Thing(lambda w: w.groups(_length(w))),
+    "overlapping": YES_NO,
+    "shift": Data(lambda w: w.positive(_length(w))),
+    "soft": YES_NO,
+    "center": Data(lambda w: w.numbers(w.samples, w.targets)),
+    "factor": Data(_factor),
+    "classifier": Fixed(None),
+    "region": Thing(_any_prediction),
+    "y_test": Data(_y),
+    "CrossConformal.method": Option("plus", "minmax"),
+    "CrossConformal.fit.folds": Data(lambda w: np.arange(_length(w)) % 2),
+    "likelihood_ratio.calibration": Data(lambda w: w.numbers(w.samples, 2)),
+    "likelihood_ratio.test": Data(lambda w: w.numbers(w.samples, 2)),
+    "likelihood_ratio.folds": Option(2, 3),
+    "compare_regions.calibration": Thing(_any_prediction),
     "ids": Data(lambda w: np.arange(_length(w))),
     "intercept_regularization": Option(None, 0.0, 1.0),
     "intersections": YES_NO,
@@ -1329,7 +1359,8 @@ def sound(answer, function, world):
     for show in ("_repr_html_", "_repr_svg_", "to_json", "to_frame", "summary"):
         ours = type(answer).__module__.startswith("caveat.") and not isinstance(answer, type)
         if ours and callable(getattr(answer, show, None)):
-            getattr(answer, show)()
+            with contextlib.suppress(NotFittedError):  # a recalibrator that was only made
+                getattr(answer, show)()
 
 
 def _sound_number(value, function, world):

@@ -6,6 +6,7 @@ from .._renamed import old_names
 from ._container import Container, concat
 from .categorical import Categorical
 from .decomposition import Decomposition
+from .ellipsoid import Ellipsoid
 from .gaussian import Gaussian
 from .gaussian_logits import GaussianLogits
 from .interval import Interval
@@ -17,6 +18,7 @@ __all__ = [
     "Categorical",
     "Container",
     "Decomposition",
+    "Ellipsoid",
     "Gaussian",
     "GaussianLogits",
     "Interval",

@@ -19,6 +19,7 @@ from ..exceptions import CaveatError, FileFormatError
 from ._container import Container
 from .categorical import Categorical
 from .decomposition import Decomposition
+from .ellipsoid import Ellipsoid
 from .gaussian import Gaussian
 from .gaussian_logits import GaussianLogits
 from .interval import Interval
@@ -33,6 +34,7 @@ _TYPES: dict[str, type[Container]] = {
     for kind in (
         Categorical,
         Decomposition,
+        Ellipsoid,
         Gaussian,
         GaussianLogits,
         Interval,

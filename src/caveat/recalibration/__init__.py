@@ -6,9 +6,12 @@ from .._registry import Registry
 from ..predictions import Container
 from ._base import Recalibrator
 from .beta_calibration import BetaCalibration
+from .conformal_distribution import ConformalDistribution
+from .conformal_ellipsoids import ConformalEllipsoids
 from .conformal_quantiles import ConformalQuantiles
 from .conformal_residuals import ConformalResiduals
 from .conformal_sets import ConformalSets
+from .cross_conformal import CrossConformal
 from .dirichlet_calibration import DirichletCalibration
 from .exchangeability import (
     ExchangeabilityTest,
@@ -21,7 +24,9 @@ from .isotonic_calibration import IsotonicCalibration
 from .isotonic_distribution import IsotonicDistribution
 from .platt_scaling import PlattScaling
 from .quadratic_scaling import QuadraticScaling
+from .regions import RegionRow, compare_regions, region_volumes
 from .scaling_binning import ScalingBinning
+from .shift import LabelShift, LikelihoodRatio, label_shift, likelihood_ratio
 from .spline_calibration import SplineCalibration
 from .structured_matrix_scaling import StructuredMatrixScaling
 from .structured_vector_scaling import StructuredVectorScaling
@@ -32,18 +37,24 @@ from .venn_abers import VennAbers
 __all__ = [
     "RECALIBRATORS",
     "BetaCalibration",
+    "ConformalDistribution",
+    "ConformalEllipsoids",
     "ConformalQuantiles",
     "ConformalResiduals",
     "ConformalSets",
+    "CrossConformal",
     "DirichletCalibration",
     "ExchangeabilityTest",
     "HistogramBinning",
     "IsotonicCalibration",
     "IsotonicDistribution",
+    "LabelShift",
+    "LikelihoodRatio",
     "PlattScaling",
     "QuadraticScaling",
     "RecalibrationMethod",
     "Recalibrator",
+    "RegionRow",
     "ScalingBinning",
     "ShiftWarning",
     "SplineCalibration",
@@ -52,7 +63,11 @@ __all__ = [
     "TemperatureScaling",
     "VarianceScaling",
     "VennAbers",
+    "compare_regions",
     "exchangeability_test",
+    "label_shift",
+    "likelihood_ratio",
+    "region_volumes",
     "warn_if_shifted",
 ]
 
@@ -183,6 +198,17 @@ RECALIBRATORS = Registry(
             "Intervals cover at least as often as asked, and keep the shape of the quantiles.",
             "Quantiles that have the wrong shape: it shifts their ends alike.",
             ("cqr", "cmap"),
+        ),
+        RecalibrationMethod(
+            ConformalDistribution,
+            "Quantiles at any level are covered as often as they say, over exchangeable samples.",
+            "The shape of a single sample's distribution: one for all, shifted and stretched.",
+            ("cps",),
+        ),
+        RecalibrationMethod(
+            ConformalEllipsoids,
+            "All targets are inside one region at least as often as asked.",
+            "Residuals that fill a box, for which joint boxes are smaller.",
         ),
         RecalibrationMethod(
             ConformalSets,

@@ -28,6 +28,10 @@ level : float
     Coverage of the interval that turns quantiles into a Gaussian; not used for a Gaussian.
 coverage : float
     Share of true values to cover, strictly between 0 and 1.
+overlapping : bool
+    Cover each group by itself where groups overlap: ``fit`` and ``transform`` are given
+    ``groups``, and the coverage holds for each value of each attribute (all women, and all who
+    are above 60), not only for each combination, which may have few samples.
 """)
 """Entries that the docstrings of several recalibrators share."""
 
@@ -83,7 +87,7 @@ class Recalibrator(BaseEstimator):
         self._check_type(prediction)
         truth = aligned(prediction, y)
         weight = as_weights(sample_weight, len(prediction))
-        self.signature_ = _signature(prediction)
+        self.signature_ = signature_of(prediction)
         self.groups_: dict[str, Self] | None = None
         if groups is None:
             self._fit(prediction, truth, weight)
@@ -91,8 +95,7 @@ class Recalibrator(BaseEstimator):
         attribute = combined(groups, len(prediction))
         self.groups_ = {}
         for code, rows in _rows_by_group(attribute):
-            part = clone(self)
-            part.signature_, part.groups_ = self.signature_, None
+            part = self._copy_for_group()
             try:
                 counted = None if weight is None else as_weights(weight[rows], len(rows))
                 some = prediction.take(rows)
@@ -117,15 +120,7 @@ class Recalibrator(BaseEstimator):
             ``prediction`` differs from it by more than chance, see :func:`caveat.warn_if_shifted`:
             what was learned there need not hold here.
         """
-        prediction = self._given(prediction)
-        parts = self._parts(prediction, groups)
-        if calibration is not None:
-            warn_if_shifted(self._given(calibration), prediction, stacklevel=3)
-        if self.groups_ is None:
-            return self._transform(prediction)
-        repaired = [part._transform(prediction.take(rows)) for rows, part in parts]
-        places = np.concatenate([rows for rows, _ in parts])
-        return concat(repaired).take(np.argsort(places, kind="stable"))
+        return self._transform_parts(prediction, groups, calibration)
 
     def fit_transform(
         self,
@@ -155,6 +150,30 @@ class Recalibrator(BaseEstimator):
             return prediction
         return as_prediction(prediction, classes=known)
 
+    def _copy_for_group(self) -> Self:
+        """Return a copy to be fitted to one group."""
+        part = clone(self)
+        part.signature_, part.groups_ = self.signature_, None
+        return part
+
+    def _transform_parts(
+        self, prediction: Any, groups: Any, calibration: Any, *arrays: FloatArray
+    ) -> Any:
+        """Check, and repair each group by its own part; ``arrays`` have a row for each sample."""
+        prediction = self._given(prediction)
+        parts = self._parts(prediction, groups)
+        if calibration is not None:
+            warn_if_shifted(self._given(calibration), prediction, stacklevel=4)
+        if self.groups_ is None:
+            transform: Any = self._transform
+            return transform(prediction, *arrays)
+        repaired = []
+        for rows, part in parts:
+            transform = part._transform
+            repaired.append(transform(prediction.take(rows), *(array[rows] for array in arrays)))
+        places = np.concatenate([rows for rows, _ in parts])
+        return concat(repaired).take(np.argsort(places, kind="stable"))
+
     def _fit(self, prediction: Any, y: Any, weight: FloatArray | None) -> None:
         raise NotImplementedError
 
@@ -163,13 +182,9 @@ class Recalibrator(BaseEstimator):
 
     def _parts(self, prediction: Any, groups: Any) -> list[tuple[Any, Self]]:
         """Check the arguments after ``fit``; return the rows and the fitted part of each group."""
-        if not hasattr(self, "signature_"):
-            raise NotFittedError(
-                f"this {type(self).__name__} is not fitted yet; call fit(prediction, y) with "
-                "calibration samples first"
-            )
+        self._check_fitted()
         self._check_type(prediction)
-        _check_signature(self.signature_, _signature(prediction))
+        checksignature_of(self.signature_, signature_of(prediction))
         if (groups is None) != (self.groups_ is None):
             raise OptionError(
                 "fit was given groups, so transform needs them too"
@@ -190,6 +205,13 @@ class Recalibrator(BaseEstimator):
             parts.append((rows, self.groups_[value]))
         return parts
 
+    def _check_fitted(self) -> None:
+        if not hasattr(self, "signature_"):
+            raise NotFittedError(
+                f"this {type(self).__name__} is not fitted yet; call fit(prediction, y) with "
+                "calibration samples first"
+            )
+
     def _check_type(self, prediction: Any) -> None:
         if not isinstance(prediction, self.takes):
             names = " or a ".join(kind.__name__ for kind in self.takes)
@@ -205,7 +227,7 @@ def aligned(prediction: Any, y: Any) -> Any:
     return prediction.align(y)
 
 
-def _signature(prediction: Any) -> dict[str, Any]:
+def signature_of(prediction: Any) -> dict[str, Any]:
     """Return what must be equal at fit and at transform: the type and the shared values."""
     shared = {
         name: np.asarray(getattr(prediction, name)).tolist() for name in type(prediction)._shared
@@ -213,7 +235,7 @@ def _signature(prediction: Any) -> dict[str, Any]:
     return {"type": type(prediction).__name__, **shared}
 
 
-def _check_signature(fitted: dict[str, Any], given: dict[str, Any]) -> None:
+def checksignature_of(fitted: dict[str, Any], given: dict[str, Any]) -> None:
     for name, value in fitted.items():
         if given.get(name) != value:
             raise ShapeError(

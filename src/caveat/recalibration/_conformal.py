@@ -14,25 +14,9 @@ from numpy.typing import NDArray
 
 from .._validation import FloatArray, check_finite, check_integer
 from ..exceptions import InvalidValueError, OptionError
-from ._base import Recalibrator
 
 _ROUNDING = Fraction(1, 10**15)
 _LARGE, _SAMPLE = 50_000, 4_000
-
-
-class ConformalRecalibrator(Recalibrator):
-    """A recalibrator that promises a coverage and reports where it has too few samples."""
-
-    _few: tuple[str, ...]
-
-    @property
-    def too_few_(self) -> tuple[str, ...]:
-        """Messages on groups and bins with too few calibration samples."""
-        if self.groups_ is None:
-            return self._few
-        return tuple(
-            f"group {name!r}: {words}" for name, part in self.groups_.items() for words in part._few
-        )
 
 
 def as_fraction(coverage: float | Fraction) -> Fraction:
@@ -131,7 +115,7 @@ def learn_margins(
     *,
     spread: FloatArray | None = None,
     bins: int | None = None,
-    joint: bool = False,
+    joint: bool | str = False,
     sizes: FloatArray | None = None,
 ) -> tuple[FloatArray, FloatArray, tuple[str, ...]]:
     """Return the edges between bins of spread, and what to add to either end in each bin.
@@ -146,8 +130,8 @@ def learn_margins(
     spread : ndarray of shape (samples, targets), optional
         What the bins are made of; needed with ``bins``.
     bins : int, optional
-    joint : bool, default=False
-        Cover all targets at once by one factor for all of them.
+    joint : bool or "copula", default=False
+        Cover all targets at once by one factor for all of them, or by one rank.
     sizes : ndarray of shape (samples, targets), optional
         Not negative; their median is the unit of each target's scores where ``joint``.
 
@@ -181,7 +165,17 @@ def learn_margins(
                 place = "" if bins is None else f"bin {code} of {len(rows_of_bins)}: "
                 few[place + words] = None
             for side in range(sides):
-                margins[code, unit, side] = _box(scores[side][rows, unit], size, level, count)
+                score = scores[side][rows, unit]
+                margins[code, unit, side] = (
+                    _copula_box(score, level, count)
+                    if joint == "copula"
+                    else _box(score, size, level, count)
+                )
+            if words is None and np.isinf(margins[code, unit]).any():
+                few[
+                    f"{len(scores[0][rows])} calibration samples are too few for the ranks of "
+                    f"{targets} targets; joint=True needs fewer"
+                ] = None
     return edges, margins, tuple(few)
 
 
@@ -201,6 +195,14 @@ def margins_of(spread: FloatArray | None, edges: FloatArray, margins: FloatArray
 def check_bins(bins: Any) -> int | None:
     """Return a number of bins of at least 1, or None."""
     return None if bins is None else check_integer(bins, "bins")
+
+
+def check_joint(joint: Any) -> None:
+    """Raise unless ``joint`` is True, False or "copula"."""
+    if not isinstance(joint, bool | np.bool_) and not (
+        isinstance(joint, str) and joint == "copula"
+    ):
+        raise OptionError(f"joint must be True, False or 'copula'; got {joint!r}")
 
 
 def check_flags(**flags: Any) -> None:
@@ -230,6 +232,28 @@ def _box(
             "that is 0 here; use joint=False, or normalize=True where there is that argument"
         )
     return factor * (high if factor[0] >= 0 else low)
+
+
+def _copula_box(scores: FloatArray, level: Fraction, weight: FloatArray | None) -> FloatArray:
+    """Return margins (targets,) of equal rank within which all scores of a sample are.
+
+    The score of a sample is the largest of the ranks of its targets (the diagonal of the empirical
+    copula), which has no unit. One more sample moves a rank by one at most.
+    """
+    check_finite(scores, "the conformal score", ("sample", "target"))
+    if scores.shape[1] == 1 or too_few(len(scores), level, weight):
+        return conformal_quantile(scores, level, weight)
+    counts = np.ones(len(scores)) if weight is None else weight
+    ranks = np.empty_like(scores)
+    for column, rank in zip(scores.T, ranks.T, strict=True):
+        order = np.argsort(column, kind="stable")
+        reached = np.append(0.0, np.cumsum(counts[order]))
+        rank[:] = reached[np.searchsorted(column[order], column, side="right")]
+    largest = conformal_quantile(ranks.max(axis=1, keepdims=True), level, weight)[0] + 1
+    if largest > float(_total(len(scores), weight)) * (1 + 1e-12):
+        return np.full(scores.shape[1], np.inf)
+    wanted = [as_fraction(largest)]
+    return np.array([values_at_ranks(column, wanted, weight)[0] for column in scores.T])
 
 
 def _median_bounds(sizes: FloatArray, weight: FloatArray | None) -> tuple[FloatArray, FloatArray]:

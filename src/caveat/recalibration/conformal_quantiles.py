@@ -6,17 +6,12 @@ import numpy as np
 
 from .._validation import FloatArray, check_finite, check_fraction
 from ..predictions import Container, Gaussian, Interval, Quantiles
-from ._conformal import (
-    ConformalRecalibrator,
-    check_bins,
-    check_flags,
-    learn_margins,
-    margins_of,
-)
+from ._conformal import check_bins, check_flags, check_joint
+from ._conformal_base import ConformalIntervals
 from ._residuals import drop_zero_weights
 
 
-class ConformalQuantiles(ConformalRecalibrator):
+class ConformalQuantiles(ConformalIntervals):
     r"""Move the ends of predicted intervals until they have their nominal coverage.
 
     Conformalized quantile regression. It starts from the central interval [l, u] of the coverage c:
@@ -35,22 +30,29 @@ class ConformalQuantiles(ConformalRecalibrator):
         Cut the width of the start intervals into this many bins with equally many calibration
         samples, and take q from the scores in the sample's bin. Equal widths share a bin, so there
         may be fewer.
-    joint : bool, default=False
+    joint : bool or "copula", default=False
         Cover all targets of a sample at once, instead of each for itself: the score is the largest
         over the targets, each divided by the median width of its start intervals. For bins, the
-        widths of a sample are replaced by their geometric mean.
+        widths of a sample are replaced by their geometric mean. With ``"copula"`` the score is the
+        largest of the ranks of the targets' scores, which fits each target's own tail and needs
+        more samples.
 
     Attributes
     ----------
     margins_ : ndarray of shape (bins, targets, sides)
         q of each bin and target; two sides, lower and upper, if not symmetric. Infinite where there
-        are too few calibration samples.
+        are too few calibration samples. Not with ``shift`` or ``overlapping``.
     edges_ : ndarray of shape (targets, bins - 1), or (1, bins - 1) if joint
         The largest width in each bin but the last; infinite for bins that ties left empty.
     too_few_ : tuple of str
         The groups and bins whose intervals are infinite, since they have too few calibration
         samples: c / (1 - c) are needed, 9 for 90 %, and (1 + c) / (1 - c), 19 for 90 %, if not
         symmetric.
+    effective_samples_ : float
+        With ``shift``: how many samples of equal weight the calibration samples are worth.
+    group_coverage_ : dict of str to (int, float)
+        With ``overlapping``: the calibration samples of each group, and the share of them that is
+        covered.
 
     Notes
     -----
@@ -73,12 +75,21 @@ class ConformalQuantiles(ConformalRecalibrator):
     c - (1 - c) / :math:`n_b`, since one sample in each bin set its edge; cut beforehand and passed
     as groups, bins have the bound c.
 
+    With ``shift`` the k-th smallest score becomes a weighted quantile: each calibration sample
+    weighs its likelihood ratio and the new sample its own [1]_; without bins or ``joint``. The
+    promise then holds after a covariate shift with that ratio. With ``overlapping`` q comes from
+    the quantile regression of the scores on the groups [2]_, and the promise holds in each group.
+
     **Cannot** promise coverage for single samples or for subsets other than its groups and bins,
-    nor after a shift between calibration and use. Weights are repetitions and do not repair a
-    shift.
+    nor after a shift between calibration and use that ``shift`` does not describe. The weights of
+    ``sample_weight`` are repetitions and do not repair a shift.
 
     References
     ----------
+    .. [1] Tibshirani, Foygel Barber, Candès, Ramdas, Conformal prediction under covariate shift
+       (2019).
+    .. [2] Gibbs, Cherian, Candès, Conformal prediction with conditional guarantees (2025).
+
     Romano, Patterson, Candès, Conformalized quantile regression (2019).
 
     Examples
@@ -99,23 +110,26 @@ class ConformalQuantiles(ConformalRecalibrator):
         *,
         symmetric: bool = True,
         bins: int | None = None,
-        joint: bool = False,
+        joint: bool | str = False,
+        overlapping: bool = False,
     ) -> None:
         self.coverage = coverage
         self.symmetric = symmetric
         self.bins = bins
         self.joint = joint
+        self.overlapping = overlapping
 
     def _fit(self, prediction: Any, y: FloatArray, weight: FloatArray | None) -> None:
         coverage = check_fraction(self.coverage, "coverage")
-        check_flags(symmetric=self.symmetric, joint=self.joint)
+        check_flags(symmetric=self.symmetric, overlapping=self.overlapping)
+        check_joint(self.joint)
         bins = check_bins(self.bins)
         prediction, y, weight = drop_zero_weights(prediction, y, weight)
         lower, upper = self._start(prediction)
         for ends, name in ((lower, "lower"), (upper, "upper")):
             check_finite(ends, name, ("sample", "target"))
         below, above = lower - y, y - upper
-        self.edges_, self.margins_, self._few = learn_margins(
+        self._learn(
             [np.maximum(below, above)] if self.symmetric else [below, above],
             weight,
             coverage,
@@ -125,10 +139,10 @@ class ConformalQuantiles(ConformalRecalibrator):
             sizes=upper - lower if self.joint else None,
         )
 
-    def _transform(self, prediction: Any) -> Interval:
+    def _transform(self, prediction: Any, given: FloatArray | None = None) -> Interval:
         start_lower, start_upper = self._start(prediction)
         spread = None if self.bins is None else start_upper - start_lower
-        margins = margins_of(spread, self.edges_, self.margins_)
+        margins = self._margins(spread, given)
         unbounded = np.isinf(margins)  # whatever the start interval is
         margins = np.where(unbounded, 0.0, margins)
         lower = np.where(unbounded[..., 0], -np.inf, start_lower - margins[..., 0])

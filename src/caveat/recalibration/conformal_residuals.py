@@ -6,17 +6,12 @@ import numpy as np
 
 from .._validation import FloatArray, check_fraction
 from ..predictions import Container, Gaussian, Interval
-from ._conformal import (
-    ConformalRecalibrator,
-    check_bins,
-    check_flags,
-    learn_margins,
-    margins_of,
-)
+from ._conformal import check_bins, check_flags, check_joint
+from ._conformal_base import ConformalIntervals
 from ._residuals import drop_zero_weights, standardized
 
 
-class ConformalResiduals(ConformalRecalibrator):
+class ConformalResiduals(ConformalIntervals):
     r"""Intervals around the mean, as wide as the residuals of the calibration samples ask for.
 
     Split conformal prediction. The score of a calibration sample is its absolute residual
@@ -37,17 +32,18 @@ class ConformalResiduals(ConformalRecalibrator):
         Cut the predicted standard deviation into this many bins with equally many calibration
         samples, and take q from the scores in the sample's bin. Equal standard deviations share a
         bin, so there may be fewer.
-    joint : bool, default=False
+    joint : bool or "copula", default=False
         Cover all targets of a sample at once, instead of each for itself: the score is the largest
         over the targets. Residuals that are not normalized are first divided by the median
         absolute residual of their target; for bins, the standard deviations of a sample are
-        replaced by their geometric mean.
+        replaced by their geometric mean. With ``"copula"`` the score is the largest of the ranks
+        of the targets' scores, which fits each target's own tail and needs more samples.
 
     Attributes
     ----------
     margins_ : ndarray of shape (bins, targets, sides)
         q of each bin and target; two sides, lower and upper, if not symmetric. Infinite where there
-        are too few calibration samples.
+        are too few calibration samples. Not with ``shift`` or ``overlapping``.
     edges_ : ndarray of shape (targets, bins - 1), or (1, bins - 1) if joint
         The largest standard deviation in each bin but the last; infinite for bins that ties left
         empty.
@@ -55,6 +51,11 @@ class ConformalResiduals(ConformalRecalibrator):
         The groups and bins whose intervals are infinite, since they have too few calibration
         samples: c / (1 - c) are needed, 9 for 90 %, and (1 + c) / (1 - c), 19 for 90 %, if not
         symmetric.
+    effective_samples_ : float
+        With ``shift``: how many samples of equal weight the calibration samples are worth.
+    group_coverage_ : dict of str to (int, float)
+        With ``overlapping``: the calibration samples of each group, and the share of them that is
+        covered.
 
     Notes
     -----
@@ -72,12 +73,21 @@ class ConformalResiduals(ConformalRecalibrator):
     c - (1 - c) / :math:`n_b`, since one sample in each bin set its edge; cut beforehand and passed
     as groups, bins have the bound c.
 
+    With ``shift`` the k-th smallest score becomes a weighted quantile: each calibration sample
+    weighs its likelihood ratio and the new sample its own [1]_; without bins or ``joint``. The
+    promise then holds after a covariate shift with that ratio. With ``overlapping`` q comes from
+    the quantile regression of the scores on the groups [2]_, and the promise holds in each group.
+
     **Cannot** promise coverage for single samples or for subsets other than its groups and bins,
-    nor after a shift between calibration and use. Weights are repetitions and do not repair a
-    shift.
+    nor after a shift between calibration and use that ``shift`` does not describe. The weights of
+    ``sample_weight`` are repetitions and do not repair a shift.
 
     References
     ----------
+    .. [1] Tibshirani, Foygel Barber, Candès, Ramdas, Conformal prediction under covariate shift
+       (2019).
+    .. [2] Gibbs, Cherian, Candès, Conformal prediction with conditional guarantees (2025).
+
     Papadopoulos et al., Inductive confidence machines for regression (2002).
     Lei et al., Distribution-free predictive inference for regression (2018).
     Boström, Johansson, Mondrian conformal regressors (2020).
@@ -101,17 +111,22 @@ class ConformalResiduals(ConformalRecalibrator):
         normalize: bool = False,
         symmetric: bool = True,
         bins: int | None = None,
-        joint: bool = False,
+        joint: bool | str = False,
+        overlapping: bool = False,
     ) -> None:
         self.coverage = coverage
         self.normalize = normalize
         self.symmetric = symmetric
         self.bins = bins
         self.joint = joint
+        self.overlapping = overlapping
 
     def _fit(self, prediction: Any, y: FloatArray, weight: FloatArray | None) -> None:
         coverage = check_fraction(self.coverage, "coverage")
-        check_flags(normalize=self.normalize, symmetric=self.symmetric, joint=self.joint)
+        check_flags(
+            normalize=self.normalize, symmetric=self.symmetric, overlapping=self.overlapping
+        )
+        check_joint(self.joint)
         bins = check_bins(self.bins)
         prediction, y, weight = drop_zero_weights(prediction, y, weight)
         mean, variance = self._center(prediction)
@@ -119,7 +134,7 @@ class ConformalResiduals(ConformalRecalibrator):
         if self.normalize:
             residual = standardized(residual, variance)
         sizes = np.abs(residual)
-        self.edges_, self.margins_, self._few = learn_margins(
+        self._learn(
             [sizes] if self.symmetric else [-residual, residual],
             weight,
             coverage,
@@ -129,10 +144,10 @@ class ConformalResiduals(ConformalRecalibrator):
             sizes=None if self.normalize else sizes,
         )
 
-    def _transform(self, prediction: Any) -> Interval:
+    def _transform(self, prediction: Any, given: FloatArray | None = None) -> Interval:
         mean, variance = self._center(prediction)
         deviation = np.sqrt(variance)
-        margins = margins_of(deviation, self.edges_, self.margins_)
+        margins = self._margins(deviation, given)
         if self.normalize:
             scaled = np.where(np.isinf(margins), 1.0, margins) * deviation[..., None]
             margins = np.where(np.isinf(margins), np.inf, scaled)

@@ -1,6 +1,6 @@
 """Conformal prediction sets of classes."""
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,9 +8,14 @@ from numpy.typing import NDArray
 from .._blocks import row_blocks
 from .._random import RandomState, generator
 from .._validation import FloatArray, check_choice, check_fraction, check_integer, check_number
+from ..exceptions import OptionError
 from ..predictions import Categorical, Container, GaussianLogits, PredictionSet
+from ._base import Recalibrator
 from ._classes import as_probabilities, calibration_rows
-from ._conformal import ConformalRecalibrator, check_flags, conformal_quantile, too_few
+from ._conformal import as_fraction, check_flags, conformal_quantile, too_few
+from ._conformal_base import ConformalRecalibrator
+from ._thresholds import effective_samples, label_shift_quantiles
+from .shift import LabelShift
 
 Block = tuple[FloatArray, FloatArray]
 
@@ -73,7 +78,8 @@ class ConformalSets(ConformalRecalibrator):
     ----------
     thresholds_ : ndarray of shape (classes,)
         The threshold of each class, all equal unless ``class_conditional``. Infinite where there
-        are too few calibration samples: the class is then in every set.
+        are too few calibration samples: the class is then in every set. Not with ``overlapping`` or
+        a ``shift`` by likelihood ratio, where it depends on the sample.
     too_few_ : tuple of str
         The groups and classes for which that is so: :math:`\text{coverage} / (1 - \text{coverage})`
         calibration samples are needed, 9 for 0.9.
@@ -82,6 +88,11 @@ class ConformalSets(ConformalRecalibrator):
     weights_ : list of ndarrays or None
         How often each of them counts; None where each counts once.
     seeds_ : ndarray of shape (3,)
+    effective_samples_ : float
+        With ``shift``: how many samples of equal weight the calibration samples are worth.
+    group_coverage_ : dict of str to (int, float)
+        With ``overlapping``: the calibration samples of each group, and the share of them that is
+        covered.
 
     Notes
     -----
@@ -98,8 +109,15 @@ class ConformalSets(ConformalRecalibrator):
     The p-value of the true class is at most :math:`t` with probability at most :math:`t`, and with
     exactly that if smoothed.
 
+    After a covariate shift whose likelihood ratio is given as ``shift``, the threshold is a
+    weighted quantile, in which each calibration sample weighs its ratio and the new sample its
+    own [5]_. With a `LabelShift`, the threshold of a class is the largest over all class weights
+    within its bounds, at a coverage that is higher by the chance that the bounds are wrong; so the
+    promise includes the error of the weights [6]_. With ``overlapping`` the threshold comes from
+    the quantile regression of the scores on the groups [7]_.
+
     **Cannot** promise the coverage for each sample, nor for a group (give ``groups`` for that), nor
-    after a shift between calibration and use. A poor model gets valid and large sets.
+    after a shift that ``shift`` does not describe. A poor model gets valid and large sets.
 
     References
     ----------
@@ -111,6 +129,12 @@ class ConformalSets(ConformalRecalibrator):
        Classifiers using Conformal Prediction. ICLR, 2021.
     .. [4] A. N. Angelopoulos, S. Bates. A Gentle Introduction to Conformal Prediction and
        Distribution-Free Uncertainty Quantification. arXiv:2107.07511, 2021.
+    .. [5] R. J. Tibshirani, R. Foygel Barber, E. J. Candès, A. Ramdas. Conformal Prediction Under
+       Covariate Shift. NeurIPS, 2019.
+    .. [6] W. Si, S. Park, I. Lee, E. Dobriban, O. Bastani. PAC Prediction Sets Under Label Shift.
+       ICLR, 2024.
+    .. [7] I. Gibbs, J. J. Cherian, E. J. Candès. Conformal Prediction With Conditional Guarantees.
+       Journal of the Royal Statistical Society B, 2025.
 
     Examples
     --------
@@ -141,6 +165,7 @@ class ConformalSets(ConformalRecalibrator):
         penalty: float = 0.1,
         class_conditional: bool = False,
         empty: str = "allow",
+        overlapping: bool = False,
         random_state: RandomState = None,
     ) -> None:
         self.coverage = coverage
@@ -150,10 +175,11 @@ class ConformalSets(ConformalRecalibrator):
         self.penalty = penalty
         self.class_conditional = class_conditional
         self.empty = empty
+        self.overlapping = overlapping
         self.random_state = random_state
 
     def p_values(
-        self, prediction: Any, *, groups: Any = None, smoothed: bool = False
+        self, prediction: Any, *, groups: Any = None, smoothed: bool = False, shift: Any = None
     ) -> FloatArray:
         r"""Return for each class the conformal p-value of its being the true one.
 
@@ -171,6 +197,9 @@ class ConformalSets(ConformalRecalibrator):
         smoothed : bool, default=False
             Break ties by a :math:`\tau` uniform on [0, 1) for each sample: the p-value of the true
             class is then uniform, and without it at least as large.
+        shift : LikelihoodRatio or array of shape (samples,), optional
+            Needed if and only if ``fit`` was given one; the sums over calibration samples are then
+            weighted, and the new sample counts as much as its ratio.
 
         Returns
         -------
@@ -178,9 +207,18 @@ class ConformalSets(ConformalRecalibrator):
         """
         check_flags(smoothed=smoothed)
         parts = self._parts(prediction, groups)
+        condition = self.condition_
+        if condition not in (None, "covariate shift"):
+            raise OptionError(f"p-values are not defined after a fit with {condition}")
+        if condition is None:
+            self._check_no_shift(shift)
+            own = np.ones(len(prediction))
+        else:
+            own = np.minimum(self._ratio_of(prediction, shift), 1e300)  # infinity over itself
         values = np.empty((len(prediction), len(prediction.classes)))
         for rows, part in parts:
-            values[rows] = part._p_values(as_probabilities(prediction.take(rows)).mean, smoothed)
+            p = as_probabilities(prediction.take(rows)).mean
+            values[rows] = part._p_values(p, smoothed, own[rows])
         return values
 
     def _fit(self, prediction: Any, y: NDArray[np.intp], weight: FloatArray | None) -> None:
@@ -189,32 +227,90 @@ class ConformalSets(ConformalRecalibrator):
         self.seeds_ = generator(self.random_state).integers(2**63, size=3)
         labeled = np.column_stack([p, y]) if self._draws else p
         scores = self._true_scores(p, y, self._uniforms(labeled, 0))
-        self.scores_, self.weights_, thresholds, few = [], [], [], []
+        self.samples_, self.scores_, self.weights_ = len(y), [], []
+        few = []
         for rows, words in self._categories(y, prediction.classes):
             score, count = scores[rows], None if weight is None else weight[rows]
-            missing = too_few(len(score), coverage, count)
+            missing = (
+                self._worth(count)
+                if count is not None and self.condition_ == "covariate shift"
+                else too_few(len(score), coverage, count)
+            )
             if missing is not None:
                 few.append(words + missing)
-            thresholds.append(conformal_quantile(score[:, None], coverage, count)[0])
             self.scores_.append(score)
             self.weights_.append(count)
         self._few = tuple(few)
-        self.thresholds_ = np.resize(thresholds, len(prediction.classes))
+        if weight is not None and self.condition_ == "covariate shift":
+            self.effective_samples_ = effective_samples(weight)
+        elif self.condition_ is None:
+            pairs = zip(self.scores_, self.weights_, strict=True)
+            thresholds = [conformal_quantile(s[:, None], coverage, count)[0] for s, count in pairs]
+            self.thresholds_ = np.resize(thresholds, len(prediction.classes))
+        elif self.condition_ == "label shift":
+            level = as_fraction(coverage) + 1 - as_fraction(self.shift_confidence_)
+            self.thresholds_ = label_shift_quantiles(
+                scores, y, weight, float(level), self.class_bounds_
+            )
 
-    def _transform(self, prediction: Any) -> PredictionSet:
+    def _fit_label_shift(
+        self, prediction: Any, y: Any, groups: Any, sample_weight: Any, shift: LabelShift
+    ) -> Self:
+        if groups is not None:
+            raise OptionError(
+                "a LabelShift is that of all samples; for groups, estimate one of each group and "
+                "fit it by itself"
+            )
+        if self.class_conditional:
+            raise OptionError(
+                "class_conditional=True covers each class whatever its share, so that a shift of "
+                "the shares needs no correction; leave out shift="
+            )
+        if shift.classes.tolist() != prediction.classes.tolist():
+            raise OptionError(
+                f"shift is about the classes {shift.classes.tolist()}, the prediction about "
+                f"{prediction.classes.tolist()}"
+            )
+        coverage = self._check_options()
+        if coverage >= shift.confidence:
+            raise OptionError(
+                f"a coverage of {coverage:g} needs bounds of the weights at a confidence above it; "
+                f"got {shift.confidence:g}. Pass a larger confidence to label_shift"
+            )
+        self.condition_ = "label shift"
+        self.class_bounds_ = np.stack([shift.lower, shift.upper])
+        self.shift_confidence_ = float(shift.confidence)
+        self.effective_samples_ = float(shift.effective_samples)
+        return Recalibrator.fit(self, prediction, y, sample_weight=sample_weight)
+
+    def _columns(self) -> FloatArray:
+        return self.scores_[0][:, None]
+
+    def _thresholds(self, given: FloatArray | None) -> FloatArray:
+        """Return the thresholds, (samples or 1, classes or 1)."""
+        if given is None:
+            return self.thresholds_[None]
+        pairs = zip(self.scores_, self.weights_, strict=True)
+        limits = [self._limits(score[:, None], weight, given) for score, weight in pairs]
+        thresholds = np.concatenate(limits, axis=1)
+        self._warn_of_infinite(thresholds)
+        return thresholds
+
+    def _transform(self, prediction: Any, given: FloatArray | None = None) -> PredictionSet:
         p = as_probabilities(prediction).mean
         draws = self._uniforms(p, 1)
+        thresholds = np.broadcast_to(self._thresholds(given), p.shape)
         membership = np.empty(p.shape, dtype=bool)
         for rows in row_blocks(*p.shape):
             np.less_equal(
-                self._class_scores(p[rows], draws[rows]), self.thresholds_, out=membership[rows]
+                self._class_scores(p[rows], draws[rows]), thresholds[rows], out=membership[rows]
             )
         if self.empty == "top":
             rows_without = np.flatnonzero(~membership.any(axis=1))
             membership[rows_without, p[rows_without].argmax(axis=1)] = True
         return PredictionSet(membership, coverage=self.coverage, classes=prediction.classes)
 
-    def _p_values(self, p: FloatArray, smoothed: bool) -> FloatArray:
+    def _p_values(self, p: FloatArray, smoothed: bool, own: FloatArray) -> FloatArray:
         draws = self._uniforms(p, 1)
         ties = _row_uniforms(p, self.seeds_[2]) if smoothed else None
         tails = [_tail_counts(*pair) for pair in zip(self.scores_, self.weights_, strict=True)]
@@ -223,17 +319,25 @@ class ConformalSets(ConformalRecalibrator):
             scores = self._class_scores(p[rows], draws[rows])
             tie = None if ties is None else ties[rows, None]
             if len(tails) == 1:
-                values[rows] = _p_value(*tails[0], scores, tie)
+                values[rows] = _p_value(*tails[0], scores, tie, own[rows, None])
                 continue
             for k, tail in enumerate(tails):
-                values[rows, k : k + 1] = _p_value(*tail, scores[:, k : k + 1], tie)
+                values[rows, k : k + 1] = _p_value(
+                    *tail, scores[:, k : k + 1], tie, own[rows, None]
+                )
         return values
 
     def _check_options(self) -> float:
         coverage = check_fraction(self.coverage, "coverage")
         check_choice(self.score, "score", ("lac", "aps", "raps"))
         check_choice(self.empty, "empty", ("allow", "top"))
-        check_flags(randomized=self.randomized, class_conditional=self.class_conditional)
+        check_flags(
+            randomized=self.randomized,
+            class_conditional=self.class_conditional,
+            overlapping=self.overlapping,
+        )
+        if self.overlapping and self.class_conditional:
+            raise OptionError("class_conditional=True cannot be combined with overlapping=True")
         check_number(self.penalty, "penalty")
         check_integer(self.k_reg, "k_reg", 0)
         return coverage
@@ -300,15 +404,22 @@ def _tail_counts(scores: FloatArray, weight: FloatArray | None) -> tuple[FloatAr
 
 
 def _p_value(
-    known: FloatArray, at_least: FloatArray, scores: FloatArray, tie: FloatArray | None
+    known: FloatArray,
+    at_least: FloatArray,
+    scores: FloatArray,
+    tie: FloatArray | None,
+    own: FloatArray,
 ) -> FloatArray:
-    """Return the p-value of each score among the known ones; ``tie`` smoothes it."""
+    """Return the p-value of each score among the known ones; ``tie`` smoothes it.
+
+    ``own`` is how much the new sample counts.
+    """
     first = np.searchsorted(known, scores.ravel()).reshape(scores.shape)
     reached = at_least[first]
     if tie is None:
-        return (1 + reached) / (1 + at_least[0])
+        return (own + reached) / (own + at_least[0])
     beyond = at_least[first + (np.append(known, np.nan)[first] == scores)]
-    return (beyond + tie * (1 + reached - beyond)) / (1 + at_least[0])
+    return (beyond + tie * (own + reached - beyond)) / (own + at_least[0])
 
 
 def _row_uniforms(rows: FloatArray, seed: np.integer[Any]) -> FloatArray:

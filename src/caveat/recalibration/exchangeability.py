@@ -125,7 +125,7 @@ def exchangeability_test(
     calibrate on samples like them
     """
     check_choice(method, "method", tuple(_METHODS))
-    first, second = _read(calibration, test)
+    first, second = read_pair(calibration, test)
     rng = generator(random_state)
     if method == "permutation":
         statistic, p_value = _permutation(first, second, check_integer(resamples, "resamples"), rng)
@@ -195,7 +195,7 @@ def _message(method: str, p_value: float) -> str:
     )
 
 
-def _read(calibration: Any, test: Any) -> tuple[FloatArray, FloatArray]:
+def read_pair(calibration: Any, test: Any) -> tuple[FloatArray, FloatArray]:
     """Return both sides as (samples, columns) of comparable sizes."""
     if isinstance(calibration, Container) or isinstance(test, Container):
         _check_alike(calibration, test)
