@@ -7,6 +7,7 @@ from ._fitting import fit_many
 from ._network import NetworkEstimator
 from ._problem import Problem
 from .anchored_ensemble import AnchoredEnsembleClassifier, AnchoredEnsembleRegressor
+from .batch_ensemble import BatchEnsembleClassifier, BatchEnsembleRegressor
 from .bayes_by_backprop import BayesByBackpropClassifier, BayesByBackpropRegressor
 from .bootstrap import BootstrapClassifier, BootstrapRegressor
 from .concrete_dropout import ConcreteDropoutClassifier, ConcreteDropoutRegressor
@@ -24,6 +25,8 @@ from .sklearn_models import Wrapped, from_sklearn, member_predictions
 __all__ = [
     "AnchoredEnsembleClassifier",
     "AnchoredEnsembleRegressor",
+    "BatchEnsembleClassifier",
+    "BatchEnsembleRegressor",
     "BayesByBackpropClassifier",
     "BayesByBackpropRegressor",
     "BootstrapClassifier",

@@ -10,6 +10,7 @@ from .dropconnect import DropConnectConv1d, DropConnectConv2d, DropConnectLinear
 from .dropout import Dropout, SpatialDropout
 from .flipout import FlipoutConv1d, FlipoutConv2d, FlipoutLinear
 from .heads import GaussianLogitsHead, MeanVarianceHead, QuantileHead
+from .members import MemberLinear, MemberScale
 from .pooled import PooledConv1d, PooledConv2d
 from .priors import GaussianPrior, Prior, ScaleMixturePrior
 from .standardize import Standardize
@@ -31,6 +32,8 @@ __all__ = [
     "GaussianLogitsHead",
     "GaussianPrior",
     "MeanVarianceHead",
+    "MemberLinear",
+    "MemberScale",
     "PooledConv1d",
     "PooledConv2d",
     "Prior",
