@@ -16,11 +16,13 @@ from .dropconnect import DropConnectClassifier, DropConnectRegressor
 from .ensemble import EnsembleClassifier, EnsembleRegressor
 from .files import save
 from .flipout import FlipoutClassifier, FlipoutRegressor
+from .laplace import LaplaceClassifier, LaplaceRegressor
 from .map import MAPClassifier, MAPRegressor
 from .mc_dropout import MCDropoutClassifier, MCDropoutRegressor
 from .presets import preset
 from .quantile_network import QuantileNetworkRegressor
 from .sklearn_models import Wrapped, from_sklearn, member_predictions
+from .swag import SWAGClassifier, SWAGRegressor
 
 __all__ = [
     "AnchoredEnsembleClassifier",
@@ -41,6 +43,8 @@ __all__ = [
     "EnsembleRegressor",
     "FlipoutClassifier",
     "FlipoutRegressor",
+    "LaplaceClassifier",
+    "LaplaceRegressor",
     "MAPClassifier",
     "MAPRegressor",
     "MCDropoutClassifier",
@@ -48,6 +52,8 @@ __all__ = [
     "NetworkEstimator",
     "Problem",
     "QuantileNetworkRegressor",
+    "SWAGClassifier",
+    "SWAGRegressor",
     "Wrapped",
     "fit_many",
     "from_sklearn",

@@ -4,6 +4,7 @@ Values are (rows, members, features); a ``torch.nn.Linear`` between them is shar
 """
 
 from math import sqrt
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -51,6 +52,7 @@ class MemberScale(nn.Module):
         self.members, self.repeat = check_integer(members, "members"), repeat
         self.features = check_integer(features, "features")
         size = self.members, self.features
+        self.bias: Tensor | None
         self.weight = nn.Parameter(torch.empty(size))
         self.register_parameter("bias", nn.Parameter(torch.empty(size)) if shift else None)
         self.reset_parameters()
@@ -115,8 +117,10 @@ class MemberLinear(nn.Module):
         self.members = check_integer(members, "members")
         self.in_features = check_integer(in_features, "in_features")
         self.out_features = check_integer(out_features, "out_features")
-        size, place = (self.members, self.out_features), {"device": device, "dtype": dtype}
+        size = self.members, self.out_features
+        place: dict[str, Any] = {"device": device, "dtype": dtype}
         self.weight = nn.Parameter(torch.empty(*size, self.in_features, **place))
+        self.bias: Tensor | None
         self.register_parameter("bias", nn.Parameter(torch.empty(size, **place)) if bias else None)
         self.reset_parameters()
 

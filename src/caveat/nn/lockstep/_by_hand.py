@@ -152,8 +152,8 @@ def is_altered(module: nn.Module) -> bool:
 def _is_foreign(module: nn.Module) -> bool:
     if type(module) in _HEADS:
         linear: Any = module.linear
-        known = (nn.Linear, layers.MemberLinear, *_RANDOM)
-        return is_altered(module) or is_altered(linear) or type(linear) not in known
+        maps = (nn.Linear, layers.MemberLinear, *_RANDOM)
+        return is_altered(module) or is_altered(linear) or type(linear) not in maps
     known = (*_MEMBERS, *_SAME, *_RANDOM, nn.Linear, nn.ReLU, layers.Dropout, layers.Standardize)
     return is_altered(module) or type(module) not in known
 
@@ -165,7 +165,7 @@ def _part(module: Any, name: str, state: State, gradients: State, call: int) -> 
         weight, bias = f"{name}weight", f"{name}bias"
         return Linear(state[weight], state.get(bias), (gradients.get(weight), gradients.get(bias)))
     if isinstance(module, _MEMBERS):
-        kind = MemberLinear if isinstance(module, layers.MemberLinear) else MemberScale
+        kind: Any = MemberLinear if isinstance(module, layers.MemberLinear) else MemberScale
         weight, bias = f"{name}weight", f"{name}bias"
         targets = gradients.get(weight), gradients.get(bias)
         return kind(module, state[weight], state.get(bias), targets)
