@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from .charts import plot as plot
     from .estimators import AnchoredEnsembleClassifier as AnchoredEnsembleClassifier
     from .estimators import AnchoredEnsembleRegressor as AnchoredEnsembleRegressor
+    from .estimators import BatchEnsembleClassifier as BatchEnsembleClassifier
+    from .estimators import BatchEnsembleRegressor as BatchEnsembleRegressor
     from .estimators import BayesByBackpropClassifier as BayesByBackpropClassifier
     from .estimators import BayesByBackpropRegressor as BayesByBackpropRegressor
     from .estimators import BootstrapClassifier as BootstrapClassifier
@@ -45,11 +47,15 @@ if TYPE_CHECKING:
     from .estimators import EnsembleRegressor as EnsembleRegressor
     from .estimators import FlipoutClassifier as FlipoutClassifier
     from .estimators import FlipoutRegressor as FlipoutRegressor
+    from .estimators import LaplaceClassifier as LaplaceClassifier
+    from .estimators import LaplaceRegressor as LaplaceRegressor
     from .estimators import MAPClassifier as MAPClassifier
     from .estimators import MAPRegressor as MAPRegressor
     from .estimators import MCDropoutClassifier as MCDropoutClassifier
     from .estimators import MCDropoutRegressor as MCDropoutRegressor
     from .estimators import QuantileNetworkRegressor as QuantileNetworkRegressor
+    from .estimators import SWAGClassifier as SWAGClassifier
+    from .estimators import SWAGRegressor as SWAGRegressor
     from .estimators import fit_many as fit_many
     from .estimators import from_sklearn as from_sklearn
     from .evaluation import Comparison as Comparison
@@ -111,6 +117,8 @@ __version__ = "0.1.0.dev0"
 _HOMES = {
     "AnchoredEnsembleClassifier": "estimators",
     "AnchoredEnsembleRegressor": "estimators",
+    "BatchEnsembleClassifier": "estimators",
+    "BatchEnsembleRegressor": "estimators",
     "BayesByBackpropClassifier": "estimators",
     "BayesByBackpropRegressor": "estimators",
     "BootstrapClassifier": "estimators",
@@ -143,6 +151,8 @@ _HOMES = {
     "Interval": "predictions",
     "IsotonicCalibration": "recalibration",
     "IsotonicDistribution": "recalibration",
+    "LaplaceClassifier": "estimators",
+    "LaplaceRegressor": "estimators",
     "MAPClassifier": "estimators",
     "MAPRegressor": "estimators",
     "MCDropoutClassifier": "estimators",
@@ -154,6 +164,8 @@ _HOMES = {
     "Quantiles": "predictions",
     "Repair": "repairing",
     "Repaired": "repairing",
+    "SWAGClassifier": "estimators",
+    "SWAGRegressor": "estimators",
     "Summary": "summaries",
     "TemperatureScaling": "recalibration",
     "Triage": "evaluation",
@@ -212,6 +224,8 @@ _MODULES = (
 __all__ = [
     "AnchoredEnsembleClassifier",
     "AnchoredEnsembleRegressor",
+    "BatchEnsembleClassifier",
+    "BatchEnsembleRegressor",
     "BayesByBackpropClassifier",
     "BayesByBackpropRegressor",
     "BootstrapClassifier",
@@ -244,6 +258,8 @@ __all__ = [
     "Interval",
     "IsotonicCalibration",
     "IsotonicDistribution",
+    "LaplaceClassifier",
+    "LaplaceRegressor",
     "MAPClassifier",
     "MAPRegressor",
     "MCDropoutClassifier",
@@ -255,6 +271,8 @@ __all__ = [
     "Quantiles",
     "Repair",
     "Repaired",
+    "SWAGClassifier",
+    "SWAGRegressor",
     "Summary",
     "TemperatureScaling",
     "Triage",

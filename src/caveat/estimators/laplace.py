@@ -30,7 +30,7 @@ class Laplace(AfterTraining, WithPrior):
     Attributes
     ----------
     posterior_ : list of dict
-        Of each network the prior, the noise, and the Hessian of its last layer by eigenvalues and
+        For each network the prior, the noise, and the Hessian of its last layer by eigenvalues and
         eigenvectors; see `caveat.nn.LastLayerPosterior`.
     """
 
@@ -49,12 +49,12 @@ class Laplace(AfterTraining, WithPrior):
         trained = self._trained()
         self.posterior_ = []
         for i, (own, weight) in enumerate(zip(rows, weights, strict=True)):
-            found = laplace(
+            posterior = laplace(
                 trained.module(i), X[own], y[own], head=self._head()[0],
                 weight=None if weight is None else weight[own],
                 prior_std=self.last_prior_std, **self._given_noise(),
             )  # fmt: skip
-            self.posterior_.append(found.state())
+            self.posterior_.append(posterior.state())
 
     def _check_settings(self) -> None:
         check_integer(self.passes, "passes", 2)

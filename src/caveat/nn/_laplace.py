@@ -109,7 +109,16 @@ class LastLayerPosterior:
         return to_prediction(values, head, classes=classes, targets=targets, levels=None)
 
     def outputs(self, X: Any, passes: int, random_state: int = 0) -> Tensor:
-        """Return draws of the outputs: (passes, rows, classes), or (passes, rows, 2, targets)."""
+        """Return draws of the outputs: (passes, rows, classes), or (passes, rows, 2, targets).
+
+        Parameters
+        ----------
+        X : array of shape (samples, ...)
+        passes : int
+            Number of draws, at least 2.
+        random_state : int, default=0
+            Decides the draws of logits.
+        """
         passes = check_integer(passes, "passes", 2)
         parts = []
         for phi, output in _passed(self.module, self.layer, X, self._per_row()):

@@ -92,7 +92,7 @@ class MemberLinear(nn.Module):
         Number of members.
     bias : bool, default=True
         Whether a bias is added.
-    device, dtype : as in torch
+    device, dtype : as in torch, default=None
         Where the parameters are kept, and their type.
 
     Examples
