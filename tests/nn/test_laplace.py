@@ -144,7 +144,7 @@ def test_numbers_are_bayesian_linear_regression_on_the_features(weight):
 def test_a_learned_noise_weights_the_samples():
     torch.manual_seed(1)
     module = nn.Sequential(nn.Linear(4, 5), nn.Tanh(), MeanVarianceHead(5, 2)).double()
-    found = laplace(module, X, VALUES, head="mean-std", prior_std=0.7)
+    found = laplace(module, X, VALUES, head="mean-std", prior_std=0.7, noise_std=1.0)
     phi, new = features(module, X), features(module, NEW)
     with torch.no_grad():
         noise, mean = module(X)[:, 1].numpy(), module(NEW)[:, 0].numpy()
@@ -165,8 +165,35 @@ def test_a_learned_noise_weights_the_samples():
         return d * (theta**2).sum() + sum(determinants) - 12 * log_precision
 
     best = minimize_scalar(minus_log_evidence, bounds=(-15, 15), method="bounded")
-    chosen = laplace(module, X, VALUES, head="mean-std").prior_std
+    chosen = laplace(module, X, VALUES, head="mean-std", noise_std=1.0).prior_std
     assert chosen == pytest.approx(np.exp(-best.x / 2), rel=1e-3)
+
+
+def test_a_learned_noise_gets_the_factor_of_the_greatest_evidence():
+    torch.manual_seed(1)
+    module = nn.Sequential(nn.Linear(4, 5), nn.Tanh(), MeanVarianceHead(5, 2)).double()
+    found = laplace(module, X, VALUES, head="mean-std")
+    with torch.no_grad():
+        mean, noise = (part.numpy() for part in module(X).unbind(1))
+    linear, phi = module[-1].linear, features(module, X)
+    theta = np.column_stack([linear.weight[:2].detach(), linear.bias[:2].detach()])
+
+    def minus_log_evidence(at):
+        d, total = np.exp(at[0]), 0.0
+        for t, log_factor in enumerate(at[1:]):
+            share = np.exp(-log_factor) / noise[:, t] ** 2
+            total += 40 * log_factor + (share * (VALUES.numpy() - mean)[:, t] ** 2).sum()
+            total += d * (theta[t] ** 2).sum() - 6 * at[0]
+            total += np.linalg.slogdet((phi.T * share) @ phi + d * np.eye(6))[1]
+        return total
+
+    best = minimize(minus_log_evidence, np.zeros(3), tol=1e-10)
+    assert found.prior_std == pytest.approx(np.exp(-best.x[0] / 2), rel=1e-3)
+    np.testing.assert_allclose(found.noise_std, np.exp(best.x[1:] / 2), rtol=1e-3)
+    said = found.predict(NEW).decompose().aleatoric
+    with torch.no_grad():
+        expected = (module(NEW)[:, 1] * found.noise_std) ** 2
+    np.testing.assert_allclose(said, expected, rtol=1e-9)
 
 
 def test_factors_are_exact_where_all_rows_have_the_same_probabilities(monkeypatch):
@@ -247,7 +274,7 @@ def test_messages():
         laplace(module, X, CODES[1:])
     with pytest.raises(ShapeError, match="weight must be 40 numbers"):
         laplace(module, X, CODES, weight=-np.ones(40))
-    with pytest.raises(OptionError, match='noise_std is for head="mean"'):
+    with pytest.raises(OptionError, match='noise_std is for head="mean" and "mean-std"'):
         laplace(module, X, CODES, noise_std=0.1)
     with pytest.raises(OptionError, match="prior_std"):
         laplace(module, X, CODES, prior_std=0.0)

@@ -144,20 +144,21 @@ class LaplaceRegressor(Laplace, NetworkRegressor):
     """One network for numbers, whose last layer has a Gaussian posterior; see `LaplaceClassifier`.
 
     Given the learned features and the noise, this is Bayesian linear regression: exact, not an
-    approximation. With ``head="mean-std"`` the noise is what the network says of each sample; with
-    ``head="mean"`` it has one standard deviation, which is part of the prediction.
+    approximation. With ``head="mean-std"`` the noise is what the network says of each sample, times
+    a factor: networks that follow their few samples say too little. With ``head="mean"`` it has one
+    standard deviation. In both cases it is part of the prediction.
 
     Parameters
     ----------
     noise_std : float or None
-        Standard deviation of the noise, in units of the targets' standard deviation; None is the
-        one of the greatest marginal likelihood. Only used with ``head="mean"``.
+        The factor, or with ``head="mean"`` the standard deviation of the noise in units of the
+        targets' standard deviation; None is the one of the greatest marginal likelihood.
     """
 
     noise_std: float | None = None
 
     def _given_noise(self) -> dict[str, Any]:
-        return {"noise_std": self.noise_std} if self.head == "mean" else {}
+        return {"noise_std": self.noise_std}
 
     def _finish(self, values: Any) -> Any:
         import torch

@@ -52,7 +52,8 @@ class LastLayerPosterior:
     prior_std : float
         Standard deviation of the prior of the layer's weights and biases.
     noise_std : Tensor of shape (targets,) or None
-        Standard deviation of the noise, with ``head="mean"``.
+        Standard deviation of the noise with ``head="mean"``, and with ``head="mean-std"`` the
+        factor by which it is larger than the network says.
     values, vectors : Tensors
         Eigenvalues and eigenvectors of the Hessian: of all weights, (P,) and (P, P); for targets
         (targets, F) and (targets, F, F), where F features include a 1 for the bias; of the
@@ -196,8 +197,10 @@ def laplace(
         Standard deviation :math:`s` of the prior of the last layer's weights; by default the one of
         the greatest marginal likelihood, which is unique.
     noise_std : float, optional
-        Standard deviation of the noise, with ``head="mean"``; by default the one of the greatest
-        marginal likelihood, for each target.
+        Standard deviation of the noise with ``head="mean"``, and with ``head="mean-std"`` a factor
+        of what the network says: networks that follow their few samples say too little. By default
+        the one of the greatest marginal likelihood, for each target; there the sum of squared
+        residuals is divided by the number of samples less that of the weights they determine.
     device : torch device, optional
         Where to compute; by default where the module is.
 
@@ -224,8 +227,8 @@ def laplace(
     for name, value in (("prior_std", prior_std), ("noise_std", noise_std)):
         if value is not None:
             check_number(value, name, closed="neither")
-    if noise_std is not None and head != "mean":
-        raise OptionError('noise_std is for head="mean"; leave it out')
+    if noise_std is not None and head == "logits":
+        raise OptionError('noise_std is for head="mean" and "mean-std"; leave it out')
     if module.training or place(module, device) != place(module, None):
         module = copy.deepcopy(module).to(place(module, device)).eval()
     layer = _last_linear(module, X, head)
@@ -272,7 +275,7 @@ class _Sums:
             )
         share = (std**-2).T
         self.products = self.products + torch.einsum("tn,nf,ng->tfg", share, weighted, phi)
-        self.squares = self.squares + ((y - mean).square() * count[:, None]).sum(0)
+        self.squares = self.squares + (((y - mean) / std).square() * count[:, None]).sum(0)
         return None
 
     def _add_classes(self, phi: Tensor, weighted: Tensor, logits: Tensor, count: Tensor) -> None:
@@ -299,8 +302,8 @@ class _Sums:
             classes, turned = torch.linalg.eigh(self.curvature / samples)
             factor = classes.clamp_min(0), turned.contiguous()
             every = values[:, None] * factor[0]
-        if self.head == "mean":
-            noise, prior_std = self._noise(values[0], prior_std, noise_std, samples)
+        if self.head != "logits":
+            noise, prior_std = self._noise(values, prior_std, noise_std, samples)
             values = every = values * (noise**-2)[:, None]
             vectors = vectors.expand(self.outputs, -1, -1)
         if prior_std is None:
@@ -315,7 +318,7 @@ class _Sums:
         """Return noise and prior of the greatest marginal likelihood, or those that are given."""
         if noise_std is not None:
             noise = torch.full_like(self.squares, noise_std)
-            every = (values * noise_std**-2).expand(self.outputs, -1)
+            every = values.expand(self.outputs, -1) * noise_std**-2
             return noise, prior_std or _evidence_std(every.flatten(), self.norm)
         variance = (self.squares / samples).clamp_min(1e-12)
         std = 1.0
@@ -360,9 +363,10 @@ def _curvature(logits: Tensor) -> Tensor:
 
 def _moments(output: Tensor, head: str, noise: Tensor | None) -> tuple[Tensor, Tensor]:
     """Return means and standard deviations of a Gaussian head, (rows, targets)."""
+    factor = 1.0 if noise is None else noise.to(output)
     if head == "mean-std":
-        return output[:, 0], output[:, 1]
-    return output, torch.ones_like(output[:1]) if noise is None else noise.to(output)[None]
+        return output[:, 0], output[:, 1] * factor
+    return output, torch.ones_like(output[:1]) * factor
 
 
 def _quantiles(count: int) -> Tensor:
