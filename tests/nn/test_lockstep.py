@@ -453,8 +453,15 @@ def members_after_a_layer():
 
 def frozen_members():
     module = members()
-    for name in ("0.weight", "2.bias", "8.weight", "8.bias"):
+    for name in ("0.weight", "2.bias", "4.weight", "8.weight", "8.bias"):
         module[1].get_parameter(name).requires_grad_(False)
+    return module
+
+
+def members_that_learn_their_last_layer_alone():
+    module = members("first")
+    for part in list(module[1])[:-1]:
+        part.requires_grad_(False)
     return module
 
 
@@ -483,6 +490,7 @@ KNOWN = [
     (partial(members, hidden=()), each(losses.nll), CLASSES),
     (members_after_a_layer, each(losses.nll), CLASSES),
     (frozen_members, each(losses.nll), CLASSES),
+    (members_that_learn_their_last_layer_alone, each(losses.nll), CLASSES),
 ]
 
 
