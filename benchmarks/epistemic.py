@@ -32,7 +32,7 @@ METHODS = {
     "DeepEnsemble": {"members": 10},
     "Bootstrap": {"members": 10},
     "AnchoredEnsemble": {"members": 10},
-    "BatchEnsemble": {"members": 32},
+    "BatchEnsemble": {"members": 16},
     "MCDropout": {"rate": 0.1},
     "ConcreteDropout": {},
     "DropConnect": {"rate": 0.1},

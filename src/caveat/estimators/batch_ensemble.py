@@ -1,5 +1,6 @@
 """Batch ensembles: members that share most of their weights."""
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -20,6 +21,9 @@ class BatchEnsemble(WithPrior):
 
     Parameters
     ----------
+    hidden : int or sequence of int
+        Widths of the hidden layers, a number for a single one; only used without ``module``. They
+        are shared, and so wider than those of other methods.
     members : int
         Number of members.
     adapters : {"all", "first"}
@@ -29,8 +33,9 @@ class BatchEnsemble(WithPrior):
         Standard deviation of a Gaussian prior of all weights; None leaves it out.
     """
 
-    members: int = 32
-    adapters: str = "first"
+    hidden: int | Sequence[int] = (128, 128)
+    members: int = 16
+    adapters: str = "all"
     prior_std: float | None = None
 
     def _random_layers(self) -> dict[str, Any]:

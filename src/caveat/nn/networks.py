@@ -147,7 +147,7 @@ class MLP(Network):
     _: KW_ONLY
     hidden: Sequence[int] = HIDDEN
     members: int | None = None
-    adapters: str = "first"
+    adapters: str = "all"
 
     def _hidden_layers(self, build: "_Builder") -> tuple[list[nn.Module], int, int]:
         width = check_integer(self.in_features, "in_features")
