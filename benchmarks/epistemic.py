@@ -10,7 +10,7 @@
 All networks have one hidden layer of 50 units for numbers and the published (32, 32, 16) for Wine, and
 every training of a regression takes the same number of steps. Means over data sets; intervals are 95 %
 by Student's t over seeds (1, 2) and as the experiment gives them over repeats (3). ``docs/estimators.md``
-keeps the result. Run with ``python benchmarks/epistemic.py`` (some minutes on two cores).
+keeps the result. Run with ``python benchmarks/epistemic.py`` (some ten minutes of one core).
 """
 
 import argparse
