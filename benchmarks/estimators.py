@@ -6,6 +6,10 @@ one after another, and two at a time by joblib; its regressor has no spread, and
 residuals on the training set. The torch loop is what people write. torch-uncertainty's ensemble goes
 through its routine and trainer, the documented way, with everything switched off that logs or saves;
 there all members see the same batches. It is left out where it is not installed.
+
+A second table has what one network costs with an uncertainty: the members of a batch ensemble, and
+the Laplace approximation of its last layer. It counts seconds of the processor on one thread, the best
+of several runs, so that it holds on a shared machine (``--one`` prints it alone).
 """
 
 import argparse
@@ -22,6 +26,7 @@ from scipy.stats import norm
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 from torch import nn
 
+from caveat import estimators
 from caveat.estimators import DeepEnsembleClassifier, DeepEnsembleRegressor
 
 MEMBERS, HIDDEN, BATCH, RATE = 10, 50, 32, 5e-3
@@ -217,11 +222,71 @@ def measure(task, rows, columns, epochs, seeds, ways):
         )
 
 
+def processor_seconds(function, repeats=5):
+    """Return the least processor time of several runs."""
+    spent = []
+    for _ in range(repeats + 1):
+        begun = time.process_time()
+        function()
+        spent.append(time.process_time() - begun)
+    return min(spent[1:])
+
+
+def one_network(task, rows, columns, epochs):
+    """Print a row: batch ensembles over one network, and Laplace over one of its epochs."""
+    ending = "Classifier" if task == "classes" else "Regressor"
+    X, y, _, _ = table(task, rows, columns, 0)
+    settings = {
+        "hidden": (HIDDEN,), "batch_size": BATCH, "learning_rate": RATE, "device": "cpu",
+        "random_state": 0, "prior_std": None,
+    }  # fmt: skip
+
+    def fit(name, epochs=epochs, **options):
+        kind = getattr(estimators, name + ending)
+        return kind(epochs=epochs, **settings, **options).fit(X, y)
+
+    one = processor_seconds(lambda: fit("MAP"))
+    shared = [
+        processor_seconds(lambda a=adapters: fit("BatchEnsemble", members=32, adapters=a))
+        for adapters in ("first", "all")
+    ]
+    several = processor_seconds(lambda: fit("DeepEnsemble", members=32))
+    epoch = (
+        processor_seconds(lambda: fit("MAP", 12)) - processor_seconds(lambda: fit("MAP", 2))
+    ) / 10
+    trained, kind = fit("MAP", 2), getattr(estimators, "Laplace" + ending)
+    laplace = processor_seconds(lambda: kind.from_fitted(trained, X, y))
+    print(
+        f"| {task} | {rows:,} x {columns} | {one:.2f} | {shared[0] / one:.1f} | {shared[1] / one:.1f} | "
+        f"{several / one:.1f} | {epoch * 1e3:.1f} | {laplace * 1e3:.1f} | {laplace / epoch:.2f} |",
+        flush=True,
+    )
+
+
+def one_networks(largest):
+    """Print what members of one network and a posterior cost."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    print(
+        "\n| task | table | one network, s | 32 members, ratio (wanted <= 3) | with all adapters | "
+        "32 networks, ratio | one epoch, ms | Laplace, ms | ratio (wanted <= 1) |"
+    )
+    print("| --- | --- | --- | --- | --- | --- | --- | --- | --- |")
+    for task in ("classes", "numbers"):
+        for rows, columns, epochs in TABLES:
+            if rows <= largest:
+                one_network(task, rows, columns, epochs)
+    torch.set_num_threads(threads)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--largest", type=int, default=TABLES[-1][0], help="rows")
+    parser.add_argument("--one", action="store_true", help="the second table alone")
     chosen = parser.parse_args()
+    if chosen.one:
+        return one_networks(chosen.largest)
     ways = [
         ("caveat", caveat, ""),
         ("scikit-learn", scikit, ">= 5"),
@@ -251,6 +316,7 @@ def main():
         for rows, columns, epochs in TABLES:
             if rows <= chosen.largest:
                 measure(task, rows, columns, epochs, chosen.seeds, ways)
+    return one_networks(chosen.largest)
 
 
 if __name__ == "__main__":

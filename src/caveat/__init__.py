@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from .charts import plot as plot
     from .estimators import AnchoredEnsembleClassifier as AnchoredEnsembleClassifier
     from .estimators import AnchoredEnsembleRegressor as AnchoredEnsembleRegressor
+    from .estimators import BatchEnsembleClassifier as BatchEnsembleClassifier
+    from .estimators import BatchEnsembleRegressor as BatchEnsembleRegressor
     from .estimators import BayesByBackpropClassifier as BayesByBackpropClassifier
     from .estimators import BayesByBackpropRegressor as BayesByBackpropRegressor
     from .estimators import BootstrapClassifier as BootstrapClassifier
@@ -48,11 +50,15 @@ if TYPE_CHECKING:
     from .estimators import EnsembleRegressor as EnsembleRegressor
     from .estimators import FlipoutClassifier as FlipoutClassifier
     from .estimators import FlipoutRegressor as FlipoutRegressor
+    from .estimators import LaplaceClassifier as LaplaceClassifier
+    from .estimators import LaplaceRegressor as LaplaceRegressor
     from .estimators import MAPClassifier as MAPClassifier
     from .estimators import MAPRegressor as MAPRegressor
     from .estimators import MCDropoutClassifier as MCDropoutClassifier
     from .estimators import MCDropoutRegressor as MCDropoutRegressor
     from .estimators import QuantileNetworkRegressor as QuantileNetworkRegressor
+    from .estimators import SWAGClassifier as SWAGClassifier
+    from .estimators import SWAGRegressor as SWAGRegressor
     from .estimators import fit_many as fit_many
     from .estimators import from_sklearn as from_sklearn
     from .evaluation import Comparison as Comparison
@@ -140,6 +146,8 @@ _HOMES = {
     "AnchoredEnsembleRegressor": "estimators",
     "AutoClassifier": "selection",
     "AutoRegressor": "selection",
+    "BatchEnsembleClassifier": "estimators",
+    "BatchEnsembleRegressor": "estimators",
     "BayesByBackpropClassifier": "estimators",
     "BayesByBackpropRegressor": "estimators",
     "BetaCalibration": "recalibration",
@@ -181,6 +189,8 @@ _HOMES = {
     "Interval": "predictions",
     "IsotonicCalibration": "recalibration",
     "IsotonicDistribution": "recalibration",
+    "LaplaceClassifier": "estimators",
+    "LaplaceRegressor": "estimators",
     "LearnThenTest": "risk_control",
     "MAPClassifier": "estimators",
     "MAPRegressor": "estimators",
@@ -194,6 +204,8 @@ _HOMES = {
     "Quantiles": "predictions",
     "Repair": "repairing",
     "Repaired": "repairing",
+    "SWAGClassifier": "estimators",
+    "SWAGRegressor": "estimators",
     "ScalingBinning": "recalibration",
     "SplineCalibration": "recalibration",
     "StructuredMatrixScaling": "recalibration",
@@ -266,6 +278,8 @@ __all__ = [
     "AnchoredEnsembleRegressor",
     "AutoClassifier",
     "AutoRegressor",
+    "BatchEnsembleClassifier",
+    "BatchEnsembleRegressor",
     "BayesByBackpropClassifier",
     "BayesByBackpropRegressor",
     "BetaCalibration",
@@ -307,6 +321,8 @@ __all__ = [
     "Interval",
     "IsotonicCalibration",
     "IsotonicDistribution",
+    "LaplaceClassifier",
+    "LaplaceRegressor",
     "LearnThenTest",
     "MAPClassifier",
     "MAPRegressor",
@@ -320,6 +336,8 @@ __all__ = [
     "Quantiles",
     "Repair",
     "Repaired",
+    "SWAGClassifier",
+    "SWAGRegressor",
     "ScalingBinning",
     "SplineCalibration",
     "StructuredMatrixScaling",

@@ -171,8 +171,9 @@ def test_gaussian_logits_get_their_head(capsys):
 def test_every_method_has_a_model_for_both_tasks(capsys):
     known = command.methods()
     assert list(known) == [
-        "anchored-ensemble", "bayes-by-backprop", "bootstrap", "concrete-dropout", "deep-ensemble",
-        "dropconnect", "flipout", "mc-dropout", "random-forest", "extra-trees",
+        "anchored-ensemble", "batch-ensemble", "bayes-by-backprop", "bootstrap", "concrete-dropout",
+        "deep-ensemble", "dropconnect", "flipout", "laplace", "mc-dropout", "swag", "random-forest",
+        "extra-trees",
     ]  # fmt: skip
     for name in known:
         for task in ("classification", "regression"):
@@ -184,9 +185,9 @@ def test_every_method_has_a_model_for_both_tasks(capsys):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--method", "map"], "--method map is one network: without members its epistemic part is zero by construction; take one of anchored-ensemble, bayes-by-backprop, bootstrap, concrete-dropout, deep-ensemble, dropconnect, flipout, mc-dropout, random-forest, extra-trees"),
-        (["--method", "deep-ensembl"], "unknown --method 'deep-ensembl'; did you mean 'deep-ensemble'? known are anchored-ensemble, bayes-by-backprop, bootstrap, concrete-dropout, deep-ensemble, dropconnect, flipout, mc-dropout, random-forest, extra-trees"),
-        (["--method", "xyz"], "unknown --method 'xyz'; known are anchored-ensemble, bayes-by-backprop, bootstrap, concrete-dropout, deep-ensemble, dropconnect, flipout, mc-dropout, random-forest, extra-trees"),
+        (["--method", "map"], "--method map is one network: without members its epistemic part is zero by construction; take one of anchored-ensemble, batch-ensemble, bayes-by-backprop, bootstrap, concrete-dropout, deep-ensemble, dropconnect, flipout, laplace, mc-dropout, swag, random-forest, extra-trees"),
+        (["--method", "deep-ensembl"], "unknown --method 'deep-ensembl'; did you mean 'deep-ensemble'? known are anchored-ensemble, batch-ensemble, bayes-by-backprop, bootstrap, concrete-dropout, deep-ensemble, dropconnect, flipout, laplace, mc-dropout, swag, random-forest, extra-trees"),
+        (["--method", "xyz"], "unknown --method 'xyz'; known are anchored-ensemble, batch-ensemble, bayes-by-backprop, bootstrap, concrete-dropout, deep-ensemble, dropconnect, flipout, laplace, mc-dropout, swag, random-forest, extra-trees"),
         (["--sizes", "a,b"], "--sizes must be shares such as 0.1,0.5,1; got 'a,b'"),
         (["--noise", "0,2"], "noise must be shares from 0 to 1 (0.25 for 25 %); got 2"),
         (["--hidden", "a"], "--hidden must be whole numbers such as 32,32; got 'a'"),

@@ -42,4 +42,4 @@ def test_scikit_learn_checks(estimator, check):
 
 
 def test_every_method_is_checked():
-    assert len(NETWORKS) == 19
+    assert len(NETWORKS) == 25

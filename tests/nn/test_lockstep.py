@@ -11,7 +11,7 @@ from torch import nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from caveat.exceptions import TrainingError
-from caveat.nn import losses
+from caveat.nn import MLP, losses
 from caveat.nn.layers import (
     BayesLinear,
     ConcreteDropoutLinear,
@@ -21,6 +21,8 @@ from caveat.nn.layers import (
     GaussianLogitsHead,
     GaussianPrior,
     MeanVarianceHead,
+    MemberLinear,
+    MemberScale,
     Prior,
     QuantileHead,
     ScaleMixturePrior,
@@ -433,6 +435,36 @@ def wrapped(loss):
     return lambda output, y: loss(output, y)
 
 
+def each(loss):
+    return partial(losses.over_members, loss=loss)
+
+
+def members(adapters="all", head=None, outputs=3, hidden=(8, 6)):
+    network = MLP(5, outputs, hidden=hidden, members=4, adapters=adapters, head=head)
+    return nn.Sequential(Standardize(5), network)
+
+
+def members_after_a_layer():
+    return nn.Sequential(
+        nn.Linear(5, 8), MemberScale(4, 8, repeat=True), nn.Tanh(),
+        MemberLinear(8, 3, members=4, bias=False),
+    )  # fmt: skip
+
+
+def frozen_members():
+    module = members()
+    for name in ("0.weight", "2.bias", "4.weight", "8.weight", "8.bias"):
+        module[1].get_parameter(name).requires_grad_(False)
+    return module
+
+
+def members_that_learn_their_last_layer_alone():
+    module = members("first")
+    for part in list(module[1])[:-1]:
+        part.requires_grad_(False)
+    return module
+
+
 KNOWN = [
     (plain, losses.nll, CLASSES),
     (dropping, losses.nll, CLASSES),
@@ -452,6 +484,13 @@ KNOWN = [
     (gaussian_weights, losses.nll, CLASSES),
     (flipped_first, losses.nll, CLASSES),
     (random_weights_left_to_torch, losses.nll, CLASSES),
+    (members, each(losses.nll), CLASSES),
+    (partial(members, "first", "mean-std", 2), each(losses.gaussian_nll), VALUES),
+    (partial(members, head="gaussian-logits"), each(losses.sampled_softmax_nll), CLASSES),
+    (partial(members, hidden=()), each(losses.nll), CLASSES),
+    (members_after_a_layer, each(losses.nll), CLASSES),
+    (frozen_members, each(losses.nll), CLASSES),
+    (members_that_learn_their_last_layer_alone, each(losses.nll), CLASSES),
 ]
 
 
@@ -645,6 +684,22 @@ def test_other_layers_and_hooks_are_left_to_vmap():
     watched = nn.Sequential(nn.Linear(5, 3))
     watched.register_forward_hook(lambda *given: None)
     assert not known(watched)
+
+
+def test_members_go_by_hand_with_their_own_loss_only():
+    state = {f"{i}.weight": torch.zeros(2, 4, 3, 5) for i in range(2)}
+
+    def known(*parts, loss=None):
+        return by_hand(nn.Sequential(*parts), loss or each(losses.nll), state, {}) is not None
+
+    first, last = MemberScale(4, 5, repeat=True), MemberLinear(5, 3, members=4, bias=False)
+    assert known(first, last)
+    assert not known(first, last, loss=losses.nll)
+    assert not known(last)
+    assert not known(last, loss=losses.nll)
+    assert not known(nn.Linear(5, 3))
+    assert not known(first, MemberLinear(5, 3, members=2))
+    assert not known(first, MemberScale(4, 5, repeat=True), last)
 
 
 def test_small_steps_run_on_one_thread_and_leave_torch_as_it_was():

@@ -7,6 +7,7 @@ from ._fitting import fit_many
 from ._network import NetworkEstimator
 from ._problem import Problem
 from .anchored_ensemble import AnchoredEnsembleClassifier, AnchoredEnsembleRegressor
+from .batch_ensemble import BatchEnsembleClassifier, BatchEnsembleRegressor
 from .bayes_by_backprop import BayesByBackpropClassifier, BayesByBackpropRegressor
 from .bootstrap import BootstrapClassifier, BootstrapRegressor
 from .concrete_dropout import ConcreteDropoutClassifier, ConcreteDropoutRegressor
@@ -15,15 +16,19 @@ from .dropconnect import DropConnectClassifier, DropConnectRegressor
 from .ensemble import EnsembleClassifier, EnsembleRegressor
 from .files import save
 from .flipout import FlipoutClassifier, FlipoutRegressor
+from .laplace import LaplaceClassifier, LaplaceRegressor
 from .map import MAPClassifier, MAPRegressor
 from .mc_dropout import MCDropoutClassifier, MCDropoutRegressor
 from .presets import preset
 from .quantile_network import QuantileNetworkRegressor
 from .sklearn_models import Wrapped, from_sklearn, member_predictions
+from .swag import SWAGClassifier, SWAGRegressor
 
 __all__ = [
     "AnchoredEnsembleClassifier",
     "AnchoredEnsembleRegressor",
+    "BatchEnsembleClassifier",
+    "BatchEnsembleRegressor",
     "BayesByBackpropClassifier",
     "BayesByBackpropRegressor",
     "BootstrapClassifier",
@@ -38,6 +43,8 @@ __all__ = [
     "EnsembleRegressor",
     "FlipoutClassifier",
     "FlipoutRegressor",
+    "LaplaceClassifier",
+    "LaplaceRegressor",
     "MAPClassifier",
     "MAPRegressor",
     "MCDropoutClassifier",
@@ -45,6 +52,8 @@ __all__ = [
     "NetworkEstimator",
     "Problem",
     "QuantileNetworkRegressor",
+    "SWAGClassifier",
+    "SWAGRegressor",
     "Wrapped",
     "fit_many",
     "from_sklearn",

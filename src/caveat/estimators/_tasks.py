@@ -14,6 +14,7 @@ from ..exceptions import InvalidValueError, LabelError, OptionError
 from ._data import Loss, mean_and_scale, target_names
 from ._interface import PredictsClasses, PredictsIntervals
 from ._network import NetworkEstimator
+from ._novelty import RemembersReach
 
 __all__ = ["NetworkClassifier", "NetworkRegressor", "WithPrior"]
 
@@ -105,7 +106,7 @@ class NetworkClassifier(ClassifierMixin, NetworkEstimator, PredictsClasses):
 
 
 @declared(kw_only=True)
-class TargetEstimator(RegressorMixin, NetworkEstimator, PredictsIntervals):
+class TargetEstimator(RegressorMixin, RemembersReach, PredictsIntervals):
     """A network that learns standardized numbers.
 
     Attributes

@@ -78,7 +78,9 @@ def members_of(model: Any) -> int | None:
     model = innermost(model)
     if isinstance(model, NetworkEstimator):
         passes = model._pass_count()
-        return int(getattr(model, "members", 1) if passes is None else passes)
+        if passes is None:  # networks, or draws from a posterior
+            passes = getattr(model, "passes", getattr(model, "members", 1))
+        return int(passes)
     if isinstance(model, EnsembleClassifier | EnsembleRegressor):
         inner = members_of(model.estimator)
         return None if inner is None else inner * int(model.members)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import layers, losses
 from ._checkpoints import load_members
+from ._laplace import LastLayerPosterior, laplace
 from ._monte_carlo import PassPlan, explain, monte_carlo, pass_keys, predict
 from ._split import information_split
 from .lockstep import Copy, Plateau, Trained, Training, train
@@ -20,6 +21,7 @@ __all__ = [
     "CNN",
     "MLP",
     "Copy",
+    "LastLayerPosterior",
     "Metrics",
     "PassPlan",
     "Plateau",
@@ -28,6 +30,7 @@ __all__ = [
     "explain",
     "information_split",
     "keyed",
+    "laplace",
     "layers",
     "load_members",
     "losses",

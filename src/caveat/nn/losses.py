@@ -3,7 +3,7 @@
 All work under ``torch.vmap``. Layouts are those of the heads in `caveat.nn.layers`.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import log, pi
 
 import torch
@@ -22,6 +22,7 @@ __all__ = [
     "elbo",
     "gaussian_nll",
     "nll",
+    "over_members",
     "pinball",
     "sampled_softmax_nll",
     "squared_error",
@@ -253,6 +254,42 @@ def squared_error(output: Tensor, target: Tensor) -> Tensor:
     """
     values = output.unsqueeze(-1) if output.dim() == 1 else output
     return (values - as_targets(target, values.shape)).square().sum(-1)
+
+
+def over_members(
+    output: Tensor, target: Tensor, *, loss: Callable[[Tensor, Tensor], Tensor]
+) -> Tensor:
+    r"""Return the mean loss of members that share weights, each for itself.
+
+    .. math:: \frac{1}{M} \sum_m \ell(o_{nm}, y_n)
+
+    It is not the loss of their mean, under which members would only learn what others lack.
+
+    Parameters
+    ----------
+    output : Tensor of shape (samples, members, ...)
+        Outputs of all members.
+    target : Tensor of shape (samples, ...)
+        True values, the same for all members.
+    loss : callable
+        Loss of one member: (output, target) -> one number for each sample.
+
+    Returns
+    -------
+    Tensor of shape (samples,)
+
+    Examples
+    --------
+    >>> import torch
+    >>> from caveat.nn.losses import over_members, squared_error
+    >>> output = torch.tensor([[[0.0], [2.0]]])
+    >>> over_members(output, torch.tensor([1.0]), loss=squared_error)
+    tensor([1.])
+    """
+    samples, members = output.shape[:2]
+    rows = output.transpose(0, 1).flatten(0, 1)
+    repeated = target.repeat(members, *[1] * (target.dim() - 1))
+    return loss(rows, repeated).view(members, samples).mean(0)
 
 
 def elbo(

@@ -115,6 +115,18 @@ class MLP(Network):
         Columns of the input; classes or targets of the output.
     hidden : sequence of int
         Width of each hidden layer.
+    members : int
+        As many members share the weights of the hidden layers; each has numbers of its own that
+        scale inputs and outputs of the layers, and its own last layer. Outputs are then (rows,
+        members, ...). Without it there is one network.
+    adapters : {"all", "first"}
+        What a member has of its own beside its last layer: numbers that scale inputs and outputs of
+        each hidden layer, or those of the first inputs alone; only used with ``members``.
+
+    References
+    ----------
+    Gorishniy, Kotelnikov, Babenko: TabM: advancing tabular deep learning with parameter-efficient
+    ensembling, 2024 (``members``).
 
     Examples
     --------
@@ -134,12 +146,16 @@ class MLP(Network):
     out_features: int
     _: KW_ONLY
     hidden: Sequence[int] = HIDDEN
+    members: int | None = None
+    adapters: str = "all"
 
     def _hidden_layers(self, build: "_Builder") -> tuple[list[nn.Module], int, int]:
         width = check_integer(self.in_features, "in_features")
+        if self.members is not None:
+            build.share(check_integer(self.members, "members"), self.adapters)
         if not self.hidden and self.where == "last" and self.stochastic is not None:
             raise OptionError('hidden is empty, so there is no last hidden layer; pass where="all"')
-        parts: list[nn.Module] = []
+        parts = build.repeat(width)
         for i, size in enumerate(self.hidden):
             last = i == len(self.hidden) - 1
             parts += build.dense(width, check_integer(size, "hidden"), last=last)
@@ -224,6 +240,8 @@ class _Builder:
         self.drops = _drops(self.family[0])
         self.everywhere = _choose(where, "where", {"last": False, "all": True})
         self.rate = check_drop(rate, "rate")
+        self.members: int | None = None
+        self.adapts = False
         self.options = {"p": self.rate, "initial_p": self.rate, "prior": prior}
         if prior is None:
             del self.options["prior"]
@@ -251,10 +269,28 @@ class _Builder:
         kind = self.family[axes]
         return [kind(self.rate)] if random and self.drops and kind is not None else []
 
+    def share(self, members: int, adapters: str) -> None:
+        """Let several members share the hidden layers that are made from here on."""
+        if self.family[0] is not None:
+            raise OptionError("members share weights that are not random; leave stochastic out")
+        self.members = members
+        self.adapts = _choose(adapters, "adapters", {"all": True, "first": False})
+
+    def repeat(self, features: int) -> list[nn.Module]:
+        """Return what gives each member its own view of the inputs, if there are members."""
+        if self.members is None:
+            return []
+        return [layers.MemberScale(self.members, features, repeat=True)]
+
     def dense(self, inputs: int, outputs: int, *, last: bool) -> list[nn.Module]:
         random = last or self.everywhere
         layer = self.layer(0, random, inputs, outputs)
-        return [layer, self.activation(), *self.dropout(0, random)]
+        parts = [layer, self.activation(), *self.dropout(0, random)]
+        if self.members is None or not self.adapts:
+            return parts
+        parts.insert(1, layers.MemberScale(self.members, outputs, shift=True))
+        # After the last hidden layer each member has all weights of its own.
+        return parts if last else [*parts, layers.MemberScale(self.members, outputs)]
 
     def convolution(self, inputs: int, outputs: int, kernel: int, axes: int) -> list[nn.Module]:
         same, random = kernel // 2, self.everywhere and self.family[0] is not None
@@ -274,6 +310,8 @@ class _Builder:
             raise OptionError(f'levels belong to head="quantiles"; got head={head!r}, {levels=}')
 
         def linear(*args: Any, **options: Any) -> nn.Module:
+            if self.members is not None:
+                return layers.MemberLinear(*args, members=self.members, **options)
             return self.layer(0, self.everywhere, *args, **options)
 
         if head == "gaussian-logits":

@@ -184,7 +184,7 @@ class Recalibrator(BaseEstimator):
         """Check the arguments after ``fit``; return the rows and the fitted part of each group."""
         self._check_fitted()
         self._check_type(prediction)
-        checksignature_of(self.signature_, signature_of(prediction))
+        check_signature(self.signature_, signature_of(prediction))
         if (groups is None) != (self.groups_ is None):
             raise OptionError(
                 "fit was given groups, so transform needs them too"
@@ -235,7 +235,7 @@ def signature_of(prediction: Any) -> dict[str, Any]:
     return {"type": type(prediction).__name__, **shared}
 
 
-def checksignature_of(fitted: dict[str, Any], given: dict[str, Any]) -> None:
+def check_signature(fitted: dict[str, Any], given: dict[str, Any]) -> None:
     for name, value in fitted.items():
         if given.get(name) != value:
             raise ShapeError(

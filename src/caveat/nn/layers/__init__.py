@@ -11,6 +11,7 @@ from .dropout import Dropout, SpatialDropout
 from .embed import Embed
 from .flipout import FlipoutConv1d, FlipoutConv2d, FlipoutLinear
 from .heads import GaussianLogitsHead, MeanVarianceHead, QuantileHead
+from .members import MemberLinear, MemberScale
 from .pooled import PooledConv1d, PooledConv2d
 from .priors import GaussianPrior, Prior, ScaleMixturePrior
 from .standardize import Standardize
@@ -33,6 +34,8 @@ __all__ = [
     "GaussianLogitsHead",
     "GaussianPrior",
     "MeanVarianceHead",
+    "MemberLinear",
+    "MemberScale",
     "PooledConv1d",
     "PooledConv2d",
     "Prior",

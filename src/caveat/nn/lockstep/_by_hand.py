@@ -11,9 +11,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from .. import layers
+from .. import layers, losses
 from ..networks import CNN, MLP
 from ._ends import BY_ROW, End, bare, make_end
+from ._member_parts import MemberLinear, MemberScale
 from ._parts import (
     Dropout,
     Elementwise,
@@ -41,6 +42,9 @@ _RANDOM = (
 
 _WITHOUT_NOISE = (layers.Dropout, layers.Embed, layers.Standardize)
 """Other layers of ours."""
+
+_MEMBERS = (layers.MemberLinear, layers.MemberScale)
+"""Layers of members that share the others; rows of all members follow each other."""
 
 _CONTAINERS = (nn.Sequential, MLP, CNN)
 _HEADS = (layers.GaussianLogitsHead, layers.MeanVarianceHead, layers.QuantileHead)
@@ -105,7 +109,7 @@ def by_hand(
     """
     named = list(_flat(module, ""))
     modules = [part for _, part in named]
-    if not _are_known(modules):
+    if not _are_known(modules) or not _share(modules, loss):
         return None
     head = modules[-1] if isinstance(modules[-1], _HEADS) else None
     calls = [modules[:place].count(part) for place, part in enumerate(modules)]
@@ -124,6 +128,16 @@ def _are_known(modules: list[nn.Module]) -> bool:
         and len({id(each) for each in tensors}) == len(tensors)
         and not any(isinstance(part, _HEADS) for part in modules[:-1])
     )
+
+
+def _share(modules: list[nn.Module], loss: Any) -> bool:
+    """Whether there are no members, or as many from one layer to the end and in the loss."""
+    layered = [part.linear if isinstance(part, _HEADS) else part for part in modules]
+    own: list[Any] = [part for part in layered if isinstance(part, _MEMBERS)]
+    repeats = [getattr(part, "repeat", False) for part in own]
+    fits = repeats == [True, *repeats[1:]] and repeats.count(True) == 1
+    together = bare(loss) is losses.over_members
+    return together == (fits and len({part.members for part in own}) == 1) and fits == bool(own)
 
 
 def _flat(module: nn.Module, name: str) -> Iterator[tuple[str, nn.Module]]:
@@ -150,8 +164,9 @@ def is_altered(module: nn.Module) -> bool:
 def _is_foreign(module: nn.Module) -> bool:
     if type(module) in _HEADS:
         linear: Any = module.linear
-        return is_altered(module) or is_altered(linear) or type(linear) not in (nn.Linear, *_RANDOM)
-    known = (*_SAME, *_RANDOM, nn.Linear, nn.ReLU, *_WITHOUT_NOISE)
+        maps = (nn.Linear, layers.MemberLinear, *_RANDOM)
+        return is_altered(module) or is_altered(linear) or type(linear) not in maps
+    known = (*_MEMBERS, *_SAME, *_RANDOM, nn.Linear, nn.ReLU, *_WITHOUT_NOISE)
     return is_altered(module) or type(module) not in known
 
 
@@ -161,6 +176,11 @@ def _part(module: Any, name: str, state: State, gradients: State, call: int) -> 
     if isinstance(module, nn.Linear):
         weight, bias = f"{name}weight", f"{name}bias"
         return Linear(state[weight], state.get(bias), (gradients.get(weight), gradients.get(bias)))
+    if isinstance(module, _MEMBERS):
+        kind: Any = MemberLinear if isinstance(module, layers.MemberLinear) else MemberScale
+        weight, bias = f"{name}weight", f"{name}bias"
+        targets = gradients.get(weight), gradients.get(bias)
+        return kind(module, state[weight], state.get(bias), targets)
     if isinstance(module, layers.DropConnectLinear):
         weight, bias = f"{name}weight", f"{name}bias"
         targets = gradients.get(weight), gradients.get(bias)

@@ -94,6 +94,33 @@ class AnyLoss(End):
             return self.loss(values, y)
 
 
+class OverMembers(End):
+    """`losses.over_members`: the rows of all members, one member after another, as rows of one."""
+
+    def __init__(self, one: End) -> None:
+        super().__init__()
+        self.one = one
+
+    @property
+    def bytes(self) -> int:
+        """The memory of the arrays that are used again."""
+        return self.one.bytes
+
+    def with_gradient(
+        self, outputs: Tensor, y: Tensor, counts: Tensor, keys: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """Return losses and gradient of one network with as many rows."""
+        return self.one.with_gradient(outputs, *self._repeated(outputs, y, counts), keys)
+
+    def losses(self, outputs: Tensor, y: Tensor, counts: Tensor, keys: Tensor) -> Tensor:
+        """Return losses alone."""
+        return self.one.losses(outputs, *self._repeated(outputs, y, counts), keys)
+
+    def _repeated(self, outputs: Tensor, y: Tensor, counts: Tensor) -> tuple[Tensor, Tensor]:
+        members = outputs.shape[2] // counts.shape[1]
+        return y.repeat(1, members, *[1] * (y.dim() - 2)), (counts / members).repeat(1, members)
+
+
 class ClassLikelihood(End):
     """`losses.nll` of logits."""
 
@@ -248,6 +275,8 @@ def make_end(head: nn.Module | None, loss: Loss) -> End:
     """Return the loss after a head, or of the outputs of the last layer."""
     function = bare(loss)
     given: dict[str, Any] = dict(loss.keywords) if isinstance(loss, partial) else {}
+    if function is losses.over_members:
+        return OverMembers(make_end(head, given["loss"]))
     if head is None and function is losses.nll:
         return ClassLikelihood()
     if isinstance(head, layers.MeanVarianceHead):
