@@ -112,39 +112,10 @@ class MoleculeGraphs:
         """Return all graphs as the tensors that a network reads."""
         import torch
 
-        count, atoms = len(self), len(self.atoms)
-        shift = np.repeat(starts(self.atom_counts), self.bond_counts)
-        ends = self.ends.astype(np.int64) + shift[:, None]
-        # Each bond is two edges, one behind the other: there and back.
-        source, target = ends.reshape(-1), ends[:, ::-1].reshape(-1)
-        edges = np.arange(len(source))
-        arriving = Sums.by_group(target, atoms)
-        into = np.bincount(target, minlength=atoms)
-        # Edge e hears all that arrive where it starts, but its own way back.
-        first = np.concatenate([[0], np.cumsum(into)])
-        heard = arriving[0][ragged(first[source], into[source])]
-        hearer = np.repeat(edges, into[source])
-        others = heard != hearer ^ 1
-        heard, hearer = heard[others], hearer[others]
-        molecule = np.repeat(np.arange(count), self.atom_counts)
-        features = np.concatenate([self.atoms[source], np.repeat(self.bonds, 2, axis=0)], axis=1)
+        from .packed import PackedGraphs
 
-        def tensor(array: NDArray[Any]) -> "Tensor":
-            return torch.from_numpy(np.ascontiguousarray(array)).to(device)
-
-        def sums(values: NDArray[Any], groups: NDArray[Any], size: int, groups_count: int) -> Sums:
-            there = Sums.lists(values, groups, groups_count)
-            back = Sums.lists(groups, values, size)
-            return Sums(*(tensor(part) for part in (*there, *back)))
-
-        return GraphBatch(
-            tensor(self.atoms),
-            tensor(features),
-            sums(heard, hearer, len(edges), len(edges)),
-            sums(edges, target, len(edges), atoms),
-            sums(np.arange(atoms), molecule, atoms, count),
-            tensor(np.maximum(self.atom_counts, 1).astype(np.float32)),
-        )
+        packed = PackedGraphs(self).to(device)
+        return packed.pick(torch.arange(len(self), device=device))
 
 
 class Sums(NamedTuple):
@@ -154,20 +125,6 @@ class Sums(NamedTuple):
     offsets: "Tensor"
     values_back: "Tensor"
     offsets_back: "Tensor"
-
-    @staticmethod
-    def by_group(group: NDArray[np.int64], groups: int) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Return the members of each group, one group after another, and where each begins."""
-        order = np.argsort(group, kind="stable")
-        return order, np.concatenate([[0], np.cumsum(np.bincount(group, minlength=groups))])
-
-    @staticmethod
-    def lists(
-        values: NDArray[np.int64], groups: NDArray[np.int64], count: int
-    ) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Return the values of each group, one group after another, and where each begins."""
-        order, offsets = Sums.by_group(groups, count)
-        return values[order], offsets
 
 
 class GraphBatch(NamedTuple):

@@ -83,6 +83,9 @@ class Training:
         recorded program.
     memory : int, optional
         Bytes that copies may take at a time; by default a share of what is free.
+    order_seed : int, optional
+        All copies see their samples in one order, drawn from this; by default each in its own.
+        Copies on `Ragged` samples always share it (0 by default), so that a batch is packed once.
     """
 
     epochs: int = EPOCHS
@@ -104,6 +107,7 @@ class Training:
     device: str = "auto"
     engine: str = "auto"
     memory: int | None = None
+    order_seed: int | None = None
 
     def batches(self, lengths: np.ndarray) -> np.ndarray:
         """Return how many batches some numbers of samples make."""
@@ -131,6 +135,8 @@ class Training:
             )
         if self.patience is not None:
             check_integer(self.patience, "patience")
+        if self.order_seed is not None:
+            check_integer(self.order_seed, "order_seed", 0, 2**63 - 1)
 
 
 Training.__init__ = suggests_parameters(Training.__init__)  # type: ignore[method-assign]
