@@ -6,6 +6,7 @@ torch alone.
 
 from typing import TYPE_CHECKING, Any
 
+from .domain import Applicability, acquire, applicability
 from .features import featurize
 from .graphs import GraphBatch, MoleculeGraphs
 from .splits import LeakageReport, Split, leakage, scaffolds, split_molecules
@@ -14,11 +15,14 @@ if TYPE_CHECKING:
     from .network import MessagePassing
 
 __all__ = [
+    "Applicability",
     "GraphBatch",
     "LeakageReport",
     "MessagePassing",
     "MoleculeGraphs",
     "Split",
+    "acquire",
+    "applicability",
     "featurize",
     "leakage",
     "scaffolds",
