@@ -4,6 +4,7 @@ Needs the extra ``molecules``: ``pip install 'caveat[molecules]'``. Graphs that 
 torch alone.
 """
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
 from .domain import Applicability, acquire, applicability
@@ -12,6 +13,7 @@ from .graphs import GraphBatch, MoleculeGraphs
 from .splits import LeakageReport, Split, leakage, scaffolds, split_molecules
 
 if TYPE_CHECKING:
+    from .estimators import MoleculeClassifier, MoleculeRegressor
     from .network import MessagePassing
 
 __all__ = [
@@ -19,7 +21,9 @@ __all__ = [
     "GraphBatch",
     "LeakageReport",
     "MessagePassing",
+    "MoleculeClassifier",
     "MoleculeGraphs",
+    "MoleculeRegressor",
     "Split",
     "acquire",
     "applicability",
@@ -30,9 +34,15 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name == "MessagePassing":  # needs torch, which graphs and splits do not
-        from .network import MessagePassing
+_NEED_TORCH = {
+    "MessagePassing": "network",
+    "MoleculeClassifier": "estimators",
+    "MoleculeRegressor": "estimators",
+}
+"""What is imported when it is used: graphs and splits do without torch."""
 
-        return MessagePassing
+
+def __getattr__(name: str) -> Any:
+    if name in _NEED_TORCH:
+        return getattr(importlib.import_module(f".{_NEED_TORCH[name]}", __name__), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

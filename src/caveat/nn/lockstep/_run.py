@@ -1,6 +1,6 @@
 """The training of one chunk of copies, step by step."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from typing import Any
 
@@ -112,7 +112,11 @@ class Run:
             if self.anchors is not None:
                 views = [self.anchors[name][active] for name in self.stack.shapes]
                 goal = torch.cat([view.reshape(-1) for view in views]).to(self.device)
-            strength = self.stack.spread(training.anchor_strength / lengths)
+            given = training.anchor_strength
+            if isinstance(given, Mapping):
+                strength = self.stack.spread(1 / lengths, given)
+            else:
+                strength = self.stack.spread(given / lengths)
             self.pull = strength, goal
         self.sums = torch.zeros(len(active), device=self.device)
         self.summed = np.zeros(len(active), dtype=np.int64)

@@ -2,7 +2,7 @@
 
 import copy
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import Any
 
@@ -204,10 +204,13 @@ class Stack:
             start += size
         return views
 
-    def spread(self, values: Tensor) -> Tensor:
-        """Return a value of each copy at each of its weights."""
-        sizes = [shape.numel() for shape in self.shapes.values()]
-        return torch.cat([values.repeat_interleave(size) for size in sizes])
+    def spread(self, values: Tensor, factors: Mapping[str, float] | None = None) -> Tensor:
+        """Return a value of each copy at each of its weights, times a factor of each layer."""
+        parts = []
+        for name, shape in self.shapes.items():
+            factor = 1.0 if factors is None else _factor(name, factors)
+            parts.append((values * factor).repeat_interleave(shape.numel()))
+        return torch.cat(parts)
 
     def state(self) -> State:
         """Return the stacked weights and buffers, under all their names."""
@@ -330,6 +333,15 @@ class Stack:
     def take(self, copies: Tensor) -> State:
         """Return the weights and buffers of some copies, on the CPU."""
         return {name: value[copies].cpu().clone() for name, value in self.state().items()}
+
+
+def _factor(name: str, factors: Mapping[str, float]) -> float:
+    """Return the factor of a parameter, by the name of its layer or of one around it."""
+    layers = name.split(".")
+    for depth in range(len(layers), 0, -1):
+        if ".".join(layers[:depth]) in factors:
+            return float(factors[".".join(layers[:depth])])
+    raise OptionError(f"anchor_strength has no entry for {name!r}; got {sorted(factors)}")
 
 
 def _of(given: Any, copy: int) -> Any:
