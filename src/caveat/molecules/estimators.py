@@ -82,9 +82,10 @@ class MoleculeNetwork(BaseEstimator):
     bootstrap_size : int, float or None
         For "bootstrap": how many molecules a member draws with replacement, as a number or a share;
         None is as many as there are.
-    prior_std : float, or dict of str to float
+    prior_std : float, dict of str to float, or None
         For "anchored": standard deviation of the initial weights and of the anchors; a dictionary
-        has one for each layer ("edge_input", "edge_update", "atom_output", "dense", "last").
+        has one for each layer ("edge_input", "edge_update", "atom_output", "dense", "last"). None:
+        both are draws of torch's own initial weights, which suit the width of each layer.
     anchor_strength : float, or dict of str to float
         For "anchored": the factor of the squared distance from the anchors, over the number of
         molecules; a dictionary has one for each layer.
@@ -133,7 +134,7 @@ class MoleculeNetwork(BaseEstimator):
     rate: float = 0.1
     length_scale: float = 1.0
     bootstrap_size: int | float | None = None
-    prior_std: float | dict[str, float] = 0.25
+    prior_std: float | dict[str, float] | None = None
     anchor_strength: float | dict[str, float] = 0.1
     epochs: int = 50
     batch_size: int = 50
@@ -277,13 +278,13 @@ class MoleculeNetwork(BaseEstimator):
             scale = check_number(self.length_scale, "length_scale", closed="neither")
             for layer in stochastic_layers(network):
                 layer.length_scale = scale  # type: ignore[assignment]
-        if self.method == "anchored":
+        if self.method == "anchored" and self.prior_std is not None:
             self._draw_prior(network)
         return network
 
     def _draw_prior(self, network: MessagePassing) -> None:
         names = [name for name, _ in network.named_children() if not name.endswith("drop")]
-        given = self.prior_std
+        given: dict[str, Any] | Any = self.prior_std
         if not isinstance(given, dict):
             given = dict.fromkeys(names, given)
         if set(given) != set(names):
