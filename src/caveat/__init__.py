@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from . import repairing as repairing
     from . import report as report
     from . import resampling as resampling
+    from . import selection as selection
     from . import studies as studies
     from . import summaries as summaries
     from . import uncertainty as uncertainty
@@ -96,6 +97,8 @@ if TYPE_CHECKING:
     from .repairing import Repaired as Repaired
     from .repairing import repair as repair
     from .report import write_report as write_report
+    from .selection import AutoClassifier as AutoClassifier
+    from .selection import AutoRegressor as AutoRegressor
     from .summaries import Summary as Summary
     from .summaries import merge as merge
     from .summaries import summarise as summarise
@@ -111,6 +114,8 @@ __version__ = "0.1.0.dev0"
 _HOMES = {
     "AnchoredEnsembleClassifier": "estimators",
     "AnchoredEnsembleRegressor": "estimators",
+    "AutoClassifier": "selection",
+    "AutoRegressor": "selection",
     "BayesByBackpropClassifier": "estimators",
     "BayesByBackpropRegressor": "estimators",
     "BootstrapClassifier": "estimators",
@@ -204,6 +209,7 @@ _MODULES = (
     "repairing",
     "report",
     "resampling",
+    "selection",
     "studies",
     "summaries",
     "uncertainty",
@@ -212,6 +218,8 @@ _MODULES = (
 __all__ = [
     "AnchoredEnsembleClassifier",
     "AnchoredEnsembleRegressor",
+    "AutoClassifier",
+    "AutoRegressor",
     "BayesByBackpropClassifier",
     "BayesByBackpropRegressor",
     "BootstrapClassifier",
@@ -299,6 +307,7 @@ __all__ = [
     "report",
     "resampling",
     "scorer",
+    "selection",
     "studies",
     "summaries",
     "summarise",

@@ -182,7 +182,10 @@ def test_compare(folder, capsys, tmp_path):
         "--resamples", "50",
     )  # fmt: skip
     assert code == 0
-    assert json.loads(text)["techniques"] == ["week-0", "week-1"]
+    content = json.loads(text)
+    assert content["techniques"] == ["week-0", "week-1"]
+    assert content["different_samples"]
+    assert content["recommendation"] is None
     code, text, _ = run(
         capsys, "compare", f"old={tmp_path / 'week-0.caveat'}", f"new={tmp_path / 'week-1.caveat'}",
         "--resamples", "50",
@@ -190,6 +193,14 @@ def test_compare(folder, capsys, tmp_path):
     assert code == 0
     assert "old" in text
     assert "new" in text
+    assert "These are different samples, so none is recommended" in " ".join(text.split())
+    code, text, _ = run(
+        capsys, "compare", tmp_path / "week-0.caveat", tmp_path / "week-1.caveat", "--models",
+        "--resamples", "50", "--report", tmp_path / "page.html",
+    )  # fmt: skip
+    assert code == 0
+    assert "These are different samples" not in text
+    assert "clear" in text
 
 
 class TestBadArguments:
@@ -213,6 +224,10 @@ class TestBadArguments:
              "--group goes with predictions, not with summaries"),
             (["compare", "{f}/week.caveat", "{f}/plain.caveat", "--technique", "a=p"],
              "--technique goes with predictions, not with summaries"),
+            (["compare", "{f}/day-0.parquet", "{f}/day-1.parquet", "--models"],
+             "--models goes with summaries"),
+            (["summarize", "{f}/day-0.parquet", "-o", "{t}/a.caveat", "--missing", "drop"],
+             "--missing goes with one file that is loaded"),
             (["merge", "{t}/state.npz", "-o", "{t}/a.caveat"], "holds a Categorical, not a summary"),
             (["evaluate", "{t}/broken.parquet"], "broken.parquet"),
             (["audit", "{f}/week.caveat", "--feature", "x"], "--feature needs single samples"),

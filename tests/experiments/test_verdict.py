@@ -1,6 +1,7 @@
 """What is said of curves whose correlations are known exactly, by construction."""
 
 import json
+import re
 from itertools import permutations
 
 import numpy as np
@@ -450,3 +451,35 @@ def test_a_reading_is_a_verdict():
 def test_sentences_end():
     assert sentence("a note") == "A note."
     assert sentence("A note.") == "A note."
+
+
+class TestNextStep:
+    def test_each_pattern(self):
+        assert verdict().next_step == "Use each part for its own question on data like these."
+        assert verdict(O1=1, O2=1).next_step.startswith("Do not use the two parts for different qu")
+        assert verdict(O2=0.9).next_step == (
+            "Use the aleatoric part by itself, and do not use the epistemic part."
+        )
+        assert verdict(repeats=2).next_step.startswith("Repeat the experiment: at least 3 repeats")
+
+    def test_a_failed_check_comes_first(self):
+        failed = {"checks": (Check("a", False, "it went wrong"),)}
+        assert verdict(result=failed).next_step.startswith("Repair the experiment first: a check")
+
+    def test_a_number_of_repeats(self):
+        # Errors around 0.2 that vary by 0.25 from repeat to repeat.
+        found = verdict(C1=[1.0, 0.55, 0.85], repeats=3)
+        assert found.pattern == "unclear"
+        number = re.match(r"Run about (\d+) more repeats \((\d+) in all\)\.", found.next_step)
+        many = verdict(C1=[1.0, 0.55, 0.85], repeats=int(number[2]))
+        assert many.states["aleatoric_consistency"] == "holds"
+
+    def test_no_number_at_the_limit(self):
+        found = verdict(C1=[0.9, 0.5], repeats=4)  # errors of 0.3 on average, the limit itself
+        assert found.pattern == "unclear"
+        assert found.next_step.startswith("Repeat the experiment with more levels")
+
+    def test_no_number_where_chance_could_do_it(self):
+        found = verdict(O1=[1, -1], repeats=4)
+        assert found.pattern == "unclear"
+        assert found.next_step.startswith("Repeat the experiment with more levels")

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from caveat.exceptions import InvalidValueError, OptionError, ShapeError
 from caveat.metrics import (
+    METRICS,
     expected_calibration_error,
     uncertainty_calibration_error,
     uncertainty_reliability_curve,
@@ -248,3 +249,13 @@ def test_weights_repeat_and_order_does_not_matter(
     )
     found = variation_calibration_error(y, p, sample_weight=w, bins=bins, variation="confidence")
     assert found == pytest.approx(permuted, rel=1e-12, abs=1e-14)
+
+
+@pytest.mark.parametrize("variation", ["entropy", "gini", "confidence"])
+def test_a_state_has_the_value_of_each_variation(variation):
+    rng = np.random.default_rng(0)
+    p = rng.dirichlet(np.ones(4), 300)
+    y = rng.integers(0, 4, 300)
+    state = METRICS["variation_calibration_error"].state(y, p, variation=variation)
+    wanted = variation_calibration_error(y, p, variation=variation)
+    assert METRICS["variation_calibration_error"].value(state) == pytest.approx(wanted)

@@ -50,3 +50,14 @@ def test_metrics_say_the_same_when_they_share(weighted):
             again = [case.value(sample_weight=weight) for case in group]
         assert together == again
         assert together == pytest.approx(alone, rel=1e-12, nan_ok=True)
+
+
+def test_a_block_within_another_shares_with_it():
+    calls, array = [], np.arange(3.0)
+    with sharing():
+        with sharing():
+            shared("what", (array,), lambda: calls.append(1))
+        assert is_sharing()
+        shared("what", (array,), lambda: calls.append(1))
+    assert len(calls) == 1
+    assert not is_sharing()

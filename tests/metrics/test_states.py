@@ -19,7 +19,7 @@ from caveat.exceptions import (
     ShapeError,
 )
 from caveat.metrics import METRICS
-from caveat.metrics.states import FINE, State, cell_of
+from caveat.metrics.states import COARSE, FINE, State, cell_of, sum_functions, widened
 from caveat.metrics.units import UNITS
 from caveat.resampling import confidence_interval, make_plan, replicates, state_interval
 from tests.contracts.metric_cases import make
@@ -103,6 +103,26 @@ def test_parts_add_up_in_any_order(name, data):
 def rounded(key, bounded=False):
     """Keys that are the same wherever their cell is."""
     return cell_of(np.asarray(key, dtype=float), FINE, bounded=bounded)[0].astype(float)
+
+
+@EVERY
+def test_empty_cells_that_are_left_out_change_nothing(name):
+    case = make(name, 400, seed=4)
+    one = state(case)
+    for bits, sums in ((FINE, one.totals), (COARSE, one.units)):
+        made, again = (sum_functions(case.metric, one, bits) for _ in range(2))
+        for part, same, (columns, values) in zip(made.parts, again.parts, sums, strict=True):
+            if not part.ordered:
+                continue
+            narrow = widened(part, columns, values)
+            wide = np.zeros((len(values), part.matrix().shape[1]))
+            wide[:, columns] = values
+            assert narrow.shape[1] < wide.shape[1]
+            with np.errstate(all="ignore"):
+                found, wanted = part.reduce(narrow), same.reduce(wide)
+            np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-12)
+            none = widened(part, np.zeros(0, dtype=np.int64), np.zeros((1, 0)))
+            assert none.shape == (1, part.ordered)
 
 
 def test_ranks_are_exactly_those_of_rounded_keys():

@@ -192,7 +192,8 @@ def test_sets_have_no_recommendation(tmp_path):
     _, page = compared(tmp_path, predictions=predictions, y=truth)
     assert "Unsure No recommendation: " in page.text
     assert "trade-off" not in page.sections
-    assert len(page.named("p", "step")) == 2  # those of the techniques, none above
+    assert len(page.named("p", "step")) == 3  # those of the techniques, and one above
+    assert "Choose by the metrics in the table that matter to you." in page.text
 
 
 def test_techniques_that_cannot_be_told_apart(tmp_path):
@@ -262,3 +263,17 @@ def test_a_coverage_ratio_is_decided_by_its_distance(tmp_path):
     assert "distance of coverage ratio from 1" in page.text
     assert "Decided by interval loss first, then by coverage ratio (PICP)." in page.text
     assert "(ENCE)" not in page.text  # intervals do not have it
+
+
+def test_weeks_are_no_techniques(tmp_path):
+    weeks = {}
+    for seed, name in enumerate(("week 1", "week 2")):
+        rng = np.random.default_rng(seed)
+        p = rng.random(200)
+        weeks[name] = caveat.summarize(p, (rng.random(200) < p).astype(int))
+    result = caveat.compare(weeks, resamples=50, random_state=0)
+    caveat.write_report(result, tmp_path / "weeks.html")
+    page = (tmp_path / "weeks.html").read_text()
+    assert "No recommendation: these are different samples, such as weeks or sites" in page
+    assert "95 % intervals, different samples" in page
+    assert "See what changed between the samples: caveat drift." in page

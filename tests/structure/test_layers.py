@@ -31,6 +31,7 @@ LAYERS = [
     {"fairness"},
     {"datasets"},
     {"experiments"},
+    {"selection"},
     {"monitoring"},
     {"charts"},
     {"report"},
@@ -44,6 +45,8 @@ LAYERS = [
 # The only steps back: one-line forwards, imported inside the method.
 FORWARDS = {
     ("estimators/sklearn_models.py", "_own_adapter", "models"),
+    ("evaluation/answers.py", "evaluate", "summaries"),
+    ("evaluation/comparison.py", "compare", "summaries"),
     ("experiments/_saved.py", "plot", "charts"),
     ("metrics/entry.py", "interval", "resampling"),
     ("predictions/_container.py", "decompose", "uncertainty"),

@@ -1,6 +1,7 @@
 """Summaries of any partition are those of the whole, and answer as the samples do."""
 
 import json
+import re
 import zipfile
 from itertools import pairwise
 
@@ -8,7 +9,13 @@ import numpy as np
 import pytest
 
 import caveat
-from caveat.exceptions import FileFormatError, OptionError, ShapeError
+from caveat.exceptions import (
+    FileFormatError,
+    InvalidValueError,
+    OptionError,
+    ShapeError,
+    UnsupportedPredictionError,
+)
 from caveat.summaries import compare_summaries, summarize_batch, summarize_counts
 from caveat.summaries.kept import KEPT
 
@@ -399,6 +406,11 @@ def test_weeks_are_compared_unpaired():
     (row,) = result.select(metric="ece", group="", technique="this")
     assert not row.tied
     assert row.samples == 21_000
+    with pytest.raises(OptionError, match="these are different samples, such as weeks or sites"):
+        result.recommend()
+    models = {"metrics": ["positive_ece", "ece", "nll"], "models": True, "random_state": 0}
+    chosen = compare_summaries({"last": good, "this": bad}, **models)
+    assert chosen.recommend("probability").technique == "last"
     again = compare_summaries({"last": good, "this": good}, metrics=["ece"], random_state=0)
     assert all(row.tied for row in again.rows if row.group == "")
     with pytest.raises(OptionError, match="'b' has other classes"):
@@ -598,3 +610,91 @@ def test_arrays_are_taken_as_evaluate_takes_them():
         for result in (made.evaluate(), caveat.evaluate(p, y))
     )
     assert one == pytest.approx(other, rel=1e-12)
+
+
+class TestThroughTheUsualDoors:
+    def test_evaluate_takes_a_summary(self):
+        summary = caveat.summarize(*binary(n=500)[:2])
+        options = {"metrics": ["ece"], "resamples": 50, "random_state": 0}
+        assert caveat.evaluate(summary, **options).rows == summary.evaluate(**options).rows
+        with pytest.raises(OptionError, match="groups= goes with predictions; what a summary has"):
+            caveat.evaluate(summary, groups=["a"] * 500)
+        prediction, y, _ = binary(n=500)
+        with pytest.raises(
+            UnsupportedPredictionError, match=r"got a summary, which has its true v"
+        ):
+            caveat.evaluate(summary, y)
+        with pytest.raises(OptionError, match="y is missing: say what is true of the samples"):
+            caveat.evaluate(prediction)
+
+    def test_compare_takes_summaries(self):
+        one, two = (caveat.summarize(*binary(seed, 500)[:2]) for seed in (0, 1))
+        options = {"metrics": ["ece"], "resamples": 50, "random_state": 0}
+        found = caveat.compare({"one": one, "two": two}, **options)
+        assert found.rows == compare_summaries({"one": one, "two": two}, **options).rows
+        assert found.different_samples
+        with pytest.raises(OptionError, match="cluster= goes with predictions"):
+            caveat.compare({"one": one, "two": two}, cluster=[1])
+        prediction, y, _ = binary(n=500)
+        with pytest.raises(OptionError, match="y is missing"):
+            caveat.compare({"one": one, "two": prediction})
+        same = caveat.compare({"one": prediction, "two": prediction}, y, **options)
+        assert not same.different_samples
+
+    def test_missing_is_refused_with_what_to_do(self):
+        import pyarrow as pa
+
+        table = pa.table({"p": [0.2, None, 0.6], "y": [0, 1, 0]})
+        with pytest.raises(
+            OptionError, match="a summary needs complete rows: filter the others out"
+        ):
+            caveat.summarize(table, missing="drop")
+        with pytest.raises(InvalidValueError, match=r"data row 2; remove or fill such rows first$"):
+            caveat.summarize(table)
+
+
+@pytest.mark.parametrize("kind", [binary, classes])
+def test_the_direction_in_a_group_is_that_of_the_samples(kind):
+    prediction, y, _ = kind()
+    rng = np.random.default_rng(1)
+    sex = rng.choice(["f", "m"], N, p=[0.4, 0.6])
+    p = prediction.mean.copy()
+    worse = sex == "f"
+    p[worse] = p[worse] ** 3 / (p[worse] ** 3).sum(axis=1, keepdims=True)
+    if kind is binary:
+        p[worse] *= [1.6, 1.0]
+        p /= p.sum(axis=1, keepdims=True)
+    made = caveat.Categorical(p, classes=prediction.classes)
+    options = {"resamples": 100, "random_state": 0}
+    metrics = ["positive_ece", "ece", "accuracy"] if kind is binary else ["ece", "accuracy"]
+    whole = caveat.evaluate(made, y, groups={"sex": sex}, metrics=metrics, **options).verdict()
+    summary = caveat.summarize(made, y, groups={"sex": sex})
+    short = summary.evaluate(metrics=metrics, **options).verdict()
+    start = (
+        "For sex=f it predicts class=1 too rarely" if kind is binary else "For sex=f, on average"
+    )
+
+    def direction(verdict):
+        (text,) = [s.text for s in verdict if start in s.text]
+        return text[text.index(start) :]
+
+    numbers = [[float(n) for n in re.findall(r"(\d+\.\d) %", direction(v))] for v in (whole, short)]
+    # A summary of two classes has all samples; of more, 10,000 of them: 4 standard errors.
+    assert numbers[0] == pytest.approx(numbers[1], abs=0.2 if kind is binary else 3.0)
+
+
+def test_the_top_class_in_a_group_of_a_table():
+    prediction, y, _ = binary()
+    sex = np.random.default_rng(1).choice(["f", "m"], N)
+    p = prediction.mean[:, 1]
+    p = np.where(sex == "f", p**3 / (p**3 + (1 - p) ** 3), p)
+    options = {"metrics": ["ece"], "resamples": 100, "random_state": 0}
+    summary = caveat.summarize(caveat.Categorical.from_binary(p), y, groups={"sex": sex})
+    texts = " ".join(s.text for s in summary.evaluate(**options).verdict())
+    said, was = map(
+        float,
+        re.search(r"For sex=f, on average it says (.+?) % and is right in (.+?) %", texts).groups(),
+    )
+    top, right = np.maximum(p, 1 - p), (p > 0.5) == y
+    assert said == pytest.approx(100 * top[sex == "f"].mean(), abs=0.2)
+    assert was == pytest.approx(100 * right[sex == "f"].mean(), abs=0.2)

@@ -15,7 +15,7 @@ from ..results.rows import option_words
 from ._diagonal import diagonal_chart, numbers_of
 from ._nested import shares_inside
 from ._numbers import headline
-from ._samples import Samples, has_spread, of_target
+from ._samples import Samples, has_spread, known, of_target
 from .chart import Chart, Headline
 from .entry import Entry
 
@@ -48,6 +48,7 @@ def coverage(evaluation: Evaluation, target: Any = None) -> Chart:
     >>> chart.numbers["nominal"], chart.numbers["observed"]
     (array([0.9]), array([0.75]))
     """
+    evaluation = known(evaluation, target)
     result = ENTRY.samples(evaluation, target)
     prediction = evaluation.prediction
     if isinstance(prediction, Quantiles):

@@ -8,7 +8,7 @@ from .._validation import FloatArray
 from ..evaluation import Evaluation
 from ._numbers import headline
 from ._ordered import Ordered
-from ._samples import Samples, of_target
+from ._samples import Samples, known, of_target
 from .chart import Chart
 from .entry import Entry
 from .marks import Axis, Line
@@ -44,6 +44,7 @@ def ecdf(evaluation: Evaluation, target: Any = None) -> Chart:
     >>> chart.numbers["uncertainty"], chart.numbers["wrong"]
     (array([1., 1., 2., 3., 4.]), array([0. , 0. , 0. , 0.5, 1. ]))
     """
+    evaluation = known(evaluation, target)
     result = ENTRY.samples(evaluation, target)
     wrong, words = _halves(result)
     counted = result.counted

@@ -10,7 +10,7 @@ from ..resampling.spread import root_limits, spread_of, stacked
 from ._diagonal import diagonal_chart, numbers_of, widest
 from ._numbers import headline
 from ._ordered import Ordered
-from ._samples import has_spread, of_target
+from ._samples import has_spread, known, of_target
 from .chart import Chart
 from .entry import Entry
 
@@ -44,6 +44,7 @@ def error_calibration(evaluation: Evaluation, target: Any = None) -> Chart:
     >>> chart.numbers["predicted"][:2].round(3), chart.numbers["observed"][:2].round(3)
     (array([1., 1.]), array([2., 2.]))
     """
+    evaluation = known(evaluation, target)
     result = ENTRY.samples(evaluation, target)
     ordered = Ordered(result.uncertainty, result.weight)
     cuts = np.arange(BINS + 1) / BINS * ordered.total

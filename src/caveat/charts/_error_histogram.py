@@ -9,7 +9,7 @@ from .._validation import FloatArray
 from ..evaluation import Evaluation
 from ..evaluation.result import class_probabilities
 from ..metrics._inputs import count
-from ._samples import DISTRIBUTIONS, of_target
+from ._samples import DISTRIBUTIONS, known, of_target
 from .chart import Chart
 from .entry import Entry
 from .marks import Axis, Heat, Mark, Rule
@@ -47,6 +47,7 @@ def error_histogram(evaluation: Evaluation, target: Any = None, bins: int = 40) 
     [[2.0, 2.0, 2.0], [2.0, 4.0, 1.0]]
     """
     bins = count(bins, "bins")
+    evaluation = known(evaluation, target)
     result = ENTRY.samples(evaluation, target)
     error, y_label = result.error, "absolute error"
     if isinstance(evaluation.prediction, DISTRIBUTIONS):

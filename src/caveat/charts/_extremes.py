@@ -11,7 +11,7 @@ from ..evaluation.result import class_probabilities
 from ..metrics._inputs import count
 from ..predictions import Quantiles
 from ._confidence import ENTRY
-from ._samples import Samples
+from ._samples import Samples, known
 
 
 @dataclass(frozen=True)
@@ -89,6 +89,7 @@ def extremes(evaluation: Evaluation, number: int = 20, target: Any = None) -> Ex
     ('b', 'yes')
     """
     number = count(number, "number")
+    evaluation = known(evaluation, target)
     result = ENTRY.samples(evaluation, target, "extremes")
     counted = np.flatnonzero(result.counted)
     uncertain = _largest(result.uncertainty, counted, number)

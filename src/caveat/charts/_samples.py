@@ -107,7 +107,7 @@ class Samples:
 
 def samples(evaluation: Evaluation, target: Any = None) -> Samples:
     """Return the samples of one target; None is the only one, or the first."""
-    position, name = _target(evaluation, target)
+    evaluation, (position, name) = known(evaluation, target), _target(evaluation, target)
     classes = hasattr(evaluation.prediction, "classes")
     return Samples(
         position=position,
@@ -120,6 +120,14 @@ def samples(evaluation: Evaluation, target: Any = None) -> Samples:
         classes=classes,
         measure="entropy, nats" if classes else uncertainty_words(evaluation.prediction),
     )
+
+
+def known(evaluation: Evaluation, target: Any = None) -> Evaluation:
+    """Return the evaluation with the samples only whose true value of one target is known."""
+    position, name = _target(evaluation, target)
+    if name not in evaluation.missing:
+        return evaluation
+    return evaluation.take(np.flatnonzero(~np.isnan(evaluation.truth[:, position])))
 
 
 def _target(evaluation: Evaluation, target: Any) -> tuple[int, str]:

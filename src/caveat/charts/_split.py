@@ -11,7 +11,7 @@ from ..exceptions import OptionError
 from ..metrics._inputs import count
 from ._nested import kept_means
 from ._ordered import Ordered
-from ._samples import Samples, of_target, split_parts
+from ._samples import Samples, known, of_target, split_parts
 from .chart import Chart
 from .entry import Entry
 from .marks import Axis, Points
@@ -65,6 +65,7 @@ def deferral(evaluation: Evaluation, target: Any = None) -> Deferral:
     """
     from ._confidence import ENTRY as RANKED
 
+    evaluation = known(evaluation, target)
     result = RANKED.samples(evaluation, target, "deferral")
     ordered = Ordered(result.ranks, result.weight)
     kept = np.arange(1, 101) / 100 * ordered.total
@@ -103,6 +104,10 @@ def split(
     (array([1., 1.]), array([0., 1.]))
     """
     points = count(points, "points")
+    ids = evaluation.ids
+    evaluation = known(evaluation, target)
+    if actions is not None:
+        taken = _known_actions(actions, len(ids))[np.isin(ids, evaluation.ids)]
     result = ENTRY.samples(evaluation, target)
     parts = split_parts(evaluation, result)
     assert parts is not None
@@ -116,7 +121,7 @@ def split(
         "error": result.error[rows],
     }
     if actions is not None:
-        numbers["action"] = _known_actions(actions, len(evaluation.ids))[rows]
+        numbers["action"] = taken[rows]
     read, marks = _marks(numbers, result.classes)
     return Chart(
         title=f"Aleatoric and epistemic uncertainty{of_target(evaluation, result)}",

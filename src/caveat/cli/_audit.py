@@ -198,6 +198,7 @@ def as_json(result: Any, recognized: Sequence[str], report: Path | None) -> dict
         "recognized": list(recognized),
         "summary": result.verdict().summary,
         "verdict": json.loads(result.verdict().to_json()),
+        "next_step": result.verdict().next_step,
         "rows": json.loads(result.to_json()),
         "consistency": None if alike is None else json.loads(alike.to_json()),
         "report": None if report is None else str(report),

@@ -43,6 +43,7 @@ def show_audit_verdict(verdict: Any) -> None:
     """Print the paragraphs, the summary first, each with a mark for its level."""
     said = [Statement(part.level, f"{part.name}: {part.text}") for part in verdict]
     show_statements([Statement(verdict.level, verdict.summary), *said])
+    say(f"Next: {verdict.next_step}", style="bold")
 
 
 def _show(shown: "tuple[ShownTable, list[str]]", left: tuple[int, ...]) -> None:

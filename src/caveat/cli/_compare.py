@@ -42,6 +42,13 @@ def compare_command(
     expression: Annotated[
         str | None, option("What to recommend by: probability, entropy, variance or interval.")
     ] = None,
+    models: Annotated[
+        bool,
+        typer.Option(
+            "--models",
+            help="Summaries are of different models on samples of the same kind: recommend one.",
+        ),
+    ] = False,
     scale: Annotated[
         str, typer.Option(help="Where it must be right: global, local or adaptive.")
     ] = "local",
@@ -62,7 +69,9 @@ def compare_command(
     settings.check()
     stored = [path for _, path in map(_named, files) if is_summary(path)]
     if stored:
-        comparison = _compared_summaries(files, stored, technique, columns, settings)
+        comparison = _compared_summaries(files, stored, technique, columns, settings, models)
+    elif models:
+        raise OptionError("--models goes with summaries; other files have the same samples")
     else:
         comparison = _compared(read_techniques(files, technique or [], columns), settings)
     recommendation = _recommended(comparison, expression, scale)
@@ -76,11 +85,18 @@ def compare_command(
         print_json(_as_json(comparison, recommendation))
         return
     show_comparison(comparison, all_metrics or settings.metric is not None)
-    say(
-        recommendation
-        if recommendation is not None
-        else "No recommendation: its metric is not among those asked for."
-    )
+    if comparison.different_samples:
+        say(
+            "These are different samples, so none is recommended: caveat drift says what changed "
+            "between them. If they are different models on samples of the same kind, say so with "
+            "--models."
+        )
+    else:
+        say(
+            recommendation
+            if recommendation is not None
+            else "No recommendation: its metric is not among those asked for."
+        )
     if report is not None:
         say(f"report: {report}", error=True)
 
@@ -117,6 +133,7 @@ def _compared_summaries(
     technique: list[str] | None,
     columns: Columns,
     settings: Settings,
+    models: bool,
 ) -> Any:
     """Compare summaries of different samples."""
     from ..summaries import compare_summaries
@@ -131,7 +148,7 @@ def _compared_summaries(
         raise OptionError("two files have the same name; give them as NAME=FILE")
     summaries = {name: load_summary(path) for name, path in named.items()}
     with working(f"comparing {len(summaries)} summaries"):
-        return compare_summaries(summaries, **settings.options())
+        return compare_summaries(summaries, models=models, **settings.options())
 
 
 def _sources(files: list[str]) -> list[str]:
@@ -211,7 +228,9 @@ def _compared(tables: dict[str, Any], settings: Settings) -> Any:
 
 
 def _recommended(comparison: Any, expression: str | None, scale: str) -> Any:
-    """Return the recommendation; None if its metric is not among those wanted."""
+    """Return the recommendation; None if its metric is not wanted, or samples are different."""
+    if comparison.different_samples:
+        return None
     try:
         return comparison.recommend(expression, scale=scale)
     except OptionError as error:
@@ -235,6 +254,7 @@ def _as_json(comparison: Any, recommendation: Any) -> dict[str, Any]:
         }
     return {
         "techniques": comparison.techniques,
+        "different_samples": comparison.different_samples,
         "confidence": comparison.confidence,
         "recommendation": result,
         "rows": json.loads(comparison.to_json()),

@@ -312,7 +312,9 @@ def _show(result: Any) -> None:
     for name in result.decompositions:
         if several:
             say(f"\nSplit by {name.replace('_', ' ')}", style="bold cyan")
-        show_statements(s for s in verdict(result, name).statements if s not in shared)
+        said = verdict(result, name)
+        show_statements(s for s in said.statements if s not in shared)
+        say(f"Next: {said.next_step}", style="bold")
         error = result.error(decomposition=name)
         body = [
             [f"{kind.symbol} {term.replace('_', ' ')}", *_cells(error.terms[term], kind.ideal)]

@@ -119,11 +119,13 @@ def as_json(evaluation: Any, table: Any) -> dict[str, Any]:
 
     from ..evaluation.verdict import verdict
 
+    said = verdict(evaluation)
     return {
         "description": evaluation.description,
         "samples": len(table),
         "confidence": evaluation.confidence,
         "recognized": list(table.recognized),
-        "verdict": json.loads(verdict(evaluation).to_json()),
+        "verdict": json.loads(said.to_json()),
+        "next_step": said.next_step,
         "rows": json.loads(evaluation.to_json()),
     }

@@ -121,8 +121,11 @@ def show_study(result: Any) -> None:
     if not result.judged:
         say("none were compared: the runs are not those that the paper describes")
     for row in result.differences:
-        names = ", ".join(filter(None, result.study.label(row)[1].values()))
-        say(f"- {row.source}, {names}: {row.printed} printed, {row.mean:.3g} here")
+        title, names, _ = result.study.label(row)
+        # A title that begins with the source says what the names say as well.
+        place = row.source if title.startswith(row.source) else title
+        parts = ", ".join(filter(None, (place, *names.values())))
+        say(f"- {parts}: {row.printed} printed, {row.mean:.3g} here")
     say("\nNotes", style="bold")
     for note in result.notes:
         say(f"- {note}")

@@ -1,6 +1,7 @@
 """Example data: generated, or public and downloaded on first use.
 
-Each function returns a `Dataset`. Public data are read from the folder that the environment
+Each function returns a `Dataset`, or a `RawTable` with categories, missing values or published
+splits. Public data are read from the folder that the environment
 variable ``CAVEAT_DATA`` names; without it they are fetched from their source, checked against a
 checksum, and kept in the cache folder of the user.
 """
@@ -11,13 +12,17 @@ from ._dataset import Dataset
 from ._images import load_cifar10, load_fashion_mnist
 from ._points import load_wine, make_triangle, make_two_moons
 from ._synthetic import make_sd1, make_sd2, make_sd3
+from ._tables import RawTable, load_mixed, load_uci
 
 __all__ = [
     "Dataset",
+    "RawTable",
     "load_adult",
     "load_cifar10",
     "load_compas",
     "load_fashion_mnist",
+    "load_mixed",
+    "load_uci",
     "load_wine",
     "make_sd1",
     "make_sd2",

@@ -17,7 +17,7 @@ TEST = PublicFile(
     "a2a9044bc167a35b2361efbabec64e89d69ce82d9790d2980119aac5fd7e9c05",
 )
 
-_FEATURES = [
+FEATURES = [
     "age",
     "workclass",
     "fnlwgt",
@@ -63,13 +63,13 @@ def load_adult() -> Dataset:
     """
     import pandas as pd
 
-    columns = [*_FEATURES, "income"]
+    columns = [*FEATURES, "income"]
     parts = [read_table(file, columns, columns) for file in (TRAIN, TEST)]
     test = np.repeat([False, True], [len(part) for part in parts])
     frame = pd.concat(parts, ignore_index=True)
     complete = ~((frame == "?") | frame.isna()).any(axis=1).to_numpy()
     kept = frame[complete]
-    X, names = encoded(kept, _FEATURES)
+    X, names = encoded(kept, FEATURES)
     age = kept["age"].to_numpy()
     groups = {
         "race": kept["race"].to_numpy().astype(str),

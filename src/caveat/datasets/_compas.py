@@ -14,7 +14,7 @@ FILE = PublicFile(
 
 _FEATURES = ["age_cat", "race", "sex", "priors_count", "c_charge_degree"]
 _FILTERED_BY = ["days_b_screening_arrest", "is_recid", "score_text"]
-_LABEL = "two_year_recid"
+LABEL = "two_year_recid"
 
 
 def load_compas() -> Dataset:
@@ -47,7 +47,7 @@ def load_compas() -> Dataset:
     >>> load_compas()  # doctest: +SKIP
     Dataset(6,172 samples, 12 features, groups by race, sex, age, no given split)
     """
-    frame = read_table(FILE, None, [*_FEATURES, *_FILTERED_BY, _LABEL])
+    frame = read_table(FILE, None, [*_FEATURES, *_FILTERED_BY, LABEL])
     kept = frame[
         frame["days_b_screening_arrest"].between(-30, 30)
         & (frame["is_recid"] != -1)
@@ -61,7 +61,7 @@ def load_compas() -> Dataset:
     }
     return Dataset(
         X,
-        kept[_LABEL].to_numpy().astype(np.int64),
+        kept[LABEL].to_numpy().astype(np.int64),
         groups,
         names,
         "COMPAS (ProPublica, Broward County, Florida, 2013-2014): class 1 was charged with a new "

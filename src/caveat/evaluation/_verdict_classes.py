@@ -4,6 +4,8 @@ With two classes the probability of the second is judged. With more, the confide
 probable class, and the probability of each class against the rest.
 """
 
+from dataclasses import replace
+
 import numpy as np
 
 from ..results.judgments import GOOD, FindingState
@@ -20,13 +22,17 @@ from ..results.words import (
     points,
     points_with_interval,
     share_with_interval,
+    whole,
 )
 from ._verdict_direction import (
     CONFIDENCE,
     PROBABILITIES,
     Predicted,
+    binary_event,
+    bins_off,
     class_event,
     direction_of,
+    estimated,
     top_event,
 )
 from ._verdict_evidence import (
@@ -41,6 +47,7 @@ from ._verdict_evidence import (
     normal_limit,
     size_state,
     unique_rows,
+    weighted_mean,
 )
 
 _NOT_MEASURED = "how sure that is was not measured"
@@ -71,8 +78,11 @@ def _calibration(evidence: Evidence) -> list[Finding]:
     return result
 
 
-def group_direction(evidence: Evidence, row: Row, looked_at: int) -> str:
-    """Return the direction of miscalibration in one group; nothing if the group is unknown."""
+def group_predicted(evidence: Evidence, row: Row, looked_at: int) -> tuple[Predicted, int] | None:
+    """Return what was predicted for one group, and whether that is too often or too rarely.
+
+    None if the samples of the group are unknown.
+    """
     evaluation = evidence.evaluation
     (rows,) = [
         attribute.codes == code
@@ -80,23 +90,31 @@ def group_direction(evidence: Evidence, row: Row, looked_at: int) -> str:
         for code, value in enumerate(attribute.values)
         if (attribute.name, value) == row.place
     ] or [None]
-    if rows is None:
-        return ""
-    if row.metric == "positive_calibration_error":
-        event, name = class_event(evaluation, 1), f"class={evaluation.prediction.classes[1]}"
+    of_class = row.metric == "positive_calibration_error"
+    if rows is not None:
+        event = (class_event(evaluation, 1) if of_class else top_event(evaluation)).take(rows)
+    elif row.place in evaluation.group_samples:
+        p, truth, weight = evaluation.group_samples[row.place]
+        event = binary_event(p, truth, weight, top=not of_class)
     else:
-        event, name = top_event(evaluation), ""
-    predicted = Predicted(row, event.take(rows), "", name)
-    level = predicted.event.level(normal_limit(evidence.confidence, looked_at))
+        return None
+    name = f"class={evaluation.prediction.classes[1]}" if of_class else ""
+    predicted = Predicted(row, event, "", name)
+    return predicted, predicted.event.level(normal_limit(evidence.confidence, looked_at))
+
+
+def group_direction(predicted: Predicted, level: int) -> str:
+    """Return the direction of miscalibration in one group."""
+    group, name = predicted.row.group, predicted.name
     if level and not name:
-        return f" For {row.group}, {predicted.average}."
+        return f" For {group}, {predicted.average}."
     if level:
-        word, risk = ("often", "overestimated") if level > 0 else ("rarely", "underestimated")
+        word = "often" if level > 0 else "rarely"
         return (
-            f" For {row.group} it predicts {name} too {word}, and so the risk is {risk}: "
+            f" For {group} it predicts {name} too {word}, and so the risk is {estimated(level)}: "
             f"{predicted.means}."
         )
-    return f" For example, for {row.group}, {predicted.example(0.0)}."
+    return f" For example, for {group}, {predicted.example(0.0)}."
 
 
 def _judged(evidence: Evidence, predicted: Predicted) -> Finding:
@@ -149,7 +167,34 @@ def _judged(evidence: Evidence, predicted: Predicted) -> Finding:
     )
     summary += direction.summary if state is direction.state else ""
     level = LEVELS.get(state, "bad")
-    return Finding(topic, state, Statement(level, text, rows), (), summary, subject == CONFIDENCE)
+    return Finding(
+        topic, state, Statement(level, text, rows), (), summary, subject == CONFIDENCE,
+        _range(evidence, predicted) if level == "bad" else "",
+    )  # fmt: skip
+
+
+def _range(evidence: Evidence, predicted: Predicted) -> str:
+    """Return the one range in which probabilities are off.
+
+    Empty unless it holds most of the error and the others hold most of the samples.
+    """
+    curve = predicted.curve
+    off = bins_off(evidence, curve, SMALL)
+    (places,) = np.nonzero(off)
+    run = slice(places[0], places[-1] + 1) if len(places) else slice(0)
+    if not len(places) or 0 in off[run] or len({*off[places].tolist()}) > 1:
+        return ""
+    weight = curve.weight[run]
+    error = np.abs(curve.predicted - curve.observed) * curve.weight
+    if weight.sum() > curve.weight.sum() / 2 or error[run].sum() < error.sum() / 2:
+        return ""
+    what = "probabilities" if predicted.name else "confidences"
+    ends = f"{100 * curve.low[run][0]:.0f} to {whole(float(curve.high[run][-1]))}"
+    says, was = (
+        percent(weighted_mean(part[run], weight)) for part in (curve.predicted, curve.observed)
+    )
+    seen = f"{was} were {predicted.name}" if predicted.name else f"it was right in {was}"
+    return f"{what} of {ends}: there it said {says} on average, and {seen}"
 
 
 _SUMMARIES = {
@@ -215,7 +260,8 @@ def _all_classes(evidence: Evidence, row: Row, names: list[str]) -> Finding:
     bounds = Bounds(half * result.center, half * result.low, half * result.high)
     enough = evidence.enough(row)
     state = size_state(bounds, SMALL, TOLERABLE) if enough else FindingState.UNSURE
-    wrong = _wrong_classes(evidence, names) if enough else []
+    named = _wrong_classes(evidence, names) if enough else []
+    wrong = [f"{name} {how}" for name, how in named]
     share = (
         f"{percent(min(half * result.center, 1.0))} of the probability is with the wrong class on "
         f"average ({nominal(evidence.confidence)} interval {points(min(half * row.low, 1.0))} to "
@@ -239,13 +285,19 @@ def _all_classes(evidence: Evidence, row: Row, names: list[str]) -> Finding:
             f"Too few samples to say whether the probabilities of all classes are right: {share}."
         )
         summary = "there are too few samples to say so of the probabilities of all classes"
+    # Where every class is wrong there is none to use until then.
+    reason = ""
+    if 0 < len(named) < len(names):
+        parts = [f"{name}, predicted {how}" for name, how in named[:_MOST_CLASSES]]
+        reason = f"the probability of {'; nor of '.join(parts)}"
     return Finding(
-        "classes", state, Statement(LEVELS.get(state, "bad"), text, rows), summary=summary
-    )
+        "classes", state, Statement(LEVELS.get(state, "bad"), text, rows), summary=summary,
+        reason=reason,
+    )  # fmt: skip
 
 
-def _wrong_classes(evidence: Evidence, names: list[str]) -> list[str]:
-    """Return the classes that are predicted too often or too rarely, the largest gap first.
+def _wrong_classes(evidence: Evidence, names: list[str]) -> list[tuple[str, str]]:
+    """Return the classes that are predicted too often or too rarely, and how: the worst first.
 
     The gap must exceed 2 points or a factor of 1.2, at a level for all classes (Bonferroni).
     """
@@ -257,8 +309,8 @@ def _wrong_classes(evidence: Evidence, names: list[str]) -> list[str]:
         far = gap - limit * event.error > SMALL or event.factor(limit) > 1 + TOLERABLE_RATIO
         if level and far:
             word = "often" if level > 0 else "rarely"
-            text = f"{name} too {word} ({percent(event.says)}, observed {percent(event.was)})"
-            result.append((gap, text))
+            how = f"too {word} ({percent(event.says)}, observed {percent(event.was)})"
+            result.append((gap, (name, how)))
     return [text for _, text in sorted(result, key=lambda pair: -pair[0])]
 
 
@@ -275,10 +327,10 @@ def _together(top: list[Finding], classes: Finding) -> list[Finding]:
             else first.state
         )
         text = _SUMMARIES[state].format(subject=PROBABILITIES)
-        first = Finding(first.topic, state, first.statement, summary=text)
+        first = replace(first, state=state, summary=text, singular=False)
     elif classes.state not in (*GOOD, first.state):
         return [first, classes]
-    return [first, Finding("also", classes.state, classes.statement)]
+    return [first, replace(classes, topic="also", summary="")]
 
 
 def _alone(classes: Finding) -> Finding:
@@ -287,7 +339,7 @@ def _alone(classes: Finding) -> Finding:
     text = classes.summary or _SUMMARIES.get(classes.state, "").format(subject=subject)
     if classes.state is FindingState.UNSURE:
         text = f"There are too few samples to say whether {subject.lower()} are right"
-    return Finding("classes", classes.state, classes.statement, summary=capitalized(text))
+    return replace(classes, summary=capitalized(text))
 
 
 def _accuracy(evidence: Evidence) -> Finding | None:

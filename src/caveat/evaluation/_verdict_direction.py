@@ -111,6 +111,13 @@ def top_event(evaluation: Evaluation) -> Event:
     return _event(evaluation, top, label == evaluation.truth[:, 0])
 
 
+def binary_event(p: FloatArray, truth: np.ndarray, weight: FloatArray, *, top: bool) -> Event:
+    """Return the event that the second of two classes is true, or the more probable one."""
+    if not top:
+        return Event(p, truth.astype(np.float64), weight, None)
+    return Event(np.maximum(p, 1 - p), ((p > 0.5) == truth).astype(np.float64), weight, None)
+
+
 def _event(evaluation: Evaluation, predicted: FloatArray, happened: np.ndarray) -> Event:
     weight = evaluation.sample_weight
     given = np.ones(len(predicted)) if weight is None else weight
@@ -213,7 +220,7 @@ def direction_of(evidence: Evidence, predicted: Predicted, rare: bool) -> Direct
             claim=made.claim + _risk(predicted, level),
             lean=f" It leans to {made.state}confidence: {both_ends.format('a little ')}.",
             summary=f" ({both_ends.format('')})"
-            + (f", and on average the risk is {_estimated(level)}" if level else ""),
+            + (f", and on average the risk is {estimated(level)}" if level else ""),
         )
     if level and not both:
         return _one_way(predicted, level)
@@ -242,7 +249,7 @@ def _one_way(predicted: Predicted, level: int) -> Direction:
         return _confidence(level > 0, predicted.average, example)
     state = FindingState.OFTEN if level > 0 else FindingState.RARELY
     claim = (
-        f"It predicts {predicted.name} too {state}, and so the risk is {_estimated(level)}: "
+        f"It predicts {predicted.name} too {state}, and so the risk is {estimated(level)}: "
         f"{predicted.means}. For example, {example}."
     )
     return Direction(state, claim, f" It predicts {predicted.name} a little too {state}.")
@@ -251,7 +258,8 @@ def _one_way(predicted: Predicted, level: int) -> Direction:
 _HIGH = {True: "high", False: "low"}
 
 
-def _estimated(level: int) -> str:
+def estimated(level: int) -> str:
+    """Return the direction of a risk that is too high or too low."""
     return "overestimated" if level > 0 else "underestimated"
 
 
@@ -260,7 +268,7 @@ def _risk(predicted: Predicted, level: int) -> str:
     if not predicted.name:
         return ""
     if level:
-        return f" On average the risk is {_estimated(level)}: {predicted.averages}."
+        return f" On average the risk is {estimated(level)}: {predicted.averages}."
     return f" No over- or underestimate of the risk on average can be shown: {predicted.averages}."
 
 
@@ -270,8 +278,8 @@ def _confidence(over: bool, says: str, example: str) -> Direction:
     return Direction(state, claim, f" It leans to {state}confidence.")
 
 
-def _both_ways(evidence: Evidence, curve: Any) -> bool:
-    """Return whether some bin is significantly too high and another one too low (Bonferroni)."""
+def bins_off(evidence: Evidence, curve: Any, by: float = 0.0) -> np.ndarray:
+    """Return the direction of the bins that are off by more than so much (Bonferroni), else 0."""
     weight = curve.weight / curve.weight.sum() * evidence.samples
     # Clusters and weights inflate the noise in a bin as much as over all samples.
     inflation = max(1.0, evidence.samples / evidence.units)
@@ -280,4 +288,9 @@ def _both_ways(evidence: Evidence, curve: Any) -> bool:
     limit = normal_limit(evidence.confidence, len(weight))
     gap = curve.predicted - curve.observed
     enough = weight / inflation >= 10  # the normal limit needs some samples in a bin
-    return bool(((gap > limit * noise) & enough).any() and ((gap < -limit * noise) & enough).any())
+    return np.sign(gap) * ((np.abs(gap) - by > limit * noise) & enough)
+
+
+def _both_ways(evidence: Evidence, curve: Any) -> bool:
+    """Return whether some bin is significantly too high and another one too low."""
+    return {-1.0, 1.0} <= {*bins_off(evidence, curve).tolist()}

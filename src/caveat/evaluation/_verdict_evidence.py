@@ -11,7 +11,7 @@ from ..resampling.pairs import combined, widening
 from ..resampling.spread import score
 from ..results.judgments import FindingState
 from ..results.rows import Row
-from ..results.words import Level, Statement, center
+from ..results.words import Level, Statement, center, listed
 from .result import Evaluation
 
 # People treat probabilities that differ by 2 percentage points alike; 5 points (80 % instead of
@@ -32,6 +32,12 @@ LEAST_ERRORS = 10
 # A wider interval of a share says little about a group.
 WIDE = 0.2
 
+MAIN = ("calibration", "classes", "coverage", "quantiles", "sets")
+"""The topics of findings on all samples that the summary begins with."""
+
+UNRELIABLE = ("group calibration", "group coverage")
+"""The topics of findings on groups whose uncertainty is not to be relied on."""
+
 
 @dataclass(frozen=True)
 class Finding:
@@ -45,6 +51,8 @@ class Finding:
     """The words of the summary, if the state alone does not determine them."""
     singular: bool = False
     """Whether the subject is "its confidence in the class that it names"."""
+    reason: str = ""
+    """Why something should not be used, in a clause of the next step."""
 
 
 @dataclass(frozen=True)
@@ -197,6 +205,29 @@ LEVELS: dict[FindingState, Level] = {
     FindingState.UNSURE: "unsure",
     FindingState.UNMEASURED: "info",
 }
+
+
+def summary_level(finding: Finding) -> Level:
+    """Return the level of a finding in the summary."""
+    if finding.topic == "sets" and finding.state is FindingState.WIDE:
+        return "good"
+    if finding.state in (FindingState.NO_UNCERTAINTY, FindingState.ZEROS, FindingState.UNMEASURED):
+        return "unsure"
+    return LEVELS.get(finding.state, "bad")
+
+
+def worst(levels: Sequence[Level]) -> Level:
+    """Return the worst of some levels: bad, unsure or good."""
+    for level in ("bad", "unsure"):
+        if level in levels:
+            return level
+    return "good"
+
+
+def names_in(findings: Sequence[Finding], *topics: str) -> str:
+    """Return the groups in some findings, each once."""
+    names = dict.fromkeys(name for f in findings if f.topic in topics for name in f.names)
+    return listed(names) if names else ""
 
 
 def weighted_mean(values: Any, weight: Any) -> float:

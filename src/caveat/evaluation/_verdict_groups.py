@@ -22,8 +22,8 @@ from ..results.words import (
     points_with_interval,
     share_with_interval,
 )
-from ._verdict_classes import group_direction
-from ._verdict_direction import CONFIDENCE, PROBABILITIES
+from ._verdict_classes import group_direction, group_predicted
+from ._verdict_direction import CONFIDENCE, PROBABILITIES, estimated
 from ._verdict_evidence import (
     SMALL,
     TOLERABLE,
@@ -224,9 +224,20 @@ def _named(
     if question.topic == "accuracy" and name == evidence.evaluation.true_class:
         text += " A rarer class is usually recognized less often, by perfect probabilities as well."
         return Finding("class accuracy", FindingState.NONE, Statement("info", text, used), names)
+    reason = f"{after} {said[0]}"
     if question.topic == "calibration":
-        text += group_direction(evidence, next(iter(worse)), looked_at)
-    return Finding(f"group {question.topic}", FindingState.OFF, Statement("bad", text, used), names)
+        found = group_predicted(evidence, next(iter(worse)), looked_at)
+        if found is not None:
+            predicted, level = found
+            text += group_direction(predicted, level)
+            if level and predicted.name:
+                reason += f", and the risk is {estimated(level)} ({predicted.means})"
+    elif question.topic == "accuracy":
+        reason = f"{share_with_interval(next(iter(worse)), evidence.confidence)}"
+    return Finding(
+        f"group {question.topic}", FindingState.OFF, Statement("bad", text, used), names,
+        reason=reason,
+    )  # fmt: skip
 
 
 def _difference(evidence: Evidence, question: _Question, row: Row, best: Row) -> str:

@@ -18,6 +18,7 @@ from ..results.words import (
     listed,
     lowered,
     nominal,
+    percent,
     percent_with_interval,
     share_with_interval,
 )
@@ -92,7 +93,20 @@ def number_findings(evidence: Evidence) -> list[Finding]:
         *_infinite(evidence),
         *_error_sizes(evidence),
         *_errors(evidence),
+        *_missing(evidence),
     ]
+
+
+def _missing(evidence: Evidence) -> list[Finding]:
+    """Return a finding on targets whose true value is not always known."""
+    if not evidence.evaluation.missing:
+        return []
+    counts = [f"{number:,} of {name}" for name, number in evidence.evaluation.missing.items()]
+    text = (
+        f"Of {evidence.samples:,} true values of each target, {listed(counts)} are missing: a "
+        "target is judged by the samples whose true value is known."
+    )
+    return [Finding("missing", FindingState.NONE, Statement("info", text))]
 
 
 def _targets(evidence: Evidence) -> list[str]:
@@ -167,7 +181,8 @@ def _coverages(evidence: Evidence) -> list[Finding]:
         names = tuple(targets) if len(_targets(evidence)) > 1 else ()
         statement = Statement(LEVELS[state], text, used)
         topic = "quantiles" if shifted else "coverage"
-        findings.append(Finding(topic, state, statement, names, summary))
+        reason = "" if shifted else _off_coverages(evidence, {t: pairs[t] for t in targets}, pairs)
+        findings.append(Finding(topic, state, statement, names, summary, reason=reason))
     return findings
 
 
@@ -205,18 +220,42 @@ def _coverage_of(evidence: Evidence, rows: list[Row], targets: int) -> FindingSt
         return FindingState.UNMEASURED
     if not evidence.enough(rows[0]):
         return FindingState.UNSURE
-    # The widest is a question of its own; the others are several questions at once.
-    looked_at = [targets, *[targets * len(rows)] * (len(rows) - 1)]
-    states = [
-        coverage_state(evidence.bounds(row, number), row.promised)
-        for row, number in zip(rows, looked_at, strict=True)
-    ]
+    states = _coverage_states(evidence, rows, targets)
     if FindingState.NARROW in states and FindingState.WIDE in states:
         return FindingState.MIXED
     for state in (FindingState.NARROW, FindingState.WIDE):
         if state in states:
             return state
     return states[0]
+
+
+def _coverage_states(evidence: Evidence, rows: list[Row], targets: int) -> list[FindingState]:
+    """Return the state of each coverage of one target, the widest first."""
+    # The widest is a question of its own; the others are several questions at once.
+    looked_at = [targets, *[targets * len(rows)] * (len(rows) - 1)]
+    return [
+        coverage_state(evidence.bounds(row, number), row.promised)
+        for row, number in zip(rows, looked_at, strict=True)
+    ]
+
+
+def _off_coverages(
+    evidence: Evidence, by_target: dict[str, list[Row]], every: dict[str, list[Row]]
+) -> str:
+    """Return the coverages that are off, if others are not shown to be."""
+    if len(by_target) > 1:
+        return ""
+    ((target, rows),) = by_target.items()
+    states = _coverage_states(evidence, rows, len(every))
+    off = [row for row, state in zip(rows, states, strict=True) if LEVELS[state] == "bad"]
+    if not 0 < len(off) < len(rows):
+        return ""
+    held = [
+        f"{nominal(row.promised)} intervals, which hold the truth in {percent(row.value)}"
+        for row in off
+    ]
+    of = f" for {target}" if len(_targets(evidence)) > 1 else ""
+    return f"its {listed(held)}{of}"
 
 
 def _quantiles_of(

@@ -58,7 +58,9 @@ def _class_warning(evidence: Evidence) -> list[Finding]:
         claim = f"{_UNKNOWN}, as only {fewer} of {len(error)} predictions were {kind}"
     else:
         level, claim = _area(row)
-    return [Finding("warning", FindingState.NONE, Statement(level, f"{claim}: {pairs}.", (row,)))]
+    reason = claim if level == "bad" else ""
+    statement = Statement(level, f"{claim}: {pairs}.", (row,))
+    return [Finding("warning", FindingState.NONE, statement, reason=reason)]
 
 
 def _area(row: Row) -> tuple[Level, str]:
@@ -85,9 +87,11 @@ def _number_warnings(evidence: Evidence) -> list[Finding]:
             for i, row in enumerate(result)
         ]
         text = f"{claim}: rank correlation {listed(parts)}; 0 is none, 1 the same order."
-        findings.append(
-            Finding("warning", FindingState.NONE, Statement(level, text, tuple(result)))
-        )
+        several = len(evidence.evaluation.prediction.targets) > 1
+        of = f" (for {listed(row.target for row in result)})" if several else ""
+        reason = f"{claim}{of}" if level == "bad" else ""
+        statement = Statement(level, text, tuple(result))
+        findings.append(Finding("warning", FindingState.NONE, statement, reason=reason))
     return findings
 
 

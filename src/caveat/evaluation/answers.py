@@ -12,6 +12,7 @@ from .._random import RandomState
 from .._validation import FloatArray, as_weights, check_fraction, check_integer
 from ..exceptions import (
     InvalidValueError,
+    OptionError,
     ShapeError,
     UnsupportedPredictionError,
 )
@@ -30,7 +31,7 @@ from ..resampling import (
 )
 from ..results.judgments import Contrast
 from ..results.rows import GROUPED, Key, Row
-from .questions import Block, Question, by_share, questions, take
+from .questions import Block, Question, by_known, by_share, questions, take, weight_scale
 from .result import TRUE_CLASS, Curves, Evaluation
 
 _CONTRASTS: dict[Literal["gap", "ratio"], Contrast] = {
@@ -46,6 +47,8 @@ class Answer:
     value: float
     replicates: Replicates | None
     note: str = ""
+    samples: int | None = None
+    """The number of samples, if some have no true value of the target."""
 
 
 @dataclass
@@ -60,8 +63,28 @@ class EvaluationContext:
     """The answers for a comparison to pair; None keeps none."""
 
     def ask(self, asked: list[Question], rows: np.ndarray | None) -> list[Answer]:
-        """Answer all questions for all samples, or for some rows of them."""
-        weight = self.weight if self.weight is None or rows is None else self.weight[rows]
+        """Answer all questions for all samples, or for some rows of them.
+
+        Samples without a true value of a target are left out of the questions on it.
+        """
+        answers: list[Answer] = [Answer(np.nan, None, samples=0)] * len(asked)
+        for known, places in by_known(asked):
+            chosen, weight = rows, self.weight
+            if known is not None:
+                chosen = known if rows is None else np.intersect1d(known, rows)
+                if not len(chosen) or not (weight is None or weight[chosen].any()):
+                    continue
+                weight = None if weight is None else weight * weight_scale(weight[known])
+            number = None if known is None or chosen is None else len(chosen)
+            some = [asked[i] for i in places]
+            for i, answer in zip(places, self._ask(some, chosen, weight), strict=True):
+                answers[i] = replace(answer, samples=number)
+        return answers
+
+    def _ask(
+        self, asked: list[Question], rows: np.ndarray | None, weights: FloatArray | None
+    ) -> list[Answer]:
+        weight = weights if weights is None or rows is None else weights[rows]
         part = asked if rows is None else take(asked, rows)
         with sharing():
             values = [question.answer(weight) for question in part]
@@ -72,7 +95,7 @@ class EvaluationContext:
         if self.plan is None:
             return answers
         for (truth, inputs), places in by_share(asked):
-            given = Prepared(truth, inputs, self.plan, sample_weight=self.weight, rows=rows)
+            given = Prepared(truth, inputs, self.plan, sample_weight=weights, rows=rows)
             for i in places:
                 question, value = part[i], values[i]
                 if not np.isnan(value):
@@ -96,6 +119,7 @@ class EvaluationContext:
                 notes.append("too few samples for an interval")
             elif answer.replicates.biased:
                 notes.append(_BIASED)
+        count = count if answer.samples is None else answer.samples
         row = _row(question, answer.value, interval, count, "; ".join(notes), **place)
         if self.answers is not None:
             kept = answer.replicates
@@ -153,7 +177,7 @@ def _row(
 
 def evaluate(
     prediction: Any,
-    y: Any,
+    y: Any = None,
     *,
     groups: Any = None,
     sample_weight: Any = None,
@@ -173,9 +197,11 @@ def evaluate(
         The predictions; an array has shape (samples,), for the second of two classes, (samples,
         classes) or (members, samples, classes). Quantiles are judged by their median and their
         levels, intervals by coverage and width; for the metrics of a Gaussian convert them with
-        ``quantiles.to_gaussian(0.9545)`` or ``interval.to_gaussian()``.
-    y : array of shape (samples,) or (samples, targets)
-        True labels or values.
+        ``quantiles.to_gaussian(0.9545)`` or ``interval.to_gaussian()``. Or a `caveat.Summary`,
+        which has its true values.
+    y : array of shape (samples,) or (samples, targets), optional
+        True labels or values. Of several targets some values may be missing (NaN): such a sample
+        is left out of the metrics of that target only.
     groups : array, Series, dict of arrays or frame, optional
         Attributes of the samples. Each value gets rows of its own, with gap and ratio. If there are
         classes, an attribute named "class" is renamed to "class (group)".
@@ -211,6 +237,17 @@ def evaluate(
     >>> [row.metric for row in result.select(group="")]
     ['roc_auc_score', 'brier_loss']
     """
+    if y is None:
+        from ..summaries import Summary
+
+        given = {
+            "groups": groups, "sample_weight": sample_weight, "ids": ids, "cluster": cluster,
+            "classes": classes,
+        }  # fmt: skip
+        check_summaries([prediction], Summary, given)
+        return prediction.evaluate(
+            metrics=metrics, confidence=confidence, resamples=resamples, random_state=random_state
+        )
     confidence = check_fraction(confidence, "confidence")
     prediction = as_prediction(prediction, y, classes)
     plan = plan_for(prediction, resamples, cluster, random_state)
@@ -220,13 +257,24 @@ def evaluate(
     return run_evaluation(run, prediction, y, groups, ids, metrics, random_state)
 
 
+def check_summaries(values: Sequence[Any], kind: type, given: Mapping[str, Any]) -> None:
+    """Raise unless all values are summaries, which need no truth, and nothing else is given."""
+    if not all(isinstance(value, kind) for value in values):
+        raise OptionError("y is missing: say what is true of the samples, after the prediction")
+    for name, value in given.items():
+        if value is not None:
+            raise OptionError(
+                f"{name}= goes with predictions; what a summary has was settled when it was made"
+            )
+
+
 def relative_weights(sample_weight: Any, samples: int) -> FloatArray | None:
     """Return weights that sum to the effective number of samples, so that only ratios matter."""
     weight = as_weights(sample_weight, samples)
     if weight is None:
         return None
     weight = weight / weight.max()
-    return np.asarray(weight * (weight.sum() / np.square(weight).sum()))
+    return np.asarray(weight * weight_scale(weight))
 
 
 def run_evaluation(
@@ -334,9 +382,9 @@ def group_rows(
             rows[i].append(run.row(asked[i], answer, samples, **place))
             if np.isfinite(answer.value):
                 defined[i][value] = answer
-    samples = sum(count for _, count in answers.values())
     for i, question in enumerate(asked):
         if len(defined[i]) > 1 and question.metric.direction != "target":
+            samples = sum(row.samples for row in rows[i])
             rows[i] += _between(run, question, name, defined[i], samples)
     return [row for result in rows for row in result]
 

@@ -17,11 +17,26 @@ from ..resampling.pairs import widening
 from ..results.judgments import Contrast
 from ..results.rows import ComparedRow, Key, Row
 from ..results.tables import ARROWS, Drawable, RowTable, html_table, number, terminal_table
-from .answers import Answer, EvaluationContext, plan_for, relative_weights, run_evaluation
+from .answers import (
+    Answer,
+    EvaluationContext,
+    check_summaries,
+    plan_for,
+    relative_weights,
+    run_evaluation,
+)
 from .result import Evaluation
 
 if TYPE_CHECKING:
     from .recommend import Recommendation
+
+
+DIFFERENT_SAMPLES = (
+    "these are different samples, such as weeks or sites: which value is better says nothing of a "
+    "technique. caveat.drift says what changed between them; if they are different models on "
+    "samples of the same kind, say so: compare_summaries(..., models=True)"
+)
+"""Why none of them is recommended."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -36,6 +51,8 @@ class Comparison(Drawable, RowTable[ComparedRow]):
         The evaluation of each technique.
     confidence : float
         The confidence level of the intervals.
+    different_samples : bool
+        Whether they are weeks or sites rather than techniques, so that none can be recommended.
     """
 
     row_type: ClassVar[Any] = ComparedRow
@@ -43,6 +60,7 @@ class Comparison(Drawable, RowTable[ComparedRow]):
     evaluations: dict[str, Evaluation]
     confidence: float
     _answers: dict[str, dict[Key, Answer]]
+    different_samples: bool = False
 
     @property
     def techniques(self) -> list[str]:
@@ -104,6 +122,8 @@ class Comparison(Drawable, RowTable[ComparedRow]):
         """
         from .recommend import recommend
 
+        if self.different_samples:
+            raise OptionError(DIFFERENT_SAMPLES)
         return recommend(
             self, expression, scale=scale, prioritize=prioritize, minimum=minimum or {}
         )
@@ -141,7 +161,7 @@ class Comparison(Drawable, RowTable[ComparedRow]):
 
 def compare(
     predictions: Mapping[str, Any],
-    y: Any,
+    y: Any = None,
     *,
     groups: Any = None,
     sample_weight: Any = None,
@@ -163,8 +183,9 @@ def compare(
     Parameters
     ----------
     predictions : dict of str to prediction, or to array of probabilities
-        At least two, of the same samples in the same order.
-    y : array of shape (samples,) or (samples, targets)
+        At least two, of the same samples in the same order. Or summaries of different samples,
+        which have their true values; see `caveat.summaries.compare_summaries`.
+    y : array of shape (samples,) or (samples, targets), optional
         As in `evaluate`, like all that follow.
     groups, sample_weight, cluster : arrays of shape (samples,), optional
     metrics : list of str, optional
@@ -191,6 +212,18 @@ def compare(
     """
     if not isinstance(predictions, Mapping) or len(predictions) < 2:
         raise OptionError("compare needs a dict of at least two predictions by name")
+    if y is None:
+        from ..summaries import Summary, compare_summaries
+
+        given = {
+            "groups": groups, "sample_weight": sample_weight, "cluster": cluster,
+            "classes": classes,
+        }  # fmt: skip
+        check_summaries([*predictions.values()], Summary, given)
+        return compare_summaries(
+            predictions, metrics=metrics, confidence=confidence, resamples=resamples,
+            random_state=random_state,
+        )  # fmt: skip
     confidence = check_fraction(confidence, "confidence")
     predictions = {
         str(name): as_prediction(prediction, y, classes) for name, prediction in predictions.items()
@@ -214,7 +247,10 @@ def compare(
 
 
 def compared(
-    evaluations: dict[str, Evaluation], answers: dict[str, dict[Key, Answer]], confidence: float
+    evaluations: dict[str, Evaluation],
+    answers: dict[str, dict[Key, Answer]],
+    confidence: float,
+    different_samples: bool = False,
 ) -> Comparison:
     """Return the comparison of evaluations, from the answers of each with their replicates."""
     keys = dict.fromkeys(key for matches in answers.values() for key in matches)
@@ -223,7 +259,7 @@ def compared(
         for name, result in evaluations.items()
     }
     rows = [row for key in keys for row in _compared(key, rows_of, answers, confidence)]
-    return Comparison(tuple(rows), evaluations, confidence, answers)
+    return Comparison(tuple(rows), evaluations, confidence, answers, different_samples)
 
 
 def cost(metric: str, value: Any) -> Any:

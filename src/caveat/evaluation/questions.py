@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -50,6 +51,12 @@ class Question:
     coverage: float | None = None
     quantile: float | None = None
 
+    @cached_property
+    def known(self) -> np.ndarray | None:
+        """The rows whose truth is known; None if all are."""
+        unknown = np.isnan(self.truth) if self.target else np.zeros(1, bool)
+        return np.flatnonzero(~unknown) if unknown.any() else None
+
     @property
     def option(self) -> str:
         """The option that distinguishes questions of one metric, in words."""
@@ -81,6 +88,11 @@ class Question:
         return self.metric.note(value, self.truth, **self.inputs, sample_weight=sample_weight)
 
 
+def weight_scale(weight: FloatArray) -> float:
+    """Return the factor by which weights sum to the effective number of samples."""
+    return float(weight.sum() / np.square(weight).sum())
+
+
 def take(asked: list[Question], rows: np.ndarray) -> list[Question]:
     """Return the questions for some of the samples; arrays they share are taken once."""
     taken: dict[int, Any] = {}
@@ -98,6 +110,14 @@ def take(asked: list[Question], rows: np.ndarray) -> list[Question]:
         )
         for question in asked
     ]
+
+
+def by_known(asked: Sequence[Question]) -> list[tuple[np.ndarray | None, list[int]]]:
+    """Return the rows whose truth is known, and the positions of the questions of each target."""
+    result: dict[str, tuple[np.ndarray | None, list[int]]] = {}
+    for i, question in enumerate(asked):
+        result.setdefault(question.target, (question.known, []))[1].append(i)
+    return list(result.values())
 
 
 def by_share(
@@ -225,7 +245,7 @@ def _infinite_note(lower: FloatArray, upper: FloatArray) -> str:
 
 
 def _asked_of_ranking(metric: Metric, block: Block) -> list[Question]:
-    if block.uncertainty is None or np.isnan(block.error).any():
+    if block.uncertainty is None or np.isnan(block.error).all():
         return []
     truth = block.error
     if metric.name == "error_detection_auroc_score":
@@ -289,7 +309,7 @@ def _prediction_set(prediction: PredictionSet, y: Any, _: RandomState) -> list[B
 
 
 def _gaussian(prediction: Gaussian, y: Any, _: RandomState) -> list[Block]:
-    truth = prediction.align(y)
+    truth = prediction.align(y, missing=True)
     mean, variance = prediction.moments()
     split = decompose(prediction)
     blocks = []
@@ -321,7 +341,7 @@ def _gaussian(prediction: Gaussian, y: Any, _: RandomState) -> list[Block]:
 
 def _quantiles(prediction: Quantiles, y: Any, _: RandomState) -> list[Block]:
     """Return blocks with the median, the levels, and the intervals between them."""
-    truth, values = prediction.align(y), prediction.values.mean(axis=0)
+    truth, values = prediction.align(y, missing=True), prediction.values.mean(axis=0)
     levels = prediction.levels
     around, outer = levels_around_half(levels), uncertainty_levels(levels)
     notes = {"uncertainty": f"by the {uncertainty_words(prediction)}"} if outer else {}
@@ -395,7 +415,7 @@ def _width(lower: FloatArray, upper: FloatArray) -> FloatArray:
 
 def _interval(prediction: Interval, y: Any, _: RandomState) -> list[Block]:
     """Return blocks with the ends of the intervals, which have no point estimate."""
-    truth = prediction.align(y)
+    truth = prediction.align(y, missing=True)
     return [
         Block(
             truth=truth[:, i],

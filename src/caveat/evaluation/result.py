@@ -1,12 +1,13 @@
 """What `evaluate` returns."""
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import partial
 from html import escape
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .._groups import Attribute
 from .._validation import FloatArray
@@ -24,7 +25,7 @@ from ..results.tables import (
     number,
     terminal_table,
 )
-from .questions import Question
+from .questions import Question, take, weight_scale
 
 if TYPE_CHECKING:
     from .verdict import Verdict
@@ -63,7 +64,7 @@ class Evaluation(Drawable, RowTable[Row]):
     prediction : any prediction type
         The prediction itself.
     truth : ndarray of shape (samples, targets)
-        Codes of the true classes, or true values.
+        Codes of the true classes, or true values; NaN where one of several targets is unknown.
     sample_weight, cluster : ndarrays of shape (samples,) or None
         The weights and clusters of the samples.
     attributes : tuple of Attribute
@@ -72,6 +73,9 @@ class Evaluation(Drawable, RowTable[Row]):
     stands_for : int or None
         The number of samples of a `caveat.Summary`; the arrays above then hold some rows that stand
         for all of them.
+    group_samples : mapping
+        By attribute and value, for groups of a summary of two classes that ``attributes`` does not
+        have: the probability of the second class, whether it is true, and weights of some rows.
     """
 
     row_type: ClassVar[Any] = Row
@@ -89,11 +93,40 @@ class Evaluation(Drawable, RowTable[Row]):
     cluster: np.ndarray | None
     attributes: tuple[Attribute, ...] = ()
     stands_for: int | None = None
+    group_samples: Mapping[tuple[str, str], tuple[NDArray[Any], ...]] = field(default_factory=dict)
 
     @property
     def samples(self) -> int:
         """The number of samples that were evaluated."""
         return len(self.truth) if self.stands_for is None else self.stands_for
+
+    @property
+    def missing(self) -> dict[str, int]:
+        """The number of samples without a true value, by target; empty if all are known."""
+        if not hasattr(self.prediction, "targets"):
+            return {}
+        unknown = np.isnan(self.truth).sum(axis=0).tolist()
+        names = map(str, self.prediction.targets.tolist())
+        return {name: number for name, number in zip(names, unknown, strict=False) if number}
+
+    def take(self, rows: Any) -> "Evaluation":
+        """Return some of the samples, with the rows and curves of all.
+
+        Parameters
+        ----------
+        rows : array of int or bool
+        """
+        return replace(
+            self,
+            **{
+                name: getattr(self, name)[rows] for name in ("error", "uncertainty", "ids", "truth")
+            },
+            decomposition=None if self.decomposition is None else self.decomposition.take(rows),
+            prediction=self.prediction.take(rows),
+            sample_weight=None if self.sample_weight is None else self.sample_weight[rows],
+            cluster=None if self.cluster is None else self.cluster[rows],
+            attributes=tuple(replace(one, codes=one.codes[rows]) for one in self.attributes),
+        )
 
     @property
     def true_class(self) -> str | None:
@@ -180,7 +213,12 @@ class Curves(Mapping[Any, Any]):
             name, curve = question.metric.name, question.metric.curve
             if curve is not None and not question.against_rest:  # the classwise curves have these
                 key = (name, question.target) if several_targets else name
-                given = {**question.inputs, **question.options, "sample_weight": weight}
+                mine = weight
+                if question.known is not None:
+                    mine = None if weight is None else weight[question.known]
+                    mine = None if mine is None else mine * weight_scale(mine)
+                    question = take([question], question.known)[0]
+                given = {**question.inputs, **question.options, "sample_weight": mine}
                 self._asked[key] = partial(curve, question.truth, **given)
 
     def __getitem__(self, key: Any) -> Any:

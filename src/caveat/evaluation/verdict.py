@@ -5,15 +5,22 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from html import escape
 
-from ..predictions import Categorical, Gaussian, GaussianLogits
-from ..predictions.quantiles import central_coverages
-from ..results.judgments import FindingState
 from ..results.tables import plain_row
 from ..results.words import Level, Statement, listed, lowered
 from ._verdict_classes import class_findings, set_findings
-from ._verdict_evidence import LEVELS, Evidence, Finding, unique_rows
+from ._verdict_evidence import (
+    MAIN,
+    UNRELIABLE,
+    Evidence,
+    Finding,
+    names_in,
+    summary_level,
+    unique_rows,
+    worst,
+)
 from ._verdict_groups import group_findings
 from ._verdict_numbers import number_findings
+from ._verdict_steps import next_step
 from ._verdict_uncertainty import source_findings, warning_findings
 from .result import Evaluation
 
@@ -135,12 +142,12 @@ def verdict(evaluation: Evaluation) -> Verdict:
     else:
         findings = number_findings(evidence)
     if evidence.samples < 2:
-        return Verdict((_summary(evidence, findings),), next_step=_next_step(evidence, findings))
+        return Verdict((_summary(evidence, findings),), next_step=next_step(evidence, findings))
     findings += warning_findings(evidence) + group_findings(evidence) + source_findings(evidence)
     if not evidence.measured:
         findings = [_only_described(finding) for finding in findings]
     statements = (_summary(evidence, findings), *(f.statement for f in findings))
-    return Verdict(statements, next_step=_next_step(evidence, findings))
+    return Verdict(statements, next_step=next_step(evidence, findings))
 
 
 def _only_described(finding: Finding) -> Finding:
@@ -151,14 +158,12 @@ def _only_described(finding: Finding) -> Finding:
 
 
 _UNDEFINED = "How far it can be trusted is unknown, as too few resamples gave a number"
-_MAIN = ("calibration", "classes", "coverage", "quantiles", "sets")
-_UNRELIABLE = ("group calibration", "group coverage")
 _INCLUDED = ("group accuracy", "also")
 """Topics that the summary speaks of, beside its own."""
 
 
 def _summary(evidence: Evidence, findings: list[Finding]) -> Statement:
-    main = [f for f in findings if f.topic in _MAIN]
+    main = [f for f in findings if f.topic in MAIN]
     if evidence.samples < 2:
         return Statement("unsure", "One sample says nothing of how far a model can be trusted.")
     if not evidence.measured:
@@ -169,8 +174,8 @@ def _summary(evidence: Evidence, findings: list[Finding]) -> Statement:
         return Statement("unsure", text)
     parts = [_main(finding, len(main) > 1) for finding in main]
     text = "; ".join([parts[0], *map(lowered, parts[1:])])
-    level = _worst([_summary_level(finding) for finding in main])
-    bad = _names(findings, *_UNRELIABLE)
+    level = worst([summary_level(finding) for finding in main])
+    bad = names_in(findings, *UNRELIABLE)
     if bad:
         they = "it is" if any(finding.singular for finding in main) else "they are"
         text += {
@@ -179,10 +184,10 @@ def _summary(evidence: Evidence, findings: list[Finding]) -> Statement:
             "bad": f"; {they} furthest off for {bad}",
         }[level]
         level = "bad"
-    less = _names(findings, "group accuracy")
+    less = names_in(findings, "group accuracy")
     if less:
         text += "; it is right less often " + ("there" if less == bad else f"for {less}")
-    used = [f for f in findings if f in main or f.topic in (*_UNRELIABLE, *_INCLUDED)]
+    used = [f for f in findings if f in main or f.topic in (*UNRELIABLE, *_INCLUDED)]
     rows = unique_rows([row for finding in used for row in finding.statement.rows])
     return Statement(level, f"{text}.", rows)
 
@@ -192,105 +197,3 @@ def _main(finding: Finding, several: bool) -> str:
     if several and finding.names:
         return f"For {listed(finding.names)}, {lowered(text)}"
     return text
-
-
-def _summary_level(finding: Finding) -> Level:
-    if finding.topic == "sets" and finding.state is FindingState.WIDE:
-        return "good"
-    if finding.state in (FindingState.NO_UNCERTAINTY, FindingState.ZEROS, FindingState.UNMEASURED):
-        return "unsure"
-    return LEVELS.get(finding.state, "bad")
-
-
-def _worst(levels: list[Level]) -> Level:
-    for level in ("bad", "unsure"):
-        if level in levels:
-            return level
-    return "good"
-
-
-def _names(findings: list[Finding], *topics: str) -> str:
-    """Return the groups in some findings, each once."""
-    names = dict.fromkeys(name for f in findings if f.topic in topics for name in f.names)
-    return listed(names) if names else ""
-
-
-_TEMPERATURE = (FindingState.OVER, FindingState.UNDER)
-_CHOOSES = "caveat.repair chooses how"
-_POLICIES = (Categorical, GaussianLogits, Gaussian)
-
-
-def _repair(evidence: Evidence, finding: Finding) -> str:
-    """Return what repairs a finding: a technique that takes these predictions, and can."""
-    if finding.topic == "calibration":
-        how = (
-            "TemperatureScaling is the simplest way"
-            if finding.state in _TEMPERATURE
-            else "PlattScaling, or VennAbers with many samples"
-        )
-        return f"Recalibrate the probabilities on held-out samples: {_CHOOSES} ({how})"
-    if finding.topic == "classes":
-        return (
-            f"Recalibrate the probabilities on held-out samples: {_CHOOSES} (DirichletCalibration "
-            "treats every class)"
-        )
-    if finding.topic == "sets":
-        return "Make the sets anew from held-out samples (ConformalSets)"
-    if finding.topic == "coverage" and isinstance(evidence.evaluation.prediction, Gaussian):
-        return (
-            f"Recalibrate the spread on held-out samples: {_CHOOSES} (VarianceScaling is the "
-            "simplest way), or take ConformalResiduals for a guaranteed coverage"
-        )
-    what = "intervals" if finding.topic == "coverage" else "quantiles"
-    levels = getattr(evidence.evaluation.prediction, "levels", None)
-    if levels is None or central_coverages(levels):
-        return (
-            f"Recalibrate the {what} on held-out samples: {_CHOOSES}, or take ConformalQuantiles "
-            "for a guaranteed coverage"
-        )
-    return f"Recalibrate the {what} on held-out samples (ConformalQuantiles)"
-
-
-def _next_step(evidence: Evidence, findings: list[Finding]) -> str:
-    """Return what to do: the first rule that applies."""
-    main = [f for f in findings if f.topic in _MAIN]
-    states = {f.state for f in main}
-    if evidence.samples < 2:
-        return "Evaluate more samples."
-    if not evidence.measured:
-        return (
-            "Evaluate again with intervals (resamples=1000): without them nothing can be claimed."
-        )
-    if not main:
-        return (
-            "Evaluate again with the usual metrics: none of those asked for says whether its "
-            "uncertainty can be taken at face value."
-        )
-    if FindingState.NO_UNCERTAINTY in states:
-        return (
-            "Give the model an uncertainty: an ensemble, or conformal intervals around its numbers "
-            "(ConformalResiduals)."
-        )
-    if FindingState.ZEROS in states:
-        return "Find out why some uncertainties are 0, repair them, then evaluate again."
-    off = (f for f in main if _summary_level(f) == "bad" or f.state is FindingState.SOMEWHAT)
-    worst = next(off, None)
-    if worst is not None:
-        return f"{_repair(evidence, worst)}, then evaluate again."
-    bad = _names(findings, *_UNRELIABLE)
-    if bad:
-        return (
-            "Recalibrate by group on held-out samples (caveat.repair with groups=), or do not rely "
-            f"on the uncertainty for {bad}."
-        )
-    if _worst([_summary_level(f) for f in main]) == "unsure":
-        return (
-            f"Label more samples like these: {evidence.samples:,} are too few to say whether its "
-            "uncertainty can be taken at face value."
-        )
-    if not isinstance(evidence.evaluation.prediction, _POLICIES):
-        return "Use it as it is for samples like these, and evaluate again when they change."
-    return (
-        "Decide what to accept and what to hand over: TriagePolicy keeps the error rate of what is "
-        "accepted below a limit that you set."
-    )

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..evaluation.verdict import Verdict
+from ..resampling.planning import rounded_up, samples_factor
+from ..resampling.spread import score
 from ..results.judgments import ConditionState, Pattern
-from ..results.words import Level, Statement, counted, joined, nominal
+from ..results.words import Level, Statement, counted, joined, more_in_all, nominal
 from .error import TERMS
-from .evidence import CONSISTENCY, LEAST, ORTHOGONALITY, PARTS, Evidence
+from .evidence import CONSISTENCY, LEAST, ORTHOGONALITY, PARTS, TOLERANCE, Evidence
 
 if TYPE_CHECKING:
     from ._result import Disentanglement
@@ -91,7 +93,64 @@ def verdict(
         *(Statement("info", sentence(note)) for note in error.notes),
         *remarks(result),
     )
-    return DisentanglementVerdict(statements, error.decomposition, pattern, evidence.states)
+    return DisentanglementVerdict(
+        statements, error.decomposition, pattern, evidence.states,
+        next_step=_next_step(evidence, pattern),
+    )  # fmt: skip
+
+
+def _next_step(evidence: Evidence, pattern: Pattern) -> str:
+    """Return what to do: use the parts, do not, or repeat the experiment."""
+    if any(not check.passed for check in evidence.result.checks):
+        return "Repair the experiment first: a check failed, and says why."
+    if pattern is Pattern.SEPARATED:
+        return "Use each part for its own question on data like these."
+    if pattern in _WRONG:
+        kept = [part for part in PARTS if _by_itself_real(evidence, part)]
+        if len(kept) == 1:
+            (other,) = [part for part in PARTS if part not in kept]
+            return f"Use the {kept[0]} part by itself, and do not use the {other} part."
+        return (
+            "Do not use the two parts for different questions: use the total uncertainty, or try "
+            "another decomposition or model."
+        )
+    if pattern is Pattern.NOT_JUDGED:
+        return f"Repeat the experiment: at least {LEAST} repeats, 5 are usual."
+    needed = repeats_needed(evidence)
+    if needed is None:
+        return (
+            "Repeat the experiment with more levels, and a wider range of them: more repeats alone "
+            "will not decide."
+        )
+    return f"Run {more_in_all(evidence.repeats, rounded_up(needed), 'repeats')}."
+
+
+def repeats_needed(evidence: Evidence) -> float | None:
+    """Return how many repeats decide the open conditions in most cases, if any number does.
+
+    The errors are taken as they are; one at the limit is never decided.
+    """
+    factors = []
+    for name, state in evidence.states.items():
+        if state is not ConditionState.UNCLEAR:
+            continue
+        term = evidence.term(name)
+        if evidence.unmoved(name) or evidence.infinite(name) or evidence.by_chance(name):
+            return None
+        factors.append(
+            samples_factor(
+                (term.low, term.value, term.high),
+                lambda low, high: low > TOLERANCE or high <= TOLERANCE,
+                score(evidence.result.confidence),
+                unsure=0.0,
+            )
+        )
+    result = max(factors) * evidence.repeats
+    return result if result <= _MOST_REPEATS else None
+
+
+_MOST_REPEATS = 1000
+"""Nobody trains so often: the error is at the limit."""
 
 
 def _summary(evidence: Evidence, pattern: Pattern) -> Statement:
@@ -183,13 +242,17 @@ def _cause(evidence: Evidence, part: str) -> str:
     return evidence.noise if part == "aleatoric" else "missing data"
 
 
+def _by_itself_real(evidence: Evidence, part: str) -> bool:
+    states = evidence.states
+    return states[CONSISTENCY[part]] == states[ORTHOGONALITY[part]] == ConditionState.HOLDS
+
+
 def _by_itself(evidence: Evidence) -> Iterator[Statement]:
     """Yield a statement for a part that meets both of its conditions if the split does not."""
-    states = evidence.states
     if evidence.pattern == Pattern.SEPARATED:
         return
     for part in PARTS:
-        if states[CONSISTENCY[part]] == states[ORTHOGONALITY[part]] == ConditionState.HOLDS:
+        if _by_itself_real(evidence, part):
             other = _cause(evidence, PARTS[part == "aleatoric"])
             yield Statement(
                 "good",

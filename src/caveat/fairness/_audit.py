@@ -308,7 +308,7 @@ def audit_data(
     if isinstance(prediction, Gaussian):
         if positive is not None:
             raise OptionError(f"positive must be None for a Gaussian; got {positive!r}")
-        columns, inputs, points = _of_numbers(prediction, prediction.align(y), parts)
+        columns, inputs, points = _of_numbers(prediction, prediction.align(y, missing=True), parts)
         return AuditData(columns, None, None, (), 0, weight, plan, counts), inputs, points
     if isinstance(prediction, GaussianLogits):
         prediction = prediction.to_categorical()
@@ -353,7 +353,8 @@ def _errors(truth: FloatArray, mean: FloatArray) -> FloatArray:
     Rounding is relative to the median size, as the largest number may be an outlier.
     """
     error, size = np.abs(truth - mean), np.abs(truth)
-    return np.where(error > ROUNDING * np.maximum(size, np.median(size)), error, 0.0)
+    within = error <= ROUNDING * np.maximum(size, np.nanmedian(size))
+    return np.where(within, 0.0, error)  # NaN where the true value is missing
 
 
 def _rounding(total: FloatArray, mean: FloatArray) -> FloatArray:

@@ -38,13 +38,14 @@ def group_rows(
         label: str,
         value: float,
         interval: ConfidenceInterval = _NO_INTERVAL,
+        known: int = len(members),
         **fields: Any,
     ) -> FairnessRow:
         return FairnessRow(
             metric=measure, attribute=attribute.name, combined=bool(attribute.parts),
             category=attribute.values[code], value=value, low=interval.low, high=interval.high,
             estimate=NAN if interval.estimate is None else interval.estimate,
-            samples=len(members), **whose(measure, label), **fields,
+            samples=known, **whose(measure, label), **fields,
         )  # fmt: skip
 
     result = [row("samples", "", float(len(members)))]
@@ -55,17 +56,20 @@ def group_rows(
         interval = rate.interval(confidence)
         if interval.method == "constant":
             note = SAME
-        result.append(row(name, label, rate.value, interval, part=part, note=note))
+        values = samples.columns.get((name, label), np.zeros(len(samples.unit)))[members]
+        number = int(np.count_nonzero(~np.isnan(values)))
+        result.append(row(name, label, rate.value, interval, number, part=part, note=note))
         if uncertain and counted:
-            values = quantiles(samples.columns[name, label][members], weight).tolist()
+            at = quantiles(values, weight).tolist()
             result += [
                 row(name, label, value, part=MeasurePart.QUANTILE, quantile=share)
-                for share, value in zip(QUANTILES, values, strict=True)
+                for share, value in zip(QUANTILES, at, strict=True)
             ]
     for label, (name, truth, arrays) in inputs.items():
-        if counted:
-            value, interval = _calibration(name, truth, arrays, samples, members, confidence)
-            result.append(row(name, label, value, interval))
+        known = members[~np.isnan(truth[members])]
+        if len(known) and (samples.weight is None or samples.weight[known].any()):
+            value, interval = _calibration(name, truth, arrays, samples, known, confidence)
+            result.append(row(name, label, value, interval, len(known)))
     return result
 
 

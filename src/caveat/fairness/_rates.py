@@ -143,8 +143,13 @@ class _Group:
         return np.bincount(self._unit, weight, self._units).astype(np.float64)
 
     def mean(self, values: FloatArray) -> _Rate:
-        """Return the mean of values of all samples, over the rows of the group."""
-        return _Rate(self._sums(values[self._rows]), self._size)
+        """Return the mean of values of all samples, over the rows of the group with a value."""
+        mine = values[self._rows]
+        unknown = np.isnan(mine)
+        if not unknown.any():
+            return _Rate(self._sums(mine), self._size)
+        known = self._sums((~unknown).astype(np.float64))
+        return _Rate(self._sums(np.where(unknown, 0.0, mine)), known, why="no true value is known")
 
     def shares(self) -> dict[Key, _Rate]:
         """Return the rates of each class against the rest."""

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from html import escape
 from typing import TYPE_CHECKING
 
@@ -16,6 +16,7 @@ from ._consistency_result import ConsistencyRow
 from ._findings import Findings, place
 from ._individuals import individuals
 from ._sentences import POINT_NAMES, gap_sentences, interval_name, measure_name, names_of
+from ._steps import next_step
 from .measures import LEAST, UNCERTAINTIES
 
 if TYPE_CHECKING:
@@ -92,9 +93,12 @@ class AuditVerdict:
     ----------
     paragraphs : tuple of Paragraph
         One for each attribute, and one for individuals if the audit has features.
+    next_step : str
+        What to do next.
     """
 
     paragraphs: tuple[Paragraph, ...]
+    next_step: str = field(default="", kw_only=True)
 
     def __iter__(self) -> Iterator[Paragraph]:
         return iter(self.paragraphs)
@@ -103,16 +107,18 @@ class AuditVerdict:
         return len(self.paragraphs)
 
     def __str__(self) -> str:
-        return "\n\n".join(f"{part.name}: {part.text}" for part in self.paragraphs)
+        said = [f"{part.name}: {part.text}" for part in self.paragraphs]
+        return "\n\n".join([*said, f"Next: {self.next_step}"])
 
     def __repr__(self) -> str:
         return str(self)
 
     def _repr_html_(self) -> str:
-        return "".join(
+        said = "".join(
             f"<p><strong>{escape(part.name)}</strong>: {escape(part.text)}</p>"
             for part in self.paragraphs
         )
+        return f"{said}<p>Next: {escape(self.next_step)}</p>"
 
     @property
     def level(self) -> Level:
@@ -148,11 +154,15 @@ def read(audit: "FairnessAudit") -> AuditVerdict:
     if any(row.judgment is Judgment.NOT_JUDGED and not row.note for row in audit.rows):
         names = [*audit.attributes, *([] if audit.consistency is None else [""])]
         nothing = (GapPattern.NOTHING,), _NO_INTERVALS, ()
-        return AuditVerdict(tuple(Paragraph(name, *nothing) for name in names))
+        return _made(audit, [Paragraph(name, *nothing) for name in names])
     paragraphs = [_paragraph(audit, name) for name in audit.attributes]
     if audit.consistency is not None:
         paragraphs.append(Paragraph("", *individuals(audit, audit.consistency)))
-    return AuditVerdict(tuple(paragraphs))
+    return _made(audit, paragraphs)
+
+
+def _made(audit: "FairnessAudit", paragraphs: list[Paragraph]) -> AuditVerdict:
+    return AuditVerdict(tuple(paragraphs), next_step=next_step(audit, paragraphs))
 
 
 _SUMMARIES = {

@@ -26,7 +26,7 @@ class Labels:
     codes: NDArray[np.intp]
 
 
-def numbers(column: Any, name: str) -> NDArray[Any]:
+def numbers(column: Any, name: str, *, missing: bool = False) -> NDArray[Any]:
     """Return a column as floats; a column of lists of one length gets a second axis.
 
     float32 is kept: the tolerance of row sums of probabilities depends on the precision.
@@ -36,18 +36,18 @@ def numbers(column: Any, name: str) -> NDArray[Any]:
     if isinstance(column, np.ndarray):
         if column.dtype.kind not in "fiu":
             raise InvalidValueError(f"{name!r} must be numbers; got an array of {column.dtype}")
-        return _no_nan(column, name)
+        return _no_nan(column, name, missing)
     column = _plain(column)
     kind = column.type
     if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
         return _lists(column, name)
-    if column.null_count:
+    if column.null_count and not missing:
         _refuse_missing(np.asarray(column.is_null()), name, "number")
-    if pa.types.is_decimal(kind):
+    if pa.types.is_decimal(kind) or column.null_count == len(column):
         column, kind = column.cast(pa.float64()), pa.float64()
     if not (pa.types.is_floating(kind) or pa.types.is_integer(kind)):
         raise _not_numbers(column, name)
-    return _no_nan(column.to_numpy(), name)
+    return _no_nan(column.to_numpy(), name, missing)
 
 
 def labels(column: Any, name: str) -> Labels:
@@ -219,11 +219,11 @@ def _lists(column: Any, name: str) -> NDArray[Any]:
     return values.reshape(shape[0], shape[1], *values.shape[1:])
 
 
-def _no_nan(array: NDArray[Any], name: str) -> NDArray[Any]:
+def _no_nan(array: NDArray[Any], name: str, missing: bool = False) -> NDArray[Any]:
     if array.dtype.kind != "f":
         return array.astype(np.float64)
     bad = np.isnan(array)
-    if bad.any():
+    if bad.any() and not missing:
         _refuse_missing(bad.any(axis=_beside_rows(bad)), name, "number")
     return array
 

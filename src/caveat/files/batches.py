@@ -102,7 +102,8 @@ class BatchPlan:
         """
         source = _Columns({n: columns[n] for n in self.names if n not in self.wanted.group})
         given = BuildOptions(**{**self.options, "classes": self.classes})
-        return _table(source, source, self.choice, given, "group")
+        # Every true value must be known; the groups, which need not, are not among these columns.
+        return _table(source, source, self.choice, given, "error", loaded=False)
 
     def resolved(self, columns: Mapping[str, Any]) -> "BatchPlan":
         """Return the plan with the classes of all batches.

@@ -137,8 +137,9 @@ def read_predictions(
         How a CSV file is written; by default `sniff` detects it, and `recognized` says it.
     missing : {"group", "error", "drop"}, default="group"
         What to do where a value is missing. A missing prediction, target, weight or cluster is an
-        error that names column and row, and "drop" leaves such rows out instead. A missing group is
-        the group ``(missing)``, and with "error" it is an error as well.
+        error that names column and row, and "drop" leaves such rows out instead. Of several targets
+        a missing one is NaN, and "drop" leaves out rows without any. A missing group is the group
+        ``(missing)``. With "error" these two are errors as well.
     keep_na : bool, default=False
         Take ``NA``, ``N/A``, ``NaN``, ``null``, ``.`` and the like in a text column of a CSV as
         text, such as the code of Namibia. By default they are missing, as an empty entry always is.
@@ -206,7 +207,12 @@ def column_names(
 
 
 def _table(
-    source: Source, about: Source, choice: Choice, given: BuildOptions, missing: str
+    source: Source,
+    about: Source,
+    choice: Choice,
+    given: BuildOptions,
+    missing: str,
+    loaded: bool = True,
 ) -> PredictionTable:
     """Read a prediction from the columns of one file, and the rest from the same or another."""
     same = about is source
@@ -222,21 +228,20 @@ def _table(
     rows = None
     if missing == "drop":
         needed = [(name, columns[name]) for name in made.names if name != made.levels]
-        needed += [(name, others[name]) for name in wanted.needed]
-        rows = _complete_rows(needed, given.notes)
+        rows = _complete_rows(needed, wanted, others, given.notes)
     if rows is not None:
         columns = {
             name: column if name == made.levels else take_rows(column, rows)
             for name, column in columns.items()
         }
         others = columns if same else {name: take_rows(c, rows) for name, c in others.items()}
-    with _explained(rows):
+    with _explained(rows, loaded):
         if wanted.target and made.is_classification:
             given.target = wanted.target[0]
             given.truth = labels(others[given.target], given.target)
         prediction, truth = build(made, columns, given)
         if not made.is_classification:
-            truth = _numbers(wanted.target, others)
+            truth = _numbers(wanted.target, others, missing, given.notes)
         return _finished(prediction, truth, wanted, others, given.notes, missing, rows)
 
 
@@ -281,8 +286,7 @@ def _saved(
     _refuse_empty(others)
     rows = None
     if missing == "drop":
-        needed = [(name, others[name]) for name in wanted.needed]
-        rows = _complete_rows(needed, given.notes, len(prediction))
+        rows = _complete_rows([], wanted, others, given.notes, len(prediction))
     if rows is not None:
         others = {name: take_rows(column, rows) for name, column in others.items()}
         prediction = prediction.take(rows)
@@ -292,7 +296,7 @@ def _saved(
             given.truth = labels(others[given.target], given.target)
             truth = match(given, prediction.classes)
         else:
-            truth = _numbers(wanted.target, others)
+            truth = _numbers(wanted.target, others, missing, given.notes)
         return _finished(prediction, truth, wanted, others, given.notes, missing, rows)
 
 
@@ -322,10 +326,22 @@ def _other_length(name: str, rows: int, samples: int) -> ShapeError:
 
 
 def _complete_rows(
-    columns: Sequence[tuple[str, Any]], notes: list[str], samples: int | None = None
+    columns: Sequence[tuple[str, Any]],
+    wanted: Attributes,
+    others: dict[str, Any],
+    notes: list[str],
+    samples: int | None = None,
 ) -> NDArray[np.intp] | None:
-    """Return the rows in which no column is missing, and note how many are not; None for all."""
+    """Return the rows in which nothing needed is missing, and note how many are not; None for all.
+
+    Of several targets one must be known.
+    """
+    several = wanted.target if len(wanted.target) > 1 else ()
     gone = [(name, missing_rows(column)) for name, column in columns]
+    gone += [(name, missing_rows(others[name])) for name in wanted.needed if name not in several]
+    if several:
+        unknown = [missing_rows(others[name]) for name in several]
+        gone.append(("any target", np.all(unknown, axis=0)))
     total = len(gone[0][1]) if samples is None else samples
     for name, bad in gone:
         if len(bad) != total:
@@ -341,23 +357,34 @@ def _complete_rows(
 
 
 @contextmanager
-def _explained(rows: NDArray[np.intp] | None) -> Iterator[None]:
+def _explained(rows: NDArray[np.intp] | None, loaded: bool = True) -> Iterator[None]:
     """Add to an error what to do about missing values, and how its row is counted."""
     try:
         yield
     except MissingError as error:
-        raise InvalidValueError(f"{error}; missing='drop' leaves them out") from error
+        hint = "; missing='drop' leaves them out" if loaded else ""
+        raise InvalidValueError(f"{error}{hint}") from error
     except CaveatError as error:
         if rows is None or "data row" not in str(error):
             raise
         raise type(error)(f"{error} (rows are counted without those left out)") from error
 
 
-def _numbers(names: tuple[str, ...], columns: dict[str, Any]) -> Any:
+def _numbers(
+    names: tuple[str, ...], columns: dict[str, Any], missing: str, notes: list[str]
+) -> Any:
+    """Return the true values; of several targets some may be missing, and are noted."""
     if not names:
         return None
-    values = [numbers(columns[name], name) for name in names]
-    return values[0] if len(values) == 1 else np.stack(values, axis=1)
+    if len(names) == 1:
+        return numbers(columns[names[0]], names[0])
+    allowed = missing != "error"
+    truth = np.stack([numbers(columns[name], name, missing=allowed) for name in names], axis=1)
+    counts = zip(names, np.isnan(truth).sum(axis=0).tolist(), strict=True)
+    words = ", ".join(f"{number} without {name!r}" for name, number in counts if number)
+    if words:
+        notes.append(f"of {len(truth)} rows {words}: each is left out of that target only")
+    return truth
 
 
 def _refuse_empty(columns: dict[str, Any]) -> None:

@@ -104,6 +104,18 @@ class Batch:
 
         return self.kept(("labeled", names_of(classes)), make)
 
+    def rest(self, k: int) -> "Batch":
+        """Return the batch whose rows have the probability of a class, and whether it is the truth.
+
+        Usually that is the batch itself.
+
+        Parameters
+        ----------
+        k : int
+            The position of the class.
+        """
+        return self
+
     def cells(
         self,
         key: FloatArray,

@@ -78,6 +78,9 @@ class Metric:
         perfect probabilities are off among samples that were chosen by what was true.
     two_classes : bool
         Whether it is defined for two classes only.
+    by_class : bool
+        Whether its sums read each class against the rest, and never all probabilities of a sample,
+        so that cells of each class can stand for the samples.
     note : callable or None
         ``note(value, y_true, *inputs, sample_weight=None) -> str``: what a row of an evaluation
         adds to the value, such as the two means that it is the difference of; may be empty.
@@ -106,6 +109,7 @@ class Metric:
     shown: tuple[Place, ...] = ()
     within_class: bool = True
     two_classes: bool = False
+    by_class: bool = False
     note: Callable[..., str] | None = None
     serves: Mapping[str, Role] = field(default_factory=dict)
 

@@ -65,14 +65,16 @@ def _octaves(key: FloatArray, bits: int) -> NDArray[np.intp]:
     return np.maximum(place, 0, out=place)
 
 
-class _Grid(Batch):
+class Grid(Batch):
     """A batch with fixed cells, which do not depend on the samples."""
 
     fixed = True
 
     def __init__(self, *given: Any, bits: int, held: Any = None) -> None:
         super().__init__(*given)
-        self.exact, self._bits, self._held = True, bits, held
+        self.exact, self.bits, self._held = True, bits, held
+        self.keyed = [False]
+        """Whether sums are over cells of a key, which depend on the bits."""
 
     def cells(
         self,
@@ -83,8 +85,9 @@ class _Grid(Batch):
         *,
         bounded: bool = False,
     ) -> Cells:
+        self.keyed[0] = True
         # A table of two keys has the product of the numbers of cells.
-        bits = max(self._bits - 2, 0) if number < CELLS else self._bits
+        bits = max(self.bits - 2, 0) if number < CELLS else self.bits
         bits = max(bits, 4) if number > CELLS else bits
 
         def make() -> Cells:
@@ -97,7 +100,8 @@ class _Grid(Batch):
         return self._held, index, number
 
 
-SumPairs = tuple[tuple[NDArray[np.int64], FloatArray], ...]
+SumPair = tuple[NDArray[np.int64], FloatArray]
+SumPairs = tuple[SumPair, ...]
 """For each part of a metric: which of its sums are not 0, and these, (units, columns)."""
 
 
@@ -213,7 +217,7 @@ def made_state(
     return State(metric.name, chosen, shape, samples, plain, totals, units)
 
 
-Grid = tuple[NDArray[np.int32], int, int]
+Cut = tuple[NDArray[np.int32], int, int]
 """The unit of each sample, the number of units, and how fine cells are: `FINE` or `COARSE`."""
 
 
@@ -222,7 +226,7 @@ def grid_sums(
     truth: np.ndarray,
     inputs: Mapping[str, np.ndarray],
     weight: FloatArray | None,
-    grids: Sequence[Grid],
+    cuts: Sequence[Cut],
 ) -> list[list[SumPairs]]:
     """Return the sums of several metrics of the same truth and inputs; they share their work.
 
@@ -233,25 +237,76 @@ def grid_sums(
     inputs : dict of str to array
         All that the metrics need.
     weight : ndarray of shape (samples,) or None
-    grids : sequence of (unit, units, bits)
+    cuts : sequence of (unit, units, bits)
 
     Returns
     -------
     list
         For each metric, the sums over each grid.
     """
-    batches = [_Grid(truth, inputs, weight, *grid[:2], bits=grid[2]) for grid in grids]
-    for batch in batches[1:]:
-        batch._kept = batches[0]._kept  # nothing that is kept depends on the units
+    grids = [Grid(truth, inputs, weight, *cut[:2], bits=cut[2]) for cut in cuts]
+    for grid in grids[1:]:
+        grid._kept = grids[0]._kept  # nothing that is kept depends on the units
+    return sums_of(metrics, grids)
+
+
+def sums_of(
+    metrics: Sequence[tuple["Metric", Mapping[str, Any]]], grids: Sequence[Grid]
+) -> list[list[SumPairs]]:
+    """Return the sums of several metrics over each of some grids of the same samples.
+
+    Parameters
+    ----------
+    metrics : sequence of (Metric, options)
+    grids : sequence of Grid
+        The units of each are those of the last, some of them together: sums that are not over cells
+        of a key are taken once.
+    """
     result = []
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"), sharing():
         for metric, options in metrics:
-            assert metric.sums is not None
-            made = [metric.sums(batch.narrowed(metric.inputs), **options) for batch in batches]
-            result.append(
-                [tuple(_compressed(part.matrix()) for part in sums.parts) for sums in made]
-            )
+            last = grids[-1]
+            last.keyed[0] = False
+            own = _sums(metric, last, options)
+            keyed = last.keyed[0]
+            others = [
+                _sums(metric, grid, options)
+                if keyed
+                else tuple(_added_units(pair, grid.units) for pair in own)
+                for grid in grids[:-1]
+            ]
+            result.append([*others, own])
     return result
+
+
+def _sums(metric: "Metric", grid: Grid, options: Mapping[str, Any]) -> SumPairs:
+    assert metric.sums is not None
+    made = metric.sums(grid.narrowed(metric.inputs), **options)
+    return tuple(_compressed(part.matrix()) for part in made.parts)
+
+
+def _added_units(pair: SumPair, units: int) -> SumPair:
+    """Return the sums of fewer units, each of as many that follow each other."""
+    columns, sums = pair
+    return columns, sums.reshape(units, len(sums) // units, len(columns)).sum(axis=1)
+
+
+def group_sums(pairs: SumPairs, group: int, groups: int) -> SumPairs:
+    """Return the sums of one of several groups, whose units follow each other.
+
+    Parameters
+    ----------
+    pairs : sums
+    group, groups : int
+    """
+    if groups == 1:
+        return pairs
+    result = []
+    for columns, sums in pairs:
+        own = np.split(sums, groups)[group]
+        held, some = _compressed(own)
+        result.append((columns[held], some))
+    return tuple(result)
 
 
 def _given(
@@ -338,16 +393,21 @@ def sum_functions(metric: "Metric", state: State, bits: int = COARSE) -> Sums:
     truth = np.zeros(1) if metric.task != "classification" else _any_label(options)
     unit = np.zeros(1, dtype=np.int32)
     held = (state.totals if bits == FINE else state.units)[0][0]
-    batch = _Grid(truth, inputs, None, unit, 1, bits=bits, held=held)
+    batch = Grid(truth, inputs, None, unit, 1, bits=bits, held=held)
     batch.independent = float(state.samples)
     return metric.sums(batch, **options)
 
 
 def widened(part: Part, columns: NDArray[np.int64], sums: FloatArray) -> FloatArray:
-    """Return sums at their places among all that a part has."""
+    """Return sums at their places among all that a part has, or among all that are needed."""
     if part.joint:
         return sums
-    wide = np.zeros((len(sums), part.matrix().shape[1]))
+    width = part.matrix().shape[1]
+    if part.ordered:
+        value, cell = np.divmod(columns, width // part.ordered)
+        held, place = np.unique(cell, return_inverse=True)
+        columns, width = value * len(held) + place, part.ordered * max(len(held), 1)
+    wide = np.zeros((len(sums), width))
     wide[:, columns] = sums
     return wide
 

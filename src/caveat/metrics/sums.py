@@ -27,11 +27,15 @@ class Part:
         Turns sums of units, (..., width), into something small; the identity by default.
     joint : bool
         Whether the sums are of the cells that `Batch.joint` names, and not of all.
+    ordered : int
+        If the sums are those of so many values over cells in the order of a key, and empty cells
+        change nothing: how many. Empty cells are then left out.
     """
 
     matrix: Callable[[], Any]
     reduce: Callable[[FloatArray], FloatArray] = lambda sums: sums
     joint: bool = False
+    ordered: int = 0
 
 
 @dataclass(frozen=True)

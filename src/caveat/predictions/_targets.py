@@ -2,8 +2,10 @@
 
 from typing import Any
 
+import numpy as np
+
 from .._validation import FloatArray, LabelArray, as_floats, check_size, shorten
-from ..exceptions import ShapeError
+from ..exceptions import InvalidValueError, ShapeError
 from ._container import Container, count
 
 
@@ -12,8 +14,11 @@ class WithTargets(Container):
 
     targets: LabelArray
 
-    def align(self, y: Any) -> FloatArray:
-        """Return the true values, (samples, targets), from (samples,) if there is one target."""
+    def align(self, y: Any, *, missing: bool = False) -> FloatArray:
+        """Return the true values, (samples, targets), from (samples,) if there is one target.
+
+        With ``missing``, some true values of several targets may be unknown (NaN).
+        """
         truth, _, _ = as_floats(y, "y")
         truth = truth[:, None] if truth.ndim == 1 else truth
         if truth.ndim == 2 and len(truth) != len(self):
@@ -23,7 +28,14 @@ class WithTargets(Container):
                 f"y must have shape (samples, targets) with {len(self.targets)} targets; got "
                 f"{truth.shape}"
             )
-        check_size(truth, "y", ("sample", "target"))
+        unknown = np.isnan(truth)
+        if not missing or len(self.targets) == 1 or not unknown.any():
+            check_size(truth, "y", ("sample", "target"))
+            return truth
+        if unknown.all(axis=0).any():
+            name = self.targets[unknown.all(axis=0)][0]
+            raise InvalidValueError(f"no true value of target {str(name)!r} is known; leave it out")
+        check_size(np.where(unknown, 0.0, truth), "y", ("sample", "target"))
         return truth
 
     def _targets_words(self) -> str:

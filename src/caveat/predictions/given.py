@@ -86,6 +86,8 @@ def _unknown(value: Any, array: np.ndarray | None = None) -> UnsupportedPredicti
     what = f"a {type(value).__name__}"
     if array is not None:
         what += f" of type {array.dtype} and shape {array.shape}"
+    if hasattr(value, "evaluate") and hasattr(value, "audit"):
+        what = "a summary, which has its true values: summary.evaluate() and summary.audit()"
     return UnsupportedPredictionError(
         "expected a prediction, such as caveat.Categorical(array), or an array of probabilities; "
         f"got {what}"

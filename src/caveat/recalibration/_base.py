@@ -66,7 +66,8 @@ class Recalibrator(BaseEstimator):
         prediction : prediction, or array of probabilities
             What the model says of the calibration samples; an array as in `caveat.evaluate`.
         y : array of shape (samples,) or (samples, targets)
-            What is true of them.
+            What is true of them. Of several targets some values may be missing (NaN); each target
+            is repaired by the samples whose value is known.
         groups : array, Series, dict of arrays or frame, optional
             Repair each group for itself; several attributes mean each combination of them.
         sample_weight : array of shape (samples,), optional
@@ -80,7 +81,7 @@ class Recalibrator(BaseEstimator):
         if Categorical in self.takes:
             prediction = as_prediction(prediction, y, classes)
         self._check_type(prediction)
-        truth = prediction.align(y)
+        truth = aligned(prediction, y)
         weight = as_weights(sample_weight, len(prediction))
         self.signature_ = _signature(prediction)
         self.groups_: dict[str, Self] | None = None
@@ -94,7 +95,9 @@ class Recalibrator(BaseEstimator):
             part.signature_, part.groups_ = self.signature_, None
             try:
                 counted = None if weight is None else as_weights(weight[rows], len(rows))
-                part._fit(prediction.take(rows), truth[rows], counted)
+                some = prediction.take(rows)
+                known = aligned(some, truth[rows]) if hasattr(some, "targets") else truth[rows]
+                part._fit(some, known, counted)
             except (InvalidValueError, OptionError, ShapeError) as error:
                 raise type(error)(f"group {attribute.values[code]!r}: {error}") from error
             self.groups_[attribute.values[code]] = part
@@ -193,6 +196,13 @@ class Recalibrator(BaseEstimator):
             raise UnsupportedPredictionError(
                 f"{type(self).__name__} repairs a {names}; got a {type(prediction).__name__}"
             )
+
+
+def aligned(prediction: Any, y: Any) -> Any:
+    """Return the codes of the true classes, or true values, some of which may be missing."""
+    if hasattr(prediction, "targets"):
+        return prediction.align(y, missing=True)
+    return prediction.align(y)
 
 
 def _signature(prediction: Any) -> dict[str, Any]:

@@ -167,12 +167,16 @@ def learn_margins(
     edges = np.full((len(units), (bins or 1) - 1), np.inf)
     few: dict[str, None] = {}  # in their order, each once
     for i, unit in enumerate(units):
-        ends, rows_of_bins = _bins(None if spread is None else spread[:, unit], bins, weight)
+        # Samples without a true value, or for a joint promise without all of them, are left out.
+        known = ~np.isnan(scores[0][:, unit]).any(axis=1)
+        mine = None if weight is None else weight[known]
+        ends, rows_of_bins = _bins(None if spread is None else spread[known, unit], bins, mine)
         edges[i, : len(ends)] = ends
-        for code, rows in enumerate(rows_of_bins):
+        for code, chosen in enumerate(rows_of_bins):
+            rows = np.flatnonzero(known)[chosen]
             size = None if sizes is None else sizes[rows, unit]
             count = None if weight is None else weight[rows]
-            words = too_few(len(scores[0][rows]), level, count)
+            words = too_few(len(rows), level, count)
             if words is not None:
                 place = "" if bins is None else f"bin {code} of {len(rows_of_bins)}: "
                 few[place + words] = None

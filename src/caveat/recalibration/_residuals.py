@@ -1,5 +1,6 @@
 """Helpers of regression recalibrators: Gaussians of predictions, standardized residuals."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,15 @@ def drop_zero_weights(
     return prediction.take(rows), y[rows], weight[rows]
 
 
+def by_target(
+    columns: FloatArray, weight: FloatArray | None
+) -> Iterator[tuple[FloatArray, FloatArray | None]]:
+    """Yield the values of each target that are known, and their weights."""
+    for column in columns.T:
+        known = ~np.isnan(column)
+        yield column[known], None if weight is None else weight[known]
+
+
 def gaussian_of(prediction: Gaussian | Quantiles, level: float) -> Gaussian:
     """Return a Gaussian as it is, and quantiles as the Gaussian of their interval at ``level``."""
     return prediction if isinstance(prediction, Gaussian) else prediction.to_gaussian(level)
@@ -36,7 +46,7 @@ def standardized(residual: FloatArray, variance: FloatArray) -> FloatArray:
         )
     with np.errstate(over="ignore"):
         scaled = residual / np.sqrt(variance)
-    far = ~(np.abs(scaled) <= LARGEST)
+    far = np.abs(scaled) > LARGEST  # NaN where the true value is missing
     if far.any():
         index, where = position(far, _AXES)
         raise InvalidValueError(

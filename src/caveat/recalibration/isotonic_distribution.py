@@ -9,7 +9,7 @@ from .._validation import FloatArray, as_floats, check_choice, check_fraction
 from ..predictions import Container, Gaussian, Quantiles
 from ..predictions.quantiles import check_levels
 from ._base import Recalibrator
-from ._residuals import drop_zero_weights, gaussian_of, standardized
+from ._residuals import by_target, drop_zero_weights, gaussian_of, standardized
 
 _DECAY = 40.0
 _FEW_NODES, _MANY_NODES = 6, 40
@@ -99,7 +99,7 @@ class IsotonicDistribution(Recalibrator):
         prediction, y, weight = drop_zero_weights(prediction, y, weight)
         mean, variance = gaussian_of(prediction, level).moments()
         residuals = standardized(y - mean, variance)
-        curves = [_curve(column, weight) for column in residuals.T]
+        curves = [_curve(known, each) for known, each in by_target(residuals, weight)]
         self.residuals_ = [points for points, _ in curves]
         self.probabilities_ = [heights for _, heights in curves]
         moments = np.array([_moments(points, heights) for points, heights in curves])

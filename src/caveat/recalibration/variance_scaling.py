@@ -7,7 +7,7 @@ import numpy as np
 from .._validation import FloatArray, check_fraction
 from ..predictions import Container, Gaussian, Quantiles
 from ._base import Recalibrator
-from ._residuals import drop_zero_weights, gaussian_of, standardized
+from ._residuals import by_target, drop_zero_weights, gaussian_of, standardized
 
 
 class VarianceScaling(Recalibrator):
@@ -68,7 +68,9 @@ class VarianceScaling(Recalibrator):
         prediction, y, weight = drop_zero_weights(prediction, y, weight)
         mean, variance = gaussian_of(prediction, level).moments()
         squares = standardized(y - mean, variance) ** 2
-        self.scale_ = np.sqrt(np.average(squares, axis=0, weights=weight))
+        self.scale_ = np.sqrt(
+            [np.average(known, weights=each) for known, each in by_target(squares, weight)]
+        )
 
     def _transform(self, prediction: Any) -> Gaussian | Quantiles:
         gaussian = gaussian_of(prediction, self.level)

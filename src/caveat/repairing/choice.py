@@ -12,23 +12,22 @@ from .._arrays import to_numpy
 from .._random import RandomState, generator
 from .._renamed import suggests_parameters
 from .._validation import FloatArray, as_column, as_weights, check_integer
-from ..evaluation.answers import Answer, EvaluationContext, plan_for, relative_weights
-from ..evaluation.questions import questions
+from ..evaluation.answers import Answer
 from ..exceptions import CaveatError
 from ..metrics import METRICS
 from ..predictions.given import as_prediction
 from ..recalibration import (
     Recalibrator,
 )
-from ..resampling import Replicates, confidence_interval, interval_of
+from ..resampling import confidence_interval, interval_of
 from ..resampling.intervals import interval_at
 from .candidates import candidates_of, check_supported, measures_of
 from .folds import cross_fitted, fold_numbers
 from .result import AS_IT_IS, CandidateRow, Repair, group_labels, name_words, words
+from .scores import CONFIDENCE, Scorer, finite, gain_of, mean_score
 
 __all__ = ["repair"]
 
-CONFIDENCE, RESAMPLES = 0.95, 1000
 LEAST_SAMPLES = 50
 """With fewer samples, nothing is repaired."""
 LEAST_CLUSTERS = 10
@@ -152,10 +151,8 @@ class _Task:
 
     def __post_init__(self) -> None:
         self.measure, self.calibration = measures_of(self.prediction)
-        self.seed = int(self.rng.integers(2**63))
-        plan = plan_for(self.prediction, RESAMPLES, self.cluster, self.seed)
-        weight = relative_weights(self.weight, len(self.prediction))
-        self.context = EvaluationContext(weight, plan, CONFIDENCE, self.cluster)
+        seed = int(self.rng.integers(2**63))
+        self.scorer = Scorer(self.prediction, self.y, self.weight, self.cluster, seed)
         strata = self.prediction.align(self.y) if hasattr(self.prediction, "classes") else None
         self.fold = fold_numbers(
             len(self.prediction), self.folds, self.rng, self.cluster, [strata, self.groups]
@@ -178,11 +175,7 @@ class _Task:
     def measured(self, prediction: Any) -> dict[str, list[Answer]]:
         """Return the answers by metric, one for each target."""
         wanted = [name for name in (self.measure, self.calibration) if name]
-        asked, _ = questions(prediction, self.y, wanted, self.seed)
-        result: dict[str, list[Answer]] = {name: [] for name in wanted}
-        for question, answer in zip(asked, self.context.ask(asked, None), strict=True):
-            result[question.metric.name].append(answer)
-        return result
+        return self.scorer.measured(prediction, wanted)
 
     def cross_fitted(self, recalibrator: Recalibrator, by_group: bool) -> Any:
         """Return predictions of each fold, repaired by what the other folds say."""
@@ -238,7 +231,7 @@ class _Trial:
 def _chosen(task: _Task, candidates: list[Recalibrator]) -> Repair:
     """Try the candidates and return the choice."""
     base = task.measured(task.prediction)
-    if task.measure == "negative_log_likelihood_loss" and not _finite(base[task.measure]):
+    if task.measure == "negative_log_likelihood_loss" and not finite(base[task.measure]):
         task.measure = "brier_loss"
         base = task.measured(task.prediction)
     ways = [False] if task.groups is None else [False, True]
@@ -247,7 +240,7 @@ def _chosen(task: _Task, candidates: list[Recalibrator]) -> Repair:
     rows = [
         CandidateRow(
             candidate=AS_IT_IS,
-            score=_mean(base[task.measure], base[task.measure]),
+            score=mean_score(base[task.measure], base[task.measure]),
             gain=0.0,
             calibration=_error(task, base),
             calibration_gain=0.0,
@@ -285,15 +278,15 @@ def _tried(
     number: int,
 ) -> _Trial:
     before, after = base[task.measure], answers[task.measure]
-    score, start = _mean(after, before), _mean(before, before)
+    score, start = mean_score(after, before), mean_score(before, before)
     gain = start - score
     level = 1 - (1 - CONFIDENCE) / number
-    interval = interval_at(gain, _gain(before, after, before), level, CONFIDENCE)
+    interval = interval_at(gain, gain_of(before, after, before), level, CONFIDENCE)
     worse = False
     error = _error(task, answers)
     if task.calibration:
         old, new = base[task.calibration], answers[task.calibration]
-        change = _gain(old, new, [])
+        change = gain_of(old, new, [])
         worse = interval_of(change.center, change, CONFIDENCE).high < 0
     row = CandidateRow(
         candidate=type(recalibrator).__name__,
@@ -317,41 +310,10 @@ def _best(trials: list[_Trial], measure: str, base: list[Answer]) -> _Trial | No
     best = max(useful, key=lambda trial: trial.row.gain)
 
     def as_good(trial: _Trial) -> bool:
-        lead = _gain(trial.answers[measure], best.answers[measure], base)
+        lead = gain_of(trial.answers[measure], best.answers[measure], base)
         return trial is best or interval_of(lead.center, lead, CONFIDENCE).low <= 0
 
     return next(trial for trial in useful if as_good(trial))
-
-
-def _mean(answers: list[Answer], base: list[Answer]) -> float:
-    """Return the mean over targets of a score; with several, relative to that as it is."""
-    units = _units(base)
-    return float(np.mean([a.value / unit for a, unit in zip(answers, units, strict=True)]))
-
-
-def _units(base: list[Answer]) -> list[float]:
-    """Return what each target is measured in: its score as it is, if there are several."""
-    return [1.0] if len(base) == 1 else [answer.value or 1.0 for answer in base]
-
-
-def _gain(before: list[Answer], after: list[Answer], base: list[Answer]) -> Replicates:
-    """Return by how much a score falls, in all resamples: the mean over targets."""
-    units = _units(base) if base else [1.0] * len(before)
-    olds, news = ([a.replicates for a in answers] for answers in (before, after))
-    values: Any = 0.0
-    center, count, strata = 0.0, 0, 1
-    for old, new, unit in zip(olds, news, units, strict=True):
-        assert old is not None
-        assert new is not None
-        difference = old - new
-        values = values + difference.values / unit / len(units)
-        center += difference.center / unit / len(units)
-        count, strata = difference.units, difference.strata
-    return Replicates(np.asarray(values), center, count, strata)
-
-
-def _finite(answers: list[Answer]) -> bool:
-    return all(np.isfinite(answer.value) for answer in answers)
 
 
 def _error(task: _Task, answers: dict[str, list[Answer]]) -> float:

@@ -6,8 +6,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
+from sklearn.utils import _safe_indexing
 
 from .._validation import FloatArray
+from ..estimators import Problem, fit_many, member_predictions
 from ..predictions import concat
 from ..recalibration import Recalibrator
 from .result import repaired
@@ -43,6 +45,47 @@ def fold_numbers(
     return fold[unit]
 
 
+def cross_predictions(
+    estimator: Any,
+    X: Any,
+    y: NDArray[Any],
+    fold: NDArray[np.intp],
+    *,
+    weight: FloatArray | None = None,
+    **options: Any,
+) -> list[tuple[Any, NDArray[np.intp]]]:
+    """Return, for each fold, predictions by a fit on the others, and their rows.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Networks of caveat train in lock-step.
+    X : array or frame of shape (samples, ...)
+    y : array of shape (samples,) or (samples, targets)
+    fold : array of shape (samples,)
+    weight : array of shape (samples,), optional
+    **options
+        As in `fit_many`.
+    """
+    numbers = np.unique(fold)
+    problems = [
+        Problem(X, y, rows=np.flatnonzero(fold != i), sample_weight=weight, name=f"fold {i}")
+        for i in numbers
+    ]
+    models = fit_many(estimator, problems, **options)
+    places = [np.flatnonzero(fold == i) for i in numbers]
+    return [
+        (member_predictions(model, _safe_indexing(X, rows)), rows)
+        for model, rows in zip(models, places, strict=True)
+    ]
+
+
+def in_order(parts: Sequence[tuple[Any, NDArray[np.intp]]]) -> Any:
+    """Return the predictions of folds as one, in the order of their rows."""
+    order = np.argsort(np.concatenate([rows for _, rows in parts]), kind="stable")
+    return concat([prediction for prediction, _ in parts]).take(order)
+
+
 def cross_fitted(
     recalibrator: Recalibrator,
     prediction: Any,
@@ -53,7 +96,7 @@ def cross_fitted(
     weight: FloatArray | None = None,
 ) -> Any:
     """Return the prediction of every sample, repaired by a fit on the other folds."""
-    parts, places = [], []
+    parts = []
     for number in np.unique(fold):
         rest, rows = np.flatnonzero(fold != number), np.flatnonzero(fold == number)
         there, here = (None if groups is None else groups[part] for part in (rest, rows))
@@ -63,6 +106,5 @@ def cross_fitted(
             groups=there,
             sample_weight=None if weight is None else weight[rest],
         )
-        parts.append(repaired(fitted, prediction.take(rows), here))
-        places.append(rows)
-    return concat(parts).take(np.argsort(np.concatenate(places), kind="stable"))
+        parts.append((repaired(fitted, prediction.take(rows), here), rows))
+    return in_order(parts)

@@ -18,7 +18,7 @@ from .._random import RandomState, generator
 from .._validation import as_column, as_weights, check_fraction, check_integer
 from ..estimators import Wrapped, from_sklearn
 from ..exceptions import LabelError, OptionError, ShapeError, UnsupportedPredictionError
-from ..predictions import Gaussian, GaussianLogits, Quantiles, concat
+from ..predictions import Gaussian, GaussianLogits, Quantiles
 from ..recalibration import (
     ConformalQuantiles,
     ConformalResiduals,
@@ -27,7 +27,7 @@ from ..recalibration import (
 )
 from .candidates import as_recalibrator, has_spread
 from .choice import repair
-from .folds import cross_fitted, fold_numbers
+from .folds import cross_fitted, cross_predictions, fold_numbers, in_order
 from .result import Repair, repaired
 
 __all__ = ["Repaired"]
@@ -300,16 +300,10 @@ class Repaired(BaseEstimator):
         self._check_classes(y)
         fold = fold_numbers(samples, folds, rng, cluster, strata)
         self.estimator_ = self._fitted(X, y, weight, np.arange(samples))
-        parts, places = [], []
-        for number in range(folds):
-            rows = np.flatnonzero(fold == number)
-            model = self._fitted(X, y, weight, np.flatnonzero(fold != number))
-            part = model.predict_distribution(_safe_indexing(X, rows))
+        parts = cross_predictions(Wrapped(self.estimator), X, y, fold, weight=weight)
+        for part, _ in parts:
             self._check_same_classes(part)
-            parts.append(part)
-            places.append(rows)
-        order = np.argsort(np.concatenate(places), kind="stable")
-        return concat(parts).take(order), np.arange(samples)
+        return in_order(parts), np.arange(samples)
 
     def _fitted(self, X: Any, y: Any, weight: Any, rows: NDArray[np.intp]) -> Wrapped:
         params = {} if weight is None else {"sample_weight": weight[rows]}

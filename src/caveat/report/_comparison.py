@@ -59,7 +59,8 @@ def comparison_page(comparison: Comparison, title: str | None, source: str) -> P
         _each(comparison, names),
     ]
     techniques = f"{len(comparison.techniques)} techniques: {', '.join(comparison.techniques)}"
-    sure = f"{100 * comparison.confidence:g} % intervals, paired differences"
+    paired = "different samples" if comparison.different_samples else "paired differences"
+    sure = f"{100 * comparison.confidence:g} % intervals, {paired}"
     about = title_line(f"{described(first, members=False)}, {techniques}", source, sure)
     kept = [section for section in sections if section.blocks]
     return Page("Comparison", title or _TITLE, about, kept)
@@ -86,6 +87,10 @@ def _recommended(comparison: Comparison, answer: Recommendation | str) -> Sectio
     blocks: list[Any] = [Sentences("Recommendation", said[:1])]
     if not isinstance(answer, str):
         blocks += _first_screen(comparison, answer)
+    elif comparison.different_samples:
+        blocks.append(Step("See what changed between the samples: caveat drift."))
+    else:
+        blocks.append(Step("Choose by the metrics in the table that matter to you."))
     blocks += [Sentences("What to keep in mind", said[1:], details=True)] if said[1:] else []
     return Section("verdict", "Recommendation", "Recommendation", "", blocks, folded=False)
 

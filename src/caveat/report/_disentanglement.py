@@ -24,6 +24,7 @@ from .content import (
     Said,
     Section,
     Sentences,
+    Step,
     Table,
 )
 
@@ -71,7 +72,13 @@ def _verdict(result: Disentanglement) -> Section:
             Said("unsure", sentence(check.text)) for check in result.checks if not check.passed
         ]
         said += [Said("info", sentence(note)) for note in result.notes]
-    return Section("verdict", "Verdict", "Verdict", "", [Sentences("Verdict", said)], folded=False)
+    steps = {name: verdict(result, name).next_step for name in names}
+    if len({*steps.values()}) == 1:
+        step = steps[names[0]]
+    else:
+        step = " ".join(f"By {_words(name)}: {text}" for name, text in steps.items())
+    blocks: list[Any] = [Sentences("Verdict", said), Step(step)]
+    return Section("verdict", "Verdict", "Verdict", "", blocks, folded=False)
 
 
 def _by_decomposition(result: Disentanglement) -> list[Section]:

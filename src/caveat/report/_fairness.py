@@ -25,6 +25,7 @@ from .content import (
     Said,
     Section,
     Sentences,
+    Step,
     Table,
     Target,
     Text,
@@ -125,7 +126,7 @@ def _verdict(audit: FairnessAudit) -> Section:
         Said(part.level, f"{part.name}: {part.text}", _behind(part), part.headline)
         for part in answer
     ]
-    blocks = [Sentences("Verdict", said)]
+    blocks: list[Any] = [Sentences("Verdict", said), Step(answer.next_step)]
     return Section("verdict", "In plain words", "In words", "", blocks, folded=False)
 
 

@@ -113,6 +113,13 @@ def counted(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
+def more_in_all(present: int, needed: int, noun: str) -> str:
+    """Return "about 1,200 more samples (2,000 in all)"; the noun is plural."""
+    more = max(needed - present, 2)
+    unit = 10 ** max(len(str(more)) - 2, 0)
+    return f"about {round(more / unit) * unit:,} more {noun} ({present + more:,} in all)"
+
+
 def joined(parts: Sequence[str], word: str = "and") -> str:
     """Return "a, b and c"."""
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} {word} {parts[-1]}"

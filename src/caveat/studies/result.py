@@ -153,6 +153,14 @@ class StudyResult(RowTable[StudyRow]):
                 "one run": "" if exact else interval_words(row.low, row.high),
                 "fits": _YES_NO[row.within],
             }
+        if self.study.printed == "bounds":
+            error = row.spread / row.runs**0.5 if row.runs else row.spread
+            return {
+                "paper": _with(row.printed, row.paper_spread),
+                "ours": _with(ours, error),
+                "interval": interval_words(row.mean_low, row.mean_high),
+                "worse": _YES_NO[row.differs],
+            }
         return {
             "paper": _with(row.printed, row.paper_spread),
             "ours": _with(f"{row.mean:z.3f}" if row.runs else ours, row.spread),
@@ -171,6 +179,10 @@ class StudyResult(RowTable[StudyRow]):
             f"{self.confidence:.0%} confidence interval of the mean; differs: whether the paper's "
             "mean is more than two standard deviations from ours, by the larger of both; empty if "
             "the experiments are not the same",
+            "bounds": f"ours: the mean of {runs} with its standard error; interval: "
+            f"{self.confidence:.0%} confidence interval of the mean; worse: whether ours is above "
+            "the printed mean by more than two standard errors of the difference; empty if the "
+            "experiments are not the same",
         }[self.study.printed]
         return "; ".join(filter(None, (text, self.study.explanation))) + "."
 

@@ -13,8 +13,9 @@ from .disentanglement import DISENTANGLEMENT
 from .fairness import FAIRNESS
 from .result import StudyResult
 from .study import Study, Task, check_known, conclusions_of, rows_of, table_of
+from .tables import TABLES
 
-STUDIES: Registry[Study] = Registry("study", [DISENTANGLEMENT, FAIRNESS])
+STUDIES: Registry[Study] = Registry("study", [DISENTANGLEMENT, FAIRNESS, TABLES])
 """All studies by name; a new one is one line here."""
 
 SCALES = ("quick", "paper")
@@ -39,11 +40,12 @@ def run_study(
 
     Parameters
     ----------
-    study : {"disentanglement", "fairness"} or Study
+    study : {"disentanglement", "fairness", "tables"} or Study
         A name in ``caveat.studies.STUDIES``, or a study of your own.
-    dataset : str or path
+    dataset : str, path or list of str
         A data set of the paper. Public data are read from ``CAVEAT_DATA`` or fetched; see
-        `caveat.datasets`. Some studies take a table file as well.
+        `caveat.datasets`. Some studies take a table file as well, some take several data sets: a
+        list, or names with commas between them.
     scale : {"quick", "paper"}, default="quick"
         "quick" takes a CPU minutes. "paper" is the whole experiment.
     repeats : int, optional
@@ -97,6 +99,11 @@ def run_study(
 
 
 def _checked_dataset(study: Study, dataset: Any) -> Any:
+    if study.several:
+        parts = dataset.split(",") if isinstance(dataset, str) else list(dataset)
+        given = [part.strip() if isinstance(part, str) else part for part in parts]
+        check_known(given, study.datasets, "there is no data set")
+        return tuple(dict.fromkeys(given))
     known = isinstance(dataset, str) and dataset in study.datasets
     if known or (study.takes_files and isinstance(dataset, str | Path) and Path(dataset).suffix):
         return dataset

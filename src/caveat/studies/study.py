@@ -12,7 +12,7 @@ from .._renamed import RENAMED_PARAMETERS
 from .._validation import FloatArray
 from ..exceptions import OptionError
 from .claims import stated
-from .paper import Paper, fits, printed_number
+from .paper import Paper, Printed, fits, printed_number
 from .summary import NAN, Conclusion, Count, Summary, conclude
 
 if TYPE_CHECKING:
@@ -49,7 +49,8 @@ class StudyRow:
         is not one run of the same experiment.
     differs : bool or None
         Whether a printed mean is more than two standard deviations from ours, by the larger of
-        both; None if what is printed is not a mean of the same experiment.
+        both (for bounds: whether ours is worse by more than two standard errors); None if what is
+        printed is not a mean of the same experiment.
     note : str
 
     Examples
@@ -177,8 +178,9 @@ class Study:
         A subclass of `StudyRow` with the factors of this study.
     measure : callable
         From a task (data set, scale, repeats, options) to what was measured.
-    printed : {"runs", "means"}
-        Whether the paper prints single runs or means of several.
+    printed : {"runs", "means", "bounds"}
+        Whether the paper prints single runs, means of several, or means that ours should reach:
+        less is better, and a row differs if it is worse by more than two standard errors.
     claims : sequence of callables
         Conclusions that the data file cannot express, as predicates of the tidy table.
     labels : callable or None
@@ -193,6 +195,8 @@ class Study:
         From factors, values of the runs, printed number and confidence to more fields of the row.
     takes_files : bool
         Whether a table file can be the data set.
+    several : bool
+        Whether several data sets can be named, with commas between them.
     aliases : tuple of str
 
     Examples
@@ -206,7 +210,7 @@ class Study:
     paper: Paper
     row: type[StudyRow]
     measure: Callable[[Task], Measured]
-    printed: Literal["runs", "means"]
+    printed: Literal["runs", "means", "bounds"]
     claims: Sequence[Callable[[Table], Iterator[Said]]] = ()
     labels: Callable[[Any], Label | None] | None = None
     options: tuple[Option, ...] = ()
@@ -214,6 +218,7 @@ class Study:
     extra: Callable[[dict[str, Any], FloatArray, float, float], dict[str, Any]] = lambda *_: {}
     explanation: str = ""
     takes_files: bool = False
+    several: bool = False
     aliases: tuple[str, ...] = ()
 
     @property
@@ -275,6 +280,8 @@ def _row(
     if given is not None and measured.judged(source):
         if study.printed == "runs":
             within = fits(given, summary.low, summary.high)
+        elif study.printed == "bounds":
+            differs = worse(given, paper_spread, summary)
         elif not np.isnan(summary.spread):
             limit = 2 * np.nanmax([summary.spread, paper_spread])
             differs = bool(abs(paper - summary.mean) > limit)
@@ -288,6 +295,18 @@ def _row(
         within=within, differs=differs, note="; ".join(notes),
         **study.extra(known, values, paper, confidence),
     )  # fmt: skip
+
+
+def worse(printed: Printed, error: float, ours: Summary) -> bool | None:
+    """Whether our mean is above a printed one by more than two standard errors of the difference.
+
+    What was rounded may have been larger by half of the last digit; None with a single run.
+    """
+    if np.isnan(ours.spread):
+        return None
+    most = printed.value + (printed.value - printed.low)
+    limit = 2 * np.hypot(error, ours.spread / np.sqrt(ours.runs))
+    return bool(ours.mean - most > limit)
 
 
 def table_of(study: Study, measured: Measured) -> Table:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._groups import attributes
 from .._random import RandomState, generator
 from .._validation import FloatArray, check_fraction, check_integer
 from ..evaluation import Comparison, Evaluation
@@ -160,6 +161,8 @@ class _FromStates:
         known = []
         if hasattr(self.prediction, "classes"):
             known = [class_attribute(self.prediction, blocks[0].truth)]
+        if summary.kept is not None:
+            known += attributes(dict(summary.kept.groups), len(blocks[0].truth))
         return Evaluation(
             rows=tuple(rows),
             curves=Curves(self.asked, self.weight, len(blocks) > 1),
@@ -181,7 +184,12 @@ class _FromStates:
             cluster=None if summary.kept is None else summary.kept.cluster,
             attributes=tuple(known),
             stands_for=summary.samples,
+            group_samples=self._group_samples(),
         )
+
+    def _group_samples(self) -> dict[tuple[str, str], tuple[NDArray[Any], ...]]:
+        """Return the samples of groups that are not among the rows: the attributes have all."""
+        return {}
 
 
 class _FromTables(_FromStates):
@@ -199,13 +207,26 @@ class _FromTables(_FromStates):
         kept = self.summary.kept
         if kept is not None:  # of several members
             return kept.prediction, kept.y, None
-        table = self.summary.parts[ALL].table
-        assert table is not None
-        p, truth, weight = table_rows(table)
+        p, truth, weight = self._few(self.summary.parts[ALL])
+        return *self._prediction(p, truth), weight
+
+    def _few(self, part: Part) -> tuple[FloatArray, NDArray[np.intp], FloatArray]:
+        """Return some rows that stand for the samples of a part, with their weights."""
+        assert part.table is not None
+        p, truth, weight = table_rows(part.table)
         # No row stands for many more samples than others: errors of means are those of as many.
         times = np.ceil(weight * (_ROWS / weight.sum())).astype(np.intp)
-        prediction, y = self._prediction(np.repeat(p, times), np.repeat(truth, times))
-        return prediction, y, np.repeat(weight / times, times)
+        return np.repeat(p, times), np.repeat(truth, times), np.repeat(weight / times, times)
+
+    def _group_samples(self) -> dict[tuple[str, str], tuple[NDArray[Any], ...]]:
+        if self.summary.kept is not None:
+            return {}
+        return {
+            (name, value): self._few(part)
+            for name, parts in self.summary.groups().items()
+            for value, part in parts.items()
+            if part.samples
+        }
 
     def _prediction(self, p: FloatArray, truth: NDArray[np.intp]) -> tuple[Any, Any]:
         return Categorical.from_binary(p, classes=self._classes), np.array(self._classes)[truth]
@@ -267,6 +288,7 @@ def compare_summaries(
     metrics: Sequence[str] | None = None,
     confidence: float = 0.95,
     resamples: int = 1000,
+    models: bool = False,
     random_state: RandomState = None,
 ) -> Comparison:
     """Compare summaries of different samples: weeks, sites or models.
@@ -280,6 +302,9 @@ def compare_summaries(
     metrics : list of str, optional
     confidence : float, default=0.95
     resamples : int, default=1000
+    models : bool, default=False
+        Whether they are different models on samples of the same kind; only then ``recommend``
+        chooses one of them.
     random_state : int or Generator, optional
     """
     rng = generator(random_state)
@@ -298,4 +323,5 @@ def compare_summaries(
         {name: one.evaluation for name, one in made.items()},
         {name: one.answers for name, one in made.items()},
         confidence,
+        different_samples=not models,
     )

@@ -1,7 +1,9 @@
 """The summary of one batch of samples in memory."""
 
+import operator
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -11,14 +13,15 @@ from .._arrays import to_numpy
 from .._groups import Attribute
 from .._validation import FloatArray, as_column, as_weights
 from ..evaluation.answers import class_attribute, named_groups, within
-from ..evaluation.questions import Question, questions, take, wanted_metrics
+from ..evaluation.questions import MOST_CLASSES, Question, questions, take, wanted_metrics
 from ..evaluation.result import TRUE_CLASS
 from ..exceptions import ShapeError
+from ..metrics._core.sharing import sharing
 from ..metrics.units import row_keys, unit_of
-from ..predictions import Categorical, Container
+from ..predictions import Categorical, Container, Gaussian, Interval, Quantiles
 from .cells import count_cells
 from .kept import KEPT, Kept, candidates
-from .parts import Part, Place, distributions_of, numbers_of, states_of
+from .parts import NumberKey, Part, Place, distributions_of, numbers_of, parts_of, states_of
 from .summary import ALL, About, Summary
 
 __all__ = ["summarize_batch", "summarize_counts"]
@@ -82,6 +85,8 @@ def summarize_batch(
     truth = None if y is None else to_numpy(y, "y").array
     if truth is not None and len(truth) != samples:
         raise ShapeError(f"y has {len(truth)} samples, the prediction has {samples}")
+    if y is not None and isinstance(prediction, Gaussian | Quantiles | Interval):
+        prediction.align(y)  # every true value must be known
     weight = as_weights(sample_weight, samples)
     about = about_of(
         prediction, truth=y is not None, weighted=weight is not None,
@@ -95,13 +100,13 @@ def summarize_batch(
         kept = _kept(keys, prediction, truth, weight, cluster, given)
     if about.counted and isinstance(prediction, Categorical):
         codes = prediction.align(y).astype(np.int8)
-        parts = count_parts(prediction.mean[:, 1], codes, given, start)
+        p = np.minimum(prediction.mean[:, 1], 1.0)  # it may exceed 1 by rounding
+        parts = count_parts(p, codes, given, start)
         if about.members > 1:
             numbers = numbers_of(prediction)
-            parts = {
-                place: replace(part, distributions=distributions_of(numbers, None, rows))
-                for (place, part), rows in zip(parts.items(), _rows(given), strict=True)
-            }
+            for (place, part), rows in zip(parts.items(), _rows(given), strict=True):
+                (own,) = distributions_of(numbers if rows is None else _taken(numbers, rows), None)
+                parts[place] = replace(part, distributions=own)
         return Summary(about, parts, kept)
     assert keys is not None
     unit = unit_of(keys if cluster is None else row_keys(samples, cluster, "cluster"))
@@ -184,33 +189,42 @@ def _summed(
     """Return the sums of every question, of all samples and of each group."""
     asked: list[Question] = []
     split = None
-    attributes = list(groups)
+    attributes, by_class = list(groups), None
     if y is not None:
         asked, blocks = questions(prediction, y, about.metrics, None)
         split = blocks[0].decomposition
         if hasattr(prediction, "classes"):
-            attributes.append(class_attribute(prediction, blocks[0].truth))
+            by_class = class_attribute(prediction, blocks[0].truth)
     numbers = numbers_of(prediction, split)
     plain = not (about.weighted or about.clustered)
-    places = [ALL, *((one.name, value) for one in attributes for value in one.values)]
     result = {}
-    for place, rows in zip(places, _rows(attributes), strict=True):
-        some = asked if place == ALL else within(asked, place[0] == TRUE_CLASS)
-        if rows is not None and not len(rows):
-            continue
-        states = states_of(
-            some if rows is None else take(some, rows),
-            weight if weight is None or rows is None else weight[rows],
-            unit if rows is None else unit[rows],
-            plain,
-        )
-        own = np.ones(len(unit)) if weight is None else weight
-        own = own if rows is None else own[rows]
-        result[place] = Part(
-            len(own), float(own.sum()), float(own @ own), None, states,
-            distributions_of(numbers, weight, rows),
-        )  # fmt: skip
+    if by_class is not None and len(by_class.values) <= MOST_CLASSES:
+        codes, number = by_class.codes, len(by_class.values)
+        some, others = within(asked, True), [q for q in asked if not q.metric.within_class]
+        with sharing():
+            parts = parts_of(some, weight, unit, plain, numbers, codes, number)
+            (rest,) = states_of(others, weight, unit, plain)
+        whole = reduce(operator.add, parts)
+        result[ALL] = replace(whole, states={**whole.states, **rest})
+        places = [(by_class.name, value) for value in by_class.values]
+        result |= {place: part for place, part in zip(places, parts, strict=True) if part.samples}
+    else:
+        (result[ALL],) = parts_of(asked, weight, unit, plain, numbers)
+        attributes += [] if by_class is None else [by_class]
+    for attribute in attributes:
+        some = within(asked, attribute.name == TRUE_CLASS)
+        for code, value in enumerate(attribute.values):
+            rows = np.flatnonzero(attribute.codes == code)
+            if len(rows):
+                (result[attribute.name, value],) = parts_of(
+                    take(some, rows), None if weight is None else weight[rows], unit[rows], plain,
+                    _taken(numbers, rows),
+                )  # fmt: skip
     return result
+
+
+def _taken(numbers: list[tuple[NumberKey, FloatArray]], rows: NDArray[np.intp]) -> Any:
+    return [(key, values[rows]) for key, values in numbers]
 
 
 def count_parts(

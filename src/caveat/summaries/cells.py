@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from .._validation import FloatArray
 from ..exceptions import InvalidValueError, LabelError
 
-__all__ = ["CELLS", "count_cells", "representatives"]
+__all__ = ["CELLS", "cells_of", "count_cells", "representatives"]
 
 WIDTHS = 15 * 1024
 """The number of cells of equal width, if they reached from 0 to 1."""
@@ -42,7 +42,7 @@ _HALF = _HIGH + _SIDE
 CELLS = _HALF + 1
 """The number of cells."""
 
-_BLOCK, _ROWS = 2**17, 2**20
+_BLOCK, _ROWS = 2**18, 2**20
 """Rows whose scratch space stays in the cache, and rows of many groups that are counted at once.
 
 Smaller blocks would keep threads waiting for each other between the calls of numpy.
@@ -73,67 +73,81 @@ def count_cells(
     if len(truth) and (truth.min() < 0 or truth.max() > 1):
         row = int(np.flatnonzero((truth < 0) | (truth > 1))[0])
         raise LabelError(f"y of sample {start + row} is {truth[row]}; expected 0 or 1")
-    counts = np.zeros(0, dtype=np.int64)
     size, samples = groups * CELLS * 2, len(probability)
+    counts = np.zeros(size, dtype=np.int64)
     together = min(_ROWS, _BLOCK * groups)
-    index = np.empty(min(together, samples), dtype=np.int64)
-    scratch = _Scratch(min(_BLOCK, samples))
+    index = np.empty(min(together, samples), dtype=np.int32)
+    ends = np.empty(min(_BLOCK, samples), dtype=bool)
     for outer in range(0, samples, together):
         cells = index[: samples - outer]
         for first in range(0, len(cells), _BLOCK):
             cell = cells[first : first + _BLOCK]
             rows = slice(outer + first, outer + first + len(cell))
-            place = scratch.place(probability[rows], start + rows.start)
-            place <<= 1
-            np.add(place, truth[rows], out=cell, dtype=np.int64, casting="unsafe")
+            _place(probability[rows], cell, ends[: len(cell)], start + rows.start)
+            cell <<= 1
+            np.add(cell, truth[rows], out=cell, casting="unsafe")
             if codes is not None:
-                cell += np.multiply(codes[rows], 2 * CELLS, dtype=np.int64)
-        counted = np.bincount(cells, minlength=size)
-        counts = np.add(counts, counted, out=counted) if len(counts) else counted
-    return (counts if len(counts) else np.zeros(size, np.int64)).reshape(groups, CELLS, 2)
+                np.add(cell, np.multiply(codes[rows], 2 * CELLS, dtype=np.int32), out=cell)
+        counts += np.bincount(cells, minlength=size)
+    return counts.reshape(groups, CELLS, 2)
 
 
-class _Scratch:
-    """The cells of a block of probabilities; its arrays are used again for the next block."""
+def cells_of(probability: NDArray[np.floating], start: int = 0) -> NDArray[np.int32]:
+    """Return the cell of each probability.
 
-    def __init__(self, rows: int) -> None:
-        self._scaled, self._ends = np.empty(rows), np.empty(rows, dtype=bool)
-        self._place, self._above = np.empty(rows, dtype=np.int32), np.empty(rows, dtype=np.int32)
-
-    def place(self, block: NDArray[np.floating], start: int) -> NDArray[np.int32]:
-        """Return the cell of each probability of a block."""
-        rows = slice(len(block))
-        place, above, ends = self._place[rows], self._above[rows], self._ends[rows]
-        np.multiply(block, WIDTHS, out=self._scaled[rows], dtype=np.float64)
-        with np.errstate(invalid="ignore"):  # not a number is no number of a cell: it is an end
-            np.copyto(place, self._scaled[rows], casting="unsafe")
-        # One comparison for both ends: below the first, an unsigned number is huge.
-        np.subtract(place, _EDGE, out=above)
-        np.greater_equal(above.view(np.uint32), np.uint32(WIDTHS - 2 * _EDGE), out=ends)
-        if ends.any():
-            those = np.flatnonzero(ends)
-            place[those] = _near_an_end(block[those].astype(np.float64), those + start)
-        np.equal(place, WIDTHS // 2, out=ends)
-        if ends.any():
-            those = np.flatnonzero(ends)
-            place[those[block[those] == 0.5]] = _HALF
-        return place
+    Parameters
+    ----------
+    probability : ndarray of shape (samples,)
+    start : int, default=0
+        The number of the first sample, for errors.
+    """
+    result = np.empty(len(probability), dtype=np.int32)
+    ends = np.empty(min(_BLOCK, len(result)), dtype=bool)
+    for first in range(0, len(result), _BLOCK):
+        place = result[first : first + _BLOCK]
+        _place(probability[first : first + _BLOCK], place, ends[: len(place)], start + first)
+    return result
 
 
-def _near_an_end(probability: FloatArray, rows: NDArray[np.intp]) -> NDArray[np.int64]:
-    upper = probability > 0.5
-    distance = np.where(upper, 1 - probability, probability)
+def _place(
+    block: NDArray[np.floating],
+    place: NDArray[np.int32],
+    ends: NDArray[np.bool_],
+    start: int,
+) -> None:
+    """Write the cell of each probability of a block."""
+    with np.errstate(invalid="ignore"):  # not a number is no number of a cell: it is an end
+        np.multiply(block, WIDTHS, out=place, dtype=np.float64, casting="unsafe")
+    # One comparison for both ends: below the first, an unsigned number is huge.
+    place -= _EDGE
+    np.greater_equal(place.view(np.uint32), WIDTHS - 2 * _EDGE, out=ends)
+    place += _EDGE
+    those = np.flatnonzero(ends)
+    if len(those):
+        place[those] = _near_an_end(block[those].astype(np.float64), those, start)
+    np.equal(place, WIDTHS // 2, out=ends)
+    those = np.flatnonzero(ends)
+    if len(those):
+        place[those[block[those] == 0.5]] = _HALF
+
+
+def _near_an_end(probability: FloatArray, rows: NDArray[np.intp], start: int) -> NDArray[np.int64]:
+    distance = np.minimum(probability, 1 - probability)
     if not distance.min() >= 0:
         bad = int(np.argmin(distance >= 0))
         raise InvalidValueError(
-            f"the probability of sample {int(rows[bad])} is {probability[bad]:g}; expected a "
-            "number from 0 to 1"
+            f"the probability of sample {start + int(rows[bad])} is {probability[bad]:g}; expected "
+            "a number from 0 to 1"
         )
     # The bits of a float64 are its exponent and its fraction: its octave and the cell within.
-    octave = (np.abs(distance).view(np.int64) >> (52 - _BITS)) - _FIRST + 2
+    place = np.abs(distance, out=distance).view(np.int64) >> (52 - _BITS)
+    place -= _FIRST - 2
     # A distance of exactly 2^-6 belongs to the last octave.
-    place = np.where(octave >= 2, np.minimum(octave, _SIDE - 1), distance > 0)
-    return np.asarray(place + np.where(upper, _HIGH, _LOW))
+    np.minimum(place, _SIDE - 1, out=place)
+    if place.min() < 2:
+        place = np.where(place >= 2, place, distance > 0)
+    place += np.where(probability > 0.5, _HIGH, _LOW)
+    return place
 
 
 def _middle() -> FloatArray:

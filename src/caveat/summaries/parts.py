@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from .._validation import FloatArray
 from ..evaluation.questions import Question, by_share
-from ..metrics.states import COARSE, FINE, State, cell_of, grid_sums, made_state
+from ..metrics.states import COARSE, FINE, State, cell_of, grid_sums, group_sums, made_state
 from ..metrics.units import UNITS
 from ..predictions import (
     Categorical,
@@ -24,6 +24,7 @@ from ..predictions import (
 from ..predictions._container import Decomposable
 from ..predictions.quantiles import levels_around_half
 from ..uncertainty import decompose
+from .condensed import condensed_sums, is_condensed
 
 __all__ = ["Distribution", "NumberKey", "Part", "Place", "QuestionKey"]
 
@@ -57,19 +58,34 @@ class Distribution:
     square: float
 
     @classmethod
-    def of(cls, values: FloatArray, weight: FloatArray | None) -> "Distribution":
-        """Return the distribution of some numbers.
+    def of(
+        cls,
+        values: FloatArray,
+        weight: FloatArray | None,
+        codes: NDArray[np.integer] | None = None,
+        groups: int = 1,
+    ) -> list["Distribution"]:
+        """Return the distribution of some numbers in each group.
 
         Parameters
         ----------
         values : ndarray of shape (samples,)
         weight : ndarray of shape (samples,) or None
+        codes : ndarray of shape (samples,), optional
+            The group of each sample.
+        groups : int, default=1
         """
         cell, number = cell_of(values)
-        counts = np.bincount(cell, weight, number).astype(np.float64)
-        columns = np.flatnonzero(counts).astype(np.int64)
+        group = np.zeros(len(values), dtype=np.intp) if codes is None else codes
+        index = cell if codes is None else number * codes + cell
         each = values if weight is None else values * weight
-        return cls(columns, counts[columns], float(each.sum()), float((each * values).sum()))
+        sums = [np.bincount(group, one, groups) for one in (each, each * values)]
+        result = []
+        for i, counts in enumerate(np.split(np.bincount(index, weight, number * groups), groups)):
+            columns = np.flatnonzero(counts).astype(np.int64)
+            held = counts[columns].astype(np.float64)
+            result.append(cls(columns, held, float(sums[0][i]), float(sums[1][i])))
+        return result
 
     def __add__(self, other: "Distribution") -> "Distribution":
         columns = np.union1d(self.columns, other.columns)
@@ -186,21 +202,83 @@ def states_of(
     weight: FloatArray | None,
     unit: NDArray[np.int32],
     plain: bool,
-) -> dict[QuestionKey, State]:
-    """Return the state of each question whose metric declares its sums."""
-    result: dict[QuestionKey, State] = {}
-    for (truth, inputs), places in by_share(asked):
-        some = [asked[i] for i in places if asked[i].metric.sums is not None]
+    codes: NDArray[np.integer] | None = None,
+    groups: int = 1,
+) -> list[dict[QuestionKey, State]]:
+    """Return the state of each question whose metric declares its sums, for each group.
+
+    Parameters
+    ----------
+    asked : sequence of Question
+    weight : ndarray of shape (samples,) or None
+    unit : ndarray of shape (samples,)
+    plain : bool
+        Whether all samples count alike and none belong together.
+    codes : ndarray of shape (samples,), optional
+        The group of each sample.
+    groups : int, default=1
+    """
+    known = [question for question in asked if question.metric.sums is not None]
+    classes = 0 if weight is not None else _classes(known)
+    group = np.zeros(len(unit), dtype=np.int32) if codes is None else codes.astype(np.int32)
+    cuts = (group, groups, FINE), (group * UNITS + unit, groups * UNITS, COARSE)
+    pairs = list(condensed_sums([q for q in known if is_condensed(q, classes)], cuts))
+    left = [question for question in known if not is_condensed(question, classes)]
+    for (truth, inputs), places in by_share(left):
+        some = [left[i] for i in places]
         metrics = [(question.metric, question.options) for question in some]
         arrays = {name: np.asarray(value) for name, value in inputs.items()}
-        whole = np.zeros(len(truth), dtype=np.int32)
-        grids = ((whole, 1, FINE), (unit, UNITS, COARSE))
-        sums = grid_sums(metrics, truth, arrays, weight, grids)
-        for question, (totals, units) in zip(some, sums, strict=True):
-            result[key_of(question)] = made_state(
-                question.metric, question.options, arrays, len(truth), plain, totals, units
+        pairs += zip(some, grid_sums(metrics, truth, arrays, weight, cuts), strict=True)
+    sums = {key_of(question): both for question, both in pairs}
+    samples = np.bincount(group, minlength=groups).tolist()
+    return [
+        {
+            key_of(q): made_state(
+                q.metric, q.options, {name: np.asarray(value) for name, value in q.inputs.items()},
+                samples[i], plain, *(group_sums(own, i, groups) for own in sums[key_of(q)]),
             )
-    return result
+            for q in known
+        }
+        for i in range(groups)
+    ]  # fmt: skip
+
+
+def parts_of(
+    asked: Sequence[Question],
+    weight: FloatArray | None,
+    unit: NDArray[np.int32],
+    plain: bool,
+    numbers: Iterable[tuple[NumberKey, FloatArray]],
+    codes: NDArray[np.integer] | None = None,
+    groups: int = 1,
+) -> list[Part]:
+    """Return the sums of each group.
+
+    Parameters
+    ----------
+    asked, weight, unit, plain, codes, groups
+        As in `states_of`.
+    numbers : pairs of key and ndarray of shape (samples,)
+        What is predicted of each sample.
+    """
+    group = np.zeros(len(unit), dtype=np.intp) if codes is None else codes
+    samples = np.bincount(group, minlength=groups).tolist()
+    mass, square = samples, samples
+    if weight is not None:
+        mass, square = (np.bincount(group, w, groups).tolist() for w in (weight, weight**2))
+    states = states_of(asked, weight, unit, plain, codes, groups)
+    distributions = distributions_of(numbers, weight, codes, groups)
+    return [
+        Part(samples[i], float(mass[i]), float(square[i]), None, states[i], distributions[i])
+        for i in range(groups)
+    ]
+
+
+def _classes(asked: Sequence[Question]) -> int:
+    """Return how many classes the inputs have probabilities of; 0 without several."""
+    shapes = [np.shape(question.inputs.get("probabilities", 0)) for question in asked]
+    named = {question.one_class for question in asked if question.against_rest}
+    return max([len(named), *(shape[1] for shape in shapes if len(shape) == 2)])
 
 
 def numbers_of(
@@ -249,15 +327,17 @@ def _median(prediction: Quantiles) -> FloatArray | None:
 def distributions_of(
     named: Iterable[tuple[NumberKey, FloatArray]],
     weight: FloatArray | None,
-    rows: NDArray[np.intp] | None = None,
-) -> dict[NumberKey, Distribution]:
-    """Return the distributions of numbers, of all samples or of some.
+    codes: NDArray[np.integer] | None = None,
+    groups: int = 1,
+) -> list[dict[NumberKey, Distribution]]:
+    """Return the distributions of numbers in each group.
 
     Those that are not all finite are left out.
     """
-    given = weight if weight is None or rows is None else weight[rows]
-    return {
-        key: Distribution.of(values if rows is None else values[rows], given)
-        for key, values in named
-        if np.isfinite(values).all()
-    }
+    result: list[dict[NumberKey, Distribution]] = [{} for _ in range(groups)]
+    for key, values in named:
+        if np.isfinite(values).all():
+            each = Distribution.of(values, weight, codes, groups)
+            for own, distribution in zip(result, each, strict=True):
+                own[key] = distribution
+    return result

@@ -207,6 +207,11 @@ def _paths(source: Any) -> list[Path] | None:
 def _check_options(columns: dict[str, Any]) -> None:
     known = batch_options()
     unknown = [name for name in columns if name not in known]
+    if "missing" in unknown:
+        raise OptionError(
+            "missing= goes with one file that is loaded (caveat.files.read_predictions); a summary "
+            "needs complete rows: filter the others out of the source first"
+        )
     if unknown:
         raise TypeError(
             f"summarize has no parameter {unknown[0]!r}; {suggestion(unknown[0], sorted(known))}"

@@ -1,5 +1,8 @@
 """Tables of two classes as weighted samples."""
 
+from dataclasses import dataclass
+from functools import cache
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -7,10 +10,13 @@ from .._validation import FloatArray
 from ..metrics.states import cell_of
 from .cells import representatives
 
-__all__ = ["BITS", "coarse_rows", "table_rows"]
+__all__ = ["BITS", "CoarseCells", "coarse_cells", "coarse_rows", "table_rows"]
 
 BITS = 3
 """How fine the cells of a table are of which intervals are made."""
+
+_THRESHOLD = 0.01
+"""Below it, the thresholded adaptive calibration error ignores a probability."""
 
 
 def table_rows(table: NDArray[np.int64]) -> tuple[FloatArray, NDArray[np.intp], FloatArray]:
@@ -26,12 +32,52 @@ def coarse_rows(
 
     The predicted class and the 15 bins of the calibration errors are still those of each sample.
     """
-    p, truth, weight = table_rows(table)
-    place, _ = cell_of(p, BITS, bounded=True)
-    bins = np.minimum((p * 15).astype(np.int64), 14)
-    _, cell = np.unique((place * 15 + bins) * 2 + (p > 0.5), return_inverse=True)
+    coarse = coarse_cells(BITS)
+    fine = table.sum(axis=1)
+    total = np.bincount(coarse.of, fine * representatives())
+    counts = np.stack([np.bincount(coarse.of, own) for own in table.T], axis=1)
+    cell, truth = np.nonzero(counts)
     # One probability for both truths: two would tell the truth.
-    mean = np.bincount(cell, weight * p) / np.bincount(cell, weight)
-    counts = np.bincount(2 * cell + truth, weight, 2 * len(mean))
-    held = np.flatnonzero(counts)
-    return mean[held // 2], held % 2, np.rint(counts[held]).astype(np.int64)
+    mean = total[cell] / counts.sum(axis=1)[cell]
+    return mean, truth, counts[cell, truth].astype(np.int64)
+
+
+@dataclass(frozen=True)
+class CoarseCells:
+    """Unions of cells of probabilities.
+
+    Attributes
+    ----------
+    of : ndarray of shape (cells,)
+        The union that each cell is in.
+    low, high : ndarray of shape (unions,)
+        The lowest and the highest representative in each.
+    """
+
+    of: NDArray[np.int32]
+    low: FloatArray
+    high: FloatArray
+
+
+@cache
+def coarse_cells(bits: int) -> CoarseCells:
+    """Return unions within which a probability has the same predicted class, bin and first bits.
+
+    The bins are the 15 of the calibration errors; the threshold of the thresholded one is kept too.
+
+    Parameters
+    ----------
+    bits : int
+        How fine they are, see `cell_of`.
+    """
+    p = representatives()
+    place, _ = cell_of(p, bits, bounded=True)
+    bins = np.minimum((p * 15).astype(np.int64), 14)
+    # A representative may end the first bits of others, and the rest of its cell begins the next.
+    ends = cell_of(np.nextafter(p, 1), bits, bounded=True)[0] != place
+    key = (place * 15 + bins) * 8 + 4 * (p > 0.5) + 2 * (p >= _THRESHOLD) + ends
+    distinct, of = np.unique(key, return_inverse=True)
+    low, high = np.full(len(distinct), 1.0), np.zeros(len(distinct))
+    np.minimum.at(low, of, p)
+    np.maximum.at(high, of, p)
+    return CoarseCells(of.reshape(-1).astype(np.int32), low, high)

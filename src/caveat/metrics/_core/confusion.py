@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from ..._blocks import row_blocks
 from ..._validation import FloatArray
 from .._inputs import Labeled
-from ..batch import Batch
+from ..batch import Batch, names_of
 from ..sums import UNBIASED, Part, Sums, split
 from .sharing import is_sharing, shared
 
@@ -60,7 +60,10 @@ def counts_of(batch: Batch, classes: Any) -> list[Part]:
     number = len(data.classes)
 
     def predicted() -> NDArray[np.intp]:
-        return np.concatenate([block for _, block in most_probable(data)])
+        return batch.kept(
+            ("predicted", names_of(classes)),
+            lambda: np.concatenate([block for _, block in most_probable(data)]),
+        )
 
     def of_true() -> Any:
         return batch.matrix(data.codes, number, [predicted() == data.codes, None])

@@ -94,7 +94,7 @@ def roc_part(
         false, true = np.moveaxis(np.cumsum(counts, axis=2), 1, 0)
         return np.stack([statistic(false, true), true[:, -1]], axis=1)
 
-    return Part(matrix, reduce)
+    return Part(matrix, reduce, ordered=2)
 
 
 def area_of(false: FloatArray, true: FloatArray) -> FloatArray:

@@ -18,7 +18,10 @@ _kept: ContextVar[dict[Any, Any] | None] = ContextVar("kept", default=None)
 
 @contextmanager
 def sharing() -> Iterator[None]:
-    """Keep the results of kernels until the end of the block."""
+    """Keep the results of kernels until the end of the block, or of the one around it."""
+    if is_sharing():
+        yield
+        return
     token = _kept.set({})
     try:
         yield

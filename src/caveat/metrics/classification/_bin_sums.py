@@ -1,6 +1,6 @@
 """Calibration errors as norms of the gaps in bins: the sums over bins of every unit of samples."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -12,7 +12,7 @@ from ..._validation import FloatArray
 from .._core.cells import Cuts, sums_below
 from .._core.equal_width import bin_of
 from ..batch import CELLS, Batch, names_of
-from ..sums import Norm, Part, absolute_sum, largest, length, over
+from ..sums import Norm, Part, absolute_sum, dense, largest, length, over
 from ._binned import classwise_width, values_of
 from ._events import read, whole
 
@@ -54,6 +54,11 @@ def width_part(
         number = len(data.classes)
 
         def matrix() -> Any:
+            if batch.rest(0) is not batch:
+                each = [
+                    _width_sums(own, k, bins, classes, parts) for k, own in rests(batch, classes)
+                ]
+                return np.stack(each, axis=2).reshape(batch.units, -1)
             sums = classwise_width(data, bins, parts, batch.unit, batch.units)
             apart = sums.reshape(len(parts), batch.units, -1)
             return np.moveaxis(apart, 0, 1).reshape(batch.units, -1)
@@ -65,6 +70,15 @@ def width_part(
             return batch.matrix(index, bins, values_of(p, hit, parts))
 
     return Part(matrix, lambda sums: sums.reshape(len(sums), len(parts), number, bins)), number
+
+
+def _width_sums(batch: Batch, k: int, bins: int, classes: Any, parts: Sequence[str]) -> FloatArray:
+    """Return sums over the equal-width bins of one class, (units, parts, bins)."""
+    p, hit, _ = column(batch, k, classes)
+    known = dict(zip(("gap", "mass"), values_of(p, hit, ("gap", "mass")), strict=True))
+    known["square"] = batch.kept("square", lambda: np.square(p - hit))
+    sums = dense(batch.matrix(bin_of(p, bins), bins, [known[part] for part in parts]))
+    return sums.reshape(len(sums), len(parts), bins)
 
 
 def event(batch: Batch, kind: str, classes: Any) -> tuple[FloatArray, NDArray[Any]]:
@@ -86,9 +100,15 @@ def count_parts(
         p, hit = event(batch, kind, classes)
         return [count_part(batch, lambda: (p, hit, None), bins, ("event", kind, names), happened)]
     return [
-        count_part(batch, partial(column, batch, k, classes), bins, ("class", k, names), happened)
-        for k in range(len(batch.labeled(classes).classes))
+        count_part(own, partial(column, own, k, classes), bins, ("class", k, names), happened)
+        for k, own in rests(batch, classes)
     ]
+
+
+def rests(batch: Batch, classes: Any) -> Iterator[tuple[int, Batch]]:
+    """Yield the position of each class with the batch that has its probabilities."""
+    for k in range(len(batch.labeled(classes).classes)):
+        yield k, batch.rest(k)
 
 
 def column(batch: Batch, k: int, classes: Any, threshold: float = 0.0) -> Kept:
@@ -133,4 +153,4 @@ def count_part(
         mass = np.tile(sums[:, :cells].sum(axis=1)[:, None, None] / bins, (1, 1, bins))
         return np.concatenate([gaps, mass, fixed.sums(sums, cells)[:, ::-1]], axis=1)
 
-    return Part(make, reduce)
+    return Part(make, reduce, ordered=values)

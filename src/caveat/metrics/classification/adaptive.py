@@ -15,7 +15,7 @@ from .._curves import ReliabilityCurve
 from .._inputs import Labeled, count, labeled
 from ..batch import Batch, names_of
 from ..sums import Sums, absolute_sum, over
-from ._bin_sums import column, count_part
+from ._bin_sums import column, count_part, rests
 from ._binned import count_curve
 from ._events import columns
 from ._kinds import CALIBRATION_ERROR
@@ -222,8 +222,8 @@ def _mean_gap(p: FloatArray, hit: NDArray[np.bool_], weight: FloatArray | None, 
 def _sums(batch: Batch, *, threshold: float = 0.01, bins: int = 15, classes: Any = None) -> Sums:
     names = names_of(classes)
     parts = [
-        count_part(batch, partial(column, batch, k, classes, threshold), bins, ("class", k, names))
-        for k in range(len(batch.labeled(classes).classes))
+        count_part(own, partial(column, own, k, classes, threshold), bins, ("class", k, names))
+        for k, own in rests(batch, classes)
     ]
 
     def gaps(read: tuple[FloatArray, ...], first: int) -> FloatArray:
@@ -255,6 +255,7 @@ ENTRIES = [
         aliases=("ace",),
         curve=adaptive_reliability_curve,
         sums=partial(_sums, threshold=0.0),
+        by_class=True,
         short="ACE",
         shown=("shift",),
     ),
@@ -266,6 +267,7 @@ ENTRIES = [
         aliases=("tace",),
         curve=partial(adaptive_reliability_curve, threshold=0.01),
         sums=_sums,
+        by_class=True,
         short="TACE",
     ),
 ]

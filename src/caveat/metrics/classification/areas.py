@@ -12,7 +12,7 @@ from .._core.sharing import is_sharing, shared
 from .._core.two_classes import second_class
 from .._inputs import Labeled, labeled
 from ..batch import Batch, names_of
-from ..sums import UNBIASED, Sums
+from ..sums import UNBIASED, Part, Sums
 from ._kinds import DECISION_SCORE
 
 __all__ = ["average_precision_score", "roc_auc_score"]
@@ -141,25 +141,22 @@ def _sums(
     if number == 2:
         return second_class_sums(batch, statistic, classes)
 
-    def column(k: int) -> FloatArray:
-        return np.ascontiguousarray(data.probabilities[:, k])
-
     def finish(*read: FloatArray) -> FloatArray:
         areas, mass = np.moveaxis(np.stack(read, axis=1), 2, 0)
         return _mean_of_classes(areas, mass, average)
 
-    parts = [
-        roc_part(
-            batch,
-            data.codes == k,
-            partial(column, k),
-            ("roc", k, names_of(classes)),
-            statistic,
-            bounded=True,
-        )
-        for k in range(number)
-    ]
+    parts = [_class_part(batch.rest(k), k, statistic, classes) for k in range(number)]
     return Sums(parts, finish, UNBIASED)
+
+
+def _class_part(batch: Batch, k: int, statistic: CurveStatistic, classes: Any) -> Part:
+    data = batch.labeled(classes)
+
+    def column() -> FloatArray:
+        return np.ascontiguousarray(data.probabilities[:, k])
+
+    name = ("roc", k, names_of(classes))
+    return roc_part(batch, data.codes == k, column, name, statistic, bounded=True)
 
 
 def second_class_sums(batch: Batch, statistic: CurveStatistic, classes: Any) -> Sums:
@@ -180,6 +177,7 @@ ENTRIES = [
         "precision where the class is rare.",
         aliases=("auc", "roc_auc", "auroc"),
         sums=partial(_sums, area_of),
+        by_class=True,
         shown=("headline", "compared"),
         within_class=False,
     ),
@@ -191,6 +189,7 @@ ENTRIES = [
         "it cannot be compared between data with different shares of positives.",
         aliases=("pr_auc", "average_precision", "auprc"),
         sums=partial(_sums, precision_of),
+        by_class=True,
         short="AUPRC",
         within_class=False,
     ),

@@ -231,6 +231,7 @@ ENTRIES = [
         "Errors within a bin that cancel.",
         aliases=("brier_calibration",),
         sums=_calibration_sums,
+        by_class=True,
     ),
     CALIBRATION_ERROR(
         function=brier_refinement_loss,
@@ -241,5 +242,6 @@ ENTRIES = [
         "the data that no model could remove.",
         aliases=("brier_refinement",),
         sums=_refinement_sums,
+        by_class=True,
     ),
 ]

@@ -114,6 +114,7 @@ ENTRIES = [
         aliases=("classwise_ece",),
         curve=partial(reliability_curve, kind="classwise"),
         sums=partial(calibration_sums, kind="classwise"),
+        by_class=True,
         shown=("headline", "compared"),
     ),
     CALIBRATION_ERROR(

@@ -222,7 +222,7 @@ def _sums(fit: Fit, batch: Batch, *, eps: float = SMALLEST, classes: Any = None)
         misses, hits, score = np.moveaxis(split(sums, sums.shape[1] // 3), 1, 0)
         return fit(over(score, misses + hits), misses, hits)[:, None]
 
-    return Sums([Part(matrix, reduce)], lambda read: read[:, 0], UNBIASED)
+    return Sums([Part(matrix, reduce, ordered=3)], lambda read: read[:, 0], UNBIASED)
 
 
 def _cells(batch: Batch, p: FloatArray, score: FloatArray, name: Any) -> Cells:

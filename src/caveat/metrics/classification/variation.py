@@ -136,7 +136,10 @@ def _variation_sums(
     measure, of_ranked = _measure(variation)
     data = batch.labeled(classes)
     number = len(data.classes)
-    varied = np.concatenate([measure(block) for _, block in data.blocks()])
+    if measure is entropy_of:
+        varied = all_entropies(data)
+    else:
+        varied = np.concatenate([measure(block) for _, block in data.blocks()])
     index = bin_of(varied, bins)
 
     def gaps(sums: FloatArray, ranks: FloatArray, corrected: bool) -> FloatArray:
@@ -188,7 +191,10 @@ def _rank_sums(source: Labeled, bins: int, measure: Variation) -> tuple[FloatArr
 def places(block: FloatArray, codes: NDArray[np.intp]) -> tuple[np.ndarray, np.ndarray]:
     """Return how many classes are more probable than the true one of each row, and equally so."""
     true = np.take_along_axis(block, codes[:, None], axis=1)
-    return np.count_nonzero(block > true, axis=1), np.count_nonzero(block == true, axis=1)
+    ones = np.ones(block.shape[1], dtype=np.float32)
+    # A matrix product counts along a short axis twice as fast as a reduction.
+    better, equal = ((own.astype(np.float32) @ ones) for own in (block > true, block == true))
+    return better.astype(np.intp), equal.astype(np.intp)
 
 
 def _rank_cells(

@@ -224,4 +224,4 @@ def remaining_part(batch: Batch, key: str, points: int, aggregate: Aggregate) ->
         means = below / (shares * sums[:, :cells].sum(axis=1, keepdims=True))
         return means if aggregate == "mean" else np.sqrt(means)
 
-    return Part(make, reduce)
+    return Part(make, reduce, ordered=2)

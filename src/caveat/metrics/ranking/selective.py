@@ -207,7 +207,7 @@ def _area_part(batch: Batch, key: str) -> Part:
         mass, loss = np.moveaxis(np.cumsum(split(sums, sums.shape[1] // 2), axis=2), 1, 0)
         return weighted_area(mass, loss)
 
-    return Part(make, reduce)
+    return Part(make, reduce, ordered=2)
 
 
 def _area_sums(batch: Batch) -> Sums:

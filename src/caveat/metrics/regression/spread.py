@@ -276,7 +276,7 @@ def _normalized_sums(batch: Batch, *, bins: int = 15) -> Sums:
     def finish(means: FloatArray) -> FloatArray:
         return _normalized_gaps(*np.moveaxis(np.sqrt(means), 1, 0))
 
-    return Sums([Part(make, reduce)], finish, absolute_mean)
+    return Sums([Part(make, reduce, ordered=3)], finish, absolute_mean)
 
 
 def _spreads(

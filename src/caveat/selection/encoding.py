@@ -1,0 +1,87 @@
+"""Frames with categories and missing values, for models that take numbers alone."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.pipeline import Pipeline
+from sklearn.utils import get_tags
+
+from ..estimators import NetworkEstimator
+
+MOST_CATEGORIES = 50
+"""Categories of a column that get a column each; the rarer ones share one."""
+
+
+class Encoded(Pipeline):
+    """A transformer and an estimator that gets the weights of samples."""
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "Encoded":
+        """Fit both; weights are for the estimator alone.
+
+        Parameters
+        ----------
+        X : array or frame of shape (samples, features)
+        y : array of shape (samples,), optional
+        sample_weight : array of shape (samples,), optional
+        """
+        given = {} if sample_weight is None else {"estimator__sample_weight": sample_weight}
+        super().fit(X, y, **given)
+        return self
+
+
+def after(transformer: Any, estimator: Any) -> Encoded:
+    """Return an estimator that sees what a transformer gives."""
+    return Encoded([("transformer", transformer), ("estimator", estimator)])
+
+
+def fits_table(estimator: Any, X: Any) -> Any:
+    """Return the estimator, after an encoder if it does not take the columns of X.
+
+    Categories become one column for each value; missing numbers become the median, with a column
+    that says so.
+
+    Parameters
+    ----------
+    estimator : estimator
+    X : array or frame of shape (samples, features)
+    """
+    categories, numbers, gaps = columns_of(X)
+    if not categories and not gaps:
+        return estimator
+    if hasattr(estimator, "__sklearn_tags__"):
+        takes = get_tags(estimator).input_tags
+        # Networks that take missing values take whole tables as they are.
+        whole = isinstance(estimator, NetworkEstimator) and takes.allow_nan
+        plain = not categories or takes.categorical or takes.string
+        if whole or (plain and (takes.allow_nan or not gaps)):
+            return estimator
+    return after(encoder(categories, numbers), estimator)
+
+
+def encoder(categories: list[Any], numbers: list[Any]) -> Any:
+    """Return a transformer of frames to numbers."""
+    from sklearn.compose import ColumnTransformer
+    from sklearn.impute import SimpleImputer
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import OneHotEncoder
+
+    one_hot = OneHotEncoder(
+        handle_unknown="infrequent_if_exist", max_categories=MOST_CATEGORIES, sparse_output=False
+    )
+    missing = SimpleImputer(strategy="constant", fill_value="missing")
+    median = SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True)
+    return ColumnTransformer(
+        [("categories", make_pipeline(missing, one_hot), categories), ("numbers", median, numbers)]
+    )
+
+
+def columns_of(X: Any) -> tuple[list[Any], list[Any], bool]:
+    """Return the columns with categories, those with numbers, and whether values are missing."""
+    if hasattr(X, "columns"):
+        kinds = {name: dtype.kind for name, dtype in zip(X.columns, X.dtypes, strict=True)}
+        numbers = [name for name, kind in kinds.items() if kind in "iufb"]
+        categories = [name for name in kinds if name not in numbers]
+        return categories, numbers, bool(X.isna().to_numpy().any())
+    array = np.asarray(X)
+    gaps = array.dtype.kind == "f" and bool(np.isnan(array).any())
+    return [], list(range(array.shape[-1])), gaps
