@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from . import integrations as integrations
     from . import metrics as metrics
     from . import models as models
+    from . import molecules as molecules
     from . import monitoring as monitoring
     from . import nn as nn
     from . import predictions as predictions
@@ -60,6 +61,7 @@ if TYPE_CHECKING:
     from .evaluation import Verdict as Verdict
     from .evaluation import compare as compare
     from .evaluation import evaluate as evaluate
+    from .evaluation import reference_values as reference_values
     from .experiments import Disentanglement as Disentanglement
     from .experiments import disentanglement_error as disentanglement_error
     from .fairness import FairnessAudit as FairnessAudit
@@ -183,6 +185,7 @@ _HOMES = {
     "merge": "summaries",
     "plot": "charts",
     "read_predictions": "files",
+    "reference_values": "evaluation",
     "repair": "repairing",
     "scorer": "integrations",
     "summarise": "summaries",
@@ -202,6 +205,7 @@ _MODULES = (
     "integrations",
     "metrics",
     "models",
+    "molecules",
     "monitoring",
     "nn",
     "predictions",
@@ -296,12 +300,14 @@ __all__ = [
     "merge",
     "metrics",
     "models",
+    "molecules",
     "monitoring",
     "nn",
     "plot",
     "predictions",
     "read_predictions",
     "recalibration",
+    "reference_values",
     "repair",
     "repairing",
     "report",

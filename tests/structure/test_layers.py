@@ -32,6 +32,7 @@ LAYERS = [
     {"datasets"},
     {"experiments"},
     {"selection"},
+    {"molecules"},
     {"monitoring"},
     {"charts"},
     {"report"},
