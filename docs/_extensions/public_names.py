@@ -22,6 +22,7 @@ MODULES = (
     "loading",
     "metrics",
     "models",
+    "molecules",
     "monitoring",
     "nn",
     "nn.layers",

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from . import integrations as integrations
     from . import metrics as metrics
     from . import models as models
+    from . import molecules as molecules
     from . import monitoring as monitoring
     from . import nn as nn
     from . import predictions as predictions
@@ -68,6 +69,7 @@ if TYPE_CHECKING:
     from .evaluation import Verdict as Verdict
     from .evaluation import compare as compare
     from .evaluation import evaluate as evaluate
+    from .evaluation import reference_values as reference_values
     from .experiments import Disentanglement as Disentanglement
     from .experiments import disentanglement_error as disentanglement_error
     from .fairness import FairnessAudit as FairnessAudit
@@ -237,6 +239,7 @@ _HOMES = {
     "merge": "summaries",
     "plot": "charts",
     "read_predictions": "files",
+    "reference_values": "evaluation",
     "repair": "repairing",
     "scorer": "integrations",
     "summarise": "summaries",
@@ -256,6 +259,7 @@ _MODULES = (
     "integrations",
     "metrics",
     "models",
+    "molecules",
     "monitoring",
     "nn",
     "predictions",
@@ -378,12 +382,14 @@ __all__ = [
     "merge",
     "metrics",
     "models",
+    "molecules",
     "monitoring",
     "nn",
     "plot",
     "predictions",
     "read_predictions",
     "recalibration",
+    "reference_values",
     "repair",
     "repairing",
     "report",

@@ -539,6 +539,9 @@ def test_processes_add_up(tmp_path):
         assert out == "done\n"
 
 
+@pytest.mark.filterwarnings(
+    "ignore:.isinstance.treespec, LeafSpec.:FutureWarning"
+)  # Lightning's own
 def test_in_lightning(tmp_path):
     lightning = pytest.importorskip("lightning", reason="Lightning is not installed")
     logits, codes = sample(3, samples=100)

@@ -34,6 +34,7 @@ LAYERS = [
     {"datasets"},
     {"experiments"},
     {"selection"},
+    {"molecules"},
     {"monitoring"},
     {"charts"},
     {"report"},

@@ -3,6 +3,7 @@
 from .answers import evaluate
 from .comparison import ComparedRow, Comparison, compare
 from .recommend import Recommendation
+from .reference import ReferenceRow, reference_values
 from .result import Evaluation
 from .triage import OperatingCurve, Triage, TriagePolicy
 from .verdict import Statement, Verdict
@@ -13,10 +14,12 @@ __all__ = [
     "Evaluation",
     "OperatingCurve",
     "Recommendation",
+    "ReferenceRow",
     "Statement",
     "Triage",
     "TriagePolicy",
     "Verdict",
     "compare",
     "evaluate",
+    "reference_values",
 ]

@@ -15,6 +15,7 @@ from torch import nn
 
 from ...exceptions import FileFormatError, OptionError
 from ._problem import Problem
+from ._ragged import Ragged
 from ._run import Run
 from ._settings import Training
 from ._stack import State
@@ -138,7 +139,9 @@ def restore(run: Run, numbers: dict[str, Any], tensors: State) -> None:
 
 def _mark(problem: Problem, training: Training, state: State, module: nn.Module, loss: Any) -> str:
     """Return a fingerprint of everything that determines the result."""
-    words = repr((training, module, _loss_words(loss), problem.X.shape, problem.X.dtype))
+    ragged = isinstance(problem.X, Ragged)
+    shape = len(problem.X) if ragged else (problem.X.shape, problem.X.dtype)
+    words = repr((training, module, _loss_words(loss), shape))
     # Addresses of objects differ between processes.
     digest = hashlib.sha256(re.sub(r" at 0x[0-9a-fA-F]+", "", words).encode())
     tables = [problem.rows, problem.labels, problem.weights, problem.validation]
@@ -146,7 +149,7 @@ def _mark(problem: Problem, training: Training, state: State, module: nn.Module,
         digest.update(table.which.tobytes())
         for array in table.kept:
             digest.update(array.numpy().tobytes())
-    digest.update(problem.X.numpy().tobytes())
+    digest.update(problem.X.digest() if ragged else problem.X.numpy().tobytes())
     digest.update(repr([(c.epochs, c.steps) for c in problem.copies]).encode())
     digest.update(repr(problem.seeds).encode())
     for name, value in state.items():

@@ -87,7 +87,7 @@ def validation_losses(run: Run, indices: np.ndarray) -> np.ndarray:
     which = run.places[run.active]
     lengths = torch.from_numpy(problem.validation.lengths()[which]).to(run.device)
     sums, total = torch.zeros(2, len(run.active), device=run.device)
-    size = max(1, _ROWS // len(run.active))
+    size = max(1, int(_ROWS / len(run.active) / getattr(run.data.X, "weight", 1)))
     with torch.no_grad():
         for start in range(0, table.shape[1], size):
             places = torch.arange(start, min(start + size, table.shape[1]), device=run.device)
@@ -103,4 +103,5 @@ def validation_losses(run: Run, indices: np.ndarray) -> np.ndarray:
 def _losses(run: Run, rows: Tensor, counts: Tensor) -> Tensor:
     y = run.data.label(run.index, rows)
     with run.autocast():
-        return run.stack.losses(run.data.X[rows], y, counts, None, run.active_keys, noise=False)
+        x = run.data.samples(rows)
+        return run.stack.losses(x, y, counts, None, run.active_keys, noise=False)

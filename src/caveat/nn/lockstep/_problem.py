@@ -14,6 +14,7 @@ from ...exceptions import InvalidValueError, LabelError, OptionError, ShapeError
 from .. import losses
 from .._generators import Generators
 from ._ends import bare
+from ._ragged import Ragged
 from ._settings import Training
 
 _OF_CODES = (losses.nll, losses.sampled_softmax_nll)
@@ -117,6 +118,13 @@ class Problem:
             )
             if self.weights is not None:
                 _check_held_weights(self.weights, self.validation)
+        if isinstance(self.X, Ragged):
+            tables = [self.rows, *([] if self.validation is None else [self.validation])]
+            if any(len(table.kept) > 1 for table in tables):
+                raise OptionError(
+                    "copies on ragged samples share their batches: give all of them the same rows "
+                    "and validation, as one object, and bootstrap by weight"
+                )
 
     def __len__(self) -> int:
         return len(self.copies)
@@ -153,8 +161,13 @@ def check_copies(copies: Sequence[Copy]) -> None:
                 check_integer(getattr(copy, name), f"{name} of copy {i}", least, most)
 
 
-def as_input(X: Any) -> Tensor:
-    """Return samples as a tensor of numbers on the CPU: arrays of any rank, frames, tensors."""
+def as_input(X: Any) -> Any:
+    """Return samples as a tensor of numbers on the CPU: arrays of any rank, frames, tensors.
+
+    `Ragged` samples stay as they are.
+    """
+    if isinstance(X, Ragged):
+        return X
     tensor = _numbers(X, "X", "")
     if tensor.ndim < 1 or len(tensor) < 1:
         raise ShapeError(f"X must have at least one sample; got shape {tuple(tensor.shape)}")
@@ -162,11 +175,13 @@ def as_input(X: Any) -> Tensor:
     return tensor
 
 
-def suited(X: Tensor, module: nn.Module) -> Tensor:
+def suited(X: Any, module: nn.Module) -> Any:
     """Return samples in the precision of a module.
 
-    Whole numbers stay so for a module that begins with an embedding.
+    Whole numbers stay so for a module that begins with an embedding; `Ragged` samples stay.
     """
+    if isinstance(X, Ragged):
+        return X
     first = next(part for part in module.modules() if not any(part.children()))
     if isinstance(first, nn.Embedding | nn.EmbeddingBag) and not X.is_floating_point():
         whole = X.to(torch.int64)
@@ -198,9 +213,12 @@ def check_codes(problem: Problem, module: nn.Module, loss: Any) -> None:
             )
 
 
-def _output(module: nn.Module, X: Tensor) -> Any:
+def _output(module: nn.Module, X: Any) -> Any:
     """Return the output of a module for the first sample; None if it fails."""
-    x = X[:1].to(next(module.parameters()).device, copy=True)
+    if isinstance(X, Ragged):
+        x = X.pick(torch.zeros(1, dtype=torch.int64))
+    else:
+        x = X[:1].to(next(module.parameters()).device, copy=True)
     with torch.no_grad(), Generators().kept():
         try:
             return module.eval()(x)

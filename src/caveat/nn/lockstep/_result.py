@@ -10,6 +10,7 @@ from torch import nn
 
 from ...exceptions import OptionError
 from ._problem import as_input, suited
+from ._ragged import Ragged, Shared
 from ._settings import as_device
 from ._stack import Factory, Stack, State, prepared, without_vmap_warnings
 
@@ -89,16 +90,22 @@ class Trained:
             return np.concatenate(outputs)
         return self._pass(state, slice(None), rows, where)
 
-    def _pass(self, state: State, part: slice, X: torch.Tensor, device: torch.device) -> np.ndarray:
+    def _pass(self, state: State, part: slice, X: Any, device: torch.device) -> np.ndarray:
         mine = {name: value[part] for name, value in state.items()}
         count = len(next(iter(mine.values())))
         stack = Stack(prepared(self._module), mine, None, device, stacked=count > 1)
         size = max(1, _ROWS // count)
+        if isinstance(X, Ragged):
+            X, size = X.to(device), max(1, int(size / X.weight))
+
+        def block(start: int) -> Any:
+            rows = range(start, min(start + size, len(X)))
+            if isinstance(X, Ragged):
+                return Shared(X.pick(torch.tensor(rows, device=device)))
+            return X[rows.start : rows.stop].to(device)
+
         with torch.no_grad(), without_vmap_warnings():
-            outputs = [
-                stack.outputs(X[i : i + size].to(device)).float().cpu()
-                for i in range(0, len(X), size)
-            ]
+            outputs = [stack.outputs(block(i)).float().cpu() for i in range(0, len(X), size)]
         return torch.cat(outputs, dim=1).numpy()
 
     def __repr__(self) -> str:

@@ -1,6 +1,6 @@
 """The training of one chunk of copies, step by step."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from typing import Any
 
@@ -13,6 +13,7 @@ from ._batches import Batches
 from ._by_hand import draws
 from ._optimizers import make_optimizer
 from ._problem import Problem
+from ._ragged import Ragged, Shared
 from ._schedules import Rates
 from ._settings import Training
 from ._stack import Stack, State
@@ -93,8 +94,14 @@ class Run:
             self.optimizer.state[name].copy_(value)
         chosen = torch.from_numpy(active).to(self.device)
         self.active_keys = self.keys[chosen]
+        order = training.order_seed
+        if order is None and isinstance(self.problem.X, Ragged):
+            order = 0
+        keys = self.active_keys
+        if order is not None:
+            keys = make_keys([order]).to(self.device).expand_as(keys)
         self.batches = Batches(
-            self.lengths[active], self.active_keys, training.batch_size,
+            self.lengths[active], keys, training.batch_size,
             int(self.steps[active].max()), full=self.normed,
         )  # fmt: skip
         self.index = self.data.index(self.places[active], self.device)
@@ -106,7 +113,11 @@ class Run:
             if self.anchors is not None:
                 views = [self.anchors[name][active] for name in self.stack.shapes]
                 goal = torch.cat([view.reshape(-1) for view in views]).to(self.device)
-            strength = self.stack.spread(training.anchor_strength / lengths)
+            given = training.anchor_strength
+            if isinstance(given, Mapping):
+                strength = self.stack.spread(1 / lengths, given)
+            else:
+                strength = self.stack.spread(given / lengths)
             self.pull = strength, goal
         self.sums = torch.zeros(len(active), device=self.device)
         self.summed = np.zeros(len(active), dtype=np.int64)
@@ -151,7 +162,7 @@ class Run:
             self.sums.add_(each)
             self.optimizer.update(self.stack.flat, gradient, self.rate, step + 1)
 
-    def _passes(self, x: Tensor, y: Tensor, counts: Tensor, keys: Tensor) -> tuple[Tensor, Tensor]:
+    def _passes(self, x: Any, y: Tensor, counts: Tensor, keys: Tensor) -> tuple[Tensor, Tensor]:
         """Return the objective of each copy and all gradients: means over draws of the noise."""
         each, gradient = self.stack.step(x, y, counts, self.penalty, keys)
         if self.training.draws == 1:
@@ -174,7 +185,7 @@ class Run:
             else:
                 self.stack.losses(x, y, counts, self.penalty, self.active_keys)
                 with torch.no_grad():
-                    self.stack.outputs(x[0])
+                    self.stack.outputs(x if isinstance(x, Shared) else x[0])
 
     def keys_at(self, step: Tensor) -> Tensor:
         """Return the keys of a step, or of several, (copies, steps, 2)."""
@@ -239,7 +250,7 @@ class _Data:
 
     def __init__(self, problem: Problem, device: torch.device) -> None:
         self.problem = problem
-        self.X = problem.X.to(device)
+        self.X: Any = problem.X.to(device)
         self.labels = _FlatTables(problem.labels.stacked().to(device))
         self.rows = self.weights = self.validation = None
         if any(copy.rows is not None for copy in problem.copies):
@@ -263,13 +274,17 @@ class _Data:
             if table is not None
         }
 
-    def batch(
-        self, index: dict[str, Tensor], places: Tensor
-    ) -> tuple[Tensor, Tensor, Tensor | None]:
+    def batch(self, index: dict[str, Tensor], places: Tensor) -> tuple[Any, Tensor, Tensor | None]:
         """Return samples, labels and weights at places in the rows of each copy."""
         rows = places if self.rows is None else self.rows.at(index["rows"], places)
         weight = None if self.weights is None else self.weights.at(index["weights"], rows)
-        return _picked(self.X, rows), self.label(index, rows), weight
+        return self.samples(rows), self.label(index, rows), weight
+
+    def samples(self, rows: Tensor) -> Any:
+        """Return the samples at the rows of each copy; ragged ones once, for all copies."""
+        if isinstance(self.X, Ragged):
+            return Shared(self.X.pick(rows[0]))
+        return _picked(self.X, rows)
 
     def label(self, index: dict[str, Tensor], rows: Tensor) -> Tensor:
         """Return the labels of rows."""

@@ -1,5 +1,6 @@
 """How copies are trained."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -67,8 +68,9 @@ class Training:
     anchor : {"zero", "initial", "drawn"}, optional
         The values that the weights are pulled to: 0 (a Gaussian prior), their initial values, or
         another draw of the initial weights (anchored ensembles).
-    anchor_strength : float, default=0.0
-        The objective gets this, over the number of samples of the copy, times the squared distance.
+    anchor_strength : float, or dict of str to float, default=0.0
+        The objective gets this, over the number of samples of the copy, times the squared distance;
+        a dictionary has a number for each layer, by its name in the module.
     patience : int, optional
         Epochs without a new best validation loss before a copy stops.
     restore_best : bool, default=True
@@ -89,6 +91,9 @@ class Training:
         recorded program.
     memory : int, optional
         Bytes that copies may take at a time; by default a share of what is free.
+    order_seed : int, optional
+        All copies see their samples in one order, drawn from this; by default each in its own.
+        Copies on `Ragged` samples always share it (0 by default), so that a batch is packed once.
     """
 
     epochs: int = EPOCHS
@@ -103,7 +108,7 @@ class Training:
     penalty_weight: float | Literal["per-sample"] | None = None
     draws: int = 1
     anchor: Literal["zero", "initial", "drawn"] | None = None
-    anchor_strength: float = 0.0
+    anchor_strength: float | Mapping[str, float] = 0.0
     patience: int | None = None
     restore_best: bool = True
     plateau: Plateau | None = None
@@ -112,6 +117,7 @@ class Training:
     device: str = "auto"
     engine: str = "auto"
     memory: int | None = None
+    order_seed: int | None = None
 
     def batches(self, lengths: np.ndarray) -> np.ndarray:
         """Return how many batches some numbers of samples make."""
@@ -127,8 +133,13 @@ class Training:
         check_choice(self.engine, "engine", ("auto", "stacked", "sequential"))
         check_choice(self.anchor, "anchor", (None, "zero", "initial", "drawn"))
         check_number(self.learning_rate, "learning_rate", closed="neither")
-        for name in ("weight_decay", "momentum", "likelihood_weight", "anchor_strength"):
+        for name in ("weight_decay", "momentum", "likelihood_weight"):
             check_number(getattr(self, name), name)
+        strengths = self.anchor_strength
+        if not isinstance(strengths, Mapping):
+            strengths = {"": strengths}
+        for name, strength in strengths.items():
+            check_number(strength, f"anchor_strength of {name}" if name else "anchor_strength")
         if isinstance(self.penalty_weight, str) and self.penalty_weight != "per-sample":
             raise OptionError(
                 f"penalty_weight must be a number or 'per-sample'; got {self.penalty_weight!r}"
@@ -142,6 +153,8 @@ class Training:
             check_integer(self.patience, "patience")
         if self.gradient_clip is not None:
             check_number(self.gradient_clip, "gradient_clip", closed="neither")
+        if self.order_seed is not None:
+            check_integer(self.order_seed, "order_seed", 0, 2**63 - 1)
 
 
 Training.__init__ = suggests_parameters(Training.__init__)  # type: ignore[method-assign]

@@ -2,7 +2,7 @@
 
 import copy
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import Any
 
@@ -16,6 +16,7 @@ from ..layers import Dropout, SpatialDropout, number_layers, total_penalty
 from ..noise import keyed
 from ._by_hand import by_hand, is_altered
 from ._ends import check_losses
+from ._ragged import Shared
 
 State = dict[str, Tensor]
 Factory = Callable[[], nn.Module]
@@ -204,10 +205,13 @@ class Stack:
             start += size
         return views
 
-    def spread(self, values: Tensor) -> Tensor:
-        """Return a value of each copy at each of its weights."""
-        sizes = [shape.numel() for shape in self.shapes.values()]
-        return torch.cat([values.repeat_interleave(size) for size in sizes])
+    def spread(self, values: Tensor, factors: Mapping[str, float] | None = None) -> Tensor:
+        """Return a value of each copy at each of its weights, times a factor of each layer."""
+        parts = []
+        for name, shape in self.shapes.items():
+            factor = 1.0 if factors is None else _factor(name, factors)
+            parts.append((values * factor).repeat_interleave(shape.numel()))
+        return torch.cat(parts)
 
     def shorten(self, gradient: Tensor, most: float) -> Tensor:
         """Return gradients of which that of each copy has at most this norm.
@@ -237,7 +241,7 @@ class Stack:
         return torch.cat(parts)
 
     def step(
-        self, x: Tensor, y: Tensor, counts: Tensor, penalty: Tensor | None, keys: Tensor
+        self, x: Any, y: Tensor, counts: Tensor, penalty: Tensor | None, keys: Tensor
     ) -> tuple[Tensor, Tensor]:
         """Return the objective of each copy, with noise, and all gradients as one vector."""
         if self.is_plain(x):
@@ -255,7 +259,7 @@ class Stack:
         return each.detach(), torch.cat(parts, out=self.gradient)
 
     def _one_by_one(
-        self, x: Tensor, y: Tensor, counts: Tensor, penalty: Tensor | None, keys: Tensor
+        self, x: Any, y: Tensor, counts: Tensor, penalty: Tensor | None, keys: Tensor
     ) -> tuple[Tensor, Tensor]:
         """Pass copy by copy; on a GPU several at a time, each in a stream of its own."""
         self.objective.train()
@@ -267,7 +271,7 @@ class Stack:
                     weights = {
                         n: v[k].detach().requires_grad_() for n, v in self.parameters.items()
                     }
-                    given = x[k], y[k], counts[k], None if penalty is None else penalty[k]
+                    given = _of(x, k), y[k], counts[k], _of(penalty, k)
                     loss = self.call(weights, self._buffers_of(k), *given, keys[k])
                     gradients = torch.autograd.grad(loss, list(weights.values()), allow_unused=True)
                     for slot, part in zip(slots.values(), gradients, strict=True):
@@ -278,7 +282,7 @@ class Stack:
 
     def losses(
         self,
-        x: Tensor,
+        x: Any,
         y: Tensor,
         counts: Tensor,
         penalty: Tensor | None,
@@ -293,16 +297,17 @@ class Stack:
         self.objective.train(noise)
         return self._over_copies(self._objective, x, y, counts, penalty, keys)
 
-    def is_plain(self, x: Tensor) -> bool:
+    def is_plain(self, x: Any) -> bool:
         """Whether the passes by hand apply: rows of numbers, in one precision."""
         return (
             self.by_hand is not None
+            and isinstance(x, Tensor)
             and x.ndim == 3
             and not torch.is_autocast_enabled(x.device.type)
         )
 
     def _objective(
-        self, weights: State, buffers: State, x: Tensor, y: Tensor, c: Tensor, p: Any, key: Tensor
+        self, weights: State, buffers: State, x: Any, y: Tensor, c: Tensor, p: Any, key: Tensor
     ) -> Tensor:
         if not self.stacked:
             x, weights = _channels_last(x), {k: _channels_last(v) for k, v in weights.items()}
@@ -314,26 +319,29 @@ class Stack:
         named = weights | buffers
         return named | {name: named[first] for name, first in self._places.items()}
 
-    def outputs(self, x: Tensor) -> Tensor:
+    def outputs(self, x: Any) -> Tensor:
         """Return the outputs of each copy for a batch that all share, without noise."""
         self.objective.eval()
-        x = x if self.stacked else x.clone()  # a module may change the user's data in place
+        if isinstance(x, Tensor) and not self.stacked:
+            x = x.clone()  # a module may change the user's data in place
 
-        def one(weights: State, buffers: State, x: Tensor) -> Tensor:
+        def one(weights: State, buffers: State, x: Any) -> Tensor:
             named = self._named(weights, buffers)
             return functional_call(self.objective.module, named, (x,), tie_weights=False)
 
-        return self._over_copies(one, x.expand(self.count, *x.shape))
+        given = x if isinstance(x, Shared) else x.expand(self.count, *x.shape)
+        return self._over_copies(one, given)
 
     def _over_copies(self, one: Callable[..., Tensor], *given: Any) -> Tensor:
         if self.stacked:
-            dims = tuple(None if g is None else 0 for g in given)
+            dims = tuple(None if g is None or isinstance(g, Shared) else 0 for g in given)
             mapped = torch.vmap(one, in_dims=(0, 0, *dims), randomness="different")
-            return mapped(self.parameters, self.buffers, *given)
+            values = [g.value if isinstance(g, Shared) else g for g in given]
+            return mapped(self.parameters, self.buffers, *values)
         results = []
         for k in range(self.count):
             weights = {name: value[k] for name, value in self.parameters.items()}
-            mine = [None if g is None else g[k] for g in given]
+            mine = [_of(g, k) for g in given]
             results.append(one(weights, self._buffers_of(k), *mine))
         return torch.stack(results)
 
@@ -345,9 +353,27 @@ class Stack:
         return {name: value[copies].cpu().clone() for name, value in self.state().items()}
 
 
-def _channels_last(value: Tensor) -> Tensor:
+def _factor(name: str, factors: Mapping[str, float]) -> float:
+    """Return the factor of a parameter, by the name of its layer or of one around it."""
+    layers = name.split(".")
+    for depth in range(len(layers), 0, -1):
+        if ".".join(layers[:depth]) in factors:
+            return float(factors[".".join(layers[:depth])])
+    raise OptionError(f"anchor_strength has no entry for {name!r}; got {sorted(factors)}")
+
+
+def _of(given: Any, copy: int) -> Any:
+    """Return what one copy gets of a value for all."""
+    if isinstance(given, Shared):
+        return given.value
+    return None if given is None else given[copy]
+
+
+def _channels_last(value: Any) -> Any:
     """Return pictures and their kernels in the order in which convolutions are fastest."""
-    return value.contiguous(memory_format=torch.channels_last) if value.ndim == 4 else value
+    if not isinstance(value, Tensor) or value.ndim != 4:
+        return value
+    return value.contiguous(memory_format=torch.channels_last)
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 import torch
 from torch import Tensor
 
+from ._ragged import Ragged
 from ._run import Run
 
 _WARM_UP = 3
@@ -76,8 +77,8 @@ class Graph:  # pragma: no cover - needs a GPU
 
 def make_stepper(run: Run, notes: list[str]) -> Eager | Graph:
     """Return a recorded step where that is possible; otherwise note why not."""
-    if run.device.type != "cuda":
-        return Eager()
+    if run.device.type != "cuda" or isinstance(run.problem.X, Ragged):
+        return Eager()  # batches of ragged samples differ in size, so they cannot be recorded
     return _recorded(run, notes)  # pragma: no cover - needs a GPU
 
 

@@ -1,0 +1,48 @@
+"""Molecules: graphs of SMILES, splits by structure, and a network that passes messages.
+
+Needs the extra ``molecules``: ``pip install 'caveat[molecules]'``. Graphs that were saved need
+torch alone.
+"""
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from .domain import Applicability, acquire, applicability
+from .features import featurize
+from .graphs import GraphBatch, MoleculeGraphs
+from .splits import LeakageReport, Split, leakage, scaffolds, split_molecules
+
+if TYPE_CHECKING:
+    from .estimators import MoleculeClassifier, MoleculeRegressor
+    from .network import MessagePassing
+
+__all__ = [
+    "Applicability",
+    "GraphBatch",
+    "LeakageReport",
+    "MessagePassing",
+    "MoleculeClassifier",
+    "MoleculeGraphs",
+    "MoleculeRegressor",
+    "Split",
+    "acquire",
+    "applicability",
+    "featurize",
+    "leakage",
+    "scaffolds",
+    "split_molecules",
+]
+
+
+_NEED_TORCH = {
+    "MessagePassing": "network",
+    "MoleculeClassifier": "estimators",
+    "MoleculeRegressor": "estimators",
+}
+"""What is imported when it is used: graphs and splits do without torch."""
+
+
+def __getattr__(name: str) -> Any:
+    if name in _NEED_TORCH:
+        return getattr(importlib.import_module(f".{_NEED_TORCH[name]}", __name__), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

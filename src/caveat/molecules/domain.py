@@ -1,0 +1,152 @@
+"""How near molecules are to those a model learned from, and which to measure next."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._validation import FloatArray, as_column, check_integer, check_number
+from ..exceptions import InvalidValueError, OptionError
+from .features import as_smiles
+from .splits import fingerprints, scaffolds
+
+__all__ = ["Applicability", "acquire", "applicability"]
+
+LEVELS = (0.4, 0.6, 0.8)
+"""Similarities between which groups lie."""
+
+
+@dataclass(frozen=True, eq=False)
+class Applicability:
+    """Where molecules lie relative to those that a model learned from.
+
+    Attributes
+    ----------
+    similarity : ndarray of shape (molecules,)
+        Tanimoto similarity to the most similar of these (Morgan fingerprints, radius 2).
+    nearest : ndarray of int of shape (molecules,)
+        The row of that one.
+    known_scaffold : ndarray of bool of shape (molecules,)
+        Whether its Murcko scaffold is among theirs.
+    """
+
+    similarity: FloatArray
+    nearest: NDArray[np.int64]
+    known_scaffold: NDArray[np.bool_]
+
+    @property
+    def uncertainty(self) -> FloatArray:
+        """One minus the similarity: a baseline that an uncertainty has to beat."""
+        return 1 - self.similarity
+
+    def groups(self) -> dict[str, NDArray[Any]]:
+        """Return groups for `caveat.evaluate` and `caveat.audit`."""
+        words = [
+            f"below {LEVELS[0]}",
+            *(f"{low} to {high}" for low, high in zip(LEVELS, LEVELS[1:], strict=False)),
+            f"above {LEVELS[-1]}",
+        ]
+        level = np.searchsorted(LEVELS, self.similarity, side="right")
+        return {
+            "similarity": np.array(words)[level],
+            "scaffold": np.where(self.known_scaffold, "known", "new"),
+        }
+
+
+def applicability(known: Any, smiles: Any, *, column: str | None = None) -> Applicability:
+    """Compare molecules with those that a model learned from.
+
+    Parameters
+    ----------
+    known : list of str, Series, array, or frame with ``column``
+        The molecules that a model learned from.
+    smiles : list of str, Series, array, or frame with ``column``
+    column : str, optional
+        The column of frames that holds the SMILES.
+
+    Returns
+    -------
+    Applicability
+
+    Examples
+    --------
+    >>> from caveat.molecules import applicability
+    >>> near = applicability(["CCO", "c1ccccc1"], ["CCO", "c1ccccc1CC"])
+    >>> near.similarity[0], near.nearest.tolist(), near.known_scaffold.tolist()
+    (np.float64(1.0), [0, 1], [True, True])
+    """
+    from rdkit.DataStructs import BulkTanimotoSimilarity
+
+    theirs, texts = as_smiles(known, column), as_smiles(smiles, column)
+    prints = fingerprints(theirs)
+    similar = np.empty(len(texts))
+    nearest = np.empty(len(texts), dtype=np.int64)
+    for row, one in enumerate(fingerprints(texts)):
+        values = np.asarray(BulkTanimotoSimilarity(one, prints))
+        nearest[row] = values.argmax()
+        similar[row] = values[nearest[row]]
+    return Applicability(similar, nearest, np.isin(scaffolds(texts), scaffolds(theirs)))
+
+
+def acquire(
+    smiles: Any,
+    uncertainty: Any,
+    count: int,
+    *,
+    diversity: float = 0.5,
+    column: str | None = None,
+) -> NDArray[np.int64]:
+    """Choose the molecules to measure next: uncertain ones, and not all alike.
+
+    One after another, the molecule is taken with the largest rank of its uncertainty (0 to 1)
+    minus ``diversity`` times its similarity to the most similar one taken before.
+
+    Parameters
+    ----------
+    smiles : list of str, Series, array, or frame with ``column``
+        The pool.
+    uncertainty : array of shape (molecules,)
+        Epistemic uncertainty, such as ``prediction.decompose().epistemic``.
+    count : int
+        How many.
+    diversity : float, default=0.5
+        0 takes the most uncertain ones, however similar.
+    column : str, optional
+        The column of a frame that holds the SMILES.
+
+    Returns
+    -------
+    ndarray of int of shape (count,)
+        Rows of the pool, the first choice first.
+
+    Examples
+    --------
+    >>> from caveat.molecules import acquire
+    >>> acquire(["CCCCCO", "CCCCCCO", "c1ccccc1"], [0.9, 0.8, 0.5], 2, diversity=2).tolist()
+    [0, 2]
+    """
+    from rdkit.DataStructs import BulkTanimotoSimilarity
+    from scipy.stats import rankdata
+
+    texts = as_smiles(smiles, column)
+    values = np.asarray(as_column(uncertainty, "uncertainty", len(texts)), dtype=np.float64)
+    if not np.isfinite(values).all():
+        row = int(np.flatnonzero(~np.isfinite(values))[0])
+        raise InvalidValueError(f"uncertainty of molecule {row} is {values[row]}")
+    check_integer(count, "count")
+    check_number(diversity, "diversity")
+    if count > len(texts):
+        raise OptionError(f"count is {count}, but the pool has {len(texts)} molecules")
+    prints = fingerprints(texts)
+    worth = (rankdata(values) - 1) / max(1, len(values) - 1)
+    taken_similarity = np.zeros(len(texts))
+    chosen: list[int] = []
+    for _ in range(count):
+        worth_now = worth - diversity * taken_similarity
+        worth_now[chosen] = -np.inf
+        best = int(worth_now.argmax())
+        chosen.append(best)
+        similar = np.asarray(BulkTanimotoSimilarity(prints[best], prints))
+        taken_similarity = np.maximum(taken_similarity, similar)
+    return np.array(chosen, dtype=np.int64)

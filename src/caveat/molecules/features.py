@@ -1,0 +1,224 @@
+"""From SMILES to graphs, with chemprop's features of atoms and bonds."""
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .._arrays import to_numpy
+from .._parallel import check_jobs, run_tasks
+from .._validation import check_choice, check_integer
+from ..exceptions import InvalidValueError, OptionError
+from .graphs import MoleculeGraphs
+
+__all__ = ["as_smiles", "featurize", "need", "parsed"]
+
+ATOM_FEATURES, BOND_FEATURES = 72, 14
+_BLOCK = 2000
+"""Molecules that are read at a time."""
+
+_VERSION = "chemprop-v2"
+"""What is in the name of a cached file; another set of features needs another."""
+
+
+def featurize(
+    smiles: Any,
+    *,
+    column: str | None = None,
+    on_error: str = "raise",
+    most_atoms: int = 1000,
+    cache: str | PathLike[str] | None = None,
+    n_jobs: int | None = None,
+    progress: bool = False,
+) -> MoleculeGraphs:
+    """Make the graphs of molecules.
+
+    Atoms and bonds have the features of chemprop 2. A network then trains and predicts without
+    rdkit or chemprop: `MoleculeGraphs.save` takes them to another machine.
+
+    Parameters
+    ----------
+    smiles : list of str, Series, array, or frame with ``column``
+    column : str, optional
+        The column of a frame that holds the SMILES.
+    on_error : {"raise", "drop"}, default="raise"
+        What to do with text that is not a molecule; ``rows`` of the result says what was kept.
+    most_atoms : int, default=1000
+        Molecules with more atoms count as errors.
+    cache : path, optional
+        A folder in which graphs are kept by content, so that the same molecules are read once.
+    n_jobs : int, optional
+        Processes; None is one, -1 all cores.
+    progress : bool, default=False
+        Whether to show a progress bar.
+
+    Returns
+    -------
+    MoleculeGraphs
+
+    Examples
+    --------
+    >>> from caveat.molecules import featurize
+    >>> featurize(["CCO", "c1ccccc1", "not a molecule"], on_error="drop").rows.tolist()
+    [0, 1]
+    """
+    check_choice(on_error, "on_error", ("raise", "drop"))
+    check_integer(most_atoms, "most_atoms")
+    check_jobs(n_jobs)
+    texts = as_smiles(smiles, column)
+    path = None
+    if cache is not None:
+        key = "\0".join([_VERSION, on_error, str(most_atoms), *texts]).encode()
+        path = Path(cache) / f"molecules-{hashlib.sha256(key).hexdigest()[:32]}.npz"
+        if path.is_file():
+            return MoleculeGraphs.load(path)
+    need()
+    blocks = [texts[start : start + _BLOCK] for start in range(0, len(texts), _BLOCK)]
+    results = run_tasks(_graphs, [most_atoms], [[block] for block in blocks], n_jobs)
+    if progress:
+        from rich.console import Console
+        from rich.progress import track
+
+        bar = Console(stderr=True)
+        results = iter(track(results, "reading molecules", len(blocks), console=bar))
+    made = dict(results)
+    parts, bad = [], []
+    for number in range(len(blocks)):
+        graphs, wrong = made[number]
+        parts.append(replace(graphs, rows=graphs.rows + number * _BLOCK))
+        bad += [(row + number * _BLOCK, why) for row, why in wrong]
+    if bad and (on_error == "raise" or len(bad) == len(texts)):
+        raise InvalidValueError(_complaint(bad, texts))
+    graphs = MoleculeGraphs.concat(parts)
+    if path is not None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        half = path.with_suffix(".part")
+        graphs.save(half)
+        half.replace(path)
+    return graphs
+
+
+def as_smiles(smiles: Any, column: str | None = None) -> list[str]:
+    """Return SMILES as a list of text.
+
+    Parameters
+    ----------
+    smiles : list of str, Series, array, or frame with ``column``
+    column : str, optional
+    """
+    if column is not None:
+        if not hasattr(smiles, "columns"):
+            raise OptionError(f"column={column!r} needs a frame; got a {type(smiles).__name__}")
+        if column not in list(smiles.columns):
+            names = ", ".join(map(repr, list(smiles.columns)[:8]))
+            raise OptionError(f"there is no column {column!r}; the frame has {names}")
+        smiles = smiles[column]
+    elif hasattr(smiles, "columns"):
+        raise OptionError("a frame needs column=, the name of the column that holds the SMILES")
+    if isinstance(smiles, str):
+        raise InvalidValueError(f"smiles must be a list of SMILES; got the text {smiles!r}")
+    array = smiles if isinstance(smiles, list | tuple) else to_numpy(smiles, "smiles").array
+    texts = list(array)
+    if not texts:
+        raise InvalidValueError("smiles is empty; expected one SMILES for each molecule")
+    wrong = [row for row, text in enumerate(texts) if not isinstance(text, str)]
+    if wrong:
+        raise InvalidValueError(
+            f"smiles of row {wrong[0]} is {texts[wrong[0]]!r}; expected text"
+            + (f" (and {len(wrong) - 1} more rows)" if len(wrong) > 1 else "")
+        )
+    return [str(text) for text in texts]
+
+
+def need() -> None:
+    """Raise if rdkit or chemprop is missing."""
+    try:
+        import chemprop.featurizers  # noqa: F401
+        import rdkit  # noqa: F401
+    except ImportError as error:
+        raise ImportError(
+            f"molecules need rdkit and chemprop ({error}); pip install 'caveat[molecules]'"
+        ) from error
+
+
+def parsed(texts: Sequence[str], most_atoms: int) -> list[Any]:
+    """Return an rdkit molecule for each SMILES, or why there is none, without its log."""
+    from rdkit import Chem, rdBase
+
+    molecules: list[Any] = []
+    with rdBase.BlockLogs():
+        for text in texts:
+            if len(text) > 50 * most_atoms:
+                molecules.append(f"{len(text)} characters; most_atoms={most_atoms}")
+                continue
+            molecule = Chem.MolFromSmiles(text)
+            if molecule is None:
+                molecules.append("not a valid SMILES")
+            elif not molecule.GetNumAtoms():
+                molecules.append("no atoms")
+            elif molecule.GetNumAtoms() > most_atoms:
+                molecules.append(f"{molecule.GetNumAtoms()} atoms; most_atoms={most_atoms}")
+            else:
+                molecules.append(molecule)
+    return molecules
+
+
+def _graphs(most_atoms: int, texts: list[str]) -> tuple[MoleculeGraphs, list[tuple[int, str]]]:
+    """Return the graphs of valid molecules, and what is wrong with the others."""
+    molecules = parsed(texts, most_atoms)
+    wrong = [(row, why) for row, why in enumerate(molecules) if isinstance(why, str)]
+    rows = [row for row, why in enumerate(molecules) if not isinstance(why, str)]
+    made = _featurizer()([texts[row] for row in rows]) if rows else None
+    if made is None:
+        empty = np.zeros(0, dtype=np.int32)
+        return MoleculeGraphs(
+            np.zeros(0, dtype=np.str_), np.zeros((0, ATOM_FEATURES), np.float32),
+            np.zeros((0, BOND_FEATURES), np.float32), empty.reshape(0, 2), empty, empty,
+            np.zeros(0, dtype=np.int64),
+        ), wrong  # fmt: skip
+    atoms, bonds, edges, owner = made
+    atom_counts = np.bincount(owner, minlength=len(rows)).astype(np.int32)
+    # Every bond is two edges behind each other, there and back; one of them says it.
+    ends, bonds = edges[:, ::2].T, bonds[::2]
+    bond_counts = np.bincount(owner[ends[:, 0]], minlength=len(rows)).astype(np.int32)
+    first = np.cumsum(atom_counts) - atom_counts
+    ends = (ends - np.repeat(first, bond_counts)[:, None]).astype(np.int32)
+    return MoleculeGraphs(
+        np.array([texts[row] for row in rows]), atoms, bonds, ends, atom_counts, bond_counts,
+        np.array(rows, dtype=np.int64),
+    ), wrong  # fmt: skip
+
+
+def _featurizer() -> Callable[[list[str]], tuple[Any, Any, Any, Any]]:
+    from chemprop.featurizers import CuikmolmakerMolGraphFeaturizer
+
+    featurizer = CuikmolmakerMolGraphFeaturizer()
+
+    def made(texts: list[str]) -> tuple[Any, Any, Any, Any]:
+        from rdkit import rdBase
+
+        with rdBase.BlockLogs():
+            batch = featurizer(texts)
+        return (
+            batch.V.numpy().astype(np.float32), batch.E.numpy().astype(np.float32),
+            batch.edge_index.numpy(), batch.batch.numpy(),
+        )  # fmt: skip
+
+    return made
+
+
+def _complaint(bad: list[tuple[int, str]], texts: list[str]) -> str:
+    shown = "; ".join(f"row {row} ({_short(texts[row])!r}): {why}" for row, why in bad[:5])
+    more = f"; and {len(bad) - 5} more" if len(bad) > 5 else ""
+    advice = "mend them, or leave them out with on_error='drop'"
+    if len(bad) == len(texts):
+        advice = "is this the column of the SMILES?"
+    return f"{len(bad)} of {len(texts)} molecules cannot be read: {shown}{more}; {advice}"
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 40 else text[:37] + "..."

@@ -1,0 +1,269 @@
+"""How molecules are split: at random, by scaffold, by cluster or in time."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._random import RandomState, generator
+from .._validation import as_column, check_choice, check_fraction, check_number
+from ..exceptions import InvalidValueError, OptionError
+from .features import as_smiles, need, parsed
+
+__all__ = ["LeakageReport", "Split", "leakage", "scaffolds", "split_molecules"]
+
+_MOST = 10_000
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """Rows of molecules to learn from, to check with, and to test on.
+
+    Attributes
+    ----------
+    train, validation, test : ndarray of int
+    """
+
+    train: NDArray[np.int64]
+    validation: NDArray[np.int64]
+    test: NDArray[np.int64]
+
+    def __iter__(self) -> Any:
+        return iter((self.train, self.validation, self.test))
+
+
+def split_molecules(
+    smiles: Any,
+    kind: str = "scaffold",
+    *,
+    sizes: Sequence[float] = (0.8, 0.1, 0.1),
+    column: str | None = None,
+    time: Any = None,
+    threshold: float = 0.4,
+    random_state: RandomState = None,
+) -> Split:
+    """Split molecules into those to learn from, to check with, and to test on.
+
+    Parameters
+    ----------
+    smiles : list of str, Series, array, or frame with ``column``
+    kind : {"scaffold", "scaffold-balanced", "cluster", "random", "time"}, default="scaffold"
+        "scaffold": whole Murcko scaffolds, the rarest in the test, then in the validation; it draws
+        nothing. "scaffold-balanced": scaffolds that fit into the test or the validation go there in
+        random order; with the same seed it is chemprop's split. "cluster": the same with clusters
+        of similar molecules (Butina). "time": the oldest to learn from.
+    sizes : three floats, default=(0.8, 0.1, 0.1)
+        Shares of the three parts, which add up to 1.
+    column : str, optional
+        The column of a frame that holds the SMILES.
+    time : array of shape (molecules,), optional
+        When each molecule was measured, for ``kind="time"``.
+    threshold : float, default=0.4
+        The Tanimoto distance within which molecules belong to a cluster.
+    random_state : int, Generator or None, optional
+
+    Returns
+    -------
+    Split
+
+    Examples
+    --------
+    >>> from caveat.molecules import split_molecules
+    >>> smiles = ["c1ccccc1C", "c1ccccc1CC", "c1ccccc1O", "C1CCCCC1C", "CCO"]
+    >>> train, validation, test = split_molecules(smiles, sizes=(0.6, 0.2, 0.2))
+    >>> train.tolist(), test.tolist()
+    ([0, 1, 2], [3])
+    """
+    kinds = ("scaffold", "scaffold-balanced", "cluster", "random", "time")
+    check_choice(kind, "kind", kinds)
+    shares = [check_number(size, "sizes", 0, 1) for size in sizes]
+    if len(shares) != 3 or abs(sum(shares) - 1) > 1e-9:
+        raise OptionError(f"sizes must be three shares that add up to 1; got {tuple(sizes)}")
+    texts = as_smiles(smiles, column)
+    count = len(texts)
+    if (time is not None) != (kind == "time"):
+        raise OptionError('time= goes with kind="time", and kind="time" needs it')
+    if kind == "time":
+        order = np.argsort(as_column(time, "time", count), kind="stable")
+        return _cut(order, shares)
+    draw = generator(random_state)
+    if kind == "random":
+        return _cut(draw.permutation(count), shares)
+    if kind == "cluster":
+        groups = clusters(texts, threshold)
+        return _whole(groups, shares, draw)
+    groups = np.unique(scaffolds(texts), return_inverse=True)[1]
+    return _whole(groups, shares, draw if kind == "scaffold-balanced" else None)
+
+
+def scaffolds(smiles: Any, *, column: str | None = None) -> NDArray[Any]:
+    """Return the Murcko scaffold of each molecule; empty for molecules without rings.
+
+    Parameters
+    ----------
+    smiles : list of str, Series, array, or frame with ``column``
+    column : str, optional
+
+    Examples
+    --------
+    >>> from caveat.molecules import scaffolds
+    >>> scaffolds(["c1ccccc1CC", "CCO"]).tolist()
+    ['c1ccccc1', '']
+    """
+    from rdkit.Chem.Scaffolds.MurckoScaffold import MurckoScaffoldSmiles
+
+    molecules = _molecules(as_smiles(smiles, column))
+    return np.array([MurckoScaffoldSmiles(mol=molecule) for molecule in molecules], dtype=np.str_)
+
+
+def clusters(texts: list[str], threshold: float) -> NDArray[np.int64]:
+    """Return the number of the cluster of each molecule, by Butina's method."""
+    from rdkit.DataStructs import BulkTanimotoSimilarity
+    from rdkit.ML.Cluster import Butina
+
+    check_fraction(threshold, "threshold")
+    if len(texts) > _MOST:
+        raise OptionError(
+            f'kind="cluster" compares all pairs, so it takes at most {_MOST:,} molecules; got '
+            f'{len(texts):,}. Use kind="scaffold"'
+        )
+    prints = fingerprints(texts)
+    distances: list[float] = []
+    for i in range(1, len(prints)):
+        distances += [1 - s for s in BulkTanimotoSimilarity(prints[i], prints[:i])]
+    number = np.zeros(len(texts), dtype=np.int64)
+    for k, members in enumerate(
+        Butina.ClusterData(distances, len(prints), threshold, isDistData=True)
+    ):
+        number[list(members)] = k
+    return number
+
+
+def fingerprints(texts: list[str]) -> list[Any]:
+    """Return Morgan fingerprints of radius 2 and 2,048 bits, as rdkit's bit vectors."""
+    from rdkit.Chem.rdFingerprintGenerator import GetMorganGenerator
+
+    make = GetMorganGenerator(radius=2, fpSize=2048)
+    return [make.GetFingerprint(molecule) for molecule in _molecules(texts)]
+
+
+def _molecules(texts: list[str]) -> list[Any]:
+    need()
+    molecules = parsed(texts, 10**9)
+    bad = [row for row, molecule in enumerate(molecules) if isinstance(molecule, str)]
+    if bad:
+        raise InvalidValueError(
+            f"row {bad[0]} ({texts[bad[0]]!r}): {molecules[bad[0]]}; leave {len(bad)} such rows "
+            "out before splitting: featurize(..., on_error='drop').rows are the valid ones"
+        )
+    return molecules
+
+
+def _cut(order: NDArray[np.int64], shares: Sequence[float]) -> Split:
+    count = len(order)
+    first = int(np.floor(shares[0] * count + 1e-9))
+    second = first + int(np.floor(shares[1] * count + 1e-9))
+    if not shares[2]:
+        second = count
+    return Split(*(np.sort(part) for part in np.split(order, [first, second])))
+
+
+def _whole(
+    groups: NDArray[np.int64], shares: Sequence[float], draw: np.random.Generator | None
+) -> Split:
+    """Fill the test, then the validation with whole groups, small ones first; learn from the rest.
+
+    Groups that fit into either are drawn in random order, if any.
+    """
+    _, start, size = np.unique(groups, return_index=True, return_counts=True)
+    most = [int(np.floor(share * len(groups) + 1e-9)) for share in shares]
+    order = np.lexsort((start, size)).tolist()
+    if draw is not None:
+        fits = min(most[1:]) if most[1] else min(most[0], most[2])
+        small = [k for k in order if size[k] <= fits]
+        large = [k for k in order if size[k] > fits]
+        draw.shuffle(small)
+        order = small + large
+    filled = [0, 0, 0]
+    part = np.zeros(len(size), dtype=np.int64)
+    for k in order:
+        part[k] = next((i for i in (2, 1) if filled[i] + size[k] <= most[i]), 0)
+        filled[part[k]] += size[k]
+    return Split(*(np.flatnonzero(part[groups] == i) for i in range(3)))
+
+
+@dataclass(frozen=True)
+class LeakageReport:
+    """Molecules of the test that are, or nearly are, among those to learn from.
+
+    Attributes
+    ----------
+    duplicates, stereo, tautomers : tuple of (int, int)
+        Pairs (row of the test, row to learn from): the same molecule, the same but for
+        stereochemistry, the same but for hydrogens that move.
+    tested : int
+    """
+
+    duplicates: tuple[tuple[int, int], ...]
+    stereo: tuple[tuple[int, int], ...]
+    tautomers: tuple[tuple[int, int], ...]
+    tested: int
+
+    def __str__(self) -> str:
+        parts = [
+            f"{len(pairs)} {name}"
+            for name, pairs in (
+                ("the same", self.duplicates),
+                ("the same but for stereochemistry", self.stereo),
+                ("tautomers", self.tautomers),
+            )
+            if pairs
+        ]
+        if not parts:
+            return f"none of {self.tested} tested molecules is among those to learn from"
+        return f"of {self.tested} tested molecules among those to learn from: {', '.join(parts)}"
+
+
+def leakage(smiles: Any, split: Split, *, column: str | None = None) -> LeakageReport:
+    """Find molecules of the test that are also among those to learn from.
+
+    Parameters
+    ----------
+    smiles : list of str, Series, array, or frame with ``column``
+    split : Split
+    column : str, optional
+
+    Examples
+    --------
+    >>> from caveat.molecules import Split, leakage
+    >>> print(leakage(["CCO", "OCC"], Split([0], [], [1])))
+    of 1 tested molecules among those to learn from: 1 the same
+    """
+    from rdkit import rdBase
+    from rdkit.Chem import MolToSmiles
+    from rdkit.Chem.MolStandardize.rdMolStandardize import TautomerEnumerator
+
+    texts = as_smiles(smiles, column)
+    tautomers = TautomerEnumerator()
+    exact, flat, canonical = [], [], []
+    with rdBase.BlockLogs():
+        for molecule in _molecules(texts):
+            exact.append(MolToSmiles(molecule))
+            flat.append(MolToSmiles(molecule, isomericSmiles=False))
+            canonical.append(MolToSmiles(tautomers.Canonicalize(molecule), isomericSmiles=False))
+    pairs = [_shared(names, split) for names in (exact, flat, canonical)]
+    known: set[int] = set()
+    own = []
+    for some in pairs:
+        own.append(tuple(pair for pair in some if pair[0] not in known))
+        known |= {test for test, _ in some}
+    return LeakageReport(*own, tested=len(split.test))
+
+
+def _shared(names: list[str], split: Split) -> list[tuple[int, int]]:
+    first: dict[str, int] = {}
+    for row in split.train:
+        first.setdefault(names[row], int(row))
+    return [(int(row), first[names[row]]) for row in split.test if names[row] in first]
