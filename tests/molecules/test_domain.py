@@ -6,12 +6,12 @@ import pytest
 pytest.importorskip("rdkit")
 pytest.importorskip("chemprop")
 
-from rdkit import Chem  # noqa: E402
-from rdkit.Chem import AllChem  # noqa: E402
-from rdkit.DataStructs import TanimotoSimilarity  # noqa: E402
+from rdkit import Chem
+from rdkit.Chem import AllChem
+from rdkit.DataStructs import TanimotoSimilarity
 
-from caveat.exceptions import InvalidValueError, OptionError  # noqa: E402
-from caveat.molecules import acquire, applicability  # noqa: E402
+from caveat.exceptions import InvalidValueError, OptionError
+from caveat.molecules import acquire, applicability
 
 KNOWN = ["CCO", "c1ccccc1", "CC(=O)Nc1ccccc1", "C1CCCCC1"]
 NEW = ["CCCO", "c1ccccc1CC", "C1CCNCC1", "CCO", "c1ccc2ccccc2c1"]

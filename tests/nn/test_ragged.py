@@ -125,7 +125,7 @@ def test_layers_are_pulled_by_their_own_strength():
     assert some["0.weight"].abs().max() < 0.05 < free["0.weight"].abs().max()
     for name, value in made(0.0).items():
         torch.testing.assert_close(value, free[name])
-    with pytest.raises(OptionError, match="no entry for '2.weight'"):
+    with pytest.raises(OptionError, match=r"no entry for '2\.weight'"):
         made({"0": 1.0})
     with pytest.raises(OptionError, match="anchor_strength of 0"):
         made({"0": -1.0})

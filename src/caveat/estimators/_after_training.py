@@ -18,16 +18,21 @@ _WAITING: "WeakKeyDictionary[NetworkEstimator, Prepared]" = WeakKeyDictionary()
 class AfterTraining(NetworkEstimator):
     """A network that learns more once it is trained."""
 
+    _early_stopping = False  # what follows is about the weights at the end of the training
+
     def _prepare(self, problem: Problem, cache: SampleCache | None = None) -> Prepared:
         prepared = super()._prepare(problem, cache)
         _WAITING[self] = prepared
         return prepared
 
-    def _take_over(self, trained: Any, places: Sequence[int]) -> list[int]:
-        diverged = super()._take_over(trained, places)
+    def _take_over(
+        self, trained: Any, places: Sequence[int], left_out: Sequence[int] = ()
+    ) -> list[int]:
+        diverged = super()._take_over(trained, places, left_out)
         prepared = _WAITING.pop(self)
         if hasattr(self, "state_"):
-            kept = [copy for i, copy in enumerate(prepared.copies) if i not in diverged]
+            lost = {*diverged, *left_out}
+            kept = [copy for i, copy in enumerate(prepared.copies) if i not in lost]
             self._go_on(prepared, kept)
         return diverged
 

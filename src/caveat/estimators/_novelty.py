@@ -10,6 +10,7 @@ from ..exceptions import ShapeError
 from . import _data
 from ._network import NetworkEstimator, Prepared
 from ._problem import Problem
+from ._table import count_numbers
 
 _RIDGE = 1e-3
 """Variance of a direction in which the samples do not differ, in units of a column's."""
@@ -34,7 +35,7 @@ class RemembersReach(NetworkEstimator):
         rows = [copy.rows for copy in prepared.copies]
         if prepared.X.ndim == 2:
             used = slice(None) if rows[0] is None else np.unique(np.concatenate(rows))
-            self.reach_ = _reach(prepared.X[used])
+            self.reach_ = _reach(self._numbers_of(prepared.X[used]))
         return prepared
 
     def novelty(self, X: Any) -> np.ndarray:
@@ -61,7 +62,12 @@ class RemembersReach(NetworkEstimator):
             raise ShapeError(
                 f"novelty is for tables, (samples, features); samples have shape {self.shape_}"
             )
-        return _distance(inputs, self.reach_)
+        return _distance(self._numbers_of(inputs), self.reach_)
+
+    def _numbers_of(self, X: np.ndarray) -> np.ndarray:
+        """Return the columns of numbers; categories have no distance."""
+        columns = getattr(self, "columns_", None)
+        return X if columns is None else X[:, : count_numbers(columns)]
 
 
 def _reach(X: np.ndarray) -> dict[str, np.ndarray]:

@@ -73,8 +73,9 @@ class SWAG(AfterTraining, WithPrior):
         from ..nn import train
 
         training = replace(
-            prepared.training, epochs=1, learning_rate=self.snapshot_rate, patience=None
-        )
+            prepared.training, epochs=1, learning_rate=self.snapshot_rate, patience=None,
+            scheduler="constant",
+        )  # fmt: skip
         draw = np.random.default_rng(self.seed_)
         states = [{name: value[0] for name, value in self.state_.items()}]
         for _ in range(self.snapshots):

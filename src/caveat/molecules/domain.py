@@ -1,6 +1,7 @@
 """How near molecules are to those a model learned from, and which to measure next."""
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -44,7 +45,7 @@ class Applicability:
         """Return groups for `caveat.evaluate` and `caveat.audit`."""
         words = [
             f"below {LEVELS[0]}",
-            *(f"{low} to {high}" for low, high in zip(LEVELS, LEVELS[1:], strict=False)),
+            *(f"{low} to {high}" for low, high in pairwise(LEVELS)),
             f"above {LEVELS[-1]}",
         ]
         level = np.searchsorted(LEVELS, self.similarity, side="right")

@@ -467,7 +467,7 @@ class MoleculeClassifier(ClassifierMixin, MoleculeNetwork, PredictsClasses):
 
 
 def masked_nll(output: Tensor, target: Tensor) -> Tensor:
-    """Return minus the log likelihood of Gaussians; targets are (samples, 2, targets) with weights."""
+    """Return minus log likelihoods; targets are (samples, 2, targets): values and weights."""
     value, weight = target[:, 0], target[:, 1]
     mean, std = output[:, 0], output[:, 1]
     each = std.log() + ((value - mean) / std).square() / 2 + _HALF_LOG

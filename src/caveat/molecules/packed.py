@@ -65,7 +65,7 @@ class PackedGraphs:
         messages = np.bincount(molecule[hearer], minlength=len(graphs))
         back = np.argsort(heard, kind="stable")
         edges, heard_by = len(source), np.bincount(heard, minlength=len(source))
-        pieces = {
+        pieces: dict[str, tuple[np.ndarray, np.ndarray]] = {
             "atoms": (graphs.atoms, graphs.atom_counts),
             "bonds": (graphs.bonds, graphs.bond_counts),
             "source": (source - own_atom, edge_counts),

@@ -259,7 +259,7 @@ def leakage(smiles: Any, split: Split, *, column: str | None = None) -> LeakageR
     for some in pairs:
         own.append(tuple(pair for pair in some if pair[0] not in known))
         known |= {test for test, _ in some}
-    return LeakageReport(*own, tested=len(split.test))
+    return LeakageReport(own[0], own[1], own[2], len(split.test))
 
 
 def _shared(names: list[str], split: Split) -> list[tuple[int, int]]:
