@@ -12,7 +12,7 @@ from ._classes import Codes
 
 _MOST_EXACT = 600
 """Up to so many parameters a matrix of second derivatives is computed."""
-_FEW_ROWS = 4_000
+_FEW_ROWS = 3_000
 _STEPS, _FLAT_STEPS, _MEMORY = 1000, 5, 20
 _SHORT = 1e-8
 _RANGE = 300.0
