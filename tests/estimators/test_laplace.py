@@ -39,8 +39,9 @@ def test_a_linear_model_is_bayesian_linear_regression():
     # The training has noise 1 and the prior 0.5; noise s and prior s / 2 have the same mode.
     noise, unit = 0.4, NUMBERS.std()
     model = LaplaceRegressor(
-        head="mean", prior_std=0.5, last_prior_std=0.5 * noise, noise_std=noise, **WHOLE
-    ).fit(X, NUMBERS)
+        head="mean", prior_std=0.5, last_prior_std=0.5 * noise, noise_std=noise, standardize=True,
+        **WHOLE,
+    ).fit(X, NUMBERS)  # fmt: skip
     rows, new = (np.column_stack([scaled(part, X), np.ones(len(part))]) for part in (X, NEW))
     ridge = Ridge(alpha=4.0, fit_intercept=False).fit(rows, scaled(NUMBERS))
     covariance = np.linalg.inv(rows.T @ rows / noise**2 + np.eye(4) / (0.5 * noise) ** 2)

@@ -160,8 +160,10 @@ def test_a_regression_of_several_targets(tmp_path):
         tmp_path, "mean_a,mean_b,std_a,std_b,y_a,y_b\n1,2,1,1,1,2\n3,4,1,1,3,\n5,6,1,,5,6\n"
     )
     found = read_predictions(path, missing="drop")
-    assert found.y.tolist() == [[1, 2]]
-    assert "2 of 3 rows are left out: 1 without 'std_b', 1 without 'y_b'" in found.recognized
+    np.testing.assert_array_equal(found.y, [[1, 2], [3, np.nan]])
+    assert "1 of 3 rows are left out: 1 without 'std_b'" in found.recognized
+    words = "of 2 rows 1 without 'y_b': each is left out of that target only"
+    assert words in found.recognized
 
 
 def test_two_files(tmp_path):
@@ -176,9 +178,9 @@ def test_two_files(tmp_path):
     first = text(tmp_path, "a,b,a_unc,b_unc\n,2,1,1\n3,4,1,1\n5,6,1,1\n", "first.csv")
     second = text(tmp_path, "a,b\n1,2\n3,\n5,6\n", "second.csv")
     found = read_predictions(first, target_file=second, missing="drop")
-    assert (found.rows.tolist(), found.y.tolist()) == ([2], [[5, 6]])
-    words = "2 of 3 rows are left out: 1 without 'a', 1 without 'b'"
-    assert words in found.recognized
+    assert found.rows.tolist() == [1, 2]
+    np.testing.assert_array_equal(found.y, [[3, np.nan], [5, 6]])
+    assert "1 of 3 rows are left out: 1 without 'a'" in found.recognized
     first = text(tmp_path, "p\n0.5\n0.25\n0.1\n0.2\n", "first.csv")
     short = text(tmp_path, "y\nno\nyes\n", "short.csv")
     with pytest.raises(ShapeError, match="'y' has 2 rows, the prediction has 4; each sample needs"):

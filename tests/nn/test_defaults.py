@@ -38,6 +38,13 @@ OPEN = {
     ("monte_carlo", "batch_size"),
     ("monte_carlo", "device"),
     ("explain", "device"),
+    ("laplace", "device"),
+    # Members that share a backbone are cheap, and need a wider one.
+    ("BatchEnsembleClassifier", "hidden"),
+    ("BatchEnsembleRegressor", "hidden"),
+    ("BatchEnsembleClassifier", "members"),
+    ("BatchEnsembleRegressor", "members"),
+    ("MLP", "members"),
     # Published as such.
     ("Plateau", "patience"),
 }

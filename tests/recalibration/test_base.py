@@ -111,7 +111,7 @@ def test_classes_are_encoded():
          r"this Shift is not fitted yet; call fit\(prediction, y\) with calibration samples first"),
         (lambda: Shift().fit(PREDICTION, Y[:3]), ShapeError, "y has 3 samples, the prediction has 40"),
         (lambda: Shift().fit(PREDICTION, Y[:, 0]), ShapeError, r"with 2 targets; got \(40, 1\)"),
-        (lambda: Shift().fit(PREDICTION, Y * np.nan), InvalidValueError, "y of sample 0, target 0 is nan"),
+        (lambda: Shift().fit(PREDICTION, Y * np.nan), InvalidValueError, "no true value of target 'a' is known"),
         (lambda: Shift().fit(Y, Y), UnsupportedPredictionError,
          "Shift repairs a Gaussian; got a ndarray"),
         (lambda: Classes().fit(PREDICTION, Y), UnsupportedPredictionError,

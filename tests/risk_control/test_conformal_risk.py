@@ -106,52 +106,52 @@ class TestShift:
     def test_by_brute_force(self):
         rng = np.random.default_rng(1)
         ratio, new = rng.random(300) * 3, rng.random(50) * 2 + 0.01
-        control = caveat.ConformalRiskControl(0.1).fit(losses(), T, likelihood_ratio=ratio)
+        control = caveat.ConformalRiskControl(0.1).fit(losses(), T, shift=ratio)
         expected = [by_brute_force(losses(), 0.1, ratio, w) for w in new]
-        np.testing.assert_array_equal(control.threshold_for(likelihood_ratio=new), expected)
+        np.testing.assert_array_equal(control.threshold_for(shift=new), expected)
         assert control.threshold_ == by_brute_force(losses(), 0.1, ratio, ratio.max())
         assert control.effective_samples_ == pytest.approx(ratio.sum() ** 2 / (ratio**2).sum())
         assert "weighted by their likelihood ratios" in control.guarantee_
 
     def test_a_sample_far_out_gets_nothing(self):
         control = caveat.ConformalRiskControl(0.1)
-        control.fit(losses(), T, likelihood_ratio=np.ones(300))
-        assert np.isnan(control.threshold_for(likelihood_ratio=[1e6])[0])
+        control.fit(losses(), T, shift=np.ones(300))
+        assert np.isnan(control.threshold_for(shift=[1e6])[0])
 
     def test_weights_that_degenerate(self):
         ratio = np.full(300, 1e-6)
         ratio[0] = 1
         with pytest.raises(InvalidValueError, match=r"1\.001 effective calibration samples cannot"):
-            caveat.ConformalRiskControl(0.1).fit(losses(), T, likelihood_ratio=ratio)
+            caveat.ConformalRiskControl(0.1).fit(losses(), T, shift=ratio)
 
     @pytest.mark.parametrize(
         ("value", "message"),
         [
-            (np.inf, "likelihood_ratio of sample 3 is inf: the new samples go where"),
-            (np.nan, "likelihood_ratio of sample 3 is nan"),
-            (-1, "likelihood_ratio of sample 3 is -1, below 0"),
+            (np.inf, "shift of sample 3 is inf: the new samples go where"),
+            (np.nan, "shift of sample 3 is nan"),
+            (-1, "shift of sample 3 is -1, below 0"),
         ],
     )
     def test_refused_ratios(self, value, message):
         ratio = np.ones(300)
         ratio[3] = value
         with pytest.raises(InvalidValueError, match=message):
-            caveat.ConformalRiskControl(0.1).fit(losses(), T, likelihood_ratio=ratio)
+            caveat.ConformalRiskControl(0.1).fit(losses(), T, shift=ratio)
 
     def test_ratios_of_zero(self):
         control = caveat.ConformalRiskControl(0.1)
-        with pytest.raises(InvalidValueError, match="likelihood_ratio is 0 for every sample"):
-            control.fit(losses(), T, likelihood_ratio=np.zeros(300))
+        with pytest.raises(InvalidValueError, match="shift is 0 for every sample"):
+            control.fit(losses(), T, shift=np.zeros(300))
         some = np.arange(300) % 2
-        control.fit(losses(), T, likelihood_ratio=some)
+        control.fit(losses(), T, shift=some)
         assert control.threshold_ == by_brute_force(losses()[1::2], 0.1)
         with pytest.raises(InvalidValueError, match="ratio of sample 1 is 0, but the sample came"):
-            control.threshold_for(likelihood_ratio=[1, 0])
+            control.threshold_for(shift=[1, 0])
         for size in (1e-80, 1e80):
             with pytest.raises(InvalidValueError, match="sums of such ratios are not exact; scale"):
-                control.fit(losses(), T, likelihood_ratio=np.full(300, size))
-        with pytest.raises(ShapeError, match="likelihood_ratio must be one number for each of 300"):
-            control.fit(losses(), T, likelihood_ratio=[1, 2])
+                control.fit(losses(), T, shift=np.full(300, size))
+        with pytest.raises(ShapeError, match="shift must be one number for each of 300"):
+            control.fit(losses(), T, shift=[1, 2])
 
 
 class TestGroups:
@@ -171,8 +171,8 @@ class TestGroups:
     def test_with_ratios(self):
         ratio = np.random.default_rng(0).random(300) + 0.5
         control = caveat.ConformalRiskControl(0.1)
-        control.fit(losses(), T, groups=self.GROUP, likelihood_ratio=ratio)
-        found = control.threshold_for(groups=["a", "b"], likelihood_ratio=[0.5, 2.0])
+        control.fit(losses(), T, groups=self.GROUP, shift=ratio)
+        found = control.threshold_for(groups=["a", "b"], shift=[0.5, 2.0])
         rows = self.GROUP == "a"
         assert found[0] == by_brute_force(losses()[rows], 0.1, ratio[rows], 0.5)
         assert found[1] == by_brute_force(losses()[~rows], 0.1, ratio[~rows], 2.0)
@@ -191,13 +191,13 @@ class TestGroups:
             plain.threshold_for()
         with pytest.raises(OptionError, match="groups were given to threshold_for but not to fit"):
             plain.threshold_for(groups=["a"])
-        with pytest.raises(OptionError, match="likelihood_ratio was given to threshold_for but no"):
-            plain.threshold_for(likelihood_ratio=[1.0])
+        with pytest.raises(OptionError, match="shift was given to threshold_for but no"):
+            plain.threshold_for(shift=[1.0])
         grouped = caveat.ConformalRiskControl(0.1).fit(losses(), T, groups=self.GROUP)
         with pytest.raises(OptionError, match="fit was given groups, so threshold_for needs them"):
             grouped.threshold_for()
-        shifted = caveat.ConformalRiskControl(0.1).fit(losses(), T, likelihood_ratio=np.ones(300))
-        with pytest.raises(OptionError, match="fit was given likelihood_ratio, so threshold_for"):
+        shifted = caveat.ConformalRiskControl(0.1).fit(losses(), T, shift=np.ones(300))
+        with pytest.raises(OptionError, match="fit was given shift, so threshold_for"):
             shifted.threshold_for()
 
 
@@ -233,7 +233,7 @@ class TestInput:
         with pytest.raises(OptionError, match="bound must be a number above 0"):
             caveat.ConformalRiskControl(0.1, bound=0).fit(losses(), T)
         with pytest.raises(NotFittedError, match=r"call fit\(losses, thresholds\) first"):
-            caveat.ConformalRiskControl(0.1).threshold_for(likelihood_ratio=[1.0])
+            caveat.ConformalRiskControl(0.1).threshold_for(shift=[1.0])
 
     def test_clone_and_pickle(self):
         control = caveat.ConformalRiskControl(0.1).fit(losses(), T)

@@ -48,9 +48,7 @@ class TestPValues:
         rng = np.random.default_rng(2)
         ratio, own = rng.random(200), rng.random(50) + 0.1
         method = caveat.ConformalSelection(0.1, dependence="any")
-        selection = method.fit(score, null, likelihood_ratio=ratio).select(
-            new, likelihood_ratio=own
-        )
+        selection = method.fit(score, null, shift=ratio).select(new, shift=own)
         expected = by_brute_force(score, null, new, ratio, own)
         np.testing.assert_allclose(selection.p_values, expected)
         assert "weighted by their likelihood ratios" in selection.guarantee
@@ -123,8 +121,8 @@ class TestGroups:
         score, null = data()
         group, ratio = np.arange(200) % 2, np.random.default_rng(0).random(200) + 0.5
         fitted = caveat.ConformalSelection(0.1, dependence="any")
-        fitted.fit(score, null, groups=group, likelihood_ratio=ratio)
-        found = fitted.select([0.9, 0.8], groups=[0, 1], likelihood_ratio=[1.0, 2.0])
+        fitted.fit(score, null, groups=group, shift=ratio)
+        found = fitted.select([0.9, 0.8], groups=[0, 1], shift=[1.0, 2.0])
         for k in (0, 1):
             rows = group == k
             expected = by_brute_force(
@@ -156,18 +154,18 @@ class TestInput:
 
     def test_weights(self):
         score, null = data()
-        with pytest.raises(OptionError, match='with likelihood_ratio use dependence="any"'):
-            caveat.ConformalSelection(0.1).fit(score, null, likelihood_ratio=np.ones(200))
+        with pytest.raises(OptionError, match='with shift use dependence="any"'):
+            caveat.ConformalSelection(0.1).fit(score, null, shift=np.ones(200))
         method = caveat.ConformalSelection(0.1, dependence="any")
-        method.fit(score, null, likelihood_ratio=np.ones(200))
-        with pytest.raises(OptionError, match="give likelihood_ratio to both fit and select"):
+        method.fit(score, null, shift=np.ones(200))
+        with pytest.raises(OptionError, match="give shift to both fit and select"):
             method.select([0.5])
         with pytest.raises(InvalidValueError, match="of sample 0 is 0, but the sample came"):
-            method.select([0.5], likelihood_ratio=[0.0])
+            method.select([0.5], shift=[0.0])
         ratio = np.full(200, 1e-9)
         ratio[0] = 1
         with pytest.raises(InvalidValueError, match="1 effective calibration samples"):
-            method.fit(score, null, likelihood_ratio=ratio)
+            method.fit(score, null, shift=ratio)
 
     def test_refused(self):
         score, null = data()

@@ -961,7 +961,6 @@ ARGUMENTS = {
     "ConformalRiskControl.fit.thresholds": Data(lambda w: np.array([0.1, 0.5, 0.9])),
     "ConformalRiskControl.threshold_for.groups": Thing(lambda w: w.groups(w.samples)),
     "bound": Option(1.0, 2.0, 1e-320, 1e200),
-    "likelihood_ratio": Data(lambda w: w.positive(w.samples)),
     "rate": FRACTION,
     "dependence": Option("exchangeable", "any"),
     "null": Data(lambda w: w.rng.random(w.samples) < 0.5),

@@ -78,7 +78,7 @@ class TestConformalRiskControl:
 
         def draw(rng, n, ratios):
             score = rng.random(n)
-            given = {"likelihood_ratio": 2 * (1 - score)} if ratios else {}
+            given = {"shift": 2 * (1 - score)} if ratios else {}
             return self.losses(rng, n, score), given
 
         def risks(ratios):
@@ -90,7 +90,7 @@ class TestConformalRiskControl:
                 t = control.threshold_
                 if ratios:  # the new sample's own threshold
                     new = 1 - np.sqrt(rng.random(200))
-                    own = control.threshold_for(likelihood_ratio=np.maximum(2 * (1 - new), 1e-9))
+                    own = control.threshold_for(shift=np.maximum(2 * (1 - new), 1e-9))
                     result[i] = np.mean(0.5 * (new < np.nan_to_num(own, nan=-1.0)))
                 else:
                     result[i] = 0.5 * (1 - (1 - t) ** 2)
@@ -348,12 +348,12 @@ class TestSelection:
                 # The input x has its share of nulls, and the score does not know it.
                 x = rng.random(n)
                 null = rng.random(n) < x
-                ratio = {"likelihood_ratio": 3 * x**2} if weighted else {}
+                ratio = {"shift": 3 * x**2} if weighted else {}
                 score = rng.random(n) + 0.3 * (~null)
                 method.fit(score, null, **ratio)
                 new = rng.random(100) ** (1 / 3)  # the density 3 x^2
                 truth = rng.random(100) < new
-                given = {"likelihood_ratio": 3 * new**2} if weighted else {}
+                given = {"shift": 3 * new**2} if weighted else {}
                 made = rng.random(100) + 0.3 * (~truth)
                 return method.select(made, **given).selected, truth
 

@@ -226,9 +226,9 @@ def _named(
         return Finding("class accuracy", FindingState.NONE, Statement("info", text, used), names)
     reason = f"{after} {said[0]}"
     if question.topic == "calibration":
-        found = group_predicted(evidence, next(iter(worse)), looked_at)
-        if found is not None:
-            predicted, level = found
+        shown = group_predicted(evidence, next(iter(worse)), looked_at)
+        if shown is not None:
+            predicted, level = shown
             text += group_direction(predicted, level)
             if level and predicted.name:
                 reason += f", and the risk is {estimated(level)} ({predicted.means})"

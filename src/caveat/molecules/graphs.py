@@ -136,11 +136,11 @@ class GraphBatch(NamedTuple):
     edges : Tensor of shape (edges, atom features + bond features)
         Features of the atom where a directed bond begins, and of the bond.
     messages : Sums
-        Of the edges that an edge hears.
+        The edges that an edge hears.
     arriving : Sums
-        Of the edges that end in an atom.
+        The edges that end in an atom.
     pooled : Sums
-        Of the atoms of a molecule.
+        The atoms of a molecule.
     sizes : Tensor of shape (molecules,)
         Numbers of atoms.
     """

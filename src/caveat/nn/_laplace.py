@@ -41,7 +41,7 @@ _ROUNDS = 100
 class LastLayerPosterior:
     r"""A trained network whose last layer has a Gaussian posterior; `laplace` makes it.
 
-    Attributes
+    Parameters
     ----------
     module : torch.nn.Module
         The network.

@@ -18,6 +18,7 @@ from .inputs import (
     check_known,
     effective_samples,
     length_of,
+    ratios_of,
     rows_of_groups,
 )
 
@@ -95,7 +96,7 @@ class ConformalRiskControl(BaseEstimator):
     as no loss. For the loss "the true label is not in the set" this is the coverage of conformal
     sets. With groups the same in each group.
 
-    **Under covariate shift** give ``likelihood_ratio``: the density of new inputs over that of
+    **Under covariate shift** give ``shift``: the density of new inputs over that of
     calibration inputs, for the calibration samples and in `threshold_for` for new ones. Scales do
     not matter, but must be the same. The promise then holds for the new distribution [1]_, if the
     ratios are right.
@@ -133,9 +134,7 @@ class ConformalRiskControl(BaseEstimator):
         self.risk = risk
         self.bound = bound
 
-    def fit(
-        self, losses: Any, thresholds: Any, *, groups: Any = None, likelihood_ratio: Any = None
-    ) -> Self:
+    def fit(self, losses: Any, thresholds: Any, *, groups: Any = None, shift: Any = None) -> Self:
         """Find the threshold.
 
         Parameters
@@ -146,7 +145,7 @@ class ConformalRiskControl(BaseEstimator):
             Increasing; chosen without these samples.
         groups : array, Series, dict of arrays or frame, optional
             Keep the risk in each group.
-        likelihood_ratio : array of shape (samples,), optional
+        shift : LikelihoodRatio or array of shape (samples,), optional
             The density of new inputs over that of calibration inputs.
 
         Returns
@@ -160,7 +159,7 @@ class ConformalRiskControl(BaseEstimator):
         if array.ndim != 2:
             raise ShapeError(f"losses must have shape (samples, thresholds); got {array.shape}")
         levels = as_thresholds(thresholds, array.shape[1])
-        ratio = as_ratios(likelihood_ratio, len(array))
+        ratio = as_ratios(shift, len(array))
         falls = _falls(array)
         self._learn(array, levels, risk / bound, ratio, falls)
         self.groups_: dict[str, Self] | None = None
@@ -181,12 +180,12 @@ class ConformalRiskControl(BaseEstimator):
         )
         return self
 
-    def threshold_for(self, *, likelihood_ratio: Any = None, groups: Any = None) -> FloatArray:
+    def threshold_for(self, *, shift: Any = None, groups: Any = None) -> FloatArray:
         """Return the threshold of each new sample.
 
         Parameters
         ----------
-        likelihood_ratio : array of shape (samples,), optional
+        shift : LikelihoodRatio or array of shape (samples,), optional
             Needed if and only if ``fit`` was given ratios.
         groups : array, Series, dict of arrays or frame, optional
             Needed if and only if ``fit`` was given groups, with values that ``fit`` saw.
@@ -200,20 +199,20 @@ class ConformalRiskControl(BaseEstimator):
             raise NotFittedError(
                 "this ConformalRiskControl is not fitted yet; call fit(losses, thresholds) first"
             )
-        if (likelihood_ratio is None) != (self._ratio is None):
+        if (shift is None) != (self._ratio is None):
             raise OptionError(
-                "fit was given likelihood_ratio, so threshold_for needs that of the new samples"
-                if likelihood_ratio is None
-                else "likelihood_ratio was given to threshold_for but not to fit"
+                "fit was given shift, so threshold_for needs that of the new samples"
+                if shift is None
+                else "shift was given to threshold_for but not to fit"
             )
         check_groups(groups, self.groups_, "threshold_for")
-        if groups is None and likelihood_ratio is None:
+        if groups is None and shift is None:
             raise OptionError(
                 "threshold_for is for groups and likelihood ratios; without them every sample has "
                 "the threshold threshold_"
             )
-        length = len(likelihood_ratio) if groups is None else length_of(groups)
-        ratio = as_ratios(likelihood_ratio, length, new=True)
+        length = len(ratios_of(shift, new=True)) if groups is None else length_of(groups)
+        ratio = as_ratios(shift, length, new=True)
         if self.groups_ is None:
             return self._thresholds(ratio)
         result = np.empty(length)

@@ -19,6 +19,7 @@ from .._validation import (
     position,
 )
 from ..exceptions import InvalidValueError, OptionError, ShapeError
+from ..recalibration import LikelihoodRatio
 
 _LARGEST_RATIO = 1e70
 ONE = "loss"
@@ -85,40 +86,46 @@ def as_scores(score: Any, name: str = "score") -> FloatArray:
     return array
 
 
-def as_ratios(likelihood_ratio: Any, samples: int, *, new: bool = False) -> FloatArray | None:
+def ratios_of(shift: Any, *, new: bool) -> Any:
+    """Return the ratios of calibration or of new samples, from `likelihood_ratio` or an array."""
+    if isinstance(shift, LikelihoodRatio):
+        return shift.test if new else shift.calibration
+    return shift
+
+
+def as_ratios(shift: Any, samples: int, *, new: bool = False) -> FloatArray | None:
     """Return likelihood ratios: finite, not negative, not all 0; None if there is no shift.
 
     Those of new samples must be above 0: a sample that came cannot have a density of 0.
     """
-    if likelihood_ratio is None:
+    if shift is None:
         return None
-    array, _, _ = as_floats(likelihood_ratio, "likelihood_ratio")
+    array, _, _ = as_floats(ratios_of(shift, new=new), "shift")
     if array.shape != (samples,):
         raise ShapeError(
-            f"likelihood_ratio must be one number for each of {samples} samples; got shape "
-            f"{array.shape}"
+            f"shift must be one number for each of {samples} samples; got shape {array.shape}"
         )
     bad = ~np.isfinite(array)
     if bad.any():
         index, where = position(bad, ("sample",))
         raise InvalidValueError(
-            f"likelihood_ratio{where} is {array[index]}: the new samples go where calibration "
+            f"shift{where} is {array[index]}: the new samples go where calibration "
             "samples do not, and nothing can be promised there; leave such samples out, or collect "
             "calibration samples like them"
         )
-    check_not_negative(array, "likelihood_ratio", ("sample",), "a ratio of densities is 0 or more")
+    check_not_negative(array, "shift", ("sample",), "a ratio of densities is 0 or more")
     if new and not array.min() > 0:
         _, where = position(array <= 0, ("sample",))
         raise InvalidValueError(
-            f"likelihood_ratio{where} is 0, but the sample came: a new sample has a ratio above 0"
+            f"shift{where} is 0, but the sample came: a new sample has a ratio above 0"
         )
     if not array.max() > 0:
         raise InvalidValueError(
-            "likelihood_ratio is 0 for every sample: no calibration sample is like the new ones"
+            "shift is 0 for every sample: no calibration sample is like the new ones"
         )
     if not 1 / _LARGEST_RATIO <= array.max() <= _LARGEST_RATIO:
         raise InvalidValueError(
-            f"likelihood_ratio goes up to {array.max():g}, and sums of such ratios are not exact; "
+            f"shift goes up to {array.max():g}, and sums of such ratios are not exact; "
             "scale all of them, also those of new samples, by one number"
         )
     return array

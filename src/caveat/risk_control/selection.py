@@ -109,7 +109,7 @@ class ConformalSelection(BaseEstimator):
     calibration samples count in n, null or not [2]_; with ``null=None``, where calibration samples
     are all null, this is the test for outliers of [1]_. With groups the same in each group.
 
-    **Under covariate shift** give ``likelihood_ratio``, to ``fit`` and to ``select``. Weighted
+    **Under covariate shift** give ``shift``, to ``fit`` and to ``select``. Weighted
     p-values may depend in any way, so dependence="any" is needed.
 
     **Cannot** bound the share of null samples in the batch at hand, only its expectation: if few
@@ -144,9 +144,7 @@ class ConformalSelection(BaseEstimator):
         self.rate = rate
         self.dependence = dependence
 
-    def fit(
-        self, score: Any, null: Any = None, *, groups: Any = None, likelihood_ratio: Any = None
-    ) -> Self:
+    def fit(self, score: Any, null: Any = None, *, groups: Any = None, shift: Any = None) -> Self:
         """Learn from calibration samples.
 
         Parameters
@@ -157,7 +155,7 @@ class ConformalSelection(BaseEstimator):
             Whether each calibration sample is null; by default all are.
         groups : array, Series, dict of arrays or frame, optional
             Keep the rate in each group.
-        likelihood_ratio : array of shape (samples,), optional
+        shift : LikelihoodRatio or array of shape (samples,), optional
             The density of new inputs over that of calibration inputs.
 
         Returns
@@ -168,10 +166,10 @@ class ConformalSelection(BaseEstimator):
         check_choice(self.dependence, "dependence", (EXCHANGEABLE, ANY))
         known = as_scores(score)
         is_null = np.ones(len(known), dtype=bool) if null is None else _flags(null, len(known))
-        ratio = as_ratios(likelihood_ratio, len(known))
+        ratio = as_ratios(shift, len(known))
         if ratio is not None and self.dependence != ANY:
             raise OptionError(
-                "weighted p-values may depend on each other in any way: with likelihood_ratio use "
+                "weighted p-values may depend on each other in any way: with shift use "
                 'dependence="any"'
             )
         self._learn(known, is_null, ratio, rate)
@@ -189,7 +187,7 @@ class ConformalSelection(BaseEstimator):
                 self.groups_[name] = part
         return self
 
-    def select(self, score: Any, *, groups: Any = None, likelihood_ratio: Any = None) -> Selection:
+    def select(self, score: Any, *, groups: Any = None, shift: Any = None) -> Selection:
         """Select from a batch of new samples.
 
         Parameters
@@ -197,7 +195,7 @@ class ConformalSelection(BaseEstimator):
         score : array of shape (samples,)
         groups : array, Series, dict of arrays or frame, optional
             Needed if and only if ``fit`` was given groups, with values that ``fit`` saw.
-        likelihood_ratio : array of shape (samples,), optional
+        shift : LikelihoodRatio or array of shape (samples,), optional
             Needed if and only if ``fit`` was given ratios.
 
         Returns
@@ -210,9 +208,9 @@ class ConformalSelection(BaseEstimator):
             )
         check_groups(groups, self.groups_, "select")
         new = as_scores(score)
-        ratio = as_ratios(likelihood_ratio, len(new), new=True)
+        ratio = as_ratios(shift, len(new), new=True)
         if (ratio is None) != (self._weight is None):
-            raise OptionError("give likelihood_ratio to both fit and select, or to neither")
+            raise OptionError("give shift to both fit and select, or to neither")
         p = self._p_values(new, ratio)
         cut = self._cut(p)
         if self.groups_ is None:

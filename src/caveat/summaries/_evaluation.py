@@ -161,7 +161,7 @@ class _FromStates:
         known = []
         if hasattr(self.prediction, "classes"):
             known = [class_attribute(self.prediction, blocks[0].truth)]
-        if summary.kept is not None:
+        if summary.kept is not None and summary.kept.groups:
             known += attributes(dict(summary.kept.groups), len(blocks[0].truth))
         return Evaluation(
             rows=tuple(rows),
