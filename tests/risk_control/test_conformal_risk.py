@@ -145,7 +145,7 @@ class TestShift:
         some = np.arange(300) % 2
         control.fit(losses(), T, shift=some)
         assert control.threshold_ == by_brute_force(losses()[1::2], 0.1)
-        with pytest.raises(InvalidValueError, match="ratio of sample 1 is 0, but the sample came"):
+        with pytest.raises(InvalidValueError, match="shift of sample 1 is 0, but the sample came"):
             control.threshold_for(shift=[1, 0])
         for size in (1e-80, 1e80):
             with pytest.raises(InvalidValueError, match="sums of such ratios are not exact; scale"):
@@ -239,3 +239,14 @@ class TestInput:
         control = caveat.ConformalRiskControl(0.1).fit(losses(), T)
         assert clone(control).get_params() == control.get_params()
         assert pickle.loads(pickle.dumps(control)).threshold_ == control.threshold_
+
+
+def test_a_shift_may_be_estimated():
+    rng = np.random.default_rng(0)
+    old, new = rng.normal(size=(300, 1)), rng.normal(0.5, 1, size=(50, 1))
+    ratio = caveat.likelihood_ratio(old, new, random_state=0)
+    control = caveat.ConformalRiskControl(0.2).fit(losses(), T, shift=ratio)
+    by_arrays = caveat.ConformalRiskControl(0.2).fit(losses(), T, shift=ratio.calibration)
+    np.testing.assert_array_equal(
+        control.threshold_for(shift=ratio), by_arrays.threshold_for(shift=ratio.test)
+    )
