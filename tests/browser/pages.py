@@ -5,6 +5,12 @@ import zlib
 from contextlib import contextmanager
 
 
+SETTLED = """() => document.fonts.ready.then(
+  () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done())))
+)"""
+"""Wait until fonts are there and the page is drawn, so that what is measured no longer moves."""
+
+
 @contextmanager
 def opened(browser, path, width=1280, everything=False, **options):
     """Open a page; any error on it, and any request but the page itself, fails the test."""
@@ -15,6 +21,7 @@ def opened(browser, path, width=1280, everything=False, **options):
     page.on("dialog", lambda dialog: troubles.append(f"dialog: {dialog.message}"))
     page.on("request", lambda r: troubles.append(r.url) if r.url != path.as_uri() else None)
     page.goto(path.as_uri())
+    page.evaluate(SETTLED)
     if everything:
         unfold(page)
     yield page

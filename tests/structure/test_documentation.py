@@ -154,8 +154,14 @@ def test_the_terminal_of_the_tutorial_shows_what_comes_out():
     assert lines(printed.getvalue()) == lines(output)
 
 
+LONG = ("plot_methods", "plot_dropout_rate")
+"""Examples that take as long as all others; building the documentation runs them."""
+
+
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.stem)
 def test_examples_run(script):
+    if script.stem in LONG:
+        pytest.skip("it takes long, and building the documentation runs it")
     import matplotlib
 
     matplotlib.use("Agg")

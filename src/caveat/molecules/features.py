@@ -1,7 +1,7 @@
 """From SMILES to graphs, with chemprop's features of atoms and bonds."""
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
@@ -18,6 +18,11 @@ from .graphs import MoleculeGraphs
 __all__ = ["as_smiles", "featurize", "need", "parsed"]
 
 ATOM_FEATURES, BOND_FEATURES = 72, 14
+_ATOM_CLASSES = [
+    "atomic-number-common", "total-degree", "formal-charge", "chirality", "num-hydrogens",
+    "hybridization-expanded",
+]  # fmt: skip
+_BOND_CLASSES = ["is-null", "bond-type-onehot", "conjugated", "in-ring", "stereo"]
 _BLOCK = 2000
 """Molecules that are read at a time."""
 
@@ -137,7 +142,7 @@ def as_smiles(smiles: Any, column: str | None = None) -> list[str]:
 def need() -> None:
     """Raise if rdkit or chemprop is missing."""
     try:
-        import chemprop.featurizers  # noqa: F401
+        import cuik_molmaker  # noqa: F401  # chemprop brings it
         import rdkit  # noqa: F401
     except ImportError as error:
         raise ImportError(
@@ -172,7 +177,7 @@ def _graphs(most_atoms: int, texts: list[str]) -> tuple[MoleculeGraphs, list[tup
     molecules = parsed(texts, most_atoms)
     wrong = [(row, why) for row, why in enumerate(molecules) if isinstance(why, str)]
     rows = [row for row, why in enumerate(molecules) if not isinstance(why, str)]
-    made = _featurizer()([texts[row] for row in rows]) if rows else None
+    made = _featurized([texts[row] for row in rows]) if rows else None
     if made is None:
         empty = np.zeros(0, dtype=np.int32)
         return MoleculeGraphs(
@@ -193,22 +198,24 @@ def _graphs(most_atoms: int, texts: list[str]) -> tuple[MoleculeGraphs, list[tup
     ), wrong  # fmt: skip
 
 
-def _featurizer() -> Callable[[list[str]], tuple[Any, Any, Any, Any]]:
-    from chemprop.featurizers import CuikmolmakerMolGraphFeaturizer
+def _featurized(texts: list[str]) -> tuple[Any, Any, Any, Any]:
+    """Return features of atoms and of edges, the ends of edges, and the molecule of each atom.
 
-    featurizer = CuikmolmakerMolGraphFeaturizer()
+    By the engine of chemprop itself: importing all of chemprop takes seconds and a gigabyte, in
+    every process.
+    """
+    import cuik_molmaker
+    from rdkit import rdBase
 
-    def made(texts: list[str]) -> tuple[Any, Any, Any, Any]:
-        from rdkit import rdBase
-
-        with rdBase.BlockLogs():
-            batch = featurizer(texts)
-        return (
-            batch.V.numpy().astype(np.float32), batch.E.numpy().astype(np.float32),
-            batch.edge_index.numpy(), batch.batch.numpy(),
-        )  # fmt: skip
-
-    return made
+    with rdBase.BlockLogs():
+        atoms, bonds, edges, _, owner = cuik_molmaker.batch_mol_featurizer(
+            texts,
+            cuik_molmaker.atom_onehot_feature_names_to_array(_ATOM_CLASSES),
+            cuik_molmaker.atom_float_feature_names_to_array(["aromatic", "mass"]),
+            cuik_molmaker.bond_feature_names_to_array(_BOND_CLASSES),
+            *(False, False, True, False),  # no hydrogens, no offset; both directions, no loops
+        )
+    return atoms.astype(np.float32), bonds.astype(np.float32), edges, owner
 
 
 def _complaint(bad: list[tuple[int, str]], texts: list[str]) -> str:

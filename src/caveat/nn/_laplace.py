@@ -58,7 +58,7 @@ class LastLayerPosterior:
         Eigenvalues and eigenvectors of the Hessian: of all weights, (P,) and (P, P); for targets
         (targets, F) and (targets, F, F), where F features include a 1 for the bias; of the
         features' factor, (F,) and (F, F), if ``factor`` is there.
-    factor : tuple of Tensors or None
+    factor : tuple of Tensors, optional
         Eigenvalues and eigenvectors of the classes' factor, (C,) and (C, C), of a layer too large
         for its whole covariance.
     """
