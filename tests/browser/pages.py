@@ -4,7 +4,6 @@ import re
 import zlib
 from contextlib import contextmanager
 
-
 SETTLED = """() => document.fonts.ready.then(
   () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done())))
 )"""
