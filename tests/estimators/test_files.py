@@ -365,3 +365,16 @@ def test_deep_nesting_is_no_crash(written):
     safetensors.save_file(tensors, written, metadata={"caveat": deep})
     with pytest.raises(FileFormatError, match="cannot be read"):
         load(written)
+
+
+@pytest.mark.parametrize(
+    ("settings", "scaled"),
+    [({}, True), ({"module": object()}, False), ({"standardize": False}, False)],
+)
+def test_settings_of_the_first_version_mean_what_they_meant(settings, scaled):
+    from caveat.estimators import MAPRegressor
+    from caveat.estimators.files import _as_before
+
+    made = _as_before(MAPRegressor, settings)
+    assert made["standardize"] is scaled
+    assert made["validation_fraction"] is None

@@ -127,6 +127,8 @@ def test_anchors_have_a_spread_for_each_layer(graphs, y):
     network = model._network()
     assert float(network.edge_input.weight.detach().std()) == pytest.approx(0.5, rel=0.1)
     assert float(network.edge_update.weight.detach().std()) == pytest.approx(0.1, rel=0.1)
+    network = MoleculeRegressor(method="anchored", prior_std=0.2, **QUICK).fit(graphs, y)._network()
+    assert float(network.atom_output.weight.detach().std()) == pytest.approx(0.2, rel=0.2)
     with pytest.raises(OptionError, match="no entry for"):
         MoleculeRegressor(method="anchored", anchor_strength={"last": 1.0}, **QUICK).fit(graphs, y)
     with pytest.raises(OptionError, match="prior_std must be a number or have"):

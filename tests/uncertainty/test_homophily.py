@@ -363,6 +363,24 @@ def test_range_permutation_and_scale(data, classes):
     np.testing.assert_allclose(scaled, values, atol=2 * EQUAL_OR_CLOSED)
 
 
+def test_classes_that_are_nearly_equal():
+    """Between them the function is nearly flat, where short steps end before the top."""
+    H = np.array([[0, 1, 1], [1, 0, 1 / 64], [1, 1 / 64, 0]])
+    maximum = homophily_maximum(H)
+    # By symmetry q is (a, (1 - a) / 2, (1 - a) / 2): a quadratic in a, maximal where its slope is 0.
+    near = 1 / 64**2
+    a = (1 - near / 2) / (2 - near / 2)
+    truth = 2 * a * (1 - a) + near * (1 - a) ** 2 / 2
+    np.testing.assert_allclose(maximum.argmax, [a, (1 - a) / 2, (1 - a) / 2], atol=1e-9)
+    assert maximum.value == pytest.approx(truth, abs=1e-12)
+    assert maximum.gap < 1e-9
+    # A point outside of the simplex is not taken.
+    assert (
+        homophily._solved(np.array([[0, 1, 9], [1, 0, 1], [9, 1, 0]]) * 1.0, np.ones(3) / 3)[1]
+        == -np.inf
+    )
+
+
 # Arguments
 
 

@@ -1,5 +1,6 @@
 """Networks over molecules that say how sure they are."""
 
+from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
@@ -151,19 +152,21 @@ class MoleculeNetwork(BaseEstimator):
 
     # What the task defines.
 
+    @abstractmethod
     def _encode(self, y: Any, samples: int) -> np.ndarray:
         """Learn classes or scales, and return labels as the network sees them."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _outputs(self) -> tuple[int, str, str | None]:
         """Return the number of outputs, the head's name, and the head of the network."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _loss(self) -> Any:
-        raise NotImplementedError
+        """Return the loss of a sample."""
 
+    @abstractmethod
     def _finish(self, values: Tensor) -> Any:
-        raise NotImplementedError
+        """Return the prediction from raw outputs (members, molecules, ...)."""
 
     def fit(
         self, X: Any, y: Any, sample_weight: Any = None, *, validation: Any = None,

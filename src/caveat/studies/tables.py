@@ -285,15 +285,10 @@ class _Runner:
         from sklearn.utils import _safe_indexing
 
         from ..estimators import NetworkEstimator, Problem, fit_many, member_predictions
-        from ..selection.encoding import columns_of, encoder, fits_table
+        from ..selection.encoding import fits_table
 
         X, network = data.X, isinstance(model, NetworkEstimator)
         fitting = fits_table(model, X)
-        if network and fitting is not model:
-            # One array of numbers for all splits, so that they train together; it is made from
-            # features alone.
-            categories, numbers, _ = columns_of(X)
-            X, fitting = encoder(categories, numbers).fit_transform(X), model
         options: dict[str, Any] = {"n_jobs": self.task.options["n_jobs"]}
         if network:
             options = {"progress": self.task.progress}

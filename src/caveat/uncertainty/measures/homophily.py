@@ -225,7 +225,21 @@ def _ascend(A: FloatArray, start: FloatArray, steps: int = 20_000) -> tuple[Floa
 def _maximize_concave(B: FloatArray, start: FloatArray, steps: int = 20_000) -> Bounds:
     """Ascend where p'Bp is concave; the bound is the highest point of the tangent plane."""
     p, value = _ascend(B, start, steps)
+    if float((B @ p).max()) - value > _STATIONARY:
+        # Between classes that are nearly equal the function is nearly flat, and steps are short.
+        p, value = max([(p, value), _solved(B, p)], key=lambda pair: pair[1])
     return p, value, value + 2 * max(0.0, float((B @ p).max()) - value)
+
+
+def _solved(B: FloatArray, p: FloatArray) -> tuple[FloatArray, float]:
+    """Return the point where all slopes of the classes of p are equal, if it is a distribution."""
+    held = np.flatnonzero(p > 0)
+    ones = np.ones((len(held), 1))
+    system = np.block([[B[np.ix_(held, held)], -ones], [ones.T, np.zeros((1, 1))]])
+    equal = np.linalg.lstsq(system, np.append(np.zeros(len(held)), 1.0), rcond=None)[0][:-1]
+    point = np.zeros(len(p))
+    point[held] = equal
+    return (point, float(point @ B @ point)) if equal.min() >= 0 else (p, -np.inf)
 
 
 def _concave_above(B: FloatArray) -> FloatArray:
