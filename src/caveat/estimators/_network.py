@@ -27,8 +27,8 @@ from .._random import generator
 from .._validation import check_choice
 from ..exceptions import OptionError
 from . import _data, _modules, _table
-from ._interface import Savable
 from ._problem import Problem
+from .interface import Savable
 
 if TYPE_CHECKING:
     from ..nn import Copy, Training

@@ -12,9 +12,9 @@ from .._defaults import MAX_STD
 from .._validation import check_number
 from ..exceptions import InvalidValueError, LabelError, OptionError
 from ._data import Loss, mean_and_scale, target_names
-from ._interface import PredictsClasses, PredictsIntervals
 from ._network import NetworkEstimator
 from ._novelty import RemembersReach
+from .interface import PredictsClasses, PredictsIntervals
 
 __all__ = ["NetworkClassifier", "NetworkRegressor", "WithPrior"]
 

@@ -33,9 +33,9 @@ from .._validation import as_weights, check_integer
 from ..exceptions import InvalidValueError, LabelError, OptionError, ShapeError
 from ._data import as_array, forget, target_names, with_text_names
 from ._fitting import fit_many
-from ._interface import PredictsClasses, PredictsIntervals, Savable
 from ._join import join_members
 from ._problem import Problem
+from .interface import PredictsClasses, PredictsIntervals, Savable
 from .sklearn_models import one_member
 
 _TRIES = 1000

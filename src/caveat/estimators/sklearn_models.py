@@ -27,8 +27,8 @@ from .._validation import check_fraction
 from ..exceptions import OptionError, UnsupportedPredictionError
 from ..predictions import Categorical, Gaussian, Quantiles
 from ._data import with_text_names
-from ._interface import PredictsIntervals
 from ._join import as_member, as_probabilities, join_members, places_of
+from .interface import PredictsIntervals
 
 _FORESTS = (
     ExtraTreesClassifier, ExtraTreesRegressor, RandomForestClassifier, RandomForestRegressor,

@@ -16,7 +16,7 @@ from .._arrays import to_numpy
 from .._constructors import declared
 from .._random import generator
 from .._validation import as_weights, check_choice, check_integer, check_number
-from ..estimators._interface import PredictsClasses, PredictsIntervals
+from ..estimators.interface import PredictsClasses, PredictsIntervals
 from ..exceptions import InvalidValueError, LabelError, OptionError, ShapeError
 from ..nn import Copy, Trained, Training, keyed, losses, pass_keys, train
 from ..nn._outputs import to_prediction

@@ -13,7 +13,7 @@ from .._arrays import to_numpy
 from .._parallel import check_jobs, run_tasks
 from .._validation import check_choice, check_integer
 from ..exceptions import InvalidValueError, OptionError
-from .graphs import MoleculeGraphs
+from .graphs import MoleculeGraphs, starts
 
 __all__ = ["as_smiles", "featurize", "need", "parsed"]
 
@@ -190,8 +190,7 @@ def _graphs(most_atoms: int, texts: list[str]) -> tuple[MoleculeGraphs, list[tup
     # Every bond is two edges behind each other, there and back; one of them says it.
     ends, bonds = edges[:, ::2].T, bonds[::2]
     bond_counts = np.bincount(owner[ends[:, 0]], minlength=len(rows)).astype(np.int32)
-    first = np.cumsum(atom_counts) - atom_counts
-    ends = (ends - np.repeat(first, bond_counts)[:, None]).astype(np.int32)
+    ends = (ends - np.repeat(starts(atom_counts), bond_counts)[:, None]).astype(np.int32)
     return MoleculeGraphs(
         np.array([texts[row] for row in rows]), atoms, bonds, ends, atom_counts, bond_counts,
         np.array(rows, dtype=np.int64),

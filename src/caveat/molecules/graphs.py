@@ -155,7 +155,7 @@ class GraphBatch(NamedTuple):
 
 def starts(counts: NDArray[np.integer]) -> NDArray[np.int64]:
     """Return where each of several pieces begins that lie one after another."""
-    return np.concatenate([[0], np.cumsum(counts[:-1])]).astype(np.int64)[: len(counts)]
+    return np.asarray(np.cumsum(counts, dtype=np.int64) - counts)
 
 
 def ragged(start: NDArray[np.integer], length: NDArray[np.integer]) -> NDArray[np.int64]:

@@ -7,8 +7,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from .._validation import check_choice, check_integer
-from ..nn.layers import ConcreteDropoutLinear, Dropout, MeanVarianceHead
-from ..nn.layers._stochastic import number_layers
+from ..nn.layers import ConcreteDropoutLinear, Dropout, MeanVarianceHead, number_layers
 from .graphs import GraphBatch, Sums
 
 __all__ = ["MessagePassing"]
@@ -16,8 +15,6 @@ __all__ = ["MessagePassing"]
 
 class _Sum(torch.autograd.Function):
     """Sums of rows by lists; its gradient is a sum by the lists of the way back."""
-
-    generate_vmap_rule = False
 
     @staticmethod
     def forward(values: Tensor, *lists: Tensor) -> Tensor:
@@ -158,9 +155,7 @@ class MessagePassing(nn.Module):
             heard = _Sum.apply(edges, *batch.messages)
             edges = self.edge_drop(torch.relu(begun + self.edge_update(heard)))
         arrived = _Sum.apply(edges, *batch.arriving)
-        width = batch.atoms.shape[1]
-        # Features of atoms are the same for all copies: only what arrived has to be joined to them.
-        atoms = self.atom_output(torch.cat([batch.atoms.expand(len(arrived), width), arrived], 1))
+        atoms = self.atom_output(torch.cat([batch.atoms, arrived], 1))
         atoms = self.atom_drop(torch.relu(atoms))
         pooled = _Sum.apply(atoms, *batch.pooled)
         if self.aggregation == "mean":

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from .graphs import GraphBatch, MoleculeGraphs, Sums, ragged
+from .graphs import GraphBatch, MoleculeGraphs, Sums, ragged, starts
 
 __all__ = ["PackedGraphs"]
 
@@ -23,8 +23,7 @@ class _Pieces:
 
     @classmethod
     def of(cls, values: np.ndarray, counts: np.ndarray) -> Self:
-        ends = np.cumsum(counts, dtype=np.int64)
-        arrays = np.ascontiguousarray(values), counts.astype(np.int64), ends - counts
+        arrays = np.ascontiguousarray(values), counts.astype(np.int64), starts(counts)
         return cls(*(torch.from_numpy(array) for array in arrays))
 
     def to(self, device: Any) -> Self:
@@ -47,16 +46,14 @@ class PackedGraphs:
     def __init__(self, graphs: MoleculeGraphs) -> None:
         self._graphs = graphs
         edge_counts = 2 * graphs.bond_counts
-        first_atom = np.cumsum(graphs.atom_counts, dtype=np.int64) - graphs.atom_counts
-        first_edge = np.cumsum(edge_counts, dtype=np.int64) - edge_counts
+        first_atom, first_edge = starts(graphs.atom_counts), starts(edge_counts)
         ends = graphs.ends.astype(np.int64) + np.repeat(first_atom, graphs.bond_counts)[:, None]
         # Each bond is two edges, one behind the other: there and back.
         source, target = ends.reshape(-1), ends[:, ::-1].reshape(-1)
         into = np.bincount(target, minlength=len(graphs.atoms))
         arriving = np.argsort(target, kind="stable")
         # An edge hears all that arrive where it starts, but its own way back.
-        start = np.cumsum(into) - into
-        heard = arriving[ragged(start[source], into[source])]
+        heard = arriving[ragged(starts(into)[source], into[source])]
         hearer = np.repeat(np.arange(len(source)), into[source])
         others = heard != hearer ^ 1
         heard, hearer = heard[others], hearer[others]

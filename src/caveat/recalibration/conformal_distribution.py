@@ -186,14 +186,15 @@ class ConformalDistribution(WithPromise):
         self.samples_, self._few = len(y), ()
         residuals = self._standard(prediction, y)
         self.residuals_: list[FloatArray] = []
-        self.weights_: list[FloatArray] | None = None if weight is None else []
+        weights: list[FloatArray] = []
         for column in residuals.T:
             if weight is None:
                 self.residuals_.append(np.sort(column))
                 continue
             order = np.lexsort((weight, column))
             self.residuals_.append(column[order])
-            self.weights_.append(weight[order])  # type: ignore[union-attr]
+            weights.append(weight[order])
+        self.weights_ = None if weight is None else weights
         self._ranks(self._levels())
 
     def _promise(self, where: str) -> str:

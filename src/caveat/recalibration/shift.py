@@ -1,6 +1,6 @@
 """Weights that make calibration samples stand for test samples after a shift."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from statistics import NormalDist
 from typing import Any
 
@@ -48,8 +48,8 @@ class LikelihoodRatio:
         The result in words.
     """
 
-    calibration: FloatArray
-    test: FloatArray
+    calibration: FloatArray = field(repr=False)
+    test: FloatArray = field(repr=False)
     effective_samples: float
     area: float
     message: str

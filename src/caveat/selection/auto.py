@@ -19,7 +19,7 @@ from .._constructors import declared
 from .._random import RandomState, generator
 from .._validation import FloatArray, as_column, as_weights, check_integer, check_number
 from ..estimators import Wrapped, member_predictions, save
-from ..estimators.ensemble import PredictsClasses, PredictsIntervals
+from ..estimators.interface import PredictsClasses, PredictsIntervals
 from ..evaluation.answers import Answer
 from ..exceptions import FileFormatError, LabelError, OptionError, ShapeError
 from ..experiments.checkpoint import Folder, check_seed, mark_of

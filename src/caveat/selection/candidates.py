@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from importlib.util import find_spec
 from typing import Any
 
@@ -180,7 +181,7 @@ def makers_of(given: Any, numbers: bool) -> dict[str, Callable[[], Any]]:
             raise OptionError(f"the name of a candidate must be text; got {name!r}")
         if estimator is None:
             entry = CANDIDATES[name]
-            result[entry.name] = lambda entry=entry: entry.make(numbers)  # type: ignore[misc]
+            result[entry.name] = partial(entry.make, numbers)
         else:
             result[name] = _given(name, estimator, numbers)
     return result

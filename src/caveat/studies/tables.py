@@ -168,7 +168,7 @@ def make(name: str, task: str, settings: Mapping[str, Any], seed: int) -> Any:
         kind = "Regressor" if numbers else "Classifier"
         made = getattr(estimators, networks[name] + kind, None)
         if made is None:
-            raise NotImplementedError(f"{name} is for numbers alone")
+            raise OptionError(f"{name} is for numbers alone")
         model = made()
         known = model.get_params()
         return model.set_params(**{k: v for k, v in settings.items() if k in known})
@@ -240,7 +240,7 @@ class _Runner:
         """Return the numbers of an estimator, and its prediction of the first split."""
         try:
             model = make(estimator, data.task, self.settings, self.seed)
-        except (NotImplementedError, OptionError) as error:
+        except OptionError as error:
             return _Outcome({}, str(error)), None
         folder = self._folder(name, data, estimator, model)
         finished = self._finished(folder)
