@@ -33,12 +33,19 @@ warnings.simplefilter("ignore")
 with np.errstate():  # importing it changes how numpy reports errors, everywhere
     from venn_abers import VennAbers as PeerVennAbers
 from torch.utils.data import DataLoader, TensorDataset
-from torch_uncertainty.post_processing import TemperatureScaler
 
-try:
+try:  # rows of a peer that is not there are left out
     from probmetrics.calibrators import SMSCalibrator, SVSCalibrator
-except ImportError:  # its rows are then without a peer
+except ImportError:
     SMSCalibrator = SVSCalibrator = None
+try:
+    from torch_uncertainty.post_processing import TemperatureScaler
+except ImportError:
+    TemperatureScaler = None
+try:
+    from online_cp.CPS import DempsterHillConformalPredictiveSystem
+except ImportError:
+    DempsterHillConformalPredictiveSystem = None
 
 torch.set_num_threads(1)
 
@@ -132,10 +139,13 @@ def temperature(rng: np.random.Generator) -> Task:
         return float(scaler.temperature[0].item())
 
     np.testing.assert_allclose(ours(), by_scikit_learn(), rtol=1e-4)
+    theirs = {"scikit-learn": by_scikit_learn}
+    if TemperatureScaler is not None:
+        theirs["torch-uncertainty"] = by_torch_uncertainty
     return Task(
         "temperature, 10^6 x 10",
         ours,
-        {"scikit-learn": by_scikit_learn, "torch-uncertainty": by_torch_uncertainty},
+        theirs,
         ("np.exp of the array", lambda: np.exp(logits)),
         {"scikit-learn": ">= 3", "torch-uncertainty": ">= 40"},
         repeats=1,
@@ -299,8 +309,33 @@ def shifted(rng: np.random.Generator) -> list[Task]:
              ("a copy", lambda: np.ones((100_000, 100)).copy()), {"crepes": ">= 1"}, repeats=3),
         Task("CRPS of a CPS, 10^3 known, 500 new", crps, {"crepes": crps_by_crepes},
              ("a sort of 10^3", lambda: np.sort(y[few])), {"crepes": ">= 1"}, repeats=3),
+        label_only(rng),
         folds(rng),
     ]  # fmt: skip
+
+
+def label_only(rng: np.random.Generator) -> Task:
+    """The distribution function of the next label, from the labels alone, as online-cp has it."""
+    known, new = rng.normal(size=10_000), rng.normal(size=10_000)
+    system = caveat.ConformalDistribution().fit(caveat.Gaussian(np.zeros(len(known)), 1.0), known)
+    zero = caveat.Gaussian(np.zeros(len(new)), 1.0)
+
+    def ours() -> np.ndarray:
+        return system.cdf(zero, new)
+
+    def by_online_cp() -> np.ndarray:
+        peer = DempsterHillConformalPredictiveSystem()
+        peer.learn_initial_training_set(known)
+        distribution = peer.predict_cpd()
+        return np.array([distribution(value, tau=0.5) for value in new])
+
+    theirs = {} if DempsterHillConformalPredictiveSystem is None else {"online-cp": by_online_cp}
+    for peer in theirs.values():
+        np.testing.assert_allclose(np.ravel(ours()), peer(), rtol=1e-12)
+    return Task(
+        "CDF of a CPS, 10^4 known, 10^4 new", ours, theirs,
+        ("a sort of 10^4", lambda: np.sort(known)), dict.fromkeys(theirs, ">= 1"), repeats=3,
+    )  # fmt: skip
 
 
 def folds(rng: np.random.Generator) -> Task:
