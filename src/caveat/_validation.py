@@ -402,3 +402,25 @@ def shorten(labels: LabelArray, most: int = 8) -> str:
     if len(words) > most:
         words = [*words[: most - 2], "...", words[-1]]
     return ", ".join(words)
+
+
+def as_rows(rows: Any, length: int) -> Any:
+    """Return which of ``length`` samples are asked for: a slice, integers or a mask."""
+    if isinstance(rows, slice):
+        return rows
+    rows = to_numpy(rows, "rows").array
+    if rows.ndim != 1 or rows.dtype.kind not in "iub":
+        raise ShapeError(
+            "rows must be a slice or one axis of integers or booleans; got type "
+            f"{rows.dtype} of shape {rows.shape}"
+        )
+    if rows.dtype == bool and len(rows) != length:
+        raise ShapeError(
+            f"rows is a mask of length {len(rows)} for a prediction of {length} samples"
+        )
+    outside = (rows < -length) | (rows >= length)
+    if rows.dtype != bool and outside.any():
+        raise InvalidValueError(
+            f"rows asks for sample {rows[outside][0]} of a prediction of {length}"
+        )
+    return rows

@@ -294,6 +294,7 @@ class TestTradeOff:
     ("function", "message"),
     [
         (charts.groups, "charts of predictions need an Evaluation; got a float"),
+        (charts.split, "charts of predictions need an Evaluation; got a float"),
         (lambda x: charts.comparison(x, "ece"), "result must be a Comparison; got a float"),
         (charts.trade_off, "result must be a Comparison; got a float"),
     ],

@@ -260,6 +260,9 @@ def test_options():
     assert none.cluster is None
     names = evaluate(PREDICTION, Y, metrics=["brier"], ids=[f"s{i}" for i in range(N)])
     assert names.ids[3] == "s3"
+    assert names.take(slice(3, 4)).ids.tolist() == ["s3"]
+    with pytest.raises(ShapeError, match="rows must be a slice or one axis of integers"):
+        names.take(["s3"])
 
 
 def test_one_sample():

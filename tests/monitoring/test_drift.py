@@ -403,6 +403,8 @@ def test_nothing_that_can_be_compared():
     assert texts(empty)[0] == "There is nothing that could be compared."
     with pytest.raises(OptionError, match="no distribution of 'mae'; there are probability, total"):
         empty.distributions("mae")
+    with pytest.raises(OptionError, match="no distribution of"):
+        empty.distributions(np.zeros(2))
     assert drift(binary(20), binary(20)).quantities == [("probability", ""), ("total", "")]
 
 

@@ -91,6 +91,8 @@ def test_the_difference_is_welchs():
     found = difference(numbers(x), numbers(y), NONE, 0.95)
     wanted = stats.ttest_ind(y, x, equal_var=False).confidence_interval()
     assert (found.low, found.high) == pytest.approx((wanted.low, wanted.high))
+    huge = difference(numbers(x * 1e100), numbers(y * 1e100), NONE, 0.95)
+    assert huge.low == pytest.approx(found.low * 1e100)
     few = difference(numbers([1.0]), numbers(y), NONE, 0.95)
     assert np.isnan(few.low)
     equal = difference(numbers([1.0, 1.0]), numbers([2.0, 2.0]), NONE, 0.95)

@@ -25,7 +25,7 @@ RESAMPLES = 40
 
 # Networks, trainings and downloads have tests of their own; a hostile call of them takes seconds.
 LEFT_OUT = re.compile(
-    r"nn\..*|studies\..*|files\..*|resampling\.Prepared|datasets\.load_.*|estimators\.(?!from_sklearn|load|preset).*|repairing\.(Repaired(\..*)?|Repair\.save)"
+    r"nn\..*|studies\..*|molecules\..*|selection\..*|files\..*|resampling\.Prepared|datasets\.load_.*|estimators\.(?!from_sklearn|load|preset).*|repairing\.(Repaired(\..*)?|Repair\.save)"
     r"|models\.(register|unregister)|experiments\.(class_detection|disentanglement_error|shift_curves)"
     r"|resampling\.Prepared\..*|.*\.(get_params|set_params|get_metadata_routing|set_\w+_request)"
     r"|.*\.row_type|metrics\.(MetricRegistry|Metric|Batch|Part|Sums|State|mean_of|share_of)|metrics\.(Batch|State|Metric|Part|Sums)\..*|metrics\.MetricRegistry\.(register|unregister|serving|shown)|predictions\.Container\..*"
@@ -675,6 +675,8 @@ ARGUMENTS = {
     "source": Thing(_any_prediction),
     "start": Option(0, 5),
     "summaries": Object(lambda w: [_summary(w), _summary(w)]),
+    "missing": YES_NO,
+    "compare_summaries.models": YES_NO,
     "compare_summaries.summaries": Object(lambda w: {"a": _summary(w), "b": _summary(w)}),
     "thresholds": Option(None, [0.1, 0.5], [0.0, 2.0]),
     "entries": Option([]),

@@ -104,10 +104,9 @@ def split(
     (array([1., 1.]), array([0., 1.]))
     """
     points = count(points, "points")
-    ids = evaluation.ids
-    evaluation = known(evaluation, target)
+    whole, evaluation = evaluation, known(evaluation, target)
     if actions is not None:
-        taken = _known_actions(actions, len(ids))[np.isin(ids, evaluation.ids)]
+        taken = _known_actions(actions, len(whole.ids))[np.isin(whole.ids, evaluation.ids)]
     result = ENTRY.samples(evaluation, target)
     parts = split_parts(evaluation, result)
     assert parts is not None

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._groups import Attribute
-from .._validation import FloatArray
+from .._validation import FloatArray, as_rows
 from ..metrics import METRICS
 from ..predictions import Decomposition, GaussianLogits, ProbabilityInterval
 from ..results.rows import Row
@@ -114,8 +114,9 @@ class Evaluation(Drawable, RowTable[Row]):
 
         Parameters
         ----------
-        rows : array of int or bool
+        rows : slice, array of int or array of bool
         """
+        rows = as_rows(rows, len(self.truth))
         return replace(
             self,
             **{

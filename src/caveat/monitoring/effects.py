@@ -221,7 +221,8 @@ def difference(one: Numbers, other: Numbers, designs: Designs, confidence: float
         return Effect(value)
     freedom = 1.0
     if error > 0:
-        freedom = error**2 / sum(e**2 / f for e, f in zip(errors, freedoms, strict=True))
+        shares = [e / error for e in errors]  # their squares cannot overflow
+        freedom = 1 / sum(s**2 / f for s, f in zip(shares, freedoms, strict=True))
     half = float(stdtrit(freedom, (1 + confidence) / 2)) * np.sqrt(error)
     return Effect(value, value - half, value + half)
 

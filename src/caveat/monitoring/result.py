@@ -198,7 +198,8 @@ class Drift(Drawable, RowTable[DriftRow]):
         quantity : str
         target : str, default=""
         """
-        if (quantity, target) not in self.quantities:
+        asked = isinstance(quantity, str) and isinstance(target, str)
+        if not asked or (quantity, target) not in self.quantities:
             known = ", ".join(" ".join(filter(None, key)) for key in self.quantities)
             raise OptionError(f"no distribution of {quantity!r}; there are {known or 'none'}")
         return self._numbers[quantity, target]

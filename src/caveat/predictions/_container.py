@@ -6,8 +6,8 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from .._arrays import to_numpy
-from ..exceptions import InvalidValueError, ShapeError
+from .._validation import as_rows
+from ..exceptions import ShapeError
 
 
 class Container:
@@ -70,22 +70,7 @@ class Container:
         rows : slice, array of int or array of bool
             Which samples, in which order; a boolean array has one entry for each sample.
         """
-        if not isinstance(rows, slice):
-            rows = to_numpy(rows, "rows").array
-            if rows.ndim != 1 or rows.dtype.kind not in "iub":
-                raise ShapeError(
-                    "rows must be a slice or one axis of integers or booleans; got type "
-                    f"{rows.dtype} of shape {rows.shape}"
-                )
-            if rows.dtype == bool and len(rows) != len(self):
-                raise ShapeError(
-                    f"rows is a mask of length {len(rows)} for a prediction of {len(self)} samples"
-                )
-            outside = (rows < -len(self)) | (rows >= len(self))
-            if rows.dtype != bool and outside.any():
-                raise InvalidValueError(
-                    f"rows asks for sample {rows[outside][0]} of a prediction of {len(self)}"
-                )
+        rows = as_rows(rows, len(self))
         fields = self._fields()
         for name, axis in self._arrays.items():
             fields[name] = fields[name][(slice(None),) * axis + (rows,)]
