@@ -164,7 +164,10 @@ def structured(rng: np.random.Generator) -> list[Task]:
         others = {} if peer is None else {"probmetrics": partial(lambda one: one().fit(p, y), peer)}
         if peer is not None:
             ours, theirs = kind().fit_transform(prediction, y).mean, peer().fit(p, y)
-            np.testing.assert_allclose(ours, theirs.predict_proba(p), atol=5e-3)
+            # Its search ends early with many samples: close, and ours has the smaller loss.
+            others_say, rows = theirs.predict_proba(p), np.arange(len(y))
+            assert np.abs(ours - others_say).mean() < 1e-3
+            assert np.log(ours[rows, y]).mean() > np.log(others_say[rows, y]).mean() - 1e-6
         tasks.append(
             Task(
                 f"{name}, fit of 10^5 x 10",
