@@ -19,6 +19,8 @@ SAID = {
     "sklearn_search": ["min_samples_leaf", "50 members"],
     "torch_loader": ["members"],
 }
+QUICK = ("ci_gate", "notebook", "quantile_forecasts")
+"""The others are among the slow tests."""
 NEEDS = {"credit": "lightgbm", "torch_loader": "torch"}
 
 
@@ -29,8 +31,8 @@ def test_every_script_is_tested_and_in_the_list():
     assert all(f"`{name}.py`" in page for name in names)
 
 
-@pytest.mark.parametrize("name", sorted(SAID))
-def test_a_first_try(name, tmp_path):
+def run(name, tmp_path):
+    """Run a script in a folder, and compare what it prints."""
     pytest.importorskip(NEEDS.get(name, "caveat"))
     source = str(Path(caveat.__file__).parents[1])
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
@@ -42,3 +44,8 @@ def test_a_first_try(name, tmp_path):
     assert done.returncode == 0, done.stderr
     for words in SAID[name]:
         assert words in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_a_first_try(name, tmp_path):
+    run(name, tmp_path)
