@@ -4,7 +4,7 @@ import inspect
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from torch import nn
+from torch import Tensor, nn
 from torch.utils.data import (
     DataLoader,
     Dataset,
@@ -67,6 +67,39 @@ def inputs_of(batch: Any, module: nn.Module) -> Any:
             "inputs and the targets"
         )
     return tuple(batch[:wanted]) if wanted > 1 else batch[0]
+
+
+def inputs_and_target(batch: Any, module: nn.Module) -> tuple[Any, Any]:
+    """Return the inputs in a batch, as `call` takes them, and its target; None if it has none.
+
+    A batch is a pair of inputs and a target, a sequence of the inputs that the module requires and
+    maybe a target, a dictionary, or anything else, whose attribute ``y`` is the target. Several
+    inputs are the arguments of a module that takes several, and one value for any other.
+    """
+    names, required = _parameters(module)
+    if isinstance(batch, Mapping):
+        keys = [name for name in batch if not _is_input(name, required)]
+        inputs = {name: value for name, value in batch.items() if name not in keys}
+        if len(names) > 1 or len(inputs) == 1:
+            inputs = _by_name(batch, names, required)
+        return inputs, batch[keys[0]] if keys else None
+    if not isinstance(batch, list | tuple):
+        return batch, getattr(batch, "y", None) if not isinstance(batch, Tensor) else None
+    wanted = max(1, len(required))
+    if len(batch) == 2 and (wanted == 1 or isinstance(batch[0], Mapping | list | tuple)):
+        first = batch[0]
+        if isinstance(first, Mapping):
+            first = inputs_and_target(first, module)[0]
+        return tuple(first) if isinstance(first, list) else first, batch[1]
+    if len(batch) == wanted + 1:
+        return tuple(batch[:-1]), batch[-1]
+    return inputs_of(batch, module), None
+
+
+def call(module: nn.Module, inputs: Any) -> Any:
+    """Return the output of a module for the inputs in a batch."""
+    several = isinstance(inputs, tuple) and len(_parameters(module)[0]) > 1
+    return module(*inputs) if several else module(inputs)
 
 
 def _by_name(batch: Mapping[Any, Any], names: list[str], required: list[str]) -> Any:

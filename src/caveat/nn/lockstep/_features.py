@@ -1,0 +1,87 @@
+"""Samples as the frozen part of a network passes them on, computed once for all copies."""
+
+from collections.abc import Iterator
+from contextlib import nullcontext
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from .._generators import Generators
+from ._frozen import split
+from ._problem import Problem, few_samples
+from ._ragged import Ragged
+from ._settings import Training
+from ._sources import Source, Stream
+from ._stack import State
+
+_NUMBERS = 2**22
+"""Numbers in the samples of a block."""
+
+_PROBED = 3
+"""Samples on which a network is tried."""
+
+NOTE = "outputs of frozen parts are computed once"
+
+
+def block_size(X: Any, most: int) -> int:
+    """Return how many samples are passed at a time, at most so many."""
+    if isinstance(X, Tensor):
+        return max(1, min(most, _NUMBERS // max(1, X[0].numel())))
+    return max(1, int(most / X.weight))
+
+
+def blocks(X: Any, device: torch.device, size: int) -> Iterator[Any]:
+    """Yield the samples as a module takes them, on a device, so many at a time."""
+    X = X if isinstance(X, Tensor) else X.to(device)
+    if isinstance(X, Stream):
+        yield from X.inputs()
+        return
+    for start in range(0, len(X), size):
+        rows = range(start, min(start + size, len(X)))
+        if isinstance(X, Ragged):
+            yield X.pick(torch.tensor(rows, device=device))
+        else:
+            yield X[rows.start : rows.stop].to(device)
+
+
+def on_features(
+    problem: Problem, module: nn.Module, state: State, training: Training, device: torch.device
+) -> tuple[nn.Module, list[str]]:
+    """Replace samples by their features where the network begins with frozen parts.
+
+    Returns the module that is left to train, and a note if it is another one.
+    """
+    X: Any = problem.X
+    packed = isinstance(X, Ragged) and not isinstance(X, Source)
+    if not training.cache_features or training.frozen_noise or packed or isinstance(X, Stream):
+        return module, []
+    with Generators(device).kept():
+        halves = split(module, state, few_samples(X, _PROBED))
+        if halves is None or not _is_constant(X):
+            return module, []
+        cast: Any = nullcontext()
+        if training.precision == "bfloat16":
+            cast = torch.autocast(device.type, dtype=torch.bfloat16)
+        with cast:
+            features = halves.compute(blocks(X, device, block_size(X, 2**16)), len(X), device)
+    if features is None:
+        return module, []
+    problem.X = features
+    return halves.rest, [NOTE]
+
+
+def _is_constant(X: Any) -> bool:
+    """Whether samples are the same when they are read again."""
+    if isinstance(X, Tensor):
+        return True
+    first, second = (few_samples(X, _PROBED) for _ in range(2))
+    pairs = zip(_tensors(first), _tensors(second), strict=True)
+    return all(torch.equal(one, other) for one, other in pairs)
+
+
+def _tensors(value: Any) -> list[Tensor]:
+    if isinstance(value, Tensor):
+        return [value]
+    each = value.values() if isinstance(value, dict) else value
+    return [tensor for part in each for tensor in _tensors(part)]
