@@ -29,7 +29,17 @@ from caveat.nn.layers import (
     Standardize,
     Stochastic,
 )
-from caveat.nn.lockstep import Copy, Plateau, Training, _factories, _run, _stack, _steppers, _work, train
+from caveat.nn.lockstep import (
+    Copy,
+    Plateau,
+    Training,
+    _factories,
+    _run,
+    _stack,
+    _steppers,
+    _work,
+    train,
+)
 from caveat.nn.lockstep._batches import Batches
 from caveat.nn.lockstep._by_hand import by_hand
 from caveat.nn.lockstep._workspace import Workspace

@@ -24,7 +24,9 @@ STILL = dataclasses.replace(SHORT, optimizer="sgd", learning_rate=1e-30)
 def network(seed=0):
     with torch.random.fork_rng():
         torch.manual_seed(seed)
-        return nn.Sequential(nn.Linear(5, 8), nn.Tanh(), nn.Linear(8, 8), nn.ReLU(), nn.Linear(8, 2))
+        return nn.Sequential(
+            nn.Linear(5, 8), nn.Tanh(), nn.Linear(8, 8), nn.ReLU(), nn.Linear(8, 2)
+        )
 
 
 def fit(module, copies=3, training=SHORT, **options):
@@ -71,7 +73,9 @@ class TestWeightsOfAModule:
         assert not torch.equal(trained.state["head.weight"][0], module.head.weight.detach())
 
     def test_a_part_that_is_not_there(self):
-        with pytest.raises(OptionError, match=r"fresh must be 'head', .* such as '2', '3', '4'; got"):
+        with pytest.raises(
+            OptionError, match=r"fresh must be 'head', .* such as '2', '3', '4'; got"
+        ):
             fit(network(), fresh="classifier")
 
 
@@ -159,7 +163,9 @@ class TestFrozenParts:
         assert_alike(first, again, 0, 0)
         assert_alike(first, fit(frozen_network(), copies, often))
 
-    @pytest.mark.parametrize("kind", ["noise", "mean", "twice", "inside", "differs", "tied", "large"])
+    @pytest.mark.parametrize(
+        "kind", ["noise", "mean", "twice", "inside", "differs", "tied", "large"]
+    )
     def test_what_is_not_fixed_is_not_cached(self, kind, monkeypatch):
         class Odd(nn.Module):
             def __init__(self):
@@ -197,7 +203,9 @@ class TestFrozenParts:
 
     def test_sequences_in_sequences(self):
         body = nn.Sequential(nn.Linear(5, 8), nn.ReLU())
-        module = nn.Sequential(body.requires_grad_(False), nn.Sequential(nn.Dropout(0.2), nn.Linear(8, 2)))
+        module = nn.Sequential(
+            body.requires_grad_(False), nn.Sequential(nn.Dropout(0.2), nn.Linear(8, 2))
+        )
         assert _features.NOTE in fit(module).engine
 
     def test_random_weights_stay_random(self):

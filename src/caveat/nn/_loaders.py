@@ -33,7 +33,7 @@ def batches(X: Any, module: nn.Module, batch_size: int | None, progress: bool) -
     """Yield the inputs of each batch in the order of the rows, without the targets."""
     loader = DataLoader(X, batch_size=batch_size or BATCH_SIZE) if isinstance(X, Dataset) else X
     if isinstance(loader, DataLoader):
-        _check_order(loader)
+        check_order(loader)
     with Generators().kept():  # from which a loader draws a seed for its workers
         iterator = iter(loader)
     empty = True
@@ -98,8 +98,17 @@ def inputs_and_target(batch: Any, module: nn.Module) -> tuple[Any, Any]:
 
 def call(module: nn.Module, inputs: Any) -> Any:
     """Return the output of a module for the inputs in a batch."""
-    several = isinstance(inputs, tuple) and len(_parameters(module)[0]) > 1
-    return module(*inputs) if several else module(inputs)
+    return module(*arguments(inputs, takes_several(module)))
+
+
+def arguments(inputs: Any, several: bool) -> tuple[Any, ...]:
+    """Return the arguments of a module: what is in a tuple, if it takes several, else one."""
+    return inputs if several and isinstance(inputs, tuple) else (inputs,)
+
+
+def takes_several(module: nn.Module) -> bool:
+    """Whether a module can be called with several arguments."""
+    return len(_parameters(module)[0]) > 1
 
 
 def _by_name(batch: Mapping[Any, Any], names: list[str], required: list[str]) -> Any:
@@ -131,7 +140,7 @@ def _parameters(module: nn.Module) -> tuple[list[str], list[str]]:
     return [each.name for each in listed], [e.name for e in listed if e.default is e.empty]
 
 
-def _check_order(loader: DataLoader[Any]) -> None:
+def check_order(loader: DataLoader[Any]) -> None:
     """Raise if the rows could not be matched to those of the data set."""
     sampler: Any = getattr(loader.batch_sampler, "sampler", loader.sampler)
     spread = isinstance(sampler, DistributedSampler)

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from .._inputs import precision
+from .._loaders import call
 from ..noise import keyed, make_keys
 from ._by_hand import is_altered
 
@@ -137,7 +138,7 @@ class _Cut:
     def features(self, x: Any) -> Tensor:
         """Return what comes to this place."""
         for _, stage in self.stages[: self.place]:
-            x = stage(x)
+            x = call(stage, x)
         return self._within(x) if self.part else x
 
     def _within(self, x: Any) -> Any:
@@ -148,7 +149,7 @@ class _Cut:
             lambda _, given, output: calls.append((given, output))
         )
         try:
-            output = stage(x)
+            output = call(stage, x)
         finally:
             hook.remove()
         (((inputs,), own),) = calls
@@ -177,7 +178,7 @@ class _Cut:
                     part.eval()
                 whole = x
                 for _, stage in self.stages:
-                    whole = stage(whole)
+                    whole = call(stage, whole)
                 features = self.features(x)
                 again = self.rest()(features)
         except Exception:

@@ -14,6 +14,7 @@ from ..._validation import check_integer
 from ...exceptions import InvalidValueError, LabelError, OptionError, ShapeError
 from .. import losses
 from .._generators import Generators
+from .._loaders import call
 from ._ends import bare
 from ._ragged import Ragged
 from ._sources import Items, Source, Stream, as_source, is_source
@@ -93,6 +94,8 @@ class Problem:
         batch_size: int = BATCH_SIZE,
     ) -> None:
         self.X = as_input(X, module, batch_size)
+        if isinstance(self.X, Stream) and not self.X.rows and y is not None:
+            raise OptionError("labels of a loader come with its batches; pass y=None")
         if y is None and isinstance(self.X, Items | Stream):
             y = self.X.labels()
         self.y = as_target(y, len(self.X), "y")
@@ -256,7 +259,7 @@ def _output(module: nn.Module, X: Any) -> Any:
     """Return the output of a module for the first sample; None if it fails."""
     with torch.no_grad(), Generators().kept():
         try:
-            return module.eval()(few_samples(X, 1))
+            return call(module.eval(), few_samples(X, 1))
         except Exception:
             return None
 

@@ -152,6 +152,10 @@ class Stream(Source):
 
     def labels(self) -> np.ndarray:
         """Return the labels of one pass over the batches, which are counted in it."""
+        with Generators().kept():
+            return self._labels()
+
+    def _labels(self) -> np.ndarray:
         labels: list[np.ndarray] = []
         for batch in self._read():
             _, y = inputs_and_target(batch, self.module)

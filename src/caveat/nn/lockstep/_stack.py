@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from torch.func import functional_call
 
 from ...exceptions import OptionError
+from .._loaders import arguments, takes_several
 from ..layers import Dropout, SpatialDropout, number_layers, total_penalty
 from ..noise import keyed
 from ._by_hand import by_hand, is_altered
@@ -98,6 +99,7 @@ class Objective(nn.Module):
     def __init__(self, module: nn.Module, loss: Callable[[Tensor, Tensor], Tensor] | None) -> None:
         super().__init__()
         self.module, self.loss = module, loss
+        self.several = takes_several(module)
 
     def forward(
         self, x: Tensor, y: Tensor, counts: Tensor, penalty: Tensor | None, key: Tensor
@@ -109,7 +111,7 @@ class Objective(nn.Module):
         """
         assert self.loss is not None  # without one there are outputs only
         with noise_of(key if self.training else None):
-            output = self.module(x)
+            output = self.module(*arguments(x, self.several))
             added = None if penalty is None else penalty * total_penalty(self.module)
         with keyed(key, shared=not self.training):
             each = self.loss(output, y)
@@ -315,7 +317,8 @@ class Stack:
 
         def one(weights: State, buffers: State, x: Any) -> Tensor:
             named = self._named(weights, buffers)
-            return functional_call(self.objective.module, named, (x,), tie_weights=False)
+            inputs = arguments(x, self.objective.several)
+            return functional_call(self.objective.module, named, inputs, tie_weights=False)
 
         given = x if isinstance(x, Shared) else x.expand(self.count, *x.shape)
         return self._over_copies(one, given)
