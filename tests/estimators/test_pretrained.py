@@ -160,7 +160,7 @@ class TestSettings:
         assert model.engine_.startswith("one after another")
         assert len(told) == 6
         assert {"copy", "epoch", "step", "loss", "validation"} == told[0].keys()
-        with pytest.raises(OptionError, match="on_epoch holds a .*, which a file cannot"):
+        with pytest.raises(OptionError, match=r"on_epoch holds a .*, which a file cannot"):
             model.save(tmp_path / "model")
 
     @pytest.mark.parametrize("kind", [MAPClassifier, DeepEnsembleClassifier])

@@ -348,6 +348,38 @@ class TestOptimizersOfTorch:
         assert_alike(first, again, 0, 0)
 
 
+class TestDevices:
+    @pytest.mark.parametrize("make", [network, lambda: nn.Sequential(network(), nn.Dropout(0.3))])
+    @pytest.mark.parametrize("engine", ["auto", "sequential"])
+    def test_copies_are_distributed_over_a_list(self, make, engine, tmp_path):
+        one = fit(make(), 5, dataclasses.replace(SHORT, engine=engine))
+        several = dataclasses.replace(SHORT, engine=engine, device=["cpu", "cpu"])
+        trained = fit(make(), 5, several, checkpoint=tmp_path)
+        assert_alike(one, trained)
+        assert trained.status == ["finished"] * 5
+        assert len(list(tmp_path.glob("copies-*.safetensors"))) == (2 if engine == "auto" else 5)
+        assert_alike(one, fit(make(), 5, several, checkpoint=tmp_path))
+
+    def test_an_error_and_an_interruption_come_through(self):
+        several = dataclasses.replace(SHORT, device=["cpu", "cpu"])
+
+        def failing(output, y):
+            raise ValueError("no loss")
+
+        def stopped(told):
+            raise KeyboardInterrupt
+
+        with pytest.raises(ValueError, match="no loss"):
+            train(network(), X, CODES, loss=failing, copies=3, training=several)
+        with pytest.warns(RuntimeWarning, match=r"stopped by Ctrl-C: 3 of 3 copies"):
+            trained = fit(network(), 3, dataclasses.replace(several, on_epoch=stopped))
+        assert np.isfinite(trained.outputs(X)).all()
+
+    def test_no_device(self):
+        with pytest.raises(OptionError, match="device must name at least one"):
+            Training(device=[]).check()
+
+
 class TestOnEpoch:
     @pytest.mark.parametrize("engine", ["stacked", "sequential"])
     def test_it_is_told_of_every_epoch_of_every_copy(self, engine):

@@ -103,12 +103,10 @@ def core(model: "NetworkEstimator") -> Any:
             f"arguments; got a {type(module).__name__}"
         )
     fresh = model.fresh
-    if isinstance(fresh, str | None) or isinstance(fresh, list | tuple):
-        make = as_factory(module, fresh)
-    else:
+    if not isinstance(fresh, str | list | tuple | None):
         raise OptionError(f"fresh must be names of parts of the module; got {fresh!r}")
     try:
-        made = make()
+        made = as_factory(module, fresh)()
     except TypeError as error:
         raise OptionError(
             f"module could not be made: {error}; fix its arguments with "

@@ -270,8 +270,8 @@ class NetworkEstimator(Savable, BaseEstimator):
         ----------
         X : array of shape (samples, ...)
             Tables, images, signals; also frames and tensors. With ``module`` also a tuple or a
-            dictionary of arrays, a ``Dataset`` or a ``DataLoader`` of torch, which need not fit into
-            memory; members then train one after another.
+            dictionary of arrays, a ``Dataset`` or a ``DataLoader`` of torch, which need not fit
+            into memory; members then train one after another.
         y : array of shape (samples,), for a regressor also (samples, targets)
             Labels. Those of a ``DataLoader`` come with its batches; without ``y``, those of a
             ``Dataset`` are read from it.
@@ -316,7 +316,7 @@ class NetworkEstimator(Savable, BaseEstimator):
         elif held is None:
             share = self._held_share(rows, own)
         self.offset_ = samples.offset
-        self.shape_ = samples.X.shape[1:] if isinstance(samples.X, np.ndarray) else None
+        self.shape_: Any = samples.X.shape[1:] if isinstance(samples.X, np.ndarray) else None
         if samples.columns is not None:
             self.columns_ = samples.columns
         training = self._training()

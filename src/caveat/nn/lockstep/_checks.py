@@ -58,12 +58,12 @@ def _tell(run: Run, record: dict[str, Any]) -> np.ndarray:
     if run.training.on_epoch is None:
         return stop
     for i, copy in enumerate(record["copies"]):
-        told = {
+        told: dict[str, Any] = {
             "copy": int(run.places[copy]),
             "epoch": -(-run.step // int(run.per_epoch[copy])),
             "step": run.step,
-            **{name: float(record[name][i]) for name in ("loss", "validation") if name in record},
         }
+        told |= {name: float(record[name][i]) for name in ("loss", "validation") if name in record}
         stop[i] = run.training.on_epoch(told) is True
     return stop
 

@@ -106,7 +106,7 @@ def _cuts(stages: list[tuple[str, nn.Module]]) -> Iterator["_Cut"]:
     """Yield where a network may be cut, the latest places first."""
     trained = [any(p.requires_grad for p in stage.parameters()) for _, stage in stages]
     first = trained.index(True)
-    name, stage = stages[first]
+    stage = stages[first][1]
     if any(not p.requires_grad for p in stage.parameters()):
         owners = [n.rpartition(".")[0] for n, p in stage.named_parameters() if p.requires_grad]
         parts = _common(owners)

@@ -17,8 +17,8 @@ from .._generators import Generators
 from .._loaders import call
 from ._ends import bare
 from ._ragged import Ragged
-from ._sources import Items, Source, Stream, as_source, is_source
 from ._settings import Training
+from ._sources import Items, Source, Stream, as_source, is_source
 
 _OF_CODES = (losses.nll, losses.sampled_softmax_nll)
 """Losses whose labels are class codes."""

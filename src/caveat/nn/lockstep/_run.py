@@ -14,9 +14,9 @@ from ._by_hand import draws
 from ._optimizers import Own, make_optimizer
 from ._problem import Problem
 from ._ragged import Ragged, Shared
-from ._sources import Source, Stream
 from ._schedules import Rates
 from ._settings import Training
+from ._sources import Source, Stream
 from ._stack import Stack, State
 
 LEAVE = 0.75

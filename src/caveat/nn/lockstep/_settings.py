@@ -179,6 +179,7 @@ class Training:
             raise OptionError("plateau and a scheduler of torch both set the rate; leave one out")
         if self.on_epoch is not None and not callable(self.on_epoch):
             raise OptionError(f"on_epoch must be a function; got {self.on_epoch!r}")
+        as_devices(self.device)
         self._check_rates()
         for name in ("weight_decay", "momentum", "likelihood_weight"):
             check_number(getattr(self, name), name)

@@ -192,7 +192,9 @@ def is_source(X: Any) -> bool:
     """Whether samples are no single array: several tensors, a data set or a loader."""
     if isinstance(X, Source) or is_loader(X):
         return True
-    return isinstance(X, Mapping) or (isinstance(X, tuple) and any(hasattr(x, "shape") for x in X))
+    if isinstance(X, Mapping):
+        return not hasattr(X, "shape")  # as sparse matrices have, which may be dictionaries, too
+    return isinstance(X, tuple) and any(hasattr(x, "shape") for x in X)
 
 
 def as_source(X: Any, module: nn.Module, batch_size: int = BATCH_SIZE) -> Source:

@@ -129,7 +129,7 @@ def train(
         saved = Checkpoint(checkpoint, problem, training, state, original, loss)
     begun = time.perf_counter()
     ready, note = on_features(problem, ready, state, training, devices[0])
-    work = Work(problem, ready, state, anchors, loss, training, devices[0], saved)
+    work = Work(problem, ready, state, anchors, loss, training, devices, saved)
     work.notes += note
     with (
         work.generators.kept(),

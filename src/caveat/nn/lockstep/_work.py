@@ -1,7 +1,9 @@
 """All chunks of one training: which copies train together, and what comes out."""
 
+import copy
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -21,7 +23,7 @@ from ._run import Run
 from ._settings import Training
 from ._sources import Source, Stream
 from ._stack import State
-from ._steppers import make_stepper
+from ._steppers import Eager, make_stepper
 from ._threads import fitting_threads
 
 STACKED, SEQUENTIAL, SIDE_BY_SIDE = "in lock-step", "one after another", "side by side"
@@ -42,18 +44,20 @@ class Work:
         anchors: State | None,
         loss: Callable[[Tensor, Tensor], Tensor],
         training: Training,
-        device: torch.device,
+        devices: Sequence[torch.device],
         saved: Checkpoint | None,
     ) -> None:
         self.problem, self.module, self.state, self.anchors = problem, module, state, anchors
-        self.loss, self.training, self.device, self.saved = loss, training, device, saved
+        self.loss, self.training, self.saved = loss, training, saved
+        self.device, self.devices = devices[0], devices
         self.notes: list[str] = []
         self.steps = problem.steps(training)
         self.alone = len(problem) == 1 and training.engine == "auto"
-        self.engine, self.why = _engine(training, module, device, problem)
+        self.engine, self.why = _engine(training, module, self.device, problem)
         self.names = module.state_dict().keys()
         self.runs: list[Run] = []
-        self.generators = Generators(device)
+        several = len(devices) > 1
+        self.generators = Generators(None if several else self.device)
         self.stepper = "eager"
         self.interrupted = False
         # Optimizers of torch and loaders are not on disk: copies that are done are.
@@ -62,10 +66,27 @@ class Work:
     def do(self, bar: Progress) -> None:
         """Train everything that is not done yet, chunk by chunk."""
         waiting = list(self._chunks())
-        while waiting:
-            places, stored = waiting.pop(0)
+        if len(self.devices) == 1:
+            self._do(waiting, self.device, self.module, bar)
+            return
+        # Each has a module of its own: passes put the weights of a copy into it.
+        lanes = [(device, copy.deepcopy(self.module)) for device in self.devices]
+        with ThreadPoolExecutor(len(lanes)) as pool:
+            working = [pool.submit(self._do, waiting, *lane, bar) for lane in lanes]
+            for each in working:
+                each.result()
+
+    def _do(
+        self, waiting: list[Any], device: torch.device, module: nn.Module, bar: Progress
+    ) -> None:
+        """Train what is waiting, on one device."""
+        while waiting and not self.interrupted:
             try:
-                self._train(places, stored, bar)
+                places, stored = waiting.pop(0)
+            except IndexError:  # pragma: no cover - another device was faster
+                return
+            try:
+                self._train(self._run(places, device, module), stored, bar)
             except KeyboardInterrupt:
                 self.interrupted = True
                 return
@@ -98,7 +119,7 @@ class Work:
         )
         if not len(left):
             return
-        size = self._size(left)
+        size = min(self._size(left), -(-len(left) // len(self.devices)))
         for start in range(0, len(left), size):
             yield left[start : start + size], None
 
@@ -129,19 +150,23 @@ class Work:
             self.engine = SEQUENTIAL if self.device.type == "cpu" else SIDE_BY_SIDE
             self.why = f"the module cannot be stacked ({str(error).splitlines()[0][:120]})"
 
-    def _run(self, places: np.ndarray) -> Run:
+    def _run(
+        self,
+        places: np.ndarray,
+        device: torch.device | None = None,
+        module: nn.Module | None = None,
+    ) -> Run:
         state = {name: self.state[name][places] for name in self.names}
         anchors = None
         if self.anchors is not None:
             anchors = {name: value[places] for name, value in self.anchors.items()}
         return Run(
-            self.problem, places, self.module, state, anchors, self.loss, self.training,
-            self.device, stacked=self.engine == STACKED and len(places) > 1,
+            self.problem, places, module or self.module, state, anchors, self.loss, self.training,
+            device or self.device, stacked=self.engine == STACKED and len(places) > 1,
             alone=self.alone,
         )  # fmt: skip
 
-    def _train(self, places: np.ndarray, stored: Any, bar: Progress) -> None:
-        run = self._run(places)
+    def _train(self, run: Run, stored: Any, bar: Progress) -> None:
         with fitting_threads(run):
             self._steps(run, stored, bar)
 
@@ -157,11 +182,12 @@ class Work:
         try:
             while run.left:
                 if run.stepper is None:
-                    run.stepper = make_stepper(run, self.notes)
+                    alone = len(self.devices) == 1
+                    run.stepper = make_stepper(run, self.notes) if alone else Eager()
                     self.stepper = run.stepper.name
                 run.schedule_rates()
                 run.stepper(run)
-                if run.step == first:
+                if run.step == first and len(self.devices) == 1:
                     self._note_foreign_noise(before)
                 run.step += 1
                 bar.advance(run.left)
