@@ -1,5 +1,7 @@
 """Estimators on networks that come with weights, and on samples that are no array."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -83,6 +85,20 @@ class TestWeightsAreKept:
         assert fresh.score(X, y) < 0.3
         for value, kept in zip(module.state_dict().values(), weights, strict=True):
             assert torch.equal(value, kept)
+
+    @pytest.mark.parametrize("head", ["mean", "mean-std"])
+    def test_numbers_in_units_of_the_targets(self, head):
+        outputs = nn.Sequential(plain(2), nn.Softplus(), nn.Unflatten(1, (2, 1)))
+        module = plain(1) if head == "mean" else outputs
+        y = 50 + 5 * NUMBERS
+        options = {"module": module, "head": head, "prior_std": None, "validation_fraction": 0.2}
+        with pytest.warns(RuntimeWarning, match="where a constant prediction has") as told:
+            model = MAPRegressor(**options, scale_targets=False, **STILL).fit(X, y)
+        said = module(torch.tensor(X)).detach().numpy().reshape(60, -1)[:, 0]
+        np.testing.assert_allclose(model.predict(X), said, rtol=1e-5, atol=1e-6)
+        constant = float(re.search("prediction has (.*);", str(told[0].message))[1])
+        spread = np.log(2 * np.pi * y.var()) / 2 + 0.5 if head == "mean-std" else y.var()
+        assert constant == pytest.approx(spread, rel=0.6)
 
     def test_members_that_begin_alike_are_named(self):
         model = DeepEnsembleClassifier(module=plain(), members=3, **QUICK)

@@ -12,7 +12,7 @@ from caveat.exceptions import LabelError, OptionError, ShapeError
 from caveat.nn import Copy, Training, losses, train
 from caveat.nn.lockstep import _features
 from caveat.nn.lockstep._batches import Batches
-from caveat.nn.lockstep._sources import Items, Joined, Parts, Stream, as_source, is_source
+from caveat.nn.lockstep.sources import Items, Joined, Parts, Stream, as_source, is_source
 from caveat.nn.noise import make_keys
 
 RNG = np.random.default_rng(0)

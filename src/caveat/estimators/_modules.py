@@ -121,7 +121,7 @@ def try_out(model: "NetworkEstimator", X: Any) -> None:
     """Raise if a network does not fit data and task, before it is trained for hours."""
     import torch
 
-    from ..nn._loaders import call
+    from ..nn.lockstep.sources import call
 
     with torch.random.fork_rng(devices=[]), torch.no_grad():
         network = make(model).eval()
@@ -153,8 +153,7 @@ def _few(X: Any) -> tuple[int | None, Any]:
     """Return how many samples are tried, if that is known, and these."""
     import torch
 
-    from ..nn.lockstep._problem import few_samples
-    from ..nn.lockstep._sources import Stream
+    from ..nn.lockstep.sources import Stream, few_samples
 
     if isinstance(X, np.ndarray):
         X = torch.from_numpy(X)

@@ -272,7 +272,7 @@ class NetworkEstimator(Savable, BaseEstimator):
             Tables, images, signals; also frames and tensors. With ``module`` also a tuple or a
             dictionary of arrays, a ``Dataset`` or a ``DataLoader`` of torch, which need not fit
             into memory; members then train one after another.
-        y : array of shape (samples,), for a regressor also (samples, targets)
+        y : array of shape (samples,), for a regressor also (samples, targets), optional
             Labels. Those of a ``DataLoader`` come with its batches; without ``y``, those of a
             ``Dataset`` are read from it.
         sample_weight : array of shape (samples,), optional
@@ -535,8 +535,7 @@ class NetworkEstimator(Savable, BaseEstimator):
         import torch
 
         from ..nn import monte_carlo
-        from ..nn.lockstep._features import block_size, blocks
-        from ..nn.lockstep._sources import Source
+        from ..nn.lockstep.sources import Source, block_size, blocks
 
         if self._pass_count() is None:
             return torch.from_numpy(self._trained().outputs(X, device=self.device))

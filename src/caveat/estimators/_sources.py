@@ -21,23 +21,23 @@ def is_source(X: Any) -> bool:
     """Whether samples are no array; without torch there are none."""
     if isinstance(X, np.ndarray) or hasattr(X, "columns"):
         return False
-    from ..nn.lockstep import _sources
+    from ..nn.lockstep import sources
 
-    return _sources.is_source(X)
+    return sources.is_source(X)
 
 
 def is_stream(X: Any) -> bool:
     """Whether samples come in batches of their own, without numbers."""
     if isinstance(X, np.ndarray):
         return False
-    from ..nn.lockstep._sources import Stream
+    from ..nn.lockstep.sources import Stream
 
     return isinstance(X, Stream)
 
 
 def read(model: "NetworkEstimator", problem: Problem) -> tuple[Any, int, Any, Any]:
     """Return samples, how many are to learn from, their labels and those of held-out ones."""
-    from ..nn.lockstep._sources import Items, Joined, Stream, as_source
+    from ..nn.lockstep.sources import Items, Joined, Stream, as_source
 
     if model.module is None:
         raise OptionError(
@@ -101,11 +101,9 @@ def _held_stream(validation: Any, source: Any) -> Any:
     """Return held-out samples as batches, whatever they come as."""
     from torch.utils.data import DataLoader
 
-    from ..nn.lockstep._sources import Items, Stream, as_source
+    from ..nn.lockstep.sources import Items, Stream, as_source
 
     X, y = _held(validation)
-    if y is not None and not is_source(X):
-        X = (X,)
     held: Any = as_source(X, source.module)
     if isinstance(held, Items) and y is None:
         held = Stream(DataLoader(held.dataset, batch_size=_ROWS), source.module)
@@ -127,26 +125,16 @@ class _Pairs:
 
         for start in range(0, len(self.y), _ROWS):
             rows = torch.arange(start, min(start + _ROWS, len(self.y)))
-            x = self.source.pick(rows)
-            yield x[0] if isinstance(x, tuple) and len(x) == 1 else x, self.y[rows.numpy()]
+            yield self.source.pick(rows), self.y[rows.numpy()]
 
 
 def new_samples(model: "NetworkEstimator", X: Any) -> Any:
     """Return samples to predict that are no array, or for a model that learned from such ones."""
-    import torch
-
-    from ..nn._inputs import as_inputs
-    from ..nn._loaders import check_order
-    from ..nn.lockstep._sources import as_source
+    from ..nn.lockstep.sources import as_source
 
     if model.module is None or model.offset_ is not None:
         raise ShapeError(
             f"{type(model).__name__} was fitted to a table; it cannot predict a "
             f"{type(X).__name__} of samples"
         )
-    network = core(model)
-    if is_source(X):
-        if isinstance(X, torch.utils.data.DataLoader):
-            check_order(X)
-        return as_source(X, network, model.batch_size)
-    return as_inputs(X, network)[0]
+    return as_source(X, core(model), model.batch_size, ordered=True)

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from ..noise import derive_key, permutations
-from ._sources import Stream
+from .sources import Stream
 
 ORDER = 0x0BDE
 """The number of the key from which orders are drawn; steps have keys of their own."""

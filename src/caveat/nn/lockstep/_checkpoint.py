@@ -18,8 +18,8 @@ from ._problem import Problem
 from ._ragged import Ragged
 from ._run import Run
 from ._settings import Training
-from ._sources import Source
 from ._stack import State
+from .sources import Source
 
 _VERSION = 1
 

@@ -6,11 +6,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ._features import block_size
 from ._optimizers import Own
 from ._ragged import Shared
 from ._run import Run
-from ._sources import Stream
+from .sources import Stream, block_size
 
 _ROWS = 2**16
 """Validation rows of all copies that are passed at a time."""

@@ -1,6 +1,5 @@
 """Samples as the frozen part of a network passes them on, computed once for all copies."""
 
-from collections.abc import Iterator
 from contextlib import nullcontext
 from typing import Any
 
@@ -9,40 +8,16 @@ from torch import Tensor, nn
 
 from .._generators import Generators
 from ._frozen import split
-from ._problem import Problem, few_samples
+from ._problem import Problem
 from ._ragged import Ragged
 from ._settings import Training
-from ._sources import Source, Stream
 from ._stack import State
-
-_NUMBERS = 2**22
-"""Numbers in the samples of a block."""
+from .sources import Source, Stream, block_size, blocks, few_samples
 
 _PROBED = 3
 """Samples on which a network is tried."""
 
 NOTE = "outputs of frozen parts are computed once"
-
-
-def block_size(X: Any, most: int) -> int:
-    """Return how many samples are passed at a time, at most so many."""
-    if isinstance(X, Tensor):
-        return max(1, min(most, _NUMBERS // max(1, X[0].numel())))
-    return max(1, int(most / X.weight))
-
-
-def blocks(X: Any, device: torch.device, size: int) -> Iterator[Any]:
-    """Yield the samples as a module takes them, on a device, so many at a time."""
-    X = X if isinstance(X, Tensor) else X.to(device)
-    if isinstance(X, Stream):
-        yield from X.inputs()
-        return
-    for start in range(0, len(X), size):
-        rows = range(start, min(start + size, len(X)))
-        if isinstance(X, Ragged):
-            yield X.pick(torch.tensor(rows, device=device))
-        else:
-            yield X[rows.start : rows.stop].to(device)
 
 
 def on_features(

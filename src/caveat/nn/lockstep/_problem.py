@@ -18,7 +18,7 @@ from .._loaders import call
 from ._ends import bare
 from ._ragged import Ragged
 from ._settings import Training
-from ._sources import Items, Source, Stream, as_source, is_source
+from .sources import Items, Source, Stream, as_source, few_samples, is_source
 
 _OF_CODES = (losses.nll, losses.sampled_softmax_nll)
 """Losses whose labels are class codes."""
@@ -262,14 +262,6 @@ def _output(module: nn.Module, X: Any) -> Any:
             return call(module.eval(), few_samples(X, 1))
         except Exception:
             return None
-
-
-def few_samples(X: Any, count: int) -> Any:
-    """Return a batch of the first samples."""
-    if isinstance(X, Stream):
-        return next(X.inputs())
-    rows = torch.arange(min(count, len(X)))
-    return X.pick(rows) if isinstance(X, Ragged) else X[rows]
 
 
 def _used_codes(problem: Problem, classes: int) -> Iterator[Tensor]:

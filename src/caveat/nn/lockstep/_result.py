@@ -10,13 +10,12 @@ from torch import Tensor, nn
 
 from ...exceptions import OptionError
 from ._factories import Factory
-from ._features import block_size, blocks
 from ._frozen import split
-from ._problem import as_input, few_samples, suited
+from ._problem import as_input, suited
 from ._ragged import Shared
 from ._settings import as_device
-from ._sources import Stream
 from ._stack import Stack, State, prepared, without_vmap_warnings
+from .sources import Stream, block_size, blocks, few_samples
 
 _ROWS = 2**16
 """Rows of all copies that are passed at a time."""

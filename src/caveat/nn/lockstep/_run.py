@@ -16,8 +16,8 @@ from ._problem import Problem
 from ._ragged import Ragged, Shared
 from ._schedules import Rates
 from ._settings import Training
-from ._sources import Source, Stream
 from ._stack import Stack, State
+from .sources import Source, Stream
 
 LEAVE = 0.75
 """Copies that are done are dropped when no more than this share is still training."""
@@ -266,6 +266,7 @@ class _Data:
     def __init__(self, problem: Problem, device: torch.device) -> None:
         self.problem = problem
         self.X: Any = problem.X.to(device)
+        self._ragged = isinstance(self.X, Ragged)
         self.labels = _FlatTables(problem.labels.stacked().to(device))
         self.rows = self.weights = self.validation = None
         if any(copy.rows is not None for copy in problem.copies):
@@ -299,7 +300,7 @@ class _Data:
 
     def samples(self, rows: Tensor) -> Any:
         """Return the samples at the rows of each copy; ragged ones once, for all copies."""
-        if isinstance(self.X, Ragged):
+        if self._ragged:
             return Shared(self.X.pick(rows[0]))
         return _picked(self.X, rows)
 

@@ -21,10 +21,10 @@ from ._progress import Progress
 from ._result import Trained
 from ._run import Run
 from ._settings import Training
-from ._sources import Source, Stream
 from ._stack import State
 from ._steppers import Eager, make_stepper
 from ._threads import fitting_threads
+from .sources import Source, Stream
 
 STACKED, SEQUENTIAL, SIDE_BY_SIDE = "in lock-step", "one after another", "side by side"
 _MOST_SIDE_BY_SIDE = 128

@@ -1,5 +1,6 @@
 """Samples that are no array, for copies that train one after another."""
 
+import copy
 import hashlib
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -13,9 +14,27 @@ from ..._defaults import BATCH_SIZE
 from ...exceptions import LabelError, OptionError, ShapeError
 from .._generators import Generators
 from .._inputs import as_inputs, precision
-from .._loaders import inputs_and_target, is_loader
+from .._loaders import call, check_order, inputs_and_target, is_loader
+from ._ragged import Ragged
+
+__all__ = [
+    "Items",
+    "Joined",
+    "Parts",
+    "Source",
+    "Stream",
+    "as_source",
+    "block_size",
+    "blocks",
+    "call",
+    "few_samples",
+    "is_source",
+]
 
 Targets = Callable[[Any], Any]
+
+_NUMBERS = 2**22
+"""Numbers in the samples of a block."""
 
 _WORTH = 256.0
 """Rows of an array that a sample of unknown size counts as."""
@@ -29,18 +48,25 @@ class Source:
     def __init__(self, module: nn.Module, device: Any = "cpu") -> None:
         self.module, self.device, self.dtype = module, device, precision(module)
 
+    def to(self, device: Any) -> Any:
+        """Return the same for batches on a device."""
+        made = copy.copy(self)
+        made.device = device
+        return made
+
     def _moved(self, batch: Any) -> Any:
         return moved(batch, self.device, self.dtype)
 
 
 class Parts(Source):
-    """Several tensors with the same number of rows, as a tuple or by name."""
+    """Several tensors with the same number of rows, as a tuple or by name, or a single one."""
 
     def __init__(self, value: Any, module: nn.Module, device: Any = "cpu") -> None:
         super().__init__(module, device)
-        names = list(value) if isinstance(value, Mapping) else None
-        tensors = as_inputs(tuple(value.values() if names else value), module)
-        self._names, self._tensors = names, tensors
+        self._names = list(value) if isinstance(value, Mapping) else None
+        self._single = not isinstance(value, Mapping | tuple)
+        parts = (value,) if self._single else value.values() if self._names else value
+        self._tensors = as_inputs(tuple(parts), module)
 
     def __len__(self) -> int:
         return len(self._tensors[0])
@@ -48,14 +74,10 @@ class Parts(Source):
     def pick(self, rows: Tensor) -> Any:
         """Return some rows of all tensors, as the module takes them."""
         chosen = tuple(self._moved(each[rows.cpu()]) for each in self._tensors)
+        if self._single:
+            return chosen[0]
         batch = chosen if self._names is None else dict(zip(self._names, chosen, strict=True))
         return inputs_and_target((batch, None), self.module)[0]
-
-    def to(self, device: Any) -> "Parts":
-        """Return the same for batches on a device."""
-        value = self._tensors
-        named = value if self._names is None else dict(zip(self._names, value, strict=True))
-        return Parts(named, self.module, device)
 
     def digest(self) -> bytes:
         """Return what tells these samples from others."""
@@ -76,10 +98,6 @@ class Items(Source):
         """Return the inputs of some samples."""
         batch = default_collate([self.dataset[row] for row in rows.tolist()])
         return self._moved(inputs_and_target(batch, self.module)[0])
-
-    def to(self, device: Any) -> "Items":
-        """Return the same for batches on a device."""
-        return Items(self.dataset, self.module, device)
 
     def labels(self) -> np.ndarray:
         """Return the labels of all samples, which takes a pass over them."""
@@ -176,9 +194,8 @@ class Stream(Source):
 
     def to(self, device: Any) -> "Stream":
         """Return the same for batches on a device."""
-        held = None if self.held is None else self.held.to(device)
-        made = Stream(self.loader, self.module, device, self.targets, held)
-        made.rows, made.batches = self.rows, self.batches
+        made: Stream = super().to(device)
+        made.held = None if self.held is None else self.held.to(device)
         return made
 
     def digest(self) -> bytes:
@@ -197,8 +214,13 @@ def is_source(X: Any) -> bool:
     return isinstance(X, tuple) and any(hasattr(x, "shape") for x in X)
 
 
-def as_source(X: Any, module: nn.Module, batch_size: int = BATCH_SIZE) -> Source:
-    """Return samples that are no array in the form in which copies take batches of them."""
+def as_source(
+    X: Any, module: nn.Module, batch_size: int = BATCH_SIZE, *, ordered: bool = False
+) -> Source:
+    """Return samples in the form in which copies take batches of them.
+
+    With ``ordered`` a loader that shuffles them is refused.
+    """
     if isinstance(X, Source):
         return X
     if isinstance(X, Iterator):
@@ -209,8 +231,39 @@ def as_source(X: Any, module: nn.Module, batch_size: int = BATCH_SIZE) -> Source
     if isinstance(X, IterableDataset):
         return Stream(DataLoader(X, batch_size=batch_size), module)
     if isinstance(X, DataLoader):
+        if ordered:
+            check_order(X)
         return Stream(X, module)
     return Items(X, module) if isinstance(X, Dataset) else Parts(X, module)
+
+
+def few_samples(X: Any, count: int) -> Any:
+    """Return a batch of the first samples."""
+    if isinstance(X, Stream):
+        return next(X.inputs())
+    rows = torch.arange(min(count, len(X)))
+    return X.pick(rows) if isinstance(X, Ragged) else X[rows]
+
+
+def block_size(X: Any, most: int) -> int:
+    """Return how many samples are passed at a time, at most so many."""
+    if isinstance(X, Tensor):
+        return max(1, min(most, _NUMBERS // max(1, X[0].numel())))
+    return max(1, int(most / X.weight))
+
+
+def blocks(X: Any, device: torch.device, size: int) -> Iterator[Any]:
+    """Yield the samples as a module takes them, on a device, so many at a time."""
+    X = X if isinstance(X, Tensor) else X.to(device)
+    if isinstance(X, Stream):
+        yield from X.inputs()
+        return
+    for start in range(0, len(X), size):
+        rows = range(start, min(start + size, len(X)))
+        if isinstance(X, Ragged):
+            yield X.pick(torch.tensor(rows, device=device))
+        else:
+            yield X[rows.start : rows.stop].to(device)
 
 
 def moved(batch: Any, device: Any, dtype: torch.dtype) -> Any:
