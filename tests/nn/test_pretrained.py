@@ -201,6 +201,26 @@ class TestFrozenParts:
         module[0].bias = module[2].bias
         assert _features.NOTE not in fit(module).engine
 
+    def test_shared_weights_are_kept_once(self):
+        module = frozen_network()
+        trained = fit(module, 4)
+        assert trained.state["0.weight"].untyped_storage().nbytes() == 5 * 8 * 4
+        assert trained.state["4.weight"].untyped_storage().nbytes() == 4 * 2 * 8 * 4
+        begun = [Copy(), Copy(state={"0.bias": np.ones(8, np.float32)})]
+        other = fit(module, begun).state["0.bias"]
+        assert torch.equal(other[0], module[0].bias)
+        assert torch.equal(other[1], torch.ones(8))
+
+    def test_noise_in_training_is_no_matter_to_outputs(self):
+        module = nn.Sequential(network()[0].requires_grad_(False), nn.Dropout(0.5), nn.Linear(8, 2))
+        trained = fit(module)
+        expected = [trained.module(i)(torch.tensor(X)).detach() for i in range(3)]
+        np.testing.assert_allclose(trained.outputs(X), torch.stack(expected), atol=1e-5)
+
+    def test_what_has_no_weights_is_not_worth_a_cut(self):
+        layers = nn.Linear(5, 2), nn.Linear(2, 2).requires_grad_(False)
+        assert _features.NOTE not in fit(nn.Sequential(nn.Tanh(), *layers)).engine
+
     def test_sequences_in_sequences(self):
         body = nn.Sequential(nn.Linear(5, 8), nn.ReLU())
         module = nn.Sequential(

@@ -507,7 +507,11 @@ class NetworkEstimator(Savable, BaseEstimator):
         self.engine_ = trained.engine
         self.n_iter_ = int(max(trained.steps[place] for place in places))
         if usable:
-            self.state_ = {name: value[usable].clone() for name, value in trained.state.items()}
+            # What all members share is kept once.
+            self.state_ = {
+                name: value[usable].clone() if value.stride()[0] else value[: len(usable)]
+                for name, value in trained.state.items()
+            }
         return [member for member, place in enumerate(places) if not trained.usable[place]]
 
     def __sklearn_is_fitted__(self) -> bool:

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from ...exceptions import OptionError
 from .._generators import Generators
@@ -83,7 +83,16 @@ def initial_states(make: Factory, seeds: Sequence[int]) -> tuple[nn.Module, Stat
                     f"module must be a torch module or a function that makes one; got a "
                     f"{type(module).__name__}"
                 )
-            states.append({k: v.detach().cpu() for k, v in module.state_dict().items()})
+            mine = {k: v.detach().cpu() for k, v in module.state_dict().items()}
+            first = states[0] if states else mine
+            states.append({k: first[k] if torch.equal(v, first[k]) else v for k, v in mine.items()})
     if not any(each.requires_grad for each in module.parameters()):
         raise OptionError("module must have parameters that can be trained; it has none")
-    return module.cpu(), {name: torch.stack([s[name] for s in states]) for name in states[0]}
+    return module.cpu(), {name: _stacked([s[name] for s in states]) for name in states[0]}
+
+
+def _stacked(values: list[Tensor]) -> Tensor:
+    """Return tensors along a new axis; one that all copies share is kept once."""
+    if all(value is values[0] for value in values):
+        return values[0].expand(len(values), *values[0].shape)
+    return torch.stack(values)

@@ -65,7 +65,9 @@ class Split:
         return torch.cat(kept)
 
 
-def split(module: nn.Module, state: dict[str, Tensor], x: Any) -> Split | None:
+def split(
+    module: nn.Module, state: dict[str, Tensor], x: Any, *, training: bool = True
+) -> Split | None:
     """Return a network in two, or None if nothing before its trained parts is fixed.
 
     ``state`` has the weights and buffers of all copies, and ``x`` are some samples, on which both
@@ -73,7 +75,7 @@ def split(module: nn.Module, state: dict[str, Tensor], x: Any) -> Split | None:
     """
     if not frozen_parts(module):
         return None
-    module = copy.deepcopy(module).train()
+    module = copy.deepcopy(module).train(training)
     module.load_state_dict({name: value[0] for name, value in state.items()})
     for part in frozen_parts(module):
         part.eval()

@@ -86,15 +86,21 @@ class Trained:
         """
         samples = suited(as_input(X, self._module), self._module)
         where = as_device(device)
-        chosen = torch.arange(len(self)) if copies is None else torch.as_tensor(np.asarray(copies))
-        state = {name: value[chosen] for name, value in self.state.items()}
+        state = self.state
+        if copies is not None:
+            chosen = torch.as_tensor(np.asarray(copies))
+            state = {name: value[chosen] for name, value in state.items()}
         with torch.no_grad(), without_vmap_warnings():
             return self._passes(state, samples, where)
 
     def _passes(self, state: State, X: Any, device: torch.device) -> np.ndarray:
         """Return the outputs of copies; what is frozen in all of them runs once."""
         module, features = prepared(self._module), None
-        halves = None if isinstance(X, Stream) else split(module, state, few_samples(X, 1))
+        halves = (
+            None
+            if isinstance(X, Stream)
+            else split(module, state, few_samples(X, 1), training=False)
+        )
         if halves is not None:
             module, features = halves.rest, halves.on(device)
             state = {name: state[name] for name in module.state_dict()}

@@ -151,6 +151,7 @@ def _begin_with(state: State, place: int, given: dict[str, Any], ties: dict[str,
             )
         first = ties.get(name, name)
         for each in (first, *(other for other in ties if ties[other] == first)):
+            state[each] = state[each].contiguous()
             state[each][place] = value
 
 

@@ -210,7 +210,7 @@ class Work:
     def result(self, make: Factory, original: nn.Module, seconds: float) -> Trained:
         """Return the copies in their own order; warn of those that diverged or were interrupted."""
         count = len(self.problem)
-        state = {name: value.clone() for name, value in self.state.items()}
+        state = {n: v.clone() if n in self.names else v for n, v in self.state.items()}
         status, steps = ["interrupted"] * count, np.zeros(count, dtype=np.int64)
         history: list[dict[str, list[float]]] = [{} for _ in range(count)]
         for run in self.runs:
