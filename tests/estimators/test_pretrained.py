@@ -251,6 +251,16 @@ class TestSamplesThatAreNoArray:
         again = load(tmp_path / "model", module=module)
         np.testing.assert_array_equal(again.predict_proba(given), model.predict_proba(given))
 
+    def test_members_on_several_devices(self, expected):
+        settings = {**SETTINGS, "device": ["cpu", "cpu"]}
+        model = DeepEnsembleClassifier(module=plain, **settings).fit(X, CODES)
+        np.testing.assert_allclose(model.predict_proba(X), expected, rtol=1e-4, atol=1e-5)
+
+    def test_batches_of_arguments_without_labels(self, expected):
+        model = DeepEnsembleClassifier(module=Two, **SETTINGS).fit((LEFT, RIGHT), CODES)
+        parts = DataLoader(TensorDataset(torch.tensor(LEFT), torch.tensor(RIGHT)), batch_size=50)
+        np.testing.assert_allclose(model.predict_proba(parts), expected, rtol=1e-4, atol=1e-5)
+
     def test_arrays_and_sets_may_be_mixed_in_prediction(self, expected):
         model = DeepEnsembleClassifier(module=plain, **SETTINGS)
         for fitted in (model.fit(PAIRS), model.fit(X, CODES)):
@@ -290,6 +300,19 @@ class TestSamplesThatAreNoArray:
         for one, other in pairs:
             for mine, expected in zip(one.history_, other.history_, strict=True):
                 np.testing.assert_allclose(mine["validation"], expected["validation"], rtol=1e-4)
+
+    def test_many_problems_share_a_function(self):
+        class Log:
+            def __init__(self):
+                self.epochs = []
+
+            def add(self, told):
+                self.epochs.append((told["copy"], told["epoch"]))
+
+        log = Log()
+        problems = [Problem(X, CODES, random_state=i) for i in range(2)]
+        fit_many(MAPClassifier(module=plain, on_epoch=log.add, **QUICK), problems)
+        assert sorted(log.epochs) == [(copy, epoch) for copy in (0, 1) for epoch in (1, 2, 3)]
 
     def test_many_problems_share_a_data_set(self):
         halves = [Problem(PAIRS, rows=np.arange(i, 60, 2), random_state=i) for i in range(2)]

@@ -265,7 +265,7 @@ class TestLoaders:
         first = fit(plain, loader, None, checkpoint=tmp_path)
         assert_alike(first, fit(plain, loader, None, checkpoint=tmp_path))
 
-    def test_dictionaries_and_objects(self):
+    def test_dictionaries_and_objects(self, tmp_path):
         class Packed:
             def __init__(self, x, y):
                 self.x, self.y = x, y
@@ -281,9 +281,12 @@ class TestLoaders:
         whole = dataclasses.replace(SHORT, batch_size=60)
         expected = fit(plain, X, training=whole)
         loader = DataLoader([Packed(x, y)], batch_size=None)
-        assert_alike(fit(Taken, loader, None, training=whole), expected)
+        for _ in range(2):
+            found = fit(Taken, loader, None, training=whole, checkpoint=tmp_path / "objects")
+            assert_alike(found, expected)
         named = DataLoader([{"a": x[:, :2], "b": x[:, 2:], "target": y}], batch_size=None)
-        assert_alike(fit(Graph, named, None, training=whole), expected)
+        checked = fit(Graph, named, None, training=whole, checkpoint=tmp_path / "named")
+        assert_alike(checked, expected)
         loader = DataLoader([{"left": x[:, :2], "right": x[:, 2:], "y": y}], batch_size=None)
         stream = Stream(loader, Two())
         assert_alike(fit(Two, stream, None, training=whole), expected)

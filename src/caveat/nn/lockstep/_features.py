@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from .._generators import Generators
-from ._frozen import split
+from ._frozen import Split, split
 from ._problem import Problem
 from ._ragged import Ragged
 from ._settings import Training
@@ -33,7 +33,7 @@ def on_features(
         return module, []
     with Generators(device).kept():
         halves = split(module, state, few_samples(X, _PROBED))
-        if halves is None or not _is_constant(X):
+        if halves is None or not _is_constant(X) or not _is_by_row(halves, X):
             return module, []
         cast: Any = nullcontext()
         if training.precision == "bfloat16":
@@ -53,6 +53,16 @@ def _is_constant(X: Any) -> bool:
     first, second = (few_samples(X, _PROBED) for _ in range(2))
     pairs = zip(_tensors(first), _tensors(second), strict=True)
     return all(torch.equal(one, other) for one, other in pairs)
+
+
+def _is_by_row(halves: Split, X: Any) -> bool:
+    """Whether the features of a sample do not depend on others in its batch."""
+    with torch.no_grad():
+        alone, among = (halves.features(few_samples(X, count)) for count in (1, _PROBED))
+    rows = len(among) == min(_PROBED, len(X)) and len(alone) == 1
+    return rows and torch.allclose(
+        alone, among[:1], rtol=1e-3, atol=1e-4 * float(among.abs().max())
+    )
 
 
 def _tensors(value: Any) -> list[Tensor]:
