@@ -10,6 +10,9 @@ there all members see the same batches. It is left out where it is not installed
 A second table has what one network costs with an uncertainty: the members of a batch ensemble, and
 the Laplace approximation of its last layer. It counts seconds of the processor on one thread, the best
 of several runs, so that it holds on a shared machine (``--one`` prints it alone).
+
+A third table has what five heads on one frozen backbone cost, beside one of them and beside passes
+through the backbone at every step (``--heads`` prints it alone).
 """
 
 import argparse
@@ -279,14 +282,72 @@ def one_networks(largest):
     torch.set_num_threads(threads)
 
 
+class Convolutions(nn.Module):
+    """A backbone for images, and a linear head of another name."""
+
+    def __init__(self, features=128):
+        super().__init__()
+        self.backbone = nn.Sequential(
+            nn.Conv2d(3, 16, 3, stride=2), nn.BatchNorm2d(16), nn.ReLU(),
+            nn.Conv2d(16, 64, 3, stride=2), nn.BatchNorm2d(64), nn.ReLU(),
+            nn.AdaptiveAvgPool2d(2), nn.Flatten(), nn.Linear(256, features), nn.ReLU(),
+        )  # fmt: skip
+        self.backbone.requires_grad_(False)
+        self.head = nn.Linear(features, 3)
+
+    def forward(self, x):
+        return self.head(self.backbone(x))
+
+
+def dense(columns=64, width=512):
+    """A wide frozen network for tables with a linear head."""
+    layers = [nn.Linear(columns, width), nn.ReLU(), nn.Linear(width, width), nn.ReLU()]
+    return nn.Sequential(nn.Sequential(*layers).requires_grad_(False), nn.Linear(width, 3))
+
+
+def heads():
+    """Print what several heads on a frozen backbone cost, over one head."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    rng = np.random.default_rng(0)
+    print(
+        "\n| backbone | samples | one head, s | 5 heads, ratio (wanted <= 1.3) | "
+        "one head without features kept, ratio |"
+    )
+    print("| --- | --- | --- | --- | --- |")
+    cases = [
+        ("convolutions", Convolutions(), rng.normal(size=(2_000, 3, 32, 32)).astype(np.float32)),
+        ("dense, 512 units", dense(), rng.normal(size=(4_000, 64)).astype(np.float32)),
+    ]
+    for name, module, X in cases:
+        y = rng.integers(3, size=len(X))
+
+        def fit(members, epochs=20, module=module, X=X, y=y, **options):
+            DeepEnsembleClassifier(
+                module=module, fresh="head", members=members, epochs=epochs, batch_size=BATCH,
+                device="cpu", random_state=0, **options,
+            ).fit(X, y)  # fmt: skip
+
+        one = processor_seconds(lambda f=fit: f(1))
+        five = processor_seconds(lambda f=fit: f(5))
+        anew = processor_seconds(lambda f=fit: f(1, cache_features=False), 1)
+        print(
+            f"| {name} | {len(X):,} | {one:.2f} | {five / one:.2f} | {anew / one:.1f} |", flush=True
+        )
+    torch.set_num_threads(threads)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--largest", type=int, default=TABLES[-1][0], help="rows")
     parser.add_argument("--one", action="store_true", help="the second table alone")
+    parser.add_argument("--heads", action="store_true", help="the third table alone")
     chosen = parser.parse_args()
     if chosen.one:
         return one_networks(chosen.largest)
+    if chosen.heads:
+        return heads()
     ways = [
         ("caveat", caveat, ""),
         ("scikit-learn", scikit, ">= 5"),
@@ -316,7 +377,8 @@ def main():
         for rows, columns, epochs in TABLES:
             if rows <= chosen.largest:
                 measure(task, rows, columns, epochs, chosen.seeds, ways)
-    return one_networks(chosen.largest)
+    one_networks(chosen.largest)
+    return heads()
 
 
 if __name__ == "__main__":

@@ -56,12 +56,12 @@ def test_members_together_are_those_alone(graphs, y):
     options = QUICK | {"members": 3, "validation_fraction": None}
     together = MoleculeRegressor(**options).fit(graphs, y)
     assert "in lock-step" in together.engine_
-    from caveat.nn.lockstep import _train
+    from caveat.nn.lockstep import _work
 
-    assert _train.STACKED == "in lock-step"
+    assert _work.STACKED == "in lock-step"
     alone = MoleculeRegressor(**options)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_train, "_engine", lambda *_: (_train.SEQUENTIAL, "asked"))
+        patch.setattr(_work, "_engine", lambda *_: (_work.SEQUENTIAL, "asked"))
         alone.fit(graphs, y)
     np.testing.assert_allclose(
         together.predict_distribution(graphs).mean, alone.predict_distribution(graphs).mean,

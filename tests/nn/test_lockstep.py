@@ -29,7 +29,17 @@ from caveat.nn.layers import (
     Standardize,
     Stochastic,
 )
-from caveat.nn.lockstep import Copy, Plateau, Training, _run, _stack, _steppers, _train, train
+from caveat.nn.lockstep import (
+    Copy,
+    Plateau,
+    Training,
+    _factories,
+    _run,
+    _stack,
+    _steppers,
+    _work,
+    train,
+)
 from caveat.nn.lockstep._batches import Batches
 from caveat.nn.lockstep._by_hand import by_hand
 from caveat.nn.lockstep._workspace import Workspace
@@ -284,7 +294,7 @@ def test_bfloat16_is_close():
     assert 0 < difference.max() < 0.2
 
 
-def test_a_module_is_drawn_anew_for_each_copy_and_left_alone():
+def test_a_module_is_left_alone():
     module = dropping().train()
     before = copy.deepcopy(module.state_dict())
     state = torch.get_rng_state()
@@ -598,7 +608,7 @@ def test_rates_fall_without_a_new_stepper(monkeypatch):
         made.append(run)
         return _steppers.make_stepper(run, notes)
 
-    monkeypatch.setattr(_train, "make_stepper", stepper)
+    monkeypatch.setattr(_work, "make_stepper", stepper)
     training = Training(epochs=30, learning_rate=0.1, plateau=Plateau(0.5, 1), batch_size=16)
     copies = [
         Copy(seed=i, rows=np.arange(30), y=1 - (CLASSES > 0), validation=np.arange(30, 60))
@@ -643,7 +653,7 @@ def test_steps_stay_on_their_device(make, loss, y, monkeypatch):
     Tensors on the device "meta" have no values, so that nothing can be read back.
     """
     meta = torch.device("meta")
-    module, state = _stack.initial_states(make, [1, 2])
+    module, state = _factories.initial_states(make, [1, 2])
     state = {name: value.to(meta) for name, value in state.items()}
     stack = _stack.Stack(_stack.prepared(module), state, loss, meta, stacked=True)
     given = {

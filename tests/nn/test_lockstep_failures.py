@@ -22,7 +22,7 @@ from caveat.exceptions import (
 )
 from caveat.nn import losses
 from caveat.nn.lockstep import Copy, Plateau, Training, _checkpoint, _memory, train
-from caveat.nn.lockstep import _train as module_of_train
+from caveat.nn.lockstep import _work as module_of_work
 from caveat.nn.lockstep._memory import is_out_of_memory
 
 from .test_lockstep import (
@@ -153,7 +153,7 @@ def test_an_interruption_leaves_what_was_trained(tmp_path):
 
 def test_too_little_memory_halves_the_chunk(monkeypatch):
     whole = fit(dropping, COPIES)
-    build = module_of_train.Run
+    build = module_of_work.Run
 
     def stingy(problem, places, *args, **options):
         if len(places) > 2 or (limit == 0 and len(places) == 1):
@@ -161,7 +161,7 @@ def test_too_little_memory_halves_the_chunk(monkeypatch):
         return build(problem, places, *args, **options)
 
     limit = 2
-    monkeypatch.setattr(module_of_train, "Run", stingy)
+    monkeypatch.setattr(module_of_work, "Run", stingy)
     parts = fit(dropping, COPIES)
     assert "out of memory with 5 copies at a time, so 3" in parts.engine
     for name, value in whole.state.items():
@@ -267,7 +267,7 @@ def test_progress_is_shown_on_request(capsys):
         ({"module": nn.Identity}, OptionError, "module must have parameters that can be trained; it has none"),
         ({"module": lambda: plain().requires_grad_(False)}, OptionError, "parameters that can be trained"),
         ({"patience": True}, OptionError, "patience must be a whole number"),
-        ({"optimizer": "lion"}, OptionError, "optimizer must be one of 'adam', 'adamw', 'sgd'; got 'lion'"),
+        ({"optimizer": "lion"}, OptionError, "optimizer must be one of 'adam', 'adamw', 'sgd', or a class or function .*; got 'lion'"),
         ({"learning_rate": 0.0}, OptionError, "learning_rate must be a number above 0; got 0.0"),
         ({"learning_rate": "fast"}, OptionError, "learning_rate must be a number above 0; got 'fast'"),
         ({"weight_decay": -1}, OptionError, "weight_decay must be a number of at least 0; got -1"),
@@ -351,9 +351,10 @@ def test_a_module_that_cannot_be_drawn_anew():
         def forward(self, x):
             return x @ self.weight
 
-    with pytest.raises(OptionError, match="Own has no reset_parameters"):
-        fit(Own(), 2)
-    assert len(fit(Own, 2)) == 2
+    for fresh in ("all", "head"):
+        with pytest.raises(OptionError, match="Own has no reset_parameters"):
+            fit(Own(), 2, fresh=fresh)
+    assert len(fit(Own, 2)) == len(fit(Own(), 2)) == 2
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")

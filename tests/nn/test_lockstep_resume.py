@@ -14,7 +14,7 @@ from torch import nn
 
 from caveat.exceptions import OptionError
 from caveat.nn import MLP, losses
-from caveat.nn.lockstep import Copy, _steppers, _train, train
+from caveat.nn.lockstep import Copy, _steppers, _work, train
 
 from .test_lockstep import CLASSES, SHORT, X, fit
 
@@ -137,7 +137,7 @@ def test_a_step_that_cannot_be_recorded_leaves_nothing_behind(monkeypatch):
     }.items():
         monkeypatch.setattr(torch.cuda, name, value)
     expected = fit(partial(dropping, 0.3), [Copy(seed=0), Copy(seed=1)])
-    monkeypatch.setattr(_train, "make_stepper", _steppers._recorded)
+    monkeypatch.setattr(_work, "make_stepper", _steppers._recorded)
     found = fit(partial(dropping, 0.3), [Copy(seed=0), Copy(seed=1)])
     assert "not recorded as a CUDA graph: operation not permitted" in found.engine
     for name, value in expected.state.items():

@@ -82,6 +82,13 @@ def test_together_and_one_by_one(sets):
     np.testing.assert_allclose(stacked.outputs(sets[0])[2], made, atol=1e-5)
 
 
+def test_copies_share_their_rows(sets):
+    X, y = sets
+    copies = [Copy(rows=range(20)), Copy(rows=range(30))]
+    with pytest.raises(OptionError, match="copies on ragged samples share their batches"):
+        train(SumOfSets, X, y, loss=losses.squared_error, copies=copies)
+
+
 def test_classes_of_sets(sets):
     X, y = sets
     codes = (y > 0).astype(int)

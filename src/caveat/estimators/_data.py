@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from sklearn.utils.validation import _check_sample_weight, _check_y, validate_da
 from .._arrays import to_numpy
 from .._validation import as_labels, check_number
 from ..exceptions import InvalidValueError, LabelError, OptionError, ShapeError
-from . import _table
+from . import _sources, _table
 from ._problem import Problem
 
 if TYPE_CHECKING:
@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 class NetworkInputs:
     """Inputs as the network gets them; held-out ones come after those to learn from."""
 
-    X: np.ndarray
+    X: Any
+    """An array, or a source of samples that are none."""
     offset: np.ndarray | None
     rounding: float
     """The relative precision in which the inputs came."""
@@ -32,21 +33,28 @@ class NetworkInputs:
     """How many are to learn from."""
     columns: list[_table.Column] | None
     """What the columns of a table hold that are not all numbers."""
+    y: Any = None
+    """Labels, as they were given or came with the samples."""
+    y_held: Any = None
 
 
 class SampleCache:
     """Samples that were checked already, so that problems that share X share its memory."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[int, int, Any], tuple[Any, NetworkInputs]] = {}
+        self._known: dict[tuple[Any, ...], tuple[Any, NetworkInputs]] = {}
 
     def samples(self, model: "NetworkEstimator", problem: Problem) -> NetworkInputs:
         """Return the checked inputs of a problem, and tell the model their names and number."""
-        X_held = None if problem.validation is None else _pair(problem.validation)[0]
+        if _sources.is_source(problem.X) and (
+            model.module is not None or not isinstance(problem.X, tuple)
+        ):
+            return self._from_source(model, problem)
+        X_held = None if problem.validation is None else as_pair(problem.validation)[0]
         key = id(problem.X), id(X_held), model._scaling_kind()
         if key in self._known:
             validate_data(model, with_text_names(problem.X), skip_check_array=True)
-            return self._known[key][1]
+            return self._labeled(self._known[key][1], problem)
         given_X = with_text_names(as_array(problem.X))
         columns = _table.learn_columns(given_X) if model.module is None else None
         X = _inputs(model, given_X, columns, reset=True, ensure_min_samples=2)
@@ -65,7 +73,20 @@ class SampleCache:
         samples = NetworkInputs(narrow(X, offset), offset, rounding, given, columns)
         # The inputs are kept too, so that no other object gets their id.
         self._known[key] = (problem.X, X_held), samples
-        return samples
+        return self._labeled(samples, problem)
+
+    @staticmethod
+    def _labeled(samples: NetworkInputs, problem: Problem) -> NetworkInputs:
+        held = None if problem.validation is None else as_pair(problem.validation)[1]
+        return replace(samples, y=problem.y, y_held=held)
+
+    def _from_source(self, model: "NetworkEstimator", problem: Problem) -> NetworkInputs:
+        key = id(problem.X), id(problem.validation), problem.y is None
+        if key not in self._known:
+            X, given, y, y_held = _sources.read(model, problem)
+            samples = NetworkInputs(X, None, 0.0, given, None, y, y_held)
+            self._known[key] = (problem.X, problem.validation), samples
+        return self._known[key][1]
 
 
 def _center(
@@ -108,8 +129,10 @@ def _inputs(
     )
 
 
-def new_inputs(model: "NetworkEstimator", X: Any) -> np.ndarray:
+def new_inputs(model: "NetworkEstimator", X: Any) -> Any:
     """Return samples to predict, as the fitted network gets them."""
+    if model.shape_ is None or (_sources.is_source(X) and not isinstance(X, tuple)):
+        return _sources.new_samples(model, X)
     X = with_text_names(as_array(X), model)
     X = _inputs(model, X, getattr(model, "columns_", None), reset=False)
     if X.shape[1:] != model.shape_:
@@ -130,12 +153,12 @@ def labels(model: "NetworkEstimator", y: Any, samples: Any) -> np.ndarray:
     return np.asarray(y)
 
 
-def held_labels(model: "NetworkEstimator", problem: Problem, samples: NetworkInputs) -> np.ndarray:
+def held_labels(model: "NetworkEstimator", samples: NetworkInputs) -> np.ndarray:
     """Return the labels of the held-out samples."""
-    return labels(model, _pair(problem.validation)[1], samples.X[samples.given :])
+    return labels(model, samples.y_held, range(len(samples.X) - samples.given))
 
 
-def _pair(validation: Any) -> tuple[Any, Any]:
+def as_pair(validation: Any) -> tuple[Any, Any]:
     if not isinstance(validation, tuple | list) or len(validation) != 2:
         raise OptionError(
             f"validation must be a pair (X, y); got a {type(validation).__name__}"
@@ -150,9 +173,11 @@ def used_rows(problem: Problem, samples: NetworkInputs) -> tuple[np.ndarray, np.
     if problem.sample_weight is None:
         weight = None
     else:
-        X = samples.X[: samples.given]
         weight = _check_sample_weight(
-            as_array(problem.sample_weight), X, dtype=np.float64, ensure_non_negative=True
+            as_array(problem.sample_weight),
+            np.empty(samples.given),
+            dtype=np.float64,
+            ensure_non_negative=True,
         )
         rows = rows[weight[rows] > 0]
     if len(rows) < 2:

@@ -109,7 +109,8 @@ def _for_problem(estimator: Any, problem: Problem, name: str) -> Any:
         given["random_state"] = problem.random_state
     if isinstance(estimator, NetworkEstimator):
         # One object for all, by which problems with the same module are recognized.
-        given.setdefault("module", estimator.module)
+        for part in ("module", "optimizer", "scheduler", "on_epoch"):
+            given.setdefault(part, getattr(estimator, part))
     with _named_errors(name):
         return model.set_params(**given)
 

@@ -1,6 +1,6 @@
 """The network of an estimator: built for the data, or made by the user's module, and tried out."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,9 +27,25 @@ def make(model: "NetworkEstimator") -> Any:
     """Return a fresh network with its scaling, drawn from torch's generator."""
     import torch
 
+    if model.shape_ is None:
+        return core(model)
+    parts = _before(model)
+    network = _built(model) if model.module is None else core(model)
+    return torch.nn.Sequential(*parts, network)
+
+
+def part_names(model: "NetworkEstimator", values: Any) -> Any:
+    """Return values by names of parts of a module, by their names in the network."""
+    if not isinstance(values, Mapping) or model.shape_ is None:
+        return values
+    place = len(_before(model))
+    return {f"{place}.{name}" if name else "": value for name, value in values.items()}
+
+
+def _before(model: "NetworkEstimator") -> list[Any]:
+    """Return what stands before the module in a network for arrays."""
     from .. import nn
 
-    core = _built(model) if model.module is None else _made(model.module)
     parts: list[Any] = []
     kind = model._scaling_kind()
     if kind is not None:
@@ -37,7 +53,7 @@ def make(model: "NetworkEstimator") -> Any:
     sizes = embedded_sizes(getattr(model, "columns_", None))
     if sizes:
         parts.append(nn.layers.Embed(sizes, WIDTH))
-    return torch.nn.Sequential(*parts, core)
+    return parts
 
 
 def _built(model: "NetworkEstimator") -> Any:
@@ -73,18 +89,24 @@ def _widths(hidden: Any) -> tuple[Any, ...]:
     return tuple(hidden)
 
 
-def _made(module: Any) -> Any:
+def core(model: "NetworkEstimator") -> Any:
+    """Return the user's module: a copy with its weights, or a new one of a class or function."""
     from torch.nn import Module
 
     from ..nn.lockstep import as_factory
+
+    module = model.module
 
     if not callable(module):
         raise OptionError(
             "module must be a torch.nn.Module, or a class or function that makes one without "
             f"arguments; got a {type(module).__name__}"
         )
+    fresh = model.fresh
+    if not isinstance(fresh, str | list | tuple | None):
+        raise OptionError(f"fresh must be names of parts of the module; got {fresh!r}")
     try:
-        made = as_factory(module)()
+        made = as_factory(module, fresh)()
     except TypeError as error:
         raise OptionError(
             f"module could not be made: {error}; fix its arguments with "
@@ -95,23 +117,26 @@ def _made(module: Any) -> Any:
     return made
 
 
-def try_out(model: "NetworkEstimator", X: np.ndarray) -> None:
+def try_out(model: "NetworkEstimator", X: Any) -> None:
     """Raise if a network does not fit data and task, before it is trained for hours."""
     import torch
+
+    from ..nn.lockstep.sources import call
 
     with torch.random.fork_rng(devices=[]), torch.no_grad():
         network = make(model).eval()
         if model.module is None:
             _check_layers(model, network)
             return
+        count, samples = _few(X)
+        shape = "" if model.shape_ is None else f" of shape {model.shape_}"
         try:
-            output = network(torch.from_numpy(X))
+            output = call(network, samples)
         except Exception as error:
-            raise ShapeError(
-                f"module cannot take samples of shape {model.shape_}: {error}"
-            ) from error
+            raise ShapeError(f"module cannot take samples{shape}: {error}") from error
     name, _, row = model._head()
-    if not isinstance(output, torch.Tensor) or tuple(output.shape) != (len(X), *row):
+    count = len(output) if count is None and isinstance(output, torch.Tensor) else count
+    if not isinstance(output, torch.Tensor) or tuple(output.shape) != (count, *row):
         got = f"a {type(output).__name__}"
         if isinstance(output, torch.Tensor):
             got = f"({', '.join(['samples', *map(str, output.shape[1:])])})"
@@ -120,8 +145,19 @@ def try_out(model: "NetworkEstimator", X: np.ndarray) -> None:
             f'head "{name}"; it returns {got}'
         )
     if model._pass_count() is not None:
-        _check_random(model, network, X)
+        _check_random(model, network, samples)
     check_spread(model, output)
+
+
+def _few(X: Any) -> tuple[int | None, Any]:
+    """Return how many samples are tried, if that is known, and these."""
+    import torch
+
+    from ..nn.lockstep.sources import Stream, few_samples
+
+    if isinstance(X, np.ndarray):
+        X = torch.from_numpy(X)
+    return None if isinstance(X, Stream) else min(2, len(X)), few_samples(X, 2)
 
 
 def check_spread(model: "NetworkEstimator", values: Any) -> None:
@@ -145,9 +181,14 @@ def _check_layers(model: "NetworkEstimator", network: Any) -> None:
         )
 
 
-def _check_random(model: "NetworkEstimator", network: Any, X: np.ndarray) -> None:
+def _check_random(model: "NetworkEstimator", network: Any, X: Any) -> None:
     from ..nn import explain
 
+    if isinstance(X, Mapping):
+        raise OptionError(
+            f"the passes of {type(model).__name__} need a tensor, or several as arguments of the "
+            "module; this one takes a dictionary"
+        )
     if not explain(network, X).random:
         raise OptionError(
             f"module has nothing random, so the passes of {type(model).__name__} would all be "

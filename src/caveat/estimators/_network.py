@@ -1,6 +1,7 @@
 """The base of all estimators that train a network: settings, data, training, members."""
 
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self
@@ -26,7 +27,7 @@ from .._defaults import (
 from .._random import generator
 from .._validation import check_choice
 from ..exceptions import OptionError
-from . import _data, _modules, _table
+from . import _data, _modules, _sources, _table
 from ._problem import Problem
 from .interface import Savable
 
@@ -39,9 +40,9 @@ _PLANS: "WeakKeyDictionary[NetworkEstimator, tuple[Any, Any, Any]]" = WeakKeyDic
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """A problem that is ready to be trained: arrays, copies, and what makes their network."""
+    """A problem that is ready to be trained: samples, copies, and what makes their network."""
 
-    X: np.ndarray
+    X: Any
     y: np.ndarray
     copies: "list[Copy]"
     make: Callable[[], Any]
@@ -66,9 +67,14 @@ class NetworkEstimator(Savable, BaseEstimator):
         The network. It takes (samples, ...) and must return, for a classifier, logits of shape
         (samples, classes), or (samples, 2, classes) with ``head="gaussian-logits"``; for a
         regressor, of targets with mean 0 and variance 1, means and standard deviations of shape
-        (samples, 2, targets), or means (samples, targets) with ``head="mean"``. Only the structure
-        of a module is used: its weights are drawn anew. Its output is checked on two samples before
-        the training.
+        (samples, 2, targets), or means (samples, targets) with ``head="mean"``. A module is taken
+        as it is: the training begins with its weights, and the module itself does not change. A
+        class or function makes new weights for each member. Parameters that do not require a
+        gradient stay as they are. The output is checked on two samples before the training.
+    fresh : str, sequence of str or None
+        Names of the parts of ``module`` whose weights are drawn anew for each member: by them
+        members differ that begin with the same weights. "head" is the last layer, unless a part has
+        that name; "all" is everything.
     hidden : int or sequence of int
         Widths of the hidden layers, a number for a single one; only used without ``module``.
     activation : {"relu", "elu", "gelu", "selu", "silu", "tanh"}
@@ -77,15 +83,18 @@ class NetworkEstimator(Savable, BaseEstimator):
         How often the samples are seen.
     batch_size : int
         Samples in a batch.
-    optimizer : {"adam", "adamw", "sgd"}
-        Name of the optimizer.
-    learning_rate : float
-        Learning rate of the optimizer.
+    optimizer : {"adam", "adamw", "sgd"}, or class or function
+        Name of the optimizer, or what makes one of torch's: it is called with the parameters and,
+        where it takes them, ``lr`` and ``weight_decay``. Members then train one after another.
+    learning_rate : float, or dict of str to float
+        Learning rate of the optimizer; a dictionary has a rate for each part of ``module``, by its
+        name, and may have one for all others as "".
     weight_decay : float
         Weight decay of the optimizer; priors are settings of the methods.
-    scheduler : {"constant", "cosine", "linear"}
+    scheduler : {"constant", "cosine", "linear"}, or class or function
         How the learning rate changes: not at all, or it rises in the first twentieth of the steps
-        and then falls to 0, along half a cosine or a line.
+        and then falls to 0, along half a cosine or a line. What makes one of torch's schedulers is
+        called with the optimizer, and steps after each epoch; members train one after another.
     gradient_clip : float or None
         Largest norm of the gradient of a member; a longer one is shortened to it.
     standardize : {"robust", True, False, None}
@@ -106,8 +115,16 @@ class NetworkEstimator(Savable, BaseEstimator):
     compile : bool
         Whether passes of convolutional networks on a GPU go through ``torch.compile``, which takes
         half a minute and makes them up to twice as fast.
-    device : str
-        Where the network runs; "auto" is a GPU if there is one.
+    device : str or list of str
+        Where the network runs; "auto" is a GPU if there is one. Members are distributed over the
+        devices of a list; predictions come from the first.
+    on_epoch : callable or None
+        Called after each epoch of a member with a dictionary: "copy" (the number of the member),
+        "epoch", "step", "loss" and, with held-out samples, "validation". If it returns True, the
+        member stops.
+    cache_features : bool
+        Whether what comes before all trained parts of a module, if it is frozen, is computed once
+        for all samples, members and epochs.
     random_state : int, Generator, RandomState or None
         Decides initial weights, order of samples and noise. With an integer a second fit gives the
         same model, and a fitted one always the same prediction.
@@ -118,8 +135,8 @@ class NetworkEstimator(Savable, BaseEstimator):
     ----------
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
-    shape_ : tuple of int
-        Shape of one sample, as the network gets it.
+    shape_ : tuple of int or None
+        Shape of one sample, as the network gets it; None if samples were no array.
     columns_ : list of dict
         For tables with categories or missing values, what each column holds. Up to 16 categories
         are inputs of their own, more are embedded; a category that ``fit`` did not see is 0 in all.
@@ -144,21 +161,24 @@ class NetworkEstimator(Savable, BaseEstimator):
     """
 
     module: Any = None
+    fresh: str | Sequence[str] | None = None
     hidden: int | Sequence[int] = HIDDEN
     activation: str = ACTIVATION
     epochs: int = EPOCHS
     batch_size: int = BATCH_SIZE
-    optimizer: str = OPTIMIZER
-    learning_rate: float = LEARNING_RATE
+    optimizer: str | Callable[..., Any] = OPTIMIZER
+    learning_rate: float | Mapping[str, float] = LEARNING_RATE
     weight_decay: float = 0.0
-    scheduler: str = SCHEDULER
+    scheduler: str | Callable[..., Any] = SCHEDULER
     gradient_clip: float | None = None
     standardize: bool | str | None = None
     validation_fraction: float | str | None = "auto"
     patience: int | None = None
     precision: str = "float32"
     compile: bool = False
-    device: str = "auto"
+    device: str | Sequence[str] = "auto"
+    on_epoch: Callable[[dict[str, Any]], Any] | None = None
+    cache_features: bool = True
     random_state: Any = None
     verbose: bool = False
 
@@ -241,19 +261,25 @@ class NetworkEstimator(Savable, BaseEstimator):
         """Return the prediction from raw outputs (members, samples, ...)."""
         raise NotImplementedError
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, validation: Any = None) -> Self:
+    def fit(
+        self, X: Any, y: Any = None, sample_weight: Any = None, *, validation: Any = None
+    ) -> Self:
         """Train.
 
         Parameters
         ----------
         X : array of shape (samples, ...)
-            Tables, images, signals; also frames and tensors.
-        y : array of shape (samples,), for a regressor also (samples, targets)
-            Labels.
+            Tables, images, signals; also frames and tensors. With ``module`` also a tuple or a
+            dictionary of arrays, a ``Dataset`` or a ``DataLoader`` of torch, which need not fit
+            into memory; members then train one after another.
+        y : array of shape (samples,), for a regressor also (samples, targets), optional
+            Labels. Those of a ``DataLoader`` come with its batches; without ``y``, those of a
+            ``Dataset`` are read from it.
         sample_weight : array of shape (samples,), optional
             Only ratios matter; a weight of 0 leaves the sample out.
         validation : pair (X, y), optional
-            Held-out samples that decide which epoch is kept, in place of ``validation_fraction``.
+            Held-out samples that decide which epoch is kept, in place of ``validation_fraction``;
+            beside a ``Dataset`` or ``DataLoader`` also another one.
 
         Returns
         -------
@@ -271,28 +297,41 @@ class NetworkEstimator(Savable, BaseEstimator):
 
         _data.forget(self)
         samples = (cache or _data.SampleCache()).samples(self, problem)
-        y = _data.labels(self, problem.y, samples.X[: samples.given])
+        y = _data.labels(self, samples.y, range(samples.given))
         rows, weight = _data.used_rows(problem, samples)
         own = self._encode(y[rows], None if weight is None else weight[rows])
-        self._read_names(_data.as_array(problem.y))
+        self._read_names(_data.as_array(samples.y))
         codes = self._codes(y, known=False)
         draw = generator(self.random_state)
         self.seed_ = int(draw.integers(2**62))
         held = None
-        if problem.validation is not None:
-            behind = self._codes(_data.held_labels(self, problem, samples), known=True)
+        streamed = _sources.is_stream(samples.X)
+        if problem.validation is not None and not streamed:
+            behind = self._codes(_data.held_labels(self, samples), known=True)
             codes = np.concatenate([codes, behind])
             held = np.arange(samples.given, len(samples.X))
-        share = None if held is not None else self._held_share(rows, own)
-        self.shape_, self.offset_ = samples.X.shape[1:], samples.offset
+        share = None
+        if streamed:
+            self._check_stream(problem)
+        elif held is None:
+            share = self._held_share(rows, own)
+        self.offset_ = samples.offset
+        self.shape_: Any = samples.X.shape[1:] if isinstance(samples.X, np.ndarray) else None
         if samples.columns is not None:
             self.columns_ = samples.columns
         training = self._training()
-        _modules.try_out(self, samples.X[:2])
+        _modules.try_out(self, samples.X)
         state = self._scaling(samples, rows, weight)
         everything = held is None and len(rows) == len(samples.X)
         copies = []
-        for member in self._members(rows, draw):
+        members = self._members(rows, draw)
+        if streamed and any(member is not rows for member in members):
+            raise OptionError(
+                f"{type(self).__name__} draws samples, and those of a {type(problem.X).__name__} "
+                "have no numbers; pass a Dataset, or arrays"
+            )
+        self._warn_alike(members)
+        for member in members:
             seed, mine, checked = int(draw.integers(2**62)), member, held
             if share is not None:
                 mine, checked = _data.hold_out(
@@ -308,10 +347,33 @@ class NetworkEstimator(Savable, BaseEstimator):
                     state=state,
                 )
             )
-        signature = self._signature(copies[0].validation is None)
+        signature = self._signature(copies[0].validation is None, samples.X)
         return Prepared(
             samples.X, codes, copies, self._network, self._loss(), training, signature
         )  # fmt: skip
+
+    def _check_stream(self, problem: Problem) -> None:
+        """Raise if samples of a loader would have to be held out."""
+        wanted = self.validation_fraction not in ("auto", None) or self.patience is not None
+        if wanted and problem.validation is None:
+            raise OptionError(
+                f"samples of a {type(problem.X).__name__} cannot be divided; pass "
+                "fit(..., validation=another one)"
+            )
+
+    def _warn_alike(self, members: Sequence[np.ndarray]) -> None:
+        """Warn of members that differ by the order of their samples alone."""
+        from torch.nn import Module
+
+        alike = len(members) > 1 and members[0] is members[1]
+        if alike and self.fresh is None and isinstance(self.module, Module):
+            warnings.warn(
+                f"all {len(members)} members begin with the weights of the module and see the same "
+                "samples, so that they may agree on more than is known; pass fresh='head' to draw "
+                "the last layer anew for each, a class or function for new networks, or fresh=() "
+                "if that is meant",
+                stacklevel=4,
+            )
 
     def held_out_share(self, samples: int) -> float | None:
         """Return the share of so many samples that ``fit`` holds out, or None.
@@ -360,7 +422,7 @@ class NetworkEstimator(Savable, BaseEstimator):
             epochs=self.epochs,
             batch_size=self.batch_size,
             optimizer=self.optimizer,
-            learning_rate=self.learning_rate,
+            learning_rate=_modules.part_names(self, self.learning_rate),
             weight_decay=self.weight_decay,
             scheduler=self.scheduler,
             gradient_clip=self.gradient_clip,
@@ -368,6 +430,9 @@ class NetworkEstimator(Savable, BaseEstimator):
             precision=self.precision,
             compile=bool(self.compile),
             device=self.device,
+            on_epoch=self.on_epoch,
+            cache_features=bool(self.cache_features),
+            frozen_noise=self._pass_count() is not None,
             **self._own_training(),
         )
         training.check()
@@ -378,13 +443,14 @@ class NetworkEstimator(Savable, BaseEstimator):
     )
     """Settings in which problems may differ that train together."""
 
-    def _signature(self, unchecked: bool) -> str:
+    def _signature(self, unchecked: bool, X: Any) -> str:
         settings = {
             name: value
             for name, value in self.get_params(deep=False).items()
             if name not in self._free
         }
-        words = type(self), settings, id(self.module), self.shape_, self._head(), unchecked
+        samples = self.shape_ if self.shape_ is not None else id(X)
+        words = type(self), settings, id(self.module), samples, self._head(), unchecked
         return repr(words)
 
     def _scaling(
@@ -441,7 +507,11 @@ class NetworkEstimator(Savable, BaseEstimator):
         self.engine_ = trained.engine
         self.n_iter_ = int(max(trained.steps[place] for place in places))
         if usable:
-            self.state_ = {name: value[usable].clone() for name, value in trained.state.items()}
+            # What all members share is kept once.
+            self.state_ = {
+                name: value[usable].clone() if value.stride()[0] else value[: len(usable)]
+                for name, value in trained.state.items()
+            }
         return [member for member, place in enumerate(places) if not trained.usable[place]]
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -453,6 +523,7 @@ class NetworkEstimator(Savable, BaseEstimator):
         Parameters
         ----------
         X : array of shape (samples, ...)
+            Also what else ``fit`` takes; a ``DataLoader`` must keep the order of its samples.
 
         Returns
         -------
@@ -463,16 +534,24 @@ class NetworkEstimator(Savable, BaseEstimator):
         _modules.check_spread(self, values)
         return self._finish(values)
 
-    def _values(self, X: np.ndarray) -> Any:
+    def _values(self, X: Any) -> Any:
         """Return raw outputs as a tensor (members, samples, ...)."""
         import torch
 
         from ..nn import monte_carlo
+        from ..nn.lockstep.sources import Source, block_size, blocks
 
         if self._pass_count() is None:
             return torch.from_numpy(self._trained().outputs(X, device=self.device))
         passes = self._pass_count() or 1
-        return monte_carlo(self._plan(X), X, passes, random_state=self.seed_).cpu()
+        parts = [X]
+        if isinstance(X, Source):
+            parts = list(blocks(X, torch.device("cpu"), block_size(X, 2**16)))
+        values = [
+            monte_carlo(self._plan(part), part, passes, random_state=self.seed_).cpu()
+            for part in parts
+        ]
+        return torch.cat(values, dim=1)
 
     def _trained(self) -> Any:
         """Return the members as the training gave them."""
@@ -488,7 +567,7 @@ class NetworkEstimator(Savable, BaseEstimator):
             self._network, network,
         )  # fmt: skip
 
-    def _plan(self, X: np.ndarray) -> Any:
+    def _plan(self, X: Any) -> Any:
         """Return how passes are run; prepared once for a fitted network and a device."""
         from ..nn import explain
         from ..nn.lockstep._settings import as_device

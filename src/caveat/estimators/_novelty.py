@@ -33,7 +33,7 @@ class RemembersReach(NetworkEstimator):
     def _prepare(self, problem: Problem, cache: _data.SampleCache | None = None) -> Prepared:
         prepared = super()._prepare(problem, cache)
         rows = [copy.rows for copy in prepared.copies]
-        if prepared.X.ndim == 2:
+        if isinstance(prepared.X, np.ndarray) and prepared.X.ndim == 2:
             used = slice(None) if rows[0] is None else np.unique(np.concatenate(rows))
             self.reach_ = _reach(self._numbers_of(prepared.X[used]))
         return prepared
@@ -59,9 +59,8 @@ class RemembersReach(NetworkEstimator):
         check_is_fitted(self)
         inputs = _data.new_inputs(self, X)
         if not hasattr(self, "reach_"):
-            raise ShapeError(
-                f"novelty is for tables, (samples, features); samples have shape {self.shape_}"
-            )
+            got = "are no array" if self.shape_ is None else f"have shape {self.shape_}"
+            raise ShapeError(f"novelty is for tables, (samples, features); samples {got}")
         return _distance(self._numbers_of(inputs), self.reach_)
 
     def _numbers_of(self, X: np.ndarray) -> np.ndarray:

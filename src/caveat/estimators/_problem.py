@@ -11,9 +11,10 @@ class Problem:
     Parameters
     ----------
     X : array of shape (samples, ...)
-        Problems that share one object X share its memory.
-    y : array of shape (samples,) or (samples, targets)
-        Labels.
+        Problems that share one object X share its memory. Also what else an estimator's ``fit``
+        takes.
+    y : array of shape (samples,) or (samples, targets), optional
+        Labels; None takes those in a data set or loader.
     rows : array of int, or mask of shape (samples,), optional
         The samples to learn from; by default all. Repeated ones count as often as they occur.
     sample_weight : array of shape (samples,), optional
@@ -38,7 +39,7 @@ class Problem:
     """
 
     X: Any
-    y: Any
+    y: Any = None
     rows: Any = None
     sample_weight: Any = None
     validation: Any = None

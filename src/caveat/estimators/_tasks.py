@@ -107,13 +107,21 @@ class NetworkClassifier(ClassifierMixin, NetworkEstimator, PredictsClasses):
 
 @declared(kw_only=True)
 class TargetEstimator(RegressorMixin, RemembersReach, PredictsIntervals):
-    """A network that learns standardized numbers.
+    """A network that learns numbers.
+
+    Parameters
+    ----------
+    scale_targets : bool
+        Whether the targets are learned with mean 0 and variance 1. With False the outputs of the
+        network are in units of the targets, as those of a pretrained ``module`` may be.
 
     Attributes
     ----------
     targets_ : ndarray of shape (targets,)
         Names of the targets, where ``y`` was a frame or a series with a name.
     """
+
+    scale_targets: bool = True
 
     _numbers = True
 
@@ -140,6 +148,8 @@ class TargetEstimator(RegressorMixin, RemembersReach, PredictsIntervals):
                 f"y is {columns[0, target]:g} in all {len(y)} samples{which}; a constant target "
                 "has no spread to learn"
             )
+        if not self.scale_targets:
+            self.y_mean_, self.y_scale_ = np.zeros_like(self.y_mean_), np.ones_like(self.y_scale_)
         return columns
 
     def _read_names(self, y: Any) -> None:
@@ -233,10 +243,13 @@ class NetworkRegressor(TargetEstimator):
 
     def _constant_losses(self, codes: np.ndarray, held: np.ndarray) -> np.ndarray:
         # Standardized targets have mean 0 and variance 1.
-        squares = np.square(held, dtype=np.float64).sum(axis=1)
+        mean, variance = np.zeros(held.shape[1]), np.ones(held.shape[1])
+        if not self.scale_targets:
+            mean, variance = codes.mean(axis=0), codes.var(axis=0)
+        squares = np.square(held - mean, dtype=np.float64)
         if self.head == "mean":
-            return squares
-        return squares / 2 + held.shape[1] * np.log(2 * np.pi) / 2
+            return squares.sum(axis=1)
+        return (squares / variance + np.log(2 * np.pi * variance)).sum(axis=1) / 2
 
     def _bound(self, head: Any) -> None:
         if self.head == "mean-std" and self.max_std is not None:

@@ -18,7 +18,8 @@ class AnchoredEnsemble(DeepEnsemble):
     prior_std : float
         Standard deviation :math:`s` of the prior of all weights and biases. Initial weights and
         anchors are two draws from it. With ``module`` both are draws of the module's own initial
-        weights, and ``prior_std`` only decides how strong the pull is.
+        weights, and ``prior_std`` only decides how strong the pull is; the weights of a pretrained
+        module are their own anchor, but for ``fresh`` parts.
     """
 
     prior_std: float | None = 0.25

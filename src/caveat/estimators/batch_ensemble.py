@@ -54,6 +54,8 @@ class BatchEnsemble(WithPrior):
         import torch
 
         trained = self._trained()
+        if not isinstance(X, np.ndarray):
+            return torch.from_numpy(trained.outputs(X, device=self.device)[0].swapaxes(0, 1))
         size = max(1, _ROWS // self.members)
         parts = [
             trained.outputs(X[i : i + size], device=self.device)[0] for i in range(0, len(X), size)

@@ -11,6 +11,7 @@ from ..exceptions import OptionError
 from . import _data
 from ._after_training import AfterTraining
 from ._network import Prepared
+from ._problem import Problem
 from ._tasks import NetworkClassifier, NetworkRegressor, WithPrior
 
 
@@ -41,6 +42,14 @@ class Laplace(AfterTraining, WithPrior):
         weights = [copy.weight for copy in copies]
         rows = [slice(None) if copy.rows is None else copy.rows for copy in copies]
         self._find_posterior(prepared.X, prepared.y, rows, weights)
+
+    def _prepare(self, problem: Problem, cache: _data.SampleCache | None = None) -> Prepared:
+        prepared = super()._prepare(problem, cache)
+        if not isinstance(prepared.X, np.ndarray):
+            raise OptionError(
+                f"{type(self).__name__} needs arrays; got a {type(problem.X).__name__}"
+            )
+        return prepared
 
     def _find_posterior(self, X: np.ndarray, y: np.ndarray, rows: Any, weights: Any) -> None:
         from ..nn import laplace

@@ -4,7 +4,7 @@ import inspect
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from torch import nn
+from torch import Tensor, nn
 from torch.utils.data import (
     DataLoader,
     Dataset,
@@ -33,7 +33,7 @@ def batches(X: Any, module: nn.Module, batch_size: int | None, progress: bool) -
     """Yield the inputs of each batch in the order of the rows, without the targets."""
     loader = DataLoader(X, batch_size=batch_size or BATCH_SIZE) if isinstance(X, Dataset) else X
     if isinstance(loader, DataLoader):
-        _check_order(loader)
+        check_order(loader)
     with Generators().kept():  # from which a loader draws a seed for its workers
         iterator = iter(loader)
     empty = True
@@ -69,6 +69,48 @@ def inputs_of(batch: Any, module: nn.Module) -> Any:
     return tuple(batch[:wanted]) if wanted > 1 else batch[0]
 
 
+def inputs_and_target(batch: Any, module: nn.Module) -> tuple[Any, Any]:
+    """Return the inputs in a batch, as `call` takes them, and its target; None if it has none.
+
+    A batch is a pair of inputs and a target, a sequence of the inputs that the module requires and
+    maybe a target, a dictionary, or anything else, whose attribute ``y`` is the target. Several
+    inputs are the arguments of a module that takes several, and one value for any other.
+    """
+    names, required = _parameters(module)
+    if isinstance(batch, Mapping):
+        keys = [name for name in batch if not _is_input(name, required)]
+        inputs = {name: value for name, value in batch.items() if name not in keys}
+        if len(names) > 1 or len(inputs) == 1:
+            inputs = _by_name(batch, names, required)
+        return inputs, batch[keys[0]] if keys else None
+    if not isinstance(batch, list | tuple):
+        return batch, getattr(batch, "y", None) if not isinstance(batch, Tensor) else None
+    wanted = max(1, len(required))
+    if len(batch) == 2 and (wanted == 1 or isinstance(batch[0], Mapping | list | tuple)):
+        first = batch[0]
+        if isinstance(first, Mapping):
+            first = inputs_and_target(first, module)[0]
+        return tuple(first) if isinstance(first, list) else first, batch[1]
+    if len(batch) == wanted + 1:
+        return tuple(batch[:-1]), batch[-1]
+    return inputs_of(batch, module), None
+
+
+def call(module: nn.Module, inputs: Any) -> Any:
+    """Return the output of a module for the inputs in a batch."""
+    return module(*arguments(inputs, takes_several(module)))
+
+
+def arguments(inputs: Any, several: bool) -> tuple[Any, ...]:
+    """Return the arguments of a module: what is in a tuple, if it takes several, else one."""
+    return inputs if several and isinstance(inputs, tuple) else (inputs,)
+
+
+def takes_several(module: nn.Module) -> bool:
+    """Whether a module can be called with several arguments."""
+    return len(_parameters(module)[0]) > 1
+
+
 def _by_name(batch: Mapping[Any, Any], names: list[str], required: list[str]) -> Any:
     """Return the entries that the module takes, in its order; the only one may have any name."""
     known = [name for name in names if name in batch and _is_input(name, required)]
@@ -98,7 +140,7 @@ def _parameters(module: nn.Module) -> tuple[list[str], list[str]]:
     return [each.name for each in listed], [e.name for e in listed if e.default is e.empty]
 
 
-def _check_order(loader: DataLoader[Any]) -> None:
+def check_order(loader: DataLoader[Any]) -> None:
     """Raise if the rows could not be matched to those of the data set."""
     sampler: Any = getattr(loader.batch_sampler, "sampler", loader.sampler)
     spread = isinstance(sampler, DistributedSampler)

@@ -1,9 +1,9 @@
 """Train many copies of a network as one program."""
 
+from ._factories import as_factory
 from ._problem import Copy
 from ._result import Trained
 from ._settings import Plateau, Training
-from ._stack import as_factory
 from ._train import train
 
 __all__ = ["Copy", "Plateau", "Trained", "Training", "as_factory", "train"]

@@ -1,10 +1,15 @@
 """Which samples each copy sees at each step: a function of its seed and the step only."""
 
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
 import torch
 from torch import Tensor
 
 from ..noise import derive_key, permutations
+from .sources import Stream
 
 ORDER = 0x0BDE
 """The number of the key from which orders are drawn; steps have keys of their own."""
@@ -46,6 +51,33 @@ class Batches:
         places = torch.cat([places for places, _ in pairs])[self._back]
         counts = torch.cat([counts for _, counts in pairs])[self._back]
         return places, counts
+
+
+@dataclass(frozen=True, eq=False)
+class Loaded:
+    """A batch that a loader gave, in place of places in the rows of a copy."""
+
+    x: Any
+    y: Tensor
+
+
+class StreamBatches:
+    """The batches of a loader, which begins anew when it is at its end."""
+
+    size = 1
+
+    def __init__(self, stream: Stream) -> None:
+        self._stream = stream
+        self._left: Iterator[Any] = iter(())
+
+    def at(self, step: int) -> tuple[Loaded, Tensor]:
+        """Return the next batch, and the share of each of its samples in the loss."""
+        batch = next(self._left, None)
+        if batch is None:
+            self._left = iter(self._stream)
+            batch = next(self._left)
+        x, y = batch
+        return Loaded(x, y), torch.full((1, len(y)), 1 / len(y), device=y.device)
 
 
 class _Group:

@@ -19,6 +19,7 @@ from ._ragged import Ragged
 from ._run import Run
 from ._settings import Training
 from ._stack import State
+from .sources import Source
 
 _VERSION = 1
 
@@ -139,7 +140,7 @@ def restore(run: Run, numbers: dict[str, Any], tensors: State) -> None:
 
 def _mark(problem: Problem, training: Training, state: State, module: nn.Module, loss: Any) -> str:
     """Return a fingerprint of everything that determines the result."""
-    ragged = isinstance(problem.X, Ragged)
+    ragged = isinstance(problem.X, Ragged | Source)
     shape = len(problem.X) if ragged else (problem.X.shape, problem.X.dtype)
     words = repr((training, module, _loss_words(loss), shape))
     # Addresses of objects differ between processes.

@@ -6,7 +6,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ._optimizers import Own
+from ._ragged import Shared
 from ._run import Run
+from .sources import Stream, block_size
 
 _ROWS = 2**16
 """Validation rows of all copies that are passed at a time."""
@@ -28,12 +31,13 @@ def check_progress(run: Run, indices: np.ndarray) -> None:
     copies = run.active[indices]
     record: dict[str, Any] = {"step": run.step, "copies": copies, "loss": losses}
     finite = np.isfinite(losses)
-    if run.problem.validation is not None:
+    if run.problem.checked:
         measured = validation_losses(run, indices)
         record["validation"] = measured
         finite &= np.isfinite(measured)
         _update_best(run, indices[finite], measured[finite])
     run.history.append(record)
+    told = _tell(run, record)
     ended = run.step >= run.steps[copies]
     # The last step may have diverged, and no later loss would show it.
     finite[finite & ended] &= _are_finite(run, indices[finite & ended])
@@ -42,6 +46,25 @@ def check_progress(run: Run, indices: np.ndarray) -> None:
     if run.training.patience is not None:
         exhausted = finite & ~ended & (run.since_best[copies] >= run.training.patience)
         run.finish(indices[exhausted], "stopped early")
+    run.finish(indices[finite & told & run.running[indices]], "stopped early")
+
+
+def _tell(run: Run, record: dict[str, Any]) -> np.ndarray:
+    """Tell the scheduler and the user of an epoch; return which copies are to stop."""
+    if isinstance(run.optimizer, Own):
+        run.optimizer.end_epoch(float(record.get("validation", record["loss"])[0]))
+    stop = np.zeros(len(record["copies"]), dtype=bool)
+    if run.training.on_epoch is None:
+        return stop
+    for i, copy in enumerate(record["copies"]):
+        told: dict[str, Any] = {
+            "copy": int(run.places[copy]),
+            "epoch": -(-run.step // int(run.per_epoch[copy])),
+            "step": run.step,
+        }
+        told |= {name: float(record[name][i]) for name in ("loss", "validation") if name in record}
+        stop[i] = run.training.on_epoch(told) is True
+    return stop
 
 
 def _are_finite(run: Run, indices: np.ndarray) -> np.ndarray:
@@ -81,13 +104,15 @@ def _update_best(run: Run, indices: np.ndarray, losses: np.ndarray) -> None:
 
 def validation_losses(run: Run, indices: np.ndarray) -> np.ndarray:
     """Return the weighted mean loss of some copies on their validation samples, without noise."""
+    if isinstance(run.data.X, Stream):
+        return _stream_losses(run, run.data.X.held)
     table, problem = run.data.validation, run.problem
     assert table is not None
     assert problem.validation is not None
     which = run.places[run.active]
     lengths = torch.from_numpy(problem.validation.lengths()[which]).to(run.device)
     sums, total = torch.zeros(2, len(run.active), device=run.device)
-    size = max(1, int(_ROWS / len(run.active) / getattr(run.data.X, "weight", 1)))
+    size = block_size(run.data.X, _ROWS // len(run.active) or 1)
     with torch.no_grad():
         for start in range(0, table.shape[1], size):
             places = torch.arange(start, min(start + size, table.shape[1]), device=run.device)
@@ -98,6 +123,19 @@ def validation_losses(run: Run, indices: np.ndarray) -> np.ndarray:
             sums += _losses(run, rows, counts)
             total += counts.sum(1)
     return (sums / total)[torch.from_numpy(indices).to(run.device)].cpu().numpy().astype(np.float64)
+
+
+def _stream_losses(run: Run, held: Any) -> np.ndarray:
+    """Return the mean loss of the copy on the batches of another loader."""
+    total, rows = torch.zeros(1, device=run.device), 0
+    with torch.no_grad(), run.autocast():
+        for x, y in held:
+            counts = torch.ones(1, len(y), device=run.device)
+            total += run.stack.losses(
+                Shared(x), y[None], counts, None, run.active_keys, noise=False
+            )
+            rows += len(y)
+    return (total / rows).cpu().numpy().astype(np.float64)
 
 
 def _losses(run: Run, rows: Tensor, counts: Tensor) -> Tensor:

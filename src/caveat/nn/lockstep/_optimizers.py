@@ -1,10 +1,17 @@
 """Optimizers of one long vector that holds the weights of all copies."""
 
+import inspect
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
+
+from ...exceptions import OptionError
+from ._settings import Training
+from ._stack import Stack, factor_of
 
 Rate = float | Tensor
 """One learning rate, or one for each weight."""
@@ -71,8 +78,95 @@ class GradientDescent:
         weights.sub_(gradient * rate)
 
 
-def make_optimizer(name: str, weights: Tensor, decay: float, momentum: float) -> Any:
-    """Return the optimizer of a checked name for a vector of weights."""
-    if name in ("adam", "adamw"):
-        return Adam(torch.zeros_like(weights), torch.zeros_like(weights), decay, name == "adamw")
-    return GradientDescent(torch.zeros_like(weights), decay, momentum)
+class Own:
+    """An optimizer of torch, on the weights of one copy, and maybe a scheduler of torch."""
+
+    state: dict[str, Tensor] = {}  # noqa: RUF012 - never written: it cannot be resumed
+
+    def __init__(self, training: Training, stack: Stack) -> None:
+        weights = stack.split(stack.flat)
+        self._weights = {name: nn.Parameter(view) for name, view in weights.items()}
+        self._stack, self._factor = stack, 1.0
+        make = training.optimizer
+        if not callable(make):
+            make = _NAMED[make]
+            make = partial(make, momentum=training.momentum) if make is torch.optim.SGD else make
+        given = {"lr": training.base_rate, "weight_decay": training.weight_decay}
+        groups = _groups(self._weights, training)
+        self.optimizer = _made(make, "optimizer", groups, **_taken(make, given))
+        if not isinstance(self.optimizer, torch.optim.Optimizer):
+            raise OptionError(
+                f"optimizer must make a torch.optim.Optimizer; it made a "
+                f"{type(self.optimizer).__name__}"
+            )
+        self._rates = [group["lr"] for group in self.optimizer.param_groups]
+        self._scheduler = None
+        if callable(training.scheduler):
+            self._scheduler = _made(training.scheduler, "scheduler", self.optimizer)
+
+    def update(self, weights: Tensor, gradient: Tensor, rate: Rate, step: float | Tensor) -> None:
+        """Move the weights in place; the rates are in the optimizer."""
+        for name, view in self._stack.split(gradient).items():
+            self._weights[name].grad = view
+        self.optimizer.step()
+
+    def scale(self, factor: float) -> None:
+        """Multiply the rates that the optimizer began with."""
+        if factor == self._factor:
+            return
+        self._factor = factor
+        for group, rate in zip(self.optimizer.param_groups, self._rates, strict=True):
+            group["lr"] = rate * factor
+
+    def end_epoch(self, loss: float) -> None:
+        """Let the scheduler set the rates for the next epoch."""
+        if isinstance(self._scheduler, torch.optim.lr_scheduler.ReduceLROnPlateau):
+            self._scheduler.step(loss)
+        elif self._scheduler is not None:
+            self._scheduler.step()
+
+
+_NAMED: dict[Any, Callable[..., Any]] = {
+    "adam": torch.optim.Adam,
+    "adamw": torch.optim.AdamW,
+    "sgd": torch.optim.SGD,
+}
+
+
+def _groups(weights: dict[str, nn.Parameter], training: Training) -> list[Any]:
+    """Return the parameters as an optimizer takes them, those of one rate together."""
+    rates = training.learning_rate
+    if isinstance(rates, int | float):
+        return list(weights.values())
+    groups: dict[float, list[nn.Parameter]] = {}
+    for name, weight in weights.items():
+        groups.setdefault(factor_of(name, rates, "learning_rate"), []).append(weight)
+    return [{"params": each, "lr": rate} for rate, each in groups.items()]
+
+
+def _taken(make: Callable[..., Any], given: dict[str, Any]) -> dict[str, Any]:
+    """Return the settings that a class or function takes and that are not fixed in it."""
+    fixed = make.keywords if isinstance(make, partial) else {}
+    known = inspect.signature(make).parameters
+    return {name: value for name, value in given.items() if name in known and name not in fixed}
+
+
+def _made(make: Callable[..., Any], name: str, *given: Any, **options: Any) -> Any:
+    try:
+        return make(*given, **options)
+    except TypeError as error:
+        raise OptionError(
+            f"{name} could not be made: {error}; fix its arguments with "
+            f"functools.partial({getattr(make, '__name__', name)}, ...)"
+        ) from error
+
+
+def make_optimizer(training: Training, stack: Stack) -> Any:
+    """Return the optimizer of the stacked weights, of which torch's take one copy alone."""
+    if training.own:
+        return Own(training, stack)
+    weights, decay = stack.flat, training.weight_decay
+    if training.optimizer in ("adam", "adamw"):
+        decoupled = training.optimizer == "adamw"
+        return Adam(torch.zeros_like(weights), torch.zeros_like(weights), decay, decoupled)
+    return GradientDescent(torch.zeros_like(weights), decay, training.momentum)

@@ -9,13 +9,16 @@ import torch
 from torch import Tensor, nn
 
 from ..._arrays import to_numpy
+from ..._defaults import BATCH_SIZE
 from ..._validation import check_integer
 from ...exceptions import InvalidValueError, LabelError, OptionError, ShapeError
 from .. import losses
 from .._generators import Generators
+from .._loaders import call
 from ._ends import bare
 from ._ragged import Ragged
 from ._settings import Training
+from .sources import Items, Source, Stream, as_source, few_samples, is_source
 
 _OF_CODES = (losses.nll, losses.sampled_softmax_nll)
 """Losses whose labels are class codes."""
@@ -81,13 +84,23 @@ class Tables:
 class Problem:
     """The checked data and the copies, on the CPU."""
 
-    def __init__(self, X: Any, y: Any, copies: Sequence[Copy], seeds: Sequence[int]) -> None:
-        self.X = as_input(X)
+    def __init__(
+        self,
+        X: Any,
+        y: Any,
+        copies: Sequence[Copy],
+        seeds: Sequence[int],
+        module: nn.Module,
+        batch_size: int = BATCH_SIZE,
+    ) -> None:
+        self.X = as_input(X, module, batch_size)
+        if isinstance(self.X, Stream) and not self.X.rows and y is not None:
+            raise OptionError("labels of a loader come with its batches; pass y=None")
+        if y is None and isinstance(self.X, Items | Stream):
+            y = self.X.labels()
         self.y = as_target(y, len(self.X), "y")
         self.copies = list(copies)
-        self.seeds = [
-            int(s if c.seed is None else c.seed) for c, s in zip(copies, seeds, strict=True)
-        ]
+        self.seeds = seeds_of(copies, seeds)
         everything = torch.arange(len(self.X))
         samples = len(self.X)
 
@@ -118,7 +131,9 @@ class Problem:
             )
             if self.weights is not None:
                 _check_held_weights(self.weights, self.validation)
-        if isinstance(self.X, Ragged):
+        if isinstance(self.X, Stream):
+            _check_stream(copies)
+        elif isinstance(self.X, Ragged) and not isinstance(self.X, Source):
             tables = [self.rows, *([] if self.validation is None else [self.validation])]
             if any(len(table.kept) > 1 for table in tables):
                 raise OptionError(
@@ -129,13 +144,33 @@ class Problem:
     def __len__(self) -> int:
         return len(self.copies)
 
+    @property
+    def checked(self) -> bool:
+        """Whether copies are checked on validation samples."""
+        return self.validation is not None or getattr(self.X, "held", None) is not None
+
+    def per_epoch(self, training: Training) -> np.ndarray:
+        """Return the steps in an epoch of each copy."""
+        if isinstance(self.X, Stream):
+            return np.full(len(self), self.X.batches)
+        return training.batches(self.lengths)
+
     def steps(self, training: Training) -> np.ndarray:
         """Return how many steps each copy takes, unless it stops before."""
-        steps = training.batches(self.lengths)
+        steps = self.per_epoch(training)
         for i, copy in enumerate(self.copies):
             steps[i] *= training.epochs if copy.epochs is None else copy.epochs
             steps[i] = steps[i] if copy.steps is None else copy.steps
         return steps
+
+
+def _check_stream(copies: Sequence[Copy]) -> None:
+    for name in ("rows", "y", "weight", "validation"):
+        if any(getattr(copy, name) is not None for copy in copies):
+            raise OptionError(
+                f"{name} of a copy needs samples with numbers, which batches of a loader have not; "
+                "pass a Dataset, or arrays"
+            )
 
 
 def _check_held_weights(weights: Tables, validation: Tables) -> None:
@@ -150,6 +185,11 @@ def _check_held_weights(weights: Tables, validation: Tables) -> None:
             )
 
 
+def seeds_of(copies: Sequence[Copy], drawn: Sequence[int]) -> list[int]:
+    """Return the seeds of copies, those drawn where they have none."""
+    return [int(s if c.seed is None else c.seed) for c, s in zip(copies, drawn, strict=True)]
+
+
 def check_copies(copies: Sequence[Copy]) -> None:
     """Raise if there are no copies, or if a number of one is out of range."""
     if not copies:
@@ -161,13 +201,15 @@ def check_copies(copies: Sequence[Copy]) -> None:
                 check_integer(getattr(copy, name), f"{name} of copy {i}", least, most)
 
 
-def as_input(X: Any) -> Any:
+def as_input(X: Any, module: nn.Module, batch_size: int = BATCH_SIZE) -> Any:
     """Return samples as a tensor of numbers on the CPU: arrays of any rank, frames, tensors.
 
-    `Ragged` samples stay as they are.
+    `Ragged` samples stay as they are; several tensors, data sets and loaders become a `Source`.
     """
     if isinstance(X, Ragged):
         return X
+    if is_source(X):
+        return as_source(X, module, batch_size)
     tensor = _numbers(X, "X", "")
     if tensor.ndim < 1 or len(tensor) < 1:
         raise ShapeError(f"X must have at least one sample; got shape {tuple(tensor.shape)}")
@@ -180,7 +222,7 @@ def suited(X: Any, module: nn.Module) -> Any:
 
     Whole numbers stay so for a module that begins with an embedding; `Ragged` samples stay.
     """
-    if isinstance(X, Ragged):
+    if isinstance(X, Ragged | Source):
         return X
     first = next(part for part in module.modules() if not any(part.children()))
     if isinstance(first, nn.Embedding | nn.EmbeddingBag) and not X.is_floating_point():
@@ -215,13 +257,9 @@ def check_codes(problem: Problem, module: nn.Module, loss: Any) -> None:
 
 def _output(module: nn.Module, X: Any) -> Any:
     """Return the output of a module for the first sample; None if it fails."""
-    if isinstance(X, Ragged):
-        x = X.pick(torch.zeros(1, dtype=torch.int64))
-    else:
-        x = X[:1].to(next(module.parameters()).device, copy=True)
     with torch.no_grad(), Generators().kept():
         try:
-            return module.eval()(x)
+            return call(module.eval(), few_samples(X, 1))
         except Exception:
             return None
 

@@ -6,13 +6,16 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from ...exceptions import OptionError
+from ._factories import Factory
+from ._frozen import split
 from ._problem import as_input, suited
-from ._ragged import Ragged, Shared
+from ._ragged import Shared
 from ._settings import as_device
-from ._stack import Factory, Stack, State, prepared, without_vmap_warnings
+from ._stack import Stack, State, prepared, without_vmap_warnings
+from .sources import Stream, block_size, blocks, few_samples
 
 _ROWS = 2**16
 """Rows of all copies that are passed at a time."""
@@ -81,31 +84,38 @@ class Trained:
         -------
         ndarray of shape (copies, samples, ...)
         """
-        rows = suited(as_input(X), self._module)
+        samples = suited(as_input(X, self._module), self._module)
         where = as_device(device)
-        chosen = torch.arange(len(self)) if copies is None else torch.as_tensor(np.asarray(copies))
-        state = {name: value[chosen] for name, value in self.state.items()}
-        if self.engine.startswith("one after another") or "cannot be stacked" in self.engine:
-            outputs = [self._pass(state, slice(i, i + 1), rows, where) for i in range(len(chosen))]
-            return np.concatenate(outputs)
-        return self._pass(state, slice(None), rows, where)
-
-    def _pass(self, state: State, part: slice, X: Any, device: torch.device) -> np.ndarray:
-        mine = {name: value[part] for name, value in state.items()}
-        count = len(next(iter(mine.values())))
-        stack = Stack(prepared(self._module), mine, None, device, stacked=count > 1)
-        size = max(1, _ROWS // count)
-        if isinstance(X, Ragged):
-            X, size = X.to(device), max(1, int(size / X.weight))
-
-        def block(start: int) -> Any:
-            rows = range(start, min(start + size, len(X)))
-            if isinstance(X, Ragged):
-                return Shared(X.pick(torch.tensor(rows, device=device)))
-            return X[rows.start : rows.stop].to(device)
-
+        state = self.state
+        if copies is not None:
+            chosen = torch.as_tensor(np.asarray(copies))
+            state = {name: value[chosen] for name, value in state.items()}
         with torch.no_grad(), without_vmap_warnings():
-            outputs = [stack.outputs(block(i)).float().cpu() for i in range(0, len(X), size)]
+            return self._passes(state, samples, where)
+
+    def _passes(self, state: State, X: Any, device: torch.device) -> np.ndarray:
+        """Return the outputs of copies; what is frozen in all of them runs once."""
+        module, features = prepared(self._module), None
+        halves = (
+            None
+            if isinstance(X, Stream)
+            else split(module, state, few_samples(X, 1), training=False)
+        )
+        if halves is not None:
+            module, features = halves.rest, halves.on(device)
+            state = {name: state[name] for name in module.state_dict()}
+        count = len(next(iter(state.values())))
+        alone = self.engine.startswith("one after another") or "cannot be stacked" in self.engine
+        parts = [slice(i, i + 1) for i in range(count)] if alone else [slice(None)]
+        stacks = []
+        for part in parts:
+            mine = {name: value[part] for name, value in state.items()}
+            stacks.append(Stack(module, mine, None, device, stacked=not alone and count > 1))
+        outputs = []
+        for x in blocks(X, device, block_size(X, _ROWS if alone else max(1, _ROWS // count))):
+            x = x if features is None else features(x)
+            given = x if isinstance(x, Tensor) else Shared(x)
+            outputs.append(torch.cat([stack.outputs(given).float().cpu() for stack in stacks]))
         return torch.cat(outputs, dim=1).numpy()
 
     def __repr__(self) -> str:

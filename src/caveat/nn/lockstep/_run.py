@@ -9,14 +9,15 @@ import torch
 from torch import Tensor, nn
 
 from ..noise import derive_key, make_keys
-from ._batches import Batches
+from ._batches import Batches, Loaded, StreamBatches
 from ._by_hand import draws
-from ._optimizers import make_optimizer
+from ._optimizers import Own, make_optimizer
 from ._problem import Problem
 from ._ragged import Ragged, Shared
 from ._schedules import Rates
 from ._settings import Training
 from ._stack import Stack, State
+from .sources import Source, Stream
 
 LEAVE = 0.75
 """Copies that are done are dropped when no more than this share is still training."""
@@ -57,7 +58,7 @@ class Run:
         self.noisy = draws(module, loss)
         self.data = _Data(problem, device)
         self.lengths = problem.lengths[places]
-        self.per_epoch = training.batches(self.lengths)
+        self.per_epoch = problem.per_epoch(training)[places]
         self.steps = problem.steps(training)[places]
         self.interval = max(1, int(self.steps.max()) // _RECORDS)
         count = len(places)
@@ -66,7 +67,7 @@ class Run:
         self.best = np.full(count, np.inf)
         self.since_best = np.zeros(count, dtype=np.int64)
         self.since_lowered = np.zeros(count, dtype=np.int64)
-        self.rates = np.full(count, training.learning_rate)
+        self.rates = np.full(count, training.base_rate)
         self.status = ["training"] * count
         self.finished: State = {}
         self.best_state: State = {}
@@ -74,6 +75,11 @@ class Run:
         self.keys = make_keys([problem.seeds[i] for i in places]).to(device)
         self.anchors = anchors
         self.enter(np.arange(count), state)
+
+    @property
+    def packed(self) -> bool:
+        """Whether a batch is packed once, for all copies."""
+        return isinstance(self.problem.X, Ragged) and not isinstance(self.problem.X, Source)
 
     def enter(self, active: np.ndarray, state: State, optimizer: State | None = None) -> None:
         """Make the stack of the copies that train from here on."""
@@ -86,24 +92,27 @@ class Run:
         self.stack = Stack(
             self.module, state, self.loss, self.device,
             stacked=self.stacked, alone=self.alone, compiled=training.compile,
+            frozen_noise=training.frozen_noise,
         )  # fmt: skip
-        self.optimizer = make_optimizer(
-            training.optimizer, self.stack.flat, training.weight_decay, training.momentum
-        )
+        self.optimizer = make_optimizer(training, self.stack)
         for name, value in (optimizer or {}).items():
             self.optimizer.state[name].copy_(value)
         chosen = torch.from_numpy(active).to(self.device)
         self.active_keys = self.keys[chosen]
         order = training.order_seed
-        if order is None and isinstance(self.problem.X, Ragged):
+        if order is None and self.packed:
             order = 0
         keys = self.active_keys
         if order is not None:
             keys = make_keys([order]).to(self.device).expand_as(keys)
-        self.batches = Batches(
-            self.lengths[active], keys, training.batch_size,
-            int(self.steps[active].max()), full=self.normed,
-        )  # fmt: skip
+        self.batches: Any = None
+        if isinstance(self.data.X, Stream):
+            self.batches = StreamBatches(self.data.X)
+        else:
+            self.batches = Batches(
+                self.lengths[active], keys, training.batch_size,
+                int(self.steps[active].max()), full=self.normed,
+            )  # fmt: skip
         self.index = self.data.index(self.places[active], self.device)
         lengths = torch.from_numpy(self.lengths[active]).to(self.device, torch.float32)
         self.penalty = _penalty(training.penalty_weight, lengths)
@@ -135,17 +144,22 @@ class Run:
         """Set the learning rates of the copies, in the tensor that a recorded step reads."""
         factors, self._next_rates = self.schedule.at(self.step)
         rates = self.rates[self.active] * factors
-        if (rates == rates[0]).all() and self.device.type == "cpu":
+        if isinstance(self.optimizer, Own):
+            self.optimizer.scale(float(rates[0]) / self.training.base_rate)
+            return
+        groups = self.training.rate_factors
+        if groups is None and (rates == rates[0]).all() and self.device.type == "cpu":
             self.rate = float(rates[0])
             return
         dtype = self.stack.flat.dtype
-        spread = self.stack.spread(torch.from_numpy(rates).to(self.device, dtype))
+        rates = torch.from_numpy(rates).to(self.device, dtype)
+        spread = self.stack.spread(rates, groups, "learning_rate")
         if isinstance(self.rate, Tensor):
             self.rate.copy_(spread)
         else:
             self.rate = spread
 
-    def advance(self, places: Tensor, counts: Tensor, keys: Tensor, step: float | Tensor) -> None:
+    def advance(self, places: Any, counts: Tensor, keys: Tensor, step: float | Tensor) -> None:
         """Take a step with every copy; it only uses tensors, so that it can be recorded."""
         x, y, weight = self.data.batch(self.index, places)
         counts = counts if weight is None else counts * weight
@@ -204,7 +218,8 @@ class Run:
         if done < self._next_due:
             return _NONE
         steps = self.steps[self.active]
-        every = self.per_epoch[self.active] if self.problem.validation else self.interval
+        epochs = self.problem.checked or self.training.on_epoch or callable(self.training.scheduler)
+        every = self.per_epoch[self.active] if epochs else self.interval
         later = np.minimum(done + every - done % every, np.where(steps > done, steps, np.inf))
         self._next_due = int(later.min())
         return np.flatnonzero((done % every == 0) | (done == steps))
@@ -251,6 +266,7 @@ class _Data:
     def __init__(self, problem: Problem, device: torch.device) -> None:
         self.problem = problem
         self.X: Any = problem.X.to(device)
+        self._ragged = isinstance(self.X, Ragged)
         self.labels = _FlatTables(problem.labels.stacked().to(device))
         self.rows = self.weights = self.validation = None
         if any(copy.rows is not None for copy in problem.copies):
@@ -274,15 +290,17 @@ class _Data:
             if table is not None
         }
 
-    def batch(self, index: dict[str, Tensor], places: Tensor) -> tuple[Any, Tensor, Tensor | None]:
+    def batch(self, index: dict[str, Tensor], places: Any) -> tuple[Any, Tensor, Tensor | None]:
         """Return samples, labels and weights at places in the rows of each copy."""
+        if isinstance(places, Loaded):
+            return Shared(places.x), places.y[None], None
         rows = places if self.rows is None else self.rows.at(index["rows"], places)
         weight = None if self.weights is None else self.weights.at(index["weights"], rows)
         return self.samples(rows), self.label(index, rows), weight
 
     def samples(self, rows: Tensor) -> Any:
         """Return the samples at the rows of each copy; ragged ones once, for all copies."""
-        if isinstance(self.X, Ragged):
+        if self._ragged:
             return Shared(self.X.pick(rows[0]))
         return _picked(self.X, rows)
 

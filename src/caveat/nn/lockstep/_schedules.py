@@ -5,6 +5,7 @@ the learning rate. A new one is a function and a line in the table.
 """
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -40,7 +41,9 @@ SCHEDULES: dict[str, Schedule] = {"constant": constant, "cosine": cosine, "linea
 class Rates:
     """The factor of the learning rate of each copy, which depends on its own steps alone."""
 
-    def __init__(self, name: str, steps: np.ndarray) -> None:
+    def __init__(self, name: Any, steps: np.ndarray) -> None:
+        # A scheduler of torch changes the rates of its optimizer itself.
+        name = name if isinstance(name, str) else "constant"
         self._of, self._constant, self._steps = SCHEDULES[name], name == "constant", steps
         self._stage = -(-steps // _STAGES)
 

@@ -1,8 +1,8 @@
 """How copies are trained."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -43,13 +43,17 @@ class Training:
         How often a copy sees its samples, unless the copy says otherwise.
     batch_size : int, default=64
         Samples in a batch.
-    optimizer : {"adam", "adamw", "sgd"}, default="adam"
-        Name of the optimizer.
-    learning_rate : float, default=0.005
-        Learning rate of the optimizer.
-    scheduler : {"constant", "cosine", "linear"}, default="constant"
+    optimizer : {"adam", "adamw", "sgd"}, or class or function, default="adam"
+        Name of the optimizer, or what makes one of torch's: it is called with the parameters and,
+        where it takes them, ``lr`` and ``weight_decay``. Copies then train one after another.
+    learning_rate : float, or dict of str to float, default=0.005
+        Learning rate of the optimizer; a dictionary has a rate for each part of the module, by its
+        name, and may have one for all others as "".
+    scheduler : {"constant", "cosine", "linear"}, or class or function, default="constant"
         How the learning rate changes: not at all, or it rises in the first twentieth of a copy's
-        steps and then falls to 0 along half a cosine or a line.
+        steps and then falls to 0 along half a cosine or a line. What makes one of torch's
+        schedulers is called with the optimizer, and its ``step`` after each epoch, with the loss
+        for ``ReduceLROnPlateau``; copies then train one after another.
     weight_decay : float, default=0.0
         Weight decay of the optimizer; for "adamw" decoupled from the gradient.
     gradient_clip : float, optional
@@ -83,8 +87,9 @@ class Training:
         Whether passes of copies that run side by side on a GPU go through ``torch.compile``: some
         ten seconds at the start, and half the time of a step for convolutions. It has no effect
         elsewhere.
-    device : str, default="auto"
-        "auto" is a GPU if there is one.
+    device : str, or list of str, default="auto"
+        "auto" is a GPU if there is one. Copies are distributed over the devices of a list, each of
+        which trains its share in a thread of its own.
     engine : {"auto", "stacked", "sequential"}, default="auto"
         Whether copies train as one program or one after another. "auto" takes the faster: a stack,
         but for convolutions one after another on a CPU, and on a GPU side by side in streams of one
@@ -94,13 +99,23 @@ class Training:
     order_seed : int, optional
         All copies see their samples in one order, drawn from this; by default each in its own.
         Copies on `Ragged` samples always share it (0 by default), so that a batch is packed once.
+    on_epoch : callable, optional
+        Called after each epoch of a copy with a dictionary: "copy", "epoch", "step", "loss" and,
+        with validation samples, "validation". If it returns True, the copy stops.
+    cache_features : bool, default=True
+        Whether what comes before all trained parts, if it is frozen, is computed once for all
+        samples, copies and epochs. Random changes of samples in a data set are seen, and not
+        cached.
+    frozen_noise : bool, default=False
+        Whether dropout inside of frozen parts stays on in training. Frozen parts are those without
+        a trained parameter: they run as in evaluation, so batch norm keeps its statistics.
     """
 
     epochs: int = EPOCHS
     batch_size: int = BATCH_SIZE
-    optimizer: str = OPTIMIZER
-    learning_rate: float = LEARNING_RATE
-    scheduler: str = "constant"
+    optimizer: str | Callable[..., Any] = OPTIMIZER
+    learning_rate: float | Mapping[str, float] = LEARNING_RATE
+    scheduler: str | Callable[..., Any] = "constant"
     weight_decay: float = 0.0
     gradient_clip: float | None = None
     momentum: float = 0.0
@@ -114,10 +129,31 @@ class Training:
     plateau: Plateau | None = None
     precision: str = "float32"
     compile: bool = False
-    device: str = "auto"
+    device: str | Sequence[str] = "auto"
     engine: str = "auto"
     memory: int | None = None
     order_seed: int | None = None
+    on_epoch: Callable[[dict[str, Any]], Any] | None = None
+    cache_features: bool = True
+    frozen_noise: bool = False
+
+    @property
+    def own(self) -> bool:
+        """Whether optimizer or scheduler are torch's, which work on one copy at a time."""
+        return callable(self.optimizer) or callable(self.scheduler)
+
+    @property
+    def base_rate(self) -> float:
+        """The learning rate, or the largest one of all parts."""
+        rate = self.learning_rate
+        return float(max(rate.values()) if isinstance(rate, Mapping) else rate)
+
+    @property
+    def rate_factors(self) -> dict[str, float] | None:
+        """The learning rates of parts, over the largest one."""
+        if not isinstance(self.learning_rate, Mapping):
+            return None
+        return {name: rate / self.base_rate for name, rate in self.learning_rate.items()}
 
     def batches(self, lengths: np.ndarray) -> np.ndarray:
         """Return how many batches some numbers of samples make."""
@@ -127,12 +163,24 @@ class Training:
         """Raise if a setting is invalid."""
         for name in ("epochs", "batch_size", "draws"):
             check_integer(getattr(self, name), name)
-        check_choice(self.optimizer, "optimizer", ("adam", "adamw", "sgd"))
-        check_choice(self.scheduler, "scheduler", tuple(SCHEDULES))
+        for name, known in (("optimizer", ("adam", "adamw", "sgd")), ("scheduler", SCHEDULES)):
+            if not callable(getattr(self, name)):
+                advice = "a class or function that makes one of torch's"
+                check_choice(getattr(self, name), name, tuple(known), advice)
         check_choice(self.precision, "precision", ("float32", "bfloat16"))
         check_choice(self.engine, "engine", ("auto", "stacked", "sequential"))
         check_choice(self.anchor, "anchor", (None, "zero", "initial", "drawn"))
-        check_number(self.learning_rate, "learning_rate", closed="neither")
+        if self.own and self.engine == "stacked":
+            raise OptionError(
+                "optimizers and schedulers of torch work on one copy at a time; leave "
+                "engine='stacked' out, or name the optimizer and the scheduler"
+            )
+        if callable(self.scheduler) and self.plateau is not None:
+            raise OptionError("plateau and a scheduler of torch both set the rate; leave one out")
+        if self.on_epoch is not None and not callable(self.on_epoch):
+            raise OptionError(f"on_epoch must be a function; got {self.on_epoch!r}")
+        as_devices(self.device)
+        self._check_rates()
         for name in ("weight_decay", "momentum", "likelihood_weight"):
             check_number(getattr(self, name), name)
         strengths = self.anchor_strength
@@ -156,12 +204,31 @@ class Training:
         if self.order_seed is not None:
             check_integer(self.order_seed, "order_seed", 0, 2**63 - 1)
 
+    def _check_rates(self) -> None:
+        if not isinstance(self.learning_rate, Mapping):
+            check_number(self.learning_rate, "learning_rate", closed="neither")
+            return
+        for name, rate in self.learning_rate.items():
+            check_number(rate, f"learning_rate of {name!r}")
+        if not self.learning_rate or self.base_rate == 0:
+            raise OptionError("learning_rate must have a rate above 0 for one part at least")
+
 
 Training.__init__ = suggests_parameters(Training.__init__)  # type: ignore[method-assign]
 
 
-def as_device(name: str | torch.device) -> torch.device:
-    """Return a device that is there."""
+def as_devices(names: str | Sequence[str] | torch.device) -> list[torch.device]:
+    """Return devices that are there, at least one."""
+    several = not isinstance(names, str | torch.device)
+    if several and not len(names):  # type: ignore[arg-type]
+        raise OptionError("device must name at least one device; got an empty list")
+    return [as_device(name) for name in (names if several else [names])]  # type: ignore[union-attr]
+
+
+def as_device(name: Any) -> torch.device:
+    """Return a device that is there, the first one of a list."""
+    if not isinstance(name, str | torch.device):
+        return as_devices(name)[0]
     if str(name) == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     try:

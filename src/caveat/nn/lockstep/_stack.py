@@ -2,7 +2,7 @@
 
 import copy
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from typing import Any
 
@@ -11,15 +11,15 @@ from torch import Tensor, nn
 from torch.func import functional_call
 
 from ...exceptions import OptionError
-from .._generators import Generators
+from .._loaders import arguments, takes_several
 from ..layers import Dropout, SpatialDropout, number_layers, total_penalty
 from ..noise import keyed
 from ._by_hand import by_hand, is_altered
 from ._ends import check_losses
+from ._frozen import frozen_parts, is_norm
 from ._ragged import Shared
 
 State = dict[str, Tensor]
-Factory = Callable[[], nn.Module]
 
 _KEYED: dict[type, type[Dropout]] = {
     nn.Dropout: Dropout,
@@ -33,49 +33,6 @@ _STREAMS = 16
 """Copies that run side by side on a GPU when they are not stacked."""
 
 
-def as_factory(module: nn.Module | Factory) -> Factory:
-    """Return a function that makes a fresh module: the one given, or one that resets a copy."""
-    if not isinstance(module, nn.Module):
-        return module
-    parts = [part for part in module.modules() if list(part.parameters(recurse=False))]
-    without_reset = [type(part).__name__ for part in parts if not hasattr(part, "reset_parameters")]
-    if without_reset:
-        raise OptionError(
-            f"module has parameters that cannot be drawn anew ({without_reset[0]} has no "
-            "reset_parameters); pass a function that makes the module instead"
-        )
-
-    def fresh() -> nn.Module:
-        made = copy.deepcopy(module)
-        for part in made.modules():
-            if callable(reset := getattr(part, "reset_parameters", None)):
-                reset()
-        return made
-
-    return fresh
-
-
-def initial_states(make: Factory, seeds: Sequence[int]) -> tuple[nn.Module, State]:
-    """Return one module, and the initial weights and buffers of a copy for each seed, stacked."""
-    states: list[State] = []
-    module = None
-    generators = Generators()
-    with generators.kept():
-        for seed in seeds:
-            generators.seed(seed)
-            module = make()
-            if not isinstance(module, nn.Module):
-                raise OptionError(
-                    f"module must be a torch module or a function that makes one; got a "
-                    f"{type(module).__name__}"
-                )
-            states.append({k: v.detach().cpu() for k, v in module.state_dict().items()})
-    assert module is not None
-    if not any(each.requires_grad for each in module.parameters()):
-        raise OptionError("module must have parameters that can be trained; it has none")
-    return module, {name: torch.stack([s[name] for s in states]) for name in states[0]}
-
-
 @contextmanager
 def without_vmap_warnings() -> Iterator[None]:
     """Silence torch's warnings about slow operations under ``torch.vmap``."""
@@ -84,9 +41,14 @@ def without_vmap_warnings() -> Iterator[None]:
         yield
 
 
-def prepared(module: nn.Module) -> nn.Module:
-    """Return a copy whose dropout draws from keys; the names of its weights stay the same."""
+def prepared(module: nn.Module, *, frozen_noise: bool = False) -> nn.Module:
+    """Return a copy whose dropout draws from keys; the names of its weights stay the same.
+
+    Frozen parts have no dropout, unless their noise is asked for.
+    """
     module = copy.deepcopy(module)
+    if not frozen_noise:
+        _remove_dropout(frozen_parts(module))
     known: dict[int, nn.Module] = {}
     for part in list(module.modules()):
         children: dict[str, Any] = part._modules
@@ -97,6 +59,14 @@ def prepared(module: nn.Module) -> nn.Module:
                 children[name] = known.setdefault(id(child), kind(child.p))
     number_layers(module)
     return module
+
+
+def _remove_dropout(parts: list[nn.Module]) -> None:
+    for part in [each for frozen in parts for each in frozen.modules()]:
+        children: dict[str, Any] = part._modules
+        for name, child in children.items():
+            if type(child) in (*_KEYED, *_KEYED.values()) and not is_altered(child):
+                children[name] = nn.Identity()
 
 
 def tied_names(module: nn.Module) -> dict[str, str]:
@@ -129,6 +99,7 @@ class Objective(nn.Module):
     def __init__(self, module: nn.Module, loss: Callable[[Tensor, Tensor], Tensor] | None) -> None:
         super().__init__()
         self.module, self.loss = module, loss
+        self.several = takes_several(module)
 
     def forward(
         self, x: Tensor, y: Tensor, counts: Tensor, penalty: Tensor | None, key: Tensor
@@ -140,7 +111,7 @@ class Objective(nn.Module):
         """
         assert self.loss is not None  # without one there are outputs only
         with noise_of(key if self.training else None):
-            output = self.module(x)
+            output = self.module(*arguments(x, self.several))
             added = None if penalty is None else penalty * total_penalty(self.module)
         with keyed(key, shared=not self.training):
             each = self.loss(output, y)
@@ -169,9 +140,14 @@ class Stack:
         stacked: bool,
         alone: bool = False,
         compiled: bool = False,
+        frozen_noise: bool = False,
     ) -> None:
         self.stacked, self.device = stacked, device
-        self.objective = Objective(module, loss)
+        self.objective = Objective(module.to(device), loss)
+        parts = frozen_parts(module)
+        self._frozen = [part for part in parts if not frozen_noise] or [
+            each for part in parts for each in part.modules() if is_norm(each)
+        ]
         self.call: Callable[..., Tensor] = self._objective
         if compiled and not stacked and device.type == "cuda":  # pragma: no cover - needs a GPU
             self.call = torch.compile(self._objective, dynamic=False)
@@ -205,11 +181,20 @@ class Stack:
             start += size
         return views
 
-    def spread(self, values: Tensor, factors: Mapping[str, float] | None = None) -> Tensor:
+    def split(self, flat: Tensor) -> State:
+        """Return a vector such as the weights as that of the first copy, by parameter."""
+        return {name: view.detach()[0] for name, view in self._views(flat).items()}
+
+    def spread(
+        self,
+        values: Tensor,
+        factors: Mapping[str, float] | None = None,
+        of: str = "anchor_strength",
+    ) -> Tensor:
         """Return a value of each copy at each of its weights, times a factor of each layer."""
         parts = []
         for name, shape in self.shapes.items():
-            factor = 1.0 if factors is None else _factor(name, factors)
+            factor = 1.0 if factors is None else factor_of(name, factors, of)
             parts.append((values * factor).repeat_interleave(shape.numel()))
         return torch.cat(parts)
 
@@ -262,7 +247,7 @@ class Stack:
         self, x: Any, y: Tensor, counts: Tensor, penalty: Tensor | None, keys: Tensor
     ) -> tuple[Tensor, Tensor]:
         """Pass copy by copy; on a GPU several at a time, each in a stream of its own."""
-        self.objective.train()
+        self._set_mode(True)
         slots = self._views(self.gradient)
         losses = []
         with _streams(self.device, self.count) as within:
@@ -294,8 +279,13 @@ class Stack:
         if not noise and self.is_plain(x):
             assert self.by_hand_to_check is not None
             return self.by_hand_to_check.losses(x, y, counts, keys)
-        self.objective.train(noise)
+        self._set_mode(noise)
         return self._over_copies(self._objective, x, y, counts, penalty, keys)
+
+    def _set_mode(self, training: bool) -> None:
+        self.objective.train(training)
+        for part in self._frozen:
+            part.eval()
 
     def is_plain(self, x: Any) -> bool:
         """Whether the passes by hand apply: rows of numbers, in one precision."""
@@ -327,7 +317,8 @@ class Stack:
 
         def one(weights: State, buffers: State, x: Any) -> Tensor:
             named = self._named(weights, buffers)
-            return functional_call(self.objective.module, named, (x,), tie_weights=False)
+            inputs = arguments(x, self.objective.several)
+            return functional_call(self.objective.module, named, inputs, tie_weights=False)
 
         given = x if isinstance(x, Shared) else x.expand(self.count, *x.shape)
         return self._over_copies(one, given)
@@ -353,13 +344,13 @@ class Stack:
         return {name: value[copies].cpu().clone() for name, value in self.state().items()}
 
 
-def _factor(name: str, factors: Mapping[str, float]) -> float:
-    """Return the factor of a parameter, by the name of its layer or of one around it."""
+def factor_of(name: str, factors: Mapping[str, float], of: str) -> float:
+    """Return the factor of a parameter, by its name or that of a part around it; "" is all."""
     layers = name.split(".")
-    for depth in range(len(layers), 0, -1):
+    for depth in range(len(layers), -1, -1):
         if ".".join(layers[:depth]) in factors:
             return float(factors[".".join(layers[:depth])])
-    raise OptionError(f"anchor_strength has no entry for {name!r}; got {sorted(factors)}")
+    raise OptionError(f"{of} has no entry for {name!r}; got {sorted(factors)}")
 
 
 def _of(given: Any, copy: int) -> Any:

@@ -77,8 +77,9 @@ class Graph:  # pragma: no cover - needs a GPU
 
 def make_stepper(run: Run, notes: list[str]) -> Eager | Graph:
     """Return a recorded step where that is possible; otherwise note why not."""
-    if run.device.type != "cuda" or isinstance(run.problem.X, Ragged):
-        return Eager()  # batches of ragged samples differ in size, so they cannot be recorded
+    if run.device.type != "cuda" or isinstance(run.problem.X, Ragged) or run.training.own:
+        # Batches of ragged samples differ in size; optimizers of torch have numbers on the CPU.
+        return Eager()
     return _recorded(run, notes)  # pragma: no cover - needs a GPU
 
 

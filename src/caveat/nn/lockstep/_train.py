@@ -1,8 +1,7 @@
 """Train K copies of a network as one program."""
 
 import time
-import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,36 +9,19 @@ import torch
 from torch import Tensor, nn
 
 from ..._random import RandomState, generator
-from ...exceptions import OptionError, TrainingError
-from .._generators import Generators
-from ._checkpoint import Checkpoint, restore
-from ._checks import check_progress
-from ._memory import chunk_size, is_out_of_memory
-from ._problem import Copy, Problem, check_codes, check_copies, suited
+from ...exceptions import OptionError
+from ._checkpoint import Checkpoint
+from ._factories import Factory, as_factory, initial_states
+from ._features import on_features
+from ._problem import Copy, Problem, check_codes, check_copies, seeds_of, suited
 from ._progress import Progress
 from ._result import Trained
-from ._run import Run
-from ._settings import Training, as_device
-from ._stack import (
-    Factory,
-    State,
-    as_factory,
-    initial_states,
-    prepared,
-    tied_names,
-    without_vmap_warnings,
-)
-from ._steppers import make_stepper
-from ._threads import fitting_threads
-
-STACKED, SEQUENTIAL, SIDE_BY_SIDE = "in lock-step", "one after another", "side by side"
-_MOST_SIDE_BY_SIDE = 128
-"""Copies whose steps are recorded in one graph."""
+from ._settings import Training, as_devices
+from ._stack import State, prepared, tied_names, without_vmap_warnings
+from ._work import Work
 
 _OTHER_DRAW = 0x5EED
 """Added to a copy's seed for the draw of its anchor."""
-
-_FOREIGN = "noise from torch's own generator, which depends on what trains beside a copy"
 
 
 def train(
@@ -53,6 +35,7 @@ def train(
     checkpoint: Any = None,
     progress: bool = False,
     random_state: RandomState = None,
+    fresh: str | Sequence[str] | None = None,
 ) -> Trained:
     """Train copies of a network together: members of an ensemble, replicates, conditions, repeats.
 
@@ -63,12 +46,14 @@ def train(
     Parameters
     ----------
     module : nn.Module or function that makes one
-        The network. The parameters of a module are drawn anew for each copy (by
-        ``reset_parameters``).
+        The network. All copies begin with the weights of a module; a class or function makes new
+        ones for each of them. Parameters that do not require a gradient stay as they are.
     X : array of shape (samples, ...)
-        Samples.
+        Samples. Also a tuple or a dictionary of arrays, a ``Dataset`` or a ``DataLoader`` of torch,
+        for which copies train one after another. A tuple or a dictionary are the arguments of a
+        module that takes several, and one value for any other.
     y : array of shape (samples, ...)
-        Labels; whole numbers are class codes.
+        Labels; whole numbers are class codes. None takes those in a data set or loader.
     loss : callable
         (output, y) -> one number for each sample; see `caveat.nn.losses`.
     copies : int or sequence of Copy, default=1
@@ -84,6 +69,10 @@ def train(
         Gives seeds to copies that have none. torch's own generator, from which a module or a loss
         may draw, is seeded from those of the copies that train together, and afterwards it is as
         it was.
+    fresh : str or sequence of str, optional
+        Names of the parts of the module whose weights are drawn anew for each copy, by their
+        ``reset_parameters``. "head" is the last layer, unless a part has that name; "all" is
+        everything.
 
     Returns
     -------
@@ -118,28 +107,30 @@ def train(
         raise OptionError(f"loss must be a function, such as caveat.nn.losses.nll; got {loss!r}")
     training = training or Training()
     training.check()
-    device = as_device(training.device)
-    if device.type == "cuda":  # pragma: no cover - needs a GPU
+    devices = as_devices(training.device)
+    if any(device.type == "cuda" for device in devices):  # pragma: no cover - needs a GPU
         torch.cuda.init()  # so that its generator is known, and left as it is
     chosen = [Copy()] * int(copies) if isinstance(copies, int | np.integer) else list(copies)
     check_copies(chosen)
     drawn = generator(random_state).integers(2**62, size=len(chosen)).tolist()
-    problem = Problem(X, y, chosen, drawn)
+    make = as_factory(module, fresh)
+    original, state = initial_states(make, seeds_of(chosen, drawn))
+    problem = Problem(X, y, chosen, drawn, original, training.batch_size)
     _check_validation(training, problem)
-    make = as_factory(module)
-    original, state = initial_states(make, problem.seeds)
     problem.X = suited(problem.X, original)
     ties = tied_names(original)
     for place, copy in enumerate(chosen):
         _begin_with(state, place, copy.state or {}, ties)
     anchors = _anchors(make, training, state, problem.seeds)
-    ready = prepared(original)
+    ready = prepared(original, frozen_noise=training.frozen_noise)
     check_codes(problem, ready, loss)
     saved = None
     if checkpoint is not None:
         saved = Checkpoint(checkpoint, problem, training, state, original, loss)
-    work = _Work(problem, ready, state, anchors, loss, training, device, saved)
     begun = time.perf_counter()
+    ready, note = on_features(problem, ready, state, training, devices[0])
+    work = Work(problem, ready, state, anchors, loss, training, devices, saved)
+    work.notes += note
     with (
         work.generators.kept(),
         without_vmap_warnings(),
@@ -147,221 +138,6 @@ def train(
     ):
         work.do(bar)
     return work.result(make, original, time.perf_counter() - begun)
-
-
-class _Work:
-    """All chunks of one training, and their results so far."""
-
-    def __init__(
-        self,
-        problem: Problem,
-        module: nn.Module,
-        state: State,
-        anchors: State | None,
-        loss: Callable[[Tensor, Tensor], Tensor],
-        training: Training,
-        device: torch.device,
-        saved: Checkpoint | None,
-    ) -> None:
-        self.problem, self.module, self.state, self.anchors = problem, module, state, anchors
-        self.loss, self.training, self.device, self.saved = loss, training, device, saved
-        self.notes: list[str] = []
-        self.steps = problem.steps(training)
-        self.alone = len(problem) == 1 and training.engine == "auto"
-        self.engine, self.why = _engine(training, module, device, len(problem))
-        self.runs: list[Run] = []
-        self.generators = Generators(device)
-        self.stepper = "eager"
-        self.interrupted = False
-
-    def do(self, bar: Progress) -> None:
-        """Train everything that is not done yet, chunk by chunk."""
-        waiting = list(self._chunks())
-        while waiting:
-            places, stored = waiting.pop(0)
-            try:
-                self._train(places, stored, bar)
-            except KeyboardInterrupt:
-                self.interrupted = True
-                return
-            except Exception as error:
-                if not is_out_of_memory(error):
-                    raise
-                if len(places) == 1:
-                    raise TrainingError(
-                        "one copy alone does not fit into memory; use a smaller batch_size"
-                    ) from error
-                self._free()
-                half = (len(places) + 1) // 2
-                self.notes.append(f"out of memory with {len(places)} copies at a time, so {half}")
-                waiting[:0] = [(places[:half], None), (places[half:], None)]
-
-    def _free(self) -> None:
-        self.runs = [run for run in self.runs if "training" not in run.status]
-        if self.device.type == "cuda":  # pragma: no cover - needs a GPU
-            torch.cuda.empty_cache()
-
-    def _chunks(self) -> Iterator[tuple[np.ndarray, Any]]:
-        """Yield copies that train together; the long ones first, those on disk before."""
-        known = set()
-        for stored in self.saved.load() if self.saved else []:
-            places = np.array(stored[0]["places"], dtype=np.int64)
-            known.update(places.tolist())
-            yield places, stored
-        left = np.array(
-            [i for i in np.argsort(-self.steps, kind="stable") if i not in known], dtype=np.int64
-        )
-        if not len(left):
-            return
-        size = self._size(left)
-        for start in range(0, len(left), size):
-            yield left[start : start + size], None
-
-    def _size(self, places: np.ndarray) -> int:
-        """Return how many copies train at a time."""
-        if self.engine == SEQUENTIAL:
-            return 1
-        try:
-            if self.engine == STACKED:  # pragma: no branch - the other is on a GPU
-                self._probe(places)
-            if self.engine == SEQUENTIAL:
-                return 1
-            size = chunk_size(self._run(places[:2]), self.training, self.device, len(places))
-        except Exception as error:
-            if not is_out_of_memory(error):
-                raise
-            return 1
-        return min(size, _MOST_SIDE_BY_SIDE) if self.engine == SIDE_BY_SIDE else size
-
-    def _probe(self, places: np.ndarray) -> None:
-        """Choose another engine if two copies cannot be stacked, and note why."""
-        run = self._run(places[:2])
-        try:
-            run.try_out()
-        except (RuntimeError, NotImplementedError, TypeError) as error:
-            if is_out_of_memory(error):
-                raise
-            self.engine = SEQUENTIAL if self.device.type == "cpu" else SIDE_BY_SIDE
-            self.why = f"the module cannot be stacked ({str(error).splitlines()[0][:120]})"
-
-    def _run(self, places: np.ndarray) -> Run:
-        state = {name: value[places] for name, value in self.state.items()}
-        anchors = None
-        if self.anchors is not None:
-            anchors = {name: value[places] for name, value in self.anchors.items()}
-        return Run(
-            self.problem, places, self.module, state, anchors, self.loss, self.training,
-            self.device, stacked=self.engine == STACKED and len(places) > 1,
-            alone=self.alone,
-        )  # fmt: skip
-
-    def _train(self, places: np.ndarray, stored: Any, bar: Progress) -> None:
-        run = self._run(places)
-        with fitting_threads(run):
-            self._steps(run, stored, bar)
-
-    def _steps(self, run: Run, stored: Any, bar: Progress) -> None:
-        if stored is not None:
-            restore(run, *stored)
-        self.runs.append(run)
-        # The noise of our layers comes from keys; other modules and losses may draw from torch.
-        self.generators.seed(_seed_of([*(self.problem.seeds[i] for i in run.places), run.step]))
-        before = self.generators.states()
-        first = run.step
-        bar.advance(int(run.trained_steps.sum() + run.step * run.left))
-        try:
-            while run.left:
-                if run.stepper is None:
-                    run.stepper = make_stepper(run, self.notes)
-                    self.stepper = run.stepper.name
-                run.schedule_rates()
-                run.stepper(run)
-                if run.step == first:
-                    self._note_foreign_noise(before)
-                run.step += 1
-                bar.advance(run.left)
-                check_progress(run, run.due())
-                if run.left:
-                    run.shrink()
-                if self.saved is not None and self.saved.due():
-                    self.saved.save(run)
-        except KeyboardInterrupt:
-            run.finish(np.flatnonzero(run.running), "interrupted")
-            raise
-        if self.saved is not None:
-            self.saved.save(run)
-
-    def _note_foreign_noise(self, before: list[Tensor]) -> None:
-        """Note that the first step drew from torch; later, other threads might have drawn."""
-        if self.generators.moved(before) and _FOREIGN not in self.notes:
-            self.notes.append(_FOREIGN)
-
-    def result(self, make: Factory, original: nn.Module, seconds: float) -> Trained:
-        """Return the copies in their own order; warn of those that diverged or were interrupted."""
-        count = len(self.problem)
-        state = {name: value.clone() for name, value in self.state.items()}
-        status, steps = ["interrupted"] * count, np.zeros(count, dtype=np.int64)
-        history: list[dict[str, list[float]]] = [{} for _ in range(count)]
-        for run in self.runs:
-            for name, value in run.finished.items():
-                state[name][run.places] = value
-            for i, place in enumerate(run.places):
-                status[place], steps[place] = run.status[i], run.trained_steps[i]
-            for record in run.history:
-                _add(history, run.places[record["copies"]], record)
-        self._warn(status)
-        engine = (
-            f"{self.engine} ({self.why}; {self.stepper}{''.join('; ' + n for n in self.notes)})"
-        )
-        arrays = [{k: np.array(v) for k, v in one.items()} for one in history]
-        return Trained(state, status, steps, arrays, engine, seconds, make, original)
-
-    def _warn(self, status: list[str]) -> None:
-        lost = [i for i, s in enumerate(status) if s == "diverged"]
-        if len(lost) == len(status):
-            raise TrainingError(
-                "training diverged: the loss of every copy became NaN or infinite; lower the "
-                "learning rate or scale the inputs"
-            )
-        if lost:
-            named = ", ".join(map(str, lost[:10])) + (", ..." if len(lost) > 10 else "")
-            warnings.warn(
-                f"training of {len(lost)} of {len(status)} copies diverged (copies {named})",
-                RuntimeWarning,
-                stacklevel=3,
-            )
-        if self.interrupted:
-            warnings.warn(
-                f"stopped by Ctrl-C: {status.count('interrupted')} of {len(status)} copies are not "
-                "trained to the end",
-                RuntimeWarning,
-                stacklevel=3,
-            )
-
-
-def _add(history: list[dict[str, list[float]]], copies: np.ndarray, record: dict[str, Any]) -> None:
-    for j, place in enumerate(copies):
-        one = history[place]
-        one.setdefault("step", []).append(record["step"])
-        for name in ("loss", "validation"):
-            if name in record:
-                one.setdefault(name, []).append(float(record[name][j]))
-
-
-def _engine(
-    training: Training, module: nn.Module, device: torch.device, copies: int
-) -> tuple[str, str]:
-    """Return the engine, and why it was chosen."""
-    if training.engine != "auto":
-        return {"stacked": STACKED, "sequential": SEQUENTIAL}[training.engine], "as asked"
-    if copies == 1:
-        return SEQUENTIAL, "there is one"
-    convolves = any(isinstance(m, nn.modules.conv._ConvNd) for m in module.modules())
-    if convolves and device.type == "cpu":
-        return SEQUENTIAL, "stacked convolutions are slower on a CPU"
-    if convolves:  # pragma: no cover - needs a GPU
-        return SIDE_BY_SIDE, "stacked convolutions are slower on a GPU"
-    return STACKED, f"on the {device.type}"
 
 
 def _begin_with(state: State, place: int, given: dict[str, Any], ties: dict[str, str]) -> None:
@@ -375,6 +151,7 @@ def _begin_with(state: State, place: int, given: dict[str, Any], ties: dict[str,
             )
         first = ties.get(name, name)
         for each in (first, *(other for other in ties if ties[other] == first)):
+            state[each] = state[each].contiguous()
             state[each][place] = value
 
 
@@ -388,13 +165,8 @@ def _anchors(make: Factory, training: Training, state: State, seeds: list[int]) 
 
 def _check_validation(training: Training, problem: Problem) -> None:
     for name in ("patience", "plateau"):
-        if getattr(training, name) is not None and problem.validation is None:
+        if getattr(training, name) is not None and not problem.checked:
             raise OptionError(
                 f"{name} needs validation samples; name some in every copy, as in "
                 "Copy(validation=...)"
             )
-
-
-def _seed_of(numbers: list[int]) -> int:
-    """Return one seed for several copies and a step."""
-    return int(np.random.SeedSequence(numbers).generate_state(1, np.uint64)[0])
