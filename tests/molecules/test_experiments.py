@@ -46,6 +46,15 @@ def test_it_is_what_rdkit_says(data):
             np.testing.assert_array_equal(one, other)
 
 
+def test_clusters():
+    different = ["CCO", "c1ccccc1", "CC#N", "O=S(=O)(O)O", "C1CCCCC1", "ClC(Cl)Cl", "CSC", "c1ccoc1",
+                 "NC(N)=O", "BrCCBr"]  # fmt: skip
+    made = MoleculeData.make(different, np.arange(10.0)).split("cluster", random_state=1)
+    expected = split_molecules(different, "cluster", random_state=1)
+    np.testing.assert_array_equal(made.test, expected.test)
+    assert len(made.test) == 1
+
+
 def test_a_file_needs_no_rdkit(data, tmp_path, monkeypatch):
     data.save(tmp_path / "rings.npz")
     for name in ("rdkit", "cuik_molmaker"):

@@ -170,6 +170,7 @@ def test_a_small_study(result):
     assert not any(title.startswith("figure 5") for title in titles)
     assert {"in domain", "out of domain", "shift, ensemble"} <= {*result.details}
     assert any("lowest AUCO" in note for note in result.notes)
+    assert sum("grow as much as the error?" in note for note in result.notes) == 3
     json.loads(result.to_json())
 
 
@@ -230,7 +231,7 @@ def test_a_table_of_ones_own(folder, monkeypatch, capsys):
         ("own.csv", {"target": "mass", "smiles": "s"}, OptionError, "smiles: own.csv has no"),
         ("none.csv", {"target": "y"}, FileFormatError, "cannot be read as a table"),
         ("own.csv", {"methods": ["best"]}, OptionError, "there is no method 'best'"),
-        ("own.csv", {"outside": "cluster"}, OptionError, "outside must be one of"),
+        ("own.csv", {"outside": "time"}, OptionError, "outside must be one of"),
     ],
 )
 def test_bad_input(folder, dataset, options, error, words):

@@ -124,12 +124,13 @@ class MoleculeData:
 
         Parameters
         ----------
-        kind : {"random", "scaffold", "scaffold-balanced"}
+        kind : {"random", "scaffold", "scaffold-balanced", "cluster"}
+            Clusters are made by rdkit; the others need it no more.
         sizes : three floats, default=(0.8, 0.1, 0.1)
         random_state : int, Generator or None, optional
         """
-        check_choice(kind, "kind", ("random", "scaffold", "scaffold-balanced"))
-        groups = None if kind == "random" else self.scaffolds
+        check_choice(kind, "kind", ("random", "scaffold", "scaffold-balanced", "cluster"))
+        groups = self.scaffolds if kind.startswith("scaffold") else None
         made = split_molecules(
             self.graphs.smiles, kind, sizes=sizes, groups=groups, random_state=random_state
         )

@@ -57,9 +57,9 @@ def split_shift(
     model : MoleculeRegressor
         It stays unfitted: a copy is trained on each split, with its validation part held out.
     data : MoleculeData
-    inside : {"random", "scaffold", "scaffold-balanced"}, default="random"
+    inside : {"random", "scaffold", "scaffold-balanced", "cluster"}, default="random"
         The split in domain.
-    outside : {"random", "scaffold", "scaffold-balanced"}, default="scaffold-balanced"
+    outside : {"random", "scaffold", "scaffold-balanced", "cluster"}, default="scaffold-balanced"
         The split out of domain.
     sizes : three floats, default=(0.8, 0.1, 0.1)
     metrics : list of str, optional

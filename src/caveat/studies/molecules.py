@@ -8,7 +8,7 @@ import numpy as np
 
 from .._validation import FloatArray, check_choice, check_integer
 from ..evaluation import Comparison, compare
-from ..experiments import domain_shift
+from ..experiments import DomainShift, domain_shift
 from ..experiments.checkpoint import Folder, mark_of
 from ..molecules import LearningCurves, MoleculeData, Split, active_learning
 from ..molecules.experiments import fitted
@@ -45,7 +45,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     },
     "paper": {
         "hidden": 1000, "depth": 6, "dense": 2, "members": 15, "passes": 150, "epochs": 30,
-        "learning_rate": 0.0003, "batch_size": 128, "aggregation": "norm",
+        "learning_rate": 0.0005, "batch_size": 256, "aggregation": "norm",
     },
 }  # fmt: skip
 REPEATS = {"quick": 6, "paper": 1}
@@ -244,7 +244,7 @@ def measure(task: Task) -> Measured:
     options = task.options
     given = [options["methods"]] if isinstance(options["methods"], str) else options["methods"]
     check_known(given, tuple(METHODS), "there is no method")
-    check_choice(options["outside"], "outside", ("scaffold-balanced", "scaffold"))
+    check_choice(options["outside"], "outside", ("scaffold-balanced", "scaffold", "cluster"))
     methods = tuple(dict.fromkeys((BASE, *given)))
     own = {key: options[key] for key in ("members", "passes", "epochs") if options[key] is not None}
     settings = SETTINGS[task.scale] | own | (options["settings"] or {})
@@ -265,6 +265,13 @@ def measure(task: Task) -> Measured:
         values[key] = np.array([error])
     compared = [(name, one) for name, one in runner.details.items() if isinstance(one, Comparison)]
     notes = [_said(name, one) for name, one in compared]
+    notes += [
+        f"First run, {PAPER.word(name.partition(', ')[2])}: {growth.question} {growth.answer}: "
+        f"{growth.text}."
+        for name, one in runner.details.items()
+        if isinstance(one, DomainShift)
+        for growth in one.growth
+    ]
     if options["active"]:
         curves = runner.active()
         values |= _learned(curves)
@@ -362,8 +369,8 @@ MOLECULES_STUDY = Study(
     takes_files=True,
     options=(
         Option("methods", DEFAULT, f"Some of {', '.join(METHODS)}."),
-        Option("outside", "scaffold-balanced", "The split out of domain; or scaffold."),
-        Option("molecules", None, "Molecules at most; 2,000 by default, all for the scale of the paper."),
+        Option("outside", "scaffold-balanced", "The split out of domain; or scaffold, or cluster."),
+        Option("molecules", None, "Molecules at most; by default 2,000, or all (paper)."),
         Option("members", None, "Networks of an ensemble."),
         Option("passes", None, "Passes of dropout."),
         Option("epochs", None, "How often a network sees its molecules."),
