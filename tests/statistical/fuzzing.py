@@ -25,7 +25,7 @@ RESAMPLES = 40
 
 # Networks, trainings and downloads have tests of their own; a hostile call of them takes seconds.
 LEFT_OUT = re.compile(
-    r"nn\..*|studies\..*|files\..*|resampling\.Prepared|datasets\.load_.*|estimators\.(?!from_sklearn|load|preset).*|repairing\.(Repaired(\..*)?|Repair\.save)"
+    r"nn\..*|molecules\..*|studies\..*|files\..*|resampling\.Prepared|datasets\.load_.*|estimators\.(?!from_sklearn|load|preset).*|repairing\.(Repaired(\..*)?|Repair\.save)"
     r"|models\.(register|unregister)|experiments\.(class_detection|disentanglement_error|shift_curves)"
     r"|resampling\.Prepared\..*|.*\.(get_params|set_params|get_metadata_routing|set_\w+_request)"
     r"|.*\.row_type|metrics\.(MetricRegistry|Metric|Batch|Part|Sums|State|mean_of|share_of)|metrics\.(Batch|State|Metric|Part|Sums)\..*|metrics\.MetricRegistry\.(register|unregister|serving|shown)|predictions\.Container\..*"
@@ -653,6 +653,7 @@ ARGUMENTS = {
     "classes": Thing(lambda w: w.names if w.named else None),
     "cluster": Data(lambda w: w.rng.integers(3, size=_length(w))),
     "combine": Option("mean+std", "mean"),
+    "component": Option("total", "aleatoric", "epistemic"),
     "comparison": Option(None, "best", "privileged"),
     "confidence": Option(0.95, 0.5, 0.8),
     "correlation": Option("pearson", "spearman"),
@@ -943,6 +944,7 @@ ARGUMENTS = {
     "estimators.from_sklearn.model": Thing(lambda w: _sklearn_model(w.task)),
     "models.from_model.model": Thing(lambda w: _sklearn_model(w.task)),
     "models.from_model.X": Fixed(np.zeros((3, 2))),
+    "predictions.Gaussian.component.name": Option("aleatoric", "epistemic", "total"),
     "estimators.preset.name": Option("synthetic-fairness", "nothing"),
     "estimators.preset.method": Option(None, "mc-dropout"),
     "estimators.preset.classes": Option(10, 2),
