@@ -1,6 +1,7 @@
 """The numbers of the molecule study, from the predictions of one method on one test."""
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,8 +18,12 @@ from ..metrics import (
     error_uncertainty_correlation,
 )
 from ..predictions import Gaussian
+from .paper import Paper, printed_number
 from .summary import NAN
 
+DOMAINS = ("in", "out")
+SHIFT = "tables 1 to 3"
+"""The source of ratios out of domain over in domain."""
 COMPONENTS = ("epistemic", "aleatoric", "total")
 MEASURES = {
     "auco": ("confidence_oracle_area_error", 1.0),
@@ -150,9 +155,6 @@ def _by_members(prediction: Gaussian, y: FloatArray) -> Iterator[tuple[Place, fl
             yield ("members", "total", str(count), measure), values[measure]
 
 
-SHIFTED = ("mae", *MEASURES, "std")
-
-
 def ratios(
     inside: Mapping[Place, float], outside: Mapping[Place, float]
 ) -> dict[Place, float]:  # fmt: skip
@@ -171,6 +173,25 @@ def ratios(
         spread = "shift", component, "", "std"
         result[spread] = ratio(spread, spread)
     return {place: value for place, value in result.items() if value == value}
+
+
+def with_ratios(paper: Paper) -> Paper:
+    """Return the paper with the ratios of its printed numbers, out of domain over in domain."""
+    known: dict[tuple[str, str, str], dict[str, str]] = {}
+    for cell, text, _ in paper.cells("qm9"):
+        key = cell["method"], cell.get("component", ""), cell["measure"]
+        known.setdefault(key, {})[cell["domain"]] = text
+    cells = []
+    for (method, component, measure), pair in known.items():
+        inside, outside = (printed_number(pair[domain]).value for domain in DOMAINS)
+        # Ratios have no unit, so they stand beside those of any data.
+        cells.append(["any", method, component, measure, f"{outside / inside:.3g}"])
+    table = {
+        "source": SHIFT, "section": "Domain shift",
+        "rows": ["dataset", "method", "component", "measure"], "columns": "domain",
+        "names": [""], "cells": cells,
+    }  # fmt: skip
+    return replace(paper, tables=(*paper.tables, table))
 
 
 def gathered(

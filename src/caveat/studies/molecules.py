@@ -1,7 +1,7 @@
 """The experiments of "Evaluating scalable uncertainty estimation methods", on molecules."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,13 +17,21 @@ from ..predictions.files import load_prediction
 from ..results.tables import interval_words
 from ..results.words import counted
 from ._molecule_data import prepare, take_molecules
-from ._molecule_numbers import MEASURES, Place, gathered, numbers_of, ratios
-from .paper import Paper, printed_number
+from ._molecule_numbers import (
+    DOMAINS,
+    MEASURES,
+    SHIFT,
+    Place,
+    gathered,
+    numbers_of,
+    ratios,
+    with_ratios,
+)  # fmt: skip
+from .paper import Paper
 from .study import Key, Label, Measured, Option, Study, StudyRow, Task, check_known
 
 __all__ = ["MOLECULES_STUDY", "MoleculesRow", "prepare"]
 
-PRINTED = Paper.read("molecules")
 BASE = "base"
 METHODS: dict[str, dict[str, Any]] = {
     BASE: {"method": "map", "head": "mean"},
@@ -35,9 +43,6 @@ METHODS: dict[str, dict[str, Any]] = {
 }
 """The settings of each; the first four are those of the paper."""
 DEFAULT = tuple(METHODS)[:4]
-DOMAINS = ("in", "out")
-SHIFT = "tables 1 to 3"
-"""The source of ratios out of domain over in domain."""
 SETTINGS: dict[str, dict[str, Any]] = {
     "quick": {
         "hidden": 64, "depth": 3, "dense": 1, "members": 5, "passes": 50, "epochs": 40,
@@ -75,34 +80,14 @@ class MoleculesRow(StudyRow):
     setting: str = ""
 
 
-def _with_ratios(paper: Paper) -> Paper:
-    """Return the paper with the ratios of its printed numbers, out of domain over in domain."""
-    known: dict[tuple[str, str, str], dict[str, str]] = {}
-    for cell, text, _ in paper.cells("qm9"):
-        key = cell["method"], cell.get("component", ""), cell["measure"]
-        known.setdefault(key, {})[cell["domain"]] = text
-    cells = []
-    for (method, component, measure), pair in known.items():
-        inside, outside = (printed_number(pair[domain]).value for domain in DOMAINS)
-        places = [method, component, measure]
-        dataset = "qm9" if measure in ("mae", "auco") else "any"
-        cells.append([dataset, *places, f"{outside / inside:.3g}"])
-    table = {
-        "source": SHIFT, "section": "Domain shift",
-        "rows": ["dataset", "method", "component", "measure"], "columns": "domain",
-        "names": [""], "cells": cells,
-    }  # fmt: skip
-    return replace(paper, tables=(*paper.tables, table))
-
-
-PAPER = _with_ratios(PRINTED)
+PAPER = with_ratios(Paper.read("molecules"))
 
 
 @dataclass(frozen=True)
-class _Searched:
-    """What a folder keeps of the search."""
+class _Kept:
+    """What a folder keeps of a search, or of active learning."""
 
-    values: dict[str, float]
+    values: dict[str, Any]
 
 
 @dataclass(eq=False)
@@ -138,6 +123,17 @@ class _Runner:
         arrays = graphs.atom_counts, graphs.bond_counts, graphs.atoms.sum(axis=0), self.data.y
         return Folder(place, mark_of(arrays, sorted(self.settings.items()), parts))
 
+    def kept(self, name: str, make: Callable[[], dict[str, Any]], *parts: Any) -> dict[str, Any]:
+        """Return values that are made once."""
+        folder = self.folder(name, *parts)
+        known = {} if folder is None else folder.load(["values"], lambda given: _Kept(**given))
+        if known:
+            return dict(known["values"].values)
+        values = make()
+        if folder is not None:
+            folder.save("values", _Kept(values))
+        return values
+
     def search(self, count: int) -> None:
         """Try networks on the base model, and keep the one that is best on the validation part."""
         space = SPACE[self.task.scale]
@@ -149,20 +145,18 @@ class _Runner:
             for _ in range(count - 1)
         )]:  # fmt: skip
             tried.setdefault(", ".join(f"{name} {value}" for name, value in one.items()), one)
-        folder = self.folder("search", sorted(tried))
-        known = {} if folder is None else folder.load(["values"], lambda given: _Searched(**given))
-        if known:
-            self.searched = known["values"].values
-        else:
-            split = self.split(0, "in")
+
+        def errors() -> dict[str, Any]:
+            split, result = self.split(0, "in"), {}
+            truth = self.data.y[split.validation]
             for name, one in tried.items():
                 model = self.model(**METHODS[BASE], **one)
                 made = fitted(model, self.data, split, self.seeds[0][1])
-                error = made.predict(self.data.graphs[split.validation])
-                truth = self.data.y[split.validation]
-                self.searched[name] = float(np.abs(truth - error).mean())
-            if folder is not None:
-                folder.save("values", _Searched(self.searched))
+                predicted = made.predict(self.data.graphs[split.validation])
+                result[name] = float(np.abs(truth - predicted).mean())
+            return result
+
+        self.searched = self.kept("search", errors, sorted(tried))
         best = min(self.searched, key=self.searched.__getitem__)
         self.settings |= tried[best]
 
@@ -231,11 +225,23 @@ class _Runner:
     def active(self) -> LearningCurves:
         """Return errors as molecules are chosen by epistemic uncertainty, or at random."""
         total = len(self.data)
-        start = max(10, round(0.1 * total))
-        model = self.model(method="ensemble")
-        return active_learning(
-            model, self.data, start=start, batch=max(5, round(0.05 * total)), rounds=4,
-            repeats=self.repeats, confidence=self.task.confidence, random_state=self.seeds[0][0],
+
+        def learn() -> dict[str, Any]:
+            made = active_learning(
+                self.model(method="ensemble"), self.data, start=max(10, round(0.1 * total)),
+                batch=max(5, round(0.05 * total)), rounds=4, repeats=self.repeats,
+                random_state=self.seeds[0][0],
+            )  # fmt: skip
+            return {
+                "strategies": made.strategies,
+                "sizes": made.sizes,
+                "error": made.error.tolist(),
+            }
+
+        kept = self.kept("active", learn, self.seeds)
+        return LearningCurves(
+            tuple(kept["strategies"]), tuple(kept["sizes"]), np.array(kept["error"]),
+            self.task.confidence,
         )  # fmt: skip
 
 
@@ -277,12 +283,13 @@ def measure(task: Task) -> Measured:
         values |= _learned(curves)
         notes.append(f"Active learning: {curves}")
         runner.details["active learning"] = curves
+    same = not ({*own} - {"epochs"} or options["settings"]) and task.scale == "paper"
     words = ", ".join(f"{k} {runner.settings[k]}" for k in ("hidden", "depth", "dense", "epochs"))
     subset = "" if len(data) == read else f" of {read:,}"
     model = f"{len(data):,}{subset} molecules, {counted(len(methods), 'method')}, network: {words}"
     return Measured(
         data.name, data.description, model, repeats, values,
-        judged=lambda source: (data.name, task.scale, len(data)) == ("qm9", "paper", read),
+        judged=lambda source: same and (data.name, len(data)) == ("qm9", read),
         notes=tuple(notes), details=runner.details,
     )  # fmt: skip
 
