@@ -68,6 +68,25 @@ def test_evaluate_shows_verdict_numbers_and_groups(binary, capsys):
     assert "honest.csv: 'malignant' is taken for the positive class" in err
 
 
+def test_evaluate_of_one_part(tmp_path, regression, capsys):
+    means = {f"mean_{k}": MEAN + 0.1 * k * np.cos(np.arange(N)) for k in range(3)}
+    path = tmp_path / "members.npz"
+    caveat.Gaussian.from_members(np.array([*means.values()]), 1.0).save(path)
+    truth = write(tmp_path, "csv", {"y": TRUTH}, "truth")
+    options = ("--target-file", truth, "--target", "y", "--resamples", "0", "--metric", "cv")
+    parts = {
+        part: call(capsys, "evaluate", path, *options, "--component", part)[0]
+        for part in ("aleatoric", "epistemic")
+    }
+    assert "epistemic uncertainty alone" in parts["epistemic"]
+    spread = np.std([*means.values()], axis=0)
+    assert f"dispersion {spread.std(ddof=1) / spread.mean():.3g}" in parts["epistemic"]
+    assert "dispersion 0" in parts["aleatoric"]
+    assert "no epistemic uncertainty" in failure(
+        capsys, "evaluate", regression, "--component", "epistemic"
+    )
+
+
 def test_evaluate_shows_all_that_is_asked_for(binary, capsys):
     out, _ = call(capsys, "evaluate", binary, "--resamples", "0", "--all")
     assert "adaptive calibration error" in out

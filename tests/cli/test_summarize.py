@@ -128,6 +128,12 @@ def test_evaluate_gives_the_same_table(folder, capsys, monkeypatch, way, tmp_pat
     assert ("summed up, not loaded" in err) == (way not in ("summary", "parts"))
 
 
+def test_sums_have_no_parts(folder, capsys):
+    code, _, err = run(capsys, "evaluate", folder / "week.caveat", "--component", "epistemic")
+    assert code == 2
+    assert "--component needs the predictions of one file" in err
+
+
 def test_a_large_text_file(folder, capsys, monkeypatch, tmp_path):
     path = tmp_path / "a.csv"
     pa.csv.write_csv(pq.read_table(folder / "day-0.parquet"), path)

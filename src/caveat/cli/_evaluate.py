@@ -26,6 +26,9 @@ def evaluate_command(
     columns: Columns,
     settings: Settings,
     output: Rows = None,
+    component: Annotated[
+        str, typer.Option(help="Which part of the uncertainty: total, aleatoric or epistemic.")
+    ] = "total",
     all_metrics: Annotated[
         bool, typer.Option("--all", help="Show every metric, not only the headline.")
     ] = False,
@@ -46,7 +49,7 @@ def evaluate_command(
 
     check_output(output)
     gates = [Gate.parse(text) for text in fail_if or ()]
-    table, evaluation = evaluate_files(files, columns, settings)
+    table, evaluation = evaluate_files(files, columns, settings, component)
     failing = [sentence for gate in gates for sentence in gate.failing(evaluation)]
     if output is not None:
         write_table(evaluation, output)
@@ -62,21 +65,26 @@ def evaluate_command(
         raise typer.Exit(FAILED)
 
 
-def evaluate_files(files: list[str], columns: Columns, settings: Settings) -> tuple[Any, Any]:
+def evaluate_files(
+    files: list[str], columns: Columns, settings: Settings, component: str = "total"
+) -> tuple[Any, Any]:
     """Read a file, or sum files up, and evaluate what they hold."""
     from ..evaluation import evaluate
 
     settings.check()
     made = summarized(files, columns, settings.metric)
     if made is not None:
+        if component != "total":
+            raise OptionError("--component needs the predictions of one file; sums have the total")
         with working(f"evaluating {len(made):,} samples"):
             return made, made.summary.evaluate(**settings.options())
     file = one_file(files)
     table = with_target(columns.read(file), file)
     with working(f"evaluating {len(table):,} samples"):
         evaluation = evaluate(
-            table.prediction, table.y, ids=table.ids, **about(table), **settings.options()
-        )
+            table.prediction, table.y, ids=table.ids, component=component, **about(table),
+            **settings.options(),
+        )  # fmt: skip
     return table, evaluation
 
 

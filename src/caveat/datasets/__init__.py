@@ -10,18 +10,21 @@ from ._adult import load_adult
 from ._compas import load_compas
 from ._dataset import Dataset
 from ._images import load_cifar10, load_fashion_mnist
+from ._molecules import MoleculeTable, load_molecules
 from ._points import load_wine, make_triangle, make_two_moons
 from ._synthetic import make_sd1, make_sd2, make_sd3
 from ._tables import RawTable, load_mixed, load_uci
 
 __all__ = [
     "Dataset",
+    "MoleculeTable",
     "RawTable",
     "load_adult",
     "load_cifar10",
     "load_compas",
     "load_fashion_mnist",
     "load_mixed",
+    "load_molecules",
     "load_uci",
     "load_wine",
     "make_sd1",

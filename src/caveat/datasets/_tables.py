@@ -135,7 +135,7 @@ def _rows(numbers: NDArray[np.float64], data: NDArray[np.float64]) -> Rows:
 
 def _texts(folder: str) -> tuple[dict[str, str], Path]:
     """Return the text files of one table by their name without ending, and where they were."""
-    root = _root(f"{ARCHIVE}.tar.xz")
+    root = public_folder(f"{ARCHIVE}.tar.xz")
     places = [root / f"{ARCHIVE}.tar.xz", root / f"{ARCHIVE}.tar.gz", root / ARCHIVE]
     place = next((path for path in places if path.exists()), None)
     if place is None:
@@ -170,7 +170,7 @@ def _from_archive(place: Path, folder: str) -> dict[str, str]:
     return texts
 
 
-def _root(wanted: str) -> Path:
+def public_folder(wanted: str) -> Path:
     """Return the folder of public data; these files are not fetched."""
     root = os.environ.get(FOLDER)
     if not root:
@@ -247,7 +247,7 @@ def _load_compas() -> RawTable:
 def _load_california() -> RawTable:
     import pandas as pd
 
-    root = _root(HOUSING)
+    root = public_folder(HOUSING)
     place = next((p for p in (root / HOUSING, root / f"{HOUSING}.xz") if p.is_file()), None)
     if place is None:
         raise OptionError(f"{FOLDER} names the folder {root}, which has no {HOUSING}")

@@ -138,6 +138,13 @@ def source_findings(evidence: Evidence) -> list[Finding]:
     """Return a finding on the model's split into aleatoric and epistemic uncertainty."""
     prediction, split = evidence.evaluation.prediction, evidence.evaluation.decomposition
     members = getattr(prediction, "members", None)
+    part = evidence.evaluation.component
+    if part != "total":
+        text = (
+            f"Only the {part} part of the uncertainty was judged: all that is said here is about "
+            "that part."
+        )
+        return [Finding("sources", FindingState.NONE, Statement("info", text))]
     if members == 1:
         if not (evidence.evaluation.uncertainty > 0).any():
             return []  # a point: that it has no uncertainty is said elsewhere

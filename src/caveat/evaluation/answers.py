@@ -31,7 +31,16 @@ from ..resampling import (
 )
 from ..results.judgments import Contrast
 from ..results.rows import GROUPED, Key, Row
-from .questions import Block, Question, by_known, by_share, questions, take, weight_scale
+from .questions import (
+    Block,
+    Question,
+    by_known,
+    by_share,
+    component_of,
+    questions,
+    take,
+    weight_scale,
+)
 from .result import TRUE_CLASS, Curves, Evaluation
 
 _CONTRASTS: dict[Literal["gap", "ratio"], Contrast] = {
@@ -185,6 +194,7 @@ def evaluate(
     cluster: Any = None,
     metrics: Sequence[str] | None = None,
     classes: Any = None,
+    component: str = "total",
     confidence: float = 0.95,
     resamples: int = 1000,
     random_state: RandomState = None,
@@ -216,6 +226,10 @@ def evaluate(
         Names or aliases from ``caveat.metrics.METRICS``; by default all that apply.
     classes : sequence of labels, optional
         The classes of an array; by default its columns' names, or the labels of ``y`` in order.
+    component : {"total", "aleatoric", "epistemic"}, default="total"
+        The part of the uncertainty that is judged. For numbers, every metric then has the variance
+        of that part; for classes, the metrics of ranking have its values, and the probabilities
+        stay.
     confidence : float, default=0.95
         The confidence level of the intervals.
     resamples : int, default=1000
@@ -242,7 +256,7 @@ def evaluate(
 
         given = {
             "groups": groups, "sample_weight": sample_weight, "ids": ids, "cluster": cluster,
-            "classes": classes,
+            "classes": classes, "component": None if component == "total" else component,
         }  # fmt: skip
         check_summaries([prediction], Summary, given)
         return prediction.evaluate(
@@ -254,7 +268,7 @@ def evaluate(
     run = EvaluationContext(
         relative_weights(sample_weight, len(prediction)), plan, confidence, cluster
     )
-    return run_evaluation(run, prediction, y, groups, ids, metrics, random_state)
+    return run_evaluation(run, prediction, y, groups, ids, metrics, random_state, component)
 
 
 def check_summaries(values: Sequence[Any], kind: type, given: Mapping[str, Any]) -> None:
@@ -285,9 +299,10 @@ def run_evaluation(
     ids: Any,
     metrics: Sequence[str] | None,
     random_state: RandomState,
+    component: str = "total",
 ) -> Evaluation:
     """Evaluate one prediction; the run keeps the answers with their replicates."""
-    asked, blocks = questions(prediction, y, metrics, random_state)
+    asked, blocks = questions(prediction, y, metrics, random_state, component)
     samples = len(blocks[0].truth)
     rows = [
         run.row(question, answer, samples, scale=question.metric.locality)
@@ -305,12 +320,14 @@ def run_evaluation(
         ids=_ids(ids, samples),
         decomposition=blocks[0].decomposition,
         confidence=run.confidence,
-        description=repr(prediction),
-        prediction=prediction,
+        description=repr(prediction)
+        + ("" if component == "total" else f"; {component} uncertainty alone"),
+        prediction=component_of(prediction, component),
         truth=np.stack([block.truth for block in blocks], axis=1),
         sample_weight=run.weight,
         cluster=None if run.cluster is None else to_numpy(run.cluster, "cluster").array,
         attributes=tuple(known),
+        component=component,
     )
 
 

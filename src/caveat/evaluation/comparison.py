@@ -168,6 +168,7 @@ def compare(
     cluster: Any = None,
     metrics: Sequence[str] | None = None,
     classes: Any = None,
+    component: str = "total",
     confidence: float = 0.95,
     resamples: int = 1000,
     random_state: RandomState = None,
@@ -190,6 +191,8 @@ def compare(
     groups, sample_weight, cluster : arrays of shape (samples,), optional
     metrics : list of str, optional
     classes : sequence of labels, optional
+    component : {"total", "aleatoric", "epistemic"}, default="total"
+        To compare the parts of one prediction, pass ``prediction.component(name)`` of each.
     confidence : float, default=0.95
     resamples : int, default=1000
     random_state : int or Generator, optional
@@ -217,7 +220,7 @@ def compare(
 
         given = {
             "groups": groups, "sample_weight": sample_weight, "cluster": cluster,
-            "classes": classes,
+            "classes": classes, "component": None if component == "total" else component,
         }  # fmt: skip
         check_summaries([*predictions.values()], Summary, given)
         return compare_summaries(
@@ -241,7 +244,9 @@ def compare(
                 f"{len(first)}; all must predict the same samples"
             )
         run = EvaluationContext(weight, plan, confidence, cluster, answers={})
-        evaluations[str(name)] = run_evaluation(run, prediction, y, groups, None, metrics, seed)
+        evaluations[str(name)] = run_evaluation(
+            run, prediction, y, groups, None, metrics, seed, component
+        )
         answers[str(name)] = run.answers or {}
     return compared(evaluations, answers, confidence)
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._random import RandomState
-from .._validation import FloatArray
+from .._validation import FloatArray, check_choice
 from ..exceptions import OptionError, UnsupportedPredictionError
 from ..metrics import METRICS, Metric
 from ..metrics.entry import take_input
@@ -22,6 +22,7 @@ from ..predictions import (
     ProbabilityInterval,
     Quantiles,
 )
+from ..predictions.gaussian import COMPONENTS
 from ..predictions.quantiles import central_coverages, levels_around_half
 from ..results.rows import option_words
 from ..uncertainty import decompose
@@ -155,15 +156,29 @@ class Block:
     """The names of the classes."""
 
 
+def component_of(prediction: Any, component: str) -> Any:
+    """Return the prediction whose variance is that of one component; others stay as they are."""
+    if component == "total" or not isinstance(prediction, Gaussian):
+        return prediction
+    return prediction.component(component)
+
+
 def questions(
-    prediction: Any, y: Any, metrics: Sequence[str] | None, random_state: RandomState
+    prediction: Any,
+    y: Any,
+    metrics: Sequence[str] | None,
+    random_state: RandomState,
+    component: str = "total",
 ) -> tuple[list[Question], list[Block]]:
     """Return the questions that apply to a prediction, and a block for each target."""
     kind = type(prediction)
     if kind not in _BLOCKS:
         known = ", ".join(sorted(k.__name__ for k in _BLOCKS))
         raise UnsupportedPredictionError(f"expected one of {known}; got a {kind.__name__}")
-    blocks = _BLOCKS[kind](prediction, y, random_state)
+    check_choice(component, "component", COMPONENTS)
+    blocks = _BLOCKS[kind](component_of(prediction, component), y, random_state)
+    if component != "total":
+        blocks = [_ranked_by(block, prediction, component) for block in blocks]
     wanted = wanted_metrics(metrics)
     result = [
         question
@@ -177,6 +192,24 @@ def questions(
             + _OF_A_GAUSSIAN.get(kind, "")
         )
     return result, blocks
+
+
+def _ranked_by(block: Block, prediction: Any, component: str) -> Block:
+    """Return a block that has one component alone as its uncertainty."""
+    notes = block.notes | {"uncertainty": f"{component} uncertainty alone"}
+    if isinstance(prediction, Gaussian):
+        return replace(block, decomposition=decompose(prediction), notes=notes)
+    if block.decomposition is None:
+        raise OptionError(
+            f"component={component!r} needs a prediction that can be split, such as a Categorical "
+            f"or a Gaussian with members; got a {type(prediction).__name__}"
+        )
+    part = getattr(block.decomposition, component)
+    if not part.any():
+        raise OptionError(
+            f"the prediction has no {component} uncertainty: it has one member, or all agree"
+        )
+    return replace(block, uncertainty=part, notes=notes)
 
 
 def wanted_metrics(metrics: Sequence[str] | None) -> list[str]:

@@ -51,8 +51,9 @@ class Evaluation(Drawable, RowTable[Row]):
         several targets; each is computed when it is first used.
     error, uncertainty : ndarrays of shape (samples, targets)
         The error of each sample (0 or 1 for classes; for quantiles that of the median) and the
-        total uncertainty: entropy, standard deviation, or the width of the widest interval between
-        quantiles. NaN if there is none; intervals have no point estimate and no error.
+        uncertainty, by default the total: entropy, standard deviation, or the width of the widest
+        interval between quantiles. NaN if there is none; intervals have no point estimate and no
+        error.
     ids : ndarray of shape (samples,)
         The names of the samples.
     decomposition : Decomposition or None
@@ -70,6 +71,9 @@ class Evaluation(Drawable, RowTable[Row]):
     attributes : tuple of Attribute
         The true class, if there are classes, and the groups: a name, its values, and the value of
         each sample.
+    component : {"total", "aleatoric", "epistemic"}
+        The part of the uncertainty that was judged. For numbers ``prediction`` then has its
+        variance alone; ``decomposition`` has all parts.
     stands_for : int or None
         The number of samples of a `caveat.Summary`; the arrays above then hold some rows that stand
         for all of them.
@@ -92,6 +96,7 @@ class Evaluation(Drawable, RowTable[Row]):
     sample_weight: FloatArray | None
     cluster: np.ndarray | None
     attributes: tuple[Attribute, ...] = ()
+    component: str = "total"
     stands_for: int | None = None
     group_samples: Mapping[tuple[str, str], tuple[NDArray[Any], ...]] = field(default_factory=dict)
 

@@ -13,11 +13,11 @@ from ..evaluation.questions import Question, questions
 from ..exceptions import OptionError
 from ..metrics import METRICS, Metric
 from ..predictions import Categorical, Gaussian, GaussianLogits
+from ..predictions.gaussian import COMPONENTS
 from ..resampling import ConfidenceInterval, Plan, Replicates, confidence_interval, interval_of
 from ..uncertainty import decompose
 from ._models import distribution
 
-UNCERTAINTIES = ("aleatoric", "epistemic", "total")
 Key = tuple[str, str, str]
 """The name, options and target of a quantity."""
 
@@ -66,10 +66,11 @@ def ask(
     decomposition: str,
     plan: Plan | None,
     seed: int,
+    component: str = "total",
 ) -> Asked:
     """Return every quantity of a prediction with its replicates under a plan."""
     chosen = METRICS.shown("shift") if metrics is None else metrics
-    asked, blocks = questions(prediction, y, chosen, seed)
+    asked, blocks = questions(prediction, y, chosen, seed, component)
     answers = EvaluationContext(None, plan, 0.95).ask(asked, None)
     result = [_answered(*pair) for pair in zip(asked, answers, strict=True)]
     targets = [block.target for block in blocks]
@@ -109,7 +110,7 @@ def _uncertainties(
     return [
         _mean(part, target, np.reshape(getattr(split, part), (len(split), -1))[:, place], plan)
         for place, target in enumerate(targets)
-        for part in UNCERTAINTIES
+        for part in COMPONENTS
     ]
 
 

@@ -7,7 +7,9 @@ torch alone.
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from .data import MoleculeData
 from .domain import Applicability, acquire, applicability
+from .experiments import LearningCurves, active_learning, split_shift
 from .features import featurize
 from .graphs import GraphBatch, MoleculeGraphs
 from .splits import LeakageReport, Split, leakage, scaffolds, split_molecules
@@ -20,17 +22,21 @@ __all__ = [
     "Applicability",
     "GraphBatch",
     "LeakageReport",
+    "LearningCurves",
     "MessagePassing",
     "MoleculeClassifier",
+    "MoleculeData",
     "MoleculeGraphs",
     "MoleculeRegressor",
     "Split",
     "acquire",
+    "active_learning",
     "applicability",
     "featurize",
     "leakage",
     "scaffolds",
     "split_molecules",
+    "split_shift",
 ]
 
 

@@ -10,9 +10,12 @@ from numpy.typing import NDArray
 from .._validation import FloatArray, as_column, check_integer, check_number
 from ..exceptions import InvalidValueError, OptionError
 from .features import as_smiles
-from .splits import fingerprints, scaffolds
+from .splits import fingerprint_bits, scaffolds
 
 __all__ = ["Applicability", "acquire", "applicability"]
+
+_BLOCK = 4096
+"""Molecules that are compared at a time."""
 
 LEVELS = (0.4, 0.6, 0.8)
 """Similarities between which groups lie."""
@@ -77,17 +80,35 @@ def applicability(known: Any, smiles: Any, *, column: str | None = None) -> Appl
     >>> near.similarity[0], near.nearest.tolist(), near.known_scaffold.tolist()
     (np.float64(1.0), [0, 1], [True, True])
     """
-    from rdkit.DataStructs import BulkTanimotoSimilarity
-
     theirs, texts = as_smiles(known, column), as_smiles(smiles, column)
-    prints = fingerprints(theirs)
-    similar = np.empty(len(texts))
-    nearest = np.empty(len(texts), dtype=np.int64)
-    for row, one in enumerate(fingerprints(texts)):
-        values = np.asarray(BulkTanimotoSimilarity(one, prints))
-        nearest[row] = values.argmax()
-        similar[row] = values[nearest[row]]
+    similar, nearest = nearest_known(fingerprint_bits(theirs), fingerprint_bits(texts))
     return Applicability(similar, nearest, np.isin(scaffolds(texts), scaffolds(theirs)))
+
+
+def nearest_known(
+    known: NDArray[np.uint8], bits: NDArray[np.uint8]
+) -> tuple[FloatArray, NDArray[np.int64]]:
+    """Return Tanimoto similarities to the most similar known molecules, and their rows.
+
+    From arrays of zeros and ones, a row for each molecule.
+    """
+    similar, nearest = np.full(len(bits), -1.0), np.zeros(len(bits), dtype=np.int64)
+    for first in range(0, len(known), _BLOCK):
+        theirs = known[first : first + _BLOCK].astype(np.float32)
+        their_bits = theirs.sum(axis=1)
+        for start in range(0, len(bits), _BLOCK):
+            rows = slice(start, start + _BLOCK)
+            ours = bits[rows].astype(np.float32)
+            common = ours @ theirs.T
+            either = ours.sum(axis=1)[:, None] + their_bits - common
+            # Molecules without any bit are the same as each other.
+            values = np.where(either > 0, common / np.maximum(either, 1), 1.0)
+            best = values.argmax(axis=1)
+            value = values[np.arange(len(best)), best]
+            better = value > similar[rows]
+            nearest[rows] = np.where(better, first + best, nearest[rows])
+            similar[rows] = np.where(better, value, similar[rows])
+    return similar, nearest
 
 
 def acquire(
@@ -127,9 +148,6 @@ def acquire(
     >>> acquire(["CCCCCO", "CCCCCCO", "c1ccccc1"], [0.9, 0.8, 0.5], 2, diversity=2).tolist()
     [0, 2]
     """
-    from rdkit.DataStructs import BulkTanimotoSimilarity
-    from scipy.stats import rankdata
-
     texts = as_smiles(smiles, column)
     values = np.asarray(as_column(uncertainty, "uncertainty", len(texts)), dtype=np.float64)
     if not np.isfinite(values).all():
@@ -139,15 +157,26 @@ def acquire(
     check_number(diversity, "diversity")
     if count > len(texts):
         raise OptionError(f"count is {count}, but the pool has {len(texts)} molecules")
-    prints = fingerprints(texts)
-    worth = (rankdata(values) - 1) / max(1, len(values) - 1)
-    taken_similarity = np.zeros(len(texts))
+    return chosen_by(fingerprint_bits(texts), values, count, diversity)
+
+
+def chosen_by(
+    bits: NDArray[np.uint8], uncertainty: FloatArray, count: int, diversity: float
+) -> NDArray[np.int64]:
+    """Return the rows that `acquire` chooses, from fingerprints as zeros and ones."""
+    from scipy.stats import rankdata
+
+    prints = bits.astype(np.float32)
+    sizes = prints.sum(axis=1)
+    worth = (rankdata(uncertainty) - 1) / max(1, len(uncertainty) - 1)
+    taken_similarity = np.zeros(len(bits))
     chosen: list[int] = []
     for _ in range(count):
         worth_now = worth - diversity * taken_similarity
         worth_now[chosen] = -np.inf
         best = int(worth_now.argmax())
         chosen.append(best)
-        similar = np.asarray(BulkTanimotoSimilarity(prints[best], prints))
+        common = prints @ prints[best]
+        similar = common / np.maximum(sizes + sizes[best] - common, 1)
         taken_similarity = np.maximum(taken_similarity, similar)
     return np.array(chosen, dtype=np.int64)

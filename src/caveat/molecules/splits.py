@@ -42,6 +42,7 @@ def split_molecules(
     column: str | None = None,
     time: Any = None,
     threshold: float = 0.4,
+    groups: Any = None,
     random_state: RandomState = None,
 ) -> Split:
     """Split molecules into those to learn from, to check with, and to test on.
@@ -62,6 +63,8 @@ def split_molecules(
         When each molecule was measured, for ``kind="time"``.
     threshold : float, default=0.4
         The Tanimoto distance within which molecules belong to a cluster.
+    groups : array of shape (molecules,), optional
+        Scaffolds or clusters that are known already: nothing is read from the SMILES.
     random_state : int, Generator or None, optional
 
     Returns
@@ -85,17 +88,20 @@ def split_molecules(
     count = len(texts)
     if (time is not None) != (kind == "time"):
         raise OptionError('time= goes with kind="time", and kind="time" needs it')
+    if groups is not None and kind in ("time", "random"):
+        raise OptionError(f"groups= goes with scaffolds or clusters; kind is {kind!r}")
     if kind == "time":
         order = np.argsort(as_column(time, "time", count), kind="stable")
         return _cut(order, shares)
     draw = generator(random_state)
     if kind == "random":
         return _cut(draw.permutation(count), shares)
-    if kind == "cluster":
-        groups = clusters(texts, threshold)
-        return _whole(groups, shares, draw)
-    groups = np.unique(scaffolds(texts), return_inverse=True)[1]
-    return _whole(groups, shares, draw if kind == "scaffold-balanced" else None)
+    if groups is not None:
+        names = as_column(groups, "groups", count)
+    else:
+        names = clusters(texts, threshold) if kind == "cluster" else scaffolds(texts)
+    numbers = np.unique(names, return_inverse=True)[1]
+    return _whole(numbers, shares, None if kind == "scaffold" else draw)
 
 
 def scaffolds(smiles: Any, *, column: str | None = None) -> NDArray[Any]:
@@ -147,6 +153,14 @@ def fingerprints(texts: list[str]) -> list[Any]:
 
     make = GetMorganGenerator(radius=2, fpSize=2048)
     return [make.GetFingerprint(molecule) for molecule in _molecules(texts)]
+
+
+def fingerprint_bits(texts: list[str]) -> NDArray[np.uint8]:
+    """Return the same fingerprints as zeros and ones, (molecules, 2048)."""
+    from rdkit.Chem.rdFingerprintGenerator import GetMorganGenerator
+
+    make = GetMorganGenerator(radius=2, fpSize=2048)
+    return np.array([make.GetFingerprintAsNumPy(one) for one in _molecules(texts)], np.uint8)
 
 
 def _molecules(texts: list[str]) -> list[Any]:

@@ -11,17 +11,21 @@ from .._validation import (
     FloatArray,
     as_floats,
     as_labels,
+    check_choice,
     check_fraction,
     check_not_negative,
     check_same_shape,
     check_size,
     squared,
 )
-from ..exceptions import ShapeError
+from ..exceptions import OptionError, ShapeError
 from ._container import Decomposable, count
 from ._targets import WithTargets, with_axes
 from .interval import Interval
 from .quantiles import Quantiles, check_levels
+
+COMPONENTS = ("aleatoric", "epistemic", "total")
+"""The parts of an uncertainty."""
 
 _AXES = ("member", "sample", "target")
 _NEGATIVE = "variances cannot be negative; standard deviations go to Gaussian.from_std"
@@ -129,6 +133,34 @@ class Gaussian(WithTargets, Decomposable):
             return self.mean[0], self.variance[0]
         mean, spread = mean_and_variance(self.mean)
         return mean, self.variance.mean(axis=0) + spread
+
+    def component(self, name: str) -> Self:
+        r"""Return the prediction with one part of its uncertainty alone, as one member.
+
+        Its mean is that of all members, its variance the mean of their variances
+        (:math:`\mathrm{E}_t[\sigma_t^2]`, aleatoric), the variance of their means
+        (:math:`\mathrm{Var}_t[\mu_t]`, epistemic), or the sum of both.
+
+        Parameters
+        ----------
+        name : {"aleatoric", "epistemic", "total"}
+
+        Examples
+        --------
+        >>> import caveat
+        >>> prediction = caveat.Gaussian.from_members([[1.0], [3.0]], [[0.5], [2.5]])
+        >>> [prediction.component(name).variance.item() for name in ("aleatoric", "epistemic")]
+        [1.5, 1.0]
+        """
+        check_choice(name, "name", COMPONENTS)
+        variance = getattr(self.decompose("total_variance"), name)
+        if not variance.any():
+            why = (
+                "it has one member, or all agree" if name == "epistemic"
+                else "its members are points" if name == "aleatoric" else "it is one point"
+            )  # fmt: skip
+            raise OptionError(f"the prediction has no {name} uncertainty: {why}")
+        return type(self)(self.moments()[0], variance, targets=self.targets)
 
     def interval(self, coverage: float) -> Interval:
         """Return central intervals of the Gaussian with the mixture's mean and variance.

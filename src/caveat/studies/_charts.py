@@ -9,7 +9,11 @@ columns. The kinds are
     numbers, a row for each; ``label`` is its name, ``axis`` that of the numbers, ``fair`` a shaded
     range of ratios.
 ``lines``
-    Means over the column ``x``, a line for each value of ``lines``.
+    Means over the column ``x``, a line for each value of ``lines``; with ``diagonal``, that of
+    calibrated uncertainties.
+``against``
+    The mean of the measure ``y`` over that of the measure ``x``, a line for each value of
+    ``lines``.
 ``runs``
     A stroke for each run, a diamond for their mean.
 ``sweeps``
@@ -120,11 +124,45 @@ def _lines(result: "StudyResult", spec: Spec) -> Iterator[Chart]:
                 marks.append(Band(x=x, low=low, high=high, main=True))
             for key, column in zip(numbers, ([name] * len(x), x, mean, low, high), strict=True):
                 numbers[key].extend(column)
+        if spec.get("diagonal"):
+            marks.append(_calibrated(x))
         ticks = sorted({*numbers[spec["axis"]]}) if spec.get("log") else ()
         yield Chart(
             title=title, read=spec["read"], y=Axis(label=spec.get("value", "")), marks=tuple(marks),
             x=Axis(label=spec["axis"], log=bool(ticks), ticks=tuple((t, f"{t:g}") for t in ticks)),
             numbers=numbers, confidence=result.confidence,
+        )  # fmt: skip
+
+
+def _calibrated(x: Any) -> Line:
+    ends = np.array([0.0, float(np.max(x))])
+    return Line(x=ends, y=ends, label="calibrated", color="gray", dash="dash")
+
+
+def _against(result: "StudyResult", spec: Spec) -> Iterator[Chart]:
+    """Yield charts of one measure over another, a point for each setting."""
+    word = result.study.paper.word
+    for title, rows in _groups(result, spec):
+        marks: list[Mark] = []
+        numbers: dict[str, list[Any]] = {k: [] for k in ("", spec["axis"], spec["value"])}
+        for value in dict.fromkeys(getattr(row, spec["lines"]) for row in rows):
+            some = [row for row in rows if getattr(row, spec["lines"]) == value]
+            by_setting = {(row.measure, row.setting): row.mean for row in some}
+            settings = dict.fromkeys(row.setting for row in some)
+            x, y = (
+                np.array([by_setting[spec[side], setting] for setting in settings])
+                for side in ("x", "y")
+            )
+            name = word(value)
+            says = f"{literal(name)}: {{y:.3g}}"
+            marks.append(Line(x=x, y=y, label=name, main=True, says=says))
+            columns: tuple[Any, ...] = ([name] * len(x), x, y)
+            for key, column in zip(numbers, columns, strict=True):
+                numbers[key].extend(column)
+        marks.append(_calibrated(numbers[spec["axis"]]))
+        yield Chart(
+            title=title, read=spec["read"], marks=tuple(marks), numbers=numbers,
+            x=Axis(label=spec["axis"]), y=Axis(label=spec["value"]),
         )  # fmt: skip
 
 
@@ -202,5 +240,6 @@ def _tiles(planes: list[Plane], part: str, title: str, read: str) -> Chart:
 
 
 _KINDS = {
-    "printed": _printed, "lines": _lines, "runs": _runs, "sweeps": _sweeps, "planes": _planes,
+    "printed": _printed, "lines": _lines, "against": _against, "runs": _runs, "sweeps": _sweeps,
+    "planes": _planes,
 }  # fmt: skip

@@ -379,5 +379,6 @@ ENTRIES = [
         sums=partial(_sums, _LARGEST),
         short="MCE",
         unit="share",
+        shown=("shift",),
     ),
 ]
