@@ -47,6 +47,8 @@ LAYERS = [
 
 # The only steps back: one-line forwards, imported inside the method.
 FORWARDS = {
+    ("estimators/files.py", "_holders", "repairing"),
+    ("estimators/files.py", "_of_molecules", "molecules"),
     ("estimators/sklearn_models.py", "_own_adapter", "models"),
     ("evaluation/answers.py", "evaluate", "summaries"),
     ("evaluation/comparison.py", "compare", "summaries"),
