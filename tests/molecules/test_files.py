@@ -159,3 +159,7 @@ def test_files_that_do_not_fit_are_refused(graphs, y, tmp_path):
     changed(path, lambda model: model["learned"]["estimator_"]["learned"].pop("model_"))
     with pytest.raises(FileFormatError, match="not fitted"):
         caveat.load(path)
+    repaired.save(path)
+    changed(path, lambda model: model["learned"].update(n_features_in_=3))
+    with pytest.raises(FileFormatError, match="cannot be read"):
+        caveat.load(path)

@@ -53,6 +53,7 @@ FORWARDS = {
     ("evaluation/answers.py", "evaluate", "summaries"),
     ("evaluation/comparison.py", "compare", "summaries"),
     ("experiments/_saved.py", "plot", "charts"),
+    ("models/chemprop.py", "_read", "molecules"),
     ("metrics/entry.py", "interval", "resampling"),
     ("predictions/_container.py", "decompose", "uncertainty"),
     ("results/tables.py", "plot", "charts"),

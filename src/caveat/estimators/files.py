@@ -124,7 +124,7 @@ def load_model(path: str | PathLike[str], *, module: Any = None) -> Any:
         raise
     except FileFormatError as error:
         raise FileFormatError(f"{path}: {error}") from error
-    except (OSError, ValueError, LookupError, TypeError, RecursionError) as error:
+    except (OSError, ValueError, LookupError, TypeError, RecursionError, AttributeError) as error:
         raise FileFormatError(f"{path} cannot be read: {error}") from error
     if not isinstance(model, BaseEstimator):
         raise FileFormatError(f"{path} holds no model")

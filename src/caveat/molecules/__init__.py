@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from .domain import Applicability, acquire, applicability
 from .features import featurize
+from .fingerprints import Fingerprints
 from .graphs import GraphBatch, MoleculeGraphs
 from .splits import LeakageReport, Split, leakage, scaffolds, split_molecules
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Applicability",
+    "Fingerprints",
     "GraphBatch",
     "LeakageReport",
     "MessagePassing",
