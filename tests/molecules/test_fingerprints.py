@@ -7,18 +7,18 @@ import pytest
 pytest.importorskip("rdkit")
 pytest.importorskip("cuik_molmaker")
 
-from rdkit import Chem  # noqa: E402
-from rdkit.Chem import rdFingerprintGenerator as Made  # noqa: E402, N812
-from sklearn.base import clone  # noqa: E402
-from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor  # noqa: E402
-from sklearn.gaussian_process import GaussianProcessRegressor  # noqa: E402
-from sklearn.gaussian_process.kernels import RBF, WhiteKernel  # noqa: E402
-from sklearn.model_selection import cross_val_score  # noqa: E402
-from sklearn.pipeline import make_pipeline  # noqa: E402
+from rdkit import Chem
+from rdkit.Chem import rdFingerprintGenerator as Made
+from sklearn.base import clone
+from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import RBF, WhiteKernel
+from sklearn.model_selection import cross_val_score
+from sklearn.pipeline import make_pipeline
 
-import caveat  # noqa: E402
-from caveat.exceptions import InvalidValueError, OptionError  # noqa: E402
-from caveat.molecules import Fingerprints  # noqa: E402
+import caveat
+from caveat.exceptions import InvalidValueError, OptionError
+from caveat.molecules import Fingerprints
 
 SMILES = ["C" * n + tail for n in range(1, 13) for tail in ("", "O", "N", "=O", "c1ccccc1")]
 Y = np.array([float(Chem.MolFromSmiles(text).GetNumAtoms()) for text in SMILES])
@@ -78,7 +78,7 @@ def test_frames_and_names():
 
 
 def test_errors():
-    with pytest.raises(InvalidValueError, match="row 1 .*not a valid SMILES"):
+    with pytest.raises(InvalidValueError, match=r"row 1 .*not a valid SMILES"):
         Fingerprints().transform(["C", "C("])
     with pytest.raises(OptionError, match="size"):
         Fingerprints(size=0).fit(SMILES)
