@@ -54,7 +54,8 @@ class Fingerprints(TransformerMixin, BaseEstimator):
         Parameters
         ----------
         X : list of str, Series, array, or frame with ``column``
-        y : ignored
+        y : object, optional
+            Ignored; pipelines pass it.
         """
         check_integer(self.radius, "radius", least=0)
         check_integer(self.size, "size")
