@@ -15,6 +15,7 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, WhiteKernel
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
+from sklearn.utils.validation import check_is_fitted
 
 import caveat
 from caveat.exceptions import InvalidValueError, OptionError
@@ -78,6 +79,7 @@ def test_frames_and_names():
 
 
 def test_errors():
+    check_is_fitted(Fingerprints())  # there is nothing to learn
     with pytest.raises(InvalidValueError, match=r"row 1 .*not a valid SMILES"):
         Fingerprints().transform(["C", "C("])
     with pytest.raises(OptionError, match="size"):

@@ -7,7 +7,9 @@ torch alone.
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from .checks import MoleculeReport, molecule_report
 from .domain import Applicability, acquire, applicability
+from .drawings import Structures, draw_molecule
 from .features import featurize
 from .fingerprints import Fingerprints
 from .graphs import GraphBatch, MoleculeGraphs
@@ -26,11 +28,15 @@ __all__ = [
     "MoleculeClassifier",
     "MoleculeGraphs",
     "MoleculeRegressor",
+    "MoleculeReport",
     "Split",
+    "Structures",
     "acquire",
     "applicability",
+    "draw_molecule",
     "featurize",
     "leakage",
+    "molecule_report",
     "scaffolds",
     "split_molecules",
 ]

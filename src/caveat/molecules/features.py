@@ -82,7 +82,7 @@ def featurize(
     check_choice(on_error, "on_error", ("raise", "drop"))
     check_integer(most_atoms, "most_atoms")
     check_jobs(n_jobs)
-    texts = as_smiles(smiles, column)
+    texts = as_smiles(smiles, column, "" if on_error == "drop" else None)
     path = None
     if cache is not None:
         key = "\0".join([_VERSION, on_error, str(most_atoms), *texts]).encode()
@@ -116,13 +116,15 @@ def featurize(
     return graphs
 
 
-def as_smiles(smiles: Any, column: str | None = None) -> list[str]:
+def as_smiles(smiles: Any, column: str | None = None, missing: str | None = None) -> list[str]:
     """Return SMILES as a list of text.
 
     Parameters
     ----------
     smiles : list of str, Series, array, or frame with ``column``
     column : str, optional
+    missing : str, optional
+        What stands for None and NaN; by default they are errors.
     """
     if column is not None:
         if not hasattr(smiles, "columns"):
@@ -139,6 +141,8 @@ def as_smiles(smiles: Any, column: str | None = None) -> list[str]:
     texts = list(array)
     if not texts:
         raise InvalidValueError("smiles is empty; expected one SMILES for each molecule")
+    if missing is not None:
+        texts = [missing if text is None or text != text else text for text in texts]
     wrong = [row for row, text in enumerate(texts) if not isinstance(text, str)]
     if wrong:
         raise InvalidValueError(
