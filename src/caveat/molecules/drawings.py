@@ -37,8 +37,9 @@ def draw_molecule(smiles: str, *, width: int = 220, height: int = 150) -> str:
     Parameters
     ----------
     smiles : str
-    width, height : int, default=220 and 150
+    width : int, default=220
         In pixels.
+    height : int, default=150
 
     Returns
     -------
