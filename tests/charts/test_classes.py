@@ -216,7 +216,9 @@ class TestExtremes:
             "predicted",
             "uncertainty",
             "error",
+            "row",
         ]
+        assert [s.row for s in found.most_uncertain] == order[:7]
 
     def test_of_equals_the_first_and_none_if_all_are_right(self):
         result = examples.evaluate(

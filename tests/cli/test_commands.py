@@ -244,7 +244,7 @@ def test_compare_columns_of_one_file(tmp_path, capsys):
         (["{0}", "{1}", "--technique", "a=p"], "--technique compares columns of one file; give one file"),
         (["{0}", "--technique", "p"], "--technique: expected NAME=..., got 'p'"),
         (["{0}", "--technique", "a=p", "--technique", "a=p"], "--technique: each needs a name of its own"),
-        (["{0}", "--technique", "a=x:p", "--technique", "b=p"], "--technique: 'x:p' is not understood; write PATTERN or KIND:PATTERN with one of probability, logit, mean, variance, std, quantile, lower, upper"),
+        (["{0}", "--technique", "a=x:p", "--technique", "b=p"], "--technique: 'x:p' is not understood; write PATTERN or KIND:PATTERN with one of probability, logit, mean, variance, std, quantile, lower, upper, half_width"),
         (["{0}", "{1}"], "'other' and 'honest' differ in the target of data row 3; they must hold the same samples in the same order"),
         (["{1}", "{1}", "--report", "x.txt"], "--report x.txt: the ending must be one of .html, .htm"),
         (["{0}", "x={0}", "--scale", "tiny"], "scale must be one of ['global', 'local', 'adaptive']; got 'tiny'"),

@@ -122,7 +122,7 @@ def test_decimals_and_other_kinds_of_numbers(read):
         (
             ["m", "s", "v"],
             {"mean": "m", "std": "s", "variance": "v"},
-            "name either the variance or the std",
+            "variance= and std= are different ways to say how wide; name one",
         ),
         (
             ["p", "mean", "std"],

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from caveat import Categorical, Gaussian, Interval, Quantiles
-from caveat.exceptions import CaveatError, FileFormatError, OptionError
+from caveat.exceptions import CaveatError, FileFormatError, InvalidValueError, OptionError
 from caveat.files import read_predictions
 from caveat.files._patterns import levels
 
@@ -233,7 +233,9 @@ class TestChemprop:
         np.testing.assert_array_equal(found.y, P + 1)
         assert found.recognized[0] == (
             "'logP_unc': taken for a variance, as most methods of chemprop write it; if it is a "
-            "standard deviation, name mean='logP' and std='logP_unc'"
+            "standard deviation, name mean='logP' and std='logP_unc'; if it is half the width of "
+            "an interval, as after quantile regression and conformal calibration, "
+            "half_width='logP_unc' and coverage="
         )
         found = read({"logP": P, "logP_unc": P, "y": P}, mean="logP", std="logP_unc")
         np.testing.assert_array_equal(found.prediction.variance[0, :, 0], P**2)
@@ -257,6 +259,57 @@ class TestChemprop:
         assert read_predictions(path).y is None
         found = read_predictions(path, mean=["logP", "logS"], std="{target}_unc")
         np.testing.assert_allclose(found.prediction.variance[0, :, 0], P**4)
+
+    def test_half_widths(self, read):
+        columns = {"logP": P, "logP_unc": -0.5 * P, "y": P}
+        found = read(columns, mean="logP", half_width="logP_unc", coverage=0.9)
+        assert isinstance(found.prediction, Interval)
+        np.testing.assert_allclose(found.prediction.lower[:, 0], 0.5 * P)
+        np.testing.assert_allclose(found.prediction.upper[:, 0], 1.5 * P)
+        assert found.prediction.coverage == 0.9
+        with pytest.raises(OptionError, match="needs its nominal coverage"):
+            read(columns, mean="logP", half_width="logP_unc")
+        with pytest.raises(OptionError, match="half_width= needs the columns of the means"):
+            read({"h": P, "y": P}, half_width="h", coverage=0.9)
+        members = {"m_1": P, "m_2": P, "h_1": P, "h_2": P, "y": P}
+        with pytest.raises(OptionError, match="intervals of several members"):
+            read(members, mean="m_{member}", half_width="h_{member}", coverage=0.9)
+
+    def test_the_models_of_an_ensemble(self, read):
+        found = read({"logP": P + 3, "logP_model_0": P, "logP_model_1": P + 1})
+        assert found.prediction.members == 2
+        np.testing.assert_array_equal(found.prediction.mean[1, :, 0], P + 1)
+        np.testing.assert_array_equal(found.y, P + 3)
+        assert "name probability='logP_model_{member}'" in found.recognized[0]
+        both = {f"{t}_model_{i}": P + i for i in range(2) for t in ("logP", "logS")}
+        found = read({**both, "logS": P, "logP": P + 1})
+        assert found.prediction.mean.shape == (2, N, 2)
+        np.testing.assert_array_equal(found.y, np.stack([P + 1, P], axis=1))
+        spread = {f"logP_unc_model_{i}": P + i for i in range(2)}
+        found = read({"logP_model_0": P, "logP_model_1": P, **spread, "y": P})
+        np.testing.assert_array_equal(found.prediction.variance[1, :, 0], P + 1)
+        assert "taken for variances" in found.recognized[0]
+        spread |= {f"logS_unc_model_{i}": P for i in range(2)}
+        with pytest.raises(FileFormatError, match=r"mean='logP_model_\{member\}' and variance="):
+            read({**both, **spread, "y": P})
+        with pytest.raises(FileFormatError, match="no prediction is recognized"):
+            read({"car_model_3": P, "y": P})
+
+    def test_probabilities_of_several_classes_in_one_text(self, tmp_path):
+        draw = np.random.default_rng(0).dirichlet(np.ones(3), 5)
+        rows = [
+            f'CC,{p.argmax()},"{",".join(f"{v:.6e}" for v in p)}",0.1,{i % 3}'
+            for i, p in enumerate(draw)
+        ]
+        path = text(
+            tmp_path, "\n".join(["smiles,kind,kind_prob,kind_unc,truth", *rows]), "preds.csv"
+        )
+        found = read_predictions(path)
+        np.testing.assert_allclose(found.prediction.mean, draw, atol=1e-6)
+        assert found.y.tolist() == [0, 1, 2, 0, 1]
+        path = text(tmp_path, 'kind,kind_prob,y\n0,"0.1,x",1\n1,"0.2,0.8",0\n', "bad.csv")
+        with pytest.raises(InvalidValueError, match="must be numbers"):
+            read_predictions(path)
 
     def test_a_target_is_no_prediction(self, read):
         with pytest.raises(FileFormatError, match="no prediction is recognized"):

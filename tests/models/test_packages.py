@@ -15,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import caveat
-from caveat.exceptions import OptionError
+from caveat.exceptions import FileFormatError, InvalidValueError, OptionError
 
 # What other packages warn of is theirs.
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -658,3 +658,115 @@ class TestChemprop:
         model, loader, raw = self.network(kind, n_classes=3)
         prediction = caveat.from_model(model, loader)
         np.testing.assert_allclose(prediction.mean, raw[:, 0], rtol=1e-6)
+
+
+class TestChempropCheckpoints:
+    """Files of chemprop with SMILES: what chemprop itself predicts with a data loader."""
+
+    smiles = ("CCO", "CCN", "c1ccccc1", "CC")
+
+    def network(self, predictor="MveFFN", seed=0, features="V2", **settings):
+        pytest.importorskip("chemprop")
+        import torch
+        from chemprop import data, featurizers, models, nn
+        from chemprop.featurizers.atom import get_multi_hot_atom_featurizer
+        from chemprop.featurizers.bond import RIGRBondFeaturizer
+
+        torch.manual_seed(seed)
+        more = {"bond_featurizer": RIGRBondFeaturizer()} if features == "RIGR" else {}
+        make = featurizers.SimpleMoleculeMolGraphFeaturizer(
+            get_multi_hot_atom_featurizer(features), **more
+        )
+        points = [data.MoleculeDatapoint.from_smi(text) for text in self.smiles]
+        loader = data.build_dataloader(
+            data.MoleculeDataset(points, make), batch_size=4, shuffle=False, num_workers=0
+        )
+        passing = nn.BondMessagePassing(d_v=make.atom_fdim, d_e=make.bond_fdim, d_h=8)
+        head = getattr(nn, predictor)(input_dim=8 + settings.pop("more", 0), **settings)
+        return models.MPNN(passing, nn.MeanAggregation(), head), loader
+
+    def save(self, path, model, names=None):
+        from chemprop.models import save_model
+
+        save_model(path, model, names)
+        return path
+
+    @pytest.mark.parametrize("features", ["V2", "V1", "ORGANIC", "RIGR"])
+    def test_one_file(self, features, tmp_path, monkeypatch):
+        # A loader of chemprop leaves out a last batch of one molecule, unless it is told not to.
+        monkeypatch.setattr("caveat.models.chemprop._BATCH", 3)
+        model, loader = self.network(features=features)
+        path = self.save(tmp_path / "best.pt", model, ["logS"])
+        wanted = caveat.from_model(model, loader)
+        for given in (path, str(path)):
+            prediction = caveat.from_model(given, list(self.smiles))
+            assert prediction.targets.tolist() == ["logS"]
+            np.testing.assert_allclose(prediction.mean, wanted.mean, rtol=1e-5, atol=1e-7)
+            np.testing.assert_allclose(prediction.variance, wanted.variance, rtol=1e-5, atol=1e-7)
+        series = pd.Series(self.smiles)
+        np.testing.assert_allclose(
+            caveat.from_model(model, series).mean, wanted.mean, rtol=1e-5, atol=1e-7
+        )
+
+    def test_an_ensemble_is_a_folder_or_a_list(self, tmp_path):
+        models = [self.network(seed=seed)[0] for seed in range(3)]
+        loader = self.network()[1]
+        paths = []
+        for i, model in enumerate(models):
+            (tmp_path / f"model_{i}").mkdir()
+            paths.append(self.save(tmp_path / f"model_{i}" / "best.pt", model, ["logS"]))
+        (tmp_path / "model_0" / "last.ckpt").write_bytes(paths[0].read_bytes())
+        wanted = caveat.from_model(models, loader)
+        for given in (tmp_path, paths, [str(path) for path in paths]):
+            prediction = caveat.from_model(given, self.smiles)
+            assert prediction.members == 3
+            np.testing.assert_allclose(prediction.mean, wanted.mean, rtol=1e-5, atol=1e-7)
+        one = caveat.from_model(tmp_path / "model_0" / "last.ckpt", self.smiles)
+        np.testing.assert_allclose(one.mean[0], wanted.mean[0], rtol=1e-5, atol=1e-7)
+        (tmp_path / "none").mkdir()
+        with pytest.raises(OptionError, match=r"no checkpoint of chemprop: no \.pt"):
+            caveat.from_model(tmp_path / "none", self.smiles)
+
+    def test_classes_and_intervals(self, tmp_path):
+        model, loader = self.network("BinaryClassificationFFN", n_tasks=2)
+        path = self.save(tmp_path / "toxic.pt", model, ["liver", "heart"])
+        prediction = caveat.from_model(path, self.smiles, task=1, classes=["no", "yes"])
+        np.testing.assert_allclose(
+            prediction.mean, caveat.from_model(model, loader, task=1).mean, rtol=1e-5, atol=1e-7
+        )
+        model, loader = self.network("QuantileFFN")
+        path = self.save(tmp_path / "quantile.pt", model)
+        prediction = caveat.from_model(path, self.smiles)
+        np.testing.assert_allclose(
+            prediction.lower, caveat.from_model(model, loader).lower, rtol=1e-5, atol=1e-7
+        )
+
+    def test_errors(self, tmp_path):
+        from chemprop import models, nn
+
+        model, _ = self.network()
+        path = self.save(tmp_path / "best.pt", model)
+        with pytest.raises(
+            InvalidValueError, match=r"1 of 2 .* row 1 \('C\('\): not a valid SMILES"
+        ):
+            caveat.from_model(path, ["CC", "C("])
+        with pytest.raises(OptionError, match="X is missing"):
+            caveat.from_model(path)
+        with pytest.raises(FileNotFoundError, match="there is no file"):
+            caveat.from_model(tmp_path / "other.pt", ["CC"])
+        with pytest.raises(OptionError, match=r"caveat\.load\(path\)"):
+            caveat.from_model("model.safetensors", ["CC"])
+        (tmp_path / "text.pt").write_text("no checkpoint")
+        with pytest.raises(FileFormatError, match="no checkpoint of chemprop 2"):
+            caveat.from_model(tmp_path / "text.pt", ["CC"])
+        wide, _ = self.network(more=5)
+        with pytest.raises(OptionError, match="takes 5 descriptors beside the molecule"):
+            caveat.from_model(wide, ["CC"])
+        passing = nn.AtomMessagePassing(d_v=11, d_h=8)
+        odd = models.MPNN(passing, nn.MeanAggregation(), nn.MveFFN(input_dim=8))
+        with pytest.raises(OptionError, match="takes 11 features of atoms and bonds"):
+            caveat.from_model(odd, ["CC"])
+        passing = nn.MulticomponentMessagePassing([nn.BondMessagePassing(d_h=4)] * 2, 2)
+        two = models.MulticomponentMPNN(passing, nn.MeanAggregation(), nn.MveFFN(input_dim=8))
+        with pytest.raises(OptionError, match="models of one molecule"):
+            caveat.from_model(self.save(tmp_path / "two.pt", two), ["CC"])

@@ -198,3 +198,24 @@ def test_ragged_samples_share_their_rows(graphs, y):
     copies = [Copy(rows=np.arange(10)), Copy(rows=np.arange(10, 20))]
     with pytest.raises(OptionError, match="share their batches"):
         train(network._network, PackedGraphs(graphs), y, loss=masked_nll, copies=copies)
+
+
+@pytest.mark.parametrize("method", [None, *METHODS])
+def test_the_published_settings_suit_every_method(method):
+    from caveat.estimators import preset
+
+    settings = preset("qm9", method)
+    model = MoleculeRegressor(**settings, device="cpu", random_state=0)
+    assert model.method == (method or "ensemble")
+    assert (model.hidden, model.depth, model.members, model.passes) == (1000, 6, 15, 150)
+    model.features_, model.y_mean_ = (72, 14), np.zeros(1)
+    network = model._network()
+    # Two dense layers: one to hidden units, one to outputs.
+    assert len(network.dense) == 1
+    assert network.edge_update.in_features == network.dense[0].out_features == 1000
+
+
+def test_training_stops_when_nothing_improves(graphs, y):
+    model = MoleculeRegressor(**QUICK | {"epochs": 40, "learning_rate": 1.0}, patience=2)
+    model.fit(graphs, y)
+    assert all(len(one["validation"]) < 40 for one in model.history_)

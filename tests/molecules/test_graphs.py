@@ -10,7 +10,7 @@ from chemprop.featurizers import SimpleMoleculeMolGraphFeaturizer  # noqa: E402
 from rdkit import Chem  # noqa: E402
 
 from caveat.exceptions import FileFormatError, InvalidValueError, OptionError, ShapeError  # noqa: E402
-from caveat.molecules import MoleculeGraphs, featurize  # noqa: E402
+from caveat.molecules import MoleculeGraphs, applicability, featurize, scaffolds  # noqa: E402
 
 SMILES = ["CCO", "c1ccccc1C(=O)O", "C", "[Na+].[Cl-]", "C[C@H](N)C(=O)O", "F/C=C/F", "[U]", "CC*"]
 
@@ -68,7 +68,7 @@ def test_arrays_that_do_not_fit_are_refused(graphs):
 
 
 def test_what_is_no_molecule_is_listed():
-    texts = ["CCO", "C(C", "", "C" * 2001, "C" * 60_000]
+    texts = ["CCO", "C(C", "", "C" * 2001, "[" * 60_000]
     with pytest.raises(InvalidValueError) as error:
         featurize(texts)
     message = str(error.value)
@@ -85,6 +85,22 @@ def test_what_is_no_molecule_is_listed():
     many = ["x"] * 9 + ["C"]
     with pytest.raises(InvalidValueError, match="and 4 more; mend them"):
         featurize(many)
+
+
+@pytest.mark.parametrize(
+    "text", ["C" * 10_000, "C" * 200_000, "C(" * 10_000 + "C" + ")" * 10_000, "C1CCCCC1" * 1500,
+             "[H][H]." * 600 + "[H][H]", "[H]" * 6000, "C." * 2000 + "C"],
+)  # fmt: skip
+def test_what_is_too_large_is_said_before_anything_native_sees_it(text):
+    for ask in (featurize, scaffolds, lambda texts: applicability(["CC"], texts)):
+        with pytest.raises(InvalidValueError, match="most_atoms=1000"):
+            ask(["CCO", text])
+    assert featurize(["CCO", text], on_error="drop").rows.tolist() == [0]
+
+
+def test_hydrogens_that_are_written_do_not_count():
+    text = "[H]" + "C([H])([H])" * 30 + "[H]"
+    assert featurize([text], most_atoms=31).atom_counts.tolist() == [30]
 
 
 def test_blocks_and_processes_change_nothing(graphs, monkeypatch, capsys):

@@ -109,6 +109,14 @@ def test_quantiles_and_intervals(folder):
     np.testing.assert_allclose((fixed["upper"] - fixed["lower"]) / 3.29, 2, rtol=0.2)
 
 
+def test_half_widths(folder):
+    write({"m": Z, "h": np.full(400, 0.1)}, Z + RNG.normal(size=400))
+    given = ("--mean", "m", "--half-width", "h", "--coverage", "0.8", "--target", "y")
+    fixed = run(*given)
+    np.testing.assert_allclose(fixed["m"], Z)
+    assert fixed["h"].min() > 0.8
+
+
 def test_groups(folder, capsys):
     sex = np.array(["f", "m"])[np.arange(400) % 2]
     off = expit(np.where(sex == "f", 5 * Z, Z / 5))

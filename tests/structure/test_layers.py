@@ -47,10 +47,13 @@ LAYERS = [
 
 # The only steps back: one-line forwards, imported inside the method.
 FORWARDS = {
+    ("estimators/files.py", "_holders", "repairing"),
+    ("estimators/files.py", "_of_molecules", "molecules"),
     ("estimators/sklearn_models.py", "_own_adapter", "models"),
     ("evaluation/answers.py", "evaluate", "summaries"),
     ("evaluation/comparison.py", "compare", "summaries"),
     ("experiments/_saved.py", "plot", "charts"),
+    ("models/chemprop.py", "_read", "molecules"),
     ("metrics/entry.py", "interval", "resampling"),
     ("predictions/_container.py", "decompose", "uncertainty"),
     ("results/tables.py", "plot", "charts"),

@@ -24,6 +24,8 @@ class Sample:
     truth, predicted : str or float
         Class labels as text, or numbers.
     uncertainty, error : float
+    row : int
+        Its place in the evaluation.
     """
 
     id: str
@@ -31,6 +33,7 @@ class Sample:
     predicted: str | float
     uncertainty: float
     error: float
+    row: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,7 +122,12 @@ def _named(evaluation: Evaluation, result: Samples, rows: np.ndarray) -> list[Sa
     truth, predicted = _said(evaluation, result, rows)
     return [
         Sample(
-            str(evaluation.ids[row]), t, p, float(result.uncertainty[row]), float(result.error[row])
+            str(evaluation.ids[row]),
+            t,
+            p,
+            float(result.uncertainty[row]),
+            float(result.error[row]),
+            int(row),
         )
         for row, t, p in zip(rows, truth, predicted, strict=True)
     ]

@@ -17,7 +17,9 @@ from ._output import check_output, check_page, write_table
 from ._summarize import is_summary, load_summary
 from ._tables import show_comparison
 
-_PARTS = ("probability", "logit", "mean", "variance", "std", "quantile", "lower", "upper")
+_PARTS = (
+    "probability", "logit", "mean", "variance", "std", "quantile", "lower", "upper", "half_width",
+)  # fmt: skip
 
 
 @shared

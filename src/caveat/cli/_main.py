@@ -16,6 +16,7 @@ from ._disentangle import disentangle_command
 from ._drift import drift_command
 from ._evaluate import evaluate_command
 from ._metrics import metrics_command
+from ._molecules import molecules_app
 from ._repair import repair_command
 from ._report import report_command
 from ._study import StudyHelp, study_command
@@ -38,6 +39,7 @@ Give it a file with predictions and what was true: CSV, Parquet, NPZ, Arrow or J
   caveat summarize 'predictions/*.parquet' -o week-46.caveat
   caveat compare week-45.caveat week-46.caveat
   caveat drift last.caveat this.caveat
+  caveat molecules evaluate solubility.csv --target logS --split scaffold
   caveat demo
   caveat study fairness --dataset sd1
   caveat study disentanglement --dataset wine
@@ -66,6 +68,7 @@ app.command("drift")(drift_command)
 app.command("demo")(demo_command)
 app.command("study", cls=StudyHelp)(study_command)
 app.command("arena")(arena_command)
+app.add_typer(molecules_app, name="molecules")
 
 
 def _print_version(wanted: bool) -> None:

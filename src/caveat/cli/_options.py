@@ -66,6 +66,9 @@ class Columns:
     ] = None
     lower: Annotated[list[str] | None, _columns("Lower ends of intervals.")] = None
     upper: Annotated[list[str] | None, _columns("Upper ends of intervals.")] = None
+    half_width: Annotated[
+        list[str] | None, _columns("Half the width of intervals around the means.")
+    ] = None
     coverage: Annotated[
         float | None, _columns("Nominal coverage of the intervals, as 0.9.", "SHARE")
     ] = None

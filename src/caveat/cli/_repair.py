@@ -171,6 +171,9 @@ def _array(prediction: Any, part: str, single: bool) -> Any:
         return prediction.values
     if part in ("lower", "upper"):
         return getattr(prediction, part)[None]
+    if hasattr(prediction, "lower"):
+        ends = prediction.lower[None], prediction.upper[None]
+        return (ends[1] - ends[0]) / 2 if part == "half_width" else (ends[0] + ends[1]) / 2
     if part == "std":
         return np.sqrt(prediction.variance)
     if part in ("mean", "variance"):

@@ -35,7 +35,7 @@ def save(model: Any, path: str | PathLike[str], *, recalibrator: Any = None) -> 
     Parameters
     ----------
     model : fitted estimator
-        One of caveat's networks, or an ensemble of them.
+        One of caveat's networks, an ensemble of them, or a `Repaired` one.
     path : str or path
         Any name; the format is safetensors.
     recalibrator : Recalibrator, optional
@@ -59,9 +59,14 @@ def save(model: Any, path: str | PathLike[str], *, recalibrator: Any = None) -> 
     """
     from safetensors.torch import save as as_bytes
 
-    if not isinstance(model, BaseEstimator) or type(model) not in _classes().values():
+    held = {**_classes(), **_holders()}.values()
+    if not isinstance(model, BaseEstimator) or type(model) not in held:
         raise OptionError(_foreign(model))
     check_is_fitted(model)
+    if hasattr(model, "_to_file"):
+        if recalibrator is not None:
+            raise OptionError(f"a {type(model).__name__} has its repair already; save it as it is")
+        model = model._to_file()
     writer = _Writer()
     content = writer.encode(model, "model")
     if recalibrator is not None:
@@ -119,7 +124,7 @@ def load_model(path: str | PathLike[str], *, module: Any = None) -> Any:
         raise
     except FileFormatError as error:
         raise FileFormatError(f"{path}: {error}") from error
-    except (OSError, ValueError, LookupError, TypeError, RecursionError) as error:
+    except (OSError, ValueError, LookupError, TypeError, RecursionError, AttributeError) as error:
         raise FileFormatError(f"{path} cannot be read: {error}") from error
     if not isinstance(model, BaseEstimator):
         raise FileFormatError(f"{path} holds no model")
@@ -131,6 +136,8 @@ def load_model(path: str | PathLike[str], *, module: Any = None) -> Any:
 
 def _check_fitted(model: Any, path: Path) -> None:
     """Raise if a model cannot predict: not fitted, or with weights of another network."""
+    if type(model) in _holders().values():
+        model = _held(model)
     parts = getattr(model, "estimators_", None)
     if isinstance(parts, list) and parts:
         for part in parts:
@@ -141,16 +148,28 @@ def _check_fitted(model: Any, path: Path) -> None:
     try:
         difference = _difference(model)
     except (CaveatError, AttributeError, LookupError, TypeError) as error:
-        if isinstance(error, OptionError) and model.module is not None:
+        if isinstance(error, OptionError) and _module(model) is not None:
             raise
         raise FileFormatError(f"{path} cannot be read: {error}") from error
-    if difference and model.module is not None:
+    if difference and _module(model) is not None:
         raise OptionError(f"module is not the network whose weights are in {path}: {difference}")
     if difference:
         raise FileFormatError(f"{path} holds weights of another network: {difference}")
 
 
-def _difference(model: NetworkEstimator) -> str:
+def _held(model: Any) -> Any:
+    """Return the network that a `Repaired` model or a wrapper holds; None if it is not there."""
+    if not all(hasattr(model, name) for name in getattr(model, "_learned", ())):
+        return None
+    inner = getattr(model, "estimator_", model)
+    return getattr(inner, "model_", getattr(inner, "model", None))
+
+
+def _module(model: Any) -> Any:
+    return getattr(model, "module", None)
+
+
+def _difference(model: Any) -> str:
     """Return where the weights of a model differ in name or shape from those of its network."""
     import torch
 
@@ -176,7 +195,22 @@ def _classes() -> dict[str, type[BaseEstimator]]:
 
     public = [getattr(estimators, name) for name in estimators.__all__]
     kinds = (NetworkEstimator, EnsembleClassifier, EnsembleRegressor)
-    return {k.__name__: k for k in public if isinstance(k, type) and issubclass(k, kinds)}
+    own = {k.__name__: k for k in public if isinstance(k, type) and issubclass(k, kinds)}
+    return {**own, **_of_molecules()}
+
+
+def _of_molecules() -> dict[str, type[BaseEstimator]]:
+    from ..molecules.estimators import MoleculeClassifier, MoleculeRegressor
+
+    return {kind.__name__: kind for kind in (MoleculeClassifier, MoleculeRegressor)}
+
+
+def _holders() -> dict[str, type[BaseEstimator]]:
+    """Return what a file may hold around a model."""
+    from ..repairing import Repaired
+    from .sklearn_models import Wrapped
+
+    return {kind.__name__: kind for kind in (Repaired, Wrapped)}
 
 
 def _recalibrators() -> dict[str, type[BaseEstimator]]:
@@ -203,7 +237,7 @@ class _Writer:
 
     def __init__(self) -> None:
         self.tensors: dict[str, Any] = {}
-        self.known = {**_classes(), **_recalibrators()}
+        self.known = {**_classes(), **_holders(), **_recalibrators()}
 
     def encode(self, value: Any, name: str) -> Any:
         """Return JSON for a value; messages call it ``name``."""
@@ -236,7 +270,7 @@ class _Writer:
         if self.known.get(kind) is not type(value):
             raise OptionError(f"{name}: {_foreign(value)}")
         settings = value.get_params(deep=False)
-        learned = {k: v for k, v in vars(value).items() if k not in settings and k.endswith("_")}
+        learned = {k: v for k, v in vars(value).items() if k not in settings and _is_learned(k)}
         return {
             "object": kind,
             "settings": {k: self._setting(v, k, name) for k, v in settings.items()},
@@ -246,6 +280,8 @@ class _Writer:
     def _setting(self, value: Any, name: str, owner: str) -> Any:
         if name == "module" and value is not None:
             return {"module": type(value).__name__}
+        if name == "cache":  # a place on this machine
+            return None
         return self.encode(value, f"{owner}.{name}")
 
     def _array(self, value: Any, name: str) -> dict[str, Any]:
@@ -284,7 +320,7 @@ class _Reader:
     def __init__(self, tensors: dict[str, Any], module: Any, version: int) -> None:
         self.tensors, self.module, self.version = tensors, module, version
         self.used_module = False
-        self.known = {**_classes(), **_recalibrators()}
+        self.known = {**_classes(), **_holders(), **_recalibrators()}
 
     def decode(self, value: Any) -> Any:
         """Return the value that JSON stands for."""
@@ -324,7 +360,7 @@ class _Reader:
             given = _as_before(kind, given)
         made = kind(**given)
         for name, part in learned.items():
-            if not (name.isidentifier() and name.endswith("_") and not name.startswith("_")):
+            if not _is_learned(name):
                 raise FileFormatError(f"{name!r} is no name of something learned")
             setattr(made, name, self.decode(part))
         return made
@@ -363,6 +399,12 @@ class _Reader:
         raw = np.ascontiguousarray(codes.astype("<u4")).tobytes()
         array = np.frombuffer(raw, dtype=f"<U{codes.shape[-1]}").reshape(codes.shape[:-1]).copy()
         return array[()] if value.get("scalar") else array
+
+
+def _is_learned(name: str) -> bool:
+    """Whether an attribute has the name of something learned; a conformal method has one more."""
+    public = name.isidentifier() and name.endswith("_") and not name.startswith("_")
+    return public or name == "_few"
 
 
 def _as_before(kind: type[NetworkEstimator], settings: dict[str, Any]) -> dict[str, Any]:

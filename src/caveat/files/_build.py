@@ -22,11 +22,14 @@ _AXES = {
     "probability": ("class", "member"),
     "logit": ("class", "member"),
     "quantile": ("level", "target", "member"),
-    **dict.fromkeys(("mean", "variance", "std", "lower", "upper"), ("target", "member")),
+    **dict.fromkeys(
+        ("mean", "variance", "std", "half_width", "lower", "upper"), ("target", "member")
+    ),
 }
 _NORMALIZE = "normalize=True divides each row by its sum, as rounded numbers need"
 _ROUNDING = 2.0
 """How far sums of rounded percentages may be from 100."""
+_COVERAGE = "an interval needs its nominal coverage: add coverage=, for example coverage=0.9"
 _SPREAD = "variances and standard deviations are never negative, and all numbers are finite"
 _CROSSING = "quantiles must be finite and not cross; sort=True sorts those of each sample"
 
@@ -93,12 +96,14 @@ def find_columns(choice: Choice, names: Sequence[str]) -> PredictionColumns:
     if len(kinds) != 1:
         raise OptionError(f"name one kind of prediction; got {' and '.join(kinds) or 'none'}")
     kind = kinds[0]
-    parts = {"mean": ("mean", "variance", "std"), "interval": ("lower", "upper")}.get(kind, (kind,))
+    gaussian = ("mean", "variance", "std", "half_width")
+    parts = {"mean": gaussian, "interval": ("lower", "upper")}.get(kind, (kind,))
     wanted = {part: getattr(choice, part) for part in parts if getattr(choice, part) is not None}
     if kind == "mean" and "mean" not in wanted:
         raise OptionError(f"{next(iter(wanted))}= needs the columns of the means: add mean=")
-    if kind == "mean" and len(wanted) == 3:
-        raise OptionError("name either the variance or the std (standard deviation), not both")
+    if kind == "mean" and len(wanted) > 2:
+        names = " and ".join(f"{part}=" for part in list(wanted)[1:])
+        raise OptionError(f"{names} are different ways to say how wide; name one of them")
     if kind == "interval" and len(wanted) < 2:
         raise OptionError("an interval needs both ends: lower= and upper=")
     if kind == "quantile" and wanted[kind] in names and level_in(str(wanted[kind])) is None:
@@ -332,11 +337,19 @@ def _named(made: PredictionColumns) -> Any:
     return names or None
 
 
-def _gaussian(made: PredictionColumns, given: BuildOptions) -> Gaussian:
+def _gaussian(made: PredictionColumns, given: BuildOptions) -> Gaussian | Interval:
     arrays = {part: _stack(layout, given) for part, layout in made.layouts.items()}
     for part, layout in made.layouts.items():
         given.notes.append(f"{listed(layout.names)}: {part}" + _members(arrays[part]))
     mean = arrays["mean"]
+    if "half_width" in arrays:
+        half = np.abs(arrays["half_width"])  # bounds that cross give a negative one
+        if given.coverage is None:
+            raise OptionError(_COVERAGE)
+        if mean.ndim == 3 and len(mean) > 1:
+            raise OptionError("half_width=: intervals of several members cannot be combined")
+        ends = (end[0] if end.ndim == 3 else end for end in (mean - half, mean + half))
+        return Interval(*ends, coverage=given.coverage, targets=_named(made))
     if "std" in arrays:
         with advice(_SPREAD):
             return Gaussian.from_std(mean, arrays["std"], targets=_named(made))
@@ -374,9 +387,7 @@ def _quantiles(made: PredictionColumns, given: BuildOptions) -> Quantiles:
 def _interval(made: PredictionColumns, given: BuildOptions) -> Interval:
     coverage = _named_coverage(made) if given.coverage is None else given.coverage
     if coverage is None:
-        raise OptionError(
-            "an interval needs its nominal coverage: add coverage=, for example coverage=0.9"
-        )
+        raise OptionError(_COVERAGE)
     ends = []
     for part, layout in made.layouts.items():
         array = _stack(layout, given)

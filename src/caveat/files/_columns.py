@@ -14,6 +14,10 @@ from .dialect import number_pattern
 Label = str | int | float | bool
 
 
+LISTED = "_prob"
+"""How chemprop ends the name of a column with probabilities of several classes, as one text."""
+
+
 class MissingError(InvalidValueError):
     """A value that must be known is missing."""
 
@@ -46,7 +50,10 @@ def numbers(column: Any, name: str, *, missing: bool = False) -> NDArray[Any]:
     if pa.types.is_decimal(kind) or column.null_count == len(column):
         column, kind = column.cast(pa.float64()), pa.float64()
     if not (pa.types.is_floating(kind) or pa.types.is_integer(kind)):
-        raise _not_numbers(column, name)
+        split = _split(column) if name.endswith(LISTED) else None
+        if split is None:
+            raise _not_numbers(column, name)
+        return _lists(split, name)
     return _no_nan(column.to_numpy(), name, missing)
 
 
@@ -195,6 +202,18 @@ def _text_checked(column: Any, name: str) -> Any:
     if pa.types.is_nested(column.type):
         raise ShapeError(f"column {name!r} must have one value a row, not lists or records")
     return column
+
+
+def _split(column: Any) -> Any:
+    """Return texts such as ``0.2,0.3,0.5`` as lists of numbers; None if they are none."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    try:
+        # Single precision: six digits are written, and sums of rows are as rough as these.
+        return pc.split_pattern(column, ",").cast(pa.list_(pa.float32()))
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        return None
 
 
 def _lists(column: Any, name: str) -> NDArray[Any]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from ..exceptions import FileFormatError, OptionError
+from ._columns import LISTED
 from ._patterns import BOUND, MEDIAN, levels, listed
 
 _TARGET = (
@@ -42,6 +43,8 @@ _QUANTILES = (
 )
 _UNCERTAINTY = "_unc"
 """How chemprop ends the name of the column beside that of a target's prediction."""
+_MODEL = re.compile(r"(?P<target>.+?)(?P<unc>_unc)?_model_(?P<member>\d+)")
+"""How it names the predictions of each model of an ensemble."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +59,7 @@ class Choice:
     quantile: Any = None
     lower: Any = None
     upper: Any = None
+    half_width: Any = None
     target: Any = None
     group: tuple[str, ...] = ()
     id: str | None = None
@@ -67,7 +71,9 @@ class Choice:
     @property
     def kinds(self) -> list[str]:
         """The kinds of prediction that are named."""
-        mean = self.mean is not None or self.variance is not None or self.std is not None
+        mean = any(
+            part is not None for part in (self.mean, self.variance, self.std, self.half_width)
+        )
         interval = self.lower is not None or self.upper is not None
         by_kind = {
             "probability": self.probability is not None,
@@ -179,7 +185,7 @@ def _target(free: _Free) -> str | None:
 
 def _prediction(free: _Free, names: Sequence[str]) -> dict[str, Any]:
     """Return the only reading of the columns; names that often mean something else come last."""
-    usual = _chemprop(free)
+    usual = _chemprop_classes(free) or _chemprop_members(free) or _chemprop(free)
     by_level, by_number = _quantiles(free)
     usual += by_number
     weak = [{"probability": name} for name in free.named(_WEAK)]
@@ -274,6 +280,45 @@ def _nixtla(free: _Free) -> list[dict[str, Any]]:
     return readings
 
 
+def _chemprop_classes(free: _Free) -> list[dict[str, Any]]:
+    """``kind`` beside ``kind_prob``: the predicted class, and the probabilities of all."""
+    names = [name for name in free.names if name + LISTED in free.names]
+    free.names = [
+        name
+        for name in free.names
+        if name not in names and name.removesuffix(_UNCERTAINTY).removesuffix(LISTED) not in names
+    ]
+    return [{"probability": name + LISTED} for name in names]
+
+
+def _chemprop_members(free: _Free) -> list[dict[str, Any]]:
+    """``logP_model_0``, ``logP_model_1``, ...: the models of an ensemble, with or without _unc."""
+    matches = {name: match for name in free.names if (match := _MODEL.fullmatch(name))}
+    spread = {match["target"] for match in matches.values() if match["unc"]}
+    targets = list(dict.fromkeys(match["target"] for match in matches.values()))
+    if len({match["member"] for match in matches.values()}) < 2:
+        return []
+    free.names = [name for name in free.names if name not in matches]
+    if not spread:
+        note = (
+            f"{listed(list(matches))}: taken for the means of an ensemble of chemprop; if they are "
+            f"probabilities, name probability={targets[0] + '_model_{member}'!r}"
+        )
+        return [{"mean": "{target}_model_{member}", "notes": (note,)}]
+    note = (
+        f"{listed([name for name in matches if matches[name]['unc']])}: taken for variances, as "
+        "most methods of chemprop write them"
+    )
+    return [
+        {
+            "mean": target + "_model_{member}",
+            "variance": target + _UNCERTAINTY + "_model_{member}",
+            "notes": (note,),
+        }
+        for target in targets
+    ]
+
+
 def _chemprop(free: _Free) -> list[dict[str, Any]]:
     """``logP`` and ``logP_unc``: a mean and its variance."""
     others = (*_PREFIXES["probability"], *_PREFIXES["logit"], *_WEAK)
@@ -290,7 +335,8 @@ def _chemprop(free: _Free) -> list[dict[str, Any]]:
     note = (
         f"{listed([name + _UNCERTAINTY for name in means])}: taken for a variance, as most methods "
         f"of chemprop write it; if it is a standard deviation, name {_arguments({'mean': mean})} "
-        f"and std={spread!r}"
+        f"and std={spread!r}; if it is half the width of an interval, as after quantile regression "
+        f"and conformal calibration, half_width={spread!r} and coverage="
     )
     return [{"mean": mean, "variance": spread, "notes": (note,)}]
 
@@ -326,7 +372,7 @@ def _completed(choice: Choice, free: _Free) -> Choice:
     """The mean of a named spread, or the spread of a named mean."""
     if choice.mean is None:
         return replace(choice, mean=free.pattern("mean", "target"))
-    if choice.variance is None and choice.std is None:
+    if choice.variance is None and choice.std is None and choice.half_width is None:
         return replace(
             choice, variance=free.pattern("variance", "target"), std=free.pattern("std", "target")
         )

@@ -74,6 +74,7 @@ def read_predictions(
     quantile: str | Sequence[str] | None = None,
     lower: str | Sequence[str] | None = None,
     upper: str | Sequence[str] | None = None,
+    half_width: str | Sequence[str] | None = None,
     coverage: float | None = None,
     target: str | Sequence[str] | None = None,
     group: Sequence[str] = (),
@@ -112,6 +113,8 @@ def read_predictions(
         Columns whose names end in the level, such as q0.05.
     lower, upper : str or list of str, optional
         Columns of the ends of intervals, with their nominal ``coverage``.
+    half_width : str or list of str, optional
+        Columns of half the width of intervals around the mean, with their ``coverage``.
     coverage : float, optional
     target : str or list of str, optional
         The column of the truth; one for each target of a regression.
@@ -163,7 +166,7 @@ def read_predictions(
     ("'p_cat', 'p_dog': probabilities of the classes 'cat', 'dog'", "'y': target")
     """
     choice = Choice(
-        probability, logit, mean, variance, std, quantile, lower, upper, target,
+        probability, logit, mean, variance, std, quantile, lower, upper, half_width, target,
         (group,) if isinstance(group, str) else tuple(group), id, weight, cluster,
     )  # fmt: skip
     known = None if classes is None else np.asarray(classes).tolist()

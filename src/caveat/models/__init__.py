@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .boosting import from_catboost, from_lightgbm, from_xgboost
+from .chemprop import from_checkpoint, from_chemprop
 from .distributions import (
     from_gpytorch,
     from_ngboost,
@@ -18,7 +19,7 @@ from .distributions import (
     from_torch,
 )
 from .intervals import from_mapie, from_quantile_forest, from_tabpfn
-from .networks import from_chemprop, from_huggingface, from_module
+from .networks import from_huggingface, from_module
 from .outputs import (
     from_array,
     from_caveat,
@@ -56,6 +57,8 @@ _TABLE: dict[str, Callable[..., Any]] = {
     "pandas": from_array,
     "polars": from_array,
     "pyarrow": from_array,
+    "builtins.str": from_checkpoint,
+    "pathlib": from_checkpoint,
     "builtins.list": from_sequence,
     "builtins.tuple": from_sequence,
     "builtins.dict": from_dict,

@@ -185,7 +185,8 @@ def from_model(
     quantile-forest, TabPFN          `Quantiles`; `Categorical`                       ``levels``
     MAPIE                            `Interval`, `Quantiles` of several levels, or    ``coverage``
                                      `PredictionSet`
-    chemprop, with a data loader     as its predictor says                            ``task``
+    chemprop, with SMILES or a data  as its predictor says; the path of a checkpoint  ``task``
+    loader                           too, and of a folder with an ensemble
     Hugging Face                     `Categorical` of ``logits``; with one label a
                                      point
     ``torch.nn.Module``              as `caveat.nn.predict` says                      its own

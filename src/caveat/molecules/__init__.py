@@ -7,10 +7,13 @@ torch alone.
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from .checks import MoleculeReport, molecule_report
 from .data import MoleculeData
 from .domain import Applicability, acquire, applicability
+from .drawings import Structures, draw_molecule
 from .experiments import LearningCurves, active_learning, split_shift
 from .features import featurize
+from .fingerprints import Fingerprints
 from .graphs import GraphBatch, MoleculeGraphs
 from .splits import LeakageReport, Split, leakage, scaffolds, split_molecules
 
@@ -20,6 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Applicability",
+    "Fingerprints",
     "GraphBatch",
     "LeakageReport",
     "LearningCurves",
@@ -28,12 +32,16 @@ __all__ = [
     "MoleculeData",
     "MoleculeGraphs",
     "MoleculeRegressor",
+    "MoleculeReport",
     "Split",
+    "Structures",
     "acquire",
     "active_learning",
     "applicability",
+    "draw_molecule",
     "featurize",
     "leakage",
+    "molecule_report",
     "scaffolds",
     "split_molecules",
     "split_shift",

@@ -16,7 +16,7 @@ from .._arrays import to_numpy
 from .._constructors import declared
 from .._random import generator
 from .._validation import as_weights, check_choice, check_integer, check_number
-from ..estimators.interface import PredictsClasses, PredictsIntervals
+from ..estimators.interface import PredictsClasses, PredictsIntervals, Savable
 from ..exceptions import InvalidValueError, LabelError, OptionError, ShapeError
 from ..nn import Copy, Trained, Training, keyed, losses, pass_keys, train
 from ..nn._outputs import to_prediction
@@ -54,7 +54,7 @@ _EDGES = 2**17
 
 
 @declared(kw_only=True)
-class MoleculeNetwork(BaseEstimator):
+class MoleculeNetwork(Savable, BaseEstimator):
     """The base of the networks over molecules; it is not used by itself.
 
     Parameters

@@ -1,6 +1,7 @@
 """From SMILES to graphs, with chemprop's features of atoms and bonds."""
 
 import hashlib
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from os import PathLike
@@ -15,7 +16,7 @@ from .._validation import check_choice, check_integer
 from ..exceptions import InvalidValueError, OptionError
 from .graphs import MoleculeGraphs, starts
 
-__all__ = ["as_smiles", "featurize", "need", "parsed"]
+__all__ = ["as_smiles", "featurize", "need", "parsed", "read_molecules"]
 
 ATOM_FEATURES, BOND_FEATURES = 72, 14
 _ATOM_CLASSES = [
@@ -26,6 +27,13 @@ _BOND_CLASSES = ["is-null", "bond-type-onehot", "conjugated", "in-ring", "stereo
 _BLOCK = 2000
 """Molecules that are read at a time."""
 
+MOST_ATOMS = 1000
+"""Larger molecules count as errors: some steps of rdkit take minutes for 10,000 atoms, and end the
+process for 100,000."""
+_ATOM = re.compile(r"\[[^\]]*\]|Br|Cl|[BCNOPSFIbcnops*]")
+_HYDROGENS = 4
+"""Hydrogens that may be written for each of the other atoms; reading a molecule removes them."""
+
 _VERSION = "chemprop-v2"
 """What is in the name of a cached file; another set of features needs another."""
 
@@ -35,7 +43,7 @@ def featurize(
     *,
     column: str | None = None,
     on_error: str = "raise",
-    most_atoms: int = 1000,
+    most_atoms: int = MOST_ATOMS,
     cache: str | PathLike[str] | None = None,
     n_jobs: int | None = None,
     progress: bool = False,
@@ -74,7 +82,7 @@ def featurize(
     check_choice(on_error, "on_error", ("raise", "drop"))
     check_integer(most_atoms, "most_atoms")
     check_jobs(n_jobs)
-    texts = as_smiles(smiles, column)
+    texts = as_smiles(smiles, column, "" if on_error == "drop" else None)
     path = None
     if cache is not None:
         key = "\0".join([_VERSION, on_error, str(most_atoms), *texts]).encode()
@@ -97,7 +105,8 @@ def featurize(
         parts.append(replace(graphs, rows=graphs.rows + number * _BLOCK))
         bad += [(row + number * _BLOCK, why) for row, why in wrong]
     if bad and (on_error == "raise" or len(bad) == len(texts)):
-        raise InvalidValueError(_complaint(bad, texts))
+        advice = "mend them, or leave them out with on_error='drop'"
+        raise InvalidValueError(_complaint(bad, texts, advice))
     graphs = MoleculeGraphs.concat(parts)
     if path is not None:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -107,13 +116,15 @@ def featurize(
     return graphs
 
 
-def as_smiles(smiles: Any, column: str | None = None) -> list[str]:
+def as_smiles(smiles: Any, column: str | None = None, missing: str | None = None) -> list[str]:
     """Return SMILES as a list of text.
 
     Parameters
     ----------
     smiles : list of str, Series, array, or frame with ``column``
     column : str, optional
+    missing : str, optional
+        What stands for None and NaN; by default they are errors.
     """
     if column is not None:
         if not hasattr(smiles, "columns"):
@@ -130,6 +141,8 @@ def as_smiles(smiles: Any, column: str | None = None) -> list[str]:
     texts = list(array)
     if not texts:
         raise InvalidValueError("smiles is empty; expected one SMILES for each molecule")
+    if missing is not None:
+        texts = [missing if text is None or text != text else text for text in texts]
     wrong = [row for row, text in enumerate(texts) if not isinstance(text, str)]
     if wrong:
         raise InvalidValueError(
@@ -150,15 +163,19 @@ def need() -> None:
         ) from error
 
 
-def parsed(texts: Sequence[str], most_atoms: int) -> list[Any]:
+def parsed(texts: Sequence[str], most_atoms: int = MOST_ATOMS) -> list[Any]:
     """Return an rdkit molecule for each SMILES, or why there is none, without its log."""
     from rdkit import Chem, rdBase
 
     molecules: list[Any] = []
     with rdBase.BlockLogs():
         for text in texts:
-            if len(text) > 50 * most_atoms:
-                molecules.append(f"{len(text)} characters; most_atoms={most_atoms}")
+            # Counted before anything native sees the text: what is too long can end the process.
+            atoms = _ATOM.findall(text) if len(text) > most_atoms else ()
+            large = len(atoms) - atoms.count("[H]")
+            if max(large, len(atoms) / (1 + _HYDROGENS), len(text) / 50) > most_atoms:
+                size = f"{large} atoms" if large > most_atoms else f"{len(text)} characters"
+                molecules.append(f"{size}; most_atoms={most_atoms}")
                 continue
             molecule = Chem.MolFromSmiles(text)
             if molecule is None:
@@ -169,6 +186,23 @@ def parsed(texts: Sequence[str], most_atoms: int) -> list[Any]:
                 molecules.append(f"{molecule.GetNumAtoms()} atoms; most_atoms={most_atoms}")
             else:
                 molecules.append(molecule)
+    return molecules
+
+
+def read_molecules(texts: Sequence[str], advice: str = "mend them, or leave them out") -> list[Any]:
+    """Return an rdkit molecule for each SMILES; raise if some have none.
+
+    Parameters
+    ----------
+    texts : list of str
+    advice : str
+        What the message says to do.
+    """
+    need()
+    molecules = parsed(texts)
+    bad = [(row, why) for row, why in enumerate(molecules) if isinstance(why, str)]
+    if bad:
+        raise InvalidValueError(_complaint(bad, list(texts), advice))
     return molecules
 
 
@@ -217,10 +251,9 @@ def _featurized(texts: list[str]) -> tuple[Any, Any, Any, Any]:
     return atoms.astype(np.float32), bonds.astype(np.float32), edges, owner
 
 
-def _complaint(bad: list[tuple[int, str]], texts: list[str]) -> str:
+def _complaint(bad: list[tuple[int, str]], texts: list[str], advice: str) -> str:
     shown = "; ".join(f"row {row} ({_short(texts[row])!r}): {why}" for row, why in bad[:5])
     more = f"; and {len(bad) - 5} more" if len(bad) > 5 else ""
-    advice = "mend them, or leave them out with on_error='drop'"
     if len(bad) == len(texts):
         advice = "is this the column of the SMILES?"
     return f"{len(bad)} of {len(texts)} molecules cannot be read: {shown}{more}; {advice}"

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from .._random import RandomState, generator
 from .._validation import as_column, check_choice, check_fraction, check_number
-from ..exceptions import InvalidValueError, OptionError
-from .features import as_smiles, need, parsed
+from ..exceptions import OptionError
+from .features import as_smiles, read_molecules
 
 __all__ = ["LeakageReport", "Split", "leakage", "scaffolds", "split_molecules"]
 
@@ -164,15 +164,9 @@ def fingerprint_bits(texts: list[str]) -> NDArray[np.uint8]:
 
 
 def _molecules(texts: list[str]) -> list[Any]:
-    need()
-    molecules = parsed(texts, 10**9)
-    bad = [row for row, molecule in enumerate(molecules) if isinstance(molecule, str)]
-    if bad:
-        raise InvalidValueError(
-            f"row {bad[0]} ({texts[bad[0]]!r}): {molecules[bad[0]]}; leave {len(bad)} such rows "
-            "out before splitting: featurize(..., on_error='drop').rows are the valid ones"
-        )
-    return molecules
+    return read_molecules(
+        texts, "leave them out: featurize(..., on_error='drop').rows are the valid ones"
+    )
 
 
 def _cut(order: NDArray[np.int64], shares: Sequence[float]) -> Split:

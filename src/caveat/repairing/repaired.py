@@ -1,6 +1,7 @@
 """A model with its repair and its conformal sets or intervals, as one estimator."""
 
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import field
 from typing import Any, Self
 
@@ -16,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._constructors import declared
 from .._random import RandomState, generator
 from .._validation import as_column, as_weights, check_fraction, check_integer
-from ..estimators import Wrapped, from_sklearn
+from ..estimators import Wrapped, from_sklearn, save
 from ..exceptions import LabelError, OptionError, ShapeError, UnsupportedPredictionError
 from ..predictions import Gaussian, GaussianLogits, Quantiles
 from ..recalibration import (
@@ -105,6 +106,8 @@ class Repaired(BaseEstimator):
     conformal: float | None = field(default=None, kw_only=True)
     cv: Any = field(default=5, kw_only=True)
     random_state: RandomState = field(default=None, kw_only=True)
+
+    _learned = ("estimator_", "repair_", "conformal_")
 
     def fit(self, X: Any, y: Any, *, sample_weight: Any = None, cluster: Any = None) -> Self:
         """Fit the model, its repair and its sets or intervals.
@@ -239,6 +242,26 @@ class Repaired(BaseEstimator):
                 "Repaired(estimator, conformal=0.9)"
             )
         return prediction.interval(coverage)
+
+    def save(self, path: Any) -> None:
+        """Write the model with its calibration to one file, which `caveat.load` reads back.
+
+        The model must be a network of caveat or an ensemble of them; of the repair the recalibrator
+        is kept, without the table of candidates.
+
+        Parameters
+        ----------
+        path : str or path
+        """
+        save(self, path)
+
+    def _to_file(self) -> "Repaired":
+        """Return a copy with what a file keeps."""
+        if isinstance(self.estimator, Mapping):
+            raise OptionError("a file holds one model, not a dict of them; save each by itself")
+        kept = copy(self)
+        kept.estimator, kept.repair_ = clone(self.estimator), self._recalibrator
+        return kept
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the accuracy of classes, or R² of numbers.

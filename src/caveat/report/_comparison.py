@@ -19,7 +19,6 @@ from ._evaluation import (
     targets_of,
     tiles_of,
     title_line,
-    with_chooser,
 )
 from ._words import metric_cell
 from .content import (
@@ -35,6 +34,7 @@ from .content import (
     Target,
     Technique,
     Tiles,
+    with_chooser,
 )
 
 RowsByTechnique = dict[tuple[str, Key], ComparedRow]

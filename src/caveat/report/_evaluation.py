@@ -18,7 +18,6 @@ from ._deferral import curve_slider, policy_blocks, split_slider
 from ._words import definition, label, rows_table, share
 from .content import (
     Cell,
-    Chooser,
     Definitions,
     Figure,
     Folded,
@@ -31,6 +30,7 @@ from .content import (
     Table,
     Target,
     Tiles,
+    with_chooser,
 )
 
 MOST_TARGETS = 12
@@ -101,14 +101,6 @@ def targets_of(evaluation: Evaluation) -> list[Target]:
         return [Target()]
     names = [str(name) for name in evaluation.prediction.targets.tolist()[:MOST_TARGETS]]
     return [Target(str(i), name) for i, name in enumerate(names, start=1)]
-
-
-def with_chooser(blocks: list[Any], targets: list[Target], names: Names) -> list[Any]:
-    """Return the blocks with a list of targets before them, if they have several."""
-    if not any(getattr(block, "target", "") for block in blocks):
-        return blocks
-    choices = [(target.key, str(target.name)) for target in targets]
-    return [Chooser(names("chooser"), "Target", "target", choices), *blocks]
 
 
 def _sure(evaluation: Evaluation) -> str:

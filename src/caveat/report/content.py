@@ -19,14 +19,14 @@ MOST_ROWS = 60
 
 
 class Names:
-    """Names for the elements of one page, each given once."""
+    """Names for the elements of one page, each given once; the prefix tells parts of it apart."""
 
-    def __init__(self) -> None:
-        self._count = count(1)
+    def __init__(self, prefix: str = "") -> None:
+        self._count, self._prefix = count(1), prefix
 
     def __call__(self, kind: str) -> str:
         """Return the next name."""
-        return f"{kind}-{next(self._count)}"
+        return f"{self._prefix}{kind}-{next(self._count)}"
 
 
 @dataclass(frozen=True)
@@ -262,6 +262,33 @@ class Text:
 
 
 @dataclass(frozen=True)
+class Picture:
+    """A picture with the text that stands for it, and lines below it."""
+
+    source: str
+    text: str
+    lines: Sequence[str]
+
+
+@dataclass(frozen=True)
+class Card:
+    """Pictures side by side."""
+
+    pictures: Sequence[Picture]
+
+
+@dataclass(frozen=True)
+class Gallery:
+    """Cards of pictures below one title."""
+
+    kind: ClassVar[str] = "gallery"
+    title: str
+    read: str
+    cards: Sequence[Card]
+    target: str = ""
+
+
+@dataclass(frozen=True)
 class Folded:
     """Charts that few readers need."""
 
@@ -309,6 +336,14 @@ class Page:
     title: str
     about: str
     sections: list[Section]
+
+
+def with_chooser(blocks: list[Any], targets: list[Target], names: Names) -> list[Any]:
+    """Return the blocks with a list of targets before them, if they have several."""
+    if not any(getattr(block, "target", "") for block in blocks):
+        return blocks
+    choices = [(target.key, str(target.name)) for target in targets]
+    return [Chooser(names("chooser"), "Target", "target", choices), *blocks]
 
 
 def numbers_table(caption: str, numbers: Any) -> Table:

@@ -8,12 +8,14 @@ from ..evaluation import Comparison, Evaluation, TriagePolicy
 from ..exceptions import OptionError
 from ..experiments import Disentanglement
 from ..fairness import FairnessAudit
+from ..molecules import Structures
 from ..monitoring import Drift, DriftHistory
 from ._comparison import comparison_page
 from ._disentanglement import disentanglement_page
 from ._drift import drift_page, history_page
 from ._evaluation import evaluation_page
 from ._fairness import audit_page, with_audit
+from ._molecules import with_molecules
 from .page import render
 
 _ENDINGS = ("", ".html", ".htm")
@@ -26,6 +28,7 @@ def write_report(
     title: str | None = None,
     policy: TriagePolicy | None = None,
     audit: FairnessAudit | None = None,
+    molecules: Structures | None = None,
     source: str = "",
 ) -> Path:
     """Write a report that a person wants to read: one HTML file that needs nothing else.
@@ -49,6 +52,8 @@ def write_report(
         then stand in the place of the slider.
     audit : FairnessAudit, optional
         An audit of the same prediction, for an `Evaluation`: the page gets a section on fairness.
+    molecules : caveat.molecules.Structures, optional
+        The molecules behind the samples of an `Evaluation`: the page gets a section of drawings.
     source : str, default=""
         What stands below the title beside the date: the file, the model, ...
 
@@ -75,10 +80,17 @@ def write_report(
         raise OptionError(f"policy must be a fitted TriagePolicy; got a {type(policy).__name__}")
     if audit is not None:
         _check_audit(result, audit)
+    if molecules is not None and not isinstance(molecules, Structures):
+        raise OptionError(
+            f"molecules must be caveat.molecules.Structures; got a {type(molecules).__name__}"
+        )
+    if molecules is not None and not isinstance(result, Evaluation):
+        raise OptionError("molecules are drawn on the page of an evaluation: pass them with that")
     place = checked_place(path)
     if isinstance(result, Evaluation):
         page = evaluation_page(result, title, policy, source)
         page = page if audit is None else with_audit(page, result, audit)
+        page = page if molecules is None else with_molecules(page, result, molecules)
     elif isinstance(result, FairnessAudit):
         if policy is not None:
             raise OptionError("policy belongs to an evaluation: pass it with that, and audit= too")

@@ -1,0 +1,396 @@
+"""``caveat molecules``: fit, predict and evaluate networks over SMILES."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from .._parallel import check_jobs
+from .._validation import check_choice, check_fraction
+from ..exceptions import FileFormatError, InvalidValueError, OptionError
+from ..files.read import open_source
+from ._console import console, print_json, say, working
+from ._evaluate import show_evaluation
+from ._options import Json, Page, Rows, Seed, Title, option, shared
+from ._output import check_output, check_page, write_frame, write_table
+
+molecules_app = typer.Typer(
+    help="Networks over molecules, with their uncertainty.", no_args_is_help=True
+)
+
+_COLUMNS, _NETWORK, _TRAINING = "Columns and rows", "Network", "Training"
+_SPLITS = ("scaffold", "scaffold-balanced", "cluster", "random")
+
+FileArgument = Annotated[
+    Path, typer.Argument(help="A table with a column of SMILES.", show_default=False)
+]
+
+
+def _shown(panel: str, help: str) -> Any:
+    return typer.Option(help=help, rich_help_panel=panel)
+
+
+@dataclass
+class Input:
+    """The columns of the file, and what to do with rows that are no molecules."""
+
+    smiles: Annotated[str, _shown(_COLUMNS, "The column of the SMILES.")] = "smiles"
+    on_error: Annotated[
+        str, _shown(_COLUMNS, "Rows that are no molecules: 'raise' lists them, 'drop' goes on.")
+    ] = "raise"
+    jobs: Annotated[int | None, option("Processes that read molecules.", panel=_COLUMNS)] = None
+
+    def read(self, path: Path, targets: list[str]) -> "Table":
+        """Read the molecules of a file, and their values."""
+        from ..molecules import featurize, molecule_report
+
+        check_jobs(self.jobs)
+        check_choice(self.on_error, "on_error", ("raise", "drop"))
+        source = open_source(path)
+        for name in (self.smiles, *targets):
+            if name not in source.names:
+                known = ", ".join(map(repr, source.names[:8]))
+                role = "--smiles" if name == self.smiles else "--target"
+                raise OptionError(f"{path}: there is no column {name!r} for {role}; it has {known}")
+        texts = source.read([self.smiles], [self.smiles])[self.smiles].to_pylist()
+        values = {name: _values(source, name) for name in targets}
+        y = np.stack(list(values.values()), axis=1) if values else None
+        report = molecule_report(texts, y)
+        lines = report.lines(first=1)
+        if report.invalid and self.on_error == "raise":
+            raise InvalidValueError(f"{path}: {lines[0]}; mend them, or add --on-error drop")
+        for line in lines:
+            say(f"{path.name}: {line}", error=True, style="dim")
+        with working(f"reading {len(texts):,} molecules"):
+            graphs = featurize(texts, on_error=self.on_error, n_jobs=self.jobs)
+        return Table(path, texts, graphs, tuple(targets), y)
+
+
+@dataclass
+class Table:
+    """Molecules of a file with their values; ``graphs.rows`` are those that can be read."""
+
+    path: Path
+    texts: list[Any]
+    graphs: Any
+    targets: tuple[str, ...]
+    y: Any = None
+
+    def known(self) -> "Table":
+        """Return the molecules that can be read and have a value."""
+        rows = self.graphs.rows
+        own = self.y[rows]
+        there = own != "" if own.dtype.kind in "US" else np.isfinite(own)
+        kept = np.flatnonzero(there.any(axis=1))
+        if not len(kept):
+            raise OptionError(f"{self.path}: no molecule has a value in {self.targets[0]!r}")
+        return Table(self.path, self.texts, self.graphs[kept], self.targets, own[kept])
+
+    def take(self, rows: Any) -> "Table":
+        """Return some of them."""
+        return Table(self.path, self.texts, self.graphs[rows], self.targets, self.y[rows])
+
+    @property
+    def values(self) -> Any:
+        """One column, or several with their names."""
+        import pandas as pd
+
+        if len(self.targets) == 1:
+            return self.y[:, 0]
+        return pd.DataFrame(self.y, columns=list(self.targets))
+
+
+def _values(source: Any, name: str) -> Any:
+    """Return a column as numbers, or as labels if it holds text."""
+    import pandas as pd
+
+    column = source.read([name])[name].to_pandas()
+    if pd.api.types.is_bool_dtype(column) or not pd.api.types.is_numeric_dtype(column):
+        return column.astype(object).where(column.notna(), "").astype(str).to_numpy(dtype=str)
+    return column.to_numpy(dtype=np.float64)
+
+
+@dataclass
+class Network:
+    """The network, and how it is trained."""
+
+    method: Annotated[
+        str,
+        _shown(
+            _NETWORK,
+            "ensemble, bootstrap, anchored, mc-dropout, concrete-dropout or map (no members).",
+        ),
+    ] = "ensemble"
+    members: Annotated[int | None, option("Networks; 5 by default.", panel=_NETWORK)] = None
+    passes: Annotated[int | None, option("Passes of dropout; 50 by default.", panel=_NETWORK)] = (
+        None
+    )
+    hidden: Annotated[
+        int | None, option("Width of the network; 100 by default.", panel=_NETWORK)
+    ] = None
+    depth: Annotated[
+        int | None, option("How often messages are passed; 3 by default.", panel=_NETWORK)
+    ] = None
+    paper: Annotated[
+        bool, typer.Option("--paper", help="The published settings.", rich_help_panel=_NETWORK)
+    ] = False
+    classes: Annotated[
+        bool,
+        typer.Option(
+            "--classes", help="Numbers of the target are classes.", rich_help_panel=_NETWORK
+        ),
+    ] = False
+    epochs: Annotated[
+        int | None, option("How often the molecules are seen; 50 by default.", panel=_TRAINING)
+    ] = None
+    batch_size: Annotated[
+        int | None, option("Molecules in a batch; 50 by default.", panel=_TRAINING)
+    ] = None
+    learning_rate: Annotated[
+        float | None, option("Learning rate; 0.001 by default.", panel=_TRAINING)
+    ] = None
+    patience: Annotated[
+        int | None, option("Stop after so many epochs without a new best.", panel=_TRAINING)
+    ] = None
+    device: Annotated[str, _shown(_TRAINING, "cpu, cuda, or auto.")] = "auto"
+    random_state: Seed = 0
+
+    def make(self, y: Any) -> Any:
+        """Return the estimator for the values of a table."""
+        from ..estimators import preset
+        from ..molecules import MoleculeClassifier, MoleculeRegressor
+
+        given = {
+            name: getattr(self, name)
+            for name in (
+                "members", "passes", "hidden", "depth", "epochs", "batch_size", "learning_rate",
+                "patience",
+            )
+            if getattr(self, name) is not None
+        }  # fmt: skip
+        of_classes = self.classes or y.dtype.kind in "US"
+        if of_classes and y.shape[1] > 1:
+            raise OptionError("a classifier has one target; name one with --target")
+        kind = MoleculeClassifier if of_classes else MoleculeRegressor
+        return kind(
+            **{**(preset("qm9") if self.paper else {}), **given}, method=self.method,
+            device=self.device, random_state=self.random_state,
+            verbose=console(error=True).is_terminal,
+        )  # fmt: skip
+
+
+TargetOption = Annotated[
+    list[str],
+    typer.Option(
+        "--target", help="The column to learn; may be repeated.", show_default=False,
+        rich_help_panel=_COLUMNS,
+    ),
+]  # fmt: skip
+
+
+@molecules_app.command("fit")
+@shared
+def fit_command(
+    file: FileArgument,
+    target: TargetOption,
+    table: Input,
+    network: Network,
+    output: Annotated[Path, typer.Option("--output", "-o", help="The fitted model.")] = Path(
+        "model.safetensors"
+    ),
+    calibrate: Annotated[
+        float | None,
+        option("Hold out this share of the molecules, and keep a calibration with the model."),
+    ] = None,
+) -> None:
+    """Learn from a table of molecules, and keep the model in one file.
+
+    Example: caveat molecules fit solubility.csv --target logS -o solubility.safetensors
+    """
+    check_output(output, (".safetensors",))
+    if calibrate is not None:
+        check_fraction(calibrate, "calibrate")
+        if len(target) > 1:
+            raise OptionError("--calibrate is for one target")
+    data = table.read(file, target).known()
+    model = _fitted(network, data, calibrate)
+    model.save(output)
+    say(f"{len(data.graphs):,} molecules, {_about(model)}: {output}")
+
+
+def _fitted(network: Network, data: Table, calibrate: float | None) -> Any:
+    from ..repairing import Repaired
+
+    model = network.make(data.y)
+    if network.classes and data.y.dtype.kind == "f" and (data.y % 1 == 0).all():
+        data.y = data.y.astype(np.int64)
+    if calibrate is None:
+        return model.fit(data.graphs, data.values)
+    # A list can be split by anybody, and molecules are read again in no time.
+    texts = data.graphs.smiles.tolist()
+    return Repaired(model, cv=calibrate, random_state=network.random_state).fit(texts, data.values)
+
+
+def _about(model: Any) -> str:
+    from ..repairing import Repaired
+
+    if isinstance(model, Repaired):
+        chosen = type(model._recalibrator).__name__
+        return f"{_about(model.estimator_.model_)}, " + (
+            "no repair needed" if model._recalibrator is None else f"repaired by {chosen}"
+        )
+    return f"{model.method}"
+
+
+@molecules_app.command("predict")
+@shared
+def predict_command(
+    file: FileArgument,
+    table: Input,
+    model: Annotated[Path, option("What `caveat molecules fit` wrote.")],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="All columns and the prediction.")
+    ] = Path("predictions.csv"),
+) -> None:
+    """Predict a table of molecules with a model that was kept.
+
+    Example: caveat molecules predict new.csv --model solubility.safetensors -o predictions.csv
+    """
+    import pandas as pd
+
+    check_output(output)
+    fitted = _loaded(model)
+    data = table.read(file, [])
+    with working(f"predicting {len(data.graphs):,} molecules"):
+        prediction = fitted.predict_distribution(data.graphs)
+    source = open_source(file, keep_na=True)
+    names = list(source.names)
+    frame = pd.DataFrame({k: v.to_pandas() for k, v in source.read(names, names).items()})
+    for name, values in _columns(prediction).items():
+        if name in names:
+            raise OptionError(f"{file} has a column {name!r} already; rename it")
+        every = np.full(len(frame), np.nan)
+        every[data.graphs.rows] = values
+        frame[name] = every
+    write_frame(frame, output)
+    say(f"{len(data.graphs):,} of {len(frame):,} molecules: {output}")
+
+
+def _loaded(path: Path) -> Any:
+    from ..loading import load
+    from ..molecules.estimators import MoleculeNetwork
+    from ..repairing import Repaired
+
+    model = load(path)
+    inner = model.estimator_._fitted if isinstance(model, Repaired) else model
+    if not isinstance(inner, MoleculeNetwork):
+        raise FileFormatError(
+            f"--model {path}: this holds a {type(model).__name__}, not a network over molecules"
+        )
+    return model
+
+
+def _columns(prediction: Any) -> dict[str, Any]:
+    """Return the columns of a prediction, under names that `caveat evaluate` recognizes."""
+    parts = prediction.decompose() if prediction.members > 1 else None
+    if hasattr(prediction, "classes"):
+        labels = [str(label) for label in prediction.classes.tolist()]
+        made = {f"p_{label}": prediction.mean[:, i] for i, label in enumerate(labels)}
+        return made if parts is None else made | {"epistemic": parts.epistemic}
+    mean, variance = prediction.moments()
+    made = {}
+    for i, name in enumerate(prediction.targets.tolist()):
+        end = "" if mean.shape[1] == 1 else f"_{name}"
+        made[f"mean{end}"], made[f"std{end}"] = mean[:, i], np.sqrt(variance[:, i])
+        if parts is not None:
+            for part in ("aleatoric", "epistemic"):
+                share = getattr(parts, part).reshape(len(mean), -1)[:, i]
+                made[f"{part}_std{end}"] = np.sqrt(share)
+    return made
+
+
+@molecules_app.command("evaluate")
+@shared
+def evaluate_command(
+    file: FileArgument,
+    target: TargetOption,
+    table: Input,
+    network: Network,
+    model: Annotated[
+        Path | None, option("A model that was kept; without it one is trained on a part.")
+    ] = None,
+    split: Annotated[
+        str, _shown(_TRAINING, "scaffold, scaffold-balanced, cluster or random; without --model.")
+    ] = "scaffold",
+    test: Annotated[float, _shown(_TRAINING, "The share of the molecules to test on.")] = 0.2,
+    resamples: Annotated[int, typer.Option(help="Bootstrap resamples; 0 for no intervals.")] = 1000,
+    output: Rows = None,
+    report: Page = None,
+    title: Title = None,
+    json: Json = False,
+) -> None:
+    """Say how far predictions of molecules can be trusted: a kept model, or one trained on a part.
+
+    Example: caveat molecules evaluate solubility.csv --target logS --split scaffold
+    """
+    from ..evaluation import evaluate
+    from ..molecules import Structures
+
+    check_output(output)
+    check_page(report)
+    check_choice(split, "split", _SPLITS)
+    check_fraction(test, "test")
+    data = table.read(file, target).known()
+    if model is not None:
+        fitted, known = _loaded(model), None
+    else:
+        known, data = _parts(data, split, test, network.random_state)
+        fitted = _fitted(network, known, None)
+    texts = data.graphs.smiles.tolist()
+    behind = Structures(
+        texts,
+        None if known is None else known.graphs.smiles.tolist(),
+        None if known is None else known.y,
+    )
+    prediction = fitted.predict_distribution(data.graphs)
+    truth = data.y[:, 0] if len(data.targets) == 1 else data.y
+    if hasattr(prediction, "classes") and prediction.classes.dtype.kind in "iu":
+        truth = truth.astype(np.int64)
+    with working(f"evaluating {len(texts):,} molecules"):
+        result = evaluate(
+            prediction, truth, ids=data.graphs.rows + 1, resamples=resamples,
+            groups=None if behind.near is None else behind.near.groups(),
+            random_state=network.random_state,
+        )  # fmt: skip
+    if output is not None:
+        write_table(result, output)
+    if report is not None:
+        result.report(report, title=title, molecules=behind, source=file.name)
+    if json:
+        import json as json_module
+
+        print_json({"description": result.description, "rows": json_module.loads(result.to_json())})
+        return
+    show_evaluation(result)
+    for path, words in ((output, f"all {len(result)} rows"), (report, "page")):
+        if path is not None:
+            say(f"{words}: {path}", error=True)
+
+
+def _parts(data: Table, split: str, test: float, random_state: int) -> tuple[Table, Table]:
+    """Return the molecules to learn from and those to test on; say what leaks."""
+    from ..molecules import leakage, split_molecules
+
+    texts = data.graphs.smiles.tolist()
+    with working(f"splitting by {split}"):
+        parts = split_molecules(texts, split, sizes=(1 - test, 0, test), random_state=random_state)
+        if not len(parts.test) or not len(parts.train):
+            raise OptionError(
+                f"--split {split} leaves no molecules to test on; use --split random, or a larger "
+                "--test"
+            )
+        say(f"split by {split}: {len(parts.train):,} to learn from, {len(parts.test):,} to test "
+            f"on; {leakage(texts, parts)}", error=True, style="dim")  # fmt: skip
+    return data.take(parts.train), data.take(parts.test)

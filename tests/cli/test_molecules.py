@@ -1,0 +1,163 @@
+"""``caveat molecules``: a table of SMILES from the file to the page."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+pytest.importorskip("cuik_molmaker")
+pytest.importorskip("torch")
+
+import caveat
+from caveat.cli import main
+from caveat.cli._molecules import _columns
+
+TAILS = ("", "O", "N", "=O", "c1ccccc1", "C1CC1")
+SMILES = ["C" * n + tail for n in range(1, 11) for tail in TAILS]
+Y = np.array([float(len(text)) for text in SMILES])
+QUICK = ("--hidden", "4", "--epochs", "1", "--members", "2", "--passes", "2", "--device", "cpu")
+
+
+@pytest.fixture
+def file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    frame = pd.DataFrame({"smiles": SMILES, "y": Y, "half": Y / 2, "code": np.arange(60) % 2})
+    frame["kind"] = np.where(["1" in text for text in SMILES], "ring", "chain")
+    frame.to_csv("table.csv", index=False)
+    return frame
+
+
+def run(capsys, *arguments, code=0):
+    assert main(["molecules", *map(str, arguments)]) == code
+    return capsys.readouterr()
+
+
+def test_a_model_is_kept_and_predicts_what_evaluate_reads(file, capsys):
+    said = run(capsys, "fit", "table.csv", "--target", "y", *QUICK, "-o", "m.safetensors")
+    assert said.out == "60 molecules, ensemble: m.safetensors\n"
+    assert "have no ring" in said.err
+    run(capsys, "predict", "table.csv", "--model", "m.safetensors", "-o", "p.csv")
+    made = pd.read_csv("p.csv")
+    model = caveat.load("m.safetensors")
+    prediction = model.predict_distribution(SMILES)
+    mean, variance = prediction.moments()
+    np.testing.assert_allclose(made["mean"], mean[:, 0], rtol=1e-6)
+    np.testing.assert_allclose(made["std"] ** 2, variance[:, 0], rtol=1e-6)
+    np.testing.assert_allclose(
+        made["aleatoric_std"] ** 2 + made["epistemic_std"] ** 2, variance[:, 0], rtol=1e-6
+    )
+    assert main(["evaluate", "p.csv", "--target", "y", "--resamples", "0", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    error = {row["metric"]: row["value"] for row in rows}["mean_absolute_error"]
+    assert error == pytest.approx(np.abs(mean[:, 0] - Y).mean(), rel=1e-5)
+    said = run(
+        capsys, "evaluate", "table.csv", "--target", "y", "--model", "m.safetensors",
+        "--resamples", 0, "--json",
+    )  # fmt: skip
+    rows = json.loads(said.out)["rows"]
+    assert {row["metric"]: row["value"] for row in rows}["mean_absolute_error"] == pytest.approx(
+        error, rel=1e-5
+    )
+
+
+def test_a_calibration_is_kept_with_the_model(file, capsys):
+    said = run(
+        capsys, "fit", "table.csv", "--target", "y", *QUICK, "--calibrate", 0.3, "-o",
+        "m.safetensors",
+    )  # fmt: skip
+    assert "ensemble, " in said.out
+    model = caveat.load("m.safetensors")
+    assert isinstance(model, caveat.Repaired)
+    run(capsys, "predict", "table.csv", "--model", "m.safetensors", "-o", "p.csv")
+    wanted = model.predict_distribution(SMILES).moments()[1][:, 0]
+    np.testing.assert_allclose(pd.read_csv("p.csv")["std"] ** 2, wanted, rtol=1e-6)
+    run(capsys, "fit", "table.csv", "--target", "y", "--target", "half", "--calibrate", 0.3, code=2)
+
+
+@pytest.mark.parametrize(("column", "more"), [("kind", ()), ("code", ("--classes",))])
+def test_classes(file, capsys, column, more):
+    given = ("--target", column, *more, *QUICK, "--method", "mc-dropout")
+    run(capsys, "fit", "table.csv", *given, "-o", "m.safetensors")
+    run(capsys, "predict", "table.csv", "--model", "m.safetensors", "-o", "p.csv")
+    labels = sorted(set(map(str, file[column])))
+    made = pd.read_csv("p.csv")
+    np.testing.assert_allclose(made[[f"p_{label}" for label in labels]].sum(axis=1), 1)
+    assert "epistemic" in made
+    said = run(
+        capsys, "evaluate", "table.csv", *given, "--split", "random", "--resamples", 0, "-o",
+        "rows.csv", "--report", "page.html", "--title", "Rings",
+    )  # fmt: skip
+    assert "48 to learn from, 12 to test on" in said.err
+    assert "accuracy" in said.out
+    assert 'id="molecules"' in Path("page.html").read_text(encoding="utf-8")
+    assert len(pd.read_csv("rows.csv")) > 3
+
+
+def test_several_targets_and_one_member(file, capsys):
+    targets = ("--target", "y", "--target", "half")
+    run(capsys, "fit", "table.csv", *targets, *QUICK, "--method", "map", "-o", "m.safetensors")
+    run(capsys, "predict", "table.csv", "--model", "m.safetensors", "-o", "p.csv")
+    made = pd.read_csv("p.csv").columns.tolist()
+    assert made[-4:] == ["mean_y", "std_y", "mean_half", "std_half"]
+    said = run(
+        capsys, "evaluate", "table.csv", *targets, "--model", "m.safetensors", "--resamples", 0
+    )
+    assert "2 targets" in said.out
+
+
+def test_rows_that_are_no_molecules(file, capsys):
+    file.loc[3, "smiles"], file.loc[5, "smiles"], file.loc[7, "y"] = "C(", None, None
+    file.to_csv("table.csv", index=False)
+    said = run(capsys, "fit", "table.csv", "--target", "y", *QUICK, code=2)
+    assert said.err == (
+        "caveat: table.csv: 2 cannot be read: rows 4 (not a valid SMILES), 6 (no atoms); mend "
+        "them, or add --on-error drop\n"
+    )
+    given = ("--target", "y", *QUICK, "--on-error", "drop")
+    said = run(capsys, "fit", "table.csv", *given)
+    assert said.out.startswith("57 molecules")
+    assert "1 have no value: row 8" in said.err
+    said = run(capsys, "predict", "table.csv", "--model", "model.safetensors", "--on-error", "drop")
+    assert said.out == "58 of 60 molecules: predictions.csv\n"
+    assert np.flatnonzero(pd.read_csv("predictions.csv")["mean"].isna()).tolist() == [3, 5]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["fit", "table.csv", "--target", "z"], "no column 'z' for --target; it has 'smiles', 'y'"),
+        (["fit", "table.csv", "--target", "y", "--smiles", "mol"], "no column 'mol' for --smiles"),
+        (["fit", "none.csv", "--target", "y"], "does not exist"),
+        (["fit", "table.csv", "--target", "y", "--method", "magic"], "method must be"),
+        (["fit", "table.csv", "--target", "y", "-o", "m.pkl"], "the ending must be"),
+        (["fit", "table.csv", "--target", "empty"], "no molecule has a value in 'empty'"),
+        (["fit", "table.csv", "--target", "kind", "--target", "kind2"], "a classifier has one"),
+        (["fit", "table.csv", "--target", "y", "--on-error", "guess"], "on_error must be"),
+        (["predict", "table.csv", "--model", "other.npz"], "holds a Gaussian, not a network"),
+        (["predict", "p.csv", "--model", "m.safetensors"], "has a column 'mean' already"),
+        (["evaluate", "table.csv", "--target", "y", "--split", "time"], "split must be"),
+        (["evaluate", "few.csv", "--target", "y"], "leaves no molecules to test on"),
+    ],
+)
+def test_mistakes_are_one_line(file, capsys, arguments, words):
+    file.assign(empty=np.nan, kind2=file["kind"]).to_csv("table.csv", index=False)
+    file.assign(mean=0.0).to_csv("p.csv", index=False)
+    file[file["kind"] == "chain"].to_csv("few.csv", index=False)
+    caveat.Gaussian([1.0], [1.0]).save("other.npz")
+    if "m.safetensors" in arguments:
+        model = caveat.molecules.MoleculeRegressor(members=1, hidden=4, epochs=1, device="cpu")
+        model.fit(SMILES, Y).save("m.safetensors")
+    said = run(capsys, *arguments, code=2)
+    assert words in said.err
+    assert said.err.splitlines()[-1].startswith("caveat: ")
+
+
+def test_the_published_settings_and_columns_of_one_member(file):
+    from caveat.cli._molecules import Network
+
+    made = Network(paper=True, members=3).make(Y[:, None])
+    assert (made.hidden, made.depth, made.members, made.passes) == (1000, 6, 3, 150)
+    assert list(_columns(caveat.Gaussian([1.0], [4.0]))) == ["mean", "std"]
+    assert list(_columns(caveat.Categorical([[0.2, 0.8]]))) == ["p_0", "p_1"]
