@@ -32,6 +32,9 @@ MAX_STD = 10.0
 RATE = 0.1
 """Probability of dropping a unit or a weight; where it is learned, its start."""
 
+RANDOM_SCHEDULER = "cosine"
+"""The same of networks that predict by random passes: the noise of their gradients asks for it."""
+
 WHERE = "all"
 """Which layers are random."""
 

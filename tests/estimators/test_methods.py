@@ -166,7 +166,7 @@ def test_concrete_dropout_learns_its_rates_under_the_prior_of_the_length_scale()
     def weights(model):
         return sum(float(v.square().sum()) for k, v in model.state_.items() if k.endswith("weight"))
 
-    settings = {**QUICK, "epochs": 80, "learning_rate": 0.05}
+    settings = {**QUICK, "epochs": 80, "learning_rate": 0.05, "scheduler": "constant"}
     loose = ConcreteDropoutRegressor(length_scale=0.01, **settings).fit(X, NUMBERS)
     tight = ConcreteDropoutRegressor(length_scale=20.0, **settings).fit(X, NUMBERS)
     assert weights(tight) < 0.01 * weights(loose)

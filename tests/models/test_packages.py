@@ -4,6 +4,8 @@ A package that is not installed is skipped; `test_adapters.py` has the same inte
 docs/models.md names the versions with which all of these ran.
 """
 
+import os
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -742,6 +744,7 @@ class TestChempropCheckpoints:
         )
 
     def test_errors(self, tmp_path):
+        import torch
         from chemprop import models, nn
 
         model, _ = self.network()
@@ -759,6 +762,15 @@ class TestChempropCheckpoints:
         (tmp_path / "text.pt").write_text("no checkpoint")
         with pytest.raises(FileFormatError, match="no checkpoint of chemprop 2"):
             caveat.from_model(tmp_path / "text.pt", ["CC"])
+
+        class Evil:
+            def __reduce__(self):
+                return os.mkdir, (str(tmp_path / "owned"),)
+
+        torch.save({"hyper_parameters": Evil()}, tmp_path / "evil.pt")
+        with pytest.raises(OptionError, match=r"would run .*mkdir, which is no part of a network"):
+            caveat.from_model(tmp_path / "evil.pt", ["CC"])
+        assert not (tmp_path / "owned").exists()
         wide, _ = self.network(more=5)
         with pytest.raises(OptionError, match="takes 5 descriptors beside the molecule"):
             caveat.from_model(wide, ["CC"])

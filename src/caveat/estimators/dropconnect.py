@@ -6,7 +6,7 @@ from .mc_dropout import WithRate
 
 
 @declared(kw_only=True)
-class DropConnect(WithPrior, WithRate):
+class DropConnect(WithRate, WithPrior):
     """A network whose weights are dropped."""
 
     _layers = "dropconnect"

@@ -1,9 +1,10 @@
 """Monte-Carlo dropout: one network, whose units are dropped in prediction too."""
 
+from collections.abc import Callable
 from typing import Any
 
 from .._constructors import declared
-from .._defaults import PASSES, RATE, WHERE
+from .._defaults import PASSES, RANDOM_SCHEDULER, RATE, WHERE
 from .._validation import check_integer
 from ._network import NetworkEstimator
 from ._tasks import NetworkClassifier, NetworkRegressor, WithPrior
@@ -24,6 +25,7 @@ class MonteCarlo(NetworkEstimator):
 
     where: str = WHERE
     passes: int = PASSES
+    scheduler: str | Callable[..., Any] = RANDOM_SCHEDULER
 
     def _pass_count(self) -> int:
         return check_integer(self.passes, "passes")
@@ -48,7 +50,7 @@ class WithRate(MonteCarlo):
 
 
 @declared(kw_only=True)
-class MCDropoutClassifier(WithPrior, WithRate, NetworkClassifier):
+class MCDropoutClassifier(WithRate, WithPrior, NetworkClassifier):
     """One network for classes, whose hidden units are dropped at random, also in prediction.
 
     One pass is one sampled network: all rows share its mask, so the prediction of a row does not
@@ -62,5 +64,5 @@ class MCDropoutClassifier(WithPrior, WithRate, NetworkClassifier):
 
 
 @declared(kw_only=True)
-class MCDropoutRegressor(WithPrior, WithRate, NetworkRegressor):
+class MCDropoutRegressor(WithRate, WithPrior, NetworkRegressor):
     """One network for numbers, whose hidden units are dropped; see `MCDropoutClassifier`."""

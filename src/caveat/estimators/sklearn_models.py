@@ -406,7 +406,7 @@ def check_model(model: Any) -> None:
         raise OptionError(f"this {name} kept no model; fit it with refit=True")
     known = hasattr(inner, "__sklearn_tags__")
     if not known or not (is_classifier(inner) or is_regressor(inner)):
-        if _own_adapter(inner) is not None:
+        if not isinstance(inner, str) and _own_adapter(inner) is not None:
             return
         raise OptionError(f"model must be a classifier or a regressor; got a {name}")
     level = _quantile_of(inner)

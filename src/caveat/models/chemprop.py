@@ -14,6 +14,11 @@ from .table import samples_are_missing
 
 _ENDINGS = (".pt", ".ckpt")
 _BATCH = 64
+_HARMLESS = (
+    "chemprop.nn.", "torch.nn.modules.", "lightning.fabric.utilities.data.AttributeDict",
+    "lightning.pytorch.utilities.parsing.AttributeDict",
+)  # fmt: skip
+"""What a checkpoint may name beside tensors and containers."""
 _MODES = ("V2", "V1", "ORGANIC", "RIGR")
 """The features of atoms that chemprop offers, the usual one first; their numbers differ."""
 
@@ -53,7 +58,8 @@ def from_chemprop(model: Any, X: Any, *, task: int | None = None) -> Any:
 def from_checkpoint(path: Any, X: Any = None, *, task: int | None = None) -> Any:
     """Read a checkpoint of chemprop with SMILES; a folder of them is an ensemble.
 
-    A checkpoint is a pickle, so that opening it runs code: read files of people you trust.
+    A checkpoint is a pickle, which could run any code: one that names anything but parts of
+    chemprop's networks is refused before it is opened.
     """
     path = Path(path)
     if not path.is_dir() and path.suffix not in _ENDINGS:
@@ -81,6 +87,7 @@ def _of_checkpoint(path: Path, X: Any, task: int | None) -> Any:
     from chemprop.models import MPNN
 
     try:
+        _check_names(path)
         content = torch.load(path, map_location="cpu", weights_only=False)
         hyper = content["hyper_parameters"]
         kind = hyper["message_passing"]["cls"].__name__
@@ -97,6 +104,20 @@ def _of_checkpoint(path: Path, X: Any, task: int | None) -> Any:
     if names and len(names) == len(getattr(prediction, "targets", ())):
         return prediction._trusted({**prediction._fields(), "targets": np.array(names)})
     return prediction
+
+
+def _check_names(path: Path) -> None:
+    """Raise if opening a checkpoint would call anything but parts of networks."""
+    from torch.serialization import get_unsafe_globals_in_checkpoint
+
+    foreign = [
+        name for name in get_unsafe_globals_in_checkpoint(path) if not name.startswith(_HARMLESS)
+    ]
+    if foreign:
+        raise OptionError(
+            f"opening {path} would run {', '.join(foreign[:3])}, which is no part of a network of "
+            "chemprop; if you trust the file, load it with chemprop and pass the model"
+        )
 
 
 def _loader(model: Any, smiles: list[str]) -> Any:
