@@ -139,14 +139,21 @@ class TestWeightsAreKept:
                 again.predict_proba(X), model.predict_proba(X), rtol=1e-4, atol=1e-5
             )
 
-    def test_random_passes_through_frozen_parts(self):
-        module = nn.Sequential(
-            nn.Sequential(nn.Linear(5, 8), nn.Dropout(0.5)).requires_grad_(False), nn.Linear(8, 2)
+    @pytest.mark.parametrize("noisy", [True, False])
+    def test_random_passes_through_frozen_parts(self, noisy):
+        """Dropout in them stays on, and what comes before it is computed once."""
+        body = nn.Sequential(nn.Linear(5, 8), nn.Dropout(0.5)) if noisy else Body()
+        layers = [nn.Linear(8, 2)] if noisy else [nn.Dropout(0.5), nn.Linear(2, 2)]
+        module = nn.Sequential(body.requires_grad_(False), *layers)
+        once, often = (
+            MCDropoutClassifier(module=module, passes=4, cache_features=cached, **QUICK)
+            .fit(X, LABELS)
+            .predict_distribution(X)
+            for cached in (True, False)
         )
-        model = MCDropoutClassifier(module=module, passes=4, **QUICK).fit(X, LABELS)
-        assert "computed once" not in model.engine_
-        members = np.asarray(model.predict_distribution(X).probabilities)
+        members = np.asarray(once.probabilities)
         assert np.ptp(members, axis=0).max() > 0.01
+        np.testing.assert_allclose(members, often.probabilities, rtol=1e-4, atol=1e-5)
 
 
 class TestSettings:

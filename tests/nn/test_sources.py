@@ -239,6 +239,15 @@ class TestLoaders:
         assert trained.steps.tolist() == [3, 3]
         assert trained.outputs(given).shape == (2, 60, 2)
 
+    def test_outputs_of_frozen_parts_and_the_state_of_torch(self):
+        module = plain()
+        module[0].requires_grad_(False)
+        loader = DataLoader(PAIRS, batch_size=20)
+        trained = fit(module, X)
+        state = torch.get_rng_state()
+        np.testing.assert_allclose(trained.outputs(loader), trained.outputs(X), atol=1e-5)
+        assert torch.equal(state, torch.get_rng_state())
+
     def test_the_same_seed_gives_the_same_network(self):
         loader = DataLoader(PAIRS, batch_size=20, shuffle=True)
         one, two = (fit(plain, loader, None) for _ in range(2))

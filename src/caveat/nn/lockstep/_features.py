@@ -29,10 +29,11 @@ def on_features(
     """
     X: Any = problem.X
     packed = isinstance(X, Ragged) and not isinstance(X, Source)
-    if not training.cache_features or training.frozen_noise or packed or isinstance(X, Stream):
+    if not training.cache_features or packed or isinstance(X, Stream):
         return module, []
     with Generators(device).kept():
-        halves = split(module, state, few_samples(X, _PROBED))
+        few = few_samples(X, _PROBED)
+        halves = split(module, state, few, noise=training.frozen_noise)
         if halves is None or not _is_constant(X) or not _is_by_row(halves, X):
             return module, []
         cast: Any = nullcontext()

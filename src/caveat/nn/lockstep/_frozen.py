@@ -27,9 +27,12 @@ def frozen_parts(module: nn.Module) -> list[nn.Module]:
     return [part for child in module.children() for part in frozen_parts(child)]
 
 
-def is_norm(module: nn.Module) -> bool:
-    """Whether a layer keeps statistics of its batches."""
-    return isinstance(module, _NORMS)
+def quiet_parts(module: nn.Module, noise: bool) -> list[nn.Module]:
+    """Return what runs as in evaluation: all frozen parts, or with noise their norms alone."""
+    parts = frozen_parts(module)
+    if not noise:
+        return parts
+    return [each for part in parts for each in part.modules() if isinstance(each, _NORMS)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,18 +69,24 @@ class Split:
 
 
 def split(
-    module: nn.Module, state: dict[str, Tensor], x: Any, *, training: bool = True
+    module: nn.Module,
+    state: dict[str, Tensor],
+    x: Any,
+    *,
+    training: bool = True,
+    noise: bool = False,
 ) -> Split | None:
     """Return a network in two, or None if nothing before its trained parts is fixed.
 
     ``state`` has the weights and buffers of all copies, and ``x`` are some samples, on which both
-    halves are tried: what is random in training, or differs between copies, is not fixed.
+    halves are tried: what is random in training, or differs between copies, is not fixed. With
+    ``noise`` dropout in frozen parts is on.
     """
     if not frozen_parts(module):
         return None
     module = copy.deepcopy(module).train(training)
     module.load_state_dict({name: value[0] for name, value in state.items()})
-    for part in frozen_parts(module):
+    for part in quiet_parts(module, noise):
         part.eval()
     stages = list(_stages(module, ""))
     for cut in _cuts(stages):

@@ -10,12 +10,12 @@ from torch import Tensor, nn
 
 from ...exceptions import OptionError
 from ._factories import Factory
-from ._frozen import split
+from ._frozen import frozen_parts, split
 from ._problem import as_input, suited
 from ._ragged import Shared
 from ._settings import as_device
 from ._stack import Stack, State, prepared, without_vmap_warnings
-from .sources import Stream, block_size, blocks, few_samples
+from .sources import block_size, blocks, few_samples
 
 _ROWS = 2**16
 """Rows of all copies that are passed at a time."""
@@ -96,11 +96,9 @@ class Trained:
     def _passes(self, state: State, X: Any, device: torch.device) -> np.ndarray:
         """Return the outputs of copies; what is frozen in all of them runs once."""
         module, features = prepared(self._module), None
-        halves = (
-            None
-            if isinstance(X, Stream)
-            else split(module, state, few_samples(X, 1), training=False)
-        )
+        halves = None
+        if frozen_parts(module):
+            halves = split(module, state, few_samples(X, 1), training=False)
         if halves is not None:
             module, features = halves.rest, halves.on(device)
             state = {name: state[name] for name in module.state_dict()}

@@ -16,7 +16,7 @@ from ..layers import Dropout, SpatialDropout, number_layers, total_penalty
 from ..noise import keyed
 from ._by_hand import by_hand, is_altered
 from ._ends import check_losses
-from ._frozen import frozen_parts, is_norm
+from ._frozen import frozen_parts, quiet_parts
 from ._ragged import Shared
 
 State = dict[str, Tensor]
@@ -144,10 +144,7 @@ class Stack:
     ) -> None:
         self.stacked, self.device = stacked, device
         self.objective = Objective(module.to(device), loss)
-        parts = frozen_parts(module)
-        self._frozen = [part for part in parts if not frozen_noise] or [
-            each for part in parts for each in part.modules() if is_norm(each)
-        ]
+        self._frozen = quiet_parts(module, frozen_noise)
         self.call: Callable[..., Tensor] = self._objective
         if compiled and not stacked and device.type == "cuda":  # pragma: no cover - needs a GPU
             self.call = torch.compile(self._objective, dynamic=False)

@@ -73,8 +73,11 @@ class Work:
         lanes = [(device, copy.deepcopy(self.module)) for device in self.devices]
         with ThreadPoolExecutor(len(lanes)) as pool:
             working = [pool.submit(self._do, waiting, *lane, bar) for lane in lanes]
-            for each in working:
-                each.result()
+            try:
+                for each in working:
+                    each.result()
+            except KeyboardInterrupt:  # pragma: no cover - it comes to the main thread
+                self.interrupted = True
 
     def _do(
         self, waiting: list[Any], device: torch.device, module: nn.Module, bar: Progress
@@ -97,13 +100,14 @@ class Work:
                     raise TrainingError(
                         "one copy alone does not fit into memory; use a smaller batch_size"
                     ) from error
-                self._free()
+                self._free(places)
                 half = (len(places) + 1) // 2
                 self.notes.append(f"out of memory with {len(places)} copies at a time, so {half}")
                 waiting[:0] = [(places[:half], None), (places[half:], None)]
 
-    def _free(self) -> None:
-        self.runs = [run for run in self.runs if "training" not in run.status]
+    def _free(self, places: np.ndarray) -> None:
+        """Forget what was begun with some copies."""
+        self.runs = [run for run in self.runs if run.places is not places]
         if self.device.type == "cuda":  # pragma: no cover - needs a GPU
             torch.cuda.empty_cache()
 
@@ -181,6 +185,8 @@ class Work:
         bar.advance(int(run.trained_steps.sum() + run.step * run.left))
         try:
             while run.left:
+                if self.interrupted:
+                    raise KeyboardInterrupt
                 if run.stepper is None:
                     alone = len(self.devices) == 1
                     run.stepper = make_stepper(run, self.notes) if alone else Eager()

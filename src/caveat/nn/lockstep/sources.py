@@ -158,8 +158,10 @@ class Stream(Source):
         return self.rows
 
     def inputs(self) -> Iterator[Any]:
-        """Yield the inputs of each batch."""
-        for batch in self._read():
+        """Yield the inputs of each batch; torch's generator stays as it is."""
+        with Generators().kept():
+            iterator = self._read()
+        for batch in iterator:
             yield self._moved(inputs_and_target(batch, self.module)[0])
 
     def __iter__(self) -> Iterator[tuple[Any, Tensor]]:
