@@ -63,7 +63,7 @@ def draw_molecule(smiles: str, *, width: int = 220, height: int = 150) -> str:
     for atom in molecule.GetAtoms():  # labels of extended SMILES are anybody's text
         for name in ("atomLabel", "atomNote", "_displayLabel", "_displayLabelW"):
             atom.ClearProp(name)
-    drawing = MolDraw2DSVG(width, height)
+    drawing: Any = MolDraw2DSVG(width, height)
     drawing.drawOptions().clearBackground = False
     PrepareAndDrawMolecule(drawing, molecule)
     drawing.FinishDrawing()

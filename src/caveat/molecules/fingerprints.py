@@ -76,9 +76,6 @@ class Fingerprints(TransformerMixin, BaseEstimator):
         read = make.GetCountFingerprintAsNumPy if self.counts else make.GetFingerprintAsNumPy
         return np.stack([read(molecule) for molecule in molecules]).astype(np.float32)
 
-    def __sklearn_is_fitted__(self) -> bool:
-        return True
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.string = tags.input_tags.one_d_array = True
