@@ -15,6 +15,7 @@ import caveat
 # A name that several of these have has its page under the first.
 MODULES = (
     "charts",
+    "confusion",
     "evaluation",
     "evaluation.verdict",
     "exceptions",

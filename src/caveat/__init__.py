@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from . import charts as charts
+    from . import confusion as confusion
     from . import datasets as datasets
     from . import estimators as estimators
     from . import evaluation as evaluation
@@ -33,6 +34,9 @@ if TYPE_CHECKING:
     from . import summaries as summaries
     from . import uncertainty as uncertainty
     from .charts import plot as plot
+    from .confusion import compare_measures as compare_measures
+    from .confusion import confusion_matrix as confusion_matrix
+    from .confusion import explain_uncertainty as explain_uncertainty
     from .estimators import AnchoredEnsembleClassifier as AnchoredEnsembleClassifier
     from .estimators import AnchoredEnsembleRegressor as AnchoredEnsembleRegressor
     from .estimators import BatchEnsembleClassifier as BatchEnsembleClassifier
@@ -222,13 +226,16 @@ _HOMES = {
     "audit": "fairness",
     "class_distances": "uncertainty",
     "compare": "evaluation",
+    "compare_measures": "confusion",
     "compare_regions": "recalibration",
     "concat": "predictions",
+    "confusion_matrix": "confusion",
     "decompose": "uncertainty",
     "disentanglement_error": "experiments",
     "drift": "monitoring",
     "evaluate": "evaluation",
     "exchangeability_test": "recalibration",
+    "explain_uncertainty": "confusion",
     "fit_many": "estimators",
     "from_model": "models",
     "from_sklearn": "estimators",
@@ -249,6 +256,7 @@ _HOMES = {
 }
 _MODULES = (
     "charts",
+    "confusion",
     "datasets",
     "estimators",
     "evaluation",
@@ -357,8 +365,11 @@ __all__ = [
     "charts",
     "class_distances",
     "compare",
+    "compare_measures",
     "compare_regions",
     "concat",
+    "confusion",
+    "confusion_matrix",
     "datasets",
     "decompose",
     "disentanglement_error",
@@ -369,6 +380,7 @@ __all__ = [
     "exceptions",
     "exchangeability_test",
     "experiments",
+    "explain_uncertainty",
     "fairness",
     "files",
     "fit_many",

@@ -29,7 +29,7 @@ LEFT_OUT = re.compile(
     r"|models\.(register|unregister)|experiments\.(class_detection|disentanglement_error|shift_curves)"
     r"|resampling\.Prepared\..*|.*\.(get_params|set_params|get_metadata_routing|set_\w+_request)"
     r"|.*\.row_type|metrics\.(MetricRegistry|Metric|Batch|Part|Sums|State|mean_of|share_of)|metrics\.(Batch|State|Metric|Part|Sums)\..*|metrics\.MetricRegistry\.(register|unregister|serving|shown)|predictions\.Container\..*"
-    r"|monitoring\.(ChangeState|DriftQuestion)(\..*)?|recalibration\.Recalibrator\..*|charts\.(Entry|Deferral|Chart$)(\..*)?|summaries\.(About|Part|Distribution)(\..*)?|summaries\.(summarize_counts|Summary\.save)|integrations\.log_evaluation|report\.write_report|sequential\.SequentialConformal(\..*)?|.*\.report|.*\.items|.*\.keys|.*\.values"
+    r"|confusion\.Confusion(\..*)?|monitoring\.(ChangeState|DriftQuestion)(\..*)?|recalibration\.Recalibrator\..*|charts\.(Entry|Deferral|Chart$)(\..*)?|summaries\.(About|Part|Distribution)(\..*)?|summaries\.(summarize_counts|Summary\.save)|integrations\.log_evaluation|report\.write_report|sequential\.SequentialConformal(\..*)?|.*\.report|.*\.items|.*\.keys|.*\.values"
 )
 
 
@@ -319,6 +319,32 @@ def _drift(w):
     return built(caveat.drift, prediction, prediction, resamples=0)
 
 
+def _distances(w):
+    size = len(w.classes) if isinstance(w.classes, list | tuple) else w.classes
+    return 1.0 - np.eye(size)
+
+
+def _measure_comparison(w):
+    prediction = w.prediction(("Categorical",))
+    distances = 1.0 - np.eye(len(prediction.classes))
+    return built(
+        caveat.compare_measures, prediction, w.truth(prediction), distances=distances, resamples=0
+    )
+
+
+def _explanation(w):
+    prediction = w.prediction(("Categorical",))
+    return built(caveat.explain_uncertainty, prediction, 1.0 - np.eye(len(prediction.classes)))
+
+
+def _confusion_matrix(w):
+    prediction = w.prediction(("Categorical",))
+    return built(
+        caveat.confusion_matrix, prediction, w.truth(prediction), resamples=RESAMPLES,
+        random_state=0,
+    )  # fmt: skip
+
+
 def _history(w):
     prediction = w.prediction()
     return built(caveat.monitoring.drift_history, {"a": prediction, "b": prediction}, resamples=0)
@@ -514,6 +540,9 @@ RESULTS = {
     "Drift": lambda w: _drift(w),
     "DriftHistory": lambda w: _history(w),
     "DriftMonitor": lambda w: built(caveat.DriftMonitor, w.prediction()),
+    "MeasureComparison": _measure_comparison,
+    "UncertaintyExplanation": _explanation,
+    "ConfusionMatrix": _confusion_matrix,
     "Repair": _repair,
     "CrossConformal": _cross_conformal,
     "Ellipsoid": lambda w: built(
@@ -904,6 +933,19 @@ ARGUMENTS = {
     "overlay.charts": Thing(lambda w: {"a": _chart(w)}),
     "charts.consistency.result": Thing(_consistency),
     "charts.drift.result": Thing(_drift),
+    "charts.measure_ecdf.result": Thing(_measure_comparison),
+    "charts.measure_ecdf.measure": Option(None, "gini", "none"),
+    "charts.confused.result": Thing(_measure_comparison),
+    "charts.near_misses.result": Thing(_measure_comparison),
+    "charts.kinds.result": Thing(_explanation),
+    "MeasureComparison.plot.kind": Option(None, "confused", "near_misses"),
+    "UncertaintyExplanation.plot.kind": Option(None, "kinds"),
+    "UncertaintyExplanation.hesitates_between.sample": Fixed(0),
+    "compare_measures.measures": Option(None, ["gini", "margin"], ["none"], []),
+    "distances": Data(_distances),
+    "X_train": Data(lambda w: w.numbers(w.samples, 2)),
+    "hesitant": Option(0.2, 0.0, 1.0),
+    "suspicious": Option(0.5, 0.0, 2.0),
     "charts.repair_map.result": Thing(_repair),
     "Calibrator.method": Option("auto", "ts"),
     "Calibrator.candidates": Option(None, ["TemperatureScaling"], ["VarianceScaling"], []),

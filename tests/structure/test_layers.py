@@ -27,6 +27,7 @@ LAYERS = [
     {"results"},
     {"risk_control"},
     {"evaluation"},
+    {"confusion"},
     {"summaries"},
     {"repairing"},
     {"loading"},

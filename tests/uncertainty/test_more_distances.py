@@ -244,6 +244,7 @@ def test_a_taxonomy():
     ("taxonomy", "classes", "error", "message"),
     [
         ([1, 2], None, OptionError, "taxonomy must be a mapping of each class to its groups"),
+        ({"a": "x", "b": 1}, None, OptionError, "groups of class 'b' must be text or a list of te"),
         ({"a": "x"}, None, LabelError, "two classes at least"),
         ({"a": "x"}, ["a", "b"], LabelError, "taxonomy has no class 'b'; add it with its groups"),
     ],

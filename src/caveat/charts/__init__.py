@@ -6,6 +6,7 @@ can be read without colors.
 """
 
 from ._confidence import confidence_curve
+from ._confusion import confused, kinds, measure_ecdf, near_misses
 from ._consistency import consistency
 from ._coverage import coverage
 from ._decision import decision_curve
@@ -52,6 +53,7 @@ __all__ = [
     "chart",
     "comparison",
     "confidence_curve",
+    "confused",
     "consistency",
     "coverage",
     "decision_curve",
@@ -67,6 +69,9 @@ __all__ = [
     "extremes",
     "groups",
     "history",
+    "kinds",
+    "measure_ecdf",
+    "near_misses",
     "operating_curve",
     "overlay",
     "plot",

@@ -7,6 +7,7 @@ from ..evaluation import Comparison, Evaluation
 from ..exceptions import OptionError, UnsupportedPredictionError
 from . import (
     _confidence,
+    _confusion,
     _consistency,
     _coverage,
     _decision,
@@ -58,6 +59,10 @@ CHARTS = Charts(
         _drift.DISTRIBUTION,
         _drift.HISTORY,
         _repair_map.ENTRY,
+        _confusion.ECDF,
+        _confusion.CONFUSED_CLASSES,
+        _confusion.NEAR_MISSES,
+        _confusion.KINDS,
     ],
 )
 """The first kind of each type of result that applies is the default of `plot`."""
@@ -193,7 +198,7 @@ def _entry(result: Any, kind: str | None, target: Any) -> Entry:
         raise OptionError(
             "a chart is made of what evaluate, compare, audit, TriagePolicy.decide, "
             "disentanglement_error, class_detection, shift_curves, domain_shift, drift, "
-            "drift_history or repair returned; got a "
+            "drift_history, repair, compare_measures or explain_uncertainty returned; got a "
             f"{type(result).__name__}"
         )
     names = available(result, target)

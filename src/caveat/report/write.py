@@ -4,12 +4,14 @@ import os
 import secrets
 from pathlib import Path
 
+from ..confusion import MeasureComparison, UncertaintyExplanation
 from ..evaluation import Comparison, Evaluation, TriagePolicy
 from ..exceptions import OptionError
 from ..experiments import Disentanglement
 from ..fairness import FairnessAudit
 from ..monitoring import Drift, DriftHistory
 from ._comparison import comparison_page
+from ._confusion import explanation_page, measures_page
 from ._disentanglement import disentanglement_page
 from ._drift import drift_page, history_page
 from ._evaluation import evaluation_page
@@ -20,7 +22,14 @@ _ENDINGS = ("", ".html", ".htm")
 
 
 def write_report(
-    result: Evaluation | Comparison | FairnessAudit | Disentanglement | Drift | DriftHistory,
+    result: Evaluation
+    | Comparison
+    | FairnessAudit
+    | Disentanglement
+    | Drift
+    | DriftHistory
+    | MeasureComparison
+    | UncertaintyExplanation,
     path: str | os.PathLike[str],
     *,
     title: str | None = None,
@@ -36,9 +45,11 @@ def write_report(
 
     Parameters
     ----------
-    result : Evaluation, Comparison, FairnessAudit, Disentanglement, Drift or DriftHistory
+    result : Evaluation, Comparison, FairnessAudit, Disentanglement, Drift, DriftHistory, \
+MeasureComparison or UncertaintyExplanation
         What `caveat.evaluate`, `caveat.compare`, `caveat.audit`, `caveat.disentanglement_error`,
-        `caveat.drift` or `caveat.monitoring.drift_history` returned.
+        `caveat.drift`, `caveat.monitoring.drift_history`, `caveat.compare_measures` or
+        `caveat.explain_uncertainty` returned.
     path : str or path
         Where to write, ending in ``.html``, ``.htm`` or nothing. An older file is replaced, in one
         step.
@@ -101,11 +112,19 @@ def write_report(
             page = drift_page(result, title, source)
         else:
             page = history_page(result, title, source)
+    elif isinstance(result, MeasureComparison | UncertaintyExplanation):
+        if policy is not None:
+            raise OptionError("policy decides on predictions: pass it with an evaluation")
+        if isinstance(result, MeasureComparison):
+            page = measures_page(result, title, source)
+        else:
+            page = explanation_page(result, title, source)
     else:
         raise OptionError(
             "a report is made of what caveat.evaluate, caveat.compare, caveat.audit, "
-            "caveat.disentanglement_error, caveat.drift or caveat.monitoring.drift_history "
-            f"returned; got a {type(result).__name__}"
+            "caveat.disentanglement_error, caveat.drift, caveat.monitoring.drift_history, "
+            "caveat.compare_measures or caveat.explain_uncertainty returned; got a "
+            f"{type(result).__name__}"
         )
     return replace_file(place, render(page))
 

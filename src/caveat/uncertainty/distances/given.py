@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._arrays import to_numpy
 from ..._validation import FloatArray, LabelArray, as_floats, as_labels, shorten
 from ...exceptions import InvalidValueError, LabelError, OptionError, ShapeError
 
@@ -17,7 +18,7 @@ def check_distances(H: Any, classes: int | LabelArray | None = None) -> FloatArr
 
     A data frame is put in the order of the classes by its names of rows and columns.
     """
-    if hasattr(H, "columns") and classes is not None and not isinstance(classes, int):
+    if hasattr(H, "loc") and classes is not None and not isinstance(classes, int):
         H = _in_order(H, classes)
     count = classes if classes is None or isinstance(classes, int) else len(classes)
     H, _, tolerance = as_floats(H, "H")
@@ -107,7 +108,7 @@ def cost_distances(costs: Any) -> FloatArray:
     own = np.diag(np.diag(values) != 0)
     _refuse(own, values, "a right prediction costs nothing; subtract it from its row", "costs")
     H = np.sqrt(values / 2 + values.T / 2)
-    if hasattr(costs, "columns"):
+    if hasattr(costs, "loc"):
         if list(costs.index) != list(costs.columns):
             raise LabelError(
                 "costs must have the same names, in the same order, for rows and columns"
@@ -117,7 +118,7 @@ def cost_distances(costs: Any) -> FloatArray:
 
 
 def taxonomy_distances(
-    taxonomy: Mapping[Any, str | Sequence[Any]], *, classes: Any = None
+    taxonomy: Mapping[Any, str | Sequence[str]], *, classes: Any = None
 ) -> FloatArray:
     """Distances between classes along the branches of a tree.
 
@@ -126,7 +127,7 @@ def taxonomy_distances(
 
     Parameters
     ----------
-    taxonomy : mapping of label to sequence of groups
+    taxonomy : mapping of label to str or sequence of str
         The groups of each class, from the most general one on, without the class itself; a text is
         one group. A group of the same name under another group is another group.
     classes : sequence of labels, optional
@@ -154,17 +155,15 @@ def taxonomy_distances(
         raise OptionError(
             f"taxonomy must be a mapping of each class to its groups; got {type(taxonomy).__name__}"
         )
-    wanted = list(taxonomy) if classes is None else list(classes)
-    labels = as_labels(wanted, "classes", len(wanted), "class").tolist()
+    wanted = list(taxonomy) if classes is None else classes
+    count = to_numpy(wanted, "classes").array.size
+    labels = as_labels(wanted, "classes", count, "class").tolist()
     if len(labels) < 2:
         raise LabelError("distances need two classes at least")
     absent = [label for label in labels if label not in taxonomy]
     if absent:
         raise LabelError(f"taxonomy has no class {absent[0]!r}; add it with its groups")
-    paths = [
-        (groups,) if isinstance(groups := taxonomy[label], str) else tuple(groups)
-        for label in labels
-    ]
+    paths = [_path(taxonomy[label], label) for label in labels]
     depths = np.array([len(path) + 1.0 for path in paths])
     shared = np.zeros((len(paths), len(paths)))
     together = np.ones_like(shared, dtype=bool)
@@ -182,3 +181,13 @@ def taxonomy_distances(
     H = depths[:, None] + depths - 2 * shared
     np.fill_diagonal(H, 0.0)
     return H
+
+
+def _path(groups: Any, label: Any) -> tuple[str, ...]:
+    """Return the groups of a class."""
+    names = (groups,) if isinstance(groups, str) else groups
+    if not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
+        raise OptionError(
+            f"the groups of class {label!r} must be text or a list of texts; got {groups!r}"
+        )
+    return tuple(names)
