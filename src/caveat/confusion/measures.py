@@ -312,9 +312,10 @@ def compare_measures(
     if by_class:
         for code, label in enumerate(given.classes.tolist()):
             rows += _rows(values, wrong, codes == code, str(label), plan, confidence)
+    confused = measure(given, CONFUSED).astype(np.intp)
     return MeasureComparison(
-        tuple(rows), values, wrong, measure(given, CONFUSED).astype(np.intp), codes, order[:, 0], order[:, 1],
-        given.classes, confidence,
+        tuple(rows), values, wrong, confused, codes, order[:, 0], order[:, 1], given.classes,
+        confidence,
     )  # fmt: skip
 
 
