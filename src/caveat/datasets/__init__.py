@@ -10,6 +10,7 @@ from ._adult import load_adult
 from ._compas import load_compas
 from ._dataset import Dataset
 from ._images import load_cifar10, load_fashion_mnist
+from ._modulations import make_modulations
 from ._points import load_wine, make_triangle, make_two_moons
 from ._synthetic import make_sd1, make_sd2, make_sd3
 from ._tables import RawTable, load_mixed, load_uci
@@ -24,6 +25,7 @@ __all__ = [
     "load_mixed",
     "load_uci",
     "load_wine",
+    "make_modulations",
     "make_sd1",
     "make_sd2",
     "make_sd3",
