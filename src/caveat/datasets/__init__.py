@@ -12,17 +12,31 @@ from ._dataset import Dataset
 from ._images import load_cifar10, load_fashion_mnist
 from ._modulations import make_modulations
 from ._points import load_wine, make_triangle, make_two_moons
+from ._scenes import (
+    Scene,
+    load_bcss,
+    load_houston,
+    load_indian_pines,
+    load_scene,
+    load_trento,
+)
 from ._synthetic import make_sd1, make_sd2, make_sd3
 from ._tables import RawTable, load_mixed, load_uci
 
 __all__ = [
     "Dataset",
     "RawTable",
+    "Scene",
     "load_adult",
+    "load_bcss",
     "load_cifar10",
     "load_compas",
     "load_fashion_mnist",
+    "load_houston",
+    "load_indian_pines",
     "load_mixed",
+    "load_scene",
+    "load_trento",
     "load_uci",
     "load_wine",
     "make_modulations",
