@@ -21,6 +21,7 @@ MODULES = (
     "exceptions",
     "files",
     "loading",
+    "maps",
     "metrics",
     "models",
     "molecules",

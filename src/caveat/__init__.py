@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from . import fairness as fairness
     from . import files as files
     from . import integrations as integrations
+    from . import maps as maps
     from . import metrics as metrics
     from . import models as models
     from . import molecules as molecules
@@ -265,6 +266,7 @@ _MODULES = (
     "fairness",
     "files",
     "integrations",
+    "maps",
     "metrics",
     "models",
     "molecules",
@@ -390,6 +392,7 @@ __all__ = [
     "label_shift",
     "likelihood_ratio",
     "load",
+    "maps",
     "measure",
     "merge",
     "metrics",

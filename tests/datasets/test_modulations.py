@@ -141,7 +141,7 @@ def test_a_dataset():
     assert two.classes == ("QPSK", "B-FM")
 
 
-@pytest.mark.parametrize("classes", [["QPSK", "AM"], [], ["QPSK", "QPSK"]])
+@pytest.mark.parametrize("classes", [["QPSK", "AM"], [], ["QPSK", "QPSK"], 3])
 def test_unknown_classes(classes):
     with pytest.raises(OptionError, match="classes must be some of 16QAM"):
         make_modulations(0, classes=classes)

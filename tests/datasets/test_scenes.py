@@ -64,6 +64,11 @@ def test_scenes_that_do_not_fit(image, labels, error, message):
         Scene(image, labels, ("a", "b"))
 
 
+def test_classes_are_a_list():
+    with pytest.raises(ShapeError, match="classes must be a list of names"):
+        Scene(np.ones((2, 2)), np.ones((2, 2), int), "a")
+
+
 def test_trento(folder):
     image, labels = arrays(channels=5)
     (folder / "trento").mkdir()

@@ -29,7 +29,7 @@ LEFT_OUT = re.compile(
     r"|models\.(register|unregister)|experiments\.(class_detection|disentanglement_error|shift_curves)"
     r"|resampling\.Prepared\..*|.*\.(get_params|set_params|get_metadata_routing|set_\w+_request)"
     r"|.*\.row_type|metrics\.(MetricRegistry|Metric|Batch|Part|Sums|State|mean_of|share_of)|metrics\.(Batch|State|Metric|Part|Sums)\..*|metrics\.MetricRegistry\.(register|unregister|serving|shown)|predictions\.Container\..*"
-    r"|confusion\.Confusion(\..*)?|monitoring\.(ChangeState|DriftQuestion)(\..*)?|recalibration\.Recalibrator\..*|charts\.(Entry|Deferral|Chart$)(\..*)?|summaries\.(About|Part|Distribution)(\..*)?|summaries\.(summarize_counts|Summary\.save)|integrations\.log_evaluation|report\.write_report|sequential\.SequentialConformal(\..*)?|.*\.report|.*\.items|.*\.keys|.*\.values"
+    r"|confusion\.Confusion(\..*)?|maps\.(PredictionMap|MapEvaluation|measure_windows)(\..*)?|datasets\.Scene\..*|monitoring\.(ChangeState|DriftQuestion)(\..*)?|recalibration\.Recalibrator\..*|charts\.(Entry|Deferral|Chart$)(\..*)?|summaries\.(About|Part|Distribution)(\..*)?|summaries\.(summarize_counts|Summary\.save)|integrations\.log_evaluation|report\.write_report|sequential\.SequentialConformal(\..*)?|.*\.report|.*\.items|.*\.keys|.*\.values"
 )
 
 
@@ -944,6 +944,24 @@ ARGUMENTS = {
     "compare_measures.measures": Option(None, ["gini", "margin"], ["none"], []),
     "distances": Data(_distances),
     "X_train": Data(lambda w: w.numbers(w.samples, 2)),
+    "block_codes.shape": Option((4, 5), (2, 3, 4), (1, 1)),
+    "side": Option(2, 1, (2, 3), 0),
+    "correlation_length.values": Data(lambda w: w.numbers(w.samples, 3)),
+    "correlation_length.valid": Option(None, True),
+    "choose_block.errors": Data(lambda w: w.numbers(w.samples, 3)),
+    "choose_block.valid": Option(None, True),
+    "windows.height": Option(10, 1),
+    "windows.width": Option(10, 3),
+    "windows.pixels": Option(20, 1, 0),
+    "Scene.image": Data(lambda w: w.numbers(4, 3, 2)),
+    "Scene.labels": Option(np.ones((4, 3), int), np.zeros((4, 3), int), None),
+    "Scene.classes": Option(("a",), ("a", "b"), ()),
+    "Scene.description": Option(""),
+    "make_modulations.samples": Option(1, 3, 0),
+    "make_modulations.snr": Option(10.0, -5.0, 1e9),
+    "make_modulations.fading": YES_NO,
+    "make_modulations.clock_offset": Option(0.0, 5.0, -1.0),
+    "make_modulations.classes": Option(["QPSK"], ["none"], []),
     "hesitant": Option(0.2, 0.0, 1.0),
     "suspicious": Option(0.5, 0.0, 2.0),
     "charts.repair_map.result": Thing(_repair),

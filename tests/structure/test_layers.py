@@ -28,6 +28,7 @@ LAYERS = [
     {"risk_control"},
     {"evaluation"},
     {"confusion"},
+    {"maps"},
     {"summaries"},
     {"repairing"},
     {"loading"},

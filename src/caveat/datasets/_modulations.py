@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._arrays import to_numpy
 from .._random import RandomState, generator
 from .._validation import FloatArray, check_integer, check_number
 from ..exceptions import OptionError
@@ -271,7 +272,8 @@ def make_modulations(
     samples = check_integer(samples, "samples")
     snr = check_number(snr, "snr", -100.0, 200.0, "both")
     clock_offset = check_number(clock_offset, "clock_offset", 0.0, 1000.0, "both")
-    names = list(MODULATIONS) if classes is None else [str(name) for name in classes]
+    names = list(MODULATIONS) if classes is None else to_numpy(classes, "classes").array.tolist()
+    names = names if isinstance(names, list) else [names]
     unknown = [name for name in names if name not in MODULATIONS]
     if unknown or len(set(names)) < max(1, len(names)):
         wrong = f"got {unknown[0]!r}" if unknown else "got none, or one of them twice"

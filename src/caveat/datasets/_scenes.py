@@ -72,14 +72,17 @@ class Scene:
         whole = labels.dtype.kind in "iub" or (
             labels.dtype.kind == "f" and bool((labels == np.floor(labels)).all())
         )
-        count = len(self.classes)
+        names = to_numpy(self.classes, "classes").array
+        if names.ndim != 1:
+            raise ShapeError("classes must be a list of names")
+        count = len(names)
         if not whole or labels.min() < 0 or labels.max() > count:
             raise InvalidValueError(
                 f"labels must be whole numbers from 0 (no label) to {count}, the number of classes"
             )
         object.__setattr__(self, "image", image)
         object.__setattr__(self, "labels", labels.astype(np.int64))
-        object.__setattr__(self, "classes", tuple(map(str, self.classes)))
+        object.__setattr__(self, "classes", tuple(map(str, names.tolist())))
 
     @property
     def grid(self) -> tuple[int, int]:
