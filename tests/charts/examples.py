@@ -175,6 +175,12 @@ def explanation():
     return caveat.explain_uncertainty(caveat.Categorical(p), [[0, 1, 3], [1, 0, 2], [3, 2, 0]])
 
 
+@cache
+def pixels():
+    p, _ = class_arrays()
+    return caveat.maps.PredictionMap(caveat.Categorical(p), (20, 20))
+
+
 ALL = {
     "classes": classes,
     "weighted classes": weighted_classes,

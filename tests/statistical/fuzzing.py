@@ -337,6 +337,11 @@ def _explanation(w):
     return built(caveat.explain_uncertainty, prediction, 1.0 - np.eye(len(prediction.classes)))
 
 
+def _pixels(w):
+    prediction = w.prediction(("Categorical",))
+    return built(caveat.maps.PredictionMap, prediction, (1, len(prediction)))
+
+
 def _confusion_matrix(w):
     prediction = w.prediction(("Categorical",))
     return built(
@@ -938,6 +943,13 @@ ARGUMENTS = {
     "charts.confused.result": Thing(_measure_comparison),
     "charts.near_misses.result": Thing(_measure_comparison),
     "charts.kinds.result": Thing(_explanation),
+    "charts.class_map.pixels": Thing(_pixels),
+    "charts.class_map.truth": Option(None, 3),
+    "charts.layer_map.pixels": Thing(_pixels),
+    "charts.layer_map.measure": Option("gini_impurity", "none"),
+    "charts.layer_map.H": Option(None, 3),
+    "false_color.image": Data(lambda w: w.numbers(4, 3, 3)),
+    "false_color.channels": Option((0, 1, 2), (0, 1), (0, 1, 9)),
     "MeasureComparison.plot.kind": Option(None, "confused", "near_misses"),
     "UncertaintyExplanation.plot.kind": Option(None, "kinds"),
     "UncertaintyExplanation.hesitates_between.sample": Fixed(0),

@@ -18,6 +18,7 @@ from ._error_histogram import error_histogram
 from ._experiments import detection, domain_shift, shift
 from ._extremes import Extremes, Sample, extremes
 from ._groups import AGAINST_REST, comparison, groups, trade_off
+from ._maps import class_map, false_color, layer_map
 from ._reliability import reliability
 from ._repair_map import repair_map
 from ._split import Deferral, deferral, split
@@ -51,6 +52,7 @@ __all__ = [
     "Text",
     "available",
     "chart",
+    "class_map",
     "comparison",
     "confidence_curve",
     "confused",
@@ -67,9 +69,11 @@ __all__ = [
     "error_calibration",
     "error_histogram",
     "extremes",
+    "false_color",
     "groups",
     "history",
     "kinds",
+    "layer_map",
     "measure_ecdf",
     "near_misses",
     "operating_curve",
