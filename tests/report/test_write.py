@@ -71,7 +71,8 @@ def test_what_is_no_result(tmp_path):
     assert str(caught.value) == (
         "a report is made of what caveat.evaluate, caveat.compare, caveat.audit, "
         "caveat.disentanglement_error, caveat.drift, caveat.monitoring.drift_history, "
-        "caveat.compare_measures or caveat.explain_uncertainty returned; got a list"
+        "caveat.compare_measures or caveat.explain_uncertainty returned, or of a "
+        "PredictionMap; got a list"
     )
 
 

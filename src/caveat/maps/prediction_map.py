@@ -13,7 +13,7 @@ from .._validation import FloatArray, check_integer
 from ..evaluation import Evaluation, Verdict, evaluate
 from ..exceptions import LabelError, OptionError, ShapeError, UnsupportedPredictionError
 from ..predictions import Categorical, Container, Gaussian
-from ..results.tables import Plottable
+from ..results.tables import Drawable
 from ..uncertainty import measure
 from .blocks import BlockSize, block_codes, choose_block
 from .windowed import check_memory
@@ -22,7 +22,7 @@ _NAMES = {"class": "class", "classes": "class", "band": "class", "member": "memb
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class PredictionMap(Plottable):
+class PredictionMap(Drawable):
     """A prediction of all pixels of an image, or of some of them, that keeps the grid.
 
     Attributes

@@ -9,6 +9,7 @@ from ..evaluation import Comparison, Evaluation, TriagePolicy
 from ..exceptions import OptionError
 from ..experiments import Disentanglement
 from ..fairness import FairnessAudit
+from ..maps import PredictionMap
 from ..monitoring import Drift, DriftHistory
 from ._comparison import comparison_page
 from ._confusion import explanation_page, measures_page
@@ -16,6 +17,7 @@ from ._disentanglement import disentanglement_page
 from ._drift import drift_page, history_page
 from ._evaluation import evaluation_page
 from ._fairness import audit_page, with_audit
+from ._maps import map_page
 from .page import render
 
 _ENDINGS = ("", ".html", ".htm")
@@ -29,7 +31,8 @@ def write_report(
     | Drift
     | DriftHistory
     | MeasureComparison
-    | UncertaintyExplanation,
+    | UncertaintyExplanation
+    | PredictionMap,
     path: str | os.PathLike[str],
     *,
     title: str | None = None,
@@ -46,10 +49,10 @@ def write_report(
     Parameters
     ----------
     result : Evaluation, Comparison, FairnessAudit, Disentanglement, Drift, DriftHistory, \
-MeasureComparison or UncertaintyExplanation
+MeasureComparison, UncertaintyExplanation or PredictionMap
         What `caveat.evaluate`, `caveat.compare`, `caveat.audit`, `caveat.disentanglement_error`,
         `caveat.drift`, `caveat.monitoring.drift_history`, `caveat.compare_measures` or
-        `caveat.explain_uncertainty` returned.
+        `caveat.explain_uncertainty` returned; or a `caveat.maps.PredictionMap`.
     path : str or path
         Where to write, ending in ``.html``, ``.htm`` or nothing. An older file is replaced, in one
         step.
@@ -119,12 +122,16 @@ MeasureComparison or UncertaintyExplanation
             page = measures_page(result, title, source)
         else:
             page = explanation_page(result, title, source)
+    elif isinstance(result, PredictionMap):
+        if policy is not None:
+            raise OptionError("policy decides on predictions: pass it with an evaluation")
+        page = map_page(result, title, source)
     else:
         raise OptionError(
             "a report is made of what caveat.evaluate, caveat.compare, caveat.audit, "
             "caveat.disentanglement_error, caveat.drift, caveat.monitoring.drift_history, "
-            "caveat.compare_measures or caveat.explain_uncertainty returned; got a "
-            f"{type(result).__name__}"
+            "caveat.compare_measures or caveat.explain_uncertainty returned, or of a "
+            f"PredictionMap; got a {type(result).__name__}"
         )
     return replace_file(place, render(page))
 
