@@ -21,6 +21,7 @@ from ._groups import AGAINST_REST, comparison, groups, trade_off
 from ._maps import class_map, false_color, layer_map
 from ._reliability import reliability
 from ._repair_map import repair_map
+from ._signatures import signatures
 from ._split import Deferral, deferral, split
 from ._triage import operating_curve
 from .chart import Chart, Headline, overlay
@@ -83,6 +84,7 @@ __all__ = [
     "reliability",
     "repair_map",
     "shift",
+    "signatures",
     "split",
     "sweeps",
     "terms",
