@@ -15,11 +15,13 @@ import caveat
 # A name that several of these have has its page under the first.
 MODULES = (
     "charts",
+    "confusion",
     "evaluation",
     "evaluation.verdict",
     "exceptions",
     "files",
     "loading",
+    "maps",
     "metrics",
     "models",
     "molecules",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from . import charts as charts
+    from . import confusion as confusion
     from . import datasets as datasets
     from . import estimators as estimators
     from . import evaluation as evaluation
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from . import fairness as fairness
     from . import files as files
     from . import integrations as integrations
+    from . import maps as maps
     from . import metrics as metrics
     from . import models as models
     from . import molecules as molecules
@@ -33,6 +35,9 @@ if TYPE_CHECKING:
     from . import summaries as summaries
     from . import uncertainty as uncertainty
     from .charts import plot as plot
+    from .confusion import compare_measures as compare_measures
+    from .confusion import confusion_matrix as confusion_matrix
+    from .confusion import explain_uncertainty as explain_uncertainty
     from .estimators import AnchoredEnsembleClassifier as AnchoredEnsembleClassifier
     from .estimators import AnchoredEnsembleRegressor as AnchoredEnsembleRegressor
     from .estimators import BatchEnsembleClassifier as BatchEnsembleClassifier
@@ -222,13 +227,16 @@ _HOMES = {
     "audit": "fairness",
     "class_distances": "uncertainty",
     "compare": "evaluation",
+    "compare_measures": "confusion",
     "compare_regions": "recalibration",
     "concat": "predictions",
+    "confusion_matrix": "confusion",
     "decompose": "uncertainty",
     "disentanglement_error": "experiments",
     "drift": "monitoring",
     "evaluate": "evaluation",
     "exchangeability_test": "recalibration",
+    "explain_uncertainty": "confusion",
     "fit_many": "estimators",
     "from_model": "models",
     "from_sklearn": "estimators",
@@ -249,6 +257,7 @@ _HOMES = {
 }
 _MODULES = (
     "charts",
+    "confusion",
     "datasets",
     "estimators",
     "evaluation",
@@ -257,6 +266,7 @@ _MODULES = (
     "fairness",
     "files",
     "integrations",
+    "maps",
     "metrics",
     "models",
     "molecules",
@@ -357,8 +367,11 @@ __all__ = [
     "charts",
     "class_distances",
     "compare",
+    "compare_measures",
     "compare_regions",
     "concat",
+    "confusion",
+    "confusion_matrix",
     "datasets",
     "decompose",
     "disentanglement_error",
@@ -369,6 +382,7 @@ __all__ = [
     "exceptions",
     "exchangeability_test",
     "experiments",
+    "explain_uncertainty",
     "fairness",
     "files",
     "fit_many",
@@ -378,6 +392,7 @@ __all__ = [
     "label_shift",
     "likelihood_ratio",
     "load",
+    "maps",
     "measure",
     "merge",
     "metrics",

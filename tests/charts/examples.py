@@ -160,6 +160,27 @@ def trade_off():
     return caveat.compare(predictions, codes, resamples=20, random_state=0)
 
 
+@cache
+def measures():
+    p, codes = class_arrays()
+    distances = [[0, 1, 3], [1, 0, 2], [3, 2, 0]]
+    return caveat.compare_measures(
+        caveat.Categorical(p), codes, distances=distances, resamples=20, random_state=0
+    )
+
+
+@cache
+def explanation():
+    p, _ = class_arrays()
+    return caveat.explain_uncertainty(caveat.Categorical(p), [[0, 1, 3], [1, 0, 2], [3, 2, 0]])
+
+
+@cache
+def pixels():
+    p, _ = class_arrays()
+    return caveat.maps.PredictionMap(caveat.Categorical(p), (20, 20))
+
+
 ALL = {
     "classes": classes,
     "weighted classes": weighted_classes,
@@ -196,6 +217,10 @@ def every_chart():
         "actions": charts.split(classes(), actions=np.full(N, "accept")),
         "comparison": charts.comparison(comparison(), "ece"),
         "trade_off": charts.trade_off(trade_off()),
+        "measure_ecdf": charts.measure_ecdf(measures(), "margin"),
+        "confused": charts.confused(measures()),
+        "near_misses": charts.near_misses(measures()),
+        "kinds": charts.kinds(explanation()),
         "ratios": charts.ratios(test_fairness.RESULT),
         "ratios of targets": charts.ratios(test_fairness.NUMBERS),
         "distributions": charts.distributions(test_fairness.RESULT),

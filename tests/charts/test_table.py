@@ -31,6 +31,12 @@ OTHERS = {
     "drift_distribution": (test_drift.changed, {}),
     "history": (test_drift.weeks, {}),
     "repair_map": (test_repair_map.two_classes, {}),
+    "measure_ecdf": (examples.measures, {}),
+    "confused": (examples.measures, {}),
+    "near_misses": (examples.measures, {}),
+    "kinds": (examples.explanation, {}),
+    "class_map": (examples.pixels, {}),
+    "layer_map": (examples.pixels, {}),
 }
 
 
@@ -131,7 +137,7 @@ class TestPlot:
                 "ecdf",
                 "a chart is made of what evaluate, compare, audit, TriagePolicy.decide, "
                 "disentanglement_error, class_detection, shift_curves, domain_shift, drift, "
-                "drift_history or repair returned; got a list",
+                "drift_history, repair, compare_measures or explain_uncertainty returned, or of a PredictionMap; got a list",
             ),
         ],
     )

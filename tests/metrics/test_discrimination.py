@@ -15,6 +15,7 @@ from caveat.metrics import (
     accuracy_score,
     average_precision_score,
     balanced_accuracy_score,
+    cohen_kappa_score,
     f1_score,
     matthews_correlation_score,
     operating_point,
@@ -28,6 +29,7 @@ ANY_CLASSES = [
     balanced_accuracy_score,
     f1_score,
     matthews_correlation_score,
+    cohen_kappa_score,
     roc_auc_score,
     average_precision_score,
 ]
@@ -73,6 +75,7 @@ class TestMostProbable:
             (accuracy_score, sklearn_metrics.accuracy_score),
             (balanced_accuracy_score, sklearn_metrics.balanced_accuracy_score),
             (matthews_correlation_score, sklearn_metrics.matthews_corrcoef),
+            (cohen_kappa_score, sklearn_metrics.cohen_kappa_score),
         ]:
             expected = theirs(y, predicted, sample_weight=w)
             assert ours(y, p, sample_weight=w) == pytest.approx(expected, rel=1e-9), ours
@@ -117,7 +120,7 @@ class TestMostProbable:
     def test_all_right_and_all_wrong(self):
         y, _, w = generic(samples=500)
         right, wrong = np.eye(4)[y], np.eye(4)[(y + 1) % 4]
-        for metric in ANY_CLASSES[:4]:
+        for metric in ANY_CLASSES[:5]:
             for weight in (None, w):
                 assert metric(y, right, sample_weight=weight) == pytest.approx(1, abs=1e-15)
                 assert metric(y, right, sample_weight=weight) <= 1
@@ -135,6 +138,8 @@ class TestMostProbable:
         y, p = [0, 0], [[0.9, 0.1], [0.4, 0.6]]
         assert balanced_accuracy_score(y, p) == 0.5
         assert math.isnan(matthews_correlation_score(y, p))  # scikit-learn: 0
+        assert cohen_kappa_score(y, p) == 0
+        assert math.isnan(cohen_kappa_score(y, [[0.9, 0.1], [0.8, 0.2]]))
         assert math.isnan(f1_score([0], [0.1], average="binary"))  # scikit-learn: a warning and 0
         assert f1_score([0], [0.1]) == 1
 
@@ -149,7 +154,7 @@ class TestMostProbable:
     @pytest.mark.parametrize("scale", [1e-60, 1e60])
     def test_scale_of_weights(self, scale):
         y, p, w = generic(samples=100)
-        for metric in ANY_CLASSES[:4]:
+        for metric in ANY_CLASSES[:5]:
             assert metric(y, p, sample_weight=w * scale) == pytest.approx(
                 metric(y, p, sample_weight=w), rel=1e-12
             )

@@ -70,8 +70,9 @@ def test_what_is_no_result(tmp_path):
         write_report([1, 2], tmp_path / "report.html")
     assert str(caught.value) == (
         "a report is made of what caveat.evaluate, caveat.compare, caveat.audit, "
-        "caveat.disentanglement_error, caveat.drift or caveat.monitoring.drift_history returned; "
-        "got a list"
+        "caveat.disentanglement_error, caveat.drift, caveat.monitoring.drift_history, "
+        "caveat.compare_measures or caveat.explain_uncertainty returned, or of a "
+        "PredictionMap; got a list"
     )
 
 

@@ -29,7 +29,7 @@ LEFT_OUT = re.compile(
     r"|models\.(register|unregister)|experiments\.(class_detection|disentanglement_error|shift_curves)"
     r"|resampling\.Prepared\..*|.*\.(get_params|set_params|get_metadata_routing|set_\w+_request)"
     r"|.*\.row_type|metrics\.(MetricRegistry|Metric|Batch|Part|Sums|State|mean_of|share_of)|metrics\.(Batch|State|Metric|Part|Sums)\..*|metrics\.MetricRegistry\.(register|unregister|serving|shown)|predictions\.Container\..*"
-    r"|monitoring\.(ChangeState|DriftQuestion)(\..*)?|recalibration\.Recalibrator\..*|charts\.(Entry|Deferral|Chart$)(\..*)?|summaries\.(About|Part|Distribution)(\..*)?|summaries\.(summarize_counts|Summary\.save)|integrations\.log_evaluation|report\.write_report|sequential\.SequentialConformal(\..*)?|.*\.report|.*\.items|.*\.keys|.*\.values"
+    r"|confusion\.Confusion(\..*)?|maps\.(PredictionMap|MapEvaluation|measure_windows)(\..*)?|datasets\.Scene\..*|monitoring\.(ChangeState|DriftQuestion)(\..*)?|recalibration\.Recalibrator\..*|charts\.(Entry|Deferral|Chart$)(\..*)?|summaries\.(About|Part|Distribution)(\..*)?|summaries\.(summarize_counts|Summary\.save)|integrations\.log_evaluation|report\.write_report|sequential\.SequentialConformal(\..*)?|.*\.report|.*\.items|.*\.keys|.*\.values"
 )
 
 
@@ -319,6 +319,37 @@ def _drift(w):
     return built(caveat.drift, prediction, prediction, resamples=0)
 
 
+def _distances(w):
+    size = len(w.classes) if isinstance(w.classes, list | tuple) else w.classes
+    return 1.0 - np.eye(size)
+
+
+def _measure_comparison(w):
+    prediction = w.prediction(("Categorical",))
+    distances = 1.0 - np.eye(len(prediction.classes))
+    return built(
+        caveat.compare_measures, prediction, w.truth(prediction), distances=distances, resamples=0
+    )
+
+
+def _explanation(w):
+    prediction = w.prediction(("Categorical",))
+    return built(caveat.explain_uncertainty, prediction, 1.0 - np.eye(len(prediction.classes)))
+
+
+def _pixels(w):
+    prediction = w.prediction(("Categorical",))
+    return built(caveat.maps.PredictionMap, prediction, (1, len(prediction)))
+
+
+def _confusion_matrix(w):
+    prediction = w.prediction(("Categorical",))
+    return built(
+        caveat.confusion_matrix, prediction, w.truth(prediction), resamples=RESAMPLES,
+        random_state=0,
+    )  # fmt: skip
+
+
 def _history(w):
     prediction = w.prediction()
     return built(caveat.monitoring.drift_history, {"a": prediction, "b": prediction}, resamples=0)
@@ -514,6 +545,9 @@ RESULTS = {
     "Drift": lambda w: _drift(w),
     "DriftHistory": lambda w: _history(w),
     "DriftMonitor": lambda w: built(caveat.DriftMonitor, w.prediction()),
+    "MeasureComparison": _measure_comparison,
+    "UncertaintyExplanation": _explanation,
+    "ConfusionMatrix": _confusion_matrix,
     "Repair": _repair,
     "CrossConformal": _cross_conformal,
     "Ellipsoid": lambda w: built(
@@ -652,7 +686,8 @@ ARGUMENTS = {
     "class_conditional": YES_NO,
     "classes": Thing(lambda w: w.names if w.named else None),
     "cluster": Data(lambda w: w.rng.integers(3, size=_length(w))),
-    "combine": Option("mean+std", "mean"),
+    "combine": Option("mean+std", "rms", "joint", "mean"),
+    "costs": Data(lambda w: w.numbers(w.classes, w.classes)),
     "component": Option("total", "aleatoric", "epistemic"),
     "comparison": Option(None, "best", "privileged"),
     "confidence": Option(0.95, 0.5, 0.8),
@@ -865,7 +900,9 @@ ARGUMENTS = {
     "Prepared.plan": Object(lambda w: built(caveat.resampling.make_plan, w.samples, resamples=RESAMPLES, random_state=0)),
     "Prepared.rows": Fixed(None),
     "concat.predictions": Thing(lambda w: [w.prediction(("Gaussian",)), w.prediction(("Gaussian",))]),
-    "class_distances.distance": Function("energy", "mahalanobis", "euclidean"),
+    "class_distances.distance": Function("energy", "bhattacharyya", "wasserstein", "euclidean"),
+    "class_distances.embedding": Option(None, np.asarray, 3),
+    "taxonomy": Option({0: "a", 1: "b", 2: "a"}, {}, None, {"a": 1}),
     "geometric_uncertainty.distance": Function("fisher-rao", "euclidean", "hellinger"),
     "predictions.ProbabilityInterval.lower": Data(lambda w: w.keep("unit", lambda: np.sort(w.shares(w.samples, w.classes, 2)))[..., 0]),
     "predictions.ProbabilityInterval.upper": Data(lambda w: w.keep("unit", lambda: np.sort(w.shares(w.samples, w.classes, 2)))[..., 1]),
@@ -904,6 +941,49 @@ ARGUMENTS = {
     "overlay.charts": Thing(lambda w: {"a": _chart(w)}),
     "charts.consistency.result": Thing(_consistency),
     "charts.drift.result": Thing(_drift),
+    "charts.measure_ecdf.result": Thing(_measure_comparison),
+    "charts.measure_ecdf.measure": Option(None, "gini", "none"),
+    "charts.confused.result": Thing(_measure_comparison),
+    "charts.near_misses.result": Thing(_measure_comparison),
+    "charts.kinds.result": Thing(_explanation),
+    "charts.class_map.pixels": Thing(_pixels),
+    "charts.class_map.truth": Option(None, 3),
+    "charts.layer_map.pixels": Thing(_pixels),
+    "charts.layer_map.measure": Option("gini_impurity", "none"),
+    "charts.layer_map.H": Option(None, 3),
+    "signatures.sample": Option(None, [0.0, 1.0], 3),
+    "signatures.probabilities": Option(None, [0.5, 0.5], 3),
+    "signatures.y": Data(lambda w: np.arange(w.samples) % 2),
+    "signatures.dense": Option(0.75, 1, 0.0),
+    "signatures.channels": Option(None, [1.0, 2.0]),
+    "false_color.image": Data(lambda w: w.numbers(4, 3, 3)),
+    "false_color.channels": Option((0, 1, 2), (0, 1), (0, 1, 9)),
+    "MeasureComparison.plot.kind": Option(None, "confused", "near_misses"),
+    "UncertaintyExplanation.plot.kind": Option(None, "kinds"),
+    "UncertaintyExplanation.hesitates_between.sample": Fixed(0),
+    "compare_measures.measures": Option(None, ["gini", "margin"], ["none"], []),
+    "distances": Data(_distances),
+    "X_train": Data(lambda w: w.numbers(w.samples, 2)),
+    "block_codes.shape": Option((4, 5), (2, 3, 4), (1, 1)),
+    "side": Option(2, 1, (2, 3), 0),
+    "correlation_length.values": Data(lambda w: w.numbers(w.samples, 3)),
+    "correlation_length.valid": Option(None, True),
+    "choose_block.errors": Data(lambda w: w.numbers(w.samples, 3)),
+    "choose_block.valid": Option(None, True),
+    "windows.height": Option(10, 1),
+    "windows.width": Option(10, 3),
+    "windows.pixels": Option(20, 1, 0),
+    "Scene.image": Data(lambda w: w.numbers(4, 3, 2)),
+    "Scene.labels": Option(np.ones((4, 3), int), np.zeros((4, 3), int), None),
+    "Scene.classes": Option(("a",), ("a", "b"), ()),
+    "Scene.description": Option(""),
+    "make_modulations.samples": Option(1, 3, 0),
+    "make_modulations.snr": Option(10.0, -5.0, 1e9),
+    "make_modulations.fading": YES_NO,
+    "make_modulations.clock_offset": Option(0.0, 5.0, -1.0),
+    "make_modulations.classes": Option(["QPSK"], ["none"], []),
+    "hesitant": Option(0.2, 0.0, 1.0),
+    "suspicious": Option(0.5, 0.0, 2.0),
     "charts.repair_map.result": Thing(_repair),
     "Calibrator.method": Option("auto", "ts"),
     "Calibrator.candidates": Option(None, ["TemperatureScaling"], ["VarianceScaling"], []),

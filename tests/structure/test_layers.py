@@ -27,6 +27,8 @@ LAYERS = [
     {"results"},
     {"risk_control"},
     {"evaluation"},
+    {"confusion"},
+    {"maps"},
     {"summaries"},
     {"repairing"},
     {"loading"},

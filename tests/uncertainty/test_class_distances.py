@@ -177,9 +177,18 @@ def test_memory_does_not_grow_with_classes_times_samples():
     [
         (
             {"distance": "euclidean"},
-            "distance must be one of 'energy', 'wasserstein', or a callable; got 'euclidean'",
+            "distance must be one of 'energy', 'wasserstein', 'bhattacharyya', or a callable; "
+            "got 'euclidean'",
         ),
-        ({"combine": "median"}, "combine must be one of 'mean\\+std', 'rms'; got 'median'"),
+        (
+            {"combine": "median"},
+            "combine must be one of 'mean\\+std', 'rms', 'joint'; got 'median'",
+        ),
+        ({"embedding": 3}, "embedding must be a callable that maps X to features; got int"),
+        (
+            {"distance": "wasserstein", "combine": "joint"},
+            "combine='joint' takes distance='energy', 'bhattacharyya' or a callable",
+        ),
     ],
 )
 def test_unknown_options(options, message):

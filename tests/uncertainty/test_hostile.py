@@ -18,7 +18,8 @@ def test_class_distances():
     X, y = [[0.0], [1.0], [2.0]], [0, 0, 1]
     odd = np.array(["energy", "energy"])
     with pytest.raises(
-        OptionError, match="distance must be one of 'energy', 'wasserstein', or a callab"
+        OptionError,
+        match="distance must be one of 'energy', 'wasserstein', 'bhattacharyya', or a c",
     ):
         caveat.class_distances(X, y, distance=odd)
     with pytest.raises(OptionError, match=r"combine must be one of 'mean\+std', 'rms'"):

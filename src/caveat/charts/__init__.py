@@ -6,6 +6,7 @@ can be read without colors.
 """
 
 from ._confidence import confidence_curve
+from ._confusion import confused, kinds, measure_ecdf, near_misses
 from ._consistency import consistency
 from ._coverage import coverage
 from ._decision import decision_curve
@@ -17,8 +18,10 @@ from ._error_histogram import error_histogram
 from ._experiments import detection, domain_shift, shift
 from ._extremes import Extremes, Sample, extremes
 from ._groups import AGAINST_REST, comparison, groups, trade_off
+from ._maps import class_map, false_color, layer_map
 from ._reliability import reliability
 from ._repair_map import repair_map
+from ._signatures import signatures
 from ._split import Deferral, deferral, split
 from ._triage import operating_curve
 from .chart import Chart, Headline, overlay
@@ -50,8 +53,10 @@ __all__ = [
     "Text",
     "available",
     "chart",
+    "class_map",
     "comparison",
     "confidence_curve",
+    "confused",
     "consistency",
     "coverage",
     "decision_curve",
@@ -65,8 +70,13 @@ __all__ = [
     "error_calibration",
     "error_histogram",
     "extremes",
+    "false_color",
     "groups",
     "history",
+    "kinds",
+    "layer_map",
+    "measure_ecdf",
+    "near_misses",
     "operating_curve",
     "overlay",
     "plot",
@@ -74,6 +84,7 @@ __all__ = [
     "reliability",
     "repair_map",
     "shift",
+    "signatures",
     "split",
     "sweeps",
     "terms",

@@ -7,6 +7,7 @@ from ..evaluation import Comparison, Evaluation
 from ..exceptions import OptionError, UnsupportedPredictionError
 from . import (
     _confidence,
+    _confusion,
     _consistency,
     _coverage,
     _decision,
@@ -17,6 +18,7 @@ from . import (
     _error_histogram,
     _experiments,
     _groups,
+    _maps,
     _reliability,
     _repair_map,
     _split,
@@ -58,6 +60,12 @@ CHARTS = Charts(
         _drift.DISTRIBUTION,
         _drift.HISTORY,
         _repair_map.ENTRY,
+        _confusion.ECDF,
+        _confusion.CONFUSED_CLASSES,
+        _confusion.NEAR_MISSES,
+        _confusion.KINDS,
+        _maps.CLASSES,
+        _maps.LAYER,
     ],
 )
 """The first kind of each type of result that applies is the default of `plot`."""
@@ -193,7 +201,8 @@ def _entry(result: Any, kind: str | None, target: Any) -> Entry:
         raise OptionError(
             "a chart is made of what evaluate, compare, audit, TriagePolicy.decide, "
             "disentanglement_error, class_detection, shift_curves, domain_shift, drift, "
-            "drift_history or repair returned; got a "
+            "drift_history, repair, compare_measures or explain_uncertainty returned, or of a "
+            "PredictionMap; got a "
             f"{type(result).__name__}"
         )
     names = available(result, target)

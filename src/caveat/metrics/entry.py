@@ -17,7 +17,7 @@ MEMBERS_FIRST = frozenset({"means", "variances", "members"})
 _SAME_FOR_ALL = frozenset({"levels"})
 
 _CAPITALS = {
-    "auc": "AUC", "auroc": "AUROC", "brier": "Brier", "crps": "CRPS", "f1": "F1",
+    "auc": "AUC", "auroc": "AUROC", "brier": "Brier", "cohen": "Cohen", "crps": "CRPS", "f1": "F1",
     "gaussian": "Gaussian", "matthews": "Matthews", "roc": "ROC",
 }  # fmt: skip
 

@@ -256,6 +256,7 @@ _EXACT: dict[str, Callable[[_Read], tuple[Any, ...]]] = {
     "balanced_accuracy_score": _decisions,
     "f1_score": _decisions,
     "matthews_correlation_score": _decisions,
+    "cohen_kappa_score": _decisions,
     "negative_log_likelihood_loss": lambda read: ((read.samples, read.loss, read.infinite),),
     "brier_loss": lambda read: ((read.samples, read.brier, 0.0),),
     "brier_calibration_error": _classwise,

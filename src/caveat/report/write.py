@@ -4,17 +4,21 @@ import os
 import secrets
 from pathlib import Path
 
+from ..confusion import MeasureComparison, UncertaintyExplanation
 from ..evaluation import Comparison, Evaluation, TriagePolicy
 from ..exceptions import OptionError
 from ..experiments import Disentanglement
 from ..fairness import FairnessAudit
+from ..maps import PredictionMap
 from ..molecules import Structures
 from ..monitoring import Drift, DriftHistory
 from ._comparison import comparison_page
+from ._confusion import explanation_page, measures_page
 from ._disentanglement import disentanglement_page
 from ._drift import drift_page, history_page
 from ._evaluation import evaluation_page
 from ._fairness import audit_page, with_audit
+from ._maps import map_page
 from ._molecules import with_molecules
 from .page import render
 
@@ -22,7 +26,15 @@ _ENDINGS = ("", ".html", ".htm")
 
 
 def write_report(
-    result: Evaluation | Comparison | FairnessAudit | Disentanglement | Drift | DriftHistory,
+    result: Evaluation
+    | Comparison
+    | FairnessAudit
+    | Disentanglement
+    | Drift
+    | DriftHistory
+    | MeasureComparison
+    | UncertaintyExplanation
+    | PredictionMap,
     path: str | os.PathLike[str],
     *,
     title: str | None = None,
@@ -39,9 +51,11 @@ def write_report(
 
     Parameters
     ----------
-    result : Evaluation, Comparison, FairnessAudit, Disentanglement, Drift or DriftHistory
+    result : Evaluation, Comparison, FairnessAudit, Disentanglement, Drift, DriftHistory, \
+MeasureComparison, UncertaintyExplanation or PredictionMap
         What `caveat.evaluate`, `caveat.compare`, `caveat.audit`, `caveat.disentanglement_error`,
-        `caveat.drift` or `caveat.monitoring.drift_history` returned.
+        `caveat.drift`, `caveat.monitoring.drift_history`, `caveat.compare_measures` or
+        `caveat.explain_uncertainty` returned; or a `caveat.maps.PredictionMap`.
     path : str or path
         Where to write, ending in ``.html``, ``.htm`` or nothing. An older file is replaced, in one
         step.
@@ -113,11 +127,23 @@ def write_report(
             page = drift_page(result, title, source)
         else:
             page = history_page(result, title, source)
+    elif isinstance(result, MeasureComparison | UncertaintyExplanation):
+        if policy is not None:
+            raise OptionError("policy decides on predictions: pass it with an evaluation")
+        if isinstance(result, MeasureComparison):
+            page = measures_page(result, title, source)
+        else:
+            page = explanation_page(result, title, source)
+    elif isinstance(result, PredictionMap):
+        if policy is not None:
+            raise OptionError("policy decides on predictions: pass it with an evaluation")
+        page = map_page(result, title, source)
     else:
         raise OptionError(
             "a report is made of what caveat.evaluate, caveat.compare, caveat.audit, "
-            "caveat.disentanglement_error, caveat.drift or caveat.monitoring.drift_history "
-            f"returned; got a {type(result).__name__}"
+            "caveat.disentanglement_error, caveat.drift, caveat.monitoring.drift_history, "
+            "caveat.compare_measures or caveat.explain_uncertainty returned, or of a "
+            f"PredictionMap; got a {type(result).__name__}"
         )
     return replace_file(place, render(page))
 

@@ -11,12 +11,15 @@ from ..exceptions import OptionError
 from ..experiments.checkpoint import check_seed
 from .disentanglement import DISENTANGLEMENT
 from .fairness import FAIRNESS
+from .measures import STUDY as MEASURES
 from .molecules import MOLECULES_STUDY
 from .result import StudyResult
 from .study import Study, Task, check_known, conclusions_of, rows_of, table_of
 from .tables import TABLES
 
-STUDIES: Registry[Study] = Registry("study", [DISENTANGLEMENT, FAIRNESS, MOLECULES_STUDY, TABLES])
+STUDIES: Registry[Study] = Registry(
+    "study", [DISENTANGLEMENT, FAIRNESS, MEASURES, MOLECULES_STUDY, TABLES]
+)
 """All studies by name; a new one is one line here."""
 
 SCALES = ("quick", "paper")
@@ -41,7 +44,7 @@ def run_study(
 
     Parameters
     ----------
-    study : {"disentanglement", "fairness", "molecules", "tables"} or Study
+    study : {"disentanglement", "fairness", "measures", "molecules", "tables"} or Study
         A name in ``caveat.studies.STUDIES``, or a study of your own.
     dataset : str, path or list of str
         A data set of the paper. Public data are read from ``CAVEAT_DATA`` or fetched; see

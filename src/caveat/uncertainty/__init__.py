@@ -1,7 +1,7 @@
 """Uncertainty of each sample: aleatoric and epistemic parts, and measures."""
 
 from .decompositions import DECOMPOSITIONS, DecompositionMethod, decompose
-from .distances import class_distances
+from .distances import class_distances, cost_distances, taxonomy_distances
 from .measures import (
     MEASURES,
     HomophilyMaximum,
@@ -30,6 +30,7 @@ __all__ = [
     "binary_variance",
     "class_distances",
     "confused_classes",
+    "cost_distances",
     "decompose",
     "geometric_uncertainty",
     "gini_impurity",
@@ -41,5 +42,6 @@ __all__ = [
     "renyi_entropy",
     "shannon_entropy",
     "t_entropy",
+    "taxonomy_distances",
     "tsallis_entropy",
 ]

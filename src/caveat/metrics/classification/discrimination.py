@@ -19,6 +19,7 @@ from ._kinds import DECISION_SCORE
 __all__ = [
     "accuracy_score",
     "balanced_accuracy_score",
+    "cohen_kappa_score",
     "f1_score",
     "matthews_correlation_score",
 ]
@@ -199,6 +200,52 @@ def matthews_correlation_score(
     return float(matthews(*class_counts(data)))
 
 
+def cohen_kappa_score(
+    y_true: Any, probabilities: Any, *, classes: Any = None, sample_weight: Any = None
+) -> float:
+    r"""Agreement between the true and the predicted classes beyond that of independent ones.
+
+    .. math:: \kappa = \frac{p_o - p_e}{1 - p_e}, \qquad
+              p_o = \frac{c}{N}, \quad p_e = \sum_k \frac{t_k}{N} \frac{p_k}{N}
+
+    with :math:`t_k` samples of class :math:`k`, :math:`p_k` predicted as it and :math:`c` right
+    ones among :math:`N`. Predicted is the most probable class, the first of equals.
+
+    Returns
+    -------
+    float
+        From -1 to 1 (all right), 0 for chance; higher is better. NaN where only one class occurs
+        and only that is predicted: 0/0.
+
+    References
+    ----------
+    .. [1] J. Cohen. A coefficient of agreement for nominal scales. Educational and Psychological
+       Measurement, 20(1), 1960.
+
+    Examples
+    --------
+    >>> from caveat.metrics import cohen_kappa_score
+    >>> cohen_kappa_score([0, 1, 1, 0], [0.2, 0.9, 0.4, 0.1])
+    0.5
+    """
+    data = labeled(y_true, probabilities, classes=classes, sample_weight=sample_weight)
+    return float(_kappa(*class_counts(data)))
+
+
+def _kappa(right: FloatArray, true: FloatArray, predicted: FloatArray) -> FloatArray:
+    total = true.sum(axis=-1, keepdims=True)
+    with np.errstate(invalid="ignore"):  # a resample of another group may be empty
+        chance = (true / total * (predicted / total)).sum(axis=-1)
+        wrong = 1 - right.sum(axis=-1) / total[..., 0]
+    # Rounding may leave 1 - chance just above 0 where one class is all there is.
+    alone = np.count_nonzero(true + predicted > 0, axis=-1) < 2
+    return np.where(alone, np.nan, np.clip(1 - wrong / np.where(alone, 1.0, 1 - chance), -1.0, 1.0))
+
+
+def _kappa_sums(batch: Batch, *, classes: Any = None) -> Sums:
+    return of_counts(_kappa, batch, classes)
+
+
 def _matthews_sums(batch: Batch, *, classes: Any = None) -> Sums:
     return of_counts(matthews, batch, classes)
 
@@ -239,6 +286,16 @@ ENTRIES = [
         aliases=("mcc",),
         sums=_matthews_sums,
         short="MCC",
+        within_class=False,
+    ),
+    DECISION_SCORE(
+        function=cohen_kappa_score,
+        range=(-1.0, 1.0),
+        says="How much more often true and predicted classes agree than independent ones would.",
+        cannot_see="How sure the model was; which kind of error it makes; and its value depends on "
+        "the shares of the classes.",
+        aliases=("kappa",),
+        sums=_kappa_sums,
         within_class=False,
     ),
 ]

@@ -15,8 +15,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._validation import FloatArray, as_floats, check_integer
-from ...exceptions import InvalidValueError, OptionError, ShapeError
+from ..._validation import FloatArray, check_integer
+from ...exceptions import OptionError
+from ...predictions.categorical import Categorical
+from ..distances.given import check_distances
 from ._common import bounded, by_blocks, mean_probabilities, sum_classes
 
 __all__ = ["HomophilyMaximum", "homophily_maximum", "homophily_uncertainty"]
@@ -36,7 +38,6 @@ _RELAXATION_WORK = 1e10  # steps times classes cubed: some seconds
 _CHECK_EVERY = 25
 _LONG = 2**31 - 1  # nodes: what the solver takes for no limit
 _OBJECTIVE = 1e4  # the solver stops at an absolute gap of 1e-6
-_SMALLEST, _LARGEST = 1e-150, 1e150
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,8 +81,9 @@ def homophily_uncertainty(
 
     Parameters
     ----------
-    H : array of shape (classes, classes)
-        Distances between the classes: symmetric, not negative, 0 on the diagonal.
+    H : array of shape (classes, classes), or data frame
+        Distances between the classes: symmetric, not negative, 0 on the diagonal. A data frame is
+        put in the order of the classes of a Categorical by its names.
     maximum : HomophilyMaximum, optional
         What :func:`homophily_maximum` returned for this H, to compute it only once.
 
@@ -108,7 +110,8 @@ def homophily_uncertainty(
     array([0.   , 0.062, 0.984, 0.999])
     """
     p = mean_probabilities(probabilities)
-    H = _check_distances(H, p.shape[1])
+    named = isinstance(probabilities, Categorical)
+    H = check_distances(H, probabilities.classes if named else p.shape[1])
     if maximum is None:
         maximum = homophily_maximum(H)
     else:
@@ -158,7 +161,7 @@ def homophily_maximum(H: Any, *, node_limit: int | None = 5000) -> HomophilyMaxi
     >>> round(best.value, 3), best.argmax.round(3), best.certificate
     (8.127, array([0.254, 0.254, 0.492]), 'concave')
     """
-    H = _check_distances(H)
+    H = check_distances(H)
     if node_limit is not None:
         check_integer(node_limit, "node_limit", 0)
     scale = float(H.max())
@@ -357,44 +360,6 @@ def _starts(A: FloatArray, pairs: int) -> list[FloatArray]:
     corners = np.eye(len(A))
     ends = np.argsort(-A.max(axis=1), kind="stable")[:pairs]
     return [corners.mean(axis=0), *((corners[i] + corners[A[i].argmax()]) / 2 for i in ends)]
-
-
-def _check_distances(H: Any, classes: int | None = None) -> FloatArray:
-    """Return distances between classes as an array that is exactly symmetric."""
-    H, _, tolerance = as_floats(H, "H")
-    if H.ndim != 2 or H.shape[0] != H.shape[1]:
-        raise ShapeError(f"H must have shape (classes, classes); got {H.shape}")
-    if classes is not None and len(H) != classes:
-        raise ShapeError(
-            f"H is for {len(H)} classes, but the probabilities are for {classes}; pass a distance "
-            "for each pair of their classes, in their order"
-        )
-    _refuse(~np.isfinite(H), H, "distances must be finite")
-    _refuse(H < 0, H, "distances must not be negative")
-    largest = float(H.max())
-    if largest != 0 and not _SMALLEST <= largest <= _LARGEST:
-        raise InvalidValueError(
-            f"the largest entry of H is {largest:g}, whose square is out of range; divide H by it, "
-            "the uncertainty does not depend on the scale"
-        )
-    close = tolerance * largest
-    _refuse(np.diag(np.diag(H) > close), H, "a class is at distance 0 from itself")
-    asymmetric = np.abs(H - H.T) > close
-    if asymmetric.any():
-        i, j = np.argwhere(asymmetric)[0]
-        raise InvalidValueError(
-            f"H is not symmetric: H[{i}, {j}] is {H[i, j]:g}, but H[{j}, {i}] is {H[j, i]:g}; "
-            "symmetrize with (H + H.T) / 2 if both mean the same distance"
-        )
-    H = (H + H.T) / 2
-    np.fill_diagonal(H, 0.0)
-    return H
-
-
-def _refuse(bad: NDArray[np.bool_], H: FloatArray, reason: str) -> None:
-    if bad.any():
-        i, j = np.argwhere(bad)[0]
-        raise InvalidValueError(f"H[{i}, {j}] is {H[i, j]:g}; {reason}")
 
 
 def _check_maximum(maximum: Any, H: FloatArray) -> None:

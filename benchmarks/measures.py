@@ -1,0 +1,104 @@
+"""Measures on maps: distances against scipy, all measures of a map, homophily, windows.
+
+Run with ``python benchmarks/measures.py``; ``docs/performance.md`` keeps the result. The image of
+windows has 10^7 pixels; ``--pixels 100000000`` makes it larger.
+"""
+
+import argparse
+import itertools
+import sys
+import tempfile
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+from harness import Task, run
+
+import numpy as np
+from scipy.stats import energy_distance
+
+import caveat
+from caveat.maps import measure_windows, windows
+from caveat.uncertainty import MEASURES, homophily_maximum, homophily_uncertainty
+
+
+def distances(rng: np.random.Generator) -> Task:
+    y = np.repeat(np.arange(6), 5000)
+    X = rng.normal(size=(30_000, 64)) + rng.normal(size=(6, 64))[y]
+    groups = [X[y == k] for k in range(6)]
+
+    def pair_by_pair() -> np.ndarray:
+        H = np.zeros((6, 6))
+        for i, j in itertools.combinations(range(6), 2):
+            each = [energy_distance(groups[i][:, c], groups[j][:, c]) for c in range(64)]
+            H[i, j] = H[j, i] = np.mean(each) + np.std(each)
+        return H
+
+    np.testing.assert_allclose(caveat.class_distances(X, y), pair_by_pair(), rtol=1e-9)
+    return Task(
+        "energy distances, 6 classes x 64 channels x 5,000", lambda: caveat.class_distances(X, y),
+        {"scipy, pair by pair": pair_by_pair}, targets={"scipy, pair by pair": "9 or more"},
+    )  # fmt: skip
+
+
+def all_measures(rng: np.random.Generator) -> Task:
+    p = caveat.Categorical(rng.dirichlet(np.full(6, 0.3), 600 * 166))
+    H = rng.uniform(0.3, 1, (6, 6))
+    H = np.triu(H, 1) + np.triu(H, 1).T
+    best = homophily_maximum(H)
+
+    def ours() -> None:
+        for name in MEASURES:
+            options = {"H": H, "maximum": best} if name == "homophily_uncertainty" else {}
+            caveat.measure(p, name, **options)
+
+    return Task("all measures of a map of 600 x 166 pixels, 6 classes", ours)
+
+
+def homophily(rng: np.random.Generator) -> Task:
+    p = rng.random((1_000_000, 100))
+    p /= p.sum(axis=1, keepdims=True)
+    prediction = caveat.Categorical(p)
+    H = np.linalg.norm((points := rng.normal(size=(100, 5)))[:, None] - points, axis=2)
+    best, product = homophily_maximum(H), np.empty_like(p)
+    return Task(
+        "homophily of 10^6 x 100", lambda: homophily_uncertainty(prediction, H, maximum=best),
+        reference=("one matrix product", lambda: np.matmul(p, H, out=product)),
+        targets={"one matrix product": "1/3 or more"}, repeats=3,
+    )  # fmt: skip
+
+
+def by_windows(folder: str, pixels: int, rng: np.random.Generator) -> Task:
+    side = int(pixels**0.5)
+    source = np.memmap(Path(folder) / "p.dat", np.float32, "w+", shape=(6, side, side))
+    for rows, columns in windows(side, side):
+        part = rng.random((6, rows.stop - rows.start, side), dtype=np.float32)
+        source[:, rows, columns] = part / part.sum(axis=0)
+    source.flush()
+    out = np.memmap(Path(folder) / "u.dat", np.float32, "w+", shape=(side, side))
+
+    def read() -> None:
+        for rows, columns in windows(side, side):
+            np.array(source[:, rows, columns])
+
+    return Task(
+        f"Gini impurity of {side:,} x {side:,} pixels, 6 classes, by windows",
+        lambda: measure_windows(source, "gini", out=out), reference=("reading alone", read),
+        targets={"reading alone": "1/2 or more"}, repeats=3,
+    )  # fmt: skip
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--pixels", type=int, default=10**7)
+    asked = parser.parse_args()
+    rng = np.random.default_rng(0)
+    with tempfile.TemporaryDirectory() as folder:
+        run(
+            "Measures",
+            [
+                distances(rng),
+                all_measures(rng),
+                homophily(rng),
+                by_windows(folder, asked.pixels, rng),
+            ],
+        )

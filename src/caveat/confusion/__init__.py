@@ -1,0 +1,17 @@
+"""Which classes a model confuses, how far apart they are, and which measure shows it best."""
+
+from .explain import Confusion, PairRow, UncertaintyExplanation, explain_uncertainty
+from .matrix import ConfusionMatrix, confusion_matrix
+from .measures import MeasureComparison, MeasureRow, compare_measures
+
+__all__ = [
+    "Confusion",
+    "ConfusionMatrix",
+    "MeasureComparison",
+    "MeasureRow",
+    "PairRow",
+    "UncertaintyExplanation",
+    "compare_measures",
+    "confusion_matrix",
+    "explain_uncertainty",
+]

@@ -1,0 +1,426 @@
+"""Why a prediction is uncertain: near a random guess, between close classes, or distant ones."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._validation import (
+    FloatArray,
+    LabelArray,
+    as_floats,
+    check_fraction,
+    check_integer,
+    check_size,
+)
+from ..evaluation.verdict import Verdict
+from ..exceptions import LabelError, OptionError, ShapeError
+from ..results.tables import (
+    Drawable,
+    RowTable,
+    ShownTable,
+    html_tables,
+    number,
+    terminal_table,
+)
+from ..results.words import Statement, counted, whole
+from ..uncertainty import gini_impurity, homophily_maximum, homophily_uncertainty
+from ..uncertainty.distances import check_distances
+from ._given import as_classes
+
+
+class Confusion(StrEnum):
+    """The kind of uncertainty of one prediction."""
+
+    SURE = "sure"
+    NEAR = "close classes"
+    DISTANT = "distant classes"
+    CANDIDATE = "candidate"
+
+
+_SAYS = {
+    Confusion.SURE: "The prediction is far from a random guess.",
+    Confusion.NEAR: "The model hesitates between classes that are hard to separate.",
+    Confusion.DISTANT: "The model hesitates between classes that are far apart: a warning.",
+    Confusion.CANDIDATE: "Every model hesitates between distant classes: an outlier, a wrong "
+    "label, or a class that the training data do not have.",
+}
+
+
+@dataclass(frozen=True)
+class PairRow:
+    """Predictions whose two most probable classes are these.
+
+    Attributes
+    ----------
+    first, second : str
+        The classes, the more probable first.
+    distance : float
+        Between the two, divided by the largest distance.
+    samples : int
+        How many predictions hesitate between them: those that are not sure.
+    candidates : int
+    geometric, homophily : float
+        Means over these samples.
+    """
+
+    first: str
+    second: str
+    distance: float
+    samples: int
+    candidates: int
+    geometric: float
+    homophily: float
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class UncertaintyExplanation(RowTable[PairRow], Drawable):
+    """Why each prediction is uncertain; see `explain_uncertainty`.
+
+    Attributes
+    ----------
+    rows : tuple of PairRow
+        The pairs of classes that predictions hesitate between, the most frequent first.
+    geometric, homophily : ndarray of shape (samples,)
+        How near to a random guess, and how far apart the confused classes are; means over models.
+    separation : ndarray of shape (samples,)
+        The homophily-based uncertainty of the mean over models, divided by what it would be if all
+        classes were equally far apart; NaN for a prediction without doubt.
+    kinds : ndarray of shape (samples,)
+        A `Confusion` for each sample.
+    between : ndarray of shape (samples, 2)
+        The positions of the two most probable classes.
+    confused : ndarray of bool of shape (samples, classes)
+        Which classes are more probable than in a random guess.
+    classes : ndarray of shape (classes,)
+    models : int
+    neighbors : ndarray of int of shape (samples, neighbors), optional
+        The nearest training samples, or the nearest other samples without those.
+    unlike : ndarray of float of shape (samples,), optional
+        The share of the training samples that are nearer to their own neighbors than this sample is
+        to its.
+    neighbor_labels : ndarray of shape (samples, neighbors), optional
+    """
+
+    row_type: ClassVar = PairRow
+
+    rows: tuple[PairRow, ...]
+    geometric: FloatArray
+    homophily: FloatArray
+    separation: FloatArray
+    kinds: NDArray[Any]
+    between: NDArray[np.intp]
+    confused: NDArray[np.bool_]
+    classes: LabelArray
+    models: int
+    neighbors: NDArray[np.intp] | None = None
+    unlike: FloatArray | None = None
+    neighbor_labels: NDArray[Any] | None = None
+
+    def counts(self) -> dict[Confusion, int]:
+        """Return how many predictions are of each kind."""
+        return {kind: int((self.kinds == kind.value).sum()) for kind in Confusion}
+
+    def hesitates_between(self, sample: int) -> list[Any]:
+        """Return the classes above a random guess, the most probable first.
+
+        Parameters
+        ----------
+        sample : int
+        """
+        chosen = np.flatnonzero(self.confused[sample])
+        first = [code for code in self.between[sample].tolist() if self.confused[sample, code]]
+        others = [code for code in chosen.tolist() if code not in first]
+        return self.classes[[*first, *others]].tolist()
+
+    def candidates(self) -> NDArray[np.intp]:
+        """Return the candidates for outliers, wrong labels or unknown classes, worst first."""
+        rows = np.flatnonzero(self.kinds == Confusion.CANDIDATE.value)
+        return rows[np.argsort(-self.homophily[rows], kind="stable")]
+
+    def to_samples(self) -> Any:
+        """Return one row for each sample as a pandas DataFrame."""
+        import pandas as pd
+
+        columns = {
+            "geometric": self.geometric,
+            "homophily": self.homophily,
+            "separation": self.separation,
+            "kind": self.kinds,
+            "first": self.classes[self.between[:, 0]],
+            "second": self.classes[self.between[:, 1]],
+            "confused": self.confused.sum(axis=1),
+        }
+        if self.neighbors is not None and self.unlike is not None:
+            columns |= {"nearest": self.neighbors[:, 0], "unlike": self.unlike}
+        return pd.DataFrame(columns)
+
+    def verdict(self) -> Verdict:
+        """Say how many predictions are of which kind, and what to do with them."""
+        counts, total = self.counts(), len(self.geometric)
+        unsure = total - counts[Confusion.SURE]
+        first = (
+            f"{whole(unsure / total)} of {counted(total, 'prediction')} are not sure; "
+            f"{counts[Confusion.NEAR]:,} hesitate between close classes, "
+            f"{counts[Confusion.DISTANT] + counts[Confusion.CANDIDATE]:,} between distant ones."
+        )
+        said = [Statement("info", first)]
+        if self.rows:
+            row = max(self.rows, key=lambda row: row.samples)
+            said.append(
+                Statement(
+                    "info",
+                    f"Most hesitate between {row.first} and {row.second} "
+                    f"({counted(row.samples, 'sample')}, {number(row.distance)} of the largest "
+                    "distance between classes).",
+                )
+            )
+        candidates = counts[Confusion.CANDIDATE]
+        if candidates:
+            models = "the model" if self.models == 1 else f"all {self.models} models"
+            text = (
+                f"{counted(candidates, 'sample')} may be outliers, wrongly labeled or of a class "
+                f"that is not known: {models} hesitate{'s' if self.models == 1 else ''} between "
+                "distant classes there."
+            )
+            if self.unlike is not None:
+                far = int((self.unlike[self.candidates()] > 0.95).sum())
+                text += (
+                    f" {far:,} of them are farther from their neighbors than 95 % of the others."
+                )
+            said.append(Statement("bad", text))
+        return Verdict(tuple(said))
+
+    def tables(self) -> list[ShownTable]:
+        """Return what is shown: the kinds, and the pairs of classes."""
+        total = len(self.geometric)
+        kinds = [
+            [str(kind.value), f"{count:,}", f"{count / total:.1%}", _SAYS[kind]]
+            for kind, count in self.counts().items()
+        ]
+        pairs = [
+            [
+                row.first, row.second, number(row.distance), f"{row.samples:,}",
+                f"{row.candidates:,}", number(row.geometric), number(row.homophily),
+            ]
+            for row in self.rows[:20]
+        ]  # fmt: skip
+        header = (
+            "first", "second", "distance", "samples", "candidates", "geometric", "homophily",
+        )  # fmt: skip
+        return [
+            ("Kinds of uncertainty", ("kind", "samples", "share", "what it says"), kinds),
+            ("Classes that predictions hesitate between", header, pairs),
+        ]
+
+    def __repr__(self) -> str:
+        return "\n".join([*(terminal_table(*t) for t in self.tables()), str(self.verdict())])
+
+    def _repr_html_(self) -> str:
+        return html_tables(self.tables()) + self.verdict()._repr_html_()
+
+
+def explain_uncertainty(
+    prediction: Any,
+    distances: Any,
+    X: Any = None,
+    *,
+    X_train: Any = None,
+    y_train: Any = None,
+    hesitant: float = 0.2,
+    suspicious: float = 0.5,
+    neighbors: int = 5,
+) -> UncertaintyExplanation:
+    """Say of each prediction between which classes it hesitates, and whether that is a warning.
+
+    No labels are needed. A prediction whose geometric uncertainty (the scaled Gini impurity) is at
+    most ``hesitant`` is sure. The others are compared with classes that are equally far apart, for
+    which the homophily-based uncertainty is the geometric one: where it is lower than that, the
+    model hesitates between close classes, which are hard to separate; where it is higher, between
+    distant ones, which is a warning. A sample of the last kind with a homophily-based uncertainty
+    above ``suspicious`` under every model is a candidate for an outlier, a wrong label, or a class
+    that the training data do not have.
+
+    Parameters
+    ----------
+    prediction : Categorical, array of probabilities, or a sequence of them
+        Several models of the same samples, in a list or a mapping; members of an ensemble in one
+        Categorical count as one model.
+    distances : array of shape (classes, classes), or data frame
+        Distances between the classes, for instance from `caveat.class_distances`.
+    X : array of shape (samples, features), optional
+        The samples: adds their nearest neighbors by Euclidean distance.
+    X_train, y_train : arrays, optional
+        The training samples among which to look for neighbors, and their labels; without them,
+        neighbors are other samples of X.
+    hesitant : float, default=0.2
+        The geometric uncertainty above which a prediction is not sure.
+    suspicious : float, default=0.5
+        The homophily-based uncertainty above which a sample is a candidate.
+    neighbors : int, default=5
+        How many neighbors.
+
+    Returns
+    -------
+    UncertaintyExplanation
+
+    References
+    ----------
+    .. [1] S. Chlaily, D. Ratha, P. Lozou, A. Marinoni. On Measures of Uncertainty in
+       Classification. IEEE Transactions on Signal Processing 71, 3710-3725, 2023. Section IV.A.
+
+    Examples
+    --------
+    Cats and dogs are close, ships are far from both:
+
+    >>> import caveat
+    >>> H = [[0, 1, 4], [1, 0, 4], [4, 4, 0]]
+    >>> p = caveat.Categorical(
+    ...     [[0.97, 0.02, 0.01], [0.5, 0.5, 0.0], [0.8, 0.0, 0.2], [0.4, 0.1, 0.5]],
+    ...     classes=["cat", "dog", "ship"],
+    ... )
+    >>> result = caveat.explain_uncertainty(p, H)
+    >>> result.kinds.tolist()
+    ['sure', 'close classes', 'candidate', 'candidate']
+    >>> result.hesitates_between(3)
+    ['ship', 'cat']
+    """
+    models = _models(prediction)
+    hesitant = _level(hesitant, "hesitant")
+    suspicious = _level(suspicious, "suspicious")
+    neighbors = check_integer(neighbors, "neighbors")
+    classes = models[0].classes
+    H = check_distances(distances, classes)
+    best = homophily_maximum(H)
+    mean = sum(model.mean for model in models) / len(models)
+    each = np.array([homophily_uncertainty(model.mean, H, maximum=best) for model in models])
+    geometric, homophily = gini_impurity(mean), each.mean(axis=0)
+    doubt = geometric > 1e-12
+    separation = np.full(len(mean), np.nan)
+    separation[doubt] = homophily_uncertainty(mean, H, maximum=best)[doubt] / geometric[doubt]
+    kinds = np.full(len(mean), Confusion.SURE.value, dtype=object)
+    unsure = geometric > hesitant
+    distant = unsure & (separation > 1)
+    kinds[unsure] = Confusion.NEAR.value
+    kinds[distant] = Confusion.DISTANT.value
+    kinds[distant & (each > suspicious).all(axis=0)] = Confusion.CANDIDATE.value
+    between = np.argsort(-mean, axis=1, kind="stable")[:, :2]
+    confused = mean > 1 / len(classes) * (1 + 1e-12)
+    near: dict[str, Any] = {}
+    if X is not None:
+        near = _neighbors(X, X_train, y_train, len(mean), neighbors)
+    elif X_train is not None or y_train is not None:
+        raise OptionError("X_train and y_train are for the neighbors of X; pass X= too")
+    kinds = kinds.astype(str)
+    rows = _pairs(between, unsure, kinds, geometric, homophily, H, classes)
+    return UncertaintyExplanation(
+        tuple(rows), geometric, homophily, separation, kinds, between, confused, classes,
+        len(models), **near,
+    )  # fmt: skip
+
+
+def _models(prediction: Any) -> list[Any]:
+    """Return the predictions of one or several models, of the same samples and classes."""
+    several = isinstance(prediction, Mapping) or (
+        isinstance(prediction, Sequence)
+        and any(hasattr(one, "classes") or np.ndim(one) == 2 for one in prediction)
+    )
+    if not several:
+        return [as_classes(prediction)]
+    given = prediction.values() if isinstance(prediction, Mapping) else prediction
+    models = [as_classes(one) for one in given]
+    for other in models[1:]:
+        if len(other) != len(models[0]):
+            raise ShapeError(
+                f"the models predict {len(models[0])} and {len(other)} samples; pass predictions "
+                "of the same ones"
+            )
+        if other.classes.tolist() != models[0].classes.tolist():
+            raise LabelError("the models have different classes, or another order of them")
+    return models
+
+
+def _level(value: float, name: str) -> float:
+    return 0.0 if value == 0 else check_fraction(value, name)
+
+
+def _pairs(
+    between: NDArray[np.intp],
+    unsure: NDArray[np.bool_],
+    kinds: NDArray[Any],
+    geometric: FloatArray,
+    homophily: FloatArray,
+    H: FloatArray,
+    classes: LabelArray,
+) -> list[PairRow]:
+    size, largest = len(classes), float(H.max()) or 1.0
+    codes = between[:, 0] * size + between[:, 1]
+    samples = np.bincount(codes[unsure], minlength=size**2)
+    sums = [
+        np.bincount(codes[unsure], values[unsure], size**2)
+        for values in (kinds == Confusion.CANDIDATE.value, geometric, homophily)
+    ]
+    rows = []
+    for code in np.argsort(-samples, kind="stable")[: np.count_nonzero(samples)]:
+        first, second = divmod(int(code), size)
+        count = int(samples[code])
+        rows.append(
+            PairRow(
+                str(classes[first]), str(classes[second]), float(H[first, second]) / largest,
+                count, int(sums[0][code]), float(sums[1][code]) / count,
+                float(sums[2][code]) / count,
+            )
+        )  # fmt: skip
+    return rows
+
+
+def _neighbors(X: Any, X_train: Any, y_train: Any, samples: int, count: int) -> dict[str, Any]:
+    """Return the nearest training samples, their labels, and how unusual their distance is."""
+    from scipy.spatial import KDTree
+
+    own = _features(X, "X")
+    if len(own) != samples:
+        raise ShapeError(f"X has {len(own)} samples, the prediction has {samples}")
+    others = own if X_train is None else _features(X_train, "X_train")
+    if others.shape[1] != own.shape[1]:
+        raise ShapeError(
+            f"X has {own.shape[1]} features, X_train has {others.shape[1]}; pass the same ones"
+        )
+    least = count + 1
+    if len(others) < least:
+        raise ShapeError(f"{count} neighbors need {least} samples at least; got {len(others)}")
+    if y_train is not None and X_train is None:
+        raise OptionError("y_train labels the samples of X_train; pass X_train= too")
+    tree = KDTree(others)
+    inner = tree.query(others, k=least)
+    if X_train is None:
+        # The nearest one is the sample itself, or one at the same place.
+        away, nearest = inner[0][:, 1:], inner[1][:, 1:]
+    else:
+        away, nearest = (part.reshape(len(own), count) for part in tree.query(own, k=count))
+    usual = np.sort(inner[0][:, 1:].mean(axis=1))
+    result = {
+        "neighbors": nearest,
+        "unlike": np.searchsorted(usual, away.mean(axis=1)) / len(usual),
+    }
+    if y_train is not None:
+        labels = np.asarray(y_train)
+        if labels.shape != (len(others),):
+            raise ShapeError(
+                f"y_train must be one label for each of the {len(others)} samples of X_train; got "
+                f"shape {labels.shape}"
+            )
+        result["neighbor_labels"] = labels[nearest]
+    return result
+
+
+def _features(X: Any, name: str) -> FloatArray:
+    array, _, _ = as_floats(X, name)
+    if array.ndim == 0:
+        raise ShapeError(f"{name} must have shape (samples, features); got {array.shape}")
+    array = array.reshape(len(array), -1)
+    check_size(array, name, ("sample", "feature"))
+    return array

@@ -1,0 +1,21 @@
+"""Predictions of pixels, voxels and windows that keep their grid: layers, regions, blocks, files.
+
+A `PredictionMap` is a prediction with the shape of an image. Measures become layers of that shape,
+metrics get intervals from blocks of neighboring pixels, and images that do not fit into memory are
+measured window by window.
+"""
+
+from .blocks import BlockSize, block_codes, choose_block, correlation_length
+from .prediction_map import MapEvaluation, PredictionMap
+from .windowed import measure_windows, windows
+
+__all__ = [
+    "BlockSize",
+    "MapEvaluation",
+    "PredictionMap",
+    "block_codes",
+    "choose_block",
+    "correlation_length",
+    "measure_windows",
+    "windows",
+]

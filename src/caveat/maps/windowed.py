@@ -1,0 +1,120 @@
+"""Images larger than memory: measured window by window."""
+
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from .._validation import check_integer
+from ..exceptions import OptionError, ShapeError
+from ..predictions import Categorical
+from ..uncertainty import measure
+
+WINDOW = 1 << 18
+"""Pixels of one window."""
+
+
+def check_memory(size: int) -> None:
+    """Raise if an array of so many bytes does not fit into memory together with its copy."""
+    if 2 * size > available():
+        raise OptionError(
+            f"the array has {size / 2**30:.1f} GiB, more than fits into memory with the work on "
+            "it; use caveat.maps.measure_windows, which reads it window by window"
+        )
+
+
+def available() -> int:
+    """Return the bytes of memory of this computer."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):  # pragma: no cover
+        return 2**62  # not known on this system
+
+
+def windows(height: int, width: int, pixels: int = WINDOW) -> Iterator[tuple[slice, slice]]:
+    """Yield slices of lines that cover an image, some pixels at a time.
+
+    Parameters
+    ----------
+    height, width : int
+    pixels : int, default=262144
+
+    Examples
+    --------
+    >>> from caveat.maps import windows
+    >>> [(rows.start, rows.stop) for rows, _ in windows(10, 100, 400)]
+    [(0, 4), (4, 8), (8, 10)]
+    """
+    height, width = check_integer(height, "height"), check_integer(width, "width")
+    step = max(1, check_integer(pixels, "pixels") // width)
+    for start in range(0, height, step):
+        yield slice(start, min(start + step, height)), slice(0, width)
+
+
+def measure_windows(
+    source: Any,
+    name: str,
+    *,
+    out: Any = None,
+    axes: str = "class y x",
+    pixels: int = WINDOW,
+    logits: bool = False,
+    **options: Any,
+) -> Any:
+    """Return a measure of uncertainty of an image that need not fit into memory.
+
+    Parameters
+    ----------
+    source : array-like of three axes
+        Probabilities: a ``numpy.memmap``, an array of zarr or h5py, a lazy DataArray, or anything
+        with ``shape`` whose slices become arrays of numpy.
+    name : str
+        The measure; see `caveat.measure`.
+    out : array of shape (height, width), optional
+        Where to write, a ``numpy.memmap`` opened for writing for instance; by default a new array
+        in single precision.
+    axes : {"class y x", "y x class"}, default="class y x"
+    pixels : int, default=262144
+        Pixels of one window.
+    logits : bool, default=False
+        Whether the numbers are logits.
+    **options
+        Options of the measure.
+
+    Returns
+    -------
+    array of shape (height, width)
+        ``out`` if it was given.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from caveat.maps import measure_windows
+    >>> p = np.moveaxis(np.random.default_rng(0).dirichlet(np.ones(3), (50, 40)), -1, 0)
+    >>> measure_windows(p, "gini", pixels=400).shape
+    (50, 40)
+    """
+    if axes not in ("class y x", "y x class"):
+        raise OptionError(f"axes must be 'class y x' or 'y x class'; got {axes!r}")
+    shape = tuple(getattr(source, "shape", ()))
+    if len(shape) != 3:
+        raise ShapeError(f"source must have three axes, {axes}; got shape {shape}")
+    first = axes == "class y x"
+    height, width = shape[1:] if first else shape[:2]
+    if out is None:
+        out = np.empty((height, width), dtype=np.float32)
+    elif tuple(out.shape) != (height, width):
+        raise ShapeError(f"out must have the size of the image, {(height, width)}; got {out.shape}")
+    if name in ("homophily", "hu", "homophily_uncertainty") and "maximum" not in options:
+        from ..uncertainty import homophily_maximum
+
+        options = {**options, "maximum": homophily_maximum(options.get("H"))}
+    for rows, columns in windows(height, width, pixels):
+        part = np.asarray(source[:, rows, columns] if first else source[rows, columns, :])
+        flat = part.reshape(part.shape[0], -1).T if first else part.reshape(-1, part.shape[2])
+        prediction = Categorical.from_logits(flat) if logits else Categorical(flat)
+        out[rows, columns] = measure(prediction, name, **options).reshape(
+            rows.stop - rows.start, -1
+        )
+    return out

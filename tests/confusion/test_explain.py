@@ -1,0 +1,134 @@
+"""Kinds of uncertainty: the paper's criterion, candidates under several models, neighbors."""
+
+import numpy as np
+import pytest
+
+import caveat
+from caveat.confusion import Confusion
+from caveat.exceptions import LabelError, OptionError, ShapeError, UnsupportedPredictionError
+
+H = np.array([[0, 1.0, 4], [1, 0, 4], [4, 4, 0]])
+P = np.array([[0.97, 0.02, 0.01], [0.5, 0.5, 0.0], [0.8, 0.0, 0.2], [0.4, 0.1, 0.5], [1, 0, 0]])
+
+
+def test_kinds_are_homophily_against_the_equidistant_case():
+    result = caveat.explain_uncertainty(P, H)
+    gini, homophily = caveat.measure(P, "gini"), caveat.measure(P, "homophily", H=H)
+    np.testing.assert_allclose(result.geometric, gini)
+    np.testing.assert_allclose(result.homophily, homophily)
+    np.testing.assert_allclose(result.separation[:4], (homophily / np.where(gini, gini, 1))[:4])
+    assert np.isnan(result.separation[4])
+    assert result.kinds.tolist() == ["sure", "close classes", "candidate", "candidate", "sure"]
+    assert result.candidates().tolist() == [3, 2]
+    assert result.counts() == {
+        Confusion.SURE: 2, Confusion.NEAR: 1, Confusion.DISTANT: 0, Confusion.CANDIDATE: 2,
+    }  # fmt: skip
+
+
+def test_equidistant_classes_are_never_distant():
+    p = np.random.default_rng(0).dirichlet(np.ones(4), 500)
+    result = caveat.explain_uncertainty(p, 1 - np.eye(4))
+    np.testing.assert_allclose(result.separation, 1)
+    everything = caveat.explain_uncertainty(p, np.zeros((4, 4)))
+    assert not everything.homophily.any()
+    assert set(everything.kinds) <= {"sure", "close classes"}
+
+
+def test_a_candidate_needs_every_model():
+    other = P.copy()
+    other[3] = [0.5, 0.5, 0.0]
+    for both in ([P, other], {"svm": caveat.Categorical(P), "forest": other}):
+        result = caveat.explain_uncertainty(both, H)
+        assert result.models == 2
+        assert result.kinds[2] == "candidate"
+        assert result.kinds[3] == "close classes"
+        assert "all 2 models hesitate between distant" in str(result.verdict())
+    lower = caveat.explain_uncertainty(P, H, suspicious=0.7)
+    assert lower.kinds[2] == "distant classes"
+    assert "the model hesitates between distant" in str(lower.verdict())
+
+
+def test_which_classes():
+    p = caveat.Categorical([[0.1, 0.45, 0.05, 0.4], [0.4, 0.28, 0.0, 0.32]], classes=list("abcd"))
+    result = caveat.explain_uncertainty(p, 1 - np.eye(4))
+    assert result.hesitates_between(0) == ["b", "d"]
+    assert result.hesitates_between(1) == ["a", "d", "b"]
+    rows = {(row.first, row.second): row for row in result.rows}
+    assert rows["b", "d"].samples == 1
+    assert rows["b", "d"].distance == 1
+    frame = result.to_samples()
+    assert frame["second"].tolist() == ["d", "d"]
+    assert frame["confused"].tolist() == [2, 3]
+
+
+def test_an_unknown_class_is_found_without_labels():
+    """Training knows two close classes and a distant one; new samples lie between the distant."""
+    rng = np.random.default_rng(0)
+    centers = np.array([[0.0, 0], [1.5, 0], [12, 0]])
+    y = np.repeat([0, 1, 2], 200)
+    X = centers[y] + rng.normal(size=(600, 2))
+    distances = caveat.class_distances(X, y)
+
+    def posterior(points):
+        squares = ((points[:, None] - centers) ** 2).sum(axis=2) / 8  # an underfitted model
+        p = np.exp(-(squares - squares.min(axis=1, keepdims=True)))
+        return p / p.sum(axis=1, keepdims=True)
+
+    new = np.vstack([X[::6], [[6.6, 0], [6.8, 0]]])
+    result = caveat.explain_uncertainty(posterior(new), distances, new, X_train=X, y_train=y)
+    assert set(result.candidates()) >= {100, 101}
+    assert (result.unlike[[100, 101]] > 0.99).all()
+    assert np.median(result.unlike[:100]) < 0.6
+    assert result.neighbor_labels.shape == (102, 5)
+    assert (result.neighbors[:100, 0] == np.arange(0, 600, 6)).all()  # the sample itself is there
+    assert "farther from their neighbors than 95 %" in str(result.verdict())
+    assert "nearest" in result.to_samples()
+    alone = caveat.explain_uncertainty(posterior(new), distances, new, neighbors=1)
+    assert (alone.neighbors[:, 0] != np.arange(102)).all()
+    assert alone.neighbor_labels is None
+
+
+def test_what_is_shown(tmp_path):
+    result = caveat.explain_uncertainty(P, H)
+    assert "hesitate between 2 and 0" in str(result.verdict()) or "Most hesitate" in repr(result)
+    assert "close classes" in result._repr_html_()
+    page = result.report(tmp_path / "e.html").read_text(encoding="utf-8")
+    assert "Candidates: outliers" in page
+    sure = caveat.explain_uncertainty(P[:1], H)
+    assert len(sure.verdict()) == 1
+    assert "Candidates: outliers" not in sure.report(tmp_path / "s.html").read_text(
+        encoding="utf-8"
+    )
+    with_x = caveat.explain_uncertainty(P, H, np.arange(10.0).reshape(5, 2), neighbors=2)
+    assert "%" in with_x.report(tmp_path / "x.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: caveat.explain_uncertainty(caveat.Gaussian([0.0], [1.0]), H),
+         UnsupportedPredictionError, "predictions of classes"),
+        (lambda: caveat.explain_uncertainty([P, P[:2]], H), ShapeError, "predict 5 and 2 samples"),
+        (lambda: caveat.explain_uncertainty(
+            [caveat.Categorical(P), caveat.Categorical(P, classes=[2, 1, 0])], H),
+         LabelError, "different classes, or another order"),
+        (lambda: caveat.explain_uncertainty(P, H[:2, :2]), ShapeError, "H is for 2 classes, but"),
+        (lambda: caveat.explain_uncertainty(P, H, X_train=P), OptionError, "pass X= too"),
+        (lambda: caveat.explain_uncertainty(P, H, P, y_train=[0] * 5, neighbors=2), OptionError,
+         "pass X_train="),
+        (lambda: caveat.explain_uncertainty(P, H, P[:2]), ShapeError, "X has 2 samples, the pred"),
+        (lambda: caveat.explain_uncertainty(P, H, 3.0), ShapeError, r"X must have shape"),
+        (lambda: caveat.explain_uncertainty(P, H, P, X_train=P[:, :2]), ShapeError, "X_train has 2"),
+        (lambda: caveat.explain_uncertainty(P, H, P, neighbors=5), ShapeError, "need 6 samples at"),
+        (lambda: caveat.explain_uncertainty(P, H, P, X_train=P, y_train=[1], neighbors=2),
+         ShapeError, "one label for each of the 5 samples of X_train"),
+        (lambda: caveat.explain_uncertainty(P, H, hesitant=2), OptionError, "hesitant"),
+    ],
+)  # fmt: skip
+def test_what_does_not_fit(call, error, message):
+    with pytest.raises(error, match=message):
+        call()
+
+
+def test_everything_can_be_taken_for_hesitation():
+    assert "sure" not in caveat.explain_uncertainty(P[:4], H, hesitant=0).kinds

@@ -1,0 +1,154 @@
+"""Measures side by side: table VII's columns against scipy, the verdict against known orders."""
+
+import numpy as np
+import pytest
+from scipy import stats
+from sklearn.metrics import roc_auc_score
+
+import caveat
+from caveat.confusion.measures import skewness
+from caveat.exceptions import OptionError, ShapeError
+from caveat.uncertainty import MEASURES
+
+H = np.array([[0, 1.0, 4], [1, 0, 4], [4, 4, 0]])
+
+
+def draw(samples=400, seed=0, sharp=1.0):
+    rng = np.random.default_rng(seed)
+    p = rng.dirichlet([0.7, 0.5, 0.3], samples)
+    y = (rng.random((samples, 1)) > p.cumsum(axis=1)).sum(axis=1)
+    return p**sharp / (p**sharp).sum(axis=1, keepdims=True), y
+
+
+def test_rows_against_scipy():
+    p, y = draw()
+    result = caveat.compare_measures(p, y, distances=H, resamples=0)
+    wrong = p.argmax(axis=1) != y
+    assert {row.measure for row in result.rows} == set(MEASURES)
+    for row in result.select(one_class=""):
+        values = caveat.measure(p, row.measure, **({"H": H} if "homo" in row.measure else {}))
+        assert row.right_mean == pytest.approx(values[~wrong].mean())
+        assert row.wrong_skewness == pytest.approx(stats.skew(values[wrong]))
+        assert row.detection == pytest.approx(roc_auc_score(wrong, values))
+        assert np.isnan(row.low)
+        assert row.right + row.wrong == len(y)
+    (row,) = result.select(one_class="1", measure="margin")
+    own = y == 1
+    assert row.detection == pytest.approx(
+        roc_auc_score(wrong[own], caveat.measure(p, "margin")[own])
+    )
+
+
+def test_a_measure_that_is_better_is_shown_to_be():
+    p, y = draw(1500)
+    rng = np.random.default_rng(1)
+    noise = rng.normal(size=p.shape)  # the energy of random logits says nothing
+    result = caveat.compare_measures(
+        p, y, logits=noise, measures=["gini", "least_confidence"], by_class=False, random_state=0
+    )
+    (energy,) = result.select(measure="energy")
+    assert energy.behind_low > 0.1
+    assert energy.low < 0.5 < energy.high
+    assert "Shown to be worse: energy." in str(result.verdict())
+    assert "separates wrong from right predictions best" in result.verdict().statements[0].text
+    assert result.verdict().statements[0].level == "good"
+    text = repr(result)
+    assert "The data cannot show that" in text
+    assert "energy" in result._repr_html_()
+
+
+def test_energy_is_minus_the_log_of_the_sum():
+    p, y = draw(50)
+    logits = np.log(p) + 3.0
+    result = caveat.compare_measures(p, y, logits=logits, resamples=0)
+    np.testing.assert_allclose(result.values["energy"], -3.0, atol=1e-12)
+    with pytest.raises(ShapeError, match=r"shape of the probabilities, \(50, 3\); got \(50, 2\)"):
+        caveat.compare_measures(p, y, logits=logits[:, :2])
+
+
+def test_two_classes_have_one_order():
+    rng = np.random.default_rng(0)
+    p = rng.random(300)
+    y = (rng.random(300) < p).astype(int)
+    result = caveat.compare_measures(
+        p, y, measures=["gini", "entropy", "margin"], resamples=40, random_state=0
+    )
+    assert [row.behind for row in result.select(one_class="")] == pytest.approx(
+        [0, 0, 0], abs=1e-12
+    )
+    assert "order these samples in the same way" in str(result.verdict())
+
+
+@pytest.mark.parametrize(("y", "words"), [([0, 0], "right"), ([1, 1], "wrong")])
+def test_nothing_to_tell_apart(y, words):
+    p = caveat.Categorical([[0.9, 0.1], [0.8, 0.2]])
+    result = caveat.compare_measures(p, y, resamples=20)
+    assert f"All predictions are {words}" in str(result.verdict())
+    assert np.isnan(result.rows[0].detection)
+    assert caveat.plot(result, "measure_ecdf").get_xlabel() == "least confidence"
+
+
+def test_uncertainty_of_a_few_samples_is_unsure():
+    p, y = draw(8, seed=3)
+    result = caveat.compare_measures(p, y, measures=["confused_classes"], random_state=0)
+    assert result.verdict().statements[0].level == "unsure"
+    assert len(result.verdict()) == 1  # it is no measure from 0 to 1
+
+
+def test_binary_variance_falls_with_the_number_of_confused_classes():
+    """Figure 9: all measures increase with the number of confused classes but the variance."""
+    rng = np.random.default_rng(0)
+    p = np.concatenate([rng.dirichlet(np.full(6, a), 4000) for a in (0.1, 0.5, 3.0, 30.0)])
+    frame = caveat.compare_measures(p, p.argmax(axis=1), resamples=0).by_confusion()
+    frame = frame[frame["samples"] > 50]
+    assert frame["gini_impurity"].is_monotonic_increasing
+    assert frame["shannon_entropy"].is_monotonic_increasing
+    assert not frame["binary_variance"].is_monotonic_increasing
+
+
+def test_near_misses():
+    """Figure 8: homophily is below the equidistant case for close classes, above for distant."""
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 0], 200)
+    p = np.full((400, 3), 0.02)
+    top = rng.uniform(0.5, 0.6, 400)
+    p[:200, 1], p[:200, 0] = top[:200], 0.98 - top[:200]
+    p[200:, 2], p[200:, 0] = top[200:], 0.98 - top[200:]
+    frame = caveat.compare_measures(p, y, distances=H, resamples=0).near_misses()
+    assert frame[["true", "predicted", "samples"]].to_numpy().tolist() == [[0, 1, 200], [0, 2, 200]]
+    near, far = frame.iloc[0], frame.iloc[1]
+    assert near["homophily_mean"] < 0.2 < near["equidistant_mean"]
+    assert far["homophily_mean"] > far["equidistant_mean"]
+    gini = caveat.measure(p, "gini")[:200]
+    chart = caveat.charts.measure_ecdf(caveat.compare_measures(p, y, resamples=0), "gini")
+    assert chart.numbers["right"].sum() == 0  # there are none
+    assert near["equidistant_deviation"] == pytest.approx(gini.std())
+    with pytest.raises(OptionError, match="near misses need distances between the classes"):
+        caveat.compare_measures(p, y, resamples=0).near_misses()
+
+
+def test_options():
+    p, y = draw(50)
+    with pytest.raises(OptionError, match="homophily_uncertainty needs distances"):
+        caveat.compare_measures(p, y, measures=["homophily"])
+    result = caveat.compare_measures(p, y, measures=["margin"], distances=H, resamples=0)
+    assert list(result.values) == ["margin", "homophily_uncertainty", "gini_impurity"]
+
+
+def test_skewness():
+    assert skewness(np.array([0.0, 0.0, 3.0])) == pytest.approx(stats.skew([0.0, 0.0, 3.0]))
+    assert np.isnan(skewness(np.ones(4)))
+    assert np.isnan(skewness(np.array([])))
+
+
+def test_pages(tmp_path):
+    p, y = draw(120)
+    result = caveat.compare_measures(p, y, distances=H, resamples=40, random_state=0)
+    page = result.report(tmp_path / "m.html").read_text(encoding="utf-8")
+    assert "Which measure of uncertainty finds the wrong predictions?" in page
+    assert "By true class" in page
+    plain = caveat.compare_measures(p, y, by_class=False, resamples=0)
+    assert "By true class" not in plain.report(tmp_path / "p.html").read_text(encoding="utf-8")
+    policy = caveat.TriagePolicy(0.4, random_state=0)
+    with pytest.raises(OptionError, match="policy decides on predictions"):
+        result.report(tmp_path / "m.html", policy=policy)

@@ -1,0 +1,75 @@
+"""Images by windows: the same numbers, little memory, clear errors."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+
+import caveat
+from caveat.exceptions import OptionError, ShapeError
+from caveat.maps import PredictionMap, measure_windows, windowed, windows
+
+P = np.random.default_rng(0).dirichlet(np.ones(4), (30, 20)).astype(np.float32)
+FIRST = np.moveaxis(P, -1, 0)
+H = np.array([[0, 1.0, 2, 3], [1, 0, 1, 2], [2, 1, 0, 1], [3, 2, 1, 0]])
+
+
+def test_windows_cover_the_image_once():
+    seen = np.zeros((11, 7), int)
+    for rows, columns in windows(11, 7, 20):
+        seen[rows, columns] += 1
+    assert (seen == 1).all()
+    assert len(list(windows(11, 7, 1))) == 11
+
+
+@pytest.mark.parametrize(("name", "options"), [("gini", {}), ("homophily", {"H": H})])
+@pytest.mark.parametrize("pixels", [20, 70, 10_000])
+def test_windows_give_the_same(name, options, pixels):
+    expected = caveat.measure(P.reshape(-1, 4), name, **options).reshape(30, 20)
+    for source, axes in ((FIRST, "class y x"), (P, "y x class")):
+        result = measure_windows(source, name, axes=axes, pixels=pixels, **options)
+        np.testing.assert_allclose(result, expected, atol=1e-6)
+    result = measure_windows(np.log(FIRST), name, logits=True, **options)
+    np.testing.assert_allclose(result, expected, atol=1e-6)
+    best = caveat.uncertainty.homophily_maximum(H)
+    more = {"maximum": best} if options else {}
+    np.testing.assert_allclose(measure_windows(FIRST, name, **options, **more), expected, atol=1e-6)
+
+
+def test_from_a_file_into_a_file(tmp_path):
+    source = np.memmap(tmp_path / "p.dat", np.float32, "w+", shape=(4, 400, 500))
+    source[:] = 0.25
+    out = np.memmap(tmp_path / "u.dat", np.float32, "w+", shape=(400, 500))
+    tracemalloc.start()
+    try:
+        result = measure_windows(source, "entropy", out=out, pixels=5000)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert result is out
+    np.testing.assert_allclose(out, 1, atol=1e-6)
+    assert peak < 1.5e6  # the probabilities are 3.2 MB in single precision
+
+
+def test_an_image_larger_than_memory(monkeypatch):
+    monkeypatch.setattr(windowed, "available", lambda: 1000)
+    with pytest.raises(
+        OptionError, match=r"more than fits into memory .* use caveat.maps.measure_w"
+    ):
+        PredictionMap.from_array(FIRST)
+    measure_windows(FIRST, "gini")
+
+
+@pytest.mark.parametrize(
+    ("source", "options", "error", "message"),
+    [
+        (FIRST, {"axes": "x y class"}, OptionError, "axes must be 'class y x' or 'y x class'"),
+        (FIRST[0], {}, ShapeError, "source must have three axes"),
+        (3, {}, ShapeError, "source must have three axes"),
+        (FIRST, {"out": np.zeros((2, 2))}, ShapeError, r"size of the image, \(30, 20\); got"),
+        (FIRST, {"pixels": 0}, OptionError, "pixels must be"),
+    ],
+)
+def test_what_does_not_fit(source, options, error, message):
+    with pytest.raises(error, match=message):
+        measure_windows(source, "gini", **options)
