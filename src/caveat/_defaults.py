@@ -32,6 +32,9 @@ MAX_STD = 10.0
 RATE = 0.1
 """Probability of dropping a unit or a weight; where it is learned, its start."""
 
+LENGTH_SCALE = 1.0
+"""Concrete dropout: one over the standard deviation of the weights' prior."""
+
 WHERE = "all"
 """Which layers are random."""
 

@@ -81,7 +81,9 @@ class UDE:
 
     where :math:`u_a` and :math:`u_e` are the mean uncertainties of a model, :math:`U_a` is minus
     its score as labels get noisier and :math:`U_e` minus its score as samples get fewer. 0 is
-    best; 1.5 is the worst.
+    best; 1.5 is the worst, since a correlation is at most 2 from 1 and at most 1 from 0. With
+    other weights of the terms the worst is between 1 (orthogonality alone) and 2 (consistency
+    alone).
 
     Attributes
     ----------
@@ -239,7 +241,8 @@ def disentanglement(
             float(distance[place].mean()), std, low, high, float(rho[place].mean()),
             float(of_mean[place]), tuple(rho[place].tolist()),
         )  # fmt: skip
-    std, low, high = student_interval(per_repeat, confidence, (0.0, 2.0))
+    worst = float(weighted @ (1 + ideal))
+    std, low, high = student_interval(per_repeat, confidence, (0.0, worst))
     return UDE(
         decomposition=size.decomposition,
         correlation=correlation,
