@@ -474,7 +474,7 @@ def test_deeper_networks_overfit_if_each_layer_widens_the_gap():
 
 
 def test_deeper_networks_by_hand():
-    study = run_study("fairness", "sd2", repeats=2, random_state=0, settings=SMALL, depths=[0, 2])
+    study = run_study("fairness", "sd2", repeats=2, random_state=0, settings=SMALL, layers=[0, 2])
     rows = study.select(kind="depth")
     assert {row.layers for row in rows} == {0, 2}
     by = {(row.measure, row.layers): row.mean for row in rows}
@@ -686,7 +686,7 @@ def test_charts(synthetic, public):
         ({"repeats": 0}, "repeats must be a whole number of at least 1; got 0"),
         ({"repeats": True}, "repeats must be a whole number of at least 1; got True"),
         ({"widths": [2.5]}, "widths must be a whole number of at least 1; got 2.5"),
-        ({"depths": -1}, "depths must be a whole number of at least 0; got -1"),
+        ({"layers": -1}, "layers must be a whole number of at least 0; got -1"),
         ({"queries": -1}, "queries must be a whole number of at least 1; got -1"),
         ({"confidence": 1.5}, "confidence must"),
         ({"width": [3]}, "study 'fairness' has no option 'width'; did you mean 'widths'? known"),

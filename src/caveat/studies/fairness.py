@@ -243,8 +243,8 @@ def measure(task: Task) -> Measured:
     if widths is None:
         widths = _WIDTHS[task.scale] if name == "compas" else ()
     widths = [check_integer(width, "widths") for width in np.atleast_1d(widths).tolist()]
-    depths = _DEPTHS[task.scale] if options["depths"] is None else options["depths"]
-    depths = [check_integer(depth, "depths", 0) for depth in np.atleast_1d(depths).tolist()]
+    depths = _DEPTHS[task.scale] if options["layers"] is None else options["layers"]
+    depths = [check_integer(depth, "layers", 0) for depth in np.atleast_1d(depths).tolist()]
     queries = _QUERIES[task.scale] if queries is None else check_integer(queries, "queries")
     repeats = _REPEATS[task.scale] if task.repeats is None else task.repeats
     settings = {**preset(own["preset"]), "standardize": options["standardize"]}
@@ -379,7 +379,7 @@ FAIRNESS = Study(
         Option("learning_rate", None, "Learning rate of Adam, not given in the paper."),
         Option("standardize", True, "Whether features are standardized."),
         Option("widths", None, "Hidden units of figure 6; by default only for COMPAS."),
-        Option("depths", None, "Hidden layers of section 6.4; by default with scale 'paper'."),
+        Option("layers", None, "Hidden layers of section 6.4; by default with scale 'paper'."),
         Option("queries", None, "Test samples whose neighbors are looked up, at most."),
         Option("settings", None, "Other settings of BayesByBackpropClassifier, a dict.", False),
     ),
