@@ -188,6 +188,15 @@ def correlate(a: FloatArray, b: FloatArray, correlation: str) -> float:
     return float(np.copysign(1, result)) if 1 - abs(result) <= _off(len(a), *squares) else result
 
 
+def part_correlation(aleatoric: FloatArray, epistemic: FloatArray) -> float:
+    """Return the correlation of both parts over samples; NaN where one is constant or infinite."""
+    aleatoric, epistemic = np.ravel(aleatoric), np.ravel(epistemic)
+    scale = float(max(np.abs(aleatoric).max(), np.abs(epistemic).max()))
+    if not np.isfinite(scale) or is_constant(aleatoric, scale) or is_constant(epistemic, scale):
+        return float("nan")
+    return correlate(aleatoric, epistemic, "pearson")
+
+
 def _off(number: int, *squares: float) -> float:
     """Return how far rounding may take the correlation of two straight lines from 1.
 
