@@ -35,6 +35,9 @@ RATE = 0.1
 RANDOM_SCHEDULER = "cosine"
 """The same of networks that predict by random passes: the noise of their gradients asks for it."""
 
+LENGTH_SCALE = 1.0
+"""Concrete dropout: one over the standard deviation of the weights' prior."""
+
 WHERE = "all"
 """Which layers are random."""
 

@@ -119,7 +119,7 @@ def test_json_is_all_there_is(capsys):
         ),
         (
             ["fairness", "--dataset", "sd1", "--set", "widths"],
-            "--set must be OPTION=VALUE with one of learning_rate, standardize, widths, queries",
+            "--set must be OPTION=VALUE with one of learning_rate, standardize, widths, layers, queries",
         ),
         (["coins", "--dataset", "sd1"], "unknown study 'coins'; known are disentanglement"),
         (["fairness"], "Missing option '--dataset'"),

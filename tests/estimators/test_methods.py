@@ -398,3 +398,19 @@ def test_the_base_promises_what_methods_give():
     module = partial(nn.MLP, 3, 3)
     assert MAPClassifier(module=module).get_params()["module"] is module
     assert ConcreteDropoutClassifier().length_scale == 1.0
+
+
+def test_the_length_scale_of_concrete_dropout_is_the_same_at_every_door():
+    from caveat.molecules import MoleculeRegressor
+    from caveat.molecules.network import MessagePassing
+    from caveat.nn.layers import stochastic_layers
+
+    networks = [
+        nn.MLP(3, 3, stochastic="concrete"),
+        nn.CNN(1, 3, size=(8, 8), stochastic="concrete"),
+        MessagePassing(4, 3, 1, hidden=4, stochastic="concrete"),
+    ]
+    layers = [layer for network in networks for layer in stochastic_layers(network)]
+    assert len(layers) >= len(networks)
+    doors = [*layers, ConcreteDropoutClassifier(), ConcreteDropoutRegressor(), MoleculeRegressor()]
+    assert {door.length_scale for door in doors} == {1.0}

@@ -5,6 +5,8 @@ import pytest
 
 from caveat.experiments import Protocol
 from caveat.experiments.conditions import (
+    TEST,
+    TRAIN,
     Condition,
     Draws,
     conditions_of,
@@ -67,8 +69,8 @@ def test_half_a_sample_counts_as_one():
     assert [subset_size(share, 10) for share in (0.0, 0.04, 0.05, 0.35, 1.0)] == [0, 0, 1, 4, 10]
 
 
-def noisy(level, repeat=0, test=False, y=np.arange(1000), root=3):  # noqa: B008
-    return Draws(root).noisy(y, Condition("noise", level, 0, repeat), test=test)
+def noisy(level, repeat=0, part=TRAIN, y=np.arange(1000), root=3):  # noqa: B008
+    return Draws(root).noisy(y, Condition("noise", level, 0, repeat), part)
 
 
 def test_noise_permutes_labels_among_themselves():
@@ -88,7 +90,7 @@ def test_noise_permutes_labels_among_themselves():
 
 
 def test_noise_is_drawn_by_repeat_and_part_and_seed():
-    kinds = [noisy(0.5), noisy(0.5, repeat=1), noisy(0.5, test=True), noisy(0.5, root=4)]
+    kinds = [noisy(0.5), noisy(0.5, repeat=1), noisy(0.5, part=TEST), noisy(0.5, root=4)]
     for i, one in enumerate(kinds):
         np.testing.assert_array_equal(
             one, [noisy(0.5), noisy(0.5, 1), noisy(0.5, 0, True), noisy(0.5, root=4)][i]

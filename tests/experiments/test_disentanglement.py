@@ -18,7 +18,7 @@ import caveat
 from caveat.exceptions import FileFormatError, OptionError
 from caveat.experiments import Protocol, _disentanglement, _engine, _models, _scoring
 from caveat.experiments._inputs import TrainTestData
-from caveat.experiments.conditions import Condition, Draws, conditions_of, rows_of
+from caveat.experiments.conditions import TEST, Condition, Draws, conditions_of, rows_of
 
 from .oracles import Oracle, mean_prediction, oracle_data
 
@@ -58,7 +58,7 @@ def test_each_number_is_that_of_a_model_trained_by_hand():
                 y, y_test = Y[train], Y[test]
                 if kind == "noise":
                     y = draws.noisy(y, condition)
-                    y_test = draws.noisy(y_test, condition, test=True)
+                    y_test = draws.noisy(y_test, condition, part=TEST)
                 model = clone(FOREST).set_params(random_state=draws.seeds(condition, 1)[0])
                 model.fit(X[train][rows], y[rows])
                 members = np.stack([tree.predict_proba(X[test]) for tree in model.estimators_])

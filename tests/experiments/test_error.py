@@ -301,3 +301,18 @@ def test_terms_have_the_correlation_of_each_repeat():
     each = [np.corrcoef(size.epistemic[r], -size.score[r])[0, 1] for r in range(4)]
     assert term.per_repeat == pytest.approx(each)
     assert term.correlation == pytest.approx(np.mean(each))
+
+
+@pytest.mark.parametrize(
+    ("weights", "worst"),
+    [((1, 1, 1, 1), 1.5), ((0, 0, 1, 1), 1.0), ((1, 1, 0, 0), 2.0), ((3, 0, 1, 0), 1.75)],
+)
+def test_no_interval_leaves_the_range_of_the_error(weights, worst):
+    # The error is near its largest value in one repeat and far from it in the other.
+    levels, score = [0.1, 0.5, 1.0], np.array([[0.5, 0.7, 0.9]] * 2)
+    rising = np.array([[1.0, 2.0, 3.0], [1.0, 2.0, 2.9]])
+    size = Curve("size", "information", levels, score, rising, rising)
+    noise = Curve("noise", "information", levels, score, rising, rising[:, [1, 2, 0]])
+    error = Disentanglement(curves=(size, noise), confidence=0.9999).error(weights=weights)
+    assert error.high == pytest.approx(worst)
+    assert max(error.per_repeat) <= worst * (1 + 1e-12)

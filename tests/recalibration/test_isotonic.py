@@ -145,3 +145,44 @@ def test_a_constant_score_becomes_the_base_rate():
 def test_options():
     with pytest.raises(OptionError, match=r"members must be one of 'mean', 'each'; got 'sum'"):
         IsotonicCalibration(members="sum").fit(*calibration_set(n=10))
+
+
+@pytest.mark.parametrize("k", [2, 4])
+def test_steps_are_the_value_at_the_nearest_calibration_score(k):
+    prediction, y = calibration_set(k=k)
+    lines = IsotonicCalibration().fit(prediction, y)
+    steps = IsotonicCalibration(between="steps").fit(prediction, y)
+    # On the calibration samples least squares decide, and both are the same.
+    fixed = steps.transform(prediction).mean
+    np.testing.assert_allclose(fixed, lines.transform(prediction).mean, atol=1e-12)
+    new = np.random.default_rng(3).dirichlet(np.ones(k), 300)
+    raw = np.empty_like(new)
+    for column in range(k):
+        score = prediction.mean[:, column]
+        at_samples = IsotonicRegression(out_of_bounds="clip").fit(score, y == column)
+        nearest = score[np.abs(score[:, None] - new[:, column]).argmin(axis=0)]
+        raw[:, column] = at_samples.predict(nearest)
+    if k == 2:
+        raw[:, 0] = 1 - raw[:, 1]
+    expected = raw / raw.sum(axis=1, keepdims=True)
+    got = steps.transform(caveat.Categorical(new)).mean
+    np.testing.assert_allclose(got, expected, atol=1e-12)
+    assert not np.allclose(got, lines.transform(caveat.Categorical(new)).mean, atol=1e-3)
+
+
+def test_steps_take_no_value_that_no_calibration_sample_has_and_keep_classes_apart():
+    prediction, y = calibration_set(k=2)
+    steps = IsotonicCalibration(between="steps").fit(prediction, y)
+    new = np.random.default_rng(4).random(1000)
+    fixed = steps.transform(caveat.Categorical.from_binary(new)).mean[:, 1]
+    assert {*fixed.tolist()} <= {*steps.values_[0].tolist()}
+    swapped = IsotonicCalibration(between="steps")
+    swapped.fit(caveat.Categorical(prediction.mean[:, ::-1]), 1 - y)
+    mirrored = swapped.transform(caveat.Categorical.from_binary(1 - new)).mean[:, 1]
+    np.testing.assert_allclose(mirrored, 1 - fixed, atol=1e-12)
+
+
+def test_between_is_checked():
+    prediction, y = calibration_set(k=2)
+    with pytest.raises(OptionError, match="between must be one of 'lines', 'steps'; got 'dots'"):
+        IsotonicCalibration(between="dots").fit(prediction, y)

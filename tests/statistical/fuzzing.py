@@ -367,6 +367,11 @@ def _consistency(w):
     )  # fmt: skip
 
 
+def _lipschitz(w):
+    numbers = w.numbers(w.samples), w.numbers(w.samples, 2)
+    return built(caveat.fairness.lipschitz, *numbers, random_state=0)
+
+
 def _curve(w, kind):
     shape = (w.members, 3)
     return built(
@@ -528,6 +533,7 @@ RESULTS = {
     "Comparison": _comparison,
     "FairnessAudit": _audit,
     "Consistency": _consistency,
+    "Lipschitz": _lipschitz,
     "Disentanglement": _disentanglement,
     "ClassDetection": _class_detection,
     "DomainShift": _domain_shift,
@@ -883,6 +889,7 @@ ARGUMENTS = {
     "coverage_curve.kind": Option("central", "quantile"),
     "exchangeability_test.method": Option("permutation", "martingale"),
     "consistency.values": Data(lambda w: w.numbers(w.samples)),
+    "lipschitz.values": Data(lambda w: w.numbers(w.samples)),
     "pair_interval.kind": Option("gap", "ratio"),
     "pair_interval.values": Object(lambda w: (0.3, 0.2)),
     "pair_interval.replicates": Object(lambda w: (_replicates(w), _replicates(w))),

@@ -12,6 +12,7 @@ import pytest
 from caveat.datasets import Dataset
 from caveat.exceptions import OptionError
 from caveat.studies import STUDIES, fairness, run_study
+from caveat.studies._fairness_figures import confidence_of, depth_values, layers_of
 from caveat.studies.fairness import (
     ALEATORIC,
     EPISTEMIC,
@@ -434,6 +435,95 @@ def test_figure_6():
     assert capacity(widths=(10, 50, 200)) == [True, True]
 
 
+def test_confidence_of_figure_2_by_hand():
+    data, p = made(50)
+    values, evaluation = confidence_of(STUDY, Told(p), data)
+    one = p.mean(axis=0)
+    right = ((one > 0.5) == data.y).mean()
+    gap = np.maximum(one, 1 - one).mean() - right
+    assert values[STUDY.key("figure 2", "accuracy", kind="confidence")] == pytest.approx(right)
+    key = STUDY.key("figure 2", "confidence minus accuracy", kind="confidence")
+    assert values[key] == pytest.approx(gap)
+    ece = values[STUDY.key("figure 2", "expected_calibration_error", kind="confidence")]
+    assert ece == pytest.approx(evaluation.rows[0].value)
+    assert ece >= abs(gap) - 1e-12  # a gap of the means cannot exceed the mean of the gaps
+    for sign, support in ((1, "survives"), (-1, "does not survive")):
+        (said,) = concluded("compas", {key: np.full(8, sign * 0.1)})
+        assert (said.text, said.support) == (
+            "the network is overconfident on new samples", support
+        )  # fmt: skip
+
+
+def depth_gaps(gaps, runs=8):
+    """Return whether both statements of section 6.4 survive; accuracies on new samples are given."""
+    values = {}
+    for depth, new in enumerate(gaps):
+        for name, number in (
+            ("accuracy on new samples", new),
+            ("gap between accuracy on learned and on new samples", 0.95 - new),
+        ):
+            key = STUDY.key("section 6.4", name, kind="depth", layers=depth)
+            values[key] = np.full(runs, number)
+    return [one.support == "survives" for one in concluded("sd1", values)]
+
+
+def test_deeper_networks_overfit_if_each_layer_widens_the_gap():
+    assert depth_gaps([0.9, 0.8, 0.7]) == [True, True]
+    assert depth_gaps([0.9, 0.8, 0.8]) == [False, False]
+    assert depth_gaps([0.9]) == []
+
+
+def test_deeper_networks_by_hand():
+    study = run_study("fairness", "sd2", repeats=2, random_state=0, settings=SMALL, layers=[0, 2])
+    rows = study.select(kind="depth")
+    assert {row.layers for row in rows} == {0, 2}
+    by = {(row.measure, row.layers): row.mean for row in rows}
+    for depth in (0, 2):
+        learned, new = (by[f"accuracy on {part} samples", depth] for part in ("learned", "new"))
+        gap = by["gap between accuracy on learned and on new samples", depth]
+        assert gap == pytest.approx(learned - new)
+    # A network without a hidden layer is the one that the tables are about: its accuracy is the
+    # mean of both groups' by their sizes.
+    groups = study.table.wide("group", source="table 1", kind="group", measure="accuracy")
+    whole = study.table.rows(measure="accuracy on new samples", layers=[0])["value"].to_numpy()
+    assert (groups.min(axis=1) <= whole).all()
+    assert (whole <= groups.max(axis=1)).all()
+    assert {c.source for c in study.conclusions} >= {"section 6.4"}
+    (chart,) = study.charts()["depth"]
+    assert chart.numbers["hidden layers"] == [0, 2] * 2
+    assert "hidden layers" in repr(study)
+    assert layers_of((25,), 3) == (25, 25, 25)
+    assert layers_of((), 2) == (100, 100)
+
+
+def test_learned_samples_are_those_of_the_run():
+    data, p = made(60)
+    rows = np.arange(20)
+    test = data.take(np.arange(30, 60))
+
+    class Sized(Told):
+        """Predicts by the number of samples: the learned or the new ones."""
+
+        classes_ = np.array([0, 1])
+
+        def predict_proba(self, X):
+            one = p.mean(axis=0)
+            one = one[:20] if len(X) == 20 else one[30:]
+            return np.stack([1 - one, one], axis=1)
+
+    values = depth_values(STUDY, Sized(p), StudyRun(data.X, data.y, rows, 0, test), 1)
+    one = p.mean(axis=0)
+    for part, some in (("learned", slice(0, 20)), ("new", slice(30, 60))):
+        own = np.where(data.y, one, 1 - one)[some]
+        place = {"kind": "depth", "layers": 1}
+        accuracy = values[STUDY.key("section 6.4", f"accuracy on {part} samples", **place)]
+        assert accuracy == pytest.approx((own > 0.5).mean())
+        nll = values[
+            STUDY.key("section 6.4", f"negative log-likelihood on {part} samples", **place)
+        ]
+        assert nll == pytest.approx(-np.log(own).mean())
+
+
 # All of it
 
 
@@ -493,7 +583,7 @@ def test_the_same_seed_gives_the_same_study(synthetic, tmp_path):
 def test_public_tables(public):
     compas, adult = public["compas"], public["adult"]
     assert {row.source for row in compas} == {
-        "tables 2 and 3", "table 3", "table 4", "figure 4", "figure 6"
+        "tables 2 and 3", "table 3", "table 4", "figure 2", "figure 4", "figure 6"
     }  # fmt: skip
     assert {row.source for row in adult} == {"table 4", "table 5", "figure 5"}
     assert "features as they are" in adult.model
@@ -569,8 +659,11 @@ def test_charts(synthetic, public):
     assert ours.low.tolist() == [row.low for row in rows]
     assert synthetic.plot("ratios", number=1).get_title().endswith("in expectation")
     charts = public["compas"].charts()
-    assert list(charts) == ["ratios", "consistency", "capacity"]
-    assert [len(found) for found in charts.values()] == [2, 3, 3]
+    assert list(charts) == ["ratios", "consistency", "capacity", "reliability"]
+    assert [len(found) for found in charts.values()] == [2, 3, 3, 1]
+    (samples,) = charts["samples"] = synthetic.charts()["samples"]
+    assert sum(samples.numbers["samples"]) == 80
+    assert samples.numbers["group"] == ["0", "0", "1", "1"]
     rows = public["compas"].select(kind="scaled consistency", measure=ALEATORIC)
     chart = next(c for c in charts["consistency"] if c.title.endswith("aleatoric uncertainty"))
     assert chart.numbers["ours"].tolist() == [row.mean for row in rows if row.runs]
@@ -593,6 +686,7 @@ def test_charts(synthetic, public):
         ({"repeats": 0}, "repeats must be a whole number of at least 1; got 0"),
         ({"repeats": True}, "repeats must be a whole number of at least 1; got True"),
         ({"widths": [2.5]}, "widths must be a whole number of at least 1; got 2.5"),
+        ({"layers": -1}, "layers must be a whole number of at least 0; got -1"),
         ({"queries": -1}, "queries must be a whole number of at least 1; got -1"),
         ({"confidence": 1.5}, "confidence must"),
         ({"width": [3]}, "study 'fairness' has no option 'width'; did you mean 'widths'? known"),
@@ -604,7 +698,9 @@ def test_bad_arguments(arguments, message):
 
 
 def test_bad_plots(synthetic):
-    with pytest.raises(OptionError, match="kind must be one of 'ratios'; got 'capacity'"):
+    with pytest.raises(
+        OptionError, match="kind must be one of 'ratios', 'samples'; got 'capacity'"
+    ):
         synthetic.plot("capacity")
     with pytest.raises(OptionError, match="number must be at most 1; got 2"):
         synthetic.plot("ratios", number=2)

@@ -3,7 +3,7 @@
 from typing import Any
 
 from .._constructors import declared
-from .._defaults import RATE
+from .._defaults import LENGTH_SCALE, RATE
 from .._validation import check_number
 from ._tasks import NetworkClassifier, NetworkRegressor
 from .mc_dropout import WithRate
@@ -23,7 +23,7 @@ class ConcreteDropout(WithRate):
     """
 
     rate: float = RATE
-    length_scale: float = 1.0
+    length_scale: float = LENGTH_SCALE
 
     _layers = "concrete"
 

@@ -10,10 +10,11 @@ a fitted model more and more, and ``domain_shift`` compares predictions in and o
 from typing import TYPE_CHECKING
 
 from .._renamed import old_names
+from ._cost import Cost
 from ._detection import class_detection
 from ._detection_result import ClassDetection, DetectionRow
 from ._disentanglement import disentanglement_error
-from ._result import Check, Cost, Curve, Disentanglement
+from ._result import Check, Curve, Disentanglement
 from ._shift import domain_shift, gaussian_noise, shift_curves
 from ._shift_result import DomainRow, DomainShift, Growth, ShiftCurves, ShiftRow
 from .error import UDE, Term

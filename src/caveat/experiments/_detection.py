@@ -14,12 +14,12 @@ from ..exceptions import LabelError, OptionError
 from ..metrics import detection_roc_auc_score
 from ..uncertainty import decompose
 from ..uncertainty.decompositions import DECOMPOSITIONS
+from ._cost import cost_of
 from ._detection_result import PARTS, ClassDetection
 from ._engine import Training, run
 from ._identity import identity
 from ._inputs import as_inputs, check_length, checked_labels, said_task, take_test
 from ._models import check_model, check_split, distribution, effort_of, expected, words_for
-from ._result import cost_of
 from .checkpoint import Folder, check_seed, mark_of
 from .error import ROUNDING
 

@@ -10,7 +10,7 @@ from .._validation import FloatArray, as_floats, check_fraction
 from ..exceptions import InvalidValueError, ShapeError
 from ..resampling.student import student_interval
 from ..results.tables import RowTable, ShownTable
-from ._result import Cost
+from ._cost import Cost
 from ._saved import Saved
 
 PARTS = ("aleatoric", "epistemic", "total")

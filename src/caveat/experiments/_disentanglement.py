@@ -10,14 +10,15 @@ from .._random import RandomState
 from .._validation import check_fraction
 from ..exceptions import OptionError
 from ._checks import checks_of
+from ._cost import cost_of
 from ._engine import Training, run
 from ._identity import identity
-from ._inputs import TrainTestData, check_sizes, said_task, take_samples, task_of
+from ._inputs import TrainTestData, check_sizes, hold_out, said_task, take_samples, task_of
 from ._models import Network, check_model, members_of, network_of, resolve, seeds_of, words_for
-from ._result import Curve, Disentanglement, cost_of
+from ._result import Curve, Disentanglement
 from ._scoring import Outcome, Scorer
 from .checkpoint import Folder, check_seed, mark_of
-from .conditions import Condition, Draws, conditions_of, least_samples, rows_of, subset_size
+from .conditions import HELD, Condition, Draws, conditions_of, least_samples, rows_of, subset_size
 from .protocol import Protocol, as_protocol
 
 
@@ -86,7 +87,13 @@ def disentanglement_error(
     Subsets are nested and stratified, with one sample at least of each class. Noise permutes a
     share of the labels among themselves, in the training and in the test samples, so that the
     shares of the classes stay; labels that are permuted at one level are permuted at all higher
-    ones. Each repeat has other subsets, noise and seeds.
+    ones. ``Protocol(noise_in="train")`` leaves the test labels as they are. Each repeat has other
+    subsets, noise and seeds.
+
+    If a network has a ``validation_fraction``, or chooses one for so many samples, that share of
+    the samples is held out once, outside of all subsets, and chooses the epoch in every condition;
+    its labels get the noise of the training labels. A network within a pipeline or an ensemble of
+    estimators holds out a part of each subset.
 
     References
     ----------
@@ -121,14 +128,16 @@ def disentanglement_error(
     draws = Draws.of(random_state)
     guessed = said_task(model) is None
     samples, held_out = take_samples(X, y, test, task, draws, guessed=guessed)
+    samples, outside = hold_out(samples, network_of(model), draws)
     raised = check_sizes(protocol, samples)
-    scorer = Scorer(samples, methods, draws, score, counted=members_of(model) is not None)
+    counted = members_of(model) is not None
+    scorer = Scorer(samples, methods, draws, score, counted, protocol.noise_in)
     conditions = conditions_of(protocol)
     folder = None
     if checkpoint is not None:
         settings = identity(model), protocol, methods, identity(score), draws.root
         arrays = samples.X, samples.y, samples.X_test, samples.y_test
-        folder = Folder(checkpoint, mark_of(arrays, *settings))
+        folder = Folder(checkpoint, mark_of((*arrays, *(samples.validation or ())), *settings))
     trainings = [
         _training(condition, samples, draws, network_of(model), protocol.schedule)
         for condition in conditions
@@ -155,7 +164,13 @@ def disentanglement_error(
         checks=checks_of(
             curves, protocol, least, len(samples.y), network, scorer.score is not None, task
         ),
-        notes=(*held_out, *raised, *_notes(model, protocol, network), *_without_spread(curves)),
+        notes=(
+            *held_out,
+            *outside,
+            *raised,
+            *_notes(model, protocol, network),
+            *_without_spread(curves),
+        ),
         cost=cost_of(result, time.perf_counter() - start),
         confidence=float(confidence),
     )
@@ -177,18 +192,33 @@ def _training(
         if schedule == "inverse-epochs":
             epochs = round(epochs / condition.level)
         else:
+            outside = samples.validation is not None
             whole, part = (
-                _steps(network, n) for n in (len(y), len(y) if rows is None else len(rows))
+                _steps(network, n, outside) for n in (len(y), len(y) if rows is None else len(rows))
             )
             epochs = round(epochs * whole / part)
         length = {f"{network.prefix}epochs": max(1, epochs)}
     seed = draws.seeds(condition, 1)[0]
-    return Training(condition.name, condition.words, samples.X, y, rows, seed, condition, length)
+    return Training(
+        condition.name, condition.words, samples.X, y, rows, seed, condition, length,
+        _validation(condition, samples, draws),
+    )  # fmt: skip
 
 
-def _steps(network: Network, samples: int) -> int:
-    """Return the steps of an epoch."""
-    held_out = subset_size(network.estimator.held_out_share(samples) or 0.0, samples)
+def _validation(
+    condition: Condition, samples: TrainTestData, draws: Draws
+) -> tuple[Any, np.ndarray] | None:
+    """Return the samples that choose the epoch: as noisy as those to learn from."""
+    if samples.validation is None or condition.kind == "size":
+        return samples.validation
+    X, y = samples.validation
+    return X, draws.noisy(y, condition, HELD)
+
+
+def _steps(network: Network, samples: int, outside: bool) -> int:
+    """Return the steps of an epoch; ``outside`` means that nothing is held out of it."""
+    share = None if outside else network.estimator.held_out_share(samples)
+    held_out = subset_size(share or 0.0, samples)
     return max(1, -(-(samples - held_out) // network.estimator.batch_size))
 
 
@@ -202,6 +232,7 @@ def _curve(
     levels = protocol.sizes if kind == "size" else protocol.noise
     shape = protocol.repeats, len(levels)
     score, aleatoric, epistemic, learned = (np.zeros(shape) for _ in range(4))
+    together = np.full(shape, np.nan)
     samples = np.zeros(len(levels), dtype=np.int64)
     for condition in conditions:
         if condition.kind == kind:
@@ -212,9 +243,11 @@ def _curve(
             if outcome.train_score is not None:
                 learned[place] = outcome.train_score
             samples[condition.place] = outcome.samples
+            together[place] = outcome.part_correlations.get(method, np.nan)
     train_score = learned if kind == "size" else None
     return Curve(
-        kind, method, np.array(levels), score, aleatoric, epistemic, train_score, samples
+        kind, method, np.array(levels), score, aleatoric, epistemic, train_score, samples,
+        together,
     )  # fmt: skip
 
 

@@ -28,6 +28,8 @@ class Training:
     seed: int
     condition: Any
     parameters: dict[str, Any] = field(default_factory=dict)
+    validation: tuple[Any, np.ndarray] | None = None
+    """Held-out samples that decide which epoch of a network is kept."""
 
     def samples(self) -> tuple[Any, np.ndarray]:
         """Return the samples to learn from."""
@@ -112,7 +114,7 @@ def _fitted(
     problems = [
         Problem(
             one.X, one.y, rows=one.rows, random_state=one.seed, parameters=one.parameters,
-            name=one.words,
+            name=one.words, validation=one.validation,
         )
         for one in trainings
     ]  # fmt: skip

@@ -1,16 +1,17 @@
 """The samples of an experiment: checked before anything trains."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from .._arrays import to_numpy
-from .._validation import LARGEST
+from .._validation import LARGEST, check_number
 from ..exceptions import InvalidValueError, LabelError, OptionError, ShapeError
 from ..predictions import Gaussian
 from ..uncertainty.decompositions import DECOMPOSITIONS
+from ._models import Network
 from .conditions import Draws, least_samples, strata_of, subset_size
 from .protocol import Protocol
 
@@ -30,6 +31,8 @@ class TrainTestData:
     X_test: Any
     y_test: np.ndarray
     task: str
+    validation: tuple[Any, np.ndarray] | None = None
+    """Samples that are in no subset, which decide the epoch of a network that is kept."""
 
 
 def said_task(model: Any) -> str | None:
@@ -81,6 +84,37 @@ def take_samples(
     how = "by class" if task == "classification" else "by quantile bins of y"
     return result, (
         f"{len(held):,} of {len(y):,} samples were held out for testing, stratified {how}",
+    )
+
+
+def hold_out(
+    samples: TrainTestData, network: Network | None, draws: Draws
+) -> tuple[TrainTestData, tuple[str, ...]]:
+    """Take the samples that choose the epoch from outside of all subsets, and say so.
+
+    A network that would hold out a part of each subset holds out the same samples in all
+    conditions: a part of a small subset may lack a class, and makes the subset smaller still.
+    """
+    number = len(samples.y)
+    if network is None or network.prefix:
+        return samples, ()
+    share = network.estimator.held_out_share(number)
+    if share is None:
+        return samples, ()
+    check_number(share, "validation_fraction", 0, 1, "neither")
+    strata = strata_of(samples.y, samples.task)
+    count = min(subset_size(share, number, 1), number - least_samples(samples.y, samples.task))
+    held = draws.held_out(strata, count, samples.task == "classification")
+    from sklearn.utils import _safe_indexing
+
+    left = np.setdiff1d(np.arange(number), held)
+    result = replace(
+        samples, X=_safe_indexing(samples.X, left), y=samples.y[left],
+        validation=(_safe_indexing(samples.X, held), samples.y[held]),
+    )  # fmt: skip
+    return result, (
+        f"{count:,} of {number:,} samples to learn from are in no subset: they decide which epoch "
+        "of each network is kept",
     )
 
 

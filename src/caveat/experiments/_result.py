@@ -10,6 +10,7 @@ from .._validation import LARGEST_SQUARE, FloatArray, as_floats, check_fraction,
 from ..exceptions import InvalidValueError, OptionError, ShapeError
 from ..results.tables import Drawable, ShownTable
 from ..uncertainty.decompositions import DECOMPOSITIONS
+from ._cost import Cost
 from ._saved import Saved
 from .error import UDE, disentanglement
 from .protocol import Protocol
@@ -40,6 +41,9 @@ class Curve:
         Score on the training samples; only for the sweep of sizes.
     samples : ndarray of shape (levels,), optional
         Number of training samples at each level.
+    part_correlation : ndarray of shape (repeats, levels), optional
+        Correlation of aleatoric and epistemic uncertainty over the test samples; NaN where one of
+        them is constant.
 
     Examples
     --------
@@ -56,6 +60,7 @@ class Curve:
     epistemic: FloatArray
     train_score: FloatArray | None = None
     samples: np.ndarray | None = None
+    part_correlation: FloatArray | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.kind, str) or self.kind not in _KINDS:
@@ -82,6 +87,14 @@ class Curve:
                 array, f"{name} of a curve", ("repeat", "level"), LARGEST_SQUARE, infinite=True
             )
             object.__setattr__(self, name, array)
+        if self.part_correlation is not None:  # NaN where a part is constant
+            array = np.asarray(self.part_correlation, dtype=np.float64)
+            if array.shape != self.score.shape or (np.abs(array) > 1).any():
+                raise InvalidValueError(
+                    "part_correlation of a curve must be correlations from -1 to 1, as many as "
+                    "there are scores"
+                )
+            object.__setattr__(self, "part_correlation", array)
         if self.samples is not None:
             counts, _, _ = as_floats(self.samples, "samples of a curve")
             check_size(counts, "samples of a curve", ("level",) * counts.ndim, 2.0**62)
@@ -123,38 +136,6 @@ class Check:
     name: str
     passed: bool
     text: str
-
-
-@dataclass(frozen=True)
-class Cost:
-    """What a result took.
-
-    Attributes
-    ----------
-    trainings : int
-        Networks that were trained, each member of an ensemble counted; fits of other models.
-    steps : int or None
-        Steps of the optimizers of all networks together; None for other models.
-    seconds : float
-        Duration of the call; what was read from a checkpoint took no time.
-
-    Examples
-    --------
-    >>> from caveat.experiments import Cost
-    >>> Cost(trainings=90, steps=None, seconds=2.0)
-    Cost(trainings=90, steps=None, seconds=2.0)
-    """
-
-    trainings: int = 0
-    steps: int | None = None
-    seconds: float = 0.0
-
-
-def cost_of(outcomes: Sequence[Any], seconds: float) -> Cost:
-    """Return the cost of several trainings."""
-    steps = [one.steps for one in outcomes]
-    trainings = sum(one.trainings for one in outcomes)
-    return Cost(trainings, None if None in steps else sum(steps), seconds)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -297,6 +278,26 @@ class Disentanglement(Saved, Drawable):
             confidence=self.confidence,
         )
 
+    def part_correlation(self, decomposition: str | None = None) -> float:
+        """Return the correlation of aleatoric and epistemic uncertainty over the test samples.
+
+        That of the models which learned from all samples with their own labels, averaged over
+        repeats; NaN if one of the parts is constant, or if it was not measured. It is no measure of
+        disentanglement: samples that are rare and ambiguous at once give a valid pair of estimators
+        a high correlation, and two estimators that both follow the wrong cause may have none.
+
+        Parameters
+        ----------
+        decomposition : str, optional
+            By default the first.
+
+        Returns
+        -------
+        float
+        """
+        values = self.curve("size", decomposition).part_correlation
+        return float("nan") if values is None else float(values[:, -1].mean())
+
     def verdict(
         self, decomposition: str | None = None, correlation: str = "pearson"
     ) -> "DisentanglementVerdict":
@@ -333,6 +334,9 @@ class Disentanglement(Saved, Drawable):
                 else curve.train_score[repeat, i],
                 "aleatoric": curve.aleatoric[repeat, i],
                 "epistemic": curve.epistemic[repeat, i],
+                "part_correlation": np.nan
+                if curve.part_correlation is None
+                else curve.part_correlation[repeat, i],
             }
             for curve in self.curves
             for repeat in range(curve.repeats)
@@ -376,7 +380,7 @@ class Disentanglement(Saved, Drawable):
 
 def _arrays(curve: dict[str, Any]) -> dict[str, Any]:
     """Return the fields of a curve; numpy reads NaN from null and infinities from text."""
-    names = ("score", "aleatoric", "epistemic", "train_score")
+    names = ("score", "aleatoric", "epistemic", "train_score", "part_correlation")
     return {
         name: np.array(value, dtype=np.float64) if name in names and value is not None else value
         for name, value in curve.items()

@@ -1,7 +1,7 @@
 """What is kept of one trained model: a score and mean uncertainties, no arrays of samples."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,8 @@ from ..uncertainty.decompositions import DECOMPOSITIONS
 from ._engine import Training
 from ._inputs import NUMBERS, TrainTestData
 from ._models import distribution, effort_of
-from .conditions import Draws
+from .conditions import TEST, Draws
+from .error import part_correlation
 
 _MEMBERS = {
     Categorical: "Categorical(probabilities) of shape (members, samples, classes)",
@@ -32,6 +33,8 @@ class Outcome:
     uncertainties: dict[str, tuple[float, float]]
     trainings: int = 1
     steps: int | None = None
+    part_correlations: dict[str, float] = field(default_factory=dict)
+    """Of aleatoric and epistemic uncertainty over test samples, where neither is constant."""
 
     @classmethod
     def restore(cls, content: dict[str, Any]) -> "Outcome":
@@ -50,6 +53,7 @@ class Scorer:
     score: Callable[[Any, Any], float] | None = None
     counted: bool = True
     """Whether the members of the model were counted before it was trained."""
+    noise_in: str = "train and test"
 
     @property
     def name(self) -> str:
@@ -63,18 +67,23 @@ class Scorer:
         data, condition = self.samples, training.condition
         _, seed = self.draws.seeds(condition, 2)
         noisy = condition.kind == "noise"
-        y_test = self.draws.noisy(data.y_test, condition, test=True) if noisy else data.y_test
+        y_test = data.y_test
+        if noisy and self.noise_in == "train and test":
+            y_test = self.draws.noisy(y_test, condition, TEST)
         prediction = distribution(fitted, data.X_test)
         score = self._score(y_test, prediction)
         if not self.counted:
             self._check_members(prediction)
-        split = {}
+        split, together = {}, {}
         for name in self.methods:
             parts = decompose(prediction, name, random_state=seed)
             split[name] = float(parts.aleatoric.mean()), float(parts.epistemic.mean())
+            correlation = part_correlation(parts.aleatoric, parts.epistemic)
+            if not np.isnan(correlation):
+                together[name] = correlation
         X, y = training.samples()
         train_score = None if noisy else self._score(y, distribution(fitted, X), learned=True)
-        return Outcome(len(y), score, train_score, split, *effort_of(fitted))
+        return Outcome(len(y), score, train_score, split, *effort_of(fitted), together)
 
     def _check_members(self, prediction: Any) -> None:
         """Raise if the model has one member, which cannot disagree with itself."""

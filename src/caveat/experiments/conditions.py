@@ -11,8 +11,9 @@ from .protocol import Protocol
 BINS = 10
 """Strata of a regression: quantile bins of the target, fewer for few samples."""
 
-_ORDER, _NOISE, _PERMUTE, _MODEL, _SPLIT = range(5)
-_TRAIN, _TEST = range(2)
+_ORDER, _NOISE, _PERMUTE, _MODEL, _SPLIT, _HELD = range(6)
+TRAIN, TEST, HELD = range(3)
+"""Parts of the samples, each with noise of its own."""
 _KINDS = {"size": 0, "noise": 1}
 
 
@@ -80,7 +81,14 @@ class Draws:
         The next sample comes from the stratum that is furthest behind its share (the method of
         Sainte-Lague). With ``each`` one sample of every stratum comes first.
         """
-        draw = self._of(repeat, _ORDER)
+        return self._ordered(self._of(repeat, _ORDER), strata, each)
+
+    def held_out(self, strata: np.ndarray, count: int, each: bool) -> np.ndarray:
+        """Return samples that no subset has, the same in all conditions, in their own order."""
+        order = self._ordered(self._of(_HELD), strata, each)
+        return np.sort(order[len(strata) - count :])
+
+    def _ordered(self, draw: np.random.Generator, strata: np.ndarray, each: bool) -> np.ndarray:
         behind = np.empty(len(strata))
         for stratum in np.unique(strata):
             rows = draw.permutation(np.flatnonzero(strata == stratum))
@@ -89,13 +97,12 @@ class Draws:
                 behind[rows[0]] -= 1
         return np.lexsort((draw.random(len(strata)), behind))
 
-    def noisy(self, y: np.ndarray, condition: Condition, *, test: bool = False) -> np.ndarray:
+    def noisy(self, y: np.ndarray, condition: Condition, part: int = TRAIN) -> np.ndarray:
         """Return labels of which a share is permuted among themselves.
 
         The sets that are permuted are nested: what is touched at a level is touched at all higher
         ones. The permutation within them is drawn anew.
         """
-        part = _TEST if test else _TRAIN
         order = self._of(condition.repeat, _NOISE, part).permutation(len(y))
         chosen = order[: subset_size(condition.level, len(y))]
         draw = self._of(condition.repeat, _PERMUTE, part, round(condition.level * 1e9))

@@ -81,7 +81,9 @@ class UDE:
 
     where :math:`u_a` and :math:`u_e` are the mean uncertainties of a model, :math:`U_a` is minus
     its score as labels get noisier and :math:`U_e` minus its score as samples get fewer. 0 is
-    best; 1.5 is the worst.
+    best; 1.5 is the worst, since a correlation is at most 2 from 1 and at most 1 from 0. With
+    other weights of the terms the worst is between 1 (orthogonality alone) and 2 (consistency
+    alone).
 
     Attributes
     ----------
@@ -186,6 +188,15 @@ def correlate(a: FloatArray, b: FloatArray, correlation: str) -> float:
     return float(np.copysign(1, result)) if 1 - abs(result) <= _off(len(a), *squares) else result
 
 
+def part_correlation(aleatoric: FloatArray, epistemic: FloatArray) -> float:
+    """Return the correlation of both parts over samples; NaN where one is constant or infinite."""
+    aleatoric, epistemic = np.ravel(aleatoric), np.ravel(epistemic)
+    scale = float(max(np.abs(aleatoric).max(), np.abs(epistemic).max()))
+    if not np.isfinite(scale) or is_constant(aleatoric, scale) or is_constant(epistemic, scale):
+        return float("nan")
+    return correlate(aleatoric, epistemic, "pearson")
+
+
 def _off(number: int, *squares: float) -> float:
     """Return how far rounding may take the correlation of two straight lines from 1.
 
@@ -239,7 +250,8 @@ def disentanglement(
             float(distance[place].mean()), std, low, high, float(rho[place].mean()),
             float(of_mean[place]), tuple(rho[place].tolist()),
         )  # fmt: skip
-    std, low, high = student_interval(per_repeat, confidence, (0.0, 2.0))
+    worst = float(weighted @ (1 + ideal))
+    std, low, high = student_interval(per_repeat, confidence, (0.0, worst))
     return UDE(
         decomposition=size.decomposition,
         correlation=correlation,

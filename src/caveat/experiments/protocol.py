@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from .._validation import check_integer
+from .._validation import check_choice, check_integer
 from ..exceptions import OptionError
 
+NOISE_IN = ("train and test", "train")
 SCHEDULES = ("inverse-epochs", "constant-steps", "constant-epochs")
 
 
@@ -28,12 +29,17 @@ class Protocol:
     schedule : {"inverse-epochs", "constant-steps", "constant-epochs"}, default="inverse-epochs"
         How long networks train on a part of the samples: epochs divided by the share; as many
         steps of the optimizer as on all samples; or as many epochs, which lets small sets underfit.
+    noise_in : {"train and test", "train"}, default="train and test"
+        Which labels are permuted. With noise in the labels to learn from alone, the score is that
+        on clean test labels: it measures what the noise did to the model, and not how much noise
+        there is, which is what the aleatoric uncertainty should follow.
 
     Examples
     --------
     >>> from caveat.experiments import Protocol
-    >>> Protocol(sizes=(1, 0.1, 0.5), noise=(0, 0.5), repeats=3)
-    Protocol(sizes=(0.1, 0.5, 1.0), noise=(0.0, 0.5), repeats=3, schedule='inverse-epochs')
+    >>> Protocol(sizes=(1, 0.1, 0.5), noise=(0, 0.5), repeats=3)  # doctest: +NORMALIZE_WHITESPACE
+    Protocol(sizes=(0.1, 0.5, 1.0), noise=(0.0, 0.5), repeats=3, schedule='inverse-epochs',
+             noise_in='train and test')
     >>> Protocol().conditions
     90
     """
@@ -42,6 +48,7 @@ class Protocol:
     noise: Sequence[float] = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
     repeats: int = 5
     schedule: str = "inverse-epochs"
+    noise_in: str = "train and test"
 
     def __post_init__(self) -> None:
         # The fields are frozen for users alone.
@@ -53,6 +60,7 @@ class Protocol:
         if self.schedule not in SCHEDULES:
             known = ", ".join(map(repr, SCHEDULES))
             raise OptionError(f"schedule must be one of {known}; got {self.schedule!r}")
+        check_choice(self.noise_in, "noise_in", NOISE_IN)
 
     @property
     def conditions(self) -> int:

@@ -2,7 +2,8 @@
 
 ``audit(prediction, y, groups)`` compares groups by point-based measures and by uncertainty, each
 with an interval; ``.verdict()`` says in plain words what that shows. ``consistency(values, X)``
-measures whether samples with similar features are treated similarly.
+measures whether samples with similar features are treated similarly, and
+``lipschitz(values, X)`` how fast treatment changes with the features.
 """
 
 from typing import TYPE_CHECKING
@@ -12,6 +13,7 @@ from ..results.rows import FairnessRow
 from ._audit import audit
 from ._consistency import consistency
 from ._consistency_result import Consistency, ConsistencyRow
+from ._lipschitz import Lipschitz, LipschitzRow, lipschitz
 from ._result import FairnessAudit
 from ._verdict import AuditVerdict, Paragraph
 
@@ -21,9 +23,12 @@ __all__ = [
     "ConsistencyRow",
     "FairnessAudit",
     "FairnessRow",
+    "Lipschitz",
+    "LipschitzRow",
     "Paragraph",
     "audit",
     "consistency",
+    "lipschitz",
 ]
 
 if not TYPE_CHECKING:  # pragma: no branch

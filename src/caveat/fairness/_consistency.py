@@ -122,7 +122,7 @@ def consistency(
     check_distance(distance)
     features = as_features(X, distance)
     samples = len(features)
-    columns = _columns(values, samples)
+    columns = columns_of_values(values, samples)
     neighbors = check_integer(neighbors, "neighbors", 1)
     if neighbors >= samples:
         raise OptionError(
@@ -145,7 +145,7 @@ def consistency(
     for name, column in columns.items():
         end = start + column.table.shape[1]
         differences[name] = _differences(column, means[:, start:end], rows)
-        spread[name] = _spread(column)
+        spread[name] = spread_of(column)
         start = end
     plan = None
     if resamples:
@@ -169,7 +169,8 @@ class _Column(NamedTuple):
     classes: bool
 
 
-def _columns(values: Any, samples: int) -> dict[str, _Column]:
+def columns_of_values(values: Any, samples: int) -> dict[str, _Column]:
+    """Return checked quantities by name."""
     framed = isinstance(values, Mapping) or hasattr(values, "columns")
     names = list(values if isinstance(values, Mapping) else values.columns) if framed else []
     given = {str(name): values[name] for name in names} if framed else {"prediction": values}
@@ -211,7 +212,7 @@ def _differences(column: _Column, means: FloatArray, rows: NDArray[np.intp]) -> 
     return np.abs(own - means)[:, 0]
 
 
-def _spread(column: _Column) -> float:
+def spread_of(column: _Column) -> float:
     """Return the standard deviation, 0 within rounding error.
 
     For classes it generalizes the standard deviation of two classes 0 and 1.

@@ -100,6 +100,29 @@ def neighbor_means(
     return (total[back] - own[back, None] * values[rows]) / neighbors
 
 
+def distances(X: FloatArray, rows: NDArray[np.intp], distance: Distance) -> FloatArray:
+    """Return the distances of some rows from all, (rows, samples)."""
+    if isinstance(distance, str) and distance == "precomputed":
+        return X[rows]
+    from scipy.spatial.distance import cdist
+    from sklearn.metrics import pairwise_distances
+
+    try:
+        if isinstance(distance, str) and distance in _BY_PRODUCTS:
+            # By differences of rows, which keep the digits of small distances.
+            return cdist(X[rows], X, "sqeuclidean" if distance == "sqeuclidean" else "euclidean")
+        result = np.asarray(pairwise_distances(X[rows], X, metric=distance))
+    except (TypeError, ValueError) as error:
+        raise _unusable(distance, error) from error
+    result[np.arange(len(rows)), rows] = 0.0
+    if not np.isfinite(result).all():
+        raise InvalidValueError(
+            f"distance {distance!r} between two rows is {result[~np.isfinite(result)][0]}; it must "
+            "be a finite number: scale the features, or choose another distance"
+        )
+    return result
+
+
 def _model(points: FloatArray, distance: Distance) -> Any:
     from sklearn.neighbors import NearestNeighbors
 

@@ -14,6 +14,7 @@ from torch import Tensor
 
 from .._arrays import to_numpy
 from .._constructors import declared
+from .._defaults import LENGTH_SCALE
 from .._random import generator
 from .._validation import as_weights, check_choice, check_integer, check_number
 from ..estimators.interface import PredictsClasses, PredictsIntervals, Savable
@@ -133,7 +134,7 @@ class MoleculeNetwork(Savable, BaseEstimator):
     dense: int = 1
     aggregation: str = "mean"
     rate: float = 0.1
-    length_scale: float = 1.0
+    length_scale: float = LENGTH_SCALE
     bootstrap_size: int | float | None = None
     prior_std: float | dict[str, float] | None = None
     anchor_strength: float | dict[str, float] = 0.1

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from .._validation import FloatArray
+from .._validation import FloatArray, check_choice
 from ._classes import ClassMap, Codes, class_shares, normalized, one_vs_rest
 
 
@@ -17,9 +17,18 @@ class IsotonicCalibration(ClassMap):
         \sum_i w_i \bigl(g(p_{ik}) - [y_i = k]\bigr)^2
 
     one class against the rest; for two classes :math:`g` is fitted once, on the second, and the
-    first gets the complement. Between two calibration samples :math:`g_k` is a straight line,
-    beyond the outermost it is constant. A row in which every :math:`g_k` is 0 becomes the base
-    rates of the calibration samples.
+    first gets the complement. Least squares say what :math:`g_k` is at the calibration samples and
+    not what it is between them: there it is a straight line, or with ``between="steps"`` the value
+    at the nearest sample, so that it is piecewise constant. Beyond the outermost samples it is
+    constant. A row in which every :math:`g_k` is 0 becomes the base rates of the calibration
+    samples.
+
+    Parameters
+    ----------
+    between : {"lines", "steps"}, default="lines"
+        What :math:`g_k` is between two calibration samples. Steps give no more values than the
+        calibration samples have; each jumps halfway between two samples, so that swapping two
+        classes swaps their probabilities.
 
     Attributes
     ----------
@@ -54,10 +63,23 @@ class IsotonicCalibration(ClassMap):
     >>> isotonic = caveat.IsotonicCalibration().fit(prediction, [0, 1, 0, 1, 1])
     >>> isotonic.transform(prediction).mean[:, 1]
     array([0. , 0.5, 0.5, 1. , 1. ])
+
+    Between samples, the two readings differ:
+
+    >>> new = caveat.Categorical.from_binary([0.15, 0.25])
+    >>> isotonic.transform(new).mean[:, 1]
+    array([0.125, 0.375])
+    >>> steps = caveat.IsotonicCalibration(between="steps").fit(prediction, [0, 1, 0, 1, 1])
+    >>> steps.transform(new).mean[:, 1]
+    array([0. , 0.5])
     """
 
-    def __init__(self, *, members: str = "mean") -> None:
+    def __init__(self, *, between: str = "lines", members: str = "mean") -> None:
+        self.between = between
         self.members = members
+
+    def _check_options(self) -> None:
+        check_choice(self.between, "between", ("lines", "steps"))
 
     def _learn(self, p: FloatArray, codes: Codes, weight: FloatArray | None) -> None:
         classes = p.shape[1]
@@ -68,7 +90,13 @@ class IsotonicCalibration(ClassMap):
 
     def _map(self, p: FloatArray) -> FloatArray:
         curves = zip(one_vs_rest(p.shape[1]), self.thresholds_, self.values_, strict=True)
-        return normalized([np.interp(p[:, k], x, g) for k, x, g in curves], self.base_rates_)
+        between = np.interp if self.between == "lines" else _nearest
+        return normalized([between(p[:, k], x, g) for k, x, g in curves], self.base_rates_)
+
+
+def _nearest(score: FloatArray, thresholds: FloatArray, values: FloatArray) -> FloatArray:
+    """Return the value at the nearest threshold."""
+    return values[np.searchsorted((thresholds[1:] + thresholds[:-1]) / 2, score, side="right")]
 
 
 def isotonic_curve(

@@ -20,6 +20,10 @@ columns. The kinds are
     Both sweeps of each disentanglement experiment.
 ``planes``
     Uncertainty over the plane of two features.
+``reliability``
+    Confidence against accuracy, from the ``detail`` of this name.
+``scatter``
+    Samples of two features by class and group, from the ``detail`` of this name.
 """
 
 from collections.abc import Iterator, Mapping
@@ -239,7 +243,33 @@ def _tiles(planes: list[Plane], part: str, title: str, read: str) -> Chart:
     )  # fmt: skip
 
 
+def _reliability(result: "StudyResult", spec: Spec) -> Iterator[Chart]:
+    if spec["detail"] in result.details:
+        chart = charts.reliability(result.details[spec["detail"]], "confidence")
+        yield replace(chart, title=spec["title"])
+
+
+def _scatter(result: "StudyResult", spec: Spec) -> Iterator[Chart]:
+    if spec["detail"] not in result.details:
+        return
+    shown = result.details[spec["detail"]]
+    marks: list[Mark] = []
+    numbers: dict[str, list[Any]] = {"group": [], "class": [], "samples": []}
+    for group, color in zip(np.unique(shown.group), ("orange", "blue"), strict=True):
+        for label, marker in zip(np.unique(shown.y), ("cross", "circle"), strict=True):
+            member = (shown.group == group) & (shown.y == label)
+            x, y = shown.X[member].T
+            name = f"group {group}, class {label}"
+            marks.append(Points(x=x, y=y, color=color, marker=marker, size=4, label=name))
+            for key, value in zip(numbers, (str(group), str(label), len(x)), strict=True):
+                numbers[key].append(value)
+    yield Chart(
+        title=spec["title"], read=spec["read"], marks=tuple(marks), numbers=numbers,
+        x=Axis(label="first feature"), y=Axis(label="second feature"),
+    )  # fmt: skip
+
+
 _KINDS = {
     "printed": _printed, "lines": _lines, "against": _against, "runs": _runs, "sweeps": _sweeps,
-    "planes": _planes,
+    "planes": _planes, "reliability": _reliability, "scatter": _scatter,
 }  # fmt: skip

@@ -14,13 +14,21 @@ from ..fairness import audit, consistency
 from ..results.judgments import MeasurePart, Pairing
 from ..results.words import joined
 from ..uncertainty import decompose
+from ._fairness_figures import (
+    confidence_differs,
+    confidence_of,
+    depth_label,
+    depth_values,
+    layers_of,
+    layers_overfit,
+    scatter,
+)
+from ._fairness_flags import as_printed, flags, side
 from .paper import Paper
 from .study import Key, Label, Measured, Option, Said, Study, StudyRow, Table, Task
-from .summary import NAN, Count, above, all_of, equal, majority
+from .summary import NAN, Count, above, all_of, equal
 
 PAPER = Paper.read("fairness")
-THRESHOLD = 0.2
-"""The paper calls a ratio F unfair if \\|F - 1\\| is above it."""
 ODDS = "equalized_odds_as_printed"
 """No measure of fairness, and undefined in most runs on few samples: no conclusion rests on it."""
 POINT = ("statistical_parity", "equal_opportunity", "equal_accuracy")
@@ -36,7 +44,8 @@ _SATURATED, _USUAL_WIDTH = 0.01, 100
 _REPEATS = {"quick": 40, "paper": 200}
 _QUERIES = {"quick": 3000, "paper": None}
 _WIDTHS = {"quick": (10, 50, 100, 200), "paper": (10, 25, 50, 100, 200, 400)}
-_WIDTH_RUNS = {"quick": 10, "paper": 40}
+_DEPTHS: dict[str, tuple[int, ...]] = {"quick": (), "paper": (0, 1, 2, 3)}
+_FEWER_RUNS = {"quick": 10, "paper": 40}
 _GENERATED: dict[str, Callable[..., Dataset]] = {"sd1": make_sd1, "sd2": make_sd2, "sd3": make_sd3}
 
 
@@ -46,19 +55,21 @@ class FairnessRow(StudyRow):
 
     ``group`` and ``reference`` are the groups in the numerator and denominator of a ratio,
     ``outcome`` is the predicted class of a consistency, ``hidden`` the units of the hidden layer of
-    figure 6. For a ratio F, ``paper_flag`` says whether the printed one has :math:`|F - 1| > 0.2`;
-    ``flagged`` and ``symmetric_flagged`` are the shares of runs with that, and with
-    :math:`|\log F| > -\log 0.8`, which does not depend on the order of the groups; so many runs as
-    ``agreeing`` have the printed flag on the same side of 1; ``agreement``: whether most do.
+    figure 6 and ``layers`` the number of hidden layers of section 6.4. For a ratio F,
+    ``paper_flag`` says whether the printed one has :math:`|F - 1| > 0.2`; ``flagged`` and
+    ``symmetric_flagged`` are the shares of runs with that, and with :math:`|\log F| > -\log 0.8`,
+    which does not depend on the order of the groups; so many runs as ``agreeing`` have the printed
+    flag on the same side of 1; ``agreement``: whether most do.
     """
 
-    factors: ClassVar = ("kind", "attribute", "group", "reference", "outcome", "hidden")
+    factors: ClassVar = ("kind", "attribute", "group", "reference", "outcome", "hidden", "layers")
     kind: str = ""
     attribute: str = ""
     group: str = ""
     reference: str = ""
     outcome: str = ""
     hidden: int = 0
+    layers: int = 0
     paper_flag: bool | None = None
     flagged: float = NAN
     symmetric_flagged: float = NAN
@@ -232,6 +243,8 @@ def measure(task: Task) -> Measured:
     if widths is None:
         widths = _WIDTHS[task.scale] if name == "compas" else ()
     widths = [check_integer(width, "widths") for width in np.atleast_1d(widths).tolist()]
+    depths = _DEPTHS[task.scale] if options["layers"] is None else options["layers"]
+    depths = [check_integer(depth, "layers", 0) for depth in np.atleast_1d(depths).tolist()]
     queries = _QUERIES[task.scale] if queries is None else check_integer(queries, "queries")
     repeats = _REPEATS[task.scale] if task.repeats is None else task.repeats
     settings = {**preset(own["preset"]), "standardize": options["standardize"]}
@@ -251,19 +264,31 @@ def measure(task: Task) -> Measured:
         values |= collated([group_values(name, m, data, EXPECTED) for m, data in large])
     if own["figure"]:
         values |= collated(consistencies(name, models, runs, queries, seed))
-    some = runs[: _WIDTH_RUNS[task.scale]]
+    details: dict[str, Any] = {}
+    if name == "compas":
+        drawn = [confidence_of(FAIRNESS, model, run.test) for model, run in pairs]
+        values |= collated([numbers for numbers, _ in drawn])
+        details["figure 2"] = drawn[0][1]
+    if name in _GENERATED:
+        details["figure 3"] = scatter(runs[0].test)
+    some = runs[: _FEWER_RUNS[task.scale]]
     for width in widths:
         place, wide = task.place(f"width-{width}"), {**settings, "hidden": (width,)}
         models = train(some, wide, checkpoint=place, progress=task.progress)
         pairs = list(zip(models, some, strict=True))
         values |= collated([group_values(name, m, run.test, hidden=width) for m, run in pairs])
+    for depth in depths:
+        place, deep = task.place(f"depth-{depth}"), layers_of(settings["hidden"], depth)
+        models = train(some, {**settings, "hidden": deep}, checkpoint=place, progress=task.progress)
+        pairs = list(zip(models, some, strict=True))
+        values |= collated([depth_values(FAIRNESS, m, run, depth) for m, run in pairs])
     rate = settings["learning_rate"]
     notes = [PAPER.notes_where["learning rate"].format(rate=rate)]
     notes += [PAPER.notes_where["chosen rate"]] if rate == usual else []
     summaries = {key: Count.exactly(count) for key, count in exact.items()}
     return Measured(
         name, own["title"], _model_words(settings), repeats, values, summaries,
-        judged=lambda source: not source.endswith(EXPECTED), notes=tuple(notes),
+        judged=lambda source: not source.endswith(EXPECTED), notes=tuple(notes), details=details,
     )  # fmt: skip
 
 
@@ -272,36 +297,6 @@ def _model_words(settings: Mapping[str, Any]) -> str:
     hidden = f"with {units} hidden units" if units else "without a hidden layer"
     scaled = "" if settings["standardize"] else ", features as they are"
     return f"Bayes by backprop {hidden}, {settings['epochs']} epochs{scaled}"
-
-
-def side(ratio: Any) -> Any:
-    r"""Return on which side of 1 a ratio is unfair, -1 or 1; 0 if :math:`|F - 1| \le 0.2`."""
-    limit = THRESHOLD * (1 + 1e-12)  # 0.8 is 0.2 from 1
-    return np.sign(ratio - 1) * (np.abs(ratio - 1) > limit)
-
-
-def as_printed(ratios: Any, printed: Any) -> FloatArray:
-    """Return whether each run is fair, or unfair on the same side of 1, as the printed ratio is."""
-    return np.where(np.isnan(ratios), NAN, side(ratios) == side(printed))
-
-
-def flags(
-    fields: dict[str, Any], values: FloatArray, paper: float, confidence: float
-) -> dict[str, Any]:
-    """Return the flag of a printed ratio, how often our runs have one, and whether most agree."""
-    if fields["kind"] != "ratio":
-        return {}
-    known = values[np.isfinite(values)]
-    result: dict[str, Any] = {} if np.isnan(paper) else {"paper_flag": bool(side(paper))}
-    if not len(known):
-        return result
-    limit = -np.log1p(-THRESHOLD) * (1 + 1e-12)
-    result["flagged"] = float((side(known) != 0).mean())
-    result["symmetric_flagged"] = float((np.abs(np.log(known)) > limit).mean())
-    if not np.isnan(paper):
-        result["agreeing"] = int(as_printed(known, paper).sum())
-        result["agreement"] = majority(result["agreeing"], len(known), confidence)
-    return result
 
 
 def flags_are_as_printed(table: Table) -> Iterator[Said]:
@@ -356,6 +351,8 @@ def labels(row: FairnessRow) -> Label | None:
     """Return in which table a row is shown, what it is, and what follows its numbers."""
     if row.kind == "consistency":
         return None
+    if row.kind in ("depth", "confidence"):
+        return depth_label(row)
     if row.kind == "ratio":
         title = f"{row.source}: {row.attribute}, {row.group} / {row.reference}"
         same = "" if row.agreeing is None else f"{row.agreeing} of {row.runs}"
@@ -376,12 +373,13 @@ FAIRNESS = Study(
     row=FairnessRow,
     measure=measure,
     printed="runs",
-    claims=(flags_are_as_printed, widths_change_little),
+    claims=(flags_are_as_printed, confidence_differs, widths_change_little, layers_overfit),
     labels=labels,
     options=(
         Option("learning_rate", None, "Learning rate of Adam, not given in the paper."),
         Option("standardize", True, "Whether features are standardized."),
         Option("widths", None, "Hidden units of figure 6; by default only for COMPAS."),
+        Option("layers", None, "Hidden layers of section 6.4; by default with scale 'paper'."),
         Option("queries", None, "Test samples whose neighbors are looked up, at most."),
         Option("settings", None, "Other settings of BayesByBackpropClassifier, a dict.", False),
     ),

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from ..._constructors import declared
-from ..._defaults import RATE
+from ..._defaults import LENGTH_SCALE, RATE
 from ..._validation import check_number
 from ._checks import check_drop
 from ._masks import uniform_like
@@ -37,7 +37,7 @@ class ConcreteDropout(Weighted):
 
     _: KW_ONLY
     initial_p: float = RATE
-    length_scale: float = 1.0
+    length_scale: float = LENGTH_SCALE
     temperature: float = 0.1
 
     def _create(self, bias: bool, device: Device, dtype: torch.dtype | None) -> None:
