@@ -33,6 +33,7 @@ MODULES = (
     "repairing",
     "report",
     "resampling",
+    "signals",
     "uncertainty",
 )
 

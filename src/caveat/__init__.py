@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from . import risk_control as risk_control
     from . import selection as selection
     from . import sequential as sequential
+    from . import signals as signals
     from . import studies as studies
     from . import summaries as summaries
     from . import uncertainty as uncertainty
@@ -270,6 +271,7 @@ _MODULES = (
     "risk_control",
     "selection",
     "sequential",
+    "signals",
     "studies",
     "summaries",
     "uncertainty",
@@ -398,6 +400,7 @@ __all__ = [
     "scorer",
     "selection",
     "sequential",
+    "signals",
     "studies",
     "summaries",
     "summarise",

@@ -36,6 +36,7 @@ LAYERS = [
     {"selection"},
     {"molecules"},
     {"monitoring"},
+    {"signals"},
     {"charts"},
     {"report"},
     {"integrations"},
