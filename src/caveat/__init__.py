@@ -127,6 +127,8 @@ if TYPE_CHECKING:
     from .risk_control import LearnThenTest as LearnThenTest
     from .selection import AutoClassifier as AutoClassifier
     from .selection import AutoRegressor as AutoRegressor
+    from .selection import TechniqueGrid as TechniqueGrid
+    from .selection import technique_grid as technique_grid
     from .sequential import AdaptiveConformal as AdaptiveConformal
     from .sequential import AggregatedConformal as AggregatedConformal
     from .sequential import BlockConformal as BlockConformal
@@ -214,6 +216,7 @@ _HOMES = {
     "StructuredMatrixScaling": "recalibration",
     "StructuredVectorScaling": "recalibration",
     "Summary": "summaries",
+    "TechniqueGrid": "selection",
     "TemperatureScaling": "recalibration",
     "Triage": "evaluation",
     "TriagePolicy": "evaluation",
@@ -245,6 +248,7 @@ _HOMES = {
     "scorer": "integrations",
     "summarise": "summaries",
     "summarize": "summaries",
+    "technique_grid": "selection",
     "warn_if_shifted": "recalibration",
     "write_report": "report",
 }
@@ -349,6 +353,7 @@ __all__ = [
     "StructuredMatrixScaling",
     "StructuredVectorScaling",
     "Summary",
+    "TechniqueGrid",
     "TemperatureScaling",
     "Triage",
     "TriagePolicy",
@@ -405,6 +410,7 @@ __all__ = [
     "summaries",
     "summarise",
     "summarize",
+    "technique_grid",
     "uncertainty",
     "warn_if_shifted",
     "write_report",

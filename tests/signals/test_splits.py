@@ -117,5 +117,10 @@ def test_generated_people_split():
     signals = make_af_ppg(subjects=40, segments=5, random_state=0)
     split = split_subjects(signals, random_state=0)
     assert split.table(signals)["1"].min() > 0
+    parts = split.parts(signals.X, signals.y)
+    assert list(parts) == ["train", "validation", "calibration", "test"]
+    np.testing.assert_array_equal(parts["test"][0], signals.X[split.test])
+    halves = split_subjects(signals, sizes=(0.5, 0, 0, 0.5), random_state=0)
+    assert list(halves.parts(signals.X, signals.y)) == ["train", "test"]
     with pytest.raises(OptionError, match="kind must be one of"):
         SubjectSplit(*split, kind="other").check(signals)

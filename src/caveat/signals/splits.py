@@ -55,6 +55,22 @@ class SubjectSplit:
             _refuse_leakage(_subjects(signals), parts)
         _refuse_missing(signals.y, parts)
 
+    def parts(self, X: Any, y: Any) -> dict[str, tuple[Any, Any]]:
+        """Return samples and labels of each part that is not empty, as `technique_grid` takes them.
+
+        Parameters
+        ----------
+        X : array of shape (samples, ...)
+        y : array of shape (samples, ...)
+
+        Returns
+        -------
+        dict of str to (X, y)
+        """
+        return {
+            name: (X[rows], y[rows]) for name, rows in zip(PARTS, self, strict=True) if len(rows)
+        }
+
     def table(self, signals: Signals) -> Any:
         """Return how many segments, subjects and segments of each class each part has.
 
