@@ -132,6 +132,7 @@ if TYPE_CHECKING:
     from .sequential import AdaptiveConformal as AdaptiveConformal
     from .sequential import AggregatedConformal as AggregatedConformal
     from .sequential import BlockConformal as BlockConformal
+    from .signals import stream as stream
     from .summaries import Summary as Summary
     from .summaries import merge as merge
     from .summaries import summarise as summarise
@@ -246,6 +247,7 @@ _HOMES = {
     "reference_values": "evaluation",
     "repair": "repairing",
     "scorer": "integrations",
+    "stream": "signals",
     "summarise": "summaries",
     "summarize": "summaries",
     "technique_grid": "selection",
@@ -406,6 +408,7 @@ __all__ = [
     "selection",
     "sequential",
     "signals",
+    "stream",
     "studies",
     "summaries",
     "summarise",

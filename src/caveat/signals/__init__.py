@@ -6,6 +6,7 @@ loaders of public data need the extra ``signals``: ``pip install 'caveat[signals
 
 from .container import Signals
 from .generators import make_af_ppg, make_motor_imagery, make_pressure_ppg
+from .live import CoverageAlarm, SignalStream, StreamEvent, stream
 from .preprocessing import BandPass, QualityIndex, Reject, Resample, Standardize
 from .published import load_bci2a, load_d_vlog, load_deepbeat, load_pulsedb
 from .quality import (
@@ -21,12 +22,15 @@ from .splits import SubjectSplit, split_subjects
 
 __all__ = [
     "BandPass",
+    "CoverageAlarm",
     "QualityIndex",
     "Reject",
     "Resample",
     "Screening",
+    "SignalStream",
     "Signals",
     "Standardize",
+    "StreamEvent",
     "SubjectSplit",
     "check_heart_rate",
     "check_pressures",
@@ -45,4 +49,5 @@ __all__ = [
     "read_wfdb",
     "screen",
     "split_subjects",
+    "stream",
 ]

@@ -214,6 +214,32 @@ def screen(
     >>> print(screen(make_af_ppg(subjects=4, segments=5, random_state=0), rates=(30, 220)))
     20 of 20 segments kept; dropped: none
     """
+    words = np.array(
+        reasons_of(
+            signals, clipped=clipped, quality=quality, rates=rates, channel=channel, targets=targets
+        ),
+        dtype=object,
+    )
+    dropped = tuple((int(row), str(words[row])) for row in np.flatnonzero(words != ""))
+    kept = np.flatnonzero(words == "")
+    if not len(kept):
+        counts = Screening(signals, kept, dropped).reasons
+        raise InvalidValueError(
+            "no segment can be used: " + ", ".join(f"{n} {r}" for r, n in counts.items())
+        )
+    return Screening(signals.take(kept), kept, dropped)
+
+
+def reasons_of(
+    signals: Signals,
+    *,
+    clipped: float | None = 0.1,
+    quality: Mapping[str, float] | None = None,
+    rates: tuple[float, float] | None = None,
+    channel: str | None = None,
+    targets: bool = True,
+) -> list[str]:
+    """Return why each segment cannot be used, empty where it can; the options are of `screen`."""
     X = signals.X
     reasons: list[tuple[str, Any]] = []
     if targets and signals.y is not None and signals.y.dtype.kind == "f":
@@ -242,14 +268,7 @@ def screen(
     words = np.full(len(X), "", dtype=object)
     for reason, bad in reversed(reasons):
         words[bad] = reason
-    dropped = tuple((int(row), str(words[row])) for row in np.flatnonzero(words != ""))
-    kept = np.flatnonzero(words == "")
-    if not len(kept):
-        counts = Screening(signals, kept, dropped).reasons
-        raise InvalidValueError(
-            "no segment can be used: " + ", ".join(f"{n} {r}" for r, n in counts.items())
-        )
-    return Screening(signals.take(kept), kept, dropped)
+    return [str(word) for word in words]
 
 
 def _clipped(X: FloatArray) -> FloatArray:
