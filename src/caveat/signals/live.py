@@ -150,6 +150,21 @@ class StreamEvent:
 class SignalStream:
     """A signal that comes in chunks of any length; `stream` makes it.
 
+    Parameters
+    ----------
+    pipeline : estimator, or Pipeline of scikit-learn
+    fs : float
+    window : int
+        Values of a window.
+    hop : int
+        Values from one window to the next.
+    channels : int
+    conformal : SequentialConformal
+    policy : TriagePolicy or None
+    tolerance : float
+    run_length : float
+    pending : int
+
     Attributes
     ----------
     alarms : tuple of CoverageAlarm

@@ -11,11 +11,12 @@ from ..exceptions import OptionError
 from ..experiments.checkpoint import check_seed
 from .disentanglement import DISENTANGLEMENT
 from .fairness import FAIRNESS
+from .ppg import PPG
 from .result import StudyResult
 from .study import Study, Task, check_known, conclusions_of, rows_of, table_of
 from .tables import TABLES
 
-STUDIES: Registry[Study] = Registry("study", [DISENTANGLEMENT, FAIRNESS, TABLES])
+STUDIES: Registry[Study] = Registry("study", [DISENTANGLEMENT, FAIRNESS, PPG, TABLES])
 """All studies by name; a new one is one line here."""
 
 SCALES = ("quick", "paper")
@@ -40,7 +41,7 @@ def run_study(
 
     Parameters
     ----------
-    study : {"disentanglement", "fairness", "tables"} or Study
+    study : {"disentanglement", "fairness", "ppg", "tables"} or Study
         A name in ``caveat.studies.STUDIES``, or a study of your own.
     dataset : str, path or list of str
         A data set of the paper. Public data are read from ``CAVEAT_DATA`` or fetched; see
