@@ -226,3 +226,24 @@ def test_weights_can_be_random_too():
 def test_options_that_cannot_be(make, message):
     with pytest.raises(CaveatError, match=message):
         make()
+
+
+@pytest.mark.parametrize("name", ["xresnet", "shallow"])
+def test_few_samples_are_predicted_by_networks_that_are_kept(name, monkeypatch):
+    make, shape = SMALL[name]
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(70, *shape)).astype(np.float32), np.arange(70) % 2
+    model = caveat.DeepEnsembleClassifier(module=make, members=2, epochs=1, random_state=0).fit(
+        X, y
+    )
+    many = np.asarray(model.predict_distribution(X).probabilities)
+    few = np.asarray(model.predict_distribution(X[:10]).probabilities)
+    np.testing.assert_allclose(few, many[:, :10], rtol=1e-4, atol=1e-6)
+    calls = []
+    monkeypatch.setattr(type(model), "_network", lambda self: calls.append(1))
+    np.testing.assert_array_equal(few, model.predict_distribution(X[:10]).probabilities)
+    assert calls == []
+    monkeypatch.undo()
+    model.fit(X, 1 - y)
+    again = np.asarray(model.predict_distribution(X[:10]).probabilities)
+    assert not np.allclose(again, few)
