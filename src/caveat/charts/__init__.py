@@ -20,6 +20,7 @@ from ._groups import AGAINST_REST, comparison, groups, trade_off
 from ._reliability import reliability
 from ._repair_map import repair_map
 from ._split import Deferral, deferral, split
+from ._stream import stream
 from ._triage import operating_curve
 from .chart import Chart, Headline, overlay
 from .entry import Entry
@@ -75,6 +76,7 @@ __all__ = [
     "repair_map",
     "shift",
     "split",
+    "stream",
     "sweeps",
     "terms",
     "trade_off",

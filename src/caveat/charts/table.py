@@ -20,6 +20,7 @@ from . import (
     _reliability,
     _repair_map,
     _split,
+    _stream,
     _triage,
     fairness,
 )
@@ -58,6 +59,7 @@ CHARTS = Charts(
         _drift.DISTRIBUTION,
         _drift.HISTORY,
         _repair_map.ENTRY,
+        _stream.ENTRY,
     ],
 )
 """The first kind of each type of result that applies is the default of `plot`."""

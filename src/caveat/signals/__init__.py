@@ -6,7 +6,7 @@ loaders of public data need the extra ``signals``: ``pip install 'caveat[signals
 
 from .container import Signals
 from .generators import make_af_ppg, make_motor_imagery, make_pressure_ppg
-from .live import CoverageAlarm, SignalStream, StreamEvent, stream
+from .live import CoverageAlarm, SignalStream, StreamEvent, StreamRecord, stream
 from .preprocessing import BandPass, QualityIndex, Reject, Resample, Standardize
 from .published import load_bci2a, load_d_vlog, load_deepbeat, load_pulsedb
 from .quality import (
@@ -31,6 +31,7 @@ __all__ = [
     "Signals",
     "Standardize",
     "StreamEvent",
+    "StreamRecord",
     "SubjectSplit",
     "check_heart_rate",
     "check_pressures",

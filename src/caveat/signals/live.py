@@ -17,7 +17,7 @@ from .container import Signals
 from .quality import reasons_of
 from .recordings import steps
 
-__all__ = ["CoverageAlarm", "SignalStream", "StreamEvent", "stream"]
+__all__ = ["CoverageAlarm", "SignalStream", "StreamEvent", "StreamRecord", "stream"]
 
 NO_SIGNAL = "no signal"
 """The action for a window that cannot be used."""
@@ -145,6 +145,54 @@ class StreamEvent:
     reason: str
     latency: float
     alarm: bool
+
+
+class StreamRecord:
+    """Events of a stream that were kept, to be drawn: ``caveat.plot(record)``.
+
+    Parameters
+    ----------
+    events : sequence of StreamEvent
+        At least one.
+    signal : array of shape (time,) or (channels, time), optional
+        What was pushed, from the start of the stream on.
+    fs : float, optional
+        Its sampling rate; needed with ``signal``.
+    truth : dict of int to float or array, optional
+        Truths by the number of their window.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import caveat
+    >>> from caveat.signals import StreamRecord
+    >>> class Level:
+    ...     def predict_distribution(self, X):
+    ...         return caveat.Gaussian(X.mean(axis=(1, 2)), np.ones(len(X)))
+    >>> signal = np.sin(np.arange(500))
+    >>> StreamRecord(caveat.stream(Level(), fs=50, window=2).push(signal), signal, 50)
+    StreamRecord: 5 windows from 0 to 10 s, 5 accepted
+    """
+
+    def __init__(
+        self, events: Any, signal: Any = None, fs: float | None = None, *, truth: Any = None
+    ) -> None:
+        self.events = tuple(events)
+        if not self.events or not all(isinstance(event, StreamEvent) for event in self.events):
+            raise OptionError("events must be events of a stream, at least one")
+        if (signal is None) != (fs is None):
+            raise OptionError("signal and fs belong together; pass both or none")
+        self.signal = None if signal is None else np.atleast_2d(to_numpy(signal, "signal").array)
+        self.fs = None if fs is None else check_number(fs, "fs", closed="neither")
+        self.truth = dict(truth or {})
+
+    def __repr__(self) -> str:
+        first, last = self.events[0].start, self.events[-1].end
+        accepted = sum(event.action == "accept" for event in self.events)
+        return (
+            f"StreamRecord: {len(self.events)} windows from {first:g} to {last:g} s, {accepted} "
+            "accepted"
+        )
 
 
 class SignalStream:
