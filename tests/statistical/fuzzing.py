@@ -631,6 +631,7 @@ ARGUMENTS = {
     "X": Data(lambda w: w.numbers(w.samples, 2)),
     "actions": Option(None),
     "additive": YES_NO,
+    "signal": YES_NO,
     "among": Option(1, 2, 5),
     "k_reg": Option(2, 0, 5),
     "label": Option(None, 0, 1, "ann"),

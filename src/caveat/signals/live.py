@@ -367,9 +367,10 @@ class SignalStream:
 
     @property
     def latency(self) -> dict[str, float]:
-        """Seconds a call took: mean and largest of all, median and 95 % of the last 1,000 calls.
+        """Seconds: ``mean`` a window; ``median``, ``q95`` and ``largest`` of calls with windows.
 
-        ``real_time`` is how many times faster than the signal the windows were processed.
+        Quantiles are of the last 1,000 calls. ``real_time`` is how many times faster than the
+        signal the windows were processed.
         """
         if not self._count:
             raise OptionError("no window is complete yet; push more of the signal")
