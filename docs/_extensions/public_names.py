@@ -35,6 +35,7 @@ MODULES = (
     "repairing",
     "report",
     "resampling",
+    "signals",
     "uncertainty",
 )
 

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from . import risk_control as risk_control
     from . import selection as selection
     from . import sequential as sequential
+    from . import signals as signals
     from . import studies as studies
     from . import summaries as summaries
     from . import uncertainty as uncertainty
@@ -131,9 +132,12 @@ if TYPE_CHECKING:
     from .risk_control import LearnThenTest as LearnThenTest
     from .selection import AutoClassifier as AutoClassifier
     from .selection import AutoRegressor as AutoRegressor
+    from .selection import TechniqueGrid as TechniqueGrid
+    from .selection import technique_grid as technique_grid
     from .sequential import AdaptiveConformal as AdaptiveConformal
     from .sequential import AggregatedConformal as AggregatedConformal
     from .sequential import BlockConformal as BlockConformal
+    from .signals import stream as stream
     from .summaries import Summary as Summary
     from .summaries import merge as merge
     from .summaries import summarise as summarise
@@ -218,6 +222,7 @@ _HOMES = {
     "StructuredMatrixScaling": "recalibration",
     "StructuredVectorScaling": "recalibration",
     "Summary": "summaries",
+    "TechniqueGrid": "selection",
     "TemperatureScaling": "recalibration",
     "Triage": "evaluation",
     "TriagePolicy": "evaluation",
@@ -250,8 +255,10 @@ _HOMES = {
     "reference_values": "evaluation",
     "repair": "repairing",
     "scorer": "integrations",
+    "stream": "signals",
     "summarise": "summaries",
     "summarize": "summaries",
+    "technique_grid": "selection",
     "warn_if_shifted": "recalibration",
     "write_report": "report",
 }
@@ -280,6 +287,7 @@ _MODULES = (
     "risk_control",
     "selection",
     "sequential",
+    "signals",
     "studies",
     "summaries",
     "uncertainty",
@@ -357,6 +365,7 @@ __all__ = [
     "StructuredMatrixScaling",
     "StructuredVectorScaling",
     "Summary",
+    "TechniqueGrid",
     "TemperatureScaling",
     "Triage",
     "TriagePolicy",
@@ -413,10 +422,13 @@ __all__ = [
     "scorer",
     "selection",
     "sequential",
+    "signals",
+    "stream",
     "studies",
     "summaries",
     "summarise",
     "summarize",
+    "technique_grid",
     "uncertainty",
     "warn_if_shifted",
     "write_report",

@@ -203,7 +203,7 @@ def every_chart():
     """Return charts of every kind, by name, of plain results and of awkward ones."""
     from caveat import charts
 
-    from . import test_drift, test_experiments, test_fairness, test_repair_map
+    from . import test_drift, test_experiments, test_fairness, test_repair_map, test_stream
 
     found = {}
     for name, make in ALL.items():
@@ -237,6 +237,8 @@ def every_chart():
         "history": charts.history(test_drift.weeks()),
         "history of the monitor": charts.history(test_drift.weeks(), "e-value"),
         "repair_map": charts.repair_map(test_repair_map.two_classes()),
+        "stream": charts.stream(test_stream.record()),
+        "stream of a signal": charts.stream(test_stream.record(), signal=True),
     }
     size, noise = charts.sweeps(test_experiments.disentangled("good"))
     return found | others | {"sweep of size": size, "sweep of noise": noise}

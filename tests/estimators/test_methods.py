@@ -296,7 +296,11 @@ def test_two_targets_are_learned_in_their_own_units():
     assert model.predict_interval(X, 0.8).lower.shape == (60, 2)
 
 
-@pytest.mark.parametrize("name", [name for name in PRESETS if name != "qm9"])
+ELSEWHERE = ("bci", "d-vlog", "ppg", "qm9")
+"""Their networks are tried in tests/nn/test_signal_networks.py and tests/molecules."""
+
+
+@pytest.mark.parametrize("name", [name for name in PRESETS if not name.startswith(ELSEWHERE)])
 def test_presets_are_settings_of_their_estimators(name):
     kinds = {
         "map": MAPClassifier,

@@ -25,7 +25,7 @@ RESAMPLES = 40
 
 # Networks, trainings and downloads have tests of their own; a hostile call of them takes seconds.
 LEFT_OUT = re.compile(
-    r"nn\..*|studies\..*|molecules\..*|selection\..*|files\..*|resampling\.Prepared|datasets\.load_.*|estimators\.(?!from_sklearn|load|preset).*|repairing\.(Repaired(\..*)?|Repair\.save)"
+    r"nn\..*|signals\..*|studies\..*|molecules\..*|selection\..*|files\..*|resampling\.Prepared|datasets\.load_.*|estimators\.(?!from_sklearn|load|preset).*|repairing\.(Repaired(\..*)?|Repair\.save)"
     r"|models\.(register|unregister)|experiments\.(class_detection|disentanglement_error|shift_curves)"
     r"|resampling\.Prepared\..*|.*\.(get_params|set_params|get_metadata_routing|set_\w+_request)"
     r"|.*\.row_type|metrics\.(MetricRegistry|Metric|Batch|Part|Sums|State|mean_of|share_of)|metrics\.(Batch|State|Metric|Part|Sums)\..*|metrics\.MetricRegistry\.(register|unregister|serving|shown)|predictions\.Container\..*"
@@ -671,6 +671,7 @@ ARGUMENTS = {
     "X": Data(lambda w: w.numbers(w.samples, 2)),
     "actions": Option(None),
     "additive": YES_NO,
+    "signal": YES_NO,
     "among": Option(1, 2, 5),
     "k_reg": Option(2, 0, 5),
     "label": Option(None, 0, 1, "ann"),

@@ -38,6 +38,7 @@ LAYERS = [
     {"selection"},
     {"molecules"},
     {"monitoring"},
+    {"signals"},
     {"charts"},
     {"report"},
     {"integrations"},

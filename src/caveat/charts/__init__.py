@@ -23,6 +23,7 @@ from ._reliability import reliability
 from ._repair_map import repair_map
 from ._signatures import signatures
 from ._split import Deferral, deferral, split
+from ._stream import stream
 from ._triage import operating_curve
 from .chart import Chart, Headline, overlay
 from .entry import Entry
@@ -86,6 +87,7 @@ __all__ = [
     "shift",
     "signatures",
     "split",
+    "stream",
     "sweeps",
     "terms",
     "trade_off",

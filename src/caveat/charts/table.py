@@ -22,6 +22,7 @@ from . import (
     _reliability,
     _repair_map,
     _split,
+    _stream,
     _triage,
     fairness,
 )
@@ -66,6 +67,7 @@ CHARTS = Charts(
         _confusion.KINDS,
         _maps.CLASSES,
         _maps.LAYER,
+        _stream.ENTRY,
     ],
 )
 """The first kind of each type of result that applies is the default of `plot`."""

@@ -38,6 +38,13 @@ _PLANS: "WeakKeyDictionary[NetworkEstimator, tuple[Any, Any, Any]]" = WeakKeyDic
 """How passes of fitted estimators are run; predicting changes nothing in these themselves."""
 
 
+_NETWORKS: "WeakKeyDictionary[NetworkEstimator, tuple[Any, Any, Any]]" = WeakKeyDictionary()
+"""Networks of fitted estimators that have predicted few samples, ready for the next ones."""
+
+FEW = 64
+"""Samples up to which a prediction takes less time than making the networks."""
+
+
 @dataclass(frozen=True, eq=False)
 class Prepared:
     """A problem that is ready to be trained: samples, copies, and what makes their network."""
@@ -542,6 +549,9 @@ class NetworkEstimator(Savable, BaseEstimator):
         from ..nn.lockstep.sources import Source, block_size, blocks
 
         if self._pass_count() is None:
+            apart = self.engine_.startswith("one after another")
+            if self.module is not None and apart and len(X) <= FEW:
+                return self._by_networks(X)
             return torch.from_numpy(self._trained().outputs(X, device=self.device))
         passes = self._pass_count() or 1
         parts = [X]
@@ -552,6 +562,22 @@ class NetworkEstimator(Savable, BaseEstimator):
             for part in parts
         ]
         return torch.cat(values, dim=1)
+
+    def _by_networks(self, X: np.ndarray) -> Any:
+        """Return raw outputs by networks that are kept between calls, as a stream needs them."""
+        import torch
+
+        from ..nn.lockstep._settings import as_device
+
+        device = as_device(self.device)
+        state, place, networks = _NETWORKS.get(self, (None, None, None))
+        if state is not self.state_ or place != device:
+            trained = self._trained()
+            networks = [trained.module(i).to(device).eval() for i in range(len(trained))]
+            _NETWORKS[self] = self.state_, device, networks
+        rows = torch.from_numpy(X).to(device)
+        with torch.no_grad():
+            return torch.stack([network(rows).float().cpu() for network in networks])
 
     def _trained(self) -> Any:
         """Return the members as the training gave them."""

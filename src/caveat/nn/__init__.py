@@ -13,6 +13,7 @@ from ._split import information_split
 from .lockstep import Copy, Plateau, Trained, Training, train
 from .networks import CNN, MLP
 from .noise import keyed, make_keys
+from .signal_networks import AlexNet1d, ShallowConvNet, VideoTransformer, XResNet1d
 
 if TYPE_CHECKING:
     from .metrics import Metrics
@@ -20,13 +21,17 @@ if TYPE_CHECKING:
 __all__ = [
     "CNN",
     "MLP",
+    "AlexNet1d",
     "Copy",
     "LastLayerPosterior",
     "Metrics",
     "PassPlan",
     "Plateau",
+    "ShallowConvNet",
     "Trained",
     "Training",
+    "VideoTransformer",
+    "XResNet1d",
     "explain",
     "information_split",
     "keyed",

@@ -88,13 +88,13 @@ class Network(nn.Sequential):
     levels: Sequence[float] | None = None
 
     def __post_init__(self, prior: layers.Prior | None) -> None:
-        build = _Builder(self.activation, self.stochastic, self.where, self.rate, prior)
+        build = Builder(self.activation, self.stochastic, self.where, self.rate, prior)
         parts, width, outputs = self._hidden_layers(build)
         super().__init__(*parts, build.output(width, outputs, self.head, self.levels))
         number_layers(self)
 
     @abstractmethod
-    def _hidden_layers(self, build: "_Builder") -> tuple[list[nn.Module], int, int]:
+    def _hidden_layers(self, build: "Builder") -> tuple[list[nn.Module], int, int]:
         """Return the layers before the last one, its number of inputs and that of its outputs."""
 
     def reset_parameters(self) -> None:
@@ -149,7 +149,7 @@ class MLP(Network):
     members: int | None = None
     adapters: str = "all"
 
-    def _hidden_layers(self, build: "_Builder") -> tuple[list[nn.Module], int, int]:
+    def _hidden_layers(self, build: "Builder") -> tuple[list[nn.Module], int, int]:
         width = check_integer(self.in_features, "in_features")
         if self.members is not None:
             build.share(check_integer(self.members, "members"), self.adapters)
@@ -202,7 +202,7 @@ class CNN(Network):
     dense: int = 64
     kernel_size: int = 3
 
-    def _hidden_layers(self, build: "_Builder") -> tuple[list[nn.Module], int, int]:
+    def _hidden_layers(self, build: "Builder") -> tuple[list[nn.Module], int, int]:
         left = _check_axes(self.size)
         if check_integer(self.kernel_size, "kernel_size") % 2 == 0:
             raise OptionError(
@@ -224,7 +224,7 @@ class CNN(Network):
         return parts, dense, self.out_features
 
 
-class _Builder:
+class Builder:
     """Makes layers, plain or stochastic."""
 
     def __init__(

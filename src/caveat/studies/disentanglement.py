@@ -17,6 +17,7 @@ from ..experiments.error import TERMS, disentanglement, mean_curve_interval
 from ..predictions import Gaussian, GaussianLogits
 from ..results.words import counted
 from ..uncertainty.decompositions import DECOMPOSITIONS
+from ._bci import joined, joined_detections, people_of
 from ._plane import Plane, measure_planes
 from ._samples import TrainTest, from_dataset, from_file
 from .paper import Paper
@@ -117,9 +118,11 @@ def head_of(split: str) -> str:
 class Trainer:
     """Trains what is asked for, always with the same seed, so that methods see the same data."""
 
-    def __init__(self, task: Task, samples: TrainTest, splits: Sequence[str]) -> None:
-        self.task, self.samples = task, samples
-        self.protocol = protocol_of(samples, task)
+    def __init__(self, task: Task, people: Sequence[TrainTest], splits: Sequence[str]) -> None:
+        self.task, self.people, self.samples = task, people, people[0]
+        self.protocol = protocol_of(self.samples, task)
+        if len(people) > 1:  # each subject is a repeat
+            self.protocol = replace(self.protocol, repeats=1)
         self.seed = int(task.rng.integers(2**31))
         self.heads = {head: [s for s in splits if head_of(s) == head]
                       for head in dict.fromkeys(map(head_of, splits))}  # fmt: skip
@@ -128,11 +131,13 @@ class Trainer:
         }  # fmt: skip
 
     def _sweep(self, model: Any, names: Sequence[str], place: str) -> Disentanglement:
-        data = self.samples
-        return disentanglement_error(
-            model, data.X, data.y, test=data.test, decomposition=names, protocol=self.protocol,
-            checkpoint=self.task.place(place), **self.common,
-        )  # fmt: skip
+        return joined([
+            disentanglement_error(
+                model, data.X, data.y, test=data.test, decomposition=names, protocol=self.protocol,
+                checkpoint=self.task.place(f"{place}-{i}" if i else place), **self.common,
+            )
+            for i, data in enumerate(self.people)
+        ])  # fmt: skip
 
     def sweeps(self, methods: Sequence[str]) -> dict[tuple[str, str], Disentanglement]:
         """Return both sweeps of each method and decomposition; heads share their trainings."""
@@ -156,6 +161,7 @@ class Trainer:
         data = self.samples
         results: dict[tuple[str, str, str], Any] = {}
         scalings: dict[str, Any] = {"": (data.X, data.y, data.test, None)}
+        several = [(one.X, one.y, one.test) for one in self.people]
         if data.every is not None:
             X, y = data.every
             spread = X.std(axis=0)
@@ -166,10 +172,15 @@ class Trainer:
             X, y, test, standardize = scalings[scaling]
             more = {"classes": data.classes - 1, "standardize": standardize}
             place = f"{method}-{head}-detection-{scaling.replace(' ', '-')}"
-            result = class_detection(
-                model_of(data, method, head, self.task, **more), X, y, test=test, decomposition=own,
-                repeats=self.protocol.repeats, checkpoint=self.task.place(place), **self.common,
-            )  # fmt: skip
+            sets = several if len(several) > 1 else [(X, y, test)]
+            result = joined_detections([
+                class_detection(
+                    model_of(data, method, head, self.task, **more), one, truth, test=held,
+                    decomposition=own, repeats=self.protocol.repeats, **self.common,
+                    checkpoint=self.task.place(f"{place}-{i}" if i else place),
+                )
+                for i, (one, truth, held) in enumerate(sets)
+            ])  # fmt: skip
             results |= {(method, split, scaling): result for split in own}
         return results
 
@@ -201,7 +212,8 @@ def measure(task: Task) -> Measured:
     check_settings(options["settings"])
     rates = _RATES[task.scale] if options["dropout_rates"] is None else options["dropout_rates"]
     rates = sorted({check_fraction(rate, "dropout_rates") for rate in np.atleast_1d(rates)})
-    samples = take_samples(task)
+    people = people_of(task) if task.dataset == "bci" else [take_samples(task)]
+    samples = people[0]
     detection = options["detection"]
     if detection is None:  # images take long
         detection = samples.classes > 2 and (not samples.images or task.scale == "paper")
@@ -209,7 +221,7 @@ def measure(task: Task) -> Measured:
         raise OptionError(
             f"detection leaves classes out and needs three; {samples.name} has {samples.classes}"
         )
-    trainer = Trainer(task, samples, splits)
+    trainer = Trainer(task, people, splits)
     sweeps = trainer.sweeps(methods)
     detections = trainer.detections(methods) if detection else {}
     by_rate = {rate: trainer.rate(rate) for rate in rates}
@@ -217,6 +229,7 @@ def measure(task: Task) -> Measured:
     values, summaries = values_of(sweeps, detections, by_rate, planes, task.confidence)
     same = not options["settings"] and options["protocol"] is None
     same = same and (task.scale == "paper" or samples.name == "wine")
+    same = same and (samples.name != "bci" or options["data"] == "moabb")
     first = next(iter(sweeps.values()))
     trainings = sum({id(r): r.cost.trainings for r in sweeps.values()}.values())
     model = (
@@ -228,7 +241,7 @@ def measure(task: Task) -> Measured:
     details |= {f"rate {rate:g}": result for rate, result in by_rate.items()}
     details |= {f"{p.figure}, {p.decomposition}, {p.level:g}": p for p in planes}
     return Measured(
-        samples.name, samples.title, model, trainer.protocol.repeats, values, summaries,
+        samples.name, samples.title, model, first.repeats, values, summaries,
         judged=lambda source: same and source != "table 3",
         notes=_notes(samples, sweeps, bool(detections), task.scale), details=details,
     )  # fmt: skip
@@ -384,6 +397,7 @@ DISENTANGLEMENT = Study(
         Option("methods", tuple(METHODS), f"Some of {', '.join(METHODS)}."),
         Option("decompositions", SPLITS, "Splits into aleatoric and epistemic."),
         Option("target", None, "The column of the classes, for a table file."),
+        Option("data", None, "For bci: moabb, or generated signals without it."),
         Option("detection", None, "Whether to leave each class out (table 4)."),
         Option("dropout_rates", None, "Dropout rates of figure 8, each a whole sweep."),
         Option("protocol", None, "Other sweeps than the published ones, a Protocol.", False),

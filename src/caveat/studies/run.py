@@ -13,12 +13,13 @@ from .disentanglement import DISENTANGLEMENT
 from .fairness import FAIRNESS
 from .measures import STUDY as MEASURES
 from .molecules import MOLECULES_STUDY
+from .ppg import PPG
 from .result import StudyResult
 from .study import Study, Task, check_known, conclusions_of, rows_of, table_of
 from .tables import TABLES
 
 STUDIES: Registry[Study] = Registry(
-    "study", [DISENTANGLEMENT, FAIRNESS, MEASURES, MOLECULES_STUDY, TABLES]
+    "study", [DISENTANGLEMENT, FAIRNESS, MEASURES, MOLECULES_STUDY, PPG, TABLES]
 )
 """All studies by name; a new one is one line here."""
 
@@ -44,7 +45,7 @@ def run_study(
 
     Parameters
     ----------
-    study : {"disentanglement", "fairness", "measures", "molecules", "tables"} or Study
+    study : {"disentanglement", "fairness", "measures", "molecules", "ppg", "tables"} or Study
         A name in ``caveat.studies.STUDIES``, or a study of your own.
     dataset : str, path or list of str
         A data set of the paper. Public data are read from ``CAVEAT_DATA`` or fetched; see

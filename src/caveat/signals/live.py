@@ -1,0 +1,493 @@
+"""A signal as it comes: windows, predictions with intervals, actions, and an alarm."""
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from .._arrays import to_numpy
+from .._validation import FloatArray, check_fraction, check_integer, check_number
+from ..exceptions import OptionError, ShapeError
+from ..predictions import Gaussian, Interval, Quantiles
+from ..sequential import AdaptiveConformal
+from .container import Signals
+from .quality import reasons_of
+from .recordings import steps
+
+__all__ = ["CoverageAlarm", "SignalStream", "StreamEvent", "StreamRecord", "stream"]
+
+NO_SIGNAL = "no signal"
+"""The action for a window that cannot be used."""
+
+_STAKES = 0.5 ** np.arange(1, 7)
+_KEPT = 1000
+"""Latencies that are kept for their quantiles."""
+
+
+class CoverageAlarm:
+    r"""An alarm that is given when intervals no longer cover as often as they should.
+
+    With :math:`l = 1 - \text{coverage} + \text{tolerance}`, the share of misses that is tolerated,
+    and several stakes :math:`\lambda`, each truth changes
+
+    .. math:: M_t = (M_{t-1} + 1) \, (1 + \lambda (\text{missed}_t - l)), \qquad M_0 = 0,
+
+    which adds up the capitals of gamblers who enter at every truth and bet on misses. As long as
+    each truth is missed with a probability of at most l, given the past, the mean of M over stakes
+    cannot be expected to grow faster than t. The alarm is given when it reaches ``run_length``, so
+    false ones are at least that many truths apart, on average [1]_. A change that comes late is
+    seen as fast as one that comes early.
+
+    Parameters
+    ----------
+    coverage : float
+        The share of truths that should be covered.
+    tolerance : float, default=0.05
+        How many more misses are tolerated.
+    run_length : float, default=10000.0
+        How many truths there are until a false alarm, on average, at least.
+
+    Attributes
+    ----------
+    evidence : float
+        The mean of M over stakes.
+    samples, missed : int
+    alarm_at : int or None
+        The number of truths after which the alarm was first given.
+
+    References
+    ----------
+    .. [1] Shin, Ramdas, Rinaldo, E-detectors: a nonparametric framework for sequential change
+       detection, 2023.
+
+    Examples
+    --------
+    >>> from caveat.signals import CoverageAlarm
+    >>> alarm = CoverageAlarm(0.9)
+    >>> any(alarm.update(covered) for covered in [True] * 50)
+    False
+    >>> any(alarm.update(covered) for covered in [False] * 20)
+    True
+    """
+
+    def __init__(
+        self, coverage: float, *, tolerance: float = 0.05, run_length: float = 10_000.0
+    ) -> None:
+        self.coverage = check_fraction(coverage, "coverage")
+        self.tolerance = check_number(tolerance, "tolerance", 0, self.coverage, "left")
+        self.run_length = check_number(run_length, "run_length", 1)
+        self._limit = 1 - self.coverage + self.tolerance
+        # The largest stake loses half at a truth that is covered.
+        self._stakes = _STAKES / self._limit
+        self._sums = np.zeros(len(_STAKES))
+        self.samples = self.missed = 0
+        self.alarm_at: int | None = None
+
+    @property
+    def evidence(self) -> float:
+        """The mean over stakes of what speaks for too many misses."""
+        return float(self._sums.mean())
+
+    def update(self, covered: bool) -> bool:
+        """Learn whether a truth was covered, and return whether the alarm was given by now.
+
+        Parameters
+        ----------
+        covered : bool
+        """
+        self.samples += 1
+        self.missed += not covered
+        if self.alarm_at is None:
+            self._sums = (self._sums + 1) * (1 + self._stakes * ((not covered) - self._limit))
+            if self.evidence >= self.run_length:
+                self.alarm_at = self.samples
+        return self.alarm_at is not None
+
+
+@dataclass(frozen=True, eq=False)
+class StreamEvent:
+    """What is said about one window.
+
+    Attributes
+    ----------
+    number : int
+        The number of the window, from 0.
+    start, end : float
+        Seconds since the start of the stream.
+    prediction : prediction or None
+        One sample; None if the window cannot be used.
+    interval : Interval or None
+        For numbers: the interval of the sequential conformal method, infinite as long as too few
+        truths are known.
+    aleatoric, epistemic : ndarray of shape (1,) or (1, targets), or None
+        Parts of the uncertainty; None where the prediction has no such parts.
+    action : str
+        "accept", what the policy says, or "no signal".
+    reason : str
+        Why the window cannot be used; otherwise empty.
+    latency : float
+        Seconds from the arrival of the chunk that completed the window to this event.
+    alarm : bool
+        Whether the intervals have stopped to cover as often as they should.
+    """
+
+    number: int
+    start: float
+    end: float
+    prediction: Any
+    interval: Interval | None
+    aleatoric: FloatArray | None
+    epistemic: FloatArray | None
+    action: str
+    reason: str
+    latency: float
+    alarm: bool
+
+
+class StreamRecord:
+    """Events of a stream that were kept, to be drawn: ``caveat.plot(record)``.
+
+    Parameters
+    ----------
+    events : sequence of StreamEvent
+        At least one.
+    signal : array of shape (time,) or (channels, time), optional
+        What was pushed, from the start of the stream on.
+    fs : float, optional
+        Its sampling rate; needed with ``signal``.
+    truth : dict of int to float or array, optional
+        Truths by the number of their window.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import caveat
+    >>> from caveat.signals import StreamRecord
+    >>> class Level:
+    ...     def predict_distribution(self, X):
+    ...         return caveat.Gaussian(X.mean(axis=(1, 2)), np.ones(len(X)))
+    >>> signal = np.sin(np.arange(500))
+    >>> StreamRecord(caveat.stream(Level(), fs=50, window=2).push(signal), signal, 50)
+    StreamRecord: 5 windows from 0 to 10 s, 5 accepted
+    """
+
+    def __init__(
+        self, events: Any, signal: Any = None, fs: float | None = None, *, truth: Any = None
+    ) -> None:
+        self.events = tuple(events)
+        if not self.events or not all(isinstance(event, StreamEvent) for event in self.events):
+            raise OptionError("events must be events of a stream, at least one")
+        if (signal is None) != (fs is None):
+            raise OptionError("signal and fs belong together; pass both or none")
+        self.signal = None if signal is None else np.atleast_2d(to_numpy(signal, "signal").array)
+        self.fs = None if fs is None else check_number(fs, "fs", closed="neither")
+        self.truth = dict(truth or {})
+
+    def __repr__(self) -> str:
+        first, last = self.events[0].start, self.events[-1].end
+        accepted = sum(event.action == "accept" for event in self.events)
+        return (
+            f"StreamRecord: {len(self.events)} windows from {first:g} to {last:g} s, {accepted} "
+            "accepted"
+        )
+
+
+class SignalStream:
+    """A signal that comes in chunks of any length; `stream` makes it.
+
+    Parameters
+    ----------
+    pipeline : estimator, or Pipeline of scikit-learn
+    fs : float
+    window : int
+        Values of a window.
+    hop : int
+        Values from one window to the next.
+    channels : int
+    conformal : SequentialConformal
+    policy : TriagePolicy or None
+    tolerance : float
+    run_length : float
+    pending : int
+
+    Attributes
+    ----------
+    alarms : tuple of CoverageAlarm
+        One for each target; empty for classes.
+    conformal : SequentialConformal
+        The method of the intervals, with its state.
+    dropped : int
+        Windows whose truth did not come while they were remembered.
+    """
+
+    def __init__(
+        self, pipeline: Any, fs: float, window: int, hop: int, *, channels: int, conformal: Any,
+        policy: Any, tolerance: float, run_length: float, pending: int,
+    ) -> None:  # fmt: skip
+        self._steps, self._model = _taken_apart(pipeline)
+        self._fs, self._window, self._hop = fs, window, hop
+        self._policy, self.conformal = policy, conformal
+        self._options = {"tolerance": tolerance, "run_length": run_length}
+        self.alarms: tuple[CoverageAlarm, ...] = ()
+        # Never more than a window, and what is left of a chunk.
+        self._buffer = np.empty((channels, 0))
+        self._position = 0
+        self._number = 0
+        self._waiting: dict[int, tuple[Any, Interval]] = {}
+        self._pending = pending
+        self._latencies: deque[float] = deque(maxlen=_KEPT)
+        self._count, self._total, self._longest = 0, 0.0, 0.0
+        self.dropped = 0
+
+    def push(self, chunk: Any) -> list[StreamEvent]:
+        """Take the next values, and return what is said about the windows they complete.
+
+        Parameters
+        ----------
+        chunk : array of shape (time,) or (channels, time)
+            Of any length; NaN is a gap.
+
+        Returns
+        -------
+        list of StreamEvent
+        """
+        arrived = perf_counter()
+        values = np.atleast_2d(np.asarray(to_numpy(chunk, "chunk").array, dtype=np.float64))
+        if values.ndim != 2 or len(values) != len(self._buffer):
+            raise ShapeError(
+                f"chunk must have shape ({len(self._buffer)}, time); got {np.shape(chunk)}"
+            )
+        values = np.concatenate([self._buffer, values], axis=1)
+        windows, starts = [], []
+        at = 0
+        while at + self._window <= values.shape[1]:
+            windows.append(values[:, at : at + self._window])
+            starts.append(self._position + at)
+            at += self._hop
+        self._buffer = values[:, at:].copy()
+        self._position += at
+        return self._events(np.stack(windows), starts, arrived) if windows else []
+
+    def _events(self, X: FloatArray, starts: list[int], arrived: float) -> list[StreamEvent]:
+        reasons = reasons_of(Signals(X, self._fs))
+        usable = [i for i, reason in enumerate(reasons) if not reason]
+        said: dict[int, tuple[Any, ...]] = {}
+        if usable:
+            segments = X[usable]
+            for step in self._steps:
+                segments = step.transform(segments)
+            prediction = self._model.predict_distribution(segments)
+            parts = _parts(prediction)
+            actions = ["accept"] * len(usable)
+            if self._policy is not None:
+                actions = [str(each) for each in self._policy.decide(prediction).actions]
+            for k, i in enumerate(usable):
+                one = prediction.take([k])
+                own = [None if part is None else part[[k]] for part in parts]
+                said[i] = (one, self._interval(one), *own, actions[k])
+        latency = perf_counter() - arrived
+        events = []
+        for i, start in enumerate(starts):
+            one, interval, aleatoric, epistemic, action = said.get(
+                i, (None, None, None, None, NO_SIGNAL)
+            )
+            if interval is not None:
+                self._remember(self._number, one, interval)
+            end = (start + self._window) / self._fs
+            event = StreamEvent(
+                self._number, start / self._fs, end, one, interval, aleatoric, epistemic, action,
+                reasons[i], latency, self.alarm,
+            )  # fmt: skip
+            events.append(event)
+            self._number += 1
+        self._latencies.append(latency)
+        self._count += len(events)
+        self._total += latency
+        self._longest = max(self._longest, latency)
+        return events
+
+    def _interval(self, prediction: Any) -> Interval | None:
+        if not isinstance(prediction, Gaussian | Quantiles | Interval):
+            return None
+        if not self.alarms:
+            self.alarms = tuple(
+                CoverageAlarm(self.conformal.coverage, **self._options) for _ in prediction.targets
+            )
+        return self.conformal.interval(prediction)
+
+    def _remember(self, number: int, prediction: Any, interval: Interval) -> None:
+        self._waiting[number] = prediction, interval
+        if len(self._waiting) > self._pending:
+            del self._waiting[next(iter(self._waiting))]
+            self.dropped += 1
+
+    def run(self, chunks: Iterable[Any]) -> Iterator[StreamEvent]:
+        """Yield what is said about all windows of some chunks.
+
+        Parameters
+        ----------
+        chunks : iterable of arrays
+        """
+        for chunk in chunks:
+            yield from self.push(chunk)
+
+    def learn(self, number: int, y: Any) -> bool:
+        """Learn the truth of a window, and return whether the alarm is given.
+
+        Whether it was covered is judged by the interval that was given. Truths should come in the
+        order of the windows; those that come before the next window keep the promise of the
+        conformal method exactly.
+
+        Parameters
+        ----------
+        number : int
+            The number of the window.
+        y : float, or array of shape (targets,)
+        """
+        if number not in self._waiting:
+            raise OptionError(
+                f"window {number} is not waiting for its truth: it has none, is known already, or "
+                f"more than {self._pending} came after it"
+            )
+        prediction, interval = self._waiting.pop(number)
+        truth = np.asarray(prediction.align(np.atleast_1d(np.asarray(y, dtype=np.float64))[None]))
+        covered = (interval.lower <= truth) & (truth <= interval.upper)
+        self.conformal.update(prediction, truth)
+        for alarm, inside in zip(self.alarms, covered[0], strict=True):
+            alarm.update(bool(inside))
+        return self.alarm
+
+    @property
+    def alarm(self) -> bool:
+        """Whether the intervals of any target have stopped to cover as often as they should."""
+        return any(alarm.alarm_at is not None for alarm in self.alarms)
+
+    @property
+    def latency(self) -> dict[str, float]:
+        """Seconds: ``mean`` a window; ``median``, ``q95`` and ``largest`` of calls with windows.
+
+        Quantiles are of the last 1,000 calls. ``real_time`` is how many times faster than the
+        signal the windows were processed.
+        """
+        if not self._count:
+            raise OptionError("no window is complete yet; push more of the signal")
+        recent = np.quantile(self._latencies, [0.5, 0.95])
+        seconds = self._count * self._hop / self._fs
+        return {
+            "mean": self._total / self._count, "median": float(recent[0]),
+            "q95": float(recent[1]), "largest": self._longest, "real_time": seconds / self._total,
+        }  # fmt: skip
+
+    @property
+    def promise(self) -> str:
+        """What the intervals promise, and whether it still holds, in plain words."""
+        if not self.alarms:
+            return "No interval is promised: there are no numbers yet, or classes are predicted."
+        words = self.conformal.guarantee_
+        target = next((a for a in self.alarms if a.alarm_at is not None), None)
+        if target is None:
+            return words
+        share = 1 - target.missed / target.samples
+        return (
+            f"{words} Alarm since truth {target.alarm_at}: {share:.3g} of {target.samples} truths "
+            f"were covered, {target.coverage:g} were asked for."
+        )
+
+
+def stream(
+    pipeline: Any,
+    fs: float,
+    window: float,
+    hop: float | None = None,
+    *,
+    channels: int = 1,
+    conformal: Any = None,
+    policy: Any = None,
+    tolerance: float = 0.05,
+    run_length: float = 10_000.0,
+    pending: int = 1000,
+) -> SignalStream:
+    """Return a stream: chunks of a signal in; predictions, intervals and actions out.
+
+    Parameters
+    ----------
+    pipeline : estimator, or Pipeline of scikit-learn
+        Fitted; its last step has ``predict_distribution``, and takes segments of shape (samples,
+        channels, time).
+    fs : float
+        Sampling rate, in Hz.
+    window : float
+        Seconds of a window.
+    hop : float, optional
+        Seconds from one window to the next, at most ``window``; by default ``window``.
+    channels : int, default=1
+        Channels of the signal.
+    conformal : SequentialConformal, optional
+        Makes the intervals of numbers; by default `AdaptiveConformal` at 0.9. Warm it up with
+        calibration samples, so that the first intervals are finite.
+    policy : TriagePolicy, optional
+        Fitted; decides the action of each window. Without it all that can be used are accepted.
+    tolerance : float, default=0.05
+        By how much fewer truths may be covered before there is an alarm; see `CoverageAlarm`.
+    run_length : float, default=10000.0
+        How many truths there are until a false alarm, on average, at least.
+    pending : int, default=1000
+        Windows that are remembered until their truth comes.
+
+    Returns
+    -------
+    SignalStream
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import caveat
+    >>> class Level:
+    ...     def predict_distribution(self, X):
+    ...         return caveat.Gaussian(X.mean(axis=(1, 2)), np.ones(len(X)))
+    >>> live = caveat.stream(Level(), fs=50, window=2, hop=1)
+    >>> events = live.push(np.sin(np.arange(230)))
+    >>> [(event.start, event.end, event.action) for event in events]
+    [(0.0, 2.0, 'accept'), (1.0, 3.0, 'accept'), (2.0, 4.0, 'accept')]
+    >>> live.learn(0, 0.1)
+    False
+    """
+    rate = check_number(fs, "fs", closed="neither")
+    length = steps(window, rate, "window")
+    step = length if hop is None else steps(hop, rate, "hop")
+    if step > length:
+        raise OptionError(f"hop must be at most window; got {hop:g} and {window:g} s")
+    method = AdaptiveConformal(0.9) if conformal is None else conformal
+    if not hasattr(method, "interval") or not hasattr(method, "update"):
+        raise OptionError(
+            f"conformal must be a sequential method, such as AdaptiveConformal(0.9); got a "
+            f"{type(method).__name__}"
+        )
+    CoverageAlarm(method.coverage, tolerance=tolerance, run_length=run_length)
+    return SignalStream(
+        pipeline, rate, length, step, channels=check_integer(channels, "channels"),
+        conformal=method, policy=policy, tolerance=tolerance, run_length=run_length,
+        pending=check_integer(pending, "pending"),
+    )  # fmt: skip
+
+
+def _taken_apart(pipeline: Any) -> tuple[list[Any], Any]:
+    """Return the steps before the model, and the model."""
+    given = [each for _, each in pipeline.steps] if hasattr(pipeline, "steps") else [pipeline]
+    used = [each for each in given if each is not None and not isinstance(each, str)]
+    if not used or not hasattr(used[-1], "predict_distribution"):
+        raise OptionError(
+            "the last step of pipeline must have predict_distribution, as estimators of caveat "
+            f"have; got {pipeline!r}"
+        )
+    return used[:-1], used[-1]
+
+
+def _parts(prediction: Any) -> tuple[FloatArray | None, FloatArray | None]:
+    if not hasattr(prediction, "decompose"):
+        return None, None
+    split = prediction.decompose()
+    return split.aleatoric, split.epistemic
