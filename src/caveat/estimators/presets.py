@@ -53,6 +53,7 @@ _BAYES: dict[str, Any] = {
 }
 """Settings of all Bayesian networks of the fairness experiments."""
 
+
 _QM9: dict[str, Any] = {
     "depth": 6,
     "dense": 1,  # two dense layers, of which the last gives the outputs
@@ -83,20 +84,6 @@ def preset(
     "synthetic-fairness"  Bayes by backprop without a hidden layer, 5 epochs in batches of 8
     "compas"              Bayes by backprop with 100 units, 10 epochs in batches of 256
     "adult"               Bayes by backprop with 25 units, 5 epochs in batches of 256
-
-    The first four come from a study of whether aleatoric and epistemic uncertainty can be told
-    apart: Adam with a rate of 0.001, batches of 128 and 100 epochs, with a dropout of 0.3 and 50
-    passes, or 10 members; for Flipout 500 epochs and an even mixture of N(0, 25) and N(0, 4) as
-    prior. The others come from a study of uncertainty as a measure of fairness: the mean likelihood
-    counts 2000 times against the whole divergence from an even mixture of N(0, 1) and
-    N(0, exp(-12)), means start from N(0, 1), 10 draws of the weights are averaged in each step, and
-    a prediction has 10 passes. The rate of Adam is not given there; here it is 0.01, as in
-    `caveat.studies.run_study`: with 0.001 the networks without a hidden layer are little
-    better than chance after the five epochs that they are given. "qm9" is a study of the
-    uncertainty of graph networks over molecules; epochs, batches and the learning rate are not
-    given there, and are the defaults of the program that it used. Its ``dense`` is 1: the second
-    of two dense layers gives the outputs.
-    =======
     "bci"                 a shallow network for EEG of 22 channels, whose dense layer is random
     "ppg-af-alexnet"      AlexNet1d for segments of 800 values: atrial fibrillation, Gaussian logits
     "ppg-af-resnet"       XResNet1d with 50 layers for the same
@@ -276,13 +263,14 @@ def _fairness(
     return {**_BAYES, "hidden": hidden, "epochs": epochs, "batch_size": batch_size}
 
 
-def _molecules(method: str | None) -> dict[str, Any]:
-    return dict(_QM9) if method is None else {**_QM9, "method": method}
-
-
 _Maker = Callable[[str | None], dict[str, Any]]
 
 _PULSE = ("map", "mc-dropout", "deep-ensemble")
+
+
+def _molecules(method: str | None) -> dict[str, Any]:
+    return dict(_QM9) if method is None else {**_QM9, "method": method}
+
 
 PRESETS: dict[str, tuple[_Maker, tuple[str, ...]]] = {
     "adult": (partial(_fairness, (25,), 5, 256), ("bayes-by-backprop",)),
