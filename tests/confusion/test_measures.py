@@ -6,7 +6,7 @@ from scipy import stats
 from sklearn.metrics import roc_auc_score
 
 import caveat
-from caveat.confusion.measures import skewness
+from caveat.confusion._measure_rows import skewness
 from caveat.exceptions import OptionError, ShapeError
 from caveat.uncertainty import MEASURES
 

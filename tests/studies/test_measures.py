@@ -5,7 +5,7 @@ import pytest
 
 import caveat
 from caveat.exceptions import FileFormatError, OptionError
-from caveat.studies import STUDIES, run_study
+from caveat.studies import STUDIES, _gaussian_example, run_study
 from caveat.studies import measures as study
 from caveat.studies._signal_networks import SignalClassifier, plain_network, residual_network
 from caveat.studies.study import Task, table_of
@@ -42,9 +42,9 @@ def test_the_posterior_is_that_of_equal_gaussians():
     x, alpha = (0.3, -0.7), 1.7
     means = np.array([[0, 0], [2, 0], [alpha, alpha]])
     density = np.exp(-((np.array(x) - means) ** 2).sum(axis=1) / 2)
-    p = study.gaussian_posterior(x, np.array([alpha]))[0]
+    p = _gaussian_example.gaussian_posterior(x, np.array([alpha]))[0]
     np.testing.assert_allclose(p, density / density.sum())
-    H = study.gaussian_distances(alpha)
+    H = _gaussian_example.gaussian_distances(alpha)
     np.testing.assert_allclose(H, np.abs(means[:, None] - means).max(axis=2))
 
 

@@ -1,8 +1,9 @@
 """Which classes a model confuses, how far apart they are, and which measure shows it best."""
 
+from ._measure_rows import MeasureRow
 from .explain import Confusion, PairRow, UncertaintyExplanation, explain_uncertainty
 from .matrix import ConfusionMatrix, confusion_matrix
-from .measures import MeasureComparison, MeasureRow, compare_measures
+from .measures import MeasureComparison, compare_measures
 
 __all__ = [
     "Confusion",

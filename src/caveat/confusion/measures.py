@@ -11,9 +11,7 @@ from .._random import RandomState
 from .._validation import FloatArray, LabelArray, as_floats, check_finite, check_fraction
 from ..evaluation.verdict import Verdict
 from ..exceptions import OptionError, ShapeError
-from ..metrics import METRICS
-from ..resampling import confidence_interval, make_plan, replicates
-from ..resampling.intervals import interval_at
+from ..resampling import make_plan
 from ..results.tables import (
     Drawable,
     RowTable,
@@ -27,49 +25,10 @@ from ..results.words import Level, Statement, joined
 from ..uncertainty import MEASURES, measure
 from ..uncertainty.distances import check_distances
 from ._given import as_classes
+from ._measure_rows import MeasureRow, measure_rows
 
 HOMOPHILY, ENERGY, CONFUSED = "homophily_uncertainty", "energy", "confused_classes"
 NAN = float("nan")
-
-
-@dataclass(frozen=True)
-class MeasureRow:
-    """A measure of all samples, or of those of one true class.
-
-    Attributes
-    ----------
-    measure : str
-    one_class : str
-        The true class; empty for all.
-    right, wrong : int
-        How many predictions are right and wrong.
-    right_mean, wrong_mean, right_skewness, wrong_skewness : float
-        Mean and skewness over each of them; a skewness is NaN where all values are equal.
-    margin : float
-        How much larger the mean of the wrong ones is.
-    detection, low, high : float
-        The probability that a wrong prediction has a larger value than a right one, with its
-        interval.
-    behind, behind_low, behind_high : float
-        How far the detection is below that of the best measure, with an interval that holds for all
-        measures at once.
-    """
-
-    measure: str
-    one_class: str
-    right: int
-    wrong: int
-    right_mean: float
-    wrong_mean: float
-    right_skewness: float
-    wrong_skewness: float
-    margin: float
-    detection: float
-    low: float = NAN
-    high: float = NAN
-    behind: float = NAN
-    behind_low: float = NAN
-    behind_high: float = NAN
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -308,10 +267,10 @@ def compare_measures(
         plan = make_plan(
             len(codes), resamples=resamples, cluster=cluster, random_state=random_state
         )
-    rows = _rows(values, wrong, np.ones(len(codes), bool), "", plan, confidence)
+    rows = measure_rows(values, wrong, np.ones(len(codes), bool), "", plan, confidence)
     if by_class:
         for code, label in enumerate(given.classes.tolist()):
-            rows += _rows(values, wrong, codes == code, str(label), plan, confidence)
+            rows += measure_rows(values, wrong, codes == code, str(label), plan, confidence)
     confused = measure(given, CONFUSED).astype(np.intp)
     return MeasureComparison(
         tuple(rows), values, wrong, confused, codes, order[:, 0], order[:, 1], given.classes,
@@ -348,66 +307,3 @@ def _values(given: Any, distances: Any, logits: Any, names: Any) -> dict[str, Fl
         check_finite(scores, "logits", ("sample", "class"))
         values[ENERGY] = -logsumexp(scores, axis=1)
     return values
-
-
-def _rows(
-    values: Mapping[str, FloatArray],
-    wrong: NDArray[np.bool_],
-    chosen: NDArray[np.bool_],
-    one_class: str,
-    plan: Any,
-    confidence: float,
-) -> list[MeasureRow]:
-    """Return the rows of all measures for the chosen samples."""
-    metric = METRICS["error_detection_auroc_score"]
-    errors = wrong[chosen]
-    both = bool(errors.any() and not errors.all())
-    scores = {
-        name: metric.function(errors, value[chosen]) if both else NAN
-        for name, value in values.items()
-    }
-    draws = {}
-    if plan is not None and both:
-        draws = {
-            name: replicates(metric, wrong, {"uncertainty": value}, plan, rows=chosen)
-            for name, value in values.items()
-        }
-    best = max(scores, key=lambda name: scores[name])
-    level = 1 - (1 - confidence) / max(1, len(values) - 1)
-    rows = []
-    for name, value in values.items():
-        right, bad = value[chosen & ~wrong], value[chosen & wrong]
-        ends: dict[str, float] = {}
-        if both:
-            ends["behind"] = max(0.0, scores[best] - scores[name])
-        if name in draws:
-            interval = confidence_interval(metric, scores[name], draws[name], confidence)
-            ends |= {"low": interval.low, "high": interval.high}
-            if ends["behind"] > 1e-12:
-                gap = draws[best] - draws[name]
-                interval = interval_at(ends["behind"], gap, level, confidence)
-                ends |= {"behind_low": interval.low, "behind_high": interval.high}
-            else:
-                ends["behind"] = 0.0
-        rows.append(
-            MeasureRow(
-                name, one_class, len(right), len(bad), _mean(right), _mean(bad), skewness(right),
-                skewness(bad), _mean(bad) - _mean(right), scores[name], **ends,
-            )
-        )  # fmt: skip
-    return rows
-
-
-def _mean(values: FloatArray) -> float:
-    return float(values.mean()) if len(values) else NAN
-
-
-def skewness(values: FloatArray) -> float:
-    r"""Third standardized moment :math:`m_3 / m_2^{3/2}`; NaN where all values are equal."""
-    if not len(values):
-        return NAN
-    centered = values - values.mean()
-    variance = float((centered**2).mean())
-    if variance <= 1e-24 * max(1.0, float(np.abs(values).max()) ** 2):
-        return NAN
-    return float((centered**3).mean() / variance**1.5)
