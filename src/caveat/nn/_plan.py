@@ -59,6 +59,8 @@ class PassPlan:
     dtype: torch.dtype
     device: torch.device
     sample: tuple[Tensor, ...]
+    few_at_once: bool = False
+    """Whether passes of few rows run at once, though those of many do not."""
 
     @property
     def random(self) -> bool:
