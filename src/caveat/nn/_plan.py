@@ -41,6 +41,8 @@ class PassPlan:
         What the passes need.
     dtype, device, sample
         Precision and place of the passes, and the rows that were used for the preparation.
+    few_at_once : bool
+        Whether passes of few rows run at once, though those of many do not.
     """
 
     way: str
@@ -60,7 +62,6 @@ class PassPlan:
     device: torch.device
     sample: tuple[Tensor, ...]
     few_at_once: bool = False
-    """Whether passes of few rows run at once, though those of many do not."""
 
     @property
     def random(self) -> bool:
