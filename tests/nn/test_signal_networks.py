@@ -247,3 +247,18 @@ def test_few_samples_are_predicted_by_networks_that_are_kept(name, monkeypatch):
     model.fit(X, 1 - y)
     again = np.asarray(model.predict_distribution(X[:10]).probabilities)
     assert not np.allclose(again, few)
+
+
+def test_passes_of_few_rows_run_at_once_and_are_the_same():
+    make, shape = SMALL["xresnet"]
+    network = make(stochastic="dropout", rate=0.3).eval()
+    X = np.random.default_rng(0).normal(size=(9, *shape)).astype(np.float32)
+    plan = caveat.nn.explain(network, X)
+    assert (plan.at_once, plan.few_at_once) == (False, True)
+    many = caveat.nn.monte_carlo(plan, X, 5, random_state=0)
+    few = caveat.nn.monte_carlo(plan, X[:2], 5, random_state=0)
+    torch.testing.assert_close(few, many[:, :2], rtol=1e-4, atol=1e-5)
+    # Convolutions that draw their weights would be slower at once.
+    assert not caveat.nn.explain(
+        SMALL["alexnet"][0](stochastic="flipout").eval(), X=np.zeros((3, 1, 64), np.float32)
+    ).few_at_once

@@ -41,6 +41,8 @@ class PassPlan:
         What the passes need.
     dtype, device, sample
         Precision and place of the passes, and the rows that were used for the preparation.
+    few_at_once : bool
+        Whether passes of few rows run at once, though those of many do not.
     """
 
     way: str
@@ -59,6 +61,7 @@ class PassPlan:
     dtype: torch.dtype
     device: torch.device
     sample: tuple[Tensor, ...]
+    few_at_once: bool = False
 
     @property
     def random(self) -> bool:

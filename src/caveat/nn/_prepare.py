@@ -34,6 +34,7 @@ from ._probe import (
 )
 from ._torch_noise import Observer, find_row_axes
 from .layers._stochastic import number_layers, stochastic_layers
+from .layers.dropout import Dropout
 
 logger = logging.getLogger("caveat.nn")
 
@@ -91,6 +92,7 @@ class _Preparation:
         return PassPlan(
             way=way,
             at_once=not slow,
+            few_at_once=slow == CONVOLUTIONS and self._few_at_once(probed, few),
             reasons=(*reasons, *([slow] if slow not in ("", "-") else [])),
             off=tuple(_off(self.bare)),
             module=self.double,
@@ -158,6 +160,11 @@ class _Preparation:
             )
         return parts, probed
 
+    def _few_at_once(self, probed: Parts, values: tuple[Any, ...]) -> bool:
+        """Whether passes can run at once, and no convolution has weights of its own in each."""
+        drops = all(isinstance(layer, Dropout) for layer in stochastic_layers(self.bare))
+        return drops and not vectorizes(self.noise, probed.repeated, values, self.keys)
+
     def why_not_at_once(self, parts: Parts, probed: Parts, values: tuple[Any, ...]) -> str:
         """Return why the passes go one after another, or an empty text."""
         if self.noise.foreign:
@@ -168,8 +175,12 @@ class _Preparation:
         with noise.keyed(self.keys[0], shared=True), observer:
             probed.repeated(*values)
         if observer.convolutions and self.device.type == "cpu":
-            return "convolutions on a CPU are faster one pass after another"
+            return CONVOLUTIONS
         return vectorizes(self.noise, probed.repeated, values, self.keys)
+
+
+CONVOLUTIONS = "convolutions on a CPU are faster one pass after another"
+"""Why passes of many rows go one after another."""
 
 
 def _changed(values: tuple[Any, ...]) -> bool:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -20,6 +21,9 @@ _CPU_BUDGET = 16 * MEBIBYTE
 
 _CPU_LIMIT = 256 * MEBIBYTE
 _DEVICE_LIMIT = 4096 * MEBIBYTE
+
+_FEW = 4
+"""Rows up to which convolutions on a CPU are faster with all passes at once."""
 
 _TOGETHER = 8
 """Passes in one launch that keep a GPU busy."""
@@ -63,6 +67,8 @@ def run(
     """Return the outputs of all passes, (passes, rows, ...); without keys one, without noise."""
     total = len(inputs[0])
     passes = 1 if keys is None else len(keys)
+    if plan.few_at_once and total <= _FEW:
+        plan = replace(plan, at_once=True)
     with torch.no_grad(), Generators(plan.device).kept():
         rows, together = chunks(plan, total, passes, batch_size)
         blocks = [slice(low, min(low + rows, total)) for low in range(0, total, rows)]

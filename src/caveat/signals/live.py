@@ -248,7 +248,7 @@ class SignalStream:
         Parameters
         ----------
         chunk : array of shape (time,) or (channels, time)
-            Of any length; NaN is a gap.
+            Any number of values; NaN is a gap.
 
         Returns
         -------
