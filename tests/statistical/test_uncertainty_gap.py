@@ -42,7 +42,7 @@ def trained(weight, seed, members=5, hidden=16):
     with torch.no_grad():
         z = logits(X)
     right = (torch.softmax(z, -1).mean(dim=0).argmax(dim=1) == y).double().mean()
-    return float(np.exp(np.sqrt(uncertainty_gap(z, group)))), float(right)
+    return float(torch.exp(torch.sqrt(uncertainty_gap(z, group)))), float(right)
 
 
 def test_the_ratio_falls_and_the_accuracy_stays():
