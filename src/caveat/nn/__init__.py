@@ -13,6 +13,7 @@ from ._split import information_split
 from .lockstep import Copy, Plateau, Trained, Training, train
 from .networks import CNN, MLP
 from .noise import keyed, make_keys
+from .resnet import ResNet18
 
 if TYPE_CHECKING:
     from .metrics import Metrics
@@ -25,6 +26,7 @@ __all__ = [
     "Metrics",
     "PassPlan",
     "Plateau",
+    "ResNet18",
     "Trained",
     "Training",
     "explain",
