@@ -349,7 +349,7 @@ def state_of(*sizes):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (state_of((4, 8)), r"names that the file lacks: 1.weight, 1.bias\. make_module"),
+        (state_of((4, 8)), r"names that the file lacks: 1.weight, 1.bias\. Build"),
         (state_of((4, 8), (8, 3), (3, 3)), "names that the module lacks: 2.weight, 2.bias"),
         (state_of((4, 8), (8, 5)), r"other shapes: 1.weight is \(5, 8\), the module's \(3, 8\), 1.bias"),
         ({f"layer.{key}": value for key, value in state_of((4, 8), (8, 3)).items()}, "0.weight, 0.bias, 1.weight and 1 more"),

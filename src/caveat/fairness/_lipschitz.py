@@ -334,7 +334,9 @@ def _row(
         )
     if not spread:
         notes.append("all samples have one value, by whose spread nothing can be scaled")
-    scaled = [value / (spread or np.nan) for value in numbers]
+    by = spread or np.nan
+    value, low, high = numbers
     return LipschitzRow(
-        *place, *numbers, *scaled, *worst, *counts, "; ".join(notes), combined
+        *place, value, low, high, value / by, low / by, high / by, *worst, *counts,
+        "; ".join(notes), combined,
     )  # fmt: skip

@@ -13,6 +13,7 @@ from ._split import information_split
 from .lockstep import Copy, Plateau, Trained, Training, train
 from .networks import CNN, MLP
 from .noise import keyed, make_keys
+from .resnet import ResNet18
 from .signal_networks import AlexNet1d, ShallowConvNet, VideoTransformer, XResNet1d
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ __all__ = [
     "Metrics",
     "PassPlan",
     "Plateau",
+    "ResNet18",
     "ShallowConvNet",
     "Trained",
     "Training",

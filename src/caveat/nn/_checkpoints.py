@@ -71,19 +71,19 @@ def load_members(
         )
     members: list[nn.Module] = []
     for path in map(Path, paths):
-        state = _state(path)
+        state = state_of(path)
         with Generators().kept():  # the weights that it draws are replaced
             module = make_module()
         if any(module is other for other in members):
             raise OptionError(
                 "make_module must return a new module at each call; it returned the same one twice"
             )
-        _fill(module, state, path)
+        fill(module, state, path)
         members.append(module.eval())
     return members
 
 
-def _state(path: Path) -> dict[str, Any]:
+def state_of(path: Path) -> dict[str, Any]:
     """Return the state dict in a file, without what is around it."""
     content = _read(path)
     for key in _WRAPPED:
@@ -130,7 +130,7 @@ def _read_safetensors(path: Path) -> dict[str, Tensor]:
         raise RuntimeError(f"{error}") from error
 
 
-def _fill(module: Any, state: dict[str, Any], path: Path) -> None:
+def fill(module: Any, state: dict[str, Any], path: Path) -> None:
     """Give a module its weights; raise if they are not its own."""
     inner = unwrap(module)
     own = inner.state_dict()
@@ -152,7 +152,7 @@ def _fill(module: Any, state: dict[str, Any], path: Path) -> None:
     if any(problems):
         raise FileFormatError(
             f"the weights in {path} do not fit the module {type(inner).__name__}: "
-            f"{'; '.join(filter(None, problems))}. make_module must build the module as it was "
+            f"{'; '.join(filter(None, problems))}. Build the module as it was "
             "trained"
         )
     try:

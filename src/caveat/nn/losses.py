@@ -1,6 +1,7 @@
 """Losses: one number for each sample, unless said otherwise; lower is better.
 
-All work under ``torch.vmap``. Layouts are those of the heads in `caveat.nn.layers`.
+All but `uncertainty_gap` work under ``torch.vmap``. Layouts are those of the heads in
+`caveat.nn.layers`.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -14,6 +15,7 @@ from .._validation import check_integer
 from ..exceptions import OptionError, ShapeError
 from . import noise
 from ._loss_inputs import as_codes, as_targets, halves, pairs
+from ._uncertainty_gap import uncertainty_gap
 from .layers.heads import check_levels
 
 __all__ = [
@@ -26,6 +28,7 @@ __all__ = [
     "pinball",
     "sampled_softmax_nll",
     "squared_error",
+    "uncertainty_gap",
 ]
 
 BETA, DRAWS = 0.5, 100

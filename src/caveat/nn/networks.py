@@ -323,6 +323,11 @@ class Builder:
         return linear(inputs, outputs)
 
 
+def output_layer(inputs: int, outputs: int, head: str | None) -> nn.Module:
+    """Return a last layer in which nothing is random."""
+    return _Builder(ACTIVATION, None, "all", RATE, None).output(inputs, outputs, head, None)
+
+
 def _family(stochastic: str | type[nn.Module] | None) -> Family:
     """Return the layers of a method, given by its name or by a layer's class."""
     if not isinstance(stochastic, type):

@@ -1,6 +1,6 @@
 """Figures 2 and 3 and the deeper networks of the fairness study."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +10,7 @@ from .._validation import FloatArray
 from ..datasets import Dataset
 from ..evaluation import Evaluation, evaluate
 from ..metrics import expected_calibration_error
-from .study import Key, Said, Study, Table
+from .study import Key, Label, Said, Study, Table
 from .summary import NAN, all_of
 
 UNITS = 100
@@ -94,7 +94,7 @@ def layers_overfit(table: Table) -> Iterator[Said]:
             yield DEPTH_SOURCE, text, all_of([*np.where(np.isnan(steps), NAN, steps > 0)])
 
 
-def depth_label(row: Any) -> tuple[str, dict[str, str], Mapping[str, str]]:
+def depth_label(row: Any) -> Label:
     """Return where a number of these figures is shown."""
     layers = {"hidden layers": str(row.layers)} if row.kind == "depth" else {}
     return f"{row.source}: {row.kind}", {"measure": row.measure.replace("_", " "), **layers}, {}
