@@ -325,7 +325,7 @@ class Builder:
 
 def output_layer(inputs: int, outputs: int, head: str | None) -> nn.Module:
     """Return a last layer in which nothing is random."""
-    return _Builder(ACTIVATION, None, "all", RATE, None).output(inputs, outputs, head, None)
+    return Builder(ACTIVATION, None, "all", RATE, None).output(inputs, outputs, head, None)
 
 
 def _family(stochastic: str | type[nn.Module] | None) -> Family:
