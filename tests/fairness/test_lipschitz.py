@@ -104,7 +104,23 @@ def test_groups_and_quantities_have_rows_of_their_own():
 def test_the_same_features_with_other_values_need_an_infinite_constant():
     row = lipschitz([0.1, 0.2, 0.2], [[1.0], [1.0], [5.0]], scale=None, random_state=0).rows[0]
     assert row.largest == np.inf
-    assert row.note == "samples 0 and 1 have the same features and different values"
+    assert row.note == "samples 0 and 1 have the same features, or nearly so, and different values"
+
+
+@pytest.mark.parametrize("size", [1e-300, 1e-160, 1.0, 1e160, 1e300])
+def test_the_size_of_features_does_not_matter(size):
+    X, u = sample(20)
+    u = u * 1e-10
+    expected = lipschitz(u, X, scale=None, random_state=0).rows[0]
+    row = lipschitz(u, X * size, scale=None, random_state=0).rows[0]
+    assert row.largest == pytest.approx(expected.largest / size, rel=1e-9, abs=0)
+    with pytest.raises(InvalidValueError, match="between two rows is inf"):
+        lipschitz(u, X * 1e200, scale=None, distance="sqeuclidean")
+
+
+def test_next_to_no_distance():
+    row = lipschitz([0.0, 1.0], [[0.0], [5e-324]], scale=None, random_state=0).rows[0]
+    assert row.largest == np.inf
 
 
 def test_one_value_for_all_needs_no_constant():

@@ -891,6 +891,7 @@ ARGUMENTS = {
     "exchangeability_test.method": Option("permutation", "martingale"),
     "consistency.values": Data(lambda w: w.numbers(w.samples)),
     "lipschitz.values": Data(lambda w: w.numbers(w.samples)),
+    "lipschitz.share": FRACTION,
     "pair_interval.kind": Option("gap", "ratio"),
     "pair_interval.values": Object(lambda w: (0.3, 0.2)),
     "pair_interval.replicates": Object(lambda w: (_replicates(w), _replicates(w))),

@@ -280,7 +280,9 @@ def _slopes(
             # Classes have a column each: two classes differ in two of them.
             change = np.abs(columns[part, None, :] - columns[None, :, :]).max(axis=2)
             change[change <= _ROUNDING * np.abs(columns).max()] = 0.0
-            slope = np.divide(change, far, out=np.where(change > 0, np.inf, 0.0), where=far > 0)
+            steepest = np.where(change > 0, np.inf, 0.0)
+            with np.errstate(over="ignore"):  # a distance of next to nothing
+                slope = np.divide(change, far, out=steepest, where=far > 0)
             best = slope.argmax(axis=1)
             slopes[name][part] = slope[np.arange(len(part)), best]
             others[name][part] = np.where(slopes[name][part] > 0, best, -1)
@@ -330,7 +332,8 @@ def _row(
         notes.append("no sample of this group was held against the others")
     if np.isinf(worst[0]):
         notes.append(
-            f"samples {worst[1]} and {worst[2]} have the same features and different values"
+            f"samples {worst[1]} and {worst[2]} have the same features, or nearly so, and "
+            "different values"
         )
     if not spread:
         notes.append("all samples have one value, by whose spread nothing can be scaled")

@@ -109,9 +109,16 @@ def distances(X: FloatArray, rows: NDArray[np.intp], distance: Distance) -> Floa
 
     try:
         if isinstance(distance, str) and distance in _BY_PRODUCTS:
-            # By differences of rows, which keep the digits of small distances.
-            return cdist(X[rows], X, "sqeuclidean" if distance == "sqeuclidean" else "euclidean")
-        result = np.asarray(pairwise_distances(X[rows], X, metric=distance))
+            # By differences of rows, which keep the digits of small distances, and on a scale on
+            # which squares neither overflow nor vanish.
+            power = int(np.frexp(np.abs(X).max())[1])
+            squared = distance == "sqeuclidean"
+            near = np.ldexp(X, -power)
+            result = cdist(near[rows], near, "sqeuclidean" if squared else "euclidean")
+            with np.errstate(over="ignore", under="ignore"):
+                result = np.ldexp(result, 2 * power if squared else power)
+        else:
+            result = np.asarray(pairwise_distances(X[rows], X, metric=distance))
     except (TypeError, ValueError) as error:
         raise _unusable(distance, error) from error
     result[np.arange(len(rows)), rows] = 0.0
