@@ -86,6 +86,8 @@ def test_nothing_to_tell_apart(y, words):
     assert f"All predictions are {words}" in str(result.verdict())
     assert np.isnan(result.rows[0].detection)
     assert caveat.plot(result, "measure_ecdf").get_xlabel() == "least confidence"
+    with pytest.raises(OptionError, match="measure must be one of"):
+        caveat.charts.measure_ecdf(result, "none")
 
 
 def test_uncertainty_of_a_few_samples_is_unsure():

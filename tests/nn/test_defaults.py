@@ -46,6 +46,7 @@ OPEN = {
     ("BatchEnsembleRegressor", "members"),
     ("MLP", "members"),
     # Published as such.
+    ("ResNet18", "rate"),
     ("Plateau", "patience"),
 }
 

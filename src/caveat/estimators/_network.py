@@ -550,7 +550,8 @@ class NetworkEstimator(Savable, BaseEstimator):
 
         if self._pass_count() is None:
             apart = self.engine_.startswith("one after another")
-            if self.module is not None and apart and len(X) <= FEW:
+            few = isinstance(X, np.ndarray) and len(X) <= FEW
+            if self.module is not None and apart and few:
                 return self._by_networks(X)
             return torch.from_numpy(self._trained().outputs(X, device=self.device))
         passes = self._pass_count() or 1

@@ -58,7 +58,7 @@ def weighted_quantiles(
     values = np.append(points[first:last], points[last] if last < len(points) else np.inf)
     if last - first > _FEW_STEPS:
         return values[np.searchsorted(reached[first:last], wanted)]
-    places = np.zeros(len(new), dtype=np.intp)
+    places = np.zeros(len(new), dtype=np.uint8)
     for step in reached[first:last]:  # faster than a search of so few
         places += wanted > step
     return values[places]

@@ -55,7 +55,7 @@ def joined(results: Sequence[Disentanglement]) -> Disentanglement:
         each = [result.curves[number] for result in results]
         stacked: dict[str, Any] = {
             name: np.concatenate([getattr(one, name) for one in each])
-            for name in ("score", "aleatoric", "epistemic", "train_score")
+            for name in ("score", "aleatoric", "epistemic", "train_score", "part_correlation")
             if getattr(curve, name) is not None
         }
         curves.append(replace(curve, **stacked))
