@@ -5,6 +5,7 @@ its module, ``caveat.metrics.brier_loss``. A name that means one thing only need
 """
 
 import importlib
+import inspect
 import re
 from typing import Any
 
@@ -80,9 +81,11 @@ def find(app: Any, environment: Any, node: Any, content: Any) -> Any:
 
 
 def skip(app: Any, what: str, name: str, value: Any, skipped: bool, options: Any) -> bool | None:
-    """Leave out what scikit-learn adds to estimators for its routing of metadata."""
-    routing = name == "get_metadata_routing" or (name.startswith("set_") and "_request" in name)
-    return True if routing else None
+    """Leave out what scikit-learn adds to estimators, and Python's methods of text to enums."""
+    added = name in ("get_metadata_routing", "set_output")
+    routing = name.startswith("set_") and "_request" in name
+    of_text = name in vars(str) and (name == "maketrans" or inspect.ismethoddescriptor(value))
+    return True if added or routing or of_text else None
 
 
 def unlink(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
