@@ -48,13 +48,15 @@ def weighted_quantiles(
         Their weights, infinite ones included.
     """
     total = float(weight.sum())
-    low, high = (level * (total + float(end)) for end in (new.min(), new.max()))
+    least, most = float(new.min()), float(new.max())
+    low, high = level * (total + least), level * (total + most)
     if low * (1 - _SLACK) > total:
         return np.full(len(new), np.inf)
     points, reached = _between(scores, weight, low / total, min(high / total, 1.0), total)
     share = level * (1 - _SLACK)
     wanted = share * (total + new)
-    first, last = np.searchsorted(reached, [wanted.min(), wanted.max()])
+    ends = share * (total + np.array([least, most]))
+    first, last = np.searchsorted(reached, ends)
     values = np.append(points[first:last], points[last] if last < len(points) else np.inf)
     if last - first > _FEW_STEPS:
         return values[np.searchsorted(reached[first:last], wanted)]
@@ -84,13 +86,14 @@ def _between(
         ends = np.searchsorted(share, [low - margin, high + margin])
         first = sample[ends[0]] if low > margin else -np.inf
         last = sample[ends[1]] if ends[1] < len(sample) else np.inf
-        inside = (scores >= first) & (scores <= last)
-        under = float(weight @ (scores < first))
-        kept = np.flatnonzero(inside)
+        above = np.flatnonzero(scores >= first)
+        part, its_weight = scores[above], weight[above]
+        under = total - float(its_weight.sum()) if len(above) < len(scores) else 0.0
+        kept = np.flatnonzero(part <= last)
         if under < low * total * (1 - _SLACK) and (
-            np.isinf(last) or under + weight[kept].sum() >= high * total
+            np.isinf(last) or under + its_weight[kept].sum() >= high * total
         ):
-            below, scores, weight = under, scores[kept], weight[kept]
+            below, scores, weight = under, part[kept], its_weight[kept]
     order = np.argsort(scores)
     reached = below + np.cumsum(weight[order])
     return scores[order], reached
