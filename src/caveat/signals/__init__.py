@@ -4,9 +4,11 @@ Needs nothing beyond numpy and scipy; EDF and WFDB files, MATLAB files of versio
 loaders of public data need the extra ``signals``: ``pip install 'caveat[signals]'``.
 """
 
+from .alarm import CoverageAlarm
 from .container import Signals
+from .events import StreamEvent, StreamRecord
 from .generators import make_af_ppg, make_motor_imagery, make_pressure_ppg
-from .live import CoverageAlarm, SignalStream, StreamEvent, StreamRecord, stream
+from .live import SignalStream, stream
 from .preprocessing import BandPass, QualityIndex, Reject, Resample, Standardize
 from .published import load_bci2a, load_d_vlog, load_deepbeat, load_pulsedb
 from .quality import (

@@ -1,198 +1,30 @@
-"""A signal as it comes: windows, predictions with intervals, actions, and an alarm."""
+"""A signal as it comes: windows, predictions with intervals, and actions."""
 
 from collections import deque
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 
 from .._arrays import to_numpy
-from .._validation import FloatArray, check_fraction, check_integer, check_number
+from .._validation import FloatArray, check_integer, check_number
 from ..exceptions import OptionError, ShapeError
 from ..predictions import Gaussian, Interval, Quantiles
 from ..sequential import AdaptiveConformal
+from .alarm import CoverageAlarm
 from .container import Signals
+from .events import StreamEvent
 from .quality import reasons_of
 from .recordings import steps
 
-__all__ = ["CoverageAlarm", "SignalStream", "StreamEvent", "StreamRecord", "stream"]
+__all__ = ["SignalStream", "stream"]
 
 NO_SIGNAL = "no signal"
 """The action for a window that cannot be used."""
 
-_STAKES = 0.5 ** np.arange(1, 7)
 _KEPT = 1000
 """Latencies that are kept for their quantiles."""
-
-
-class CoverageAlarm:
-    r"""An alarm that is given when intervals no longer cover as often as they should.
-
-    With :math:`l = 1 - \text{coverage} + \text{tolerance}`, the share of misses that is tolerated,
-    and several stakes :math:`\lambda`, each truth changes
-
-    .. math:: M_t = (M_{t-1} + 1) \, (1 + \lambda (\text{missed}_t - l)), \qquad M_0 = 0,
-
-    which adds up the capitals of gamblers who enter at every truth and bet on misses. As long as
-    each truth is missed with a probability of at most l, given the past, the mean of M over stakes
-    cannot be expected to grow faster than t. The alarm is given when it reaches ``run_length``, so
-    false ones are at least that many truths apart, on average [1]_. A change that comes late is
-    seen as fast as one that comes early.
-
-    Parameters
-    ----------
-    coverage : float
-        The share of truths that should be covered.
-    tolerance : float, default=0.05
-        How many more misses are tolerated.
-    run_length : float, default=10000.0
-        How many truths there are until a false alarm, on average, at least.
-
-    Attributes
-    ----------
-    evidence : float
-        The mean of M over stakes.
-    samples, missed : int
-    alarm_at : int or None
-        The number of truths after which the alarm was first given.
-
-    References
-    ----------
-    .. [1] Shin, Ramdas, Rinaldo, E-detectors: a nonparametric framework for sequential change
-       detection, 2023.
-
-    Examples
-    --------
-    >>> from caveat.signals import CoverageAlarm
-    >>> alarm = CoverageAlarm(0.9)
-    >>> any(alarm.update(covered) for covered in [True] * 50)
-    False
-    >>> any(alarm.update(covered) for covered in [False] * 20)
-    True
-    """
-
-    def __init__(
-        self, coverage: float, *, tolerance: float = 0.05, run_length: float = 10_000.0
-    ) -> None:
-        self.coverage = check_fraction(coverage, "coverage")
-        self.tolerance = check_number(tolerance, "tolerance", 0, self.coverage, "left")
-        self.run_length = check_number(run_length, "run_length", 1)
-        self._limit = 1 - self.coverage + self.tolerance
-        # The largest stake loses half at a truth that is covered.
-        self._stakes = _STAKES / self._limit
-        self._sums = np.zeros(len(_STAKES))
-        self.samples = self.missed = 0
-        self.alarm_at: int | None = None
-
-    @property
-    def evidence(self) -> float:
-        """The mean over stakes of what speaks for too many misses."""
-        return float(self._sums.mean())
-
-    def update(self, covered: bool) -> bool:
-        """Learn whether a truth was covered, and return whether the alarm was given by now.
-
-        Parameters
-        ----------
-        covered : bool
-        """
-        self.samples += 1
-        self.missed += not covered
-        if self.alarm_at is None:
-            self._sums = (self._sums + 1) * (1 + self._stakes * ((not covered) - self._limit))
-            if self.evidence >= self.run_length:
-                self.alarm_at = self.samples
-        return self.alarm_at is not None
-
-
-@dataclass(frozen=True, eq=False)
-class StreamEvent:
-    """What is said about one window.
-
-    Attributes
-    ----------
-    number : int
-        The number of the window, from 0.
-    start, end : float
-        Seconds since the start of the stream.
-    prediction : prediction or None
-        One sample; None if the window cannot be used.
-    interval : Interval or None
-        For numbers: the interval of the sequential conformal method, infinite as long as too few
-        truths are known.
-    aleatoric, epistemic : ndarray of shape (1,) or (1, targets), or None
-        Parts of the uncertainty; None where the prediction has no such parts.
-    action : str
-        "accept", what the policy says, or "no signal".
-    reason : str
-        Why the window cannot be used; otherwise empty.
-    latency : float
-        Seconds from the arrival of the chunk that completed the window to this event.
-    alarm : bool
-        Whether the intervals have stopped to cover as often as they should.
-    """
-
-    number: int
-    start: float
-    end: float
-    prediction: Any
-    interval: Interval | None
-    aleatoric: FloatArray | None
-    epistemic: FloatArray | None
-    action: str
-    reason: str
-    latency: float
-    alarm: bool
-
-
-class StreamRecord:
-    """Events of a stream that were kept, to be drawn: ``caveat.plot(record)``.
-
-    Parameters
-    ----------
-    events : sequence of StreamEvent
-        At least one.
-    signal : array of shape (time,) or (channels, time), optional
-        What was pushed, from the start of the stream on.
-    fs : float, optional
-        Its sampling rate; needed with ``signal``.
-    truth : dict of int to float or array, optional
-        Truths by the number of their window.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import caveat
-    >>> from caveat.signals import StreamRecord
-    >>> class Level:
-    ...     def predict_distribution(self, X):
-    ...         return caveat.Gaussian(X.mean(axis=(1, 2)), np.ones(len(X)))
-    >>> signal = np.sin(np.arange(500))
-    >>> StreamRecord(caveat.stream(Level(), fs=50, window=2).push(signal), signal, 50)
-    StreamRecord: 5 windows from 0 to 10 s, 5 accepted
-    """
-
-    def __init__(
-        self, events: Any, signal: Any = None, fs: float | None = None, *, truth: Any = None
-    ) -> None:
-        self.events = tuple(events)
-        if not self.events or not all(isinstance(event, StreamEvent) for event in self.events):
-            raise OptionError("events must be events of a stream, at least one")
-        if (signal is None) != (fs is None):
-            raise OptionError("signal and fs belong together; pass both or none")
-        self.signal = None if signal is None else np.atleast_2d(to_numpy(signal, "signal").array)
-        self.fs = None if fs is None else check_number(fs, "fs", closed="neither")
-        self.truth = dict(truth or {})
-
-    def __repr__(self) -> str:
-        first, last = self.events[0].start, self.events[-1].end
-        accepted = sum(event.action == "accept" for event in self.events)
-        return (
-            f"StreamRecord: {len(self.events)} windows from {first:g} to {last:g} s, {accepted} "
-            "accepted"
-        )
 
 
 class SignalStream:
