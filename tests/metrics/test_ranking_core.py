@@ -1,4 +1,4 @@
-"""The kernels behind ranking: the order of keys, the receiver operating characteristic."""
+"""The kernels behind ranking: the receiver operating characteristic."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn import metrics as sk
 
-from caveat.metrics._core.order import SMALL, increasing_order
 from caveat.metrics._core.roc import area_of, precision_of, roc_points
 
 
@@ -20,7 +19,7 @@ def average_precision(positive, score, weight):
 
 
 RNG = np.random.default_rng(20)
-MANY = 5 * SMALL
+MANY = 20_480
 
 KEYS = {
     "uniform": RNG.random(MANY),
@@ -39,28 +38,6 @@ KEYS = {
     "small": RNG.normal(size=100),
     "infinite": np.append(RNG.normal(size=MANY), [np.inf, -np.inf]),
 }
-
-
-@pytest.mark.parametrize("name", KEYS)
-def test_order_is_the_order_of_a_sort(name):
-    key = KEYS[name]
-    order = increasing_order(key)
-    assert_array_equal(key[order], np.sort(key))
-    assert_array_equal(np.sort(order), np.arange(len(key)))
-
-
-def test_order_leaves_its_input_alone():
-    key = RNG.normal(size=MANY)
-    key.setflags(write=False)
-    increasing_order(key)
-
-
-def test_runs_of_equal_high_bits_are_sorted_among_themselves():
-    # Sixteen bits below the highest thirty-two: pairs that the counting passes cannot tell apart.
-    base = 1 + np.arange(MANY // 2) * 2.0**-14
-    key = RNG.permutation(np.concatenate([base, base * (1 + 2.0**-50)]))
-    order = increasing_order(key)
-    assert_array_equal(key[order], np.sort(key))
 
 
 def cases():

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..._validation import FloatArray
-from .order import shared_order
+from .sharing import shared_order
 
 
 def rank_correlation(first: FloatArray, second: FloatArray, weight: FloatArray | None) -> float:

@@ -4,7 +4,7 @@ import numpy as np
 
 from ..._validation import FloatArray
 from ..sums import over
-from .order import shared_order
+from .sharing import shared_order
 
 
 def accepted(

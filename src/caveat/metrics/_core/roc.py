@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from ..._validation import FloatArray
 from ..batch import Batch
 from ..sums import Part, over, split
-from .order import increasing_order
 
 CurveStatistic = Callable[[FloatArray, FloatArray], FloatArray]
 """Takes the negatives and positives at or above each score, highest first, (..., scores)."""
@@ -24,7 +23,7 @@ def roc_points(
     positive: NDArray[np.bool_],
     score: FloatArray,
     weight: FloatArray | None = None,
-    order_of: Callable[[FloatArray], NDArray[np.intp]] = increasing_order,
+    order_of: Callable[[FloatArray], NDArray[np.intp]] = np.argsort,
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return the distinct scores in decreasing order, and the negatives and positives at or above.
 
@@ -33,7 +32,7 @@ def roc_points(
     if weight is not None and not weight.min() > 0:
         counted = weight > 0
         positive, score, weight = positive[counted], score[counted], weight[counted]
-    if weight is None and order_of is increasing_order and score.min() >= 0:
+    if weight is None and order_of is np.argsort and score.min() >= 0:
         threshold, hit = _sorted_together(score, positive)
     else:
         order = order_of(score)[::-1]

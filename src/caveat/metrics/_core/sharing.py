@@ -10,6 +10,9 @@ from contextvars import ContextVar
 from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
+
+from ..._validation import FloatArray
 
 Result = TypeVar("Result")
 
@@ -46,6 +49,11 @@ def shared(what: Any, arrays: Sequence[np.ndarray | None], compute: Callable[[],
             compute(),
         )  # the arrays are held, so that their memory is not used again
     return kept[key][1]
+
+
+def shared_order(key: FloatArray) -> NDArray[np.intp]:
+    """Return the rows in increasing order of their keys, ties in any order."""
+    return shared("order", (key,), lambda: np.argsort(key))
 
 
 def _place(array: np.ndarray | None) -> Any:

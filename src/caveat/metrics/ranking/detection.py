@@ -4,7 +4,6 @@ from functools import partial
 from typing import Any
 
 from ..._validation import check_number
-from .._core.order import shared_order
 from .._core.roc import (
     CurveStatistic,
     area_of,
@@ -13,6 +12,7 @@ from .._core.roc import (
     roc_part,
     roc_points,
 )
+from .._core.sharing import shared_order
 from ..batch import Batch
 from ..entry import Metric
 from ..sums import UNBIASED, Sums
