@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Mapping
 from inspect import cleandoc
+from textwrap import fill
 from typing import Any, TypeVar
 
 Documented = TypeVar("Documented", bound=Callable[..., Any])
@@ -11,8 +12,10 @@ _SECTION = re.compile(r"^(?=\S.*\n-{3,}$)", re.MULTILINE)
 _ENTRY = re.compile(r"\n(?=\S)")
 
 
-def describe_parameters(*tables: Mapping[str, str]) -> Callable[[Documented], Documented]:
-    """Return a decorator that completes the parameters of a numpy-style docstring.
+def describe_parameters(
+    *tables: Mapping[str, str], returns: tuple[str, str] = ("", ""), package: str = ""
+) -> Callable[[Documented], Documented]:
+    """Return a decorator that completes a numpy-style docstring.
 
     The docstring describes what is special; parameters that it leaves out are taken from
     ``tables``, the first that has the name. All are listed in the order of the signature, and the
@@ -23,6 +26,11 @@ def describe_parameters(*tables: Mapping[str, str]) -> Callable[[Documented], Do
     *tables : mapping of str to str
         By name of the parameter, its entry without default: a line ``name : type``, then indented
         lines that describe it. One entry may describe several: ``mean, variance : arrays``.
+    returns : pair of str, default=("", "")
+        The type that is returned, and a sentence that describes it. A section "Returns" without a
+        type gets the type, and the sentence unless it has one that begins with "From".
+    package : str, default=""
+        From which examples import what they show.
 
     Examples
     --------
@@ -37,7 +45,11 @@ def describe_parameters(*tables: Mapping[str, str]) -> Callable[[Documented], Do
 
     def decorate(documented: Documented) -> Documented:
         if documented.__doc__ is not None:  # as it is under python -OO
-            documented.__doc__ = _completed(documented.__doc__, _defaults(documented), tables)
+            text = _completed(documented.__doc__, _defaults(documented), tables, returns)
+            if package and f"import {documented.__name__}\n" not in text:
+                line = f">>> from {package} import {documented.__name__}"
+                text = text.replace("Examples\n--------\n", f"Examples\n--------\n{line}\n")
+            documented.__doc__ = text
         return documented
 
     return decorate
@@ -65,7 +77,9 @@ def sections_of(docstring: str) -> dict[str, str]:
     return sections
 
 
-def _completed(docstring: str, defaults: dict[str, Any], tables: tuple[Any, ...]) -> str:
+def _completed(
+    docstring: str, defaults: dict[str, Any], tables: tuple[Any, ...], returns: tuple[str, str]
+) -> str:
     sections = sections_of(docstring)
     written = entries_of(sections.pop("Parameters", ""))
     entries = []
@@ -78,14 +92,27 @@ def _completed(docstring: str, defaults: dict[str, Any], tables: tuple[Any, ...]
                 entry = f"{head}, {_stated(default)}{line}{text}"
         if entry is not None and entry not in entries:
             entries.append(entry.rstrip())
+    own = {"": sections.pop(""), "Parameters": "\n".join(entries)}
+    own["Returns"] = _described(sections.pop("Returns", ""), *returns)
+    sections = {title: text for title, text in (own | sections).items() if text.strip()}
     parts = [sections.pop("").rstrip()]
-    if entries:
-        parts.append("\n".join(["Parameters", "-" * 10, *entries]))
     parts += [f"{title}\n{'-' * len(title)}\n{body.rstrip()}" for title, body in sections.items()]
     return "\n\n".join(parts) + "\n"
 
 
+def _described(section: str, kind: str, told: str) -> str:
+    """Return the section on what is returned, with its type and a first sentence if it has none."""
+    has_type = "\n    " in section or not section.rstrip().endswith(".")
+    if not kind or (section and has_type):
+        return section
+    told = section if section.startswith("From") else f"{told} {section}"
+    return f"{kind}\n" + fill(" ".join(told.split()), 96, **_INDENTED) if told.strip() else kind
+
+
 _REQUIRED = object()
+_INDENTED: Any = {
+    "initial_indent": "    ", "subsequent_indent": "    ", "break_on_hyphens": False,
+}  # fmt: skip
 
 
 def _stated(default: Any) -> str:

@@ -42,7 +42,8 @@ class Metric:
         ``function(y_true, *inputs, sample_weight=None, **options) -> float``.
     task : {"classification", "regression", "ranking", "detection"}
     inputs : tuple of str
-        What the function takes, in its order and under these names.
+        What the function takes, in its order and under these names; if empty, the positional
+        parameters after the first.
     direction : {"lower", "higher", "target"}
         Whether less or more is better, or the optimum is a value in between.
     range : pair of float
@@ -116,6 +117,9 @@ class Metric:
     def __post_init__(self) -> None:
         if not self.name:
             object.__setattr__(self, "name", self.function.__name__)
+        if not self.inputs:
+            code = self.function.__code__
+            object.__setattr__(self, "inputs", code.co_varnames[1 : code.co_argcount])
 
     def state(
         self,

@@ -1,6 +1,7 @@
 """The table of all metrics: what each takes, says and cannot see."""
 
 import inspect
+from math import inf
 from typing import Any
 
 from .._docstrings import describe_parameters
@@ -132,6 +133,38 @@ def _ambiguous(name: str, matches: list[Metric]) -> UnknownNameError:
 MODULES = (*classification.MODULES, *regression.MODULES, *ranking.MODULES)
 """A metric is declared in one of these: its function, its curve, and its line in ENTRIES."""
 
+METRICS = MetricRegistry(
+    "metric", [entry for module in MODULES for entry in getattr(module, "ENTRIES", ())]
+)
+_METRIC_OF = {metric.function: metric for metric in METRICS.values()}
+
+
+def _returned(function: Any) -> tuple[str, str]:
+    """Return the type that a function returns, and which values its declaration allows."""
+    kind = function.__annotations__["return"]
+    if kind is not float and isinstance(kind, type):
+        return kind.__name__, ""
+    metric = _METRIC_OF.get(function)
+    if metric is None:
+        return "", ""
+    return "float" if kind is float else "float, or ndarray of shape (samples,)", _values(metric)
+
+
+def _values(metric: Metric) -> str:
+    """Return which values a metric can have, and which are better, in one sentence."""
+    low, high = metric.range
+    better = "" if metric.direction == "target" else f"{metric.direction} is better"
+    if low == -inf and better:
+        return f"{better.capitalize()}, without bound on either side."
+    if metric.direction == "target" and metric.optimum is not None:
+        better = f"{metric.optimum:g} is best"
+    best = " (best)" if metric.optimum == low else ""
+    start = "minus infinity" if low == -inf else f"{low:g}"
+    end = f"to {high:g}" if high < inf else "upwards" if low == 0 else "to infinity"
+    unit = ", in the unit of the target" if metric.unit == "target" else ""
+    return f"From {start}{best} {end}{unit}" + ("." if best or not better else f"; {better}.")
+
+
 for _family, _table in (
     (classification, CLASSIFICATION),
     (regression, REGRESSION),
@@ -139,9 +172,7 @@ for _family, _table in (
 ):
     for _module in _family.MODULES:
         for _name in _module.__all__:
-            if inspect.isfunction(function := getattr(_module, _name)):
-                describe_parameters(_table)(function)
-
-METRICS = MetricRegistry(
-    "metric", [entry for module in MODULES for entry in getattr(module, "ENTRIES", ())]
-)
+            if inspect.isfunction(_function := getattr(_module, _name)):
+                describe_parameters(
+                    _table, returns=_returned(_function), package="caveat.metrics"
+                )(_function)  # fmt: skip

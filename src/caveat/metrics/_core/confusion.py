@@ -74,11 +74,13 @@ def counts_of(batch: Batch, classes: Any) -> list[Part]:
     return [Part(matrix, lambda sums: split(sums, number)) for matrix in (of_true, of_predicted)]
 
 
-def of_counts(finish: Callable[..., FloatArray], batch: Batch, classes: Any) -> Sums:
+def of_counts(
+    finish: Callable[..., FloatArray], batch: Batch, *, classes: Any = None, **options: Any
+) -> Sums:
     """Return the sums of a function of how often each class was right, true, predicted."""
 
     def values(of_true: FloatArray, of_predicted: FloatArray) -> FloatArray:
-        return finish(of_true[:, 0], of_true[:, 1], of_predicted[:, 0])
+        return finish(of_true[:, 0], of_true[:, 1], of_predicted[:, 0], **options)
 
     return Sums(counts_of(batch, classes), values, UNBIASED)
 

@@ -2,32 +2,28 @@
 
 from functools import partial
 
+import numpy as np
+
 from ..entry import Metric
 
-CALIBRATION_ERROR = partial(
+LOSS = partial(
     Metric,
     task="classification",
-    inputs=("probabilities",),
+    inputs=(),
     direction="lower",
-    range=(0.0, 1.0),
+    range=(0.0, np.inf),
     optimum=0.0,
+)
+CALIBRATION_ERROR = partial(
+    LOSS,
+    range=(0.0, 1.0),
     locality="local",
     unit="share",
     within_class=False,
 )
 DECISION_SCORE = partial(
-    Metric,
-    task="classification",
-    inputs=("probabilities",),
+    LOSS,
     direction="higher",
     range=(0.0, 1.0),
     optimum=1.0,
-)
-LOSS = partial(
-    Metric,
-    task="classification",
-    inputs=("probabilities",),
-    direction="lower",
-    range=(0.0, float("inf")),
-    optimum=0.0,
 )

@@ -56,8 +56,7 @@ def adaptive_calibration_error(
 
     Returns
     -------
-    float
-        From 0 (best) to 1; with two classes both have the same value.
+    From 0 (best) to 1; with two classes both have the same value.
 
     References
     ----------
@@ -68,7 +67,6 @@ def adaptive_calibration_error(
 
     Examples
     --------
-    >>> from caveat.metrics import adaptive_calibration_error
     >>> p = [[0.75, 0.25], [0.75, 0.25], [0.0, 1.0], [0.0, 1.0]]
     >>> adaptive_calibration_error([0, 1, 1, 1], p, bins=2)
     0.125
@@ -100,9 +98,8 @@ def thresholded_adaptive_calibration_error(
 
     Returns
     -------
-    float
-        From 0 (best) to 1. A class that never reaches the threshold is left out of the mean over
-        classes; NaN if none does, which a threshold of at most 1 / classes excludes.
+    A class that never reaches the threshold is left out of the mean over classes; NaN if none does,
+    which a threshold of at most 1 / classes excludes.
 
     References
     ----------
@@ -111,7 +108,6 @@ def thresholded_adaptive_calibration_error(
 
     Examples
     --------
-    >>> from caveat.metrics import thresholded_adaptive_calibration_error
     >>> p = [[0.75, 0.25], [0.75, 0.25], [0.0, 1.0], [0.0, 1.0]]
     >>> thresholded_adaptive_calibration_error([0, 1, 1, 1], p, bins=2)
     0.1875
@@ -148,7 +144,6 @@ def adaptive_reliability_curve(
 
     Examples
     --------
-    >>> from caveat.metrics import adaptive_reliability_curve
     >>> curves = adaptive_reliability_curve([0, 1, 1, 1], [0.25, 0.25, 1.0, 1.0], bins=2)
     >>> curves[1].predicted, curves[1].observed
     (array([0.25, 1.  ]), array([0.5, 1. ]))

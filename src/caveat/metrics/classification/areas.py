@@ -35,9 +35,7 @@ def roc_auc_score(
 
     Returns
     -------
-    float
-        From 0 to 1 (perfect order), 0.5 for chance; higher is better. NaN where only one class
-        occurs.
+    From 0 to 1 (perfect order), 0.5 for chance; higher is better. NaN where only one class occurs.
 
     References
     ----------
@@ -45,7 +43,6 @@ def roc_auc_score(
 
     Examples
     --------
-    >>> from caveat.metrics import roc_auc_score
     >>> roc_auc_score([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
     0.75
     """
@@ -72,9 +69,8 @@ def average_precision_score(
 
     Returns
     -------
-    float
-        From 0 to 1 (perfect order); higher is better. Chance gets the share of positives. NaN where
-        the second of two classes does not occur, or only one of more.
+    From 0 to 1 (perfect order); higher is better. Chance gets the share of positives. NaN where the
+    second of two classes does not occur, or only one of more.
 
     Notes
     -----
@@ -88,7 +84,6 @@ def average_precision_score(
 
     Examples
     --------
-    >>> from caveat.metrics import average_precision_score
     >>> round(average_precision_score([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]), 4)
     0.8333
     """

@@ -78,8 +78,7 @@ def brier_decomposition(
 
     Returns
     -------
-    BrierDecomposition
-        ``calibration``, ``refinement``, and the parts of the latter.
+    ``calibration``, ``refinement``, and the parts of the latter.
 
     Notes
     -----
@@ -99,7 +98,6 @@ def brier_decomposition(
 
     Examples
     --------
-    >>> from caveat.metrics import brier_decomposition
     >>> split = brier_decomposition([0, 1, 1, 1], [0.25, 0.25, 0.75, 0.75])
     >>> split.calibration, split.refinement
     (0.125, 0.25)
@@ -164,9 +162,8 @@ def brier_calibration_error(
 
     Returns
     -------
-    float
-        From 0 (frequencies as forecast in each bin) to 2; lower is better. Added to
-        :func:`brier_refinement_loss` with the same bins it gives ``brier_loss``. Not proper.
+    From 0 (frequencies as forecast in each bin) to 2; lower is better. Added to
+    :func:`brier_refinement_loss` with the same bins it gives ``brier_loss``. Not proper.
 
     References
     ----------
@@ -175,7 +172,6 @@ def brier_calibration_error(
 
     Examples
     --------
-    >>> from caveat.metrics import brier_calibration_error
     >>> brier_calibration_error([0, 1, 1, 1], [0.25, 0.25, 0.75, 0.75])
     0.125
     """
@@ -200,9 +196,8 @@ def brier_refinement_loss(
 
     Returns
     -------
-    float
-        From 0 (forecasts tell the classes apart) to 2; lower is better. Added to
-        :func:`brier_calibration_error` with the same bins it gives ``brier_loss``. Not proper.
+    From 0 (forecasts tell the classes apart) to 2; lower is better. Added to
+    :func:`brier_calibration_error` with the same bins it gives ``brier_loss``. Not proper.
 
     References
     ----------
@@ -211,7 +206,6 @@ def brier_refinement_loss(
 
     Examples
     --------
-    >>> from caveat.metrics import brier_refinement_loss
     >>> brier_refinement_loss([0, 1, 1, 1], [0.25, 0.25, 0.75, 0.75])
     0.25
     """

@@ -41,9 +41,8 @@ def expected_calibration_error(
 
     Returns
     -------
-    float
-        From 0 (best) to 1. The value of a perfectly calibrated model is above 0 in a finite sample,
-        the more so the more bins; see `debiased_calibration_error`.
+    The value of a perfectly calibrated model is above 0 in a finite sample, the more so the more
+    bins; see `debiased_calibration_error`.
 
     See Also
     --------
@@ -61,13 +60,20 @@ def expected_calibration_error(
 
     Examples
     --------
-    >>> from caveat.metrics import expected_calibration_error
     >>> p = [[0.75, 0.25], [0.75, 0.25], [0.0, 1.0], [0.0, 1.0]]
     >>> expected_calibration_error([0, 1, 1, 1], p)
     0.125
     >>> expected_calibration_error([0, 1, 1, 1], [0.25, 0.25, 1, 1], kind="positive", norm="max")
     0.25
     """
+    return binned_error(y_true, probabilities, bins, kind, norm, binning, classes, sample_weight)
+
+
+def binned_error(
+    y_true: Any, probabilities: Any, bins: int, kind: str, norm: Any, binning: str, classes: Any,
+    sample_weight: Any,
+) -> float:  # fmt: skip
+    """Return the `expected_calibration_error`."""
     bins = count(bins, "bins")
     check_options(kind, binning)
     check_choice(norm, "norm", (1, 2, "max"))
@@ -123,11 +129,6 @@ def maximum_calibration_error(
     over the bins that hold samples: `expected_calibration_error` with ``norm="max"``. A bin with a
     single sample counts like any other, so prefer ``binning="equal-count"`` in small samples.
 
-    Returns
-    -------
-    float
-        From 0 (best) to 1.
-
     References
     ----------
     .. [1] M. Pakdaman Naeini, G. Cooper, M. Hauskrecht. Obtaining Well Calibrated Probabilities
@@ -135,20 +136,10 @@ def maximum_calibration_error(
 
     Examples
     --------
-    >>> from caveat.metrics import maximum_calibration_error
     >>> maximum_calibration_error([0, 1, 1, 1], [[0.75, 0.25], [0.75, 0.25], [0, 1], [0, 1]])
     0.25
     """
-    return expected_calibration_error(
-        y_true,
-        probabilities,
-        bins=bins,
-        kind=kind,
-        norm="max",
-        binning=binning,
-        classes=classes,
-        sample_weight=sample_weight,
-    )
+    return binned_error(y_true, probabilities, bins, kind, "max", binning, classes, sample_weight)
 
 
 def reliability_curve(
@@ -177,7 +168,6 @@ def reliability_curve(
 
     Examples
     --------
-    >>> from caveat.metrics import reliability_curve
     >>> curve = reliability_curve([0, 1, 1, 1], [0.25, 0.25, 1.0, 1.0], kind="positive", bins=4)
     >>> curve.predicted, curve.observed, curve.weight
     (array([0.25, 1.  ]), array([0.5, 1. ]), array([2., 2.]))

@@ -4,7 +4,7 @@ from functools import partial
 from typing import Any
 
 from ._kinds import CALIBRATION_ERROR
-from .calibration import calibration_sums, expected_calibration_error, reliability_curve
+from .calibration import binned_error, calibration_sums, reliability_curve
 
 __all__ = ["classwise_calibration_error", "positive_calibration_error"]
 
@@ -28,11 +28,6 @@ def classwise_calibration_error(
     :math:`\mathrm{acc}` of class :math:`k`: `expected_calibration_error` with
     ``kind="classwise"``. With equal counts it is the `adaptive_calibration_error`.
 
-    Returns
-    -------
-    float
-        From 0 (best) to 1.
-
     References
     ----------
     .. [1] M. Kull et al. Beyond Temperature Scaling: Obtaining Well-Calibrated Multiclass
@@ -40,19 +35,11 @@ def classwise_calibration_error(
 
     Examples
     --------
-    >>> from caveat.metrics import classwise_calibration_error
     >>> classwise_calibration_error([0, 1, 1, 1], [[0.75, 0.25], [0.75, 0.25], [0, 1], [0, 1]])
     0.125
     """
-    return expected_calibration_error(
-        y_true,
-        probabilities,
-        bins=bins,
-        kind="classwise",
-        norm=norm,
-        binning=binning,
-        classes=classes,
-        sample_weight=sample_weight,
+    return binned_error(
+        y_true, probabilities, bins, "classwise", norm, binning, classes, sample_weight
     )
 
 
@@ -76,11 +63,6 @@ def positive_calibration_error(
     ``kind="positive"``, which other libraries call binary ECE. The top label folds :math:`p_1` and
     :math:`1 - p_1` into one, so the two readings differ.
 
-    Returns
-    -------
-    float
-        From 0 (best) to 1.
-
     References
     ----------
     .. [1] M. Pakdaman Naeini, G. Cooper, M. Hauskrecht. Obtaining Well Calibrated Probabilities
@@ -88,19 +70,11 @@ def positive_calibration_error(
 
     Examples
     --------
-    >>> from caveat.metrics import positive_calibration_error
     >>> positive_calibration_error([0, 1, 1, 1], [0.25, 0.25, 1.0, 1.0])
     0.125
     """
-    return expected_calibration_error(
-        y_true,
-        probabilities,
-        bins=bins,
-        kind="positive",
-        norm=norm,
-        binning=binning,
-        classes=classes,
-        sample_weight=sample_weight,
+    return binned_error(
+        y_true, probabilities, bins, "positive", norm, binning, classes, sample_weight
     )
 
 

@@ -55,11 +55,10 @@ def debiased_calibration_error(
 
     Returns
     -------
-    float
-        From 0 (best) to 1. 0 if the estimate under the root is negative, as about half of the
-        time for a perfectly calibrated model. A bin with fewer than two samples tells nothing
-        about its scatter and is left out, and :math:`N` counts the others; NaN if no bin is left,
-        such as with equal counts and fewer than two samples for each bin.
+    0 if the estimate under the root is negative, as about half of the time for a perfectly
+    calibrated model. A bin with fewer than two samples tells nothing about its scatter and is left
+    out, and :math:`N` counts the others; NaN if no bin is left, such as with equal counts and fewer
+    than two samples for each bin.
 
     References
     ----------
@@ -69,7 +68,7 @@ def debiased_calibration_error(
 
     Examples
     --------
-    >>> from caveat.metrics import debiased_calibration_error, expected_calibration_error
+    >>> from caveat.metrics import expected_calibration_error
     >>> y, p = [0, 1, 1, 1], [0.125, 0.125, 0.75, 0.75]
     >>> debiased_calibration_error(y, p, kind="positive", bins=2)
     0.0

@@ -11,9 +11,8 @@ from .._core.two_classes import require_two_classes
 from .._inputs import average as mean
 from .._inputs import labeled
 from .._per_sample import mean_or_scores
-from ..batch import Batch
 from ..means import share_of
-from ..sums import Sums, over
+from ..sums import over
 from ._kinds import DECISION_SCORE
 
 __all__ = [
@@ -42,8 +41,7 @@ def accuracy_score(
 
     Returns
     -------
-    float, or ndarray of shape (samples,)
-        From 0 to 1 (all right); higher is better.
+    From 0 to 1 (all right); higher is better.
 
     References
     ----------
@@ -52,7 +50,6 @@ def accuracy_score(
 
     Examples
     --------
-    >>> from caveat.metrics import accuracy_score
     >>> accuracy_score([0, 1, 1, 0], [[0.9, 0.1], [0.2, 0.8], [0.6, 0.4], [0.7, 0.3]])
     0.75
     """
@@ -75,9 +72,8 @@ def balanced_accuracy_score(
 
     Returns
     -------
-    float
-        From 0 to 1 (all right); higher is better. A constant prediction gets one over the number
-        of classes that occur. It is not adjusted for that.
+    From 0 to 1 (all right); higher is better. A constant prediction gets one over the number of
+    classes that occur. It is not adjusted for that.
 
     References
     ----------
@@ -86,7 +82,6 @@ def balanced_accuracy_score(
 
     Examples
     --------
-    >>> from caveat.metrics import balanced_accuracy_score
     >>> balanced_accuracy_score([0, 0, 0, 1], [[0.9, 0.1], [0.8, 0.2], [0.7, 0.3], [0.6, 0.4]])
     0.5
     """
@@ -96,10 +91,6 @@ def balanced_accuracy_score(
 
 def _mean_recall(right: FloatArray, true: FloatArray, _: FloatArray) -> FloatArray:
     return over(right, true).sum(axis=-1) / np.count_nonzero(true > 0, axis=-1)
-
-
-def _balanced_accuracy_sums(batch: Batch, *, classes: Any = None) -> Sums:
-    return of_counts(_mean_recall, batch, classes)
 
 
 def f1_score(
@@ -125,9 +116,8 @@ def f1_score(
 
     Returns
     -------
-    float
-        From 0 to 1 (all right); higher is better. NaN for ``average="binary"`` where the second
-        class neither occurs nor is predicted: 0/0, for which scikit-learn warns and returns 0.
+    From 0 to 1 (all right); higher is better. NaN for ``average="binary"`` where the second class
+    neither occurs nor is predicted: 0/0, for which scikit-learn warns and returns 0.
 
     References
     ----------
@@ -135,7 +125,6 @@ def f1_score(
 
     Examples
     --------
-    >>> from caveat.metrics import f1_score
     >>> f1_score([0, 1, 1, 0], [0.2, 0.9, 0.4, 0.1], average="binary")
     0.6666666666666666
     """
@@ -143,10 +132,12 @@ def f1_score(
     data = labeled(y_true, probabilities, classes=classes, sample_weight=sample_weight)
     if average == "binary":
         require_two_classes(data, 'f1_score with average="binary"')
-    return float(_f1(average, *class_counts(data)))
+    return float(_f1(*class_counts(data), average))
 
 
-def _f1(average: str, right: FloatArray, true: FloatArray, predicted: FloatArray) -> FloatArray:
+def _f1(
+    right: FloatArray, true: FloatArray, predicted: FloatArray, average: str = "macro"
+) -> FloatArray:
     if average == "micro":
         return right.sum(axis=-1) / true.sum(axis=-1)
     if average == "binary":
@@ -155,10 +146,6 @@ def _f1(average: str, right: FloatArray, true: FloatArray, predicted: FloatArray
     share = true if average == "weighted" else true + predicted > 0
     with np.errstate(invalid="ignore"):  # no class may be defined
         return np.asarray((each * share).sum(axis=-1) / share.sum(axis=-1))
-
-
-def _f1_sums(batch: Batch, *, average: str = "macro", classes: Any = None) -> Sums:
-    return of_counts(partial(_f1, average), batch, classes)
 
 
 def matthews_correlation_score(
@@ -178,10 +165,9 @@ def matthews_correlation_score(
 
     Returns
     -------
-    float
-        From -1 to 1 (all right), 0 for chance; higher is better. 0 where one class is predicted for
-        all samples (the limit of rare other predictions). NaN where only one class occurs: there is
-        nothing to correlate with. scikit-learn returns 0 in both cases.
+    From -1 to 1 (all right), 0 for chance; higher is better. 0 where one class is predicted for all
+    samples (the limit of rare other predictions). NaN where only one class occurs: there is nothing
+    to correlate with. scikit-learn returns 0 in both cases.
 
     References
     ----------
@@ -192,7 +178,6 @@ def matthews_correlation_score(
 
     Examples
     --------
-    >>> from caveat.metrics import matthews_correlation_score
     >>> round(matthews_correlation_score([0, 1, 1, 0], [0.2, 0.9, 0.4, 0.1]), 4)
     0.5774
     """
@@ -213,9 +198,8 @@ def cohen_kappa_score(
 
     Returns
     -------
-    float
-        From -1 to 1 (all right), 0 for chance; higher is better. NaN where only one class occurs
-        and only that is predicted: 0/0.
+    From -1 to 1 (all right), 0 for chance; higher is better. NaN where only one class occurs and
+    only that is predicted: 0/0.
 
     References
     ----------
@@ -224,7 +208,6 @@ def cohen_kappa_score(
 
     Examples
     --------
-    >>> from caveat.metrics import cohen_kappa_score
     >>> cohen_kappa_score([0, 1, 1, 0], [0.2, 0.9, 0.4, 0.1])
     0.5
     """
@@ -242,14 +225,6 @@ def _kappa(right: FloatArray, true: FloatArray, predicted: FloatArray) -> FloatA
     return np.where(alone, np.nan, np.clip(1 - wrong / np.where(alone, 1.0, 1 - chance), -1.0, 1.0))
 
 
-def _kappa_sums(batch: Batch, *, classes: Any = None) -> Sums:
-    return of_counts(_kappa, batch, classes)
-
-
-def _matthews_sums(batch: Batch, *, classes: Any = None) -> Sums:
-    return of_counts(matthews, batch, classes)
-
-
 ENTRIES = [
     DECISION_SCORE(
         function=accuracy_score,
@@ -265,7 +240,7 @@ ENTRIES = [
         says="The share of each class that is recognized, averaged over the classes.",
         cannot_see="How sure the model was; how many false alarms a rare class gets.",
         aliases=("balanced_accuracy",),
-        sums=_balanced_accuracy_sums,
+        sums=partial(of_counts, _mean_recall),
         unit="share",
         shown=("headline",),
         within_class=False,
@@ -275,7 +250,7 @@ ENTRIES = [
         says="Whether a class is found where it is, and only there: precision and recall in one.",
         cannot_see="How sure the model was; samples that rightly were not taken for the class.",
         aliases=("f1",),
-        sums=_f1_sums,
+        sums=partial(of_counts, _f1),
         within_class=False,
     ),
     DECISION_SCORE(
@@ -284,7 +259,7 @@ ENTRIES = [
         says="How strongly true and predicted classes go together; 0 is chance.",
         cannot_see="How sure the model was; which kind of error it makes.",
         aliases=("mcc",),
-        sums=_matthews_sums,
+        sums=partial(of_counts, matthews),
         short="MCC",
         within_class=False,
     ),
@@ -295,7 +270,7 @@ ENTRIES = [
         cannot_see="How sure the model was; which kind of error it makes; and its value depends on "
         "the shares of the classes.",
         aliases=("kappa",),
-        sums=_kappa_sums,
+        sums=partial(of_counts, _kappa),
         within_class=False,
     ),
 ]

@@ -43,9 +43,8 @@ def uncertainty_calibration_error(
 
     Returns
     -------
-    float
-        From 0 (best) to 1. A perfectly calibrated model does not reach 0 in general, since entropy
-        and the rate of errors are different quantities; see `variation_calibration_error`.
+    A perfectly calibrated model does not reach 0 in general, since entropy and the rate of errors
+    are different quantities; see `variation_calibration_error`.
 
     References
     ----------
@@ -56,7 +55,6 @@ def uncertainty_calibration_error(
 
     Examples
     --------
-    >>> from caveat.metrics import uncertainty_calibration_error
     >>> uncertainty_calibration_error([0, 1, 0, 0], [[0.5, 0.5], [0.5, 0.5], [1, 0], [0, 1]])
     0.25
     """
@@ -79,13 +77,11 @@ def uncertainty_reliability_curve(
 
     Returns
     -------
-    ReliabilityCurve
-        ``predicted`` is halved if there are two classes; ``low`` and ``high`` are on the axis of
-        the normalized entropy itself. Bins without samples are left out.
+    ``predicted`` is halved if there are two classes; ``low`` and ``high`` are on the axis of the
+    normalized entropy itself. Bins without samples are left out.
 
     Examples
     --------
-    >>> from caveat.metrics import uncertainty_reliability_curve
     >>> p = [[0.5, 0.5], [0.5, 0.5], [1, 0], [0, 1]]
     >>> curve = uncertainty_reliability_curve([0, 1, 0, 0], p)
     >>> curve.predicted, curve.observed

@@ -68,9 +68,8 @@ def net_benefit_curve(
 
     Returns
     -------
-    NetBenefitCurve
-        In true positives per sample: 0.05 is worth as much as five cases more that are treated
-        among a hundred samples, and nobody who is treated without need. At most the observed rate.
+    In true positives per sample: 0.05 is worth as much as five cases more that are treated among a
+    hundred samples, and nobody who is treated without need. At most the observed rate.
 
     Notes
     -----
@@ -85,7 +84,6 @@ def net_benefit_curve(
 
     Examples
     --------
-    >>> from caveat.metrics import net_benefit_curve
     >>> curve = net_benefit_curve([0, 0, 1, 1], [0.1, 0.4, 0.3, 0.8], thresholds=[0.2, 0.5])
     >>> curve.model, curve.treat_all
     (array([0.4375, 0.25  ]), array([0.375, 0.   ]))

@@ -82,9 +82,8 @@ def operating_point(
 
     Returns
     -------
-    OperatingPoint
-        ``threshold``, ``sensitivity``, ``specificity`` and ``mcc`` there. All NaN where only one
-        class occurs. The ``mcc`` is 0 where one class is predicted for all samples.
+    ``threshold``, ``sensitivity``, ``specificity`` and ``mcc`` there. All NaN where only one class
+    occurs. The ``mcc`` is 0 where one class is predicted for all samples.
 
     Notes
     -----
@@ -98,21 +97,24 @@ def operating_point(
 
     Examples
     --------
-    >>> from caveat.metrics import operating_point
     >>> point = operating_point([0, 0, 1, 1, 1], [0.2, 0.5, 0.4, 0.7, 0.9], sensitivity=0.9)
     >>> point.threshold, point.sensitivity, point.specificity, round(point.mcc, 4)
     (0.4, 1.0, 0.5, 0.6124)
     """
+    return _found(y_true, probabilities, sensitivity, specificity, classes, sample_weight)
+
+
+def _found(
+    y_true: Any, probabilities: Any, sensitivity: Any, specificity: Any, classes: Any, weight: Any
+) -> OperatingPoint:
     if (sensitivity is None) == (specificity is None):
         raise OptionError(
             "give sensitivity= or specificity=, one of the two; got "
             f"{'neither' if sensitivity is None else 'both'}"
         )
-    if specificity is None:
-        least = check_number(sensitivity, "sensitivity", 0, 1)
-    else:
-        least = check_number(specificity, "specificity", 0, 1)
-    data = labeled(y_true, probabilities, classes=classes, sample_weight=sample_weight)
+    name = "sensitivity" if specificity is None else "specificity"
+    least = check_number(sensitivity if specificity is None else specificity, name, 0, 1)
+    data = labeled(y_true, probabilities, classes=classes, sample_weight=weight)
     require_two_classes(data, "a threshold")
     threshold, false, true = roc_points(data.codes == 1, second_class(data), data.weight)
     if not min(false[-1], true[-1]) > 0:
@@ -169,8 +171,7 @@ def specificity_at_sensitivity_score(
 
     Returns
     -------
-    float
-        From 0 to 1; higher is better. NaN where only one class occurs.
+    NaN where only one class occurs.
 
     Notes
     -----
@@ -183,18 +184,11 @@ def specificity_at_sensitivity_score(
 
     Examples
     --------
-    >>> from caveat.metrics import specificity_at_sensitivity_score
     >>> y_true, probabilities = [0, 0, 1, 1, 1], [0.2, 0.5, 0.4, 0.7, 0.9]
     >>> specificity_at_sensitivity_score(y_true, probabilities, sensitivity=0.6)
     1.0
     """
-    return operating_point(
-        y_true,
-        probabilities,
-        sensitivity=sensitivity,
-        classes=classes,
-        sample_weight=sample_weight,
-    ).specificity
+    return _found(y_true, probabilities, sensitivity, None, classes, sample_weight).specificity
 
 
 def sensitivity_at_specificity_score(
@@ -220,8 +214,7 @@ def sensitivity_at_specificity_score(
 
     Returns
     -------
-    float
-        From 0 to 1; higher is better. NaN where only one class occurs.
+    NaN where only one class occurs.
 
     Notes
     -----
@@ -234,18 +227,11 @@ def sensitivity_at_specificity_score(
 
     Examples
     --------
-    >>> from caveat.metrics import sensitivity_at_specificity_score
     >>> y_true, probabilities = [0, 0, 1, 1, 1], [0.2, 0.5, 0.4, 0.7, 0.9]
     >>> sensitivity_at_specificity_score(y_true, probabilities, specificity=0.5)
     1.0
     """
-    return operating_point(
-        y_true,
-        probabilities,
-        specificity=specificity,
-        classes=classes,
-        sample_weight=sample_weight,
-    ).sensitivity
+    return _found(y_true, probabilities, None, specificity, classes, sample_weight).sensitivity
 
 
 def _specificity_sums(batch: Batch, *, sensitivity: float = 0.8, classes: Any = None) -> Sums:

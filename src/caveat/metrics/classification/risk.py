@@ -12,9 +12,9 @@ from .._core.two_classes import require_two_classes, second_class
 from .._inputs import Labeled, average, labeled
 from .._per_sample import mean_or_scores
 from ..batch import CELLS, Batch, Cells, names_of
-from ..entry import Metric
 from ..means import mean_of
 from ..sums import UNBIASED, Part, Sums, over, split
+from ._kinds import LOSS
 
 __all__ = ["calibration_in_the_large", "calibration_intercept", "calibration_slope"]
 
@@ -48,8 +48,7 @@ def calibration_in_the_large(
 
     Returns
     -------
-    float, or ndarray of shape (samples,)
-        From -1 to 1; 0 is best. Above 0 the risk is overestimated, below 0 it is underestimated.
+    Above 0 the risk is overestimated, below 0 it is underestimated.
 
     See Also
     --------
@@ -63,7 +62,6 @@ def calibration_in_the_large(
 
     Examples
     --------
-    >>> from caveat.metrics import calibration_in_the_large
     >>> calibration_in_the_large([0, 1, 1, 1], [0.25, 0.5, 0.5, 0.75])
     -0.25
     """
@@ -105,9 +103,8 @@ def calibration_intercept(
 
     Returns
     -------
-    float
-        From minus infinity to infinity; 0 is best. Above 0 the risk is underestimated, below 0 it
-        is overestimated. Infinite where only one class occurs.
+    Above 0 the risk is underestimated, below 0 it is overestimated. Infinite where only one class
+    occurs.
 
     See Also
     --------
@@ -128,7 +125,6 @@ def calibration_intercept(
 
     Examples
     --------
-    >>> from caveat.metrics import calibration_intercept
     >>> round(calibration_intercept([0, 1, 1, 1], [0.5, 0.5, 0.5, 0.5]), 4)  # log(3)
     1.0986
     """
@@ -161,11 +157,10 @@ def calibration_slope(
 
     Returns
     -------
-    float
-        From minus infinity to infinity; 1 is best. Below 1 predictions are too extreme: high risks
-        are too high and low ones too low, as after overfitting. Above 1 they are too moderate;
-        below 0 they are in the wrong order. Infinite where the probabilities of the two classes do
-        not overlap, NaN where only one class occurs or all probabilities are alike.
+    Below 1 predictions are too extreme: high risks are too high and low ones too low, as after
+    overfitting. Above 1 they are too moderate; below 0 they are in the wrong order. Infinite where
+    the probabilities of the two classes do not overlap, NaN where only one class occurs or all
+    probabilities are alike.
 
     See Also
     --------
@@ -183,7 +178,6 @@ def calibration_slope(
 
     Examples
     --------
-    >>> from caveat.metrics import calibration_slope
     >>> y, p = [0, 0, 1, 0, 1, 1], [0.1, 0.1, 0.1, 0.9, 0.9, 0.9]
     >>> round(calibration_slope(y, p), 4)  # log(2) / log(9): said 10 % and 90 %, was 33 % and 67 %
     0.3155
@@ -238,9 +232,7 @@ def _cells(batch: Batch, p: FloatArray, score: FloatArray, name: Any) -> Cells:
 
 
 RISK = partial(
-    Metric,
-    task="classification",
-    inputs=("probabilities",),
+    LOSS,
     direction="target",
     range=(-np.inf, np.inf),
     within_class=False,

@@ -44,9 +44,7 @@ def negative_log_likelihood_loss(
 
     Returns
     -------
-    float, or ndarray of shape (samples,)
-        From 0 (the true class was certain) to infinity; lower is better. Strictly proper for
-        ``eps=0``.
+    From 0 (the true class was certain) to infinity; lower is better. Strictly proper for ``eps=0``.
 
     References
     ----------
@@ -54,7 +52,6 @@ def negative_log_likelihood_loss(
 
     Examples
     --------
-    >>> from caveat.metrics import negative_log_likelihood_loss
     >>> round(negative_log_likelihood_loss([0, 1], [[0.5, 0.5], [0.75, 0.25]]), 4)
     1.0397
     >>> negative_log_likelihood_loss([0, 1], [[0.5, 0.5], [1.0, 0.0]])
@@ -98,9 +95,7 @@ def brier_loss(
 
     Returns
     -------
-    float, or ndarray of shape (samples,)
-        From 0 (the true class was certain) to 2 (a wrong one was); lower is better. Strictly
-        proper.
+    From 0 (the true class was certain) to 2 (a wrong one was); lower is better. Strictly proper.
 
     Notes
     -----
@@ -115,7 +110,6 @@ def brier_loss(
 
     Examples
     --------
-    >>> from caveat.metrics import brier_loss
     >>> brier_loss([0, 1], [[0.5, 0.5], [0.75, 0.25]])
     0.8125
     >>> brier_loss([0, 1], [[0.5, 0.5], [0.75, 0.25]], per_sample=True)

@@ -8,7 +8,6 @@ from ..._validation import FloatArray
 from ...predictions import PredictionSet
 from .._inputs import average, check_length, codes_of, weights
 from .._per_sample import mean_or_scores
-from ..entry import Metric
 from ..means import mean_of, share_of
 from ._kinds import LOSS
 
@@ -30,9 +29,8 @@ def set_coverage(
 
     Returns
     -------
-    float, or ndarray of shape (samples,)
-        From 0 to 1. Neither higher nor lower is better: it should be the nominal coverage that the
-        sets were made for.
+    Neither higher nor lower is better: it should be the nominal coverage that the sets were made
+    for.
 
     References
     ----------
@@ -41,7 +39,6 @@ def set_coverage(
 
     Examples
     --------
-    >>> from caveat.metrics import set_coverage
     >>> set_coverage([0, 1, 2, 1], [[1, 0, 0], [1, 1, 0], [1, 1, 0], [0, 1, 1]])
     0.75
     """
@@ -71,8 +68,7 @@ def mean_set_size(
 
     Returns
     -------
-    float, or ndarray of shape (samples,)
-        From 0 to the number of classes; lower is better among sets of the same coverage.
+    From 0 to the number of classes; lower is better among sets of the same coverage.
 
     References
     ----------
@@ -81,7 +77,6 @@ def mean_set_size(
 
     Examples
     --------
-    >>> from caveat.metrics import mean_set_size
     >>> mean_set_size([0, 1, 2, 1], [[1, 0, 0], [1, 1, 0], [1, 1, 0], [0, 1, 1]])
     1.75
     """
@@ -108,10 +103,8 @@ def _read(
 
 
 ENTRIES = [
-    Metric(
+    LOSS(
         function=set_coverage,
-        task="classification",
-        inputs=("membership",),
         direction="target",
         range=(0.0, 1.0),
         optimum=None,
@@ -124,7 +117,6 @@ ENTRIES = [
     ),
     LOSS(
         function=mean_set_size,
-        inputs=("membership",),
         optimum=None,
         says="How many classes a set holds on average; fewer are more useful at the same coverage.",
         cannot_see="Whether the true class is in the set: empty sets are the smallest.",

@@ -67,11 +67,6 @@ def smooth_calibration_error(
         Return :math:`\mathrm{smECE}_\sigma` at this :math:`\sigma`, at least 1/1024, instead of
         the fixed point.
 
-    Returns
-    -------
-    float
-        From 0 (best) to 1.
-
     Notes
     -----
     The residuals are put on a grid of :math:`h = 2^{-13}` with linear weights; there the reflected
@@ -97,7 +92,6 @@ def smooth_calibration_error(
 
     Examples
     --------
-    >>> from caveat.metrics import smooth_calibration_error
     >>> p = [0.1, 0.4, 0.6, 0.9]
     >>> round(smooth_calibration_error([0, 1, 0, 1], p, kind="positive"), 6)
     0.142281
@@ -142,9 +136,8 @@ def smooth_reliability_curve(
 
     Returns
     -------
-    ReliabilityCurve
-        ``weight`` is the kernel's weight in the cell, in samples; ``low`` and ``high`` bound the
-        cell. Cells whose weight is below 1e-9 of the mean one are left out.
+    ``weight`` is the kernel's weight in the cell, in samples; ``low`` and ``high`` bound the cell.
+    Cells whose weight is below 1e-9 of the mean one are left out.
 
     References
     ----------
@@ -153,7 +146,6 @@ def smooth_reliability_curve(
 
     Examples
     --------
-    >>> from caveat.metrics import smooth_reliability_curve
     >>> curve = smooth_reliability_curve([0, 1, 0, 1], [0.1, 0.4, 0.6, 0.9], kind="positive")
     >>> int(curve.weight.sum().round(9)), len(curve.predicted)
     (4, 100)

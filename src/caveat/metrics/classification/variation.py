@@ -57,13 +57,11 @@ def variation_calibration_error(
 
     Returns
     -------
-    float
-        From 0 (best) to 1. Where the true class ties with others, it counts in equal parts on the
-        ranks they share: the expected value over all orders of the tied classes. The variation of
-        observed frequencies in a small bin is lower than that of what they estimate: the fewer the
-        samples in a bin, the larger the value of a calibrated model. Except for "confidence" the
-        order of the ranks does not matter: predictions that are certain and always wrong have the
-        value 0.
+    Where the true class ties with others, it counts in equal parts on the ranks they share: the
+    expected value over all orders of the tied classes. The variation of observed frequencies in a
+    small bin is lower than that of what they estimate: the fewer the samples in a bin, the larger
+    the value of a calibrated model. Except for "confidence" the order of the ranks does not matter:
+    predictions that are certain and always wrong have the value 0.
 
     References
     ----------
@@ -74,20 +72,10 @@ def variation_calibration_error(
 
     Examples
     --------
-    >>> from caveat.metrics import variation_calibration_error
     >>> variation_calibration_error([0, 1, 0, 0], [[0.5, 0.5], [0.5, 0.5], [1, 0], [0, 1]])
     0.5
     """
-    return mean_gap(
-        variation_reliability_curve(
-            y_true,
-            probabilities,
-            bins=bins,
-            variation=variation,
-            classes=classes,
-            sample_weight=sample_weight,
-        )
-    )
+    return mean_gap(_curve(y_true, probabilities, bins, variation, classes, sample_weight))
 
 
 def variation_reliability_curve(
@@ -108,17 +96,21 @@ def variation_reliability_curve(
 
     Returns
     -------
-    ReliabilityCurve
-        Bins without samples are left out.
+    Bins without samples are left out.
 
     Examples
     --------
-    >>> from caveat.metrics import variation_reliability_curve
     >>> p = [[0.5, 0.5], [0.5, 0.5], [1, 0], [0, 1]]
     >>> curve = variation_reliability_curve([0, 1, 0, 0], p)
     >>> curve.predicted, curve.observed, curve.weight
     (array([0., 1.]), array([1., 1.]), array([2., 2.]))
     """
+    return _curve(y_true, probabilities, bins, variation, classes, sample_weight)
+
+
+def _curve(
+    y_true: Any, probabilities: Any, bins: int, variation: Any, classes: Any, sample_weight: Any
+) -> ReliabilityCurve:
     bins = count(bins, "bins")
     measure, of_ranked = _measure(variation)
     source = labeled(y_true, probabilities, classes=classes, sample_weight=sample_weight)

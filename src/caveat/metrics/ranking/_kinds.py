@@ -2,18 +2,22 @@
 
 from functools import partial
 
+import numpy as np
+
 from ..entry import Metric
 
-AREA = partial(
+SCORE = partial(
     Metric,
-    inputs=("score",),
-    task="detection",
+    task="ranking",
+    inputs=(),
     direction="higher",
     range=(0.0, 1.0),
     optimum=1.0,
 )
-RANKING = partial(
-    Metric,
-    task="ranking",
-    inputs=("uncertainty",),
+ERROR = partial(
+    SCORE,
+    direction="lower",
+    range=(0.0, np.inf),
+    optimum=0.0,
+    locality="local",
 )

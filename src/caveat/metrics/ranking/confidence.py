@@ -87,8 +87,7 @@ def confidence_curve(
 
     Returns
     -------
-    ConfidenceCurve
-        ``removed``, ``error``, and for comparison ``oracle`` and ``random``.
+    ``removed``, ``error``, and for comparison ``oracle`` and ``random``.
 
     Notes
     -----
@@ -105,7 +104,6 @@ def confidence_curve(
 
     Examples
     --------
-    >>> from caveat.metrics import confidence_curve
     >>> curve = confidence_curve([1.0, 2.0, 3.0, 6.0], [0.1, 0.3, 0.2, 0.4], points=4)
     >>> curve.removed
     array([0.  , 0.25, 0.5 , 0.75])
@@ -132,12 +130,10 @@ def oracle_curve(
 
     Returns
     -------
-    RemovalCurve
-        ``removed`` and ``error``.
+    ``removed`` and ``error``.
 
     Examples
     --------
-    >>> from caveat.metrics import oracle_curve
     >>> oracle_curve([1.0, 2.0, 3.0, 6.0], points=4).error
     array([3. , 2. , 1.5, 1. ])
     """
@@ -163,13 +159,11 @@ def confidence_oracle_curve(
 
     Returns
     -------
-    RemovalCurve
-        ``removed``, and as ``error`` the difference, which is never negative; what rounding puts
-        below 0 is 0.
+    ``removed``, and as ``error`` the difference, which is never negative; what rounding puts below
+    0 is 0.
 
     Examples
     --------
-    >>> from caveat.metrics import confidence_oracle_curve
     >>> confidence_oracle_curve([1.0, 2.0, 3.0, 6.0], [0.1, 0.3, 0.2, 0.4], points=4).error
     array([0. , 0. , 0.5, 0. ])
     """

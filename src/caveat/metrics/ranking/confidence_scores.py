@@ -7,7 +7,7 @@ import numpy as np
 from ..._validation import FloatArray
 from ..batch import Batch
 from ..sums import UNBIASED, Sums
-from ._kinds import RANKING
+from ._kinds import ERROR, SCORE
 from .confidence import (
     Aggregate,
     confidence_curve,
@@ -36,9 +36,8 @@ def confidence_oracle_area_error(
 
     Returns
     -------
-    float
-        From 0 (as good an order as that of the errors themselves) upwards, in the unit of the
-        error; lower is better. 0 for a single sample.
+    From 0 (as good an order as that of the errors themselves) upwards, in the unit of the error;
+    lower is better. 0 for a single sample.
 
     Notes
     -----
@@ -55,7 +54,6 @@ def confidence_oracle_area_error(
 
     Examples
     --------
-    >>> from caveat.metrics import confidence_oracle_area_error
     >>> confidence_oracle_area_error([1.0, 2.0, 3.0, 6.0], [0.1, 0.3, 0.2, 0.4], points=4)
     0.5
     """
@@ -90,9 +88,8 @@ def error_drop_score(
 
     Returns
     -------
-    float
-        Above 0; 1 if the uncertainty says nothing, as for a single sample; higher is better.
-        Infinite if the most certain samples have no error at all, NaN if no sample has.
+    1 if the uncertainty says nothing, as for a single sample. Infinite if the most certain samples
+    have no error at all, NaN if no sample has.
 
     References
     ----------
@@ -102,7 +99,6 @@ def error_drop_score(
 
     Examples
     --------
-    >>> from caveat.metrics import error_drop_score
     >>> error_drop_score([1.0, 2.0, 3.0, 6.0], [0.1, 0.3, 0.2, 0.4], points=4)
     3.0
     """
@@ -135,9 +131,8 @@ def decrease_ratio_score(
 
     Returns
     -------
-    float
-        From 0 to 1 (the curve never rises); higher is better. A constant uncertainty, or a single
-        sample, has a flat curve and gets 1.
+    From 0 to 1 (the curve never rises); higher is better. A constant uncertainty, or a single
+    sample, has a flat curve and gets 1.
 
     Notes
     -----
@@ -153,7 +148,6 @@ def decrease_ratio_score(
 
     Examples
     --------
-    >>> from caveat.metrics import decrease_ratio_score
     >>> decrease_ratio_score([2.0, 1.0, 3.0, 6.0], [0.1, 0.2, 0.3, 0.4], points=4)
     0.6666666666666666
     """
@@ -171,12 +165,8 @@ def _falls_sums(batch: Batch, *, points: int = 100, aggregate: Aggregate = "mean
 
 
 ENTRIES = [
-    RANKING(
+    ERROR(
         function=confidence_oracle_area_error,
-        direction="lower",
-        range=(0.0, float("inf")),
-        optimum=0.0,
-        locality="local",
         says="How much error is kept because the most uncertain samples are not those with the "
         "largest errors.",
         cannot_see="Calibration: any increasing transformation of the uncertainty gives the same "
@@ -187,10 +177,9 @@ ENTRIES = [
         short="AUCO",
         shown=("shift",),
     ),
-    RANKING(
+    SCORE(
         function=error_drop_score,
-        direction="higher",
-        range=(0.0, float("inf")),
+        range=(0.0, np.inf),
         optimum=None,
         locality="local",
         says="How many times lower the error is for the most certain percent of the samples than "
@@ -202,11 +191,8 @@ ENTRIES = [
         sums=_drop_sums,
         shown=("shift",),
     ),
-    RANKING(
+    SCORE(
         function=decrease_ratio_score,
-        direction="higher",
-        range=(0.0, 1.0),
-        optimum=1.0,
         locality="local",
         says="How steadily the error falls as more of the most uncertain samples are removed.",
         cannot_see="How far the error falls: a constant uncertainty, whose curve is flat, gets the "

@@ -14,10 +14,9 @@ from .._core.roc import (
 )
 from .._core.sharing import shared_order
 from ..batch import Batch
-from ..entry import Metric
 from ..sums import UNBIASED, Sums
 from ._checked import detected
-from ._kinds import AREA, RANKING
+from ._kinds import SCORE
 
 __all__ = [
     "detection_average_precision_score",
@@ -44,10 +43,9 @@ def error_detection_auroc_score(
 
     Returns
     -------
-    float
-        From 0 to 1 (all wrong predictions are more uncertain than all right ones), 0.5 for chance,
-        as with a constant uncertainty; higher is better. NaN where all predictions are right or
-        all are wrong: there is nothing to tell apart.
+    From 0 to 1 (all wrong predictions are more uncertain than all right ones), 0.5 for chance, as
+    with a constant uncertainty; higher is better. NaN where all predictions are right or all are
+    wrong: there is nothing to tell apart.
 
     References
     ----------
@@ -56,7 +54,6 @@ def error_detection_auroc_score(
 
     Examples
     --------
-    >>> from caveat.metrics import error_detection_auroc_score
     >>> error_detection_auroc_score([False, True, False, True], [0.1, 0.3, 0.4, 0.5])
     0.75
     """
@@ -75,9 +72,8 @@ def detection_roc_auc_score(is_out: Any, score: Any, *, sample_weight: Any = Non
 
     Returns
     -------
-    float
-        From 0 to 1 (perfect order), 0.5 for chance, as with a constant score; higher is better.
-        NaN where all samples are inside or all are outside.
+    From 0 to 1 (perfect order), 0.5 for chance, as with a constant score; higher is better. NaN
+    where all samples are inside or all are outside.
 
     References
     ----------
@@ -86,7 +82,6 @@ def detection_roc_auc_score(is_out: Any, score: Any, *, sample_weight: Any = Non
 
     Examples
     --------
-    >>> from caveat.metrics import detection_roc_auc_score
     >>> detection_roc_auc_score([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
     0.75
     """
@@ -105,9 +100,8 @@ def detection_average_precision_score(
 
     Returns
     -------
-    float
-        From 0 to 1 (perfect order); higher is better. Chance, and a constant score, get the share
-        of out-of-distribution samples. NaN where there are none, 1 where there are no others.
+    From 0 to 1 (perfect order); higher is better. Chance, and a constant score, get the share of
+    out-of-distribution samples. NaN where there are none, 1 where there are no others.
 
     Notes
     -----
@@ -121,7 +115,6 @@ def detection_average_precision_score(
 
     Examples
     --------
-    >>> from caveat.metrics import detection_average_precision_score
     >>> round(detection_average_precision_score([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]), 4)
     0.8333
     """
@@ -143,9 +136,8 @@ def false_positive_rate_at_true_positive_rate_error(
 
     Returns
     -------
-    float
-        From 0 to 1; lower is better. 1 for a constant score. NaN where all samples are inside or
-        all are outside.
+    From 0 to 1; lower is better. 1 for a constant score. NaN where all samples are inside or all
+    are outside.
 
     Notes
     -----
@@ -161,7 +153,6 @@ def false_positive_rate_at_true_positive_rate_error(
 
     Examples
     --------
-    >>> from caveat.metrics import false_positive_rate_at_true_positive_rate_error
     >>> false_positive_rate_at_true_positive_rate_error([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
     0.5
     """
@@ -189,11 +180,8 @@ def _false_positive_sums(batch: Batch, *, true_positive_rate: float = 0.95) -> S
 _ORDER_ONLY = "Calibration: any increasing transformation of the score gives the same value"
 
 ENTRIES = [
-    RANKING(
+    SCORE(
         function=error_detection_auroc_score,
-        direction="higher",
-        range=(0.0, 1.0),
-        optimum=1.0,
         says="How often a wrong prediction is more uncertain than a right one; 0.5 is chance.",
         cannot_see=f"{_ORDER_ONLY}; how many predictions are wrong: a model with few errors, all "
         "of them hard to tell, scores low.",
@@ -201,8 +189,9 @@ ENTRIES = [
         sums=partial(_sums, area_of, "uncertainty"),
         shown=("headline", "compared", "shift", "ranking"),
     ),
-    AREA(
+    SCORE(
         function=detection_roc_auc_score,
+        task="detection",
         says="How often an out-of-distribution sample scores higher than an in-distribution one; "
         "0.5 is chance.",
         cannot_see=f"{_ORDER_ONLY}; how many false alarms there are when out-of-distribution "
@@ -210,8 +199,9 @@ ENTRIES = [
         aliases=("ood_auc",),
         sums=partial(_sums, area_of, "score"),
     ),
-    AREA(
+    SCORE(
         function=detection_average_precision_score,
+        task="detection",
         says="How many of the samples with the highest scores are out of distribution, over all "
         "depths; their share is chance.",
         cannot_see=f"{_ORDER_ONLY}. It cannot be compared between data with different shares of "
@@ -219,12 +209,10 @@ ENTRIES = [
         aliases=("ood_ap",),
         sums=partial(_sums, precision_of, "score"),
     ),
-    Metric(
+    SCORE(
         function=false_positive_rate_at_true_positive_rate_error,
         task="detection",
-        inputs=("score",),
         direction="lower",
-        range=(0.0, 1.0),
         optimum=0.0,
         says="How many in-distribution samples are flagged when 95 % of the out-of-distribution "
         "samples are.",

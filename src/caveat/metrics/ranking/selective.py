@@ -11,7 +11,7 @@ from .._core.risk_coverage import accepted, area, weighted_area
 from ..batch import Batch, Cells
 from ..sums import UNBIASED, Part, Sums, split
 from ._checked import key_sums, ranked, ranked_of
-from ._kinds import RANKING
+from ._kinds import ERROR, SCORE
 
 __all__ = [
     "RiskCoverageCurve",
@@ -51,9 +51,8 @@ def risk_coverage_curve(
 
     Returns
     -------
-    RiskCoverageCurve
-        ``coverage``, ``risk`` and ``threshold``, one entry for each distinct uncertainty: samples
-        that are equally uncertain are accepted together.
+    ``coverage``, ``risk`` and ``threshold``, one entry for each distinct uncertainty: samples that
+    are equally uncertain are accepted together.
 
     References
     ----------
@@ -62,7 +61,6 @@ def risk_coverage_curve(
 
     Examples
     --------
-    >>> from caveat.metrics import risk_coverage_curve
     >>> curve = risk_coverage_curve([0, 1, 0, 1], [0.1, 0.2, 0.2, 0.4])
     >>> curve.coverage
     array([0.25, 0.75, 1.  ])
@@ -90,9 +88,8 @@ def area_under_risk_coverage_error(
 
     Returns
     -------
-    float
-        From 0 (no errors) upwards, in the unit of the error; lower is better. With a constant
-        uncertainty, or a single sample, the mean error.
+    From 0 (no errors) upwards, in the unit of the error; lower is better. With a constant
+    uncertainty, or a single sample, the mean error.
 
     Notes
     -----
@@ -109,7 +106,6 @@ def area_under_risk_coverage_error(
 
     Examples
     --------
-    >>> from caveat.metrics import area_under_risk_coverage_error
     >>> area_under_risk_coverage_error([0, 0, 1, 1], [0.1, 0.2, 0.3, 0.4])
     0.20833333333333331
     """
@@ -134,9 +130,8 @@ def excess_area_under_risk_coverage_error(
 
     Returns
     -------
-    float
-        From 0 (as good an order as that of the errors themselves) upwards; lower is better. 0 for
-        a single sample. What rounding puts below 0 is 0.
+    From 0 (as good an order as that of the errors themselves) upwards; lower is better. 0 for a
+    single sample. What rounding puts below 0 is 0.
 
     Notes
     -----
@@ -150,7 +145,6 @@ def excess_area_under_risk_coverage_error(
 
     Examples
     --------
-    >>> from caveat.metrics import excess_area_under_risk_coverage_error
     >>> excess_area_under_risk_coverage_error([0, 0, 1, 1], [0.1, 0.2, 0.3, 0.4])
     0.0
     >>> round(excess_area_under_risk_coverage_error([1, 0, 0, 1], [0.1, 0.2, 0.3, 0.4]), 4)
@@ -171,9 +165,8 @@ def error_uncertainty_correlation(
 
     Returns
     -------
-    float
-        From -1 to 1 (the same order); higher is better. NaN where all errors or all uncertainties
-        are equal, as for a single sample: there is no order to compare.
+    From -1 to 1 (the same order); higher is better. NaN where all errors or all uncertainties are
+    equal, as for a single sample: there is no order to compare.
 
     Notes
     -----
@@ -187,7 +180,6 @@ def error_uncertainty_correlation(
 
     Examples
     --------
-    >>> from caveat.metrics import error_uncertainty_correlation
     >>> round(error_uncertainty_correlation([1.0, 2.0, 3.0, 6.0], [0.1, 0.3, 0.2, 0.4]), 4)
     0.8
     """
@@ -268,12 +260,8 @@ def _centered_ranks(sums: FloatArray, cell: Any, number: int) -> FloatArray:
 
 
 ENTRIES = [
-    RANKING(
+    ERROR(
         function=area_under_risk_coverage_error,
-        direction="lower",
-        range=(0.0, float("inf")),
-        optimum=0.0,
-        locality="local",
         says="How large the error of the accepted predictions is, averaged over how many of the "
         "least uncertain are accepted.",
         cannot_see="Calibration; and whether it is low because the uncertainty orders well or "
@@ -283,12 +271,8 @@ ENTRIES = [
         sums=_area_sums,
         short="AURC",
     ),
-    RANKING(
+    ERROR(
         function=excess_area_under_risk_coverage_error,
-        direction="lower",
-        range=(0.0, float("inf")),
-        optimum=0.0,
-        locality="local",
         says="How much of the error of accepted predictions is due to the order of the "
         "uncertainties alone.",
         cannot_see="Calibration: any increasing transformation of the uncertainty gives the same "
@@ -298,11 +282,9 @@ ENTRIES = [
         sums=_excess_sums,
         shown=("headline",),
     ),
-    RANKING(
+    SCORE(
         function=error_uncertainty_correlation,
-        direction="higher",
         range=(-1.0, 1.0),
-        optimum=1.0,
         says="How much the order of the uncertainties resembles the order of the errors.",
         cannot_see="Calibration; how large the errors are; and which part of the order is wrong, "
         "the certain or the uncertain end.",

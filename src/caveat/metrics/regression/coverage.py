@@ -75,8 +75,7 @@ def coverage_calibration_error(
 
     Returns
     -------
-    float
-        From 0 (best) to less than the number of levels; with the default levels at most 6.175.
+    From 0 (best) to less than the number of levels; with the default levels at most 6.175.
 
     References
     ----------
@@ -88,7 +87,6 @@ def coverage_calibration_error(
 
     Examples
     --------
-    >>> from caveat.metrics import coverage_calibration_error
     >>> y, mean, variance = [-1.0, 0.0, 1.0], [0.0, 0.0, 0.0], [1.0, 1.0, 1.0]
     >>> round(coverage_calibration_error(y, mean, variance), 4)
     0.1861
@@ -118,8 +116,7 @@ def central_coverage_error(
 
     Returns
     -------
-    float
-        From 0 (best) to 49.5 with the default levels.
+    From 0 (best) to 49.5 with the default levels.
 
     References
     ----------
@@ -131,7 +128,6 @@ def central_coverage_error(
 
     Examples
     --------
-    >>> from caveat.metrics import central_coverage_error
     >>> y, mean, variance = [-1.0, 0.0, 1.0], [0.0, 0.0, 0.0], [1.0, 1.0, 1.0]
     >>> round(central_coverage_error(y, mean, variance), 4)
     16.5333
@@ -158,8 +154,7 @@ def maximum_coverage_error(
 
     Returns
     -------
-    float
-        From 0 (best) to 0.99 with the default levels.
+    From 0 (best) to 0.99 with the default levels.
 
     References
     ----------
@@ -169,7 +164,6 @@ def maximum_coverage_error(
 
     Examples
     --------
-    >>> from caveat.metrics import maximum_coverage_error
     >>> y, mean, variance = [-1.0, 0.0, 1.0], [0.0, 0.0, 0.0], [1.0, 1.0, 1.0]
     >>> round(maximum_coverage_error(y, mean, variance), 4)
     0.3467
@@ -202,10 +196,9 @@ def coverage_curve(
 
     Returns
     -------
-    CoverageCurve
-        ``predicted`` (the levels) and ``observed``, both (levels,), and ``weight``. Calibrated
-        predictions lie on the diagonal. Above it, central intervals are too wide, and one-sided
-        quantiles too high.
+    ``predicted`` (the levels) and ``observed``, both (levels,), and ``weight``. Calibrated
+    predictions lie on the diagonal. Above it, central intervals are too wide, and one-sided
+    quantiles too high.
 
     References
     ----------
@@ -214,7 +207,6 @@ def coverage_curve(
 
     Examples
     --------
-    >>> from caveat.metrics import coverage_curve
     >>> y, mean, variance = [-2.0, 0.0, 1.0, 4.0], [0.0] * 4, [1.0] * 4
     >>> coverage_curve(y, mean, variance, levels=[0.1, 0.7, 0.9]).observed
     array([0.25, 0.5 , 0.5 ])
@@ -344,7 +336,6 @@ _BLIND = (
 ENTRIES = [
     LOSS(
         function=coverage_calibration_error,
-        inputs=("mean", "variance"),
         says="Whether as many true values lie below each predicted quantile as should.",
         cannot_see=_BLIND,
         aliases=("cce",),
@@ -356,7 +347,6 @@ ENTRIES = [
     ),
     LOSS(
         function=central_coverage_error,
-        inputs=("mean", "variance"),
         range=(0.0, 50.0),
         says="Whether intervals around the prediction hold as many true values as they should, on "
         "average over all sizes of interval, in percent.",
@@ -370,7 +360,6 @@ ENTRIES = [
     ),
     LOSS(
         function=maximum_coverage_error,
-        inputs=("mean", "variance"),
         range=(0.0, 1.0),
         says="How wrong the coverage of intervals around the prediction is at its worst.",
         cannot_see=_BLIND + " Whether the worst level is the exception or the rule.",

@@ -44,11 +44,6 @@ def gaussian_crps_loss(
     mean, variance : arrays of shape (samples,)
         A variance of 0 is a point, whose score is the absolute error.
 
-    Returns
-    -------
-    float, or ndarray of shape (samples,)
-        From 0 (best) upwards, in the unit of the target.
-
     References
     ----------
     .. [1] T. Gneiting, A. E. Raftery, A. H. Westveld, T. Goldman. Calibrated Probabilistic
@@ -57,7 +52,6 @@ def gaussian_crps_loss(
 
     Examples
     --------
-    >>> from caveat.metrics import gaussian_crps_loss
     >>> round(gaussian_crps_loss([0.0, 1.0], [0.0, 0.0], [1.0, 1.0]), 6)
     0.418068
     """
@@ -115,11 +109,6 @@ def mixture_crps_loss(
     means, variances : arrays of shape (members, samples)
         Members whose variance is 0 are points; if all are, this is `ensemble_crps_loss`.
 
-    Returns
-    -------
-    float, or ndarray of shape (samples,)
-        From 0 (best) upwards, in the unit of the target.
-
     References
     ----------
     .. [1] E. P. Grimit, T. Gneiting, V. J. Berrocal, N. A. Johnson. The Continuous Ranked
@@ -129,7 +118,6 @@ def mixture_crps_loss(
 
     Examples
     --------
-    >>> from caveat.metrics import mixture_crps_loss
     >>> round(mixture_crps_loss([0.0], [[-1.0], [1.0]], [[1.0], [1.0]]), 6)
     0.359409
     """
@@ -162,7 +150,6 @@ _CANNOT_SEE = (
 ENTRIES = [
     LOSS(
         function=gaussian_crps_loss,
-        inputs=("mean", "variance"),
         proper=True,
         says="How far the predicted Gaussian is from the true value, over the whole distribution: "
         "an absolute error that rewards a calibrated spread.",
@@ -175,7 +162,6 @@ ENTRIES = [
     ),
     LOSS(
         function=mixture_crps_loss,
-        inputs=("means", "variances"),
         proper=True,
         says="How far the mixture of the members' Gaussians is from the true value, over the whole "
         "distribution.",

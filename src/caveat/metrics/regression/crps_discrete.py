@@ -44,8 +44,7 @@ def ensemble_crps_loss(
 
     Returns
     -------
-    float, or ndarray of shape (samples,)
-        From 0 (best) upwards, in the unit of the target. With one member it is the absolute error.
+    With one member it is the absolute error.
 
     References
     ----------
@@ -56,7 +55,6 @@ def ensemble_crps_loss(
 
     Examples
     --------
-    >>> from caveat.metrics import ensemble_crps_loss
     >>> ensemble_crps_loss([0.0], [[1.0], [3.0]])
     1.5
     >>> ensemble_crps_loss([0.0], [[1.0], [3.0]], fair=True)
@@ -107,11 +105,6 @@ def quantile_crps_loss(
     exact score of an ensemble of the :math:`K` quantiles; with the level 1/2 alone it is the
     absolute error of the median. What lies in the tails beyond the outer levels is not seen.
 
-    Returns
-    -------
-    float, or ndarray of shape (samples,)
-        From 0 (best) upwards, in the unit of the target.
-
     References
     ----------
     .. [1] F. Laio, S. Tamea. Verification Tools for Probabilistic Forecasts of Continuous
@@ -119,7 +112,6 @@ def quantile_crps_loss(
 
     Examples
     --------
-    >>> from caveat.metrics import quantile_crps_loss
     >>> quantile_crps_loss([2.0], [0.25, 0.5, 0.75], [[0.0, 1.0, 4.0]])
     1.0
     """
@@ -138,7 +130,6 @@ def quantile_crps_loss(
 ENTRIES = [
     LOSS(
         function=ensemble_crps_loss,
-        inputs=("members",),
         proper=True,
         says="How far the members, taken as a distribution, are from the true value.",
         cannot_see="Whether a bad value comes from the middle or the spread of the members; that "
@@ -149,7 +140,6 @@ ENTRIES = [
     ),
     LOSS(
         function=quantile_crps_loss,
-        inputs=("levels", "values"),
         says="How good the predicted quantiles are, taken together as a distribution.",
         cannot_see="The distribution between the levels and in the tails beyond the outer ones.",
         aliases=("quantile_crps",),

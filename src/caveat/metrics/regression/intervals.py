@@ -7,11 +7,10 @@ import numpy as np
 from ..._validation import FloatArray, check_fraction
 from .._per_sample import mean_or_scores
 from ..batch import Batch
-from ..entry import Metric
 from ..means import mean_of, of_hits, share_of
 from ..sums import Sums
 from ._checked import intervals, score
-from ._kinds import LOSS
+from ._kinds import COVERAGE, LOSS
 
 __all__ = ["coverage_ratio", "interval_coverage", "interval_loss", "mean_interval_width"]
 
@@ -26,12 +25,10 @@ def interval_coverage(
 
     Returns
     -------
-    float, or ndarray of shape (samples,)
-        From 0 to 1; best at the nominal coverage of the intervals, not at 1.
+    From 0 to 1; best at the nominal coverage of the intervals, not at 1.
 
     Examples
     --------
-    >>> from caveat.metrics import interval_coverage
     >>> interval_coverage([2.0, 5.0], [1.0, 1.0], [4.0, 4.0])
     0.5
     """
@@ -56,8 +53,7 @@ def coverage_ratio(
 
     Returns
     -------
-    float
-        From 0 to 1 / coverage; best at 1, below it the intervals are too narrow.
+    From 0 to 1 / coverage; best at 1, below it the intervals are too narrow.
 
     References
     ----------
@@ -67,7 +63,6 @@ def coverage_ratio(
 
     Examples
     --------
-    >>> from caveat.metrics import coverage_ratio
     >>> coverage_ratio([2.0, 5.0], [1.0, 1.0], [4.0, 4.0], coverage=0.8)
     0.625
     """
@@ -92,9 +87,8 @@ def mean_interval_width(
 
     Returns
     -------
-    float, or ndarray of shape (samples,)
-        From 0 upwards, in the unit of the target; infinite with an infinite interval. Narrower is
-        better only between intervals of the same observed coverage.
+    From 0 upwards, in the unit of the target; infinite with an infinite interval. Narrower is
+    better only between intervals of the same observed coverage.
 
     References
     ----------
@@ -103,7 +97,6 @@ def mean_interval_width(
 
     Examples
     --------
-    >>> from caveat.metrics import mean_interval_width
     >>> mean_interval_width([2.0, 5.0], [1.0, 1.0], [2.0, 4.0])
     2.0
     """
@@ -140,8 +133,7 @@ def interval_loss(
 
     Returns
     -------
-    float, or ndarray of shape (samples,)
-        From 0 (best) upwards, in the unit of the target; infinite with an infinite interval.
+    From 0 (best) upwards, in the unit of the target; infinite with an infinite interval.
 
     References
     ----------
@@ -152,7 +144,6 @@ def interval_loss(
 
     Examples
     --------
-    >>> from caveat.metrics import interval_loss
     >>> interval_loss([2.0, 5.0], [1.0, 1.0], [4.0, 4.0], coverage=0.5)
     5.0
     """
@@ -179,26 +170,17 @@ def _ratio_sums(batch: Batch, *, coverage: float) -> Sums:
 
 
 ENTRIES = [
-    Metric(
+    COVERAGE(
         function=interval_coverage,
-        task="regression",
-        inputs=("lower", "upper"),
-        direction="target",
-        range=(0.0, 1.0),
-        optimum=None,
         says="How often the interval holds the true value; it should be as often as promised.",
         cannot_see="How wide the intervals are: infinite ones always cover; and whether some "
         "samples or groups are covered less than others.",
         sums=share_of(interval_coverage),
-        unit="share",
         shown=("headline", "groups", "shift", "calibration"),
     ),
-    Metric(
+    LOSS(
         function=coverage_ratio,
-        task="regression",
-        inputs=("lower", "upper"),
         direction="target",
-        range=(0.0, np.inf),
         optimum=1.0,
         says="How often the interval holds the true value, over how often it was promised to: "
         "below 1 the intervals are too narrow, above it too wide.",
@@ -212,7 +194,6 @@ ENTRIES = [
     ),
     LOSS(
         function=mean_interval_width,
-        inputs=("lower", "upper"),
         optimum=None,
         says="How wide the intervals are on average; narrower is more useful at the same coverage.",
         cannot_see="Whether the true value is inside: empty intervals are the narrowest.",
@@ -224,7 +205,6 @@ ENTRIES = [
     ),
     LOSS(
         function=interval_loss,
-        inputs=("lower", "upper"),
         says="Width and coverage of intervals in one number: narrow is good, and every miss costs "
         "by how far off it is.",
         cannot_see="All of the distribution except the two ends; whether a bad value comes "

@@ -27,14 +27,8 @@ def mean_absolute_error(
 
     .. math:: \frac{1}{N} \sum_n |y_n - \mu_n|
 
-    Returns
-    -------
-    float, or ndarray of shape (samples,)
-        From 0 (best) upwards, in the unit of the target.
-
     Examples
     --------
-    >>> from caveat.metrics import mean_absolute_error
     >>> mean_absolute_error([120.0, 131.0], [118.0, 135.0])
     3.0
     """
@@ -53,12 +47,10 @@ def root_mean_squared_error(y_true: Any, mean: Any, *, sample_weight: Any = None
 
     Returns
     -------
-    float
-        From 0 (best) upwards, in the unit of the target; never below the mean absolute error.
+    From 0 (best) upwards, in the unit of the target; never below the mean absolute error.
 
     Examples
     --------
-    >>> from caveat.metrics import root_mean_squared_error
     >>> root_mean_squared_error([120.0, 131.0], [113.0, 132.0])
     5.0
     """
@@ -102,9 +94,8 @@ def mean_absolute_scaled_error(
 
     Returns
     -------
-    float
-        From 0 (best) upwards; 1 is no better than the training median. NaN if every true value
-        equals that median: the reference makes no error, so there is no scale.
+    From 0 (best) upwards; 1 is no better than the training median. NaN if every true value equals
+    that median: the reference makes no error, so there is no scale.
 
     References
     ----------
@@ -114,7 +105,6 @@ def mean_absolute_scaled_error(
 
     Examples
     --------
-    >>> from caveat.metrics import mean_absolute_scaled_error
     >>> mean_absolute_scaled_error([1.0, 5.0], [2.0, 4.0], y_train=[2.0, 3.0, 9.0])
     0.5
     >>> mean_absolute_scaled_error([1.0, 5.0], [2.0, 4.0], reference_median=3.0)
@@ -150,7 +140,6 @@ def _median(y_train: Any, reference_median: Any) -> float:
 ENTRIES = [
     LOSS(
         function=mean_absolute_error,
-        inputs=("mean",),
         says="How far predictions are from the true values on average, in the unit of the target.",
         cannot_see="The predicted uncertainty; whether the average hides a few large errors.",
         aliases=("mae",),
@@ -162,7 +151,6 @@ ENTRIES = [
     ),
     LOSS(
         function=root_mean_squared_error,
-        inputs=("mean",),
         says="How far predictions are from the true values, large errors counting most.",
         cannot_see="The predicted uncertainty; whether many errors are middling or a few are huge.",
         aliases=("rmse",),
@@ -173,7 +161,6 @@ ENTRIES = [
     ),
     LOSS(
         function=mean_absolute_scaled_error,
-        inputs=("mean",),
         says="The mean absolute error divided by that of always predicting the training median; "
         "below 1 the model has learned something.",
         cannot_see="The predicted uncertainty; whether a bad ratio is a bad model, or targets that "

@@ -8,11 +8,10 @@ import numpy as np
 from ..._validation import FloatArray
 from .._per_sample import mean_or_scores
 from ..batch import Batch
-from ..entry import Metric
 from ..means import share_of
 from ..sums import Part, Sums, absolute_mean
 from ._checked import points, quantile_arrays, score
-from ._kinds import LOSS
+from ._kinds import COVERAGE, LOSS
 from .coverage import CoverageCurve
 
 __all__ = ["quantile_coverage", "quantile_coverage_curve", "quantile_coverage_error"]
@@ -29,14 +28,8 @@ def quantile_coverage(
     It should be the level of the quantile: less means that the quantile is too low, more that it
     is too high.
 
-    Returns
-    -------
-    float, or ndarray of shape (samples,)
-        From 0 to 1.
-
     Examples
     --------
-    >>> from caveat.metrics import quantile_coverage
     >>> quantile_coverage([1.0, 2.0, 3.0, 4.0], [2.0, 2.0, 2.0, 5.0])
     0.75
     """
@@ -61,9 +54,8 @@ def quantile_coverage_error(
 
     Returns
     -------
-    float
-        From 0 (best) to less than 1. Compare values at the same levels only: gaps in the tails are
-        smaller than gaps in the middle.
+    From 0 (best) to less than 1. Compare values at the same levels only: gaps in the tails are
+    smaller than gaps in the middle.
 
     References
     ----------
@@ -72,7 +64,6 @@ def quantile_coverage_error(
 
     Examples
     --------
-    >>> from caveat.metrics import quantile_coverage_error
     >>> y, values = [0.0, 1.0, 3.0, 9.0], [[1.0, 4.0]] * 4
     >>> quantile_coverage_error(y, [0.25, 0.75], values)
     0.125
@@ -88,13 +79,11 @@ def quantile_coverage_curve(
 
     Returns
     -------
-    CoverageCurve
-        ``predicted`` (the levels) and ``observed``, both (levels,), and ``weight``. Calibrated
-        quantiles lie on the diagonal; above it they are too high, below it too low.
+    ``predicted`` (the levels) and ``observed``, both (levels,), and ``weight``. Calibrated
+    quantiles lie on the diagonal; above it they are too high, below it too low.
 
     Examples
     --------
-    >>> from caveat.metrics import quantile_coverage_curve
     >>> y, values = [0.0, 1.0, 3.0, 9.0], [[1.0, 4.0]] * 4
     >>> quantile_coverage_curve(y, [0.25, 0.75], values).observed
     array([0.5 , 0.75])
@@ -123,23 +112,16 @@ def _error_sums(batch: Batch) -> Sums:
 
 
 ENTRIES = [
-    Metric(
+    COVERAGE(
         function=quantile_coverage,
-        task="regression",
-        inputs=("value",),
-        direction="target",
-        range=(0.0, 1.0),
-        optimum=None,
         says="How often the true value is at or below a predicted quantile; it should be as often "
         "as its level says.",
         cannot_see="How far the true values are from the quantile; whether it is too high for some "
         "samples or groups and too low for others.",
         sums=share_of(quantile_coverage),
-        unit="share",
     ),
     LOSS(
         function=quantile_coverage_error,
-        inputs=("levels", "values"),
         range=(0.0, 1.0),
         says="Whether as many true values lie at or below each predicted quantile as its level "
         "says, on average over the levels that were predicted.",

@@ -41,10 +41,8 @@ def gaussian_negative_log_likelihood_loss(
 
     Returns
     -------
-    float, or ndarray of shape (samples,)
-        Lower is better, without bound on either side: a density has a unit, so the value moves by
-        a constant with the unit of the target. The constant :math:`\frac12 \log 2\pi` is included.
-        Infinite where the density is too small for a float.
+    A density has a unit, so the value moves by a constant with the unit of the target. The constant
+    :math:`\frac12 \log 2\pi` is included. Infinite where the density is too small for a float.
 
     References
     ----------
@@ -53,7 +51,6 @@ def gaussian_negative_log_likelihood_loss(
 
     Examples
     --------
-    >>> from caveat.metrics import gaussian_negative_log_likelihood_loss
     >>> round(gaussian_negative_log_likelihood_loss([0.0, 1.0], [0.0, 0.0], [1.0, 1.0]), 6)
     1.168939
     """
@@ -97,9 +94,7 @@ def mixture_negative_log_likelihood_loss(
 
     Returns
     -------
-    float, or ndarray of shape (samples,)
-        Lower is better, without bound on either side; see
-        :func:`gaussian_negative_log_likelihood_loss`.
+    See :func:`gaussian_negative_log_likelihood_loss`.
 
     References
     ----------
@@ -108,7 +103,6 @@ def mixture_negative_log_likelihood_loss(
 
     Examples
     --------
-    >>> from caveat.metrics import mixture_negative_log_likelihood_loss
     >>> means, variances = [[-1.0], [1.0]], [[1.0], [1.0]]
     >>> round(mixture_negative_log_likelihood_loss([0.0], means, variances), 6)
     1.418939
@@ -149,18 +143,12 @@ def pinball_loss(
     Its expectation is least where the true value is below :math:`q` with probability :math:`\tau`.
     At :math:`\tau = 1/2` it is half the absolute error.
 
-    Returns
-    -------
-    float, or ndarray of shape (samples,)
-        From 0 (best) upwards, in the unit of the target.
-
     References
     ----------
     .. [1] R. Koenker, G. Bassett. Regression Quantiles. Econometrica 46(1), 33-50, 1978.
 
     Examples
     --------
-    >>> from caveat.metrics import pinball_loss
     >>> pinball_loss([1.0, 3.0], [2.0, 2.0], level=0.75)
     0.5
     """
@@ -177,7 +165,6 @@ def pinball(above: FloatArray, level: float | FloatArray) -> FloatArray:
 ENTRIES = [
     LOSS(
         function=gaussian_negative_log_likelihood_loss,
-        inputs=("mean", "variance"),
         range=(-np.inf, np.inf),
         optimum=None,
         proper=True,
@@ -192,7 +179,6 @@ ENTRIES = [
     ),
     LOSS(
         function=mixture_negative_log_likelihood_loss,
-        inputs=("means", "variances"),
         range=(-np.inf, np.inf),
         optimum=None,
         proper=True,
@@ -206,7 +192,6 @@ ENTRIES = [
     ),
     LOSS(
         function=pinball_loss,
-        inputs=("value",),
         says="How good a predicted quantile is: misses on the side that should be rare cost more.",
         cannot_see="All of the distribution except this one quantile.",
         aliases=("pinball", "quantile_loss"),

@@ -10,7 +10,6 @@ from .._core.equal_count import bin_ends, bin_sums
 from .._curves import ReliabilityCurve
 from .._inputs import count, vector, weights
 from ..batch import Batch
-from ..entry import Metric
 from ..means import of_scores, root_mean
 from ..sums import Part, Sums, absolute_mean, over
 from ._checked import Gaussians, gaussians, mean_score, variances
@@ -38,10 +37,9 @@ def expected_normalized_calibration_error(
 
     Returns
     -------
-    float
-        From 0 (best) upwards, as a fraction; some papers print percent. A calibrated model does
-        not reach 0: the value grows with the root of the number of bins. A bin whose variances are
-        all 0 counts as 0 if its errors are 0 too, and makes the result infinite otherwise.
+    From 0 (best) upwards, as a fraction; some papers print percent. A calibrated model does not
+    reach 0: the value grows with the root of the number of bins. A bin whose variances are all 0
+    counts as 0 if its errors are 0 too, and makes the result infinite otherwise.
 
     References
     ----------
@@ -55,7 +53,6 @@ def expected_normalized_calibration_error(
 
     Examples
     --------
-    >>> from caveat.metrics import expected_normalized_calibration_error
     >>> y, mean, variance = [1.0, -1.0, 3.0, -3.0], [0.0] * 4, [1.0, 1.0, 4.0, 4.0]
     >>> expected_normalized_calibration_error(y, mean, variance, bins=2)
     0.25
@@ -94,11 +91,10 @@ def error_calibration_curve(
 
     Returns
     -------
-    ReliabilityCurve
-        ``predicted`` (root mean variance) and ``observed`` (root mean squared error) of each bin,
-        its ``weight``, and the smallest and largest predicted deviation in it, ``low`` and
-        ``high``; variances and squared errors with ``squared=True``. Calibrated predictions lie on
-        the diagonal; above it, they are too confident.
+    ``predicted`` (root mean variance) and ``observed`` (root mean squared error) of each bin, its
+    ``weight``, and the smallest and largest predicted deviation in it, ``low`` and ``high``;
+    variances and squared errors with ``squared=True``. Calibrated predictions lie on the diagonal;
+    above it, they are too confident.
 
     References
     ----------
@@ -110,7 +106,6 @@ def error_calibration_curve(
 
     Examples
     --------
-    >>> from caveat.metrics import error_calibration_curve
     >>> y, mean, variance = [1.0, -1.0, 3.0, -3.0], [0.0] * 4, [1.0, 1.0, 4.0, 4.0]
     >>> curve = error_calibration_curve(y, mean, variance, bins=2)
     >>> curve.predicted, curve.observed
@@ -159,10 +154,9 @@ def dispersion(y_true: Any, variance: Any, *, ddof: int = 1, sample_weight: Any 
 
     Returns
     -------
-    float
-        From 0 (one uncertainty for all) upwards; no value is best, and the true one depends on
-        the data. NaN if all variances are 0, or if :math:`N` is not above ``ddof``: one sample
-        does not vary.
+    From 0 (one uncertainty for all) upwards; no value is best, and the true one depends on the
+    data. NaN if all variances are 0, or if :math:`N` is not above ``ddof``: one sample does not
+    vary.
 
     References
     ----------
@@ -174,7 +168,6 @@ def dispersion(y_true: Any, variance: Any, *, ddof: int = 1, sample_weight: Any 
 
     Examples
     --------
-    >>> from caveat.metrics import dispersion
     >>> dispersion([0.0, 0.0, 0.0], [1.0, 4.0, 9.0])
     0.5
     """
@@ -211,9 +204,8 @@ def sharpness(y_true: Any, variance: Any, *, sample_weight: Any = None) -> float
 
     Returns
     -------
-    float
-        From 0 upwards, in the unit of the target. Smaller is sharper, and better only between
-        predictions that are calibrated.
+    From 0 upwards, in the unit of the target. Smaller is sharper, and better only between
+    predictions that are calibrated.
 
     References
     ----------
@@ -224,7 +216,6 @@ def sharpness(y_true: Any, variance: Any, *, sample_weight: Any = None) -> float
 
     Examples
     --------
-    >>> from caveat.metrics import sharpness
     >>> sharpness([0.0, 0.0], [1.0, 49.0])
     5.0
     """
@@ -289,7 +280,6 @@ def _spreads(
 ENTRIES = [
     LOSS(
         function=expected_normalized_calibration_error,
-        inputs=("mean", "variance"),
         locality="local",
         says="Whether samples with about the same predicted spread have errors of that size.",
         cannot_see="The shape of the errors: only their mean square counts, so a few outliers "
@@ -301,12 +291,9 @@ ENTRIES = [
         shown=("headline", "compared", "groups", "shift"),
         serves={"variance": "calibration", "interval": "supporting"},
     ),
-    Metric(
+    LOSS(
         function=dispersion,
-        task="regression",
-        inputs=("variance",),
         direction="target",
-        range=(0.0, np.inf),
         optimum=None,
         says="How much the predicted uncertainty differs between samples; 0 is one for all.",
         cannot_see="Whether the differences have anything to do with the errors; how large the "
@@ -318,7 +305,6 @@ ENTRIES = [
     ),
     LOSS(
         function=sharpness,
-        inputs=("variance",),
         optimum=None,
         says="How large the predicted uncertainty is; smaller is more useful if it is calibrated.",
         cannot_see="Whether the predictions are as good as they claim to be.",
