@@ -173,6 +173,7 @@ for _family, _table in (
     for _module in _family.MODULES:
         for _name in _module.__all__:
             if inspect.isfunction(_function := getattr(_module, _name)):
+                _tables = getattr(_module, "PARAMETERS", {}), _table
                 describe_parameters(
-                    _table, returns=_returned(_function), package="caveat.metrics"
+                    *_tables, returns=_returned(_function), package="caveat.metrics"
                 )(_function)  # fmt: skip

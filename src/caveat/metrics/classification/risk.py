@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._docstrings import entries_of
 from ..._validation import FloatArray, check_number
 from .._core.logistic import intercepts, slopes
 from .._core.two_classes import require_two_classes, second_class
@@ -26,6 +27,14 @@ _EXACT = 512
 
 _WIDTH, _MOST = 1 / 32, 4096
 """The width and number at most of cells of log-odds with more samples; each has their mean."""
+
+PARAMETERS = entries_of("""\
+eps : float
+    Probabilities below it count as it, those above :math:`1 - \\varepsilon` as that: log-odds of 0
+    and 1 are infinite. The default is 2^-53, the distance from 1 to the largest number below it;
+    log-odds are then from -36.7 to 36.7. One sample that was said to be impossible and happened
+    decides a slope; how much depends on ``eps``.
+""")
 
 Fit = Callable[[FloatArray, FloatArray, FloatArray], FloatArray]
 """Takes the scores of cells and the weights of their misses and hits: `slopes`, `intercepts`."""
@@ -94,13 +103,6 @@ def calibration_intercept(
     with the slope fixed to 1, for the second of two classes. It is also called calibration in the
     large.
 
-    Parameters
-    ----------
-    eps : float, default=1.1102230246251565e-16
-        Probabilities below it count as it, those above :math:`1 - \varepsilon` as that: log-odds
-        of 0 and 1 are infinite. The default is 2^-53, the distance from 1 to the largest number
-        below it; log-odds are then from -36.7 to 36.7.
-
     Returns
     -------
     Above 0 the risk is underestimated, below 0 it is overestimated. Infinite where only one class
@@ -146,14 +148,6 @@ def calibration_slope(
     .. math:: \operatorname{logit} P(y_i = 1) = a + b \operatorname{logit} p_i
 
     for the second of two classes (Cox's logistic recalibration, without a penalty).
-
-    Parameters
-    ----------
-    eps : float, default=1.1102230246251565e-16
-        Probabilities below it count as it, those above :math:`1 - \varepsilon` as that: log-odds
-        of 0 and 1 are infinite. The default is 2^-53, the distance from 1 to the largest number
-        below it; log-odds are then from -36.7 to 36.7. One sample that was said to be impossible
-        and happened decides the slope; how much depends on ``eps``.
 
     Returns
     -------

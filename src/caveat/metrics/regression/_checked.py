@@ -1,6 +1,6 @@
 """Checked inputs of regression metrics, and their mean in one pass."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -140,40 +140,34 @@ def quantile_arrays(y_true: Any, levels: Any, values: Any, sample_weight: Any) -
     return QuantileArrays(y, steps, quantiles, weights(sample_weight, len(y)))
 
 
+Score = Callable[..., FloatArray]
+"""Takes a block of samples of some arrays, along their last axis, and returns their scores."""
+
+
 def score(
-    scores_of: Callable[[slice], FloatArray],
-    samples: int,
-    weight: FloatArray | None,
-    per_sample: bool,
-    width: int = 1,
+    score_of: Score, weight: FloatArray | None, per_sample: bool, *arrays: FloatArray
 ) -> float | FloatArray:
-    """Score samples block by block; return every score, or their weighted mean.
-
-    ``width`` is how many numbers a sample has.
-    """
+    """Score samples block by block; return every score, or their weighted mean."""
     if not per_sample:
-        return mean_score(scores_of, samples, weight, width)
-    scores = np.empty(samples)
-    with np.errstate(over="ignore"):
-        for rows in row_blocks(samples, width):
-            scores[rows] = scores_of(rows)
-    return scores
+        return mean_score(score_of, weight, *arrays)
+    return np.concatenate([block for _, block in _blocks(score_of, arrays)])
 
 
-def mean_score(
-    scores_of: Callable[[slice], FloatArray],
-    samples: int,
-    weight: FloatArray | None,
-    width: int = 1,
-) -> float:
+def mean_score(score_of: Score, weight: FloatArray | None, *arrays: FloatArray) -> float:
     """Return the weighted mean of the scores; an infinite one with weight 0 does not count."""
     total = 0.0
+    for rows, block in _blocks(score_of, arrays):
+        if weight is None:
+            total += float(block.sum())
+        else:
+            share = weight[rows]
+            total += float((np.where(share > 0, block, 0.0) * share).sum())
+    return total / float(len(arrays[0]) if weight is None else weight.sum())
+
+
+def _blocks(score_of: Score, arrays: tuple[FloatArray, ...]) -> Iterator[tuple[slice, FloatArray]]:
+    """Yield slices of samples, of which the first array has one axis, and their scores."""
+    width = max(array.size for array in arrays) // len(arrays[0])
     with np.errstate(over="ignore"):
-        for rows in row_blocks(samples, width):
-            block = scores_of(rows)
-            if weight is None:
-                total += float(block.sum())
-            else:
-                share = weight[rows]
-                total += float((np.where(share > 0, block, 0.0) * share).sum())
-    return total / float(samples if weight is None else weight.sum())
+        for rows in row_blocks(len(arrays[0]), width):
+            yield rows, score_of(*(array[..., rows] for array in arrays))

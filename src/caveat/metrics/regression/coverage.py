@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..._blocks import row_blocks
+from ..._docstrings import entries_of
 from ..._validation import FloatArray, as_floats, check_choice
 from ...exceptions import OptionError
 from .._core.levels import shares_at_or_below
@@ -34,6 +35,15 @@ HUNDREDTHS = np.arange(1, 100) / 100
 # Scores beyond _FAR count as _FAR, and a variance of 0 as _TINY.
 _FAR = 1e300
 _TINY = float(np.finfo(float).tiny)
+
+
+PARAMETERS = entries_of("""\
+mean, variance : arrays of shape (samples,)
+    A variance of 0 is the limit of small ones: a true value that is met exactly is at the median,
+    and inside every central interval.
+levels : array of shape (levels,)
+    From 0 to 1; by default 0.01, 0.02, ..., 0.99.
+""")
 
 
 @dataclass(frozen=True)
@@ -67,8 +77,6 @@ def coverage_calibration_error(
 
     Parameters
     ----------
-    mean, variance : arrays of shape (samples,)
-        A variance of 0 is the limit of small ones: a true value met exactly is at the median.
     levels : array of shape (levels,), optional
         From 0 to 1; by default 0.05, 0.1, ..., 0.95. The papers do not say theirs; compare values
         at the same levels only.
@@ -107,13 +115,6 @@ def central_coverage_error(
     full interval is right by definition. With the default levels this is the sum of the absolute
     differences at 0.01, 0.02, ..., 0.99, which is why it cannot reach 50.
 
-    Parameters
-    ----------
-    mean, variance : arrays of shape (samples,)
-        A variance of 0 is the limit of small ones: it covers a true value that is met exactly.
-    levels : array of shape (levels,), optional
-        From 0 to 1; by default 0.01, 0.02, ..., 0.99.
-
     Returns
     -------
     From 0 (best) to 49.5 with the default levels.
@@ -144,13 +145,6 @@ def maximum_coverage_error(
 
     over the levels, with the coverage :math:`\hat p(p)` of `central_coverage_error`. Not divided
     by the number of levels, and not the maximum calibration error of classification.
-
-    Parameters
-    ----------
-    mean, variance : arrays of shape (samples,)
-        A variance of 0 is the limit of small ones: it covers a true value that is met exactly.
-    levels : array of shape (levels,), optional
-        From 0 to 1; by default 0.01, 0.02, ..., 0.99.
 
     Returns
     -------
@@ -188,10 +182,6 @@ def coverage_curve(
 
     Parameters
     ----------
-    mean, variance : arrays of shape (samples,)
-        A variance of 0 is the limit of small ones: a true value met exactly is at the median.
-    levels : array of shape (levels,), optional
-        From 0 to 1; by default 0.01, 0.02, ..., 0.99.
     kind : {"central", "one-sided"}, default="central"
 
     Returns

@@ -56,14 +56,12 @@ def gaussian_crps_loss(
     0.418068
     """
     y, mu, spread, weight = gaussians(y_true, mean, variance, sample_weight)
-    return score(
-        lambda rows: _gaussian(y[rows] - mu[rows], spread[rows]), len(y), weight, per_sample
-    )
+    return score(_gaussian, weight, per_sample, y, mu, spread)
 
 
-def _gaussian(error: FloatArray, variance: FloatArray) -> FloatArray:
+def _gaussian(y: FloatArray, mean: FloatArray, variance: FloatArray) -> FloatArray:
     deviation = np.sqrt(np.maximum(variance, _TINY))
-    distance = _expected_distance(error, deviation)
+    distance = _expected_distance(y - mean, deviation)
     deviation /= sqrt(pi)
     distance -= deviation
     return distance
@@ -122,13 +120,7 @@ def mixture_crps_loss(
     0.359409
     """
     y, mu, spread, weight = mixtures(y_true, means, variances, sample_weight, density=False)
-    return score(
-        lambda rows: _mixture(y[rows], mu[:, rows], spread[:, rows]),
-        len(y),
-        weight,
-        per_sample,
-        width=len(mu),
-    )
+    return score(_mixture, weight, per_sample, y, mu, spread)
 
 
 def _mixture(y: FloatArray, means: FloatArray, variances: FloatArray) -> FloatArray:

@@ -1,5 +1,6 @@
 """The continuous ranked probability score of predictions made of points or of quantiles."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -66,16 +67,11 @@ def ensemble_crps_loss(
         raise OptionError("fair=True needs two members at least; members has one")
     pairs = len(x) * (len(x) - 1 if fair else len(x))
     ranks = (2 * np.arange(len(x)) + 1.0 - len(x)) / pairs
-    return score(
-        lambda rows: _ensemble(y[rows], x[:, rows], ranks),
-        len(y),
-        weights(sample_weight, len(y)),
-        per_sample,
-        width=len(x),
-    )
+    weight = weights(sample_weight, len(y))
+    return score(partial(_ensemble, ranks), weight, per_sample, y, x)
 
 
-def _ensemble(y: FloatArray, members: FloatArray, ranks: FloatArray) -> FloatArray:
+def _ensemble(ranks: FloatArray, y: FloatArray, members: FloatArray) -> FloatArray:
     # Relative to the true value, so that the two terms do not cancel far from 0.
     errors = np.ascontiguousarray((members - y).T)
     errors.sort(axis=1)
@@ -118,13 +114,11 @@ def quantile_crps_loss(
     y, steps, quantiles, weight = quantile_arrays(y_true, levels, values, sample_weight)
     edges = np.r_[0.0, (steps[1:] + steps[:-1]) / 2, 1.0]
     cells = 2 * np.diff(edges)
-    return score(
-        lambda rows: pinball(y[rows, None] - quantiles[rows], steps) @ cells,
-        len(y),
-        weight,
-        per_sample,
-        width=len(steps),
-    )
+
+    def loss(y: FloatArray, quantiles: FloatArray) -> FloatArray:
+        return pinball((y - quantiles).T, steps) @ cells
+
+    return score(loss, weight, per_sample, y, quantiles.T)
 
 
 ENTRIES = [

@@ -1,5 +1,6 @@
 """Prediction intervals: how often they hold the true value, how wide they are, and both in one."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -33,12 +34,11 @@ def interval_coverage(
     0.5
     """
     y, low, high, weight = intervals(y_true, lower, upper, sample_weight)
-    return score(
-        lambda rows: ((low[rows] <= y[rows]) & (y[rows] <= high[rows])).astype(float),
-        len(y),
-        weight,
-        per_sample,
-    )
+    return score(_inside, weight, per_sample, y, low, high)
+
+
+def _inside(y: FloatArray, lower: FloatArray, upper: FloatArray) -> FloatArray:
+    return ((lower <= y) & (y <= upper)).astype(float)
 
 
 def coverage_ratio(
@@ -101,7 +101,7 @@ def mean_interval_width(
     2.0
     """
     low, high, weight = intervals(y_true, lower, upper, sample_weight)[1:]
-    return score(lambda rows: _width(low[rows], high[rows]), len(low), weight, per_sample)
+    return score(_width, weight, per_sample, low, high)
 
 
 def _width(lower: FloatArray, upper: FloatArray) -> FloatArray:
@@ -149,16 +149,11 @@ def interval_loss(
     """
     y, low, high, weight = intervals(y_true, lower, upper, sample_weight)
     penalty = 2 / (1 - check_fraction(coverage, "coverage"))
-    return score(
-        lambda rows: _interval_loss(y[rows], low[rows], high[rows], penalty),
-        len(y),
-        weight,
-        per_sample,
-    )
+    return score(partial(_interval_loss, penalty), weight, per_sample, y, low, high)
 
 
 def _interval_loss(
-    y: FloatArray, lower: FloatArray, upper: FloatArray, penalty: float
+    penalty: float, y: FloatArray, lower: FloatArray, upper: FloatArray
 ) -> FloatArray:
     outside = np.maximum(lower - y, y - upper)
     return _width(lower, upper) + penalty * np.maximum(outside, 0.0)

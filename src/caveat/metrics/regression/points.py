@@ -33,7 +33,7 @@ def mean_absolute_error(
     3.0
     """
     y, point, weight = points(y_true, mean, sample_weight)
-    return score(lambda rows: _absolute_error(y[rows], point[rows]), len(y), weight, per_sample)
+    return score(_absolute_error, weight, per_sample, y, point)
 
 
 def _absolute_error(y: FloatArray, point: FloatArray) -> FloatArray:
@@ -55,11 +55,11 @@ def root_mean_squared_error(y_true: Any, mean: Any, *, sample_weight: Any = None
     5.0
     """
     y, point, weight = points(y_true, mean, sample_weight)
-    square = mean_score(lambda rows: (y[rows] - point[rows]) ** 2, len(y), weight)
+    square = mean_score(lambda y, point: (y - point) ** 2, weight, y, point)
     if square > _LOST:
         return float(np.sqrt(square))
     unit = float(np.abs(y - point).max()) or 1.0  # squares of very small errors would be 0
-    square = mean_score(lambda rows: ((y[rows] - point[rows]) / unit) ** 2, len(y), weight)
+    square = mean_score(lambda y, point: ((y - point) / unit) ** 2, weight, y, point)
     return unit * float(np.sqrt(square))
 
 
@@ -112,8 +112,8 @@ def mean_absolute_scaled_error(
     """
     y, point, weight = points(y_true, mean, sample_weight)
     median = _median(y_train, reference_median)
-    error = mean_score(lambda rows: _absolute_error(y[rows], point[rows]), len(y), weight)
-    reference = mean_score(lambda rows: np.abs(y[rows] - median), len(y), weight)
+    error = mean_score(_absolute_error, weight, y, point)
+    reference = mean_score(lambda y: np.abs(y - median), weight, y)
     return float(error / reference) if reference > 0 else float("nan")
 
 

@@ -34,7 +34,7 @@ def quantile_coverage(
     0.75
     """
     y, quantile, weight = points(y_true, value, sample_weight, "value")
-    return score(lambda rows: _below(y[rows], quantile[rows]), len(y), weight, per_sample)
+    return score(_below, weight, per_sample, y, quantile)
 
 
 def _below(y: FloatArray, quantile: FloatArray) -> FloatArray:

@@ -55,9 +55,7 @@ def gaussian_negative_log_likelihood_loss(
     1.168939
     """
     y, mu, spread, weight = gaussians(y_true, mean, variance, sample_weight, density=True)
-    return score(
-        lambda rows: -_log_density(y[rows], mu[rows], spread[rows]), len(y), weight, per_sample
-    )
+    return score(lambda *block: -_log_density(*block), weight, per_sample, y, mu, spread)
 
 
 def _log_density(y: FloatArray, mean: FloatArray, variance: FloatArray) -> FloatArray:
@@ -108,13 +106,7 @@ def mixture_negative_log_likelihood_loss(
     1.418939
     """
     y, mu, spread, weight = mixtures(y_true, means, variances, sample_weight, density=True)
-    return score(
-        lambda rows: _mixture_loss(y[rows], mu[:, rows], spread[:, rows]),
-        len(y),
-        weight,
-        per_sample,
-        width=len(mu),
-    )
+    return score(_mixture_loss, weight, per_sample, y, mu, spread)
 
 
 def _mixture_loss(y: FloatArray, means: FloatArray, variances: FloatArray) -> FloatArray:
@@ -154,7 +146,7 @@ def pinball_loss(
     """
     y, quantile, weight = points(y_true, value, sample_weight, "value")
     tau = check_fraction(level, "level")
-    return score(lambda rows: pinball(y[rows] - quantile[rows], tau), len(y), weight, per_sample)
+    return score(lambda y, q: pinball(y - q, tau), weight, per_sample, y, quantile)
 
 
 def pinball(above: FloatArray, level: float | FloatArray) -> FloatArray:

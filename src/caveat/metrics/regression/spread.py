@@ -220,7 +220,7 @@ def sharpness(y_true: Any, variance: Any, *, sample_weight: Any = None) -> float
     5.0
     """
     spread, weight = _spreads(y_true, variance, sample_weight)
-    return float(np.sqrt(mean_score(lambda rows: spread[rows], len(spread), weight)))
+    return float(np.sqrt(mean_score(np.positive, weight, spread)))
 
 
 def _sharpness_sums(batch: Batch) -> Sums:
