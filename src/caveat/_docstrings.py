@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 Documented = TypeVar("Documented", bound=Callable[..., Any])
 
 _SECTION = re.compile(r"^(?=\S.*\n-{3,}$)", re.MULTILINE)
+_IMPORTS = re.compile(r"Examples\n-{8}\n(>>> import .*\n)*")
 _ENTRY = re.compile(r"\n(?=\S)")
 
 
@@ -46,9 +47,10 @@ def describe_parameters(
     def decorate(documented: Documented) -> Documented:
         if documented.__doc__ is not None:  # as it is under python -OO
             text = _completed(documented.__doc__, _defaults(documented), tables, returns)
-            if package and f"import {documented.__name__}\n" not in text:
-                line = f">>> from {package} import {documented.__name__}"
-                text = text.replace("Examples\n--------\n", f"Examples\n--------\n{line}\n")
+            name = documented.__name__
+            used = re.search(rf"^(>>>|\.\.\.) .*(?<![.\w]){name}\(", text, re.MULTILINE)
+            if package and used and f"import {name}\n" not in text:
+                text = _IMPORTS.sub(rf"\g<0>>>> from {package} import {name}\n", text)
             documented.__doc__ = text
         return documented
 
@@ -92,6 +94,7 @@ def _completed(
                 entry = f"{head}, {_stated(default)}{line}{text}"
         if entry is not None and entry not in entries:
             entries.append(entry.rstrip())
+    entries += [entry for name, entry in written.items() if name not in defaults]
     own = {"": sections.pop(""), "Parameters": "\n".join(entries)}
     own["Returns"] = _described(sections.pop("Returns", ""), *returns)
     sections = {title: text for title, text in (own | sections).items() if text.strip()}

@@ -5,6 +5,9 @@ intervals know of weights and clusters. Colors, dashes and markers differ togeth
 can be read without colors.
 """
 
+from inspect import get_annotations, isfunction
+
+from .._docstrings import describe_parameters, entries_of
 from ._confidence import confidence_curve
 from ._confusion import confused, kinds, measure_ecdf, near_misses
 from ._consistency import consistency
@@ -92,3 +95,18 @@ __all__ = [
     "terms",
     "trade_off",
 ]
+
+PARAMETERS = entries_of("""\
+evaluation : Evaluation
+target : str
+    The target, where there are several; by default the first.
+""")
+
+for _name in __all__:
+    if isfunction(_chart := globals()[_name]):
+        _types = get_annotations(_chart)
+        _words = {part: getattr(kind, "__name__", "") for part, kind in _types.items()}
+        describe_parameters(
+            PARAMETERS, {"result": f"result : {_words.get('result')}"},
+            returns=(_words["return"], ""), package="caveat.charts",
+        )(_chart)  # fmt: skip

@@ -23,19 +23,15 @@ def confidence_curve(evaluation: Evaluation, target: Any = None) -> Chart:
     ----------
     evaluation : Evaluation
         The evaluation of a prediction with an uncertainty.
-    target : str, optional
-        The target, where there are several; by default the first.
 
     Returns
     -------
-    Chart
-        With Wilson's limits for shares and Gaussian limits for means, for the samples that are
-        kept as if they had been fixed before.
+    With Wilson's limits for shares and Gaussian limits for means, for the samples that are kept as
+    if they had been fixed before.
 
     Examples
     --------
     >>> import caveat
-    >>> from caveat.charts import confidence_curve
     >>> prediction = caveat.Categorical.from_binary([0.5, 0.6, 0.9, 1.0])
     >>> chart = confidence_curve(caveat.evaluate(prediction, [1, 0, 1, 1], resamples=0))
     >>> chart.to_frame().loc[[0, 25, 50], ["removed", "error"]].round(3).values.tolist()

@@ -29,9 +29,8 @@ def measure_ecdf(result: MeasureComparison, measure: str | None = None) -> Chart
 
     Returns
     -------
-    Chart
-        Its numbers are values of the measure, and the shares of the right and of the wrong
-        predictions with at most that value.
+    Its numbers are values of the measure, and the shares of the right and of the wrong predictions
+    with at most that value.
     """
     expect(result, MeasureComparison)
     rows = {row.measure: row for row in result.rows if not row.one_class}
@@ -80,14 +79,9 @@ def _grid(values: FloatArray) -> FloatArray:
 def confused(result: MeasureComparison) -> Chart:
     """Return the mean of each measure against the number of confused classes.
 
-    Parameters
-    ----------
-    result : MeasureComparison
-
     Returns
     -------
-    Chart
-        Its numbers are those of `MeasureComparison.by_confusion`.
+    Its numbers are those of `MeasureComparison.by_confusion`.
     """
     expect(result, MeasureComparison)
     frame = result.by_confusion()
@@ -123,8 +117,7 @@ def near_misses(result: MeasureComparison) -> Chart:
 
     Returns
     -------
-    Chart
-        Its numbers are those of `MeasureComparison.near_misses`, the most frequent pairs first.
+    Its numbers are those of `MeasureComparison.near_misses`, the most frequent pairs first.
     """
     expect(result, MeasureComparison)
     frame = result.near_misses().sort_values("samples", ascending=False, kind="stable").head(12)
@@ -177,8 +170,7 @@ def kinds(result: UncertaintyExplanation) -> Chart:
 
     Returns
     -------
-    Chart
-        Its numbers are of up to 1,500 samples, evenly spaced, and all candidates among them.
+    Its numbers are of up to 1,500 samples, evenly spaced, and all candidates among them.
     """
     expect(result, UncertaintyExplanation)
     total = len(result.geometric)

@@ -34,13 +34,11 @@ def consistency(
 
     Returns
     -------
-    Chart
-        Numbers of samples are in parentheses. Of an attribute with more than 30 values the 30 least
-        consistent are shown; of more than 60 bars, those of single outcomes are left out.
+    Numbers of samples are in parentheses. Of an attribute with more than 30 values the 30 least
+    consistent are shown; of more than 60 bars, those of single outcomes are left out.
 
     Examples
     --------
-    >>> from caveat.charts import consistency
     >>> from caveat.fairness import consistency as measured
     >>> X, group = [[0.0], [0.1], [0.2], [5.0], [5.1], [5.2]], ["a", "a", "a", "b", "b", "b"]
     >>> result = measured([1, 1, 0, 0, 0, 0], X, neighbors=2, groups=group, resamples=0)

@@ -31,18 +31,14 @@ def coverage(evaluation: Evaluation, target: Any = None) -> Chart:
         The evaluation of numbers, or of sets of classes. A Gaussian is asked for central
         intervals of 1 to 99 %; quantiles for the central intervals they have, or for each level
         if they have none; intervals and sets for their own coverage.
-    target : str, optional
-        The target, where there are several; by default the first.
 
     Returns
     -------
-    Chart
-        With Wilson's limits at the effective sample size.
+    With Wilson's limits at the effective sample size.
 
     Examples
     --------
     >>> import caveat
-    >>> from caveat.charts import coverage
     >>> prediction = caveat.Interval([0.0, 0.0, 0.0, 0.0], [1.0, 1.0, 1.0, 1.0], coverage=0.9)
     >>> chart = coverage(caveat.evaluate(prediction, [0.5, 0.5, 0.5, 2.0], resamples=0))
     >>> chart.numbers["nominal"], chart.numbers["observed"]

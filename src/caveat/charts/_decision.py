@@ -35,14 +35,12 @@ def decision_curve(
 
     Returns
     -------
-    Chart
-        With Gaussian limits of the net benefit at each threshold, which is a mean over the samples;
-        see `caveat.metrics.net_benefit_curve`. Where nobody is treated it is 0 without a band.
+    With Gaussian limits of the net benefit at each threshold, which is a mean over the samples; see
+    `caveat.metrics.net_benefit_curve`. Where nobody is treated it is 0 without a band.
 
     Examples
     --------
     >>> import caveat
-    >>> from caveat.charts import decision_curve
     >>> prediction = caveat.Categorical.from_binary([0.1, 0.4, 0.3, 0.8])
     >>> result = caveat.evaluate(prediction, [0, 0, 1, 1], resamples=0)
     >>> chart = decision_curve(result, thresholds=[0.2, 0.5])

@@ -184,8 +184,7 @@ def terms(
 
     Returns
     -------
-    Chart
-        0 is ideal; up to the dashed line a condition counts as met.
+    0 is ideal; up to the dashed line a condition counts as met.
     """
     expect(result, Disentanglement)
     names = result.decompositions if decomposition is None else (decomposition,)

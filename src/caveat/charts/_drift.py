@@ -32,19 +32,16 @@ def drift(result: Drift, groups: bool = False) -> Chart:
 
     Parameters
     ----------
-    result : Drift
     groups : bool, default=False
         Whether the groups are shown instead of all samples.
 
     Returns
     -------
-    Chart
-        1 is the threshold. Of more than 40 rows those with the largest changes are drawn.
+    1 is the threshold. Of more than 40 rows those with the largest changes are drawn.
 
     Examples
     --------
     >>> import caveat
-    >>> from caveat.charts import drift
     >>> some = caveat.Categorical.from_binary([0.1, 0.4, 0.8, 0.9] * 50)
     >>> drift(caveat.drift(some, some)).numbers["quantity"]
     ['probability of the second class', 'total uncertainty']
@@ -99,19 +96,13 @@ def drift_distribution(result: Drift, quantity: str | None = None, target: str =
 
     Parameters
     ----------
-    result : Drift
     quantity : str, optional
         Such as "probability" or "epistemic"; by default the first that was compared.
     target : str, default=""
 
-    Returns
-    -------
-    Chart
-
     Examples
     --------
     >>> import caveat
-    >>> from caveat.charts import drift_distribution
     >>> some = caveat.Categorical.from_binary([0.1, 0.4, 0.8, 0.9] * 50)
     >>> drift_distribution(caveat.drift(some, some), "total").x.label
     'total uncertainty'
@@ -162,18 +153,12 @@ def history(result: DriftHistory, quantity: str | Sequence[str] | None = None) -
 
     Parameters
     ----------
-    result : DriftHistory
     quantity : str or list of str, optional
         Quantities of the rows, such as ["probability", "observed"]; by default the first view.
-
-    Returns
-    -------
-    Chart
 
     Examples
     --------
     >>> import caveat
-    >>> from caveat.charts import history
     >>> from caveat.monitoring import drift_history
     >>> some = caveat.Categorical.from_binary([0.1, 0.4, 0.8, 0.9] * 50)
     >>> result = drift_history({"May": some, "June": some, "July": some})

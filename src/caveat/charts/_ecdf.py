@@ -23,20 +23,16 @@ def ecdf(evaluation: Evaluation, target: Any = None) -> Chart:
     ----------
     evaluation : Evaluation
         The evaluation of a prediction with an uncertainty.
-    target : str, optional
-        The target, where there are several; by default the first.
 
     Returns
     -------
-    Chart
-        Its numbers are some uncertainties that occur, and the share of the right and of the wrong
-        predictions with at most this uncertainty. Numbers are never quite right: theirs are the
-        halves with the smaller and the larger errors.
+    Its numbers are some uncertainties that occur, and the share of the right and of the wrong
+    predictions with at most this uncertainty. Numbers are never quite right: theirs are the halves
+    with the smaller and the larger errors.
 
     Examples
     --------
     >>> import caveat
-    >>> from caveat.charts import ecdf
     >>> prediction = caveat.Gaussian([0.0] * 4, [1.0, 4.0, 9.0, 16.0])
     >>> chart = ecdf(caveat.evaluate(prediction, [0, 1, 4, 5], resamples=0))
     >>> [mark.label for mark in chart.marks]

@@ -25,20 +25,15 @@ def error_calibration(evaluation: Evaluation, target: Any = None) -> Chart:
     ----------
     evaluation : Evaluation
         The evaluation of numbers with a spread.
-    target : str, optional
-        The target, where there are several; by default the first.
 
     Returns
     -------
-    Chart
-        With limits by the delta method for the logarithm of the root mean squared error; a bin
-        with a single sample takes its error for that of a Gaussian. Bins with an infinite spread
-        are left out.
+    With limits by the delta method for the logarithm of the root mean squared error; a bin with a
+    single sample takes its error for that of a Gaussian. Bins with an infinite spread are left out.
 
     Examples
     --------
     >>> import caveat, numpy as np
-    >>> from caveat.charts import error_calibration
     >>> prediction = caveat.Gaussian(np.zeros(30), np.ones(30))
     >>> chart = error_calibration(caveat.evaluate(prediction, np.full(30, 2.0), resamples=0))
     >>> chart.numbers["predicted"][:2].round(3), chart.numbers["observed"][:2].round(3)

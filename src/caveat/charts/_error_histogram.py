@@ -25,22 +25,18 @@ def error_histogram(evaluation: Evaluation, target: Any = None, bins: int = 40) 
     ----------
     evaluation : Evaluation
         The evaluation of a prediction with an uncertainty.
-    target : str, optional
-        The target, where there are several; by default the first.
     bins : int, default=40
         Cells on each axis.
 
     Returns
     -------
-    Chart
-        The error of a number is absolute; that of a class is 1 less the probability that the true
-        class was given. Of a long tail the axis shows 99.5 %, and the last cell holds the rest.
-        The numbers are the cells that hold samples, the fullest first.
+    The error of a number is absolute; that of a class is 1 less the probability that the true class
+    was given. Of a long tail the axis shows 99.5 %, and the last cell holds the rest. The numbers
+    are the cells that hold samples, the fullest first.
 
     Examples
     --------
     >>> import caveat
-    >>> from caveat.charts import error_histogram
     >>> prediction = caveat.Gaussian([0.0, 0.0, 0.0], [1.0, 1.0, 4.0])
     >>> chart = error_histogram(caveat.evaluate(prediction, [0, 1, 4], resamples=0), bins=2)
     >>> chart.to_frame()[["uncertainty_high", "error_high", "samples"]].values.tolist()

@@ -24,7 +24,6 @@ def detection(
 
     Parameters
     ----------
-    result : ClassDetection
     decomposition : str, optional
         By default all of them; with ``by_class`` the first.
     by_class : bool, default=False
@@ -32,13 +31,11 @@ def detection(
 
     Returns
     -------
-    Chart
-        The dotted line is chance. Of more than 30 classes those are shown whose epistemic area is
-        least.
+    The dotted line is chance. Of more than 30 classes those are shown whose epistemic area is
+    least.
 
     Examples
     --------
-    >>> from caveat.charts import detection
     >>> from caveat.experiments import ClassDetection
     >>> auc = [[[[0.6, 0.9, 0.8], [0.5, 0.8, 0.7]]]]
     >>> chart = detection(ClassDetection(("a", "b"), ("information",), auc), by_class=True)
@@ -85,20 +82,12 @@ def shift(
 
     Parameters
     ----------
-    result : ShiftCurves
     quantity : str or list of str, default="uncertainty"
         Names of metrics or of uncertainties; "uncertainty" is all three.
-    target : str, optional
-        The target, where there are several; by default the first.
-
-    Returns
-    -------
-    Chart
 
     Examples
     --------
     >>> import caveat, numpy as np
-    >>> from caveat.charts import shift
     >>> from caveat.experiments import shift_curves
     >>> result = shift_curves(
     ...     lambda X: caveat.Gaussian(X[:, 0], 1.0), np.arange(6.0)[:, None], np.arange(6.0),
@@ -139,20 +128,14 @@ def shift(
 def domain_shift(result: DomainShift) -> Chart:
     """Return the ratio out of domain over in domain of every metric and uncertainty.
 
-    Parameters
-    ----------
-    result : DomainShift
-
     Returns
     -------
-    Chart
-        The axis is logarithmic; an arrow stands for an interval without an end. Quantities without
-        a ratio are left out.
+    The axis is logarithmic; an arrow stands for an interval without an end. Quantities without a
+    ratio are left out.
 
     Examples
     --------
     >>> import caveat
-    >>> from caveat.charts import domain_shift
     >>> from caveat.experiments import domain_shift as measured
     >>> inside, outside = caveat.Gaussian([0.0, 1.0], 1.0), caveat.Gaussian([0.0, 1.0], 2.0)
     >>> result = measured(inside, [0, 2], outside, [0, 5], metrics=["mae"], resamples=0)

@@ -74,17 +74,10 @@ def extremes(evaluation: Evaluation, number: int = 20, target: Any = None) -> Ex
         The evaluation of a prediction with an uncertainty.
     number : int, default=20
         The most samples in each list.
-    target : str, optional
-        The target, where there are several; by default the first.
-
-    Returns
-    -------
-    Extremes
 
     Examples
     --------
     >>> import caveat
-    >>> from caveat.charts import extremes
     >>> prediction = caveat.Categorical.from_binary([0.1, 0.5, 0.99], classes=["no", "yes"])
     >>> result = caveat.evaluate(prediction, ["no", "no", "no"], ids=["a", "b", "c"], resamples=0)
     >>> found = extremes(result, 1)

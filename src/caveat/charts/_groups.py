@@ -34,11 +34,8 @@ def groups(
 
     Parameters
     ----------
-    evaluation : Evaluation
     metric : str, optional
         A name or an alias from ``caveat.metrics.METRICS``; by default the calibration error.
-    target : str, optional
-        The target, where there are several; by default the first.
     option : str, optional
         Which rows, where a metric has several, such as ``"coverage=0.9545"``; by default the first.
     attribute : str, optional
@@ -46,15 +43,13 @@ def groups(
 
     Returns
     -------
-    Chart
-        Numbers of samples are in parentheses. Groups in which the metric is not defined are left
-        out. Of more than 30 values of an attribute the 30 worst are shown. Of more than two
-        classes, "positive_calibration_error" is that of each class against the rest.
+    Numbers of samples are in parentheses. Groups in which the metric is not defined are left out.
+    Of more than 30 values of an attribute the 30 worst are shown. Of more than two classes,
+    "positive_calibration_error" is that of each class against the rest.
 
     Examples
     --------
     >>> import caveat
-    >>> from caveat.charts import groups
     >>> prediction = caveat.Categorical.from_binary([0.1, 0.2, 0.9, 0.9])
     >>> result = caveat.evaluate(prediction, [0, 0, 0, 1], groups=["a", "a", "b", "b"], resamples=0)
     >>> groups(result, "accuracy", attribute="group").numbers["value"].tolist()
@@ -209,22 +204,14 @@ def comparison(
 
     Parameters
     ----------
-    result : Comparison
     metric : str
         A name or an alias from ``caveat.metrics.METRICS``.
-    target : str, optional
-        The target, where there are several; by default the first.
     option : str, optional
         Which rows, where a metric has several; by default the first.
-
-    Returns
-    -------
-    Chart
 
     Examples
     --------
     >>> import caveat
-    >>> from caveat.charts import comparison
     >>> predictions = {
     ...     "sure": caveat.Categorical.from_binary([0.0, 0.0, 1.0]),
     ...     "unsure": caveat.Categorical.from_binary([0.5, 0.4, 0.6]),
@@ -293,22 +280,17 @@ def trade_off(
 
     Parameters
     ----------
-    result : Comparison
-    target : str, optional
-        The target, where there are several; by default the first.
     expression : str, optional
         What of the uncertainty counts, as in `Comparison.recommend`; by default what the
         predictions express.
 
     Returns
     -------
-    Chart
-        Pale marks are beaten in both by another technique.
+    Pale marks are beaten in both by another technique.
 
     Examples
     --------
     >>> import caveat
-    >>> from caveat.charts import trade_off
     >>> predictions = {
     ...     "sure": caveat.Categorical.from_binary([0.01, 0.02, 0.9]),
     ...     "unsure": caveat.Categorical.from_binary([0.5, 0.4, 0.6]),

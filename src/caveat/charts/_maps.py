@@ -31,9 +31,8 @@ def class_map(pixels: PredictionMap, truth: Any = None) -> Chart:
 
     Returns
     -------
-    Chart
-        Names stand in the map, so that it can be read without colors. Its numbers are how many
-        pixels each class has.
+    Names stand in the map, so that it can be read without colors. Its numbers are how many pixels
+    each class has.
     """
     _check(pixels)
     codes = pixels.classes()
@@ -72,9 +71,8 @@ def layer_map(pixels: PredictionMap, measure: str = "gini_impurity", H: Any = No
 
     Returns
     -------
-    Chart
-        Colors go from 0 to 1 for all measures, so that maps can be compared. Its numbers are
-        quantiles of the measure.
+    Colors go from 0 to 1 for all measures, so that maps can be compared. Its numbers are quantiles
+    of the measure.
     """
     _check(pixels)
     layer = pixels.measure(measure, **({} if H is None else {"H": H}))
@@ -98,14 +96,9 @@ def false_color(image: Any, channels: tuple[int, int, int] = (0, 1, 2)) -> Chart
     channels : three int, default=(0, 1, 2)
         Each is stretched from its 2nd to its 98th percentile.
 
-    Returns
-    -------
-    Chart
-
     Examples
     --------
     >>> import numpy as np
-    >>> from caveat.charts import false_color
     >>> false_color(np.random.default_rng(0).normal(size=(20, 30, 5)), (4, 2, 0))
     <Chart: False colors, 3 rows>
     """

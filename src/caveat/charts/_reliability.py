@@ -84,17 +84,15 @@ def reliability(
 
     Returns
     -------
-    Chart
-        With Wilson's limits at the effective sample size for shares. The entropy of what happened
-        has limits from 1,000 draws of the frequencies in the bin (Dirichlet, at the effective
-        counts, with one sample more spread evenly): the percentiles of their entropies, these
-        mirrored at the observed one, or the largest bias there can be above it, whichever reaches
-        furthest, since observed entropies are too low in small bins.
+    With Wilson's limits at the effective sample size for shares. The entropy of what happened has
+    limits from 1,000 draws of the frequencies in the bin (Dirichlet, at the effective counts, with
+    one sample more spread evenly): the percentiles of their entropies, these mirrored at the
+    observed one, or the largest bias there can be above it, whichever reaches furthest, since
+    observed entropies are too low in small bins.
 
     Examples
     --------
     >>> import caveat, numpy as np
-    >>> from caveat.charts import reliability
     >>> prediction = caveat.Categorical.from_binary([0.1, 0.1, 0.9, 0.9])
     >>> chart = reliability(caveat.evaluate(prediction, [0, 1, 1, 1], resamples=0))
     >>> chart.numbers["predicted"], chart.numbers["observed"]

@@ -32,8 +32,7 @@ def repair_map(result: Repair, label: Any = None) -> Chart:
 
     Returns
     -------
-    Chart
-        Its numbers are the curve, and before and after of its points.
+    Its numbers are the curve, and before and after of its points.
 
     Examples
     --------

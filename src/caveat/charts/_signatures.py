@@ -51,13 +51,11 @@ def signatures(
 
     Returns
     -------
-    Chart
-        Its numbers are the channels and the mean of each class.
+    Its numbers are the channels and the mean of each class.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from caveat.charts import signatures
     >>> rng = np.random.default_rng(0)
     >>> y = np.repeat(["oak", "road"], 50)
     >>> X = rng.normal(size=(100, 8)) + np.where(y == "oak", 0.0, 3.0)[:, None]

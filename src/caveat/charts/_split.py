@@ -48,12 +48,6 @@ def deferral(evaluation: Evaluation, target: Any = None) -> Deferral:
     ----------
     evaluation : Evaluation
         The evaluation of a prediction with an uncertainty.
-    target : str, optional
-        The target, where there are several; by default the first.
-
-    Returns
-    -------
-    Deferral
 
     Examples
     --------
@@ -81,23 +75,15 @@ def split(
 
     Parameters
     ----------
-    evaluation : Evaluation
-    target : str, optional
-        The target, where there are several; by default the first.
     points : int, default=2000
         The largest number of samples shown. Wrong ones (of numbers: the tenth with the largest
         errors) are up to half of them, so that they can be seen.
     actions : array-like of str, optional
         What a policy does with each sample; its name then decides color and marker.
 
-    Returns
-    -------
-    Chart
-
     Examples
     --------
     >>> import caveat
-    >>> from caveat.charts import split
     >>> prediction = caveat.Gaussian.from_members([[0.0, 1.0], [0.0, 3.0]], variance=1.0)
     >>> chart = split(caveat.evaluate(prediction, [0.0, 4.0], resamples=0))
     >>> chart.numbers["aleatoric"], chart.numbers["epistemic"]

@@ -21,16 +21,11 @@ def stream(result: StreamRecord, *, target: Any = None, signal: bool = False) ->
 
     Parameters
     ----------
-    result : StreamRecord
     target : str, optional
         The target, where there are several; for classes the class whose probability is drawn. By
         default the first target, or the last class.
     signal : bool, default=False
         Whether to draw the signal itself instead, with the windows that cannot be used.
-
-    Returns
-    -------
-    Chart
 
     Examples
     --------

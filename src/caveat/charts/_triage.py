@@ -25,10 +25,6 @@ def operating_curve(triage: Triage) -> Chart:
     ----------
     triage : Triage
         What `TriagePolicy.decide` returned.
-
-    Returns
-    -------
-    Chart
     """
     expect(triage, Triage, "triage")
     curve = triage.curve

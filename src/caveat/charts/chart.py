@@ -135,10 +135,6 @@ def overlay(charts: Mapping[str, Chart], read: str, *, bands: bool = False) -> C
         How to read the result.
     bands : bool, default=False
         Whether the curves keep their bands.
-
-    Returns
-    -------
-    Chart
     """
     if not isinstance(charts, Mapping) or not all(isinstance(c, Chart) for c in charts.values()):
         raise OptionError(f"charts must be a mapping from names to Chart; got {charts!r}")

@@ -45,7 +45,6 @@ def ratios(
 
     Parameters
     ----------
-    result : FairnessAudit
     attribute : str, optional
         By default all of them.
     comparison : {"reference", "worst pair"}, optional
@@ -54,16 +53,14 @@ def ratios(
 
     Returns
     -------
-    Chart
-        The axis is logarithmic, so that a ratio and its inverse are as far from 1. Intervals are
-        those that decide, which hold for all comparisons of an attribute at once. An arrow stands
-        for an interval without an end. Ratios that are undefined are named without a point; of
-        more than 40 ratios, those farthest from 1 are shown.
+    The axis is logarithmic, so that a ratio and its inverse are as far from 1. Intervals are those
+    that decide, which hold for all comparisons of an attribute at once. An arrow stands for an
+    interval without an end. Ratios that are undefined are named without a point; of more than 40
+    ratios, those farthest from 1 are shown.
 
     Examples
     --------
     >>> import caveat
-    >>> from caveat.charts import ratios
     >>> prediction = caveat.Categorical.from_binary([0.2, 0.9, 0.6, 0.7])
     >>> audit = caveat.audit(prediction, [0, 1, 1, 1], groups={"sex": ["f", "f", "m", "m"]})
     >>> ratios(audit).x.log
@@ -172,24 +169,19 @@ def distributions(
 
     Parameters
     ----------
-    result : FairnessAudit
     part : {"predictive", "aleatoric", "epistemic"}, default="predictive"
     attribute : str, optional
         By default all of them.
-    target : str, optional
-        The target, where there are several; by default the first.
 
     Returns
     -------
-    Chart
-        The thin line is from the 5 % to the 95 % quantile, the thick one from 25 to 75 %, the
-        stroke the median, the point the mean. Numbers of samples are in parentheses; of more than
-        40 groups the most uncertain are shown.
+    The thin line is from the 5 % to the 95 % quantile, the thick one from 25 to 75 %, the stroke
+    the median, the point the mean. Numbers of samples are in parentheses; of more than 40 groups
+    the most uncertain are shown.
 
     Examples
     --------
     >>> import caveat
-    >>> from caveat.charts import distributions
     >>> prediction = caveat.Categorical.from_binary([0.2, 0.9, 0.6, 0.7])
     >>> audit = caveat.audit(prediction, [0, 1, 1, 1], groups={"sex": ["f", "f", "m", "m"]})
     >>> distributions(audit).numbers["group"]

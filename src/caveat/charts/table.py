@@ -89,7 +89,6 @@ def available(result: Any, target: Any = None) -> list[str]:
     Examples
     --------
     >>> import caveat
-    >>> from caveat.charts import available
     >>> sets = caveat.PredictionSet([[True, False], [True, True]], coverage=0.9)
     >>> available(caveat.evaluate(sets, [0, 0], resamples=0))
     ['coverage', 'groups']

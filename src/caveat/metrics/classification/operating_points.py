@@ -101,10 +101,10 @@ def operating_point(
     >>> point.threshold, point.sensitivity, point.specificity, round(point.mcc, 4)
     (0.4, 1.0, 0.5, 0.6124)
     """
-    return _found(y_true, probabilities, sensitivity, specificity, classes, sample_weight)
+    return _at_rate(y_true, probabilities, sensitivity, specificity, classes, sample_weight)
 
 
-def _found(
+def _at_rate(
     y_true: Any, probabilities: Any, sensitivity: Any, specificity: Any, classes: Any, weight: Any
 ) -> OperatingPoint:
     if (sensitivity is None) == (specificity is None):
@@ -188,7 +188,7 @@ def specificity_at_sensitivity_score(
     >>> specificity_at_sensitivity_score(y_true, probabilities, sensitivity=0.6)
     1.0
     """
-    return _found(y_true, probabilities, sensitivity, None, classes, sample_weight).specificity
+    return _at_rate(y_true, probabilities, sensitivity, None, classes, sample_weight).specificity
 
 
 def sensitivity_at_specificity_score(
@@ -231,7 +231,7 @@ def sensitivity_at_specificity_score(
     >>> sensitivity_at_specificity_score(y_true, probabilities, specificity=0.5)
     1.0
     """
-    return _found(y_true, probabilities, None, specificity, classes, sample_weight).sensitivity
+    return _at_rate(y_true, probabilities, None, specificity, classes, sample_weight).sensitivity
 
 
 def _specificity_sums(batch: Batch, *, sensitivity: float = 0.8, classes: Any = None) -> Sums:
