@@ -27,13 +27,13 @@ from .content import (
     Names,
     Page,
     Said,
-    Section,
     Sentences,
     Step,
     Table,
     Target,
     Technique,
     Tiles,
+    page_sections,
     with_chooser,
 )
 
@@ -51,19 +51,34 @@ def comparison_page(comparison: Comparison, title: str | None, source: str) -> P
     first = next(iter(comparison.evaluations.values()))
     targets = targets_of(first)
     answer = _recommendation(comparison)
-    sections = [
-        _recommended(comparison, answer),
-        _side_by_side(comparison, targets, names),
-        _trade_off(comparison, answer, targets, names),
-        _overlays(comparison, targets, names),
-        _each(comparison, names),
-    ]
+    blocks = {
+        "verdict": _recommended(comparison, answer),
+        "numbers": with_chooser(_side_by_side(comparison, targets), targets, names),
+        "trade-off": with_chooser(_trade_off(comparison, answer, targets, names), targets, names),
+        "curves": with_chooser(_overlays(comparison, targets, names), targets, names),
+        "techniques": _each(comparison, names),
+    }
     techniques = f"{len(comparison.techniques)} techniques: {', '.join(comparison.techniques)}"
     paired = "different samples" if comparison.different_samples else "paired differences"
     sure = f"{100 * comparison.confidence:g} % intervals, {paired}"
     about = title_line(f"{described(first, members=False)}, {techniques}", source, sure)
-    kept = [section for section in sections if section.blocks]
-    return Page("Comparison", title or _TITLE, about, kept)
+    return Page("Comparison", title or _TITLE, about, page_sections(_WORDS, blocks))
+
+
+_WORDS = """
+verdict | Recommendation | open
+numbers | Side by side
+    Over all samples; ↑ more is better, ↓ less is better. “best” has the best value; “tied” cannot
+    be distinguished from it, allowing for the number of techniques.
+trade-off | Reliable and good? | Trade-off
+    The most reliable uncertainty is not always that of the best predictions: one number for
+    everybody is perfectly calibrated, and knows nothing. A proper score sees both, so it decides
+    first.
+curves | The same curves of all | Curves
+    Bands are left out here, so that lines can be seen; each technique has them below.
+techniques | Each technique by itself | Each technique
+    Open one to see its whole evaluation.
+"""
 
 
 def _recommendation(comparison: Comparison) -> Recommendation | str:
@@ -74,7 +89,7 @@ def _recommendation(comparison: Comparison) -> Recommendation | str:
         return f"No recommendation: {error}"
 
 
-def _recommended(comparison: Comparison, answer: Recommendation | str) -> Section:
+def _recommended(comparison: Comparison, answer: Recommendation | str) -> list[Any]:
     if isinstance(answer, str):
         said = [Said("unsure", answer)]
     else:
@@ -91,8 +106,8 @@ def _recommended(comparison: Comparison, answer: Recommendation | str) -> Sectio
         blocks.append(Step("See what changed between the samples: caveat drift."))
     else:
         blocks.append(Step("Choose by the metrics in the table that matter to you."))
-    blocks += [Sentences("What to keep in mind", said[1:], details=True)] if said[1:] else []
-    return Section("verdict", "Recommendation", "Recommendation", "", blocks, folded=False)
+    kept = Sentences("What to keep in mind", said[1:], details=True)
+    return [*blocks, kept] if said[1:] else blocks
 
 
 def _first_screen(comparison: Comparison, answer: Recommendation) -> list[Any]:
@@ -170,7 +185,7 @@ def _lower(name: str) -> str:
     return name if name[:2].isupper() or " " not in name else name[0].lower() + name[1:]
 
 
-def _side_by_side(comparison: Comparison, targets: list[Target], names: Names) -> Section:
+def _side_by_side(comparison: Comparison, targets: list[Target]) -> list[Any]:
     blocks: list[Any] = []
     for target in targets:
         rows = [r for r in comparison.matching(group="") if target.has(r)]
@@ -180,14 +195,7 @@ def _side_by_side(comparison: Comparison, targets: list[Target], names: Names) -
         if headline:
             blocks.append(_wide_table(comparison, result, headline, target))
         blocks.append(_long_table(comparison, result, measures, target))
-    return Section(
-        "numbers",
-        "Side by side",
-        "Side by side",
-        "Over all samples; ↑ more is better, ↓ less is better. “best” has the best value; “tied” "
-        "cannot be distinguished from it, allowing for the number of techniques.",
-        with_chooser(blocks, targets, names),
-    )
+    return blocks
 
 
 def _wide_table(
@@ -245,7 +253,7 @@ def _value(row: ComparedRow | None) -> Cell:
 
 def _trade_off(
     comparison: Comparison, answer: Recommendation | str, targets: list[Target], names: Names
-) -> Section:
+) -> list[Any]:
     blocks: list[Any] = []
     if not isinstance(answer, str):
         for target in targets:
@@ -253,18 +261,10 @@ def _trade_off(
             with suppress(CaveatError):
                 chart = charts.trade_off(comparison, target.name)
                 blocks.append(Figure(names("chart"), chart, target.key))
-    return Section(
-        "trade-off",
-        "Reliable and good?",
-        "Trade-off",
-        "The most reliable uncertainty is not always that of the best predictions: one number for "
-        "everybody is perfectly calibrated, and knows nothing. A proper score sees both, so it "
-        "decides first.",
-        with_chooser(blocks, targets, names),
-    )
+    return blocks
 
 
-def _overlays(comparison: Comparison, targets: list[Target], names: Names) -> Section:
+def _overlays(comparison: Comparison, targets: list[Target], names: Names) -> list[Any]:
     blocks: list[Any] = []
     for entry in CHARTS.of(next(iter(comparison.evaluations.values()))):
         if not (entry.section and entry.overlays):
@@ -279,24 +279,11 @@ def _overlays(comparison: Comparison, targets: list[Target], names: Names) -> Se
             if result:
                 chart = charts.overlay(result, next(iter(result.values())).read)
                 blocks.append(Figure(names("chart"), chart, target.key))
-    return Section(
-        "curves",
-        "The same curves of all",
-        "Curves",
-        "Bands are left out here, so that lines can be seen; each technique has them below.",
-        with_chooser(blocks, targets, names),
-    )
+    return blocks
 
 
-def _each(comparison: Comparison, names: Names) -> Section:
-    blocks: list[Any] = [
+def _each(comparison: Comparison, names: Names) -> list[Any]:
+    return [
         Technique(name, described(evaluation), evaluation_sections(evaluation, names, f"t{i}-"))
         for i, (name, evaluation) in enumerate(comparison.evaluations.items())
     ]
-    return Section(
-        "techniques",
-        "Each technique by itself",
-        "Each technique",
-        "Open one to see its whole evaluation.",
-        blocks,
-    )

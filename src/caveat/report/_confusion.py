@@ -7,7 +7,7 @@ from ..confusion import MeasureComparison, UncertaintyExplanation
 from ..results.tables import ShownTable
 from ..results.words import counted
 from ._evaluation import title_line
-from .content import Cell, Figure, Names, Page, Said, Section, Sentences, Table
+from .content import Cell, Figure, Names, Page, Said, Sentences, Table, page_sections
 
 
 def measures_page(result: MeasureComparison, title: str | None, source: str) -> Page:
@@ -52,20 +52,17 @@ def _page(kind: str, heading: str, about: str, result: Any, tables: list[ShownTa
     names = Names()
     verdict = result.verdict()
     said = [Said(one.level, one.text) for one in verdict.statements]
-    shown = [
+    shown: list[Any] = [
         Table(name, header, [[Cell(str(text)) for text in line] for line in body], title=name,
               heads=True, folded=name if number else "")
         for number, (name, header, body) in enumerate(tables)
     ]  # fmt: skip
-    figures = [
+    figures: list[Any] = [
         Figure(names("chart"), entry.function(result, **options))
         for entry in CHARTS.of(result)
         if entry.applies(result)
         for options in entry.views(result)
     ]
-    sections = [
-        Section("verdict", "Verdict", "Verdict", "", [Sentences("Verdict", said)], folded=False),
-        Section("numbers", "Numbers", "Numbers", "", [*shown]),
-        Section("charts", "Charts", "Charts", "", [*figures]),
-    ]
-    return Page(kind, heading, about, sections)
+    blocks = {"verdict": [Sentences("Verdict", said)], "numbers": shown, "charts": figures}
+    words = "verdict | Verdict | open\nnumbers | Numbers\ncharts | Charts"
+    return Page(kind, heading, about, page_sections(words, blocks))

@@ -26,6 +26,7 @@ from .content import (
     Sentences,
     Step,
     Table,
+    page_sections,
 )
 
 _TITLE = "Is the split into aleatoric and epistemic real?"
@@ -46,20 +47,38 @@ _STATES = {
 def disentanglement_page(result: Disentanglement, title: str | None, source: str) -> Page:
     """Return the page of a disentanglement."""
     names = Names()
-    several = len(result.decompositions) > 1
-    sections = [
-        _verdict(result),
-        *(_by_decomposition(result) if several else ()),
-        _numbers(result, names),
-        _sweeps(result, names),
-        _checks(result),
-        _method(result),
-    ]
-    kept = [section for section in sections if section.blocks]
-    return Page("Disentanglement", title or _TITLE, title_line(result.description, source), kept)
+    blocks = {
+        "verdict": _verdict(result),
+        "numbers": _numbers(result, names),
+        "sweeps": _sweeps(result, names),
+        "checks": _checks(result),
+        "method": _method(result),
+    }
+    words = _WORDS.format(tolerance=TOLERANCE, noise=noise_words(result.task))
+    first, *others = page_sections(words, blocks)
+    splits = _by_decomposition(result) if len(result.decompositions) > 1 else []
+    about = title_line(result.description, source)
+    return Page("Disentanglement", title or _TITLE, about, [first, *splits, *others])
 
 
-def _verdict(result: Disentanglement) -> Section:
+_WORDS = """
+verdict | Verdict | open
+numbers | The four conditions | Conditions
+    A split is real if each part follows its own cause (C1, C2) and neither follows the other's (O1,
+    O2). The first two alone are a trap: the total uncertainty under two names meets them. An error
+    of 0 is ideal; up to {tolerance:g} a condition counts as met.
+sweeps | What was done to the data, and what the parts did | Sweeps
+    With less training data the model knows less, and the noise stays the same. With permuted
+    {noise} the noise grows, and the amount of data stays the same. Bands are two standard
+    deviations over repeats.
+checks | Did the experiment do what it should? | Checks
+    The correlations mean nothing if the score did not move, and little if small training sets were
+    not learned.
+method | How this was made | Method
+"""
+
+
+def _verdict(result: Disentanglement) -> list[Any]:
     names = result.decompositions
     if len(names) == 1:
         said = [Said(s.level, s.text) for s in verdict(result).statements]
@@ -77,8 +96,7 @@ def _verdict(result: Disentanglement) -> Section:
         step = steps[names[0]]
     else:
         step = " ".join(f"By {_words(name)}: {text}" for name, text in steps.items())
-    blocks: list[Any] = [Sentences("Verdict", said), Step(step)]
-    return Section("verdict", "Verdict", "Verdict", "", blocks, folded=False)
+    return [Sentences("Verdict", said), Step(step)]
 
 
 def _by_decomposition(result: Disentanglement) -> list[Section]:
@@ -97,17 +115,9 @@ def _words(decomposition: str) -> str:
     return decomposition.replace("_", " ")
 
 
-def _numbers(result: Disentanglement, names: Names) -> Section:
+def _numbers(result: Disentanglement, names: Names) -> list[Any]:
     errors = [result.error(decomposition=name) for name in result.decompositions]
-    return Section(
-        "numbers",
-        "The four conditions",
-        "Conditions",
-        "A split is real if each part follows its own cause (C1, C2) and neither follows the "
-        "other's (O1, O2). The first two alone are a trap: the total uncertainty under two names "
-        f"meets them. An error of 0 is ideal; up to {TOLERANCE:g} a condition counts as met.",
-        [_term_table(result, errors), Figure(names("chart"), charts.terms(result))],
-    )
+    return [_term_table(result, errors), Figure(names("chart"), charts.terms(result))]
 
 
 def _term_table(result: Disentanglement, errors: list[UDE]) -> Table:
@@ -149,7 +159,7 @@ def _symbols(name: str) -> str:
     return f"Correlation of {kind.uncertainty} uncertainty with what {cost} cost."
 
 
-def _sweeps(result: Disentanglement, names: Names) -> Section:
+def _sweeps(result: Disentanglement, names: Names) -> list[Any]:
     several = len(result.decompositions) > 1
     blocks: list[Any] = []
     if several:
@@ -160,34 +170,19 @@ def _sweeps(result: Disentanglement, names: Names) -> Section:
         for chart in charts.sweeps(result, name):
             chart = replace(chart, title=f"{chart.title}{of}")
             blocks.append(Figure(names("chart"), chart, target))
-    return Section(
-        "sweeps",
-        "What was done to the data, and what the parts did",
-        "Sweeps",
-        "With less training data the model knows less, and the noise stays the same. With "
-        f"permuted {noise_words(result.task)} the noise grows, and the amount of data stays the "
-        "same. Bands are two standard deviations over repeats.",
-        blocks,
-    )
+    return blocks
 
 
-def _checks(result: Disentanglement) -> Section:
+def _checks(result: Disentanglement) -> list[Any]:
     rows = [
         [Cell(check.name), Cell("passed" if check.passed else "failed"), Cell(sentence(check.text))]
         for check in result.checks
     ]
     table = Table("Checks of the experiment", ["check", "result", "what was found"], rows)
-    return Section(
-        "checks",
-        "Did the experiment do what it should?",
-        "Checks",
-        "The correlations mean nothing if the score did not move, and little if small training "
-        "sets were not learned.",
-        [table] if rows else [],
-    )
+    return [table] if rows else []
 
 
-def _method(result: Disentanglement) -> Section:
+def _method(result: Disentanglement) -> list[Any]:
     notes = [
         _protocol(result.protocol, noise_words(result.task)),
         _cost(result),
@@ -206,7 +201,7 @@ def _method(result: Disentanglement) -> Section:
             "can both have 0.5.",
         )
     )
-    return Section("method", "How this was made", "Method", "", [Definitions(notes, items)])
+    return [Definitions(notes, items)]
 
 
 def _definition(name: str) -> Definition:

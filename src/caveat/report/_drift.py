@@ -24,6 +24,7 @@ from .content import (
     Table,
     Technique,
     Tiles,
+    page_sections,
 )
 
 _NOTES = (
@@ -50,8 +51,30 @@ def drift_page(drift: Drift, title: str | None, source: str) -> Page:
     names = Names()
     what = f"{drift.samples[1]:,} samples against {drift.samples[0]:,}, {drift.description}"
     about = title_line(what, source, f"{100 * drift.confidence:g} % intervals")
-    sections = [_verdict(drift.verdict(), _tiles(drift)), *drift_sections(drift, names, "")]
-    return Page("Drift", title or "What changed since the reference?", about, sections)
+    blocks = {
+        "verdict": _verdict(drift.verdict(), _tiles(drift)),
+        **_blocks(drift, names),
+        "notes": _notes(drift),
+    }
+    heading = title or "What changed since the reference?"
+    return Page("Drift", heading, about, page_sections(_WORDS, blocks))
+
+
+_WORDS = """
+verdict | Verdict | open
+numbers | What changed | open
+    Over all samples: the mean or the value in the reference and in the new samples.
+groups | Which groups changed | Groups
+    The same for each group, with p-values that allow for all of them.
+periods | Each period | Periods | open
+    Each period against the reference, by itself; the last column is the p-value of the monitor,
+    which may be looked at after every period.
+time | Over time | open
+    The reference is the first point.
+details | Each period by itself | Details
+    Open one to see all of its numbers.
+notes | How this was measured | Method
+"""
 
 
 def history_page(history: DriftHistory, title: str | None, source: str) -> Page:
@@ -60,26 +83,34 @@ def history_page(history: DriftHistory, title: str | None, source: str) -> Page:
     last = history.last
     what = f"{len(history.periods)} periods against {history.reference}, {last.description}"
     about = title_line(what, source, f"{100 * last.confidence:g} % intervals")
-    sections = [
-        _verdict(history.verdict(), _tiles(last)),
-        _periods(history),
-        _over_time(history, names),
-        _each(history, names),
-        _notes(last, monitored=bool(history.states)),
-    ]
-    return Page("Drift", title or "What changed over time?", about, sections)
+    header, lines = history.table()
+    body = [[Cell(text) for text in line] for line in lines]
+    blocks = {
+        "verdict": _verdict(history.verdict(), _tiles(last)),
+        "periods": [Table(f"Each period against {history.reference}", header, body, heads=True)],
+        "time": [
+            Figure(names("chart"), charts.history(history, **options))
+            for options in CHARTS["history"].views(history)
+        ],
+        "details": [
+            Technique(name, drift.verdict().statements[0].text, drift_sections(drift, names, i))
+            for i, (name, drift) in enumerate(history.drifts.items())
+        ],
+        "notes": _notes(last, monitored=bool(history.states)),
+    }
+    heading = title or "What changed over time?"
+    return Page("Drift", heading, about, page_sections(_WORDS, blocks))
 
 
-def _verdict(verdict: Verdict, tiles: list[tuple[str, str, str]]) -> Section:
+def _verdict(verdict: Verdict, tiles: list[tuple[str, str, str]]) -> list[Any]:
     first, *others = verdict.statements
     called = {"good": "No change", "bad": "Change", "info": "Change"}.get(first.level, "")
-    blocks: list[Any] = [
+    return [
         Sentences("Verdict", [Said(first.level, first.text, called=called)]),
         *([Tiles(tiles)] if tiles else []),
         Step(verdict.next_step),
         Sentences("What was compared", [Said(s.level, s.text) for s in others], details=True),
     ]
-    return Section("verdict", "Verdict", "Verdict", "", blocks, folded=False)
 
 
 def _tiles(drift: Drift) -> list[tuple[str, str, str]]:
@@ -103,8 +134,13 @@ def _tiles(drift: Drift) -> list[tuple[str, str, str]]:
     return result
 
 
-def drift_sections(drift: Drift, names: Names, prefix: str) -> list[Section]:
-    """Return the sections of one comparison; the prefix keeps several on one page apart."""
+def drift_sections(drift: Drift, names: Names, number: int) -> list[Section]:
+    """Return the sections of one of several comparisons on a page."""
+    return page_sections(_WORDS, _blocks(drift, names), f"p{number}-")
+
+
+def _blocks(drift: Drift, names: Names) -> dict[str, list[Any]]:
+    """Return what changed over all samples, and in which groups."""
     overall = [row for row in drift.rows if row.overall]
     groups = [row for row in drift.rows if not row.overall]
     figures: list[Any] = [Figure(names("chart"), charts.drift(drift))] if _drawn(overall) else []
@@ -113,26 +149,10 @@ def drift_sections(drift: Drift, names: Names, prefix: str) -> list[Section]:
         for name, target in drift.quantities
         if name != "class"
     ]
-    sections = [
-        Section(
-            f"{prefix}numbers", "What changed", "What changed",
-            "Over all samples: the mean or the value in the reference and in the new samples.",
-            [_table(overall, "All samples"), *figures], folded=False,
-        )
-    ]  # fmt: skip
-    if groups:
-        blocks: list[Any] = [_table(groups, "Each group")]
-        if _drawn(groups):
-            blocks.append(Figure(names("chart"), charts.drift(drift, groups=True)))
-        sections.append(
-            Section(
-                f"{prefix}groups", "Which groups changed", "Groups",
-                "The same for each group, with p-values that allow for all of them.", blocks,
-            )
-        )  # fmt: skip
-    if not prefix:
-        sections.append(_notes(drift))
-    return sections
+    by_group: list[Any] = [_table(groups, "Each group")] if groups else []
+    if _drawn(groups):
+        by_group.append(Figure(names("chart"), charts.drift(drift, groups=True)))
+    return {"numbers": [_table(overall, "All samples"), *figures], "groups": by_group}
 
 
 def _drawn(rows: list[DriftRow]) -> bool:
@@ -165,46 +185,11 @@ def _table(rows: list[DriftRow], caption: str) -> Table:
     return Table(caption, header, body, sortable=True, heads=True)
 
 
-def _periods(history: DriftHistory) -> Section:
-    header, lines = history.table()
-    body = [[Cell(text) for text in line] for line in lines]
-    table = Table(f"Each period against {history.reference}", header, body, heads=True)
-    return Section(
-        "periods", "Each period", "Periods",
-        "Each period against the reference, by itself; the last column is the p-value of the "
-        "monitor, which may be looked at after every period.",
-        [table], folded=False,
-    )  # fmt: skip
-
-
-def _over_time(history: DriftHistory, names: Names) -> Section:
-    blocks: list[Any] = [
-        Figure(names("chart"), charts.history(history, **options))
-        for options in CHARTS["history"].views(history)
-    ]
-    return Section(
-        "time", "Over time", "Over time",
-        "The reference is the first point.", blocks, folded=False,
-    )  # fmt: skip
-
-
-def _each(history: DriftHistory, names: Names) -> Section:
-    blocks: list[Any] = [
-        Technique(
-            name, str(drift.verdict().statements[0].text), drift_sections(drift, names, f"p{i}-")
-        )
-        for i, (name, drift) in enumerate(history.drifts.items())
-    ]
-    return Section(
-        "details", "Each period by itself", "Details", "Open one to see all of its numbers.", blocks
-    )
-
-
-def _notes(drift: Drift, monitored: bool = False) -> Section:
+def _notes(drift: Drift, monitored: bool = False) -> list[Any]:
     limits = drift.thresholds
     given = {
         "alpha": drift.alpha, "distribution": limits.distribution, "share": limits.share,
         "relative": limits.relative,
     }  # fmt: skip
     notes = [text.format(**given) for text in (*_NOTES, *([_MONITOR] if monitored else []))]
-    return Section("notes", "How this was measured", "Method", "", [Definitions(notes, [])])
+    return [Definitions(notes, [])]

@@ -30,6 +30,7 @@ from .content import (
     Table,
     Target,
     Tiles,
+    page_sections,
     with_chooser,
 )
 
@@ -75,24 +76,45 @@ def evaluation_sections(
 ) -> list[Section]:
     """Return the sections of an evaluation; the prefix keeps several on one page apart."""
     targets = targets_of(evaluation)
-    sections = [
-        _verdict(evaluation),
-        _numbers(evaluation),
-        _calibration(evaluation, names, targets),
-        _ranking(evaluation, names, targets, policy),
-        _why(evaluation, names, targets, policy),
-        *_group_sections(evaluation, names, targets),
-        _samples(evaluation, targets),
-        _notes(evaluation),
-    ]
-    return [
-        Section(
-            prefix + s.id, s.title, s.short, s.lead, with_chooser(s.blocks, targets, names),
-            s.folded,
-        )
-        for s in sections
-        if s.blocks
-    ]  # fmt: skip
+    blocks = {
+        "verdict": _verdict(evaluation),
+        "numbers": _numbers(evaluation),
+        "calibration": _calibration(evaluation, names, targets),
+        "ranking": _ranking(evaluation, names, targets, policy),
+        "why": _why(evaluation, names, targets, policy),
+        **_groups(evaluation, names, targets),
+        "samples": _samples(evaluation, targets),
+        "notes": _notes(evaluation),
+    }
+    chosen = {name: with_chooser(some, targets, names) for name, some in blocks.items()}
+    return page_sections(_WORDS, chosen, prefix)
+
+
+_WORDS = """
+verdict | Verdict | open
+numbers | The numbers | Numbers
+    Over all samples. The interval says where the value could be as well, were other samples of the
+    same kind drawn. A binned calibration error is above 0 by chance alone: the value is that of
+    these samples, and “without chance” is the estimate free of this bias, which the sentences above
+    give. The buttons in the head sort the table.
+calibration | Does it mean what it says? | Calibration
+    A calibrated model is right as often as it says, and off by as much as it says. The shaded band
+    says where the line could be as well, by chance.
+ranking | Does it know when it is wrong? | Ranking
+    If uncertainty means anything, the uncertain predictions are the ones with the errors.
+why | Why is it uncertain, and what to do about it? | Why, and what to do
+    Some uncertainty is in the data and stays whatever the model (aleatoric); some is what the model
+    has not learned (epistemic). The split is the model's own account: what all members are unsure
+    of alike counts as aleatoric, and is noise in the data only if they are well trained.
+classes | Is it as good for every class? | Classes
+    One dot for each class, with its interval; the dotted line is the value over all samples. A
+    rarer class is usually recognized less often, by perfect probabilities as well.
+groups | Is it as good for everybody? | Groups
+    One dot for each group, with its interval; the dotted line is the value over all samples.
+samples | Samples to look at | Samples
+    By their id, so that they can be found in the data.
+notes | How this was made | Method
+"""
 
 
 def targets_of(evaluation: Evaluation) -> list[Target]:
@@ -109,7 +131,7 @@ def _sure(evaluation: Evaluation) -> str:
     return f"{100 * evaluation.confidence:g} % intervals and bands"
 
 
-def _verdict(evaluation: Evaluation) -> Section:
+def _verdict(evaluation: Evaluation) -> list[Any]:
     answer = evaluation.verdict()
     summary, *others = answer.statements
     said = [_said(summary)]
@@ -121,8 +143,8 @@ def _verdict(evaluation: Evaluation) -> Section:
     tiles = tiles_of(evaluation)
     blocks += [Tiles(tiles)] if tiles else []
     blocks.append(Step(answer.next_step))
-    blocks += [Sentences("What the verdict rests on", said[1:], details=True)] if said[1:] else []
-    return Section("verdict", "Verdict", "Verdict", "", blocks, folded=False)
+    rests_on = Sentences("What the verdict rests on", said[1:], details=True)
+    return [*blocks, rests_on] if said[1:] else blocks
 
 
 def shares_rows(statement: Any, summary: Any) -> bool:
@@ -161,7 +183,7 @@ def _tile(row: Row, free: bool) -> tuple[str, str, str]:
     return label(row), words(center(row) if free else row.value), between
 
 
-def _numbers(evaluation: Evaluation) -> Section:
+def _numbers(evaluation: Evaluation) -> list[Any]:
     every = evaluation.matching(group="")
     headline = headline_rows(every)
     blocks: list[Any] = []
@@ -171,16 +193,7 @@ def _numbers(evaluation: Evaluation) -> Section:
     if rest:
         opened = f"All other numbers ({len(rest)})" if headline else ""
         blocks.append(rows_table(rest, "Other numbers over all samples", folded=opened))
-    return Section(
-        "numbers",
-        "The numbers",
-        "Numbers",
-        "Over all samples. The interval says where the value could be as well, were other samples "
-        "of the same kind drawn. A binned calibration error is above 0 by chance alone: the value "
-        "is that of these samples, and “without chance” is the estimate free of this bias, which "
-        "the sentences above give. The buttons in the head sort the table.",
-        blocks,
-    )
+    return blocks
 
 
 def _figures(
@@ -201,27 +214,18 @@ def _figures(
     return shown, folded
 
 
-def _calibration(evaluation: Evaluation, names: Names, targets: list[Target]) -> Section:
+def _calibration(evaluation: Evaluation, names: Names, targets: list[Target]) -> list[Any]:
     blocks: list[Any] = []
     folded: list[Any] = []
     for i, target in enumerate(targets):
         shown, more = _figures("calibration", evaluation, target, names, i == 0)
         blocks, folded = [*blocks, *shown], [*folded, *more]
-    if folded:
-        blocks.append(Folded("More charts", folded))
-    return Section(
-        "calibration",
-        "Does it mean what it says?",
-        "Calibration",
-        "A calibrated model is right as often as it says, and off by as much as it says. The "
-        "shaded band says where the line could be as well, by chance.",
-        blocks,
-    )
+    return [*blocks, Folded("More charts", folded)] if folded else blocks
 
 
 def _ranking(
     evaluation: Evaluation, names: Names, targets: list[Target], policy: TriagePolicy | None
-) -> Section:
+) -> list[Any]:
     blocks: list[Any] = []
     for i, target in enumerate(targets):
         shown, _ = _figures("ranking", evaluation, target, names, i == 0)
@@ -230,40 +234,23 @@ def _ranking(
         if shown and policy is None and not has_split:
             shown[0] = curve_slider(evaluation, names, target)
         blocks += shown
-    return Section(
-        "ranking",
-        "Does it know when it is wrong?",
-        "Ranking",
-        "If uncertainty means anything, the uncertain predictions are the ones with the errors.",
-        blocks,
-    )
+    return blocks
 
 
 def _why(
     evaluation: Evaluation, names: Names, targets: list[Target], policy: TriagePolicy | None
-) -> Section:
+) -> list[Any]:
     result = [t for t in targets if "split" in charts.available(evaluation, t.name)]
     if policy is not None:
-        blocks = policy_blocks(evaluation, policy, bool(result), names)
-    else:
-        blocks = [split_slider(evaluation, names, target) for target in result]
-    return Section(
-        "why",
-        "Why is it uncertain, and what to do about it?",
-        "Why, and what to do",
-        "Some uncertainty is in the data and stays whatever the model (aleatoric); some is what "
-        "the model has not learned (epistemic). The split is the model's own account: what all "
-        "members are unsure of alike counts as aleatoric, and is noise in the data only if they "
-        "are well trained.",
-        blocks,
-    )
+        return policy_blocks(evaluation, policy, bool(result), names)
+    return [split_slider(evaluation, names, target) for target in result]
 
 
-def _group_sections(
+def _groups(
     evaluation: Evaluation, names: Names, targets: list[Target]
-) -> list[Section]:  # fmt: skip
-    """Return one section for the true classes, and one for the groups that were given."""
-    blocks: dict[bool, list[Any]] = {True: [], False: []}
+) -> dict[str, list[Any]]:  # fmt: skip
+    """Return charts of the true classes, and of the groups that were given."""
+    blocks: dict[str, list[Any]] = {"classes": [], "groups": []}
     for target in targets:
         for metric in _group_metrics(evaluation):
             rows = [row for row in evaluation.matching(metric=metric) if target.has(row)]
@@ -278,25 +265,9 @@ def _group_sections(
                 chart = charts.groups(
                     evaluation, metric, target.name, attribute=attribute, **given
                 )  # fmt: skip
-                blocks[of_class].append(Figure(names("chart"), chart, target.key))
-    lead = "with its interval; the dotted line is the value over all samples."
-    return [
-        Section(
-            "classes",
-            "Is it as good for every class?",
-            "Classes",
-            f"One dot for each class, {lead} A rarer class is usually recognized less often, by "
-            "perfect probabilities as well.",
-            blocks[True],
-        ),
-        Section(
-            "groups",
-            "Is it as good for everybody?",
-            "Groups",
-            f"One dot for each group, {lead}",
-            blocks[False],
-        ),
-    ]
+                name = "classes" if of_class else "groups"
+                blocks[name].append(Figure(names("chart"), chart, target.key))
+    return blocks
 
 
 def _group_metrics(evaluation: Evaluation) -> list[str]:
@@ -329,7 +300,7 @@ _LISTS = {
 }
 
 
-def _samples(evaluation: Evaluation, targets: list[Target]) -> Section:
+def _samples(evaluation: Evaluation, targets: list[Target]) -> list[Any]:
     tables: list[Any] = []
     for target in targets:
         if "confidence_curve" in charts.available(evaluation, target.name):
@@ -337,13 +308,7 @@ def _samples(evaluation: Evaluation, targets: list[Target]) -> Section:
             for name, words in _LISTS.items():
                 rows = getattr(result, name)
                 tables += [_sample_table(rows, *words, target)] if rows else []
-    return Section(
-        "samples",
-        "Samples to look at",
-        "Samples",
-        "By their id, so that they can be found in the data.",
-        tables,
-    )
+    return tables
 
 
 def _sample_table(samples: list[Any], title: str, read: str, target: Target) -> Table:
@@ -369,16 +334,10 @@ def _sample_table(samples: list[Any], title: str, read: str, target: Target) -> 
     )  # fmt: skip
 
 
-def _notes(evaluation: Evaluation) -> Section:
+def _notes(evaluation: Evaluation) -> list[Any]:
     metrics = dict.fromkeys(row.metric for row in evaluation.rows)
     notes = [*_METHOD, *_particular(evaluation)]
-    return Section(
-        "notes",
-        "How this was made",
-        "Method",
-        "",
-        [Definitions(notes, [definition(name) for name in metrics])],
-    )
+    return [Definitions(notes, [definition(name) for name in metrics])]
 
 
 def _particular(evaluation: Evaluation) -> list[str]:

@@ -29,6 +29,8 @@ from .content import (
     Table,
     Target,
     Text,
+    before_notes,
+    page_sections,
 )
 
 MOST_GROUPS = 10
@@ -42,8 +44,7 @@ def audit_page(audit: FairnessAudit, title: str | None, source: str) -> Page:
     """Return the page of an audit."""
     what = f"{audit.samples:,} samples, by {', '.join(audit.attributes)}"
     about = title_line(what, source, _sure(audit))
-    kept = [section for section in _sections(audit) if section.blocks]
-    return Page("Fairness audit", title or _TITLE, about, kept)
+    return Page("Fairness audit", title or _TITLE, about, _sections(audit))
 
 
 def with_audit(page: Page, evaluation: Evaluation, audit: FairnessAudit) -> Page:
@@ -61,56 +62,38 @@ def with_audit(page: Page, evaluation: Evaluation, audit: FairnessAudit) -> Page
         [
             block
             for part in _sections(audit)
-            if part.blocks
             for block in (*([Text(part.lead)] if part.lead else []), *part.blocks)
         ],
     )
-    return Page(
-        page.eyebrow, page.title, page.about, [*page.sections[:-1], section, page.sections[-1]]
-    )
+    return before_notes(page, section)
 
 
 def _sections(audit: FairnessAudit) -> list[Section]:
     names = Names()
-    return [
-        _verdict(audit),
-        Section(
-            "ratios",
-            "Between groups",
-            "Ratios",
-            "Each measure of one group over that of another.",
-            _ratios(audit, names),
-        ),
-        Section(
-            "groups",
-            "Group by group",
-            "Groups",
-            "Every number with its interval: where it could be as well, were other samples of the "
-            "same kind drawn.",
-            [_groups(audit, attribute) for attribute in audit.attributes],
-        ),
-        Section(
-            "uncertainty",
-            "How sure is it of each group?",
-            "Uncertainty",
-            "The mean hides who is behind it: here is the spread within each group.",
-            _distributions(audit, names),
-        ),
-        Section(
-            "individuals",
-            "Are those who are alike treated alike?",
-            "Individuals",
-            "Each sample is compared with its nearest neighbors, whatever their group.",
-            _individuals(audit, names),
-        ),
-        Section(
-            "method",
-            "How this audit was made",
-            "Method",
-            "",
-            [Definitions(method_notes(audit), definitions_of(audit))],
-        ),
-    ]
+    blocks = {
+        "verdict": _verdict(audit),
+        "ratios": _ratios(audit, names),
+        "groups": [_groups(audit, attribute) for attribute in audit.attributes],
+        "uncertainty": _distributions(audit, names),
+        "individuals": _individuals(audit, names),
+        "method": [Definitions(method_notes(audit), definitions_of(audit))],
+    }
+    return page_sections(_WORDS, blocks)
+
+
+_WORDS = """
+verdict | In plain words | In words | open
+ratios | Between groups | Ratios
+    Each measure of one group over that of another.
+groups | Group by group | Groups
+    Every number with its interval: where it could be as well, were other samples of the same kind
+    drawn.
+uncertainty | How sure is it of each group? | Uncertainty
+    The mean hides who is behind it: here is the spread within each group.
+individuals | Are those who are alike treated alike? | Individuals
+    Each sample is compared with its nearest neighbors, whatever their group.
+method | How this audit was made | Method
+"""
 
 
 def _sure(audit: FairnessAudit) -> str:
@@ -119,15 +102,14 @@ def _sure(audit: FairnessAudit) -> str:
     return f"{100 * audit.confidence:g} % intervals"
 
 
-def _verdict(audit: FairnessAudit) -> Section:
+def _verdict(audit: FairnessAudit) -> list[Any]:
     answer = audit.verdict()
     said = [Said(answer.level, answer.summary, called=answer.headline)]
     said += [
         Said(part.level, f"{part.name}: {part.text}", _behind(part), part.headline)
         for part in answer
     ]
-    blocks: list[Any] = [Sentences("Verdict", said), Step(answer.next_step)]
-    return Section("verdict", "In plain words", "In words", "", blocks, folded=False)
+    return [Sentences("Verdict", said), Step(answer.next_step)]
 
 
 def _behind(paragraph: Paragraph) -> Table | None:

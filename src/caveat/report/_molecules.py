@@ -13,7 +13,17 @@ from ..exceptions import ShapeError
 from ..molecules import Structures, draw_molecule
 from ..results.tables import number
 from ._evaluation import targets_of
-from .content import Card, Gallery, Names, Page, Picture, Section, Target, with_chooser
+from .content import (
+    Card,
+    Gallery,
+    Names,
+    Page,
+    Picture,
+    Section,
+    Target,
+    before_notes,
+    with_chooser,
+)
 
 _SHOWN = 6
 """Molecules in each list."""
@@ -54,9 +64,7 @@ def with_molecules(page: Page, evaluation: Evaluation, structures: Structures) -
         lead if structures.near is not None else "",
         with_chooser(blocks, targets, Names("molecules-")),
     )
-    return Page(
-        page.eyebrow, page.title, page.about, [*page.sections[:-1], section, page.sections[-1]]
-    )
+    return before_notes(page, section)
 
 
 def _galleries(

@@ -1,7 +1,8 @@
 """What a page is made of: plain blocks of text, tables and charts, which the template lays out."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import count, groupby
 from typing import Any, ClassVar
@@ -315,6 +316,25 @@ class Section:
             yield boxed, list(result)
 
 
+def page_sections(words: str, blocks: Mapping[str, list[Any]], prefix: str = "") -> list[Section]:
+    """Return the sections of a page that have blocks, in the order of their words.
+
+    The words of each section are a line ``id | title | short title``, which ends with ``| open`` if
+    the section is not folded, and below it, indented, what its lead says. The title is also the
+    short title where none is given.
+    """
+    result = []
+    for text in re.split(r"\n(?=\S)", words.strip()):
+        first, *lead = text.split("\n")
+        name, title, *more = first.split(" | ")
+        folded = more[-1:] != ["open"]
+        short = (more if folded else more[:-1]) or [title]
+        if blocks.get(name):
+            told = " ".join(line.strip() for line in lead)
+            result.append(Section(prefix + name, title, short[0], told, blocks[name], folded))
+    return result
+
+
 _ALONE = {"verdict", "tiles", "step", "chooser", "technique", "text", "folded"}
 
 
@@ -336,6 +356,11 @@ class Page:
     title: str
     about: str
     sections: list[Section]
+
+
+def before_notes(page: Page, section: Section) -> Page:
+    """Return a page with one more section before the last, which is on its method."""
+    return replace(page, sections=[*page.sections[:-1], section, page.sections[-1]])
 
 
 def with_chooser(blocks: list[Any], targets: list[Target], names: Names) -> list[Any]:
