@@ -62,7 +62,9 @@ def consistency(
             for row in rows
         ]
     )
-    value, low, high = np.array([_consistency_numbers(row, scaled) for row in rows]).T
+    every = [whole, *rows]
+    numbers = np.array([_consistency_numbers(row, scaled) for row in every]).T
+    overall, (value, low, high) = numbers[0, 0], numbers[:, 1:]
     outcomes = list(dict.fromkeys(row.outcome for row in rows))
     marks: list[Mark] = []
     for position, outcome in enumerate(outcomes):
@@ -75,11 +77,9 @@ def consistency(
                 text=[rows[i].label for i in some], says="{text}: {x:.3g}",
             )
         )  # fmt: skip
-    overall = _consistency_numbers(whole, scaled)[0]
     marks.append(Rule(x=overall, label="all samples", dash="dash"))
     unit = ", in units of the spread" if scaled else ""
     by = f" by {attribute}" if attribute is not None else ""
-    every = [whole, *rows]
     return Chart(
         title=f"Consistency of {name}{by}",
         read="1 is the same as the neighbors; 0 is one standard deviation from them. The dashed "
@@ -95,9 +95,7 @@ def consistency(
         marks=tuple(marks),
         numbers={
             "samples of": [row.label for row in every],
-            "consistency": [_consistency_numbers(row, scaled)[0] for row in every],
-            "low": [_consistency_numbers(row, scaled)[1] for row in every],
-            "high": [_consistency_numbers(row, scaled)[2] for row in every],
+            **dict(zip(("consistency", "low", "high"), numbers.tolist(), strict=True)),
             "samples": [row.samples for row in every],
         },
     )

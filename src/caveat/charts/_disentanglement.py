@@ -141,7 +141,7 @@ def _sweep(
         title=_SWEEP_TITLE[curve.kind].format(what=what),
         read=_SWEEP_READ[curve.kind].format(score=score, what=what),
         x=Axis(
-            label=x_label, log=log, ends=_wide(x) if log else padded(x),
+            label=x_label, log=log, ends=(x.min() / 1.12, x.max() * 1.12) if log else padded(x),
             ticks=tuple((level, f"{level:g}") for level in _apart(x)) if log else (),
         ),
         y=Axis(label=f"{score} in %; uncertainty in % of its largest", ends=ends),
@@ -158,10 +158,6 @@ def _apart(levels: Any) -> list[float]:
         if not kept or kept[-1] >= 1.5 * level:
             kept.append(level)
     return kept[::-1]
-
-
-def _wide(x: Any) -> tuple[float, float]:
-    return float(np.min(x)) / 1.12, float(np.max(x)) * 1.12
 
 
 def terms(

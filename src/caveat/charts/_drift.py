@@ -13,8 +13,8 @@ from ..monitoring.result import ChangeState
 from ..monitoring.words import NAMES, name_of
 from .chart import Chart
 from .entry import Entry, expect
-from .layout import label_lines, literal, padded, row_axis
-from .marks import Axis, Band, Line, Mark, Points, Rule
+from .layout import interval_points, label_lines, literal, padded, row_axis
+from .marks import Axis, Band, Line, Mark, Rule
 
 MOST = 40
 """More rows than this do not fit; those with the largest changes are drawn."""
@@ -64,16 +64,9 @@ def drift(result: Drift, groups: bool = False) -> Chart:
         [[row.effect, row.effect_low, row.effect_high] for row in rows], dtype=np.float64
     ).T / np.array([row.threshold for row in rows])
     marks: list[Mark] = [Rule(x=1.0, label="threshold")]
-    for state, (color, marker) in _STYLES.items():
-        some = np.flatnonzero([row.state is state for row in rows])
-        if len(some):
-            marks.append(
-                Points(
-                    x=value[some], y=np.take(places, some), low=low[some], high=high[some],
-                    label=state.value, color=color, marker=marker, main=True, width=2,
-                    text=[names[i] for i in some], says="{text}: {x:.2g} thresholds",
-                )
-            )  # fmt: skip
+    kinds = ((s.value, *style, [row.state is s for row in rows]) for s, style in _STYLES.items())
+    says = "{text}: {x:.2g} thresholds"
+    marks += interval_points(places, (value, low, high), names, kinds, says=says)
     top = float(np.nanmax([*value, *high[np.isfinite(high)], 1.0]))
     return Chart(
         title="What changed" + (", by group" if groups else ""),

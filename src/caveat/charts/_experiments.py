@@ -10,8 +10,8 @@ from ..experiments import ClassDetection, DomainShift, ShiftCurves
 from ._grouped_bars import grouped_bars
 from .chart import Chart
 from .entry import Entry, expect
-from .layout import label_lines, ratio_axis, row_axis
-from .marks import Axis, Band, Line, Mark, Points, Rule
+from .layout import interval_points, label_lines, ratio_axis, row_axis
+from .marks import Axis, Band, Line, Mark, Rule
 
 MOST = 30
 _PARTS = ("aleatoric", "epistemic", "total")
@@ -155,16 +155,9 @@ def domain_shift(result: DomainShift) -> Chart:
         [[row.ratio, row.ratio_low, row.ratio_high] for row in rows], dtype=np.float64
     ).T
     marks: list[Mark] = [Rule(x=1.0, label="equal")]
-    for kind, color, marker in (("metric", "blue", "circle"), ("uncertainty", "orange", "diamond")):
-        some = np.flatnonzero([row.kind == kind for row in rows])
-        if len(some):
-            marks.append(
-                Points(
-                    x=value[some], y=np.take(places, some), low=low[some], high=high[some],
-                    label=kind, color=color, marker=marker, main=True, width=2,
-                    text=[names[i] for i in some], says="{text}: {x:.3g}",
-                )
-            )  # fmt: skip
+    styles = (("metric", "blue", "circle"), ("uncertainty", "orange", "diamond"))
+    kinds = ((*style, [row.kind == style[0] for row in rows]) for style in styles)
+    marks += interval_points(places, (value, low, high), names, kinds, says="{text}: {x:.3g}")
     return Chart(
         title="Out of domain over in domain",
         read="A ratio of 1 is no change. A model that knows of the shift is more uncertain where "

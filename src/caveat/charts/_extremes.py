@@ -113,17 +113,9 @@ def _named(evaluation: Evaluation, result: Samples, rows: np.ndarray) -> list[Sa
     if not len(rows):
         return []
     truth, predicted = _said(evaluation, result, rows)
-    return [
-        Sample(
-            str(evaluation.ids[row]),
-            t,
-            p,
-            float(result.uncertainty[row]),
-            float(result.error[row]),
-            int(row),
-        )
-        for row, t, p in zip(rows, truth, predicted, strict=True)
-    ]
+    ids = evaluation.ids[rows].astype(str).tolist()
+    numbers = result.uncertainty[rows].tolist(), result.error[rows].tolist(), rows.tolist()
+    return [Sample(*each) for each in zip(ids, truth, predicted, *numbers, strict=True)]
 
 
 def _said(evaluation: Evaluation, result: Samples, rows: np.ndarray) -> tuple[list[Any], list[Any]]:

@@ -14,7 +14,7 @@ from ..results.tables import bracket, number
 from ._samples import of_target, samples
 from .chart import Chart
 from .entry import Entry, expect
-from .layout import label_lines, padded, row_axis, sized_lines
+from .layout import interval_points, label_lines, padded, row_axis, sized_lines
 from .marks import Axis, Mark, Points, Rule
 
 MOST = 30
@@ -229,18 +229,9 @@ def comparison(
         ("worse", "orange", "cross", [row.rank > 0 and not row.tied for row in rows]),
         ("not ranked", "gray", "square", [row.rank == 0 for row in rows]),
     )
-    value, low, high = np.array([[row.value, row.low, row.high] for row in rows]).T
-    marks = []
-    for label, color, marker, chosen in kinds:
-        some = np.flatnonzero(chosen)
-        if len(some):
-            marks.append(
-                Points(
-                    x=value[some], y=np.take(places, some), low=low[some], high=high[some],
-                    label=label, color=color, marker=marker, main=True, size=6, width=2,
-                    text=[rows[i].technique for i in some], says="{text}: {x:.4g}",
-                )
-            )  # fmt: skip
+    value, low, high = numbers = np.array([[row.value, row.low, row.high] for row in rows]).T
+    names = [row.technique for row in rows]
+    marks = interval_points(places, numbers, names, kinds, size=6, says="{text}: {x:.4g}")
     words = METRICS[rows[0].metric].label + (f" ({rows[0].option})" if rows[0].option else "")
     return Chart(
         title=f"{METRICS[rows[0].metric].title} of each technique",
@@ -249,7 +240,7 @@ def comparison(
         y=axis,
         marks=tuple(marks),
         numbers={
-            "technique": [row.technique for row in rows],
+            "technique": names,
             "value": value,
             "low": low,
             "high": high,

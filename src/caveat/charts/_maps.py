@@ -45,7 +45,8 @@ def class_map(pixels: PredictionMap, truth: Any = None) -> Chart:
         raise OptionError(f"truth must be positions of the {len(names)} classes, or -1 for none")
     palette = np.vstack([class_colors(len(names)), np.ones((1, 3))])
     counts = np.bincount(codes[codes >= 0], minlength=len(names))
-    shown, step = _thinned(codes)
+    step = -(-max(codes.shape) // MOST_PIXELS)
+    shown = codes[::step, ::step]
     marks: list[Mark] = [_image(palette[shown], pixels.shape)]
     for code in np.unique(shown[shown >= 0]):
         y, x = _inside(shown == code)
@@ -147,11 +148,6 @@ def _averaged(layer: FloatArray) -> FloatArray:
     total, count = np.where(known, squares, 0.0).sum(axis=(1, 3)), known.sum(axis=(1, 3))
     means = np.where(count > 0, total / np.maximum(count, 1), np.nan)
     return means.reshape(height, width, *layer.shape[2:])
-
-
-def _thinned(codes: Any) -> tuple[Any, int]:
-    step = -(-max(codes.shape) // MOST_PIXELS)
-    return codes[::step, ::step], step
 
 
 def _inside(mask: Any) -> tuple[float, float]:

@@ -1,30 +1,16 @@
 """Charts as matplotlib Axes. No settings of matplotlib are changed."""
 
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..exceptions import OptionError
 from ..metrics import METRICS
+from . import marks
 from .chart import Chart, Headline
-from .marks import (
-    COLORS,
-    Band,
-    Bars,
-    Heat,
-    Image,
-    Line,
-    Mark,
-    Points,
-    Rule,
-    Span,
-    Strip,
-    Style,
-    Text,
-    style_of,
-)
+from .marks import COLORS, Mark, Style, style_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -128,7 +114,7 @@ def _axes(chart: Chart, ax: "Axes | None") -> "Axes":
 
 def _is_part(mark: Mark) -> bool:
     """Whether a mark only accompanies the curve."""
-    return isinstance(mark, Band | Strip | Rule)
+    return isinstance(mark, marks.Band | marks.Strip | marks.Rule)
 
 
 def _lines(chart: Chart) -> float:
@@ -149,22 +135,11 @@ class _Drawing:
 
     def draw(self) -> None:
         """Draw everything."""
-        drawers: dict[type[Mark], Callable[[Any], Any]] = {
-            Line: self._line,
-            Band: self._band,
-            Points: self._points,
-            Bars: self._bars,
-            Heat: self._heat,
-            Image: self._image,
-            Rule: self._rule,
-            Span: self._span,
-            Strip: self._strip,
-            Text: self._text,
-        }
         last = None
         for mark in self.chart.marks:
-            if type(mark) in drawers and (mark.main or not self.before):
-                artist = drawers[type(mark)](mark)
+            drawer = getattr(self, f"_{type(mark).__name__.lower()}", None)
+            if drawer is not None and (mark.main or not self.before):
+                artist = drawer(mark)
                 last = artist if mark.main and not _is_part(mark) else last
         if last is not None and not self.styled:
             last.set_gid(_CURVE)
@@ -198,7 +173,7 @@ class _Drawing:
             artist.set_gid(_CURVE)
         return artist
 
-    def _line(self, mark: Line) -> Any:
+    def _line(self, mark: marks.Line) -> Any:
         style = self._style(mark)
         own: dict[str, Any] = {
             "color": COLORS[style.color],
@@ -213,7 +188,7 @@ class _Drawing:
         self._last_color = line.get_color()
         return self._drawn(mark, line)
 
-    def _band(self, mark: Band) -> Any:
+    def _band(self, mark: marks.Band) -> Any:
         color = COLORS[mark.color] if mark.color else getattr(self, "_last_color", COLORS["blue"])
         if len(mark.x) == 1:
             return self.ax.vlines(
@@ -223,7 +198,7 @@ class _Drawing:
             mark.x, mark.low, mark.high, color=color, alpha=0.18, linewidth=0
         )  # fmt: skip
 
-    def _points(self, mark: Points) -> Any:
+    def _points(self, mark: marks.Points) -> Any:
         style = self._style(mark)
         x, y = (np.asarray(part, dtype=np.float64) for part in (mark.x, mark.y))
         y = y + self.shift
@@ -246,7 +221,7 @@ class _Drawing:
             (artist,) = self.ax.plot(x, y, **(own | self._own(mark)))
         return self._drawn(mark, artist)
 
-    def _intervals(self, mark: Points | Bars, x: Any, y: Any, color: Any) -> Any:
+    def _intervals(self, mark: marks.Points | marks.Bars, x: Any, y: Any, color: Any) -> Any:
         """Draw the intervals of points; an arrow stands for an end beyond the axis."""
         artist, width = None, getattr(mark, "width", 1.4)
         if mark.low is not None:
@@ -266,13 +241,13 @@ class _Drawing:
                     rows = y[beyond & some]
                     options: dict[str, Any] = {"color": color, "markersize": 4, "clip_on": False}
                     self.ax.plot(np.full(len(rows), place), rows, marker, **options)
-        if isinstance(mark, Points) and mark.y_low is not None:
+        if isinstance(mark, marks.Points) and mark.y_low is not None:
             artist = self.ax.vlines(
                 x, mark.y_low, mark.y_high, color=color, linewidth=width, alpha=0.5
             )  # fmt: skip
         return artist
 
-    def _bars(self, mark: Bars) -> Any:
+    def _bars(self, mark: marks.Bars) -> Any:
         style = self._style(mark)
         own: dict[str, Any] = {
             "color": COLORS[style.color],
@@ -285,7 +260,7 @@ class _Drawing:
         self._intervals(mark, mark.x, y, "black")
         return self._drawn(mark, bars[0])
 
-    def _heat(self, mark: Heat) -> Any:
+    def _heat(self, mark: marks.Heat) -> Any:
         from matplotlib.colors import LogNorm
 
         values = np.ma.masked_invalid(np.asarray(mark.values, dtype=np.float64))
@@ -296,12 +271,12 @@ class _Drawing:
         self.ax.figure.colorbar(mesh, ax=self.ax).set_label(plain(mark.scale))
         return mesh
 
-    def _image(self, mark: Image) -> Any:
+    def _image(self, mark: marks.Image) -> Any:
         return self.ax.imshow(
             mark.values, extent=(*mark.x, *mark.y), cmap="cividis", aspect="auto"
         )  # fmt: skip
 
-    def _rule(self, mark: Rule) -> Any:
+    def _rule(self, mark: marks.Rule) -> Any:
         first = not self.before
         color = COLORS[mark.color or "gray"] if first else COLORS[self._style(mark).color]
         own: dict[str, Any] = {"color": color, "linewidth": 1, "linestyle": _DASHES[mark.dash]}
@@ -315,13 +290,13 @@ class _Drawing:
         line.set_gid(_DIAGONAL)
         return line
 
-    def _span(self, mark: Span) -> Any:
+    def _span(self, mark: marks.Span) -> Any:
         return self.ax.axvspan(
             mark.low, mark.high, color=COLORS[mark.color], alpha=0.12, linewidth=0,
             label=_legend_label(mark.label),
         )  # fmt: skip
 
-    def _strip(self, mark: Strip) -> Any:
+    def _strip(self, mark: marks.Strip) -> Any:
         color = getattr(self, "_last_color", COLORS["gray"])
         heights = np.asarray(mark.heights) / max(np.max(mark.heights), 1e-300)
         return self.ax.stairs(
@@ -329,7 +304,7 @@ class _Drawing:
             baseline=mark.bottom, fill=not self.before, color=color, alpha=0.5,
         )  # fmt: skip
 
-    def _text(self, mark: Text) -> Any:
+    def _text(self, mark: marks.Text) -> Any:
         color = COLORS[mark.color or "gray"]
         return self.ax.text(
             mark.x, mark.y, f" {plain(mark.text)}", va="center", fontsize="small", color=color
@@ -359,7 +334,7 @@ class _Drawing:
                 from matplotlib.ticker import PercentFormatter
 
                 getattr(ax, f"{mark}axis").set_major_formatter(PercentFormatter(1, decimals=0))
-        if any(isinstance(mark, Strip) for mark in chart.marks):
+        if any(isinstance(mark, marks.Strip) for mark in chart.marks):
             from matplotlib.ticker import MaxNLocator
 
             top = ax.get_ylim()[1]
@@ -370,7 +345,7 @@ class _Drawing:
             for line in ax.lines:
                 if line.get_gid() == _DIAGONAL:
                     line.set_data([0, end], [0, end])
-        if not any(isinstance(mark, Heat | Image) for mark in chart.marks):
+        if not any(isinstance(mark, marks.Heat | marks.Image) for mark in chart.marks):
             ax.grid(axis="x" if chart.y.rows else "both", color="#e2e2e2", linewidth=0.6)
             ax.set_axisbelow(True)
 
@@ -385,7 +360,7 @@ class _Drawing:
         note = "\n".join(textwrap.wrap(plain(chart.note), 60))
         below = plain(chart.x.label) + (f"\n{note}" if note else "")
         title = plain(chart.title)
-        if self.name is not None and any(isinstance(mark, Heat) for mark in chart.marks):
+        if self.name is not None and any(isinstance(mark, marks.Heat) for mark in chart.marks):
             title = f"{plain(self.name)}: {title[0].lower()}{title[1:]}"
         lines = -(-len(self._labels()) // 3) if chart.y.rows and not self._beside() else 0
         above: dict[str, Any] = {"pad": 8 + 15 * lines} if lines else {}

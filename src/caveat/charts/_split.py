@@ -157,20 +157,14 @@ def _marks(numbers: dict[str, Any], classes: bool) -> tuple[str, tuple[Points, .
             for name, (color, marker) in _ACTIONS.items()
         )
     if not classes:
-        every = np.ones(len(numbers["error"]), dtype=bool)
-        mark = some(every, color="blue", marker="circle", size=4)
-        return "The stronger the color, the larger the error.", (_valued(mark, numbers["error"]),)
+        shades = {"values": numbers["error"], "scale": "absolute error"}
+        every = some(slice(None), color="blue", marker="circle", size=4, **shades)
+        return "The stronger the color, the larger the error.", (every,)
     wrong = numbers["error"] > 0
     return "Wrong predictions are crosses.", (
         some(~wrong, label="right", color="blue", marker="circle", size=4),
         some(wrong, label="wrong", color="orange", marker="x", size=4),
     )
-
-
-def _valued(mark: Points, error: FloatArray) -> Points:
-    from dataclasses import replace
-
-    return replace(mark, values=error, scale="absolute error")
 
 
 def _from_zero(values: FloatArray) -> tuple[float, float]:

@@ -59,18 +59,13 @@ def stream(result: StreamRecord, *, target: Any = None, signal: bool = False) ->
     actions = np.array([event.action for event in used])
     deferred = actions != "accept"
     if deferred.any():
+        names = tuple(actions[deferred].tolist())
         marks.append(
             Points(
-                x=time[deferred],
-                y=values[deferred],
-                label="not accepted",
-                marker="cross",
-                color="orange",
-                text=tuple(actions[deferred].tolist()),
-                says="{text}",
-                size=7.0,
+                x=time[deferred], y=values[deferred], label="not accepted", marker="cross",
+                color="orange", text=names, says="{text}", size=7.0,
             )
-        )
+        )  # fmt: skip
     truth = _truth(result, used, target)
     if np.isfinite(truth).any():
         marks.append(Points(x=time, y=truth, label="truth", marker="square", color="ink", size=3.0))
@@ -102,15 +97,14 @@ def stream(result: StreamRecord, *, target: Any = None, signal: bool = False) ->
 def _values(used: list[Any], target: Any) -> tuple[FloatArray, FloatArray, FloatArray, str]:
     """Return what is drawn: values, the ends of their intervals, and the label of the axis."""
     first = used[0].prediction
-    none = np.full(len(used), np.nan)
+    none, each = np.full(len(used), np.nan), [event.prediction for event in used]
     if hasattr(first, "classes"):
         place = _place(first.classes, target, "class", -1)
-        each = [e.prediction for e in used]
         means = [(p.to_categorical() if hasattr(p, "to_categorical") else p).mean for p in each]
         values = np.array([mean[0, place] for mean in means])
         return values, none, none, f"probability of {first.classes[place]}"
     place = _place(first.targets, target, "target", 0)
-    points = [p.median() if hasattr(p, "median") else p.moments()[0] for p in _predictions(used)]
+    points = [p.median() if hasattr(p, "median") else p.moments()[0] for p in each]
     values = np.array([point[0, place] for point in points])
     low, high = (
         np.array([getattr(e.interval, end)[0, place] for e in used]) for end in ("lower", "upper")
@@ -118,10 +112,6 @@ def _values(used: list[Any], target: Any) -> tuple[FloatArray, FloatArray, Float
     infinite = ~(np.isfinite(low) & np.isfinite(high))
     low, high = (np.where(infinite, np.nan, end) for end in (low, high))
     return values, low, high, str(first.targets[place]) if len(first.targets) > 1 else "value"
-
-
-def _predictions(used: list[Any]) -> list[Any]:
-    return [event.prediction for event in used]
 
 
 def _place(labels: Any, wanted: Any, word: str, usual: int) -> int:

@@ -6,23 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from . import marks
 from .chart import Chart
-from .marks import (
-    Axis,
-    Band,
-    Bars,
-    Heat,
-    Image,
-    Line,
-    Mark,
-    Points,
-    Rule,
-    Spot,
-    Strip,
-    Style,
-    Text,
-    style_of,
-)
+from .marks import Axis, Mark, Style, style_of
 
 WIDTH = 360
 CHARACTER, LINE = 6.4, 14.5
@@ -123,7 +109,7 @@ def levels_of(values: Any, low: float, high: float) -> Any:
     )
 
 
-def ends_of(mark: Points | Bars) -> dict[str, Any]:
+def ends_of(mark: marks.Points | marks.Bars) -> dict[str, Any]:
     if mark.low is None:
         return {"low": np.full(len(mark.x), np.nan), "high": np.full(len(mark.x), np.nan)}
     return {"low": np.asarray(mark.low, float), "high": np.asarray(mark.high, float)}
@@ -131,7 +117,7 @@ def ends_of(mark: Points | Bars) -> dict[str, Any]:
 
 def listed(mark: Mark) -> bool:
     """Whether a mark can have an entry in the legend."""
-    return not isinstance(mark, Heat | Image | Strip | Text | Spot)
+    return not isinstance(mark, marks.Heat | marks.Image | marks.Strip | marks.Text | marks.Spot)
 
 
 def styles_of(chart: Chart) -> dict[int, Style]:
@@ -140,14 +126,14 @@ def styles_of(chart: Chart) -> dict[int, Style]:
     number, last = 0, style_of(0)
     for mark in chart.marks:
         style = style_of(number)
-        if isinstance(mark, Band | Strip):
+        if isinstance(mark, marks.Band | marks.Strip):
             style = last
-        elif mark.main and not mark.color and not isinstance(mark, Rule):
+        elif mark.main and not mark.color and not isinstance(mark, marks.Rule):
             number += 1
         if mark.color:
             style = Style(mark.color, style.dash, style.marker)
         styles[id(mark)] = style
-        last = style if isinstance(mark, Line) else last
+        last = style if isinstance(mark, marks.Line) else last
     return styles
 
 
@@ -171,7 +157,7 @@ def data_ends(chart: Chart, axis: str) -> tuple[float, float]:
     result = []
     for mark in chart.marks:
         for name in names:
-            along_x = name in ("low", "high") and not isinstance(mark, Band)
+            along_x = name in ("low", "high") and not isinstance(mark, marks.Band)
             if name in ("low", "high") and along_x != (axis == "x"):
                 continue
             values = getattr(mark, name, None)

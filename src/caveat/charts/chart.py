@@ -1,6 +1,6 @@
 """What a chart is: marks, axes, words and a table of numbers. Two renderers draw it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -163,9 +163,13 @@ def overlay(charts: Mapping[str, Chart], read: str, *, bands: bool = False) -> C
     whole = {
         key: values for key, values in columns.items() if len(values) == len(columns["technique"])
     }
+    stretched = (
+        replace(mark, end=max(tops)) if isinstance(mark, Rule) and mark.end is not None else mark
+        for mark in marks
+    )
     return replace(
-        first, marks=tuple(_stretched(marks, max(tops))), numbers=whole, read=read, headline=None,
-        note="", **_ends(first, max(tops)),
+        first, marks=tuple(stretched), numbers=whole, read=read, headline=None, note="",
+        **_ends(first, max(tops)),
     )  # fmt: skip
 
 
@@ -175,10 +179,3 @@ def _ends(chart: Chart, top: float) -> dict[str, Any]:
         return {}
     x = replace(chart.x, ends=(0.0, top)) if chart.square and chart.x.ends else chart.x
     return {"x": x, "y": replace(chart.y, ends=(0.0, top))}
-
-
-def _stretched(marks: Sequence[Mark], top: float) -> list[Mark]:
-    return [
-        replace(mark, end=top) if isinstance(mark, Rule) and mark.end is not None else mark
-        for mark in marks
-    ]

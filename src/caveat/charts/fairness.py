@@ -14,7 +14,7 @@ from ..results.rows import FairnessRow
 from ..results.words import SHORT
 from .chart import Chart
 from .entry import Entry, expect
-from .layout import label_lines, ratio_axis, row_axis, sized_lines
+from .layout import interval_points, label_lines, ratio_axis, row_axis, sized_lines
 from .marks import Axis, Mark, Points, Rule, Span, Text
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
@@ -85,16 +85,13 @@ def ratios(
         Span(low=band[0], high=band[1], label="fair band", color="green"),
         Rule(x=1.0, label="equal", dash="dot"),
     ]
-    for judgment, color, marker in _JUDGMENTS:
-        some = np.flatnonzero([row.judgment is judgment for row in rows])
-        if len(some):
-            marks.append(
-                Points(
-                    x=value[some], y=np.take(places, some), low=low[some], high=high[some],
-                    label=SHORT[judgment], color=color, marker=marker, main=True, size=6, width=2,
-                    text=[_pair(rows[i]) for i in some], says="{text}: {x:.3g}",
-                )
-            )  # fmt: skip
+    kinds = (
+        (SHORT[judgment], *style, [row.judgment is judgment for row in rows])
+        for judgment, *style in _JUDGMENTS
+    )
+    pairs = [f"{measure_label(row)}, {row.group} / {row.reference}" for row in rows]
+    says = "{text}: {x:.3g}"
+    marks += interval_points(places, (value, low, high), pairs, kinds, size=6, says=says)
     marks += [
         Text(x=1.0, y=place, text="undefined")
         for place, row in zip(places, rows, strict=True)
@@ -141,10 +138,6 @@ def measure_label(row: FairnessRow) -> str:
     """Return what a row is of: the measure, and the class or target."""
     label = f"{' of' if row.target else ', class'} {row.label}" if row.label else ""
     return f"{measure_words(row.measure)}{label}"
-
-
-def _pair(row: FairnessRow) -> str:
-    return f"{measure_label(row)}, {row.group} / {row.reference}"
 
 
 def _ratio_label(row: FairnessRow, several: bool, classes: bool) -> list[str]:

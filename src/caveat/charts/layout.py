@@ -1,12 +1,12 @@
 """Rows with labels, axes of ratios, and room beside what is drawn."""
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
-from .marks import Axis
+from .marks import Axis, Mark, Points
 
 
 def row_axis(labels: Sequence[Sequence[str]]) -> tuple[Axis, list[float]]:
@@ -42,6 +42,25 @@ def sized_lines(name: str, samples: int, width: int = 24) -> list[str]:
     size = f"({samples:,})"
     whole = f"{last} {size}".lstrip()
     return [*lines, *([whole] if len(whole) <= width else [last, size])]
+
+
+def interval_points(
+    places: Sequence[float], numbers: Any, names: Any, kinds: Iterable[Any], **options: Any
+) -> list[Mark]:
+    """Return points with intervals, (value, low, high), in rows: one mark for each kind of row.
+
+    A kind has a label, a color, a marker and says which rows are of it.
+    """
+    value, low, high = numbers
+    return [
+        Points(
+            x=value[some], y=np.take(places, some), low=low[some], high=high[some], label=label,
+            color=color, marker=marker, main=True, width=2, text=[names[i] for i in some],
+            **options,
+        )
+        for label, color, marker, chosen in kinds
+        if len(some := np.flatnonzero(chosen))
+    ]  # fmt: skip
 
 
 def ratio_axis(numbers: Sequence[float], label: str, band: Sequence[float] = (1.0, 1.0)) -> Axis:

@@ -8,13 +8,13 @@ import base64
 import io
 import math
 import textwrap
-from collections.abc import Callable
 from dataclasses import dataclass
 from html import escape
 from typing import Any
 
 import numpy as np
 
+from . import marks
 from ._svg_parts import (
     CHARACTER,
     LEVELS,
@@ -36,22 +36,7 @@ from ._svg_parts import (
     ticks_of,
 )
 from .chart import Chart
-from .marks import (
-    COLORS,
-    Band,
-    Bars,
-    Heat,
-    Image,
-    Line,
-    Mark,
-    Points,
-    Rule,
-    Span,
-    Spot,
-    Strip,
-    Style,
-    Text,
-)
+from .marks import COLORS, Mark, Style
 
 _ALONE = "max-width:640px;background:var(--surface,#fff)"
 """A drawing by itself: not as wide as a notebook, and readable in a dark one."""
@@ -153,7 +138,9 @@ class _Svg:
         self.styles = styles_of(chart)
         x_ends = chart.x.ends or data_ends(chart, "x")
         y_ends = chart.y.ends or data_ends(chart, "y")
-        self.y_ticks = ticks_of(chart.y, y_ends, any(isinstance(m, Strip) for m in chart.marks))
+        self.y_ticks = ticks_of(
+            chart.y, y_ends, any(isinstance(m, marks.Strip) for m in chart.marks)
+        )
         lines = [line for _, text in self.y_ticks for line in text.split("\n")]
         left = min(10 + CHARACTER * max((len(line) for line in lines), default=0), 0.5 * WIDTH)
         above = textwrap.wrap(chart.y.label, 54)
@@ -176,21 +163,10 @@ class _Svg:
     def draw(self, standalone: bool) -> Drawing:
         """Return the drawing."""
         self._grid()
-        drawers: dict[type[Mark], Callable[[Any], None]] = {
-            Line: self._line,
-            Band: self._band,
-            Points: self._points,
-            Bars: self._bars,
-            Heat: self._heat,
-            Image: self._image,
-            Rule: self._rule,
-            Span: self._span,
-            Strip: self._strip,
-            Spot: self._spot,
-            Text: self._text,
-        }
-        for mark in sorted(self.chart.marks, key=lambda mark: not isinstance(mark, Span | Band)):
-            drawers[type(mark)](mark)
+        for mark in sorted(
+            self.chart.marks, key=lambda mark: not isinstance(mark, marks.Span | marks.Band)
+        ):
+            getattr(self, f"_{type(mark).__name__.lower()}")(mark)
         height = self._axes()
         begin, top = self._heading() if standalone else ("", 0)
         size = f' style="{_ALONE}"' if standalone else ""
@@ -227,7 +203,7 @@ class _Svg:
                 self.points.append((rounded(at_x[i]), rounded(at_y[i]), said))
 
     def _grid(self) -> None:
-        if any(isinstance(mark, Heat | Image) for mark in self.chart.marks):
+        if any(isinstance(mark, marks.Heat | marks.Image) for mark in self.chart.marks):
             return
         for value, _ in self.x_ticks:
             at = rounded(self.x(value))
@@ -242,7 +218,7 @@ class _Svg:
     def _in_legend(self, mark: Mark, swatch: str) -> None:
         self.swatches[id(mark)] = swatch
 
-    def _line(self, mark: Line) -> None:
+    def _line(self, mark: marks.Line) -> None:
         style = self._style(mark)
         dash = _DASHES[mark.dash or (style.dash if mark.main else "solid")]
         attributes = f'class="s-{style.color}" stroke-width="{1.25 * mark.width:g}"' + (
@@ -272,7 +248,7 @@ class _Svg:
             f'viewBox="{x} {y} {width} {height}">{part}</svg>'
         )
 
-    def _band(self, mark: Band) -> None:
+    def _band(self, mark: marks.Band) -> None:
         color = self._style(mark).color
         x = self.x(mark.x)
         low, high = (self.y(np.clip(end, -_LARGEST, _LARGEST)) for end in (mark.low, mark.high))
@@ -293,7 +269,7 @@ class _Svg:
             self._add(self._framed(part, low[run], high[run]))
         self._in_legend(mark, f'<path class="f-{color} band" d="M0,-5h20v10h-20z"/>')
 
-    def _points(self, mark: Points) -> None:
+    def _points(self, mark: marks.Points) -> None:
         style = self._style(mark)
         x, y = np.asarray(mark.x, dtype=np.float64), np.asarray(mark.y, dtype=np.float64)
         at_x, at_y = self.x(x), self.y(y)
@@ -324,7 +300,7 @@ class _Svg:
         self._in_legend(mark, shape_path([10.0], [0.0], shape, style.color, max(size, 3.0)))
         self._say(mark, x, y, text=mark.text, **ends_of(mark))
 
-    def _valued(self, mark: Points, x: Any, y: Any) -> None:
+    def _valued(self, mark: marks.Points, x: Any, y: Any) -> None:
         """Draw points in shades of a number, the largest on top."""
         values = np.asarray(mark.values, dtype=np.float64)
         low, high = float(np.nanmin(values)), float(np.nanmax(values))
@@ -338,9 +314,9 @@ class _Svg:
                 self._add(f'<path class="round p{shade}" stroke-width="5" d="{d}"/>')
         self.scale_bar = mark.scale, low, high
 
-    def _intervals(self, mark: Points | Bars, x: Any, y: Any, color: str) -> None:
+    def _intervals(self, mark: marks.Points | marks.Bars, x: Any, y: Any, color: str) -> None:
         """Draw intervals; an arrow stands for an end beyond the axis."""
-        width = 1.6 if isinstance(mark, Bars) else 1.3 * mark.width
+        width = 1.6 if isinstance(mark, marks.Bars) else 1.3 * mark.width
         if mark.low is not None:
             ends = self.x.ends
             low, high = (np.asarray(end, dtype=np.float64) for end in (mark.low, mark.high))
@@ -355,7 +331,7 @@ class _Svg:
                     self._shapes([self.left], [y[i]], "left", color, 4.0)
                 if high[i] > ends[1]:
                     self._shapes([self.right], [y[i]], "right", color, 4.0)
-        if isinstance(mark, Points) and mark.y_low is not None:
+        if isinstance(mark, marks.Points) and mark.y_low is not None:
             least, most = sorted(self.y.ends)
             low, high = (self.y(np.clip(end, least, most)) for end in (mark.y_low, mark.y_high))
             d = "".join(
@@ -370,7 +346,7 @@ class _Svg:
     ) -> None:  # fmt: skip
         self._add(shape_path(x, y, shape, color, size, more))
 
-    def _bars(self, mark: Bars) -> None:
+    def _bars(self, mark: marks.Bars) -> None:
         style = self._style(mark)
         x, y = np.asarray(mark.x, dtype=np.float64), np.asarray(mark.y, dtype=np.float64)
         zero, at = float(self.x(0.0)), self.x(x)
@@ -385,7 +361,7 @@ class _Svg:
         self._in_legend(mark, f'<path {attributes} d="M0,-5h20v10h-20z"/>')
         self._say(mark, x, y, text=mark.text, **ends_of(mark))
 
-    def _heat(self, mark: Heat) -> None:
+    def _heat(self, mark: marks.Heat) -> None:
         values = np.asarray(mark.values, dtype=np.float64)
         edges_x, edges_y = self.x(mark.x), self.y(mark.y)
         low, high = float(np.nanmin(values)), float(np.nanmax(values))
@@ -409,7 +385,7 @@ class _Svg:
             result = {"value": values[rows, columns]}
             self._say(mark, middle_x[columns], middle_y[rows], **result)
 
-    def _image(self, mark: Image) -> None:
+    def _image(self, mark: marks.Image) -> None:
         from matplotlib.image import imsave
 
         held = io.BytesIO()
@@ -422,7 +398,7 @@ class _Svg:
             f'href="data:image/png;base64,{code}"/>'
         )
 
-    def _rule(self, mark: Rule) -> None:
+    def _rule(self, mark: marks.Rule) -> None:
         color = mark.color or "ink"
         attributes = f'class="s-{color}" stroke-dasharray="{_DASHES[mark.dash]}"'
         if mark.x is not None:
@@ -435,13 +411,13 @@ class _Svg:
         self._add(f'<path {attributes} d="{d}"/>')
         self._in_legend(mark, f'<path {attributes} d="M0,0h20"/>')
 
-    def _span(self, mark: Span) -> None:
+    def _span(self, mark: marks.Span) -> None:
         left, right = self.x(max(mark.low, self.x.ends[0])), self.x(min(mark.high, self.x.ends[1]))
         d = f"M{left:.1f},{self.top:.1f}H{right:.1f}V{self.bottom:.1f}H{left:.1f}z"
         self._add(f'<path class="f-{mark.color} band" d="{d}"/>')
         self._in_legend(mark, f'<path class="f-{mark.color} band" d="M0,-5h20v10h-20z"/>')
 
-    def _strip(self, mark: Strip) -> None:
+    def _strip(self, mark: marks.Strip) -> None:
         heights = np.asarray(mark.heights) / max(float(np.max(mark.heights)), 1e-300)
         edges = self.x(mark.edges)
         tops = self.y(mark.bottom + (mark.top - mark.bottom) * heights)
@@ -451,13 +427,13 @@ class _Svg:
         base = rounded(self.y(mark.bottom))
         self._add(f'<path class="f-gray band" d="M{rounded(edges[0])},{base}{steps}V{base}z"/>')
 
-    def _spot(self, mark: Spot) -> None:
+    def _spot(self, mark: marks.Spot) -> None:
         x, y = self.x(mark.x), self.y(mark.y)
         self.spot = [(rounded(a), rounded(b)) for a, b in zip(x, y, strict=True)]
         at = self.spot[mark.start]
         self._add(f'<circle data-spot="" class="f-orange" r="6" cx="{at[0]}" cy="{at[1]}"/>')
 
-    def _text(self, mark: Text) -> None:
+    def _text(self, mark: marks.Text) -> None:
         at = rounded(self.x(mark.x)) + 4, rounded(self.y(mark.y)) + 4
         self._add(f'<text class="soft" x="{at[0]:g}" y="{at[1]:g}">{shown(mark.text, 40)}</text>')
 

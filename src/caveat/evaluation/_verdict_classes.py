@@ -5,6 +5,7 @@ probable class, and the probability of each class against the rest.
 """
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -37,6 +38,7 @@ from ._verdict_direction import (
 )
 from ._verdict_evidence import (
     LEVELS,
+    NOT_MEASURED,
     SMALL,
     TOLERABLE,
     TOLERABLE_RATIO,
@@ -50,7 +52,6 @@ from ._verdict_evidence import (
     weighted_mean,
 )
 
-_NOT_MEASURED = "how sure that is was not measured"
 _MOST_CLASSES = 3
 """The most classes that one sentence describes."""
 
@@ -126,7 +127,7 @@ def _judged(evidence: Evidence, predicted: Predicted) -> Finding:
     if np.isnan(row.low):
         text = (
             f"In these samples, {lowered(subject)} {predicted.verb} off by "
-            f"{points(row.value)} percentage points on average; {_NOT_MEASURED}. "
+            f"{points(row.value)} percentage points on average; {NOT_MEASURED}. "
             f"{capitalized(predicted.average)}."
         )
         return Finding(topic, FindingState.UNMEASURED, Statement("info", text, rows))
@@ -253,7 +254,7 @@ def _all_classes(evidence: Evidence, row: Row, names: list[str]) -> Finding:
     if np.isnan(row.low):
         text = (
             f"In these samples, {percent(min(half * row.value, 1.0))} of the probability is with "
-            f"the wrong class on average ({value}); {_NOT_MEASURED}."
+            f"the wrong class on average ({value}); {NOT_MEASURED}."
         )
         return Finding("classes", FindingState.UNMEASURED, Statement("info", text, rows))
     result = evidence.bounds(row)
@@ -357,7 +358,7 @@ def _accuracy(evidence: Evidence) -> Finding | None:
             f"{nominal(evidence.confidence)} confidence)."
         )
     else:
-        sure = f"; {_NOT_MEASURED}" if np.isnan(row.low) else ""
+        sure = f"; {NOT_MEASURED}" if np.isnan(row.low) else ""
         text = (
             f"It is right in {share_with_interval(row, evidence.confidence, ' of cases')}{sure}. "
             f"Always naming the most frequent class would be right in {naive}."
@@ -389,11 +390,7 @@ def set_findings(evidence: Evidence) -> list[Finding]:
     result = []
     if row is not None:
         promised = float(evidence.evaluation.prediction.coverage)
-        state = FindingState.UNSURE
-        if np.isnan(row.low):
-            state = FindingState.UNMEASURED
-        elif evidence.enough(row):
-            state = coverage_state(evidence.bounds(row), promised)
+        state = evidence.state(row, partial(coverage_state, promised=promised))
         often = _SETS.get(state, "as often as promised")
         end = f"{often} ({nominal(promised)})"
         summary = f"Its sets of classes hold the true one {often}"
@@ -404,7 +401,7 @@ def set_findings(evidence: Evidence) -> list[Finding]:
             end = f"{few} that is {end}"
             summary = f"There are {few} its sets of classes hold what they promise"
         elif state is FindingState.UNMEASURED:
-            summary, end = "", f"{nominal(promised)} were promised, and {_NOT_MEASURED}"
+            summary, end = "", f"{nominal(promised)} were promised, and {NOT_MEASURED}"
         hold = share_with_interval(row, evidence.confidence, " of cases")
         text = f"Its sets of classes hold the true one in {hold}: {end}."
         # A set promises "at least": too large a set is wasteful, but keeps the promise.

@@ -1,6 +1,6 @@
 """The rows of an evaluation, and the limits by which a verdict decides."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -31,6 +31,8 @@ LEAST_ERRORS = 10
 
 # A wider interval of a share says little about a group.
 WIDE = 0.2
+
+NOT_MEASURED = "how sure that is was not measured"
 
 MAIN = ("calibration", "classes", "coverage", "quantiles", "sets")
 """The topics of findings on all samples that the summary begins with."""
@@ -131,6 +133,19 @@ class Evidence:
         low = middle - wider * max(middle - row.low, 0.0)
         high = middle + wider * max(row.high - middle, 0.0)
         return Bounds(middle, low, high)
+
+    def state(
+        self, row: Row, judge: Callable[[Bounds], FindingState], looked_at: int = 1
+    ) -> FindingState:
+        """Return how bounds are judged; rows without interval, or of few samples, are not."""
+        if np.isnan(row.low):
+            return FindingState.UNMEASURED
+        return judge(self.bounds(row, looked_at)) if self.enough(row) else FindingState.UNSURE
+
+    @cached_property
+    def targets(self) -> list[str]:
+        """The names of the targets, if numbers were predicted."""
+        return [str(target) for target in self.evaluation.prediction.targets.tolist()]
 
     def difference(self, row: Row, other: Row, looked_at: int = 1) -> Bounds:
         """Return the bounds of the first row minus the second, which has other samples."""

@@ -1,6 +1,6 @@
 """Statements on predictions of numbers: do their intervals hold what they promise?"""
 
-from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ from ..results.words import (
 )
 from ._verdict_evidence import (
     LEVELS,
+    NOT_MEASURED,
     SMALL_RATIO,
     TOLERABLE_RATIO,
     Evidence,
@@ -35,7 +36,6 @@ from ._verdict_evidence import (
     weighted_mean,
 )
 
-_NOT_MEASURED = "how sure that is was not measured"
 _NO_UNCERTAINTY = "It gives numbers without an uncertainty, so nothing says how far to trust each"
 _PROMISE = {
     FindingState.RIGHT: "hold what they promise",
@@ -73,7 +73,7 @@ def _summary_and_end(what: str, state: FindingState) -> tuple[str, str]:
     if state in _PROMISE:
         return f"Its {what} {_PROMISE[state]}", f"{they} {_PROMISE[state]}"
     if state is FindingState.UNMEASURED:
-        return "", _NOT_MEASURED
+        return "", NOT_MEASURED
     if state is FindingState.UNSURE:
         few = "too few samples to say whether"
         end = f"{few} that is what they promise"
@@ -109,28 +109,19 @@ def _missing(evidence: Evidence) -> list[Finding]:
     return [Finding("missing", FindingState.NONE, Statement("info", text))]
 
 
-def _targets(evidence: Evidence) -> list[str]:
-    return [str(target) for target in evidence.evaluation.prediction.targets.tolist()]
-
-
-def _of_targets(evidence: Evidence, names: Sequence[str]) -> str:
-    """Return the targets as the start of a sentence, if there are several."""
-    return f"For {listed(names)}, " if len(_targets(evidence)) > 1 else ""
-
-
 def _without_uncertainty(evidence: Evidence) -> list[Finding]:
     """Return findings on targets without an uncertainty, or with some that are 0."""
     if not hasattr(evidence.evaluation.prediction, "variance"):
         return []
     spread = evidence.evaluation.uncertainty
-    without = [t for t, name in enumerate(_targets(evidence)) if (spread[:, t] == 0).any()]
+    without = [t for t, name in enumerate(evidence.targets) if (spread[:, t] == 0).any()]
     result = []
     for whole in (True, False):
         some = [t for t in without if bool((spread[:, t] == 0).all()) == whole]
         if not some:
             continue
-        names = [_targets(evidence)[t] for t in some]
-        which = _of_targets(evidence, names)
+        names = [evidence.targets[t] for t in some]
+        which = f"For {listed(names)}, " if len(evidence.targets) > 1 else ""
         unknown = "whether its intervals hold what they promise was not measured"
         if whole:
             state, summary = FindingState.NO_UNCERTAINTY, _NO_UNCERTAINTY
@@ -173,12 +164,12 @@ def _coverages(evidence: Evidence) -> list[Finding]:
             more = [f"{t} {say(evidence, rows[t], False)}" for t in others[:4]]
             rest = f" and {counted(len(others) - 4, 'other')}" if len(others) > 4 else ""
             text = f"for {first} {text}; for {'; for '.join(more)}{rest}"
-        elif len(_targets(evidence)) > 1:
+        elif len(evidence.targets) > 1:
             text = f"for {first} {text}"
         summary, end = _summary_and_end("quantiles" if shifted else "intervals", state)
         text = f"{capitalized(text)}: {end}."
         used = unique_rows([row for target in targets for row in rows[target]])
-        names = tuple(targets) if len(_targets(evidence)) > 1 else ()
+        names = tuple(targets) if len(evidence.targets) > 1 else ()
         statement = Statement(LEVELS[state], text, used)
         topic = "quantiles" if shifted else "coverage"
         reason = "" if shifted else _off_coverages(evidence, {t: pairs[t] for t in targets}, pairs)
@@ -216,17 +207,13 @@ def _merge_good(by_state: dict[FindingState, list[Any]]) -> None:
 
 def _coverage_of(evidence: Evidence, rows: list[Row], targets: int) -> FindingState:
     """Return the state of one target: off if any coverage is, else that of the widest."""
-    if np.isnan(rows[0].low):
-        return FindingState.UNMEASURED
-    if not evidence.enough(rows[0]):
-        return FindingState.UNSURE
+    first = partial(coverage_state, promised=rows[0].promised)
+    state = evidence.state(rows[0], first, targets)
+    if np.isnan(rows[0].low) or not evidence.enough(rows[0]):
+        return state
     states = _coverage_states(evidence, rows, targets)
-    if FindingState.NARROW in states and FindingState.WIDE in states:
-        return FindingState.MIXED
-    for state in (FindingState.NARROW, FindingState.WIDE):
-        if state in states:
-            return state
-    return states[0]
+    off = [s for s in (FindingState.NARROW, FindingState.WIDE) if s in states]
+    return FindingState.MIXED if len(off) > 1 else (*off, state)[0]
 
 
 def _coverage_states(evidence: Evidence, rows: list[Row], targets: int) -> list[FindingState]:
@@ -254,7 +241,7 @@ def _off_coverages(
         f"{nominal(row.promised)} intervals, which hold the truth in {percent(row.value)}"
         for row in off
     ]
-    of = f" for {target}" if len(_targets(evidence)) > 1 else ""
+    of = f" for {target}" if len(evidence.targets) > 1 else ""
     return f"its {listed(held)}{of}"
 
 
@@ -339,18 +326,11 @@ def _error_sizes(evidence: Evidence) -> list[Finding]:
     """Return findings on the size of errors, compared with the predicted standard deviations."""
     by_state: dict[FindingState, list[Row]] = {}
     rows = evidence.overall("expected_normalized_calibration_error")
+    judge = partial(size_state, small=SMALL_RATIO, tolerable=TOLERABLE_RATIO)
     for row in rows:
-        by_state.setdefault(_size_of(evidence, row, len(rows)), []).append(row)
+        by_state.setdefault(evidence.state(row, judge, len(rows)), []).append(row)
     _merge_good(by_state)
     return [_error_size(evidence, state, result) for state, result in by_state.items()]
-
-
-def _size_of(evidence: Evidence, row: Row, targets: int) -> FindingState:
-    if np.isnan(row.low):
-        return FindingState.UNMEASURED
-    if not evidence.enough(row):
-        return FindingState.UNSURE
-    return size_state(evidence.bounds(row, targets), SMALL_RATIO, TOLERABLE_RATIO)
 
 
 _SIZES = {
@@ -365,7 +345,7 @@ _SIZES = {
 
 
 def _error_size(evidence: Evidence, state: FindingState, rows: list[Row]) -> Finding:
-    several = len(_targets(evidence)) > 1
+    several = len(evidence.targets) > 1
     parts = [
         percent_with_interval(row, evidence.confidence, " on average", short=i > 0)
         + (f" for {row.target}" if several else "")
@@ -404,7 +384,7 @@ def _errors(evidence: Evidence) -> list[Finding]:
         + (f" for {row.target}" if several else "")
         for i, row in enumerate(rows)
     ]
-    sure = f"; {_NOT_MEASURED}" if np.isnan(rows[0].low) else ""
+    sure = f"; {NOT_MEASURED}" if np.isnan(rows[0].low) else ""
     what = "medians" if hasattr(evidence.evaluation.prediction, "levels") else "predictions"
     text = f"Its {what} are off by {listed(parts)}{sure}."
     return [Finding("errors", FindingState.NONE, Statement("info", text, tuple(rows)))]

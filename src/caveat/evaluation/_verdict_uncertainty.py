@@ -81,13 +81,13 @@ def _number_warnings(evidence: Evidence) -> list[Finding]:
     for row in rows:
         by_claim.setdefault(_correlation(evidence, row, len(rows)), []).append(row)
     for (level, claim), result in by_claim.items():
+        several = len(evidence.targets) > 1
         parts = [
-            (f"{row.target} " if len(evidence.evaluation.prediction.targets) > 1 else "")
+            (f"{row.target} " if several else "")
             + correlation_with_interval(row, evidence.confidence, short=i > 0)
             for i, row in enumerate(result)
         ]
         text = f"{claim}: rank correlation {listed(parts)}; 0 is none, 1 the same order."
-        several = len(evidence.evaluation.prediction.targets) > 1
         of = f" (for {listed(row.target for row in result)})" if several else ""
         reason = f"{claim}{of}" if level == "bad" else ""
         statement = Statement(level, text, tuple(result))
@@ -117,7 +117,7 @@ def _correlation(evidence: Evidence, row: Row, looked_at: int) -> tuple[Level, s
 def _constant(evidence: Evidence) -> tuple[list[Finding], list[str]]:
     """Return a finding on constant uncertainties, and their targets."""
     spread = evidence.evaluation.uncertainty
-    names = [str(target) for target in evidence.evaluation.prediction.targets.tolist()]
+    names = evidence.targets
     # Equal widths may differ by rounding errors.
     same = [
         name

@@ -176,7 +176,7 @@ def questions(
         known = ", ".join(sorted(k.__name__ for k in _BLOCKS))
         raise UnsupportedPredictionError(f"expected one of {known}; got a {kind.__name__}")
     check_choice(component, "component", COMPONENTS)
-    blocks = _BLOCKS[kind](component_of(prediction, component), y, random_state)
+    blocks = _BLOCKS[kind](component_of(prediction, component), y)
     if component != "total":
         blocks = [_ranked_by(block, prediction, component) for block in blocks]
     wanted = wanted_metrics(metrics)
@@ -298,7 +298,7 @@ def _option(metric: Metric, name: str, value: float) -> dict[str, float]:
     return {name: float(value)} if name in inspect.signature(metric.function).parameters else {}
 
 
-def _categorical(prediction: Categorical, y: Any, _: RandomState, note: str = "") -> list[Block]:
+def _categorical(prediction: Categorical, y: Any, note: str = "") -> list[Block]:
     codes = prediction.align(y)
     wrong = prediction.mean.argmax(axis=1) != codes
     split = decompose(prediction)
@@ -324,24 +324,21 @@ def _exact(probabilities: FloatArray) -> FloatArray:
     return np.asarray(probabilities / total[:, None])
 
 
-def _gaussian_logits(prediction: GaussianLogits, y: Any, _: RandomState) -> list[Block]:
-    return _categorical(
-        prediction.to_categorical(), y, None, "softmax averaged over the noise of the logits"
-    )
+def _converted(prediction: GaussianLogits | ProbabilityInterval, y: Any) -> list[Block]:
+    note = "intervals merged to probabilities"
+    if isinstance(prediction, GaussianLogits):
+        note = "softmax averaged over the noise of the logits"
+    return _categorical(prediction.to_categorical(), y, note)
 
 
-def _probability_interval(prediction: ProbabilityInterval, y: Any, _: RandomState) -> list[Block]:
-    return _categorical(prediction.to_categorical(), y, None, "intervals merged to probabilities")
-
-
-def _prediction_set(prediction: PredictionSet, y: Any, _: RandomState) -> list[Block]:
+def _prediction_set(prediction: PredictionSet, y: Any) -> list[Block]:
     codes = prediction.align(y)
     missed = ~prediction.membership[np.arange(len(codes)), codes]
     arrays = {"membership": prediction.membership}
     return [Block(codes, arrays, missed.astype(np.float64), wrong=missed)]
 
 
-def _gaussian(prediction: Gaussian, y: Any, _: RandomState) -> list[Block]:
+def _gaussian(prediction: Gaussian, y: Any) -> list[Block]:
     truth = prediction.align(y, missing=True)
     mean, variance = prediction.moments()
     split = decompose(prediction)
@@ -372,7 +369,7 @@ def _gaussian(prediction: Gaussian, y: Any, _: RandomState) -> list[Block]:
     return blocks
 
 
-def _quantiles(prediction: Quantiles, y: Any, _: RandomState) -> list[Block]:
+def _quantiles(prediction: Quantiles, y: Any) -> list[Block]:
     """Return blocks with the median, the levels, and the intervals between them."""
     truth, values = prediction.align(y, missing=True), prediction.values.mean(axis=0)
     levels = prediction.levels
@@ -446,7 +443,7 @@ def _width(lower: FloatArray, upper: FloatArray) -> FloatArray:
         return np.asarray(upper - lower)
 
 
-def _interval(prediction: Interval, y: Any, _: RandomState) -> list[Block]:
+def _interval(prediction: Interval, y: Any) -> list[Block]:
     """Return blocks with the ends of the intervals, which have no point estimate."""
     truth = prediction.align(y, missing=True)
     return [
@@ -470,8 +467,8 @@ _OF_A_GAUSSIAN: dict[type, str] = {
 
 _BLOCKS: dict[type, Callable[..., list[Block]]] = {
     Categorical: _categorical,
-    GaussianLogits: _gaussian_logits,
-    ProbabilityInterval: _probability_interval,
+    GaussianLogits: _converted,
+    ProbabilityInterval: _converted,
     PredictionSet: _prediction_set,
     Gaussian: _gaussian,
     Quantiles: _quantiles,

@@ -123,6 +123,8 @@ def recommend(
         primary, reliable = skill, skilled
     case = Case(comparison, primary, one_class, skill, reliable, skilled)
     chosen = case.chosen()
+    named = "; ".join(f"{name} ({why})" for name, why in excluded.items())
+    left_out = [f"Left out: {named}."] if excluded else []
     return Recommendation(
         technique=chosen.technique,
         tied=chosen.tied,
@@ -131,7 +133,7 @@ def recommend(
         values=case.values,
         excluded=excluded,
         cautions=_cautions(comparison, chosen.tied[0], expression, scale),
-        verdict=" ".join([chosen.text, *case.trade_off(chosen), *_left_out(excluded)]),
+        verdict=" ".join([chosen.text, *case.trade_off(chosen), *left_out]),
         skill=skill,
         skills=case.skills,
         worse_in_skill=case.worse,
@@ -173,16 +175,8 @@ def _nobody(expression: str, primary: str, excluded: dict[str, str]) -> Recommen
         f"{name} has {why}" for name, why in excluded.items()
     )
     primary = primary or METRICS.serving(expression, "skill")[0]
-    return Recommendation(
-        None,
-        (),
-        primary,
-        METRICS.serving(expression, "supporting"),
-        {},
-        excluded,
-        (),
-        f"{verdict}.",
-    )
+    supporting = METRICS.serving(expression, "supporting")
+    return Recommendation(None, (), primary, supporting, {}, excluded, (), f"{verdict}.")
 
 
 def _labels(comparison: "Comparison") -> list[str]:
@@ -285,17 +279,12 @@ def _same_levels(comparison: "Comparison", names: Sequence[str]) -> bool:
     return all(np.array_equal(levels, result[0]) for levels in result)
 
 
-def _left_out(excluded: dict[str, str]) -> list[str]:
-    if not excluded:
-        return []
-    return ["Left out: " + "; ".join(f"{name} ({why})" for name, why in excluded.items()) + "."]
-
-
 def _cautions(
     comparison: "Comparison", chosen: str, expression: str, scale: str
 ) -> tuple[str, ...]:
     result = []
-    if not _resampled(comparison):
+    answers = [answer for result in comparison._answers.values() for answer in result.values()]
+    if all(answer.replicates is None for answer in answers):
         result.append(
             "How sure the differences are was not measured (no resamples): chance alone may have "
             "decided."
@@ -312,14 +301,6 @@ def _cautions(
         "the samples to come are exchangeable."
     )
     return tuple(result)
-
-
-def _resampled(comparison: "Comparison") -> bool:
-    return any(
-        answer.replicates is not None
-        for result in comparison._answers.values()
-        for answer in result.values()
-    )
 
 
 def _worse_for_one(comparison: "Comparison", chosen: str) -> list[str]:

@@ -118,16 +118,9 @@ def reference_values(
         # Widths and the like are the same whatever the truth is.
         if len(finite) and np.ptp(finite) > 1e-9 * np.abs(finite).max():
             low, high = np.quantile(finite, [tail, 1 - tail])
-            rows.append(
-                ReferenceRow(
-                    *key[:2],
-                    "" if one else key[2],
-                    float(finite.mean()),
-                    float(low),
-                    float(high),
-                    observed.get(key, np.nan),
-                )
-            )
+            target, mean = "" if one else key[2], float(finite.mean())
+            ends = float(low), float(high)
+            rows.append(ReferenceRow(*key[:2], target, mean, *ends, observed.get(key, np.nan)))
     return rows
 
 

@@ -13,6 +13,7 @@ from .._validation import FloatArray, as_weights, check_fraction
 from ..exceptions import InvalidValueError, OptionError, ShapeError
 from ..predictions import Container
 from ..predictions.given import as_prediction
+from ..resampling.planning import rounded_up
 from ..results.words import counted
 from ..risk_control.bounds import minimum_units
 from ..risk_control.inputs import as_loss, check_groups, check_known, rows_of_groups
@@ -489,7 +490,7 @@ class TriagePolicy(BaseEstimator):
             "at the mean losses seen here" if self.given_loss_ else "at the error rates seen here"
         )
         if self.needed_ is not None and np.isfinite(self.needed_):
-            return f"{words}; {seen}, expect to need about {_rounded(self.needed_)} in all."
+            return f"{words}; {seen}, expect to need about {rounded_up(self.needed_):,} in all."
         return f"{words}; {seen}, none below the risk, no number of {unit}s would do."
 
 
@@ -507,12 +508,6 @@ _WRONG = {
 def _price(name: str, total: FloatArray, own: float, together: float) -> GroupPrice:
     accepted, all_ = (int(np.count_nonzero(total <= limit)) for limit in (own, together))
     return GroupPrice(name, len(total), accepted, all_, own)
-
-
-def _rounded(number: float) -> str:
-    """Return an estimate with two digits, rounded up."""
-    unit = 10 ** max(math.floor(math.log10(number)) - 1, 0)
-    return f"{math.ceil(number / unit) * unit:,}"
 
 
 def _percent(share: float, digits: int = 3) -> str:

@@ -34,14 +34,11 @@ class MetricRegistry(Registry[Metric]):
             Only metrics of this task: "classification", "regression", "ranking" or "detection".
         """
         try:
-            matches = [
-                entry for entry in self.find(name) if task is None or entry.task == str(task)
-            ]
+            matches = self.find(name)
         except UnknownNameError:
             return default
-        if len(matches) > 1:
-            raise _ambiguous(name, matches)
-        return matches[0] if matches else default
+        matches = [entry for entry in matches if task is None or entry.task == str(task)]
+        return _only(name, matches) if matches else default
 
     def register(self, metric: Metric) -> None:
         """Add a metric of your own: evaluations, reports and the command line then have it, too.
@@ -118,16 +115,16 @@ class MetricRegistry(Registry[Metric]):
         return tuple(name for name, m in self.items() if m.serves.get(expression) == role)
 
     def __getitem__(self, name: str) -> Metric:
-        matches = self.find(name)
-        if len(matches) > 1:
-            raise _ambiguous(name, matches)
+        return _only(name, self.find(name))
+
+
+def _only(name: str, matches: list[Metric]) -> Metric:
+    """Return the one match; raise if there are several."""
+    if len(matches) == 1:
         return matches[0]
-
-
-def _ambiguous(name: str, matches: list[Metric]) -> UnknownNameError:
     meanings = " and ".join(f"{entry.name} ({entry.task})" for entry in matches)
     example = f"METRICS.get({name!r}, task={matches[0].task!r})"
-    return UnknownNameError(f"{name!r} is short for {meanings}; say which: {example}")
+    raise UnknownNameError(f"{name!r} is short for {meanings}; say which: {example}")
 
 
 MODULES = (*classification.MODULES, *regression.MODULES, *ranking.MODULES)

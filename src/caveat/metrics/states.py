@@ -292,13 +292,7 @@ def _added_units(pair: SumPair, units: int) -> SumPair:
 
 
 def group_sums(pairs: SumPairs, group: int, groups: int) -> SumPairs:
-    """Return the sums of one of several groups, whose units follow each other.
-
-    Parameters
-    ----------
-    pairs : sums
-    group, groups : int
-    """
+    """Return the sums of one of several groups, whose units follow each other."""
     if groups == 1:
         return pairs
     result = []
@@ -359,24 +353,18 @@ def _check_options(
 
 def value_of(metric: "Metric", state: State) -> float:
     """Return the value of a metric from its state."""
-    made, read = _finished(metric, state, FINE)
+    made = sum_functions(metric, state, FINE)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        read = [
+            part.reduce(widened(part, columns, sums))
+            for part, (columns, sums) in zip(made.parts, state.totals, strict=True)
+        ]
         result = made.finish(*read)
         if made.value is not None:
             result = made.value(*read)
         elif made.norm != UNBIASED:
             result = made.norm(result)
     return float(result[0])
-
-
-def _finished(metric: "Metric", state: State, bits: int) -> tuple[Sums, list[Any]]:
-    made = sum_functions(metric, state, bits)
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        read = [
-            part.reduce(widened(part, columns, sums))
-            for part, (columns, sums) in zip(made.parts, state.totals, strict=True)
-        ]
-    return made, read
 
 
 def sum_functions(metric: "Metric", state: State, bits: int = COARSE) -> Sums:
@@ -390,7 +378,8 @@ def sum_functions(metric: "Metric", state: State, bits: int = COARSE) -> Sums:
     options = dict(state.options)
     levels = options.pop("levels", None) if "levels" in metric.inputs else None
     inputs = {name: _any_input(name, state.shape, levels) for name in metric.inputs}
-    truth = np.zeros(1) if metric.task != "classification" else _any_label(options)
+    label = next(iter(options.get("classes") or (0,)))
+    truth = np.asarray([label]) if metric.task == "classification" else np.zeros(1)
     unit = np.zeros(1, dtype=np.int32)
     held = (state.totals if bits == FINE else state.units)[0][0]
     batch = Grid(truth, inputs, None, unit, 1, bits=bits, held=held)
@@ -410,11 +399,6 @@ def widened(part: Part, columns: NDArray[np.int64], sums: FloatArray) -> FloatAr
     wide = np.zeros((len(sums), width))
     wide[:, columns] = sums
     return wide
-
-
-def _any_label(options: Mapping[str, Any]) -> np.ndarray:
-    classes = options.get("classes")
-    return np.asarray([0 if classes is None else next(iter(classes))])
 
 
 def _any_input(name: str, shape: Mapping[str, int], levels: Any) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 import os
 import secrets
+from collections.abc import Callable
 from pathlib import Path
 
 from ..confusion import MeasureComparison, UncertaintyExplanation
@@ -20,6 +21,7 @@ from ._evaluation import evaluation_page
 from ._fairness import audit_page, with_audit
 from ._maps import map_page
 from ._molecules import with_molecules
+from .content import Page
 from .page import render
 
 _ENDINGS = ("", ".html", ".htm")
@@ -105,47 +107,42 @@ MeasureComparison, UncertaintyExplanation or PredictionMap
         page = evaluation_page(result, title, policy, source)
         page = page if audit is None else with_audit(page, result, audit)
         page = page if molecules is None else with_molecules(page, result, molecules)
-    elif isinstance(result, FairnessAudit):
-        if policy is not None:
-            raise OptionError("policy belongs to an evaluation: pass it with that, and audit= too")
-        page = audit_page(result, title, source)
-    elif isinstance(result, Comparison):
-        if policy is not None:
-            raise OptionError(
-                "policy belongs to one technique: pass it with that technique's evaluation, "
-                "comparison.evaluations[name]"
-            )
-        page = comparison_page(result, title, source)
-    elif isinstance(result, Disentanglement):
-        if policy is not None:
-            raise OptionError("policy decides on predictions: pass it with an evaluation")
-        page = disentanglement_page(result, title, source)
-    elif isinstance(result, Drift | DriftHistory):
-        if policy is not None:
-            raise OptionError("policy decides on predictions: pass it with an evaluation")
-        if isinstance(result, Drift):
-            page = drift_page(result, title, source)
-        else:
-            page = history_page(result, title, source)
-    elif isinstance(result, MeasureComparison | UncertaintyExplanation):
-        if policy is not None:
-            raise OptionError("policy decides on predictions: pass it with an evaluation")
-        if isinstance(result, MeasureComparison):
-            page = measures_page(result, title, source)
-        else:
-            page = explanation_page(result, title, source)
-    elif isinstance(result, PredictionMap):
-        if policy is not None:
-            raise OptionError("policy decides on predictions: pass it with an evaluation")
-        page = map_page(result, title, source)
     else:
-        raise OptionError(
-            "a report is made of what caveat.evaluate, caveat.compare, caveat.audit, "
-            "caveat.disentanglement_error, caveat.drift, caveat.monitoring.drift_history, "
-            "caveat.compare_measures or caveat.explain_uncertainty returned, or of a "
-            f"PredictionMap; got a {type(result).__name__}"
-        )
+        page = _page(result, title, policy, source)
     return replace_file(place, render(page))
+
+
+_PAGES: dict[type, Callable[..., Page]] = {
+    FairnessAudit: audit_page,
+    Comparison: comparison_page,
+    Disentanglement: disentanglement_page,
+    Drift: drift_page,
+    DriftHistory: history_page,
+    MeasureComparison: measures_page,
+    UncertaintyExplanation: explanation_page,
+    PredictionMap: map_page,
+}
+_NO_POLICY = {
+    FairnessAudit: "policy belongs to an evaluation: pass it with that, and audit= too",
+    Comparison: "policy belongs to one technique: pass it with that technique's evaluation, "
+    "comparison.evaluations[name]",
+}
+"""Why a page has no policy; others have no predictions to decide on."""
+
+
+def _page(result: object, title: str | None, policy: TriagePolicy | None, source: str) -> Page:
+    for kind, make in _PAGES.items():
+        if isinstance(result, kind):
+            if policy is not None:
+                why = "policy decides on predictions: pass it with an evaluation"
+                raise OptionError(_NO_POLICY.get(kind, why))
+            return make(result, title, source)
+    raise OptionError(
+        "a report is made of what caveat.evaluate, caveat.compare, caveat.audit, "
+        "caveat.disentanglement_error, caveat.drift, caveat.monitoring.drift_history, "
+        "caveat.compare_measures or caveat.explain_uncertainty returned, or of a "
+        f"PredictionMap; got a {type(result).__name__}"
+    )
 
 
 def _check_audit(result: object, audit: object) -> None:

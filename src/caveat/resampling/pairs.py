@@ -101,8 +101,10 @@ def pair_of(
         for interval, value in zip((one, other), values, strict=True)
     ]
     biased = one.estimate is not None or other.estimate is not None
-    made = _gap if kind == "gap" else _ratio
-    return made(ends[0], ends[1], wider, correlation, one.method, biased)
+    if kind == "ratio":
+        return _ratio(ends[0], ends[1], wider, correlation, one.method, biased)
+    low, gap, high = combined(ends[0], ends[1], wider, correlation)
+    return ConfidenceInterval(low, high, one.method, gap if biased else None)
 
 
 def correlation(one: Replicates, other: Replicates) -> float:
@@ -151,25 +153,8 @@ def _combined_distance(one: float, other: float, correlation: float) -> float:
     return float(np.sqrt(max(one**2 + other**2 - 2 * correlation * one * other, 0.0)))
 
 
-def _gap(
-    one: FloatArray,
-    other: FloatArray,
-    wider: float,
-    correlation: float,
-    method: str,
-    biased: bool,
-) -> ConfidenceInterval:
-    low, gap, high = combined(one, other, wider, correlation)
-    return ConfidenceInterval(low, high, method, gap if biased else None)
-
-
 def _ratio(
-    one: FloatArray,
-    other: FloatArray,
-    wider: float,
-    correlation: float,
-    method: str,
-    biased: bool,
+    one: FloatArray, other: FloatArray, wider: float, correlation: float, method: str, biased: bool
 ) -> ConfidenceInterval:
     """Return the logarithms of the ends; -inf for an end at 0, NaN for a negative one."""
     if min(one[1], other[1]) < 0 or not min(one[2], other[2]) > 0:

@@ -1,7 +1,6 @@
 """The receiver operating characteristic (ROC) and its statistics."""
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -115,27 +114,19 @@ def precision_of(false: FloatArray, true: FloatArray) -> FloatArray:
         return np.asarray(added / true[..., -1])
 
 
-def false_where_true(rate: float, within: bool = False) -> CurveStatistic:
-    """Return the statistic: rate of negatives where the rate of positives reaches ``rate``.
+def false_where_true(rate: float, within: bool, false: FloatArray, true: FloatArray) -> FloatArray:
+    """Return the rate of negatives where the rate of positives reaches ``rate``.
 
     At the score that reaches it or, ``within`` a coarse cell, on the line that ends there: steps as
     large as a cell could exceed the differences between resamples.
     """
-    return partial(_false_where_true, rate, within)
-
-
-def true_where_false(rate: float, within: bool = False) -> CurveStatistic:
-    """Return the statistic: rate of positives where that of negatives is at most ``rate``."""
-    return partial(_true_where_false, rate, within)
-
-
-def _false_where_true(rate: float, within: bool, false: FloatArray, true: FloatArray) -> FloatArray:
     false, true = _rates(false, true)
     reached = np.argmax(true >= rate - _ROUNDING, axis=-1)
     return _between(false, true, reached, rate) if within else _at(false, reached)
 
 
-def _true_where_false(rate: float, within: bool, false: FloatArray, true: FloatArray) -> FloatArray:
+def true_where_false(rate: float, within: bool, false: FloatArray, true: FloatArray) -> FloatArray:
+    """Return the rate of positives where that of negatives is at most ``rate``."""
     false, true = _rates(false, true)
     last = np.count_nonzero(1 - false >= 1 - rate - _ROUNDING, axis=-1) - 1
     if not within:

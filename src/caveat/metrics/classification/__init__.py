@@ -1,38 +1,13 @@
 """Metrics of class probabilities and of sets of classes."""
 
-from . import (
-    adaptive,
-    areas,
-    brier_split,
-    calibration,
-    class_calibration,
-    debiased,
-    discrimination,
-    entropy,
-    net_benefit,
-    operating_points,
-    risk,
-    scores,
-    sets,
-    smooth,
-    variation,
-)
+from importlib import import_module
 
-MODULES = (
-    discrimination,
-    areas,
-    operating_points,
-    net_benefit,
-    scores,
-    brier_split,
-    calibration,
-    class_calibration,
-    risk,
-    adaptive,
-    smooth,
-    entropy,
-    variation,
-    debiased,
-    sets,
-)
+MODULES = tuple(
+    import_module(f".{name}", __name__)
+    for name in (
+        "discrimination", "areas", "operating_points", "net_benefit", "scores", "brier_split",
+        "calibration", "class_calibration", "risk", "adaptive", "smooth", "entropy", "variation",
+        "debiased", "sets",
+    )
+)  # fmt: skip
 """In the order of the table."""

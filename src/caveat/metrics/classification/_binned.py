@@ -1,6 +1,6 @@
 """Sums over the bins of predicted probability, for every kind of event and binning."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -30,19 +30,23 @@ def binned(
     The parts are "predicted" and "happened", "gap" for the first less the second, and "mass", the
     weight in the bin.
     """
+    if binning == "equal-count":
+        each = [_count(*event, source.weight, bins, parts) for event in _each(source, kind)]
+        return np.stack(each, axis=1)
     if isinstance(source, Labeled) and kind == "classwise":
-        if binning == "equal-width":
-            return shared_width(source, bins, parts)
-        return np.stack(
-            [_count(p, hit, source.weight, bins, parts) for _, p, hit in columns(source)], axis=1
-        )
-    if binning == "equal-width":
-        sums = np.zeros((len(parts), bins))
-        for rows, p, hit in events(source, kind):
-            add_sums(sums, p, values_of(p, hit, parts), source.weights(rows))
-    else:
-        sums = _count(*whole(source, kind), source.weight, bins, parts)
+        return shared_width(source, bins, parts)
+    sums = np.zeros((len(parts), bins))
+    for rows, p, hit in events(source, kind):
+        add_sums(sums, p, values_of(p, hit, parts), source.weights(rows))
     return sums[:, None]
+
+
+def _each(source: EventSource, kind: str) -> Iterator[tuple[FloatArray, NDArray[Any]]]:
+    """Yield the probability of each event, and whether it happened."""
+    if isinstance(source, Labeled) and kind == "classwise":
+        yield from ((p, hit) for _, p, hit in columns(source))
+    else:
+        yield whole(source, kind)
 
 
 def total_weight(source: EventSource) -> float:
@@ -78,15 +82,10 @@ def whole_ties(source: EventSource, kind: str, bins: int) -> FloatArray:
 
     The shape is (3, events, bins). Two bins that share a tie would share its noise.
     """
-    each = (
-        [(p, hit) for _, p, hit in columns(source)]
-        if isinstance(source, Labeled) and kind == "classwise"
-        else [whole(source, kind)]
-    )
     shares = np.linspace(0, 1, bins + 1)
     sums = [
         np.diff(cumulative_sums(p, [p - hit, hit], shares, source.weight, whole=True), axis=1)
-        for p, hit in each
+        for p, hit in _each(source, kind)
     ]
     return np.stack(sums, axis=1)[[1, 2, 0]]
 
@@ -146,9 +145,7 @@ def curves(source: EventSource, kind: str, bins: int, binning: str) -> list[Reli
     if binning == "equal-width":
         sums = binned(source, kind, bins, binning, PARTS)
         return [curve(sums[:, i], width_edges(bins)) for i in range(sums.shape[1])]
-    if isinstance(source, Labeled) and kind == "classwise":
-        return [count_curve(p, hit, source.weight, bins) for _, p, hit in columns(source)]
-    return [count_curve(*whole(source, kind), source.weight, bins)]
+    return [count_curve(*event, source.weight, bins) for event in _each(source, kind)]
 
 
 def count_curve(

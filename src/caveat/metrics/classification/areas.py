@@ -102,18 +102,14 @@ def _one_against_rest(area: CurveStatistic, data: Labeled, average: str) -> floa
     # Sorting is the costly part: where results are shared, both areas use the same points.
     wanted = (area_of, precision_of) if is_sharing() else (area,)
     arrays = (data.codes, data.probabilities, data.weight)
-    per_class = shared(
-        "areas", arrays, lambda: map_threads(partial(_areas, data, wanted), occur.tolist())
-    )
+
+    def areas_of(k: int) -> dict[CurveStatistic, float]:
+        points = _points(data, k, np.ascontiguousarray(data.probabilities[:, k]))
+        return {area: float(area(*points)) for area in wanted}
+
+    per_class = shared("areas", arrays, lambda: map_threads(areas_of, occur.tolist()))
     areas = np.array([by_class[area] for by_class in per_class])
     return float(_mean_of_classes(areas, mass[occur], average))
-
-
-def _areas(
-    data: Labeled, wanted: tuple[CurveStatistic, ...], k: int
-) -> dict[CurveStatistic, float]:
-    points = _points(data, k, np.ascontiguousarray(data.probabilities[:, k]))
-    return {area: float(area(*points)) for area in wanted}
 
 
 def _points(data: Labeled, k: int, score: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -131,8 +127,7 @@ def _mean_of_classes(areas: FloatArray, mass: FloatArray, average: str) -> Float
 def _sums(
     statistic: CurveStatistic, batch: Batch, *, average: str = "macro", classes: Any = None
 ) -> Sums:
-    data = batch.labeled(classes)
-    number = len(data.classes)
+    number = len(batch.labeled(classes).classes)
     if number == 2:
         return second_class_sums(batch, statistic, classes)
 
@@ -146,21 +141,14 @@ def _sums(
 
 def _class_part(batch: Batch, k: int, statistic: CurveStatistic, classes: Any) -> Part:
     data = batch.labeled(classes)
-
-    def column() -> FloatArray:
-        return np.ascontiguousarray(data.probabilities[:, k])
-
+    column = partial(np.ascontiguousarray, data.probabilities[:, k])
     name = ("roc", k, names_of(classes))
     return roc_part(batch, data.codes == k, column, name, statistic, bounded=True)
 
 
 def second_class_sums(batch: Batch, statistic: CurveStatistic, classes: Any) -> Sums:
     """Return the sums of a statistic of the ROC curve of the second of two classes."""
-    data = batch.labeled(classes)
-    name = ("roc", 1, names_of(classes))
-    part = roc_part(
-        batch, data.codes == 1, lambda: second_class(data), name, statistic, bounded=True
-    )
+    part = _class_part(batch, 1, statistic, classes)
     return Sums([part], lambda read: read[:, 0], UNBIASED)
 
 

@@ -1,6 +1,7 @@
 """Two classes at one threshold: sensitivity at a given specificity, and the reverse."""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -235,12 +236,13 @@ def sensitivity_at_specificity_score(
 
 
 def _specificity_sums(batch: Batch, *, sensitivity: float = 0.8, classes: Any = None) -> Sums:
-    false = false_where_true(sensitivity, not batch.exact)
+    false = partial(false_where_true, sensitivity, not batch.exact)
     return second_class_sums(batch, lambda *counts: 1 - false(*counts), classes)
 
 
 def _sensitivity_sums(batch: Batch, *, specificity: float = 0.8, classes: Any = None) -> Sums:
-    return second_class_sums(batch, true_where_false(1 - specificity, not batch.exact), classes)
+    true = partial(true_where_false, 1 - specificity, not batch.exact)
+    return second_class_sums(batch, true, classes)
 
 
 ENTRIES = [

@@ -157,7 +157,7 @@ def false_positive_rate_at_true_positive_rate_error(
     0.5
     """
     rate = check_number(true_positive_rate, "true_positive_rate", 0, 1, "right")
-    return _read(false_where_true(rate), is_out, score, sample_weight)
+    return _read(partial(false_where_true, rate, False), is_out, score, sample_weight)
 
 
 def _read(statistic: CurveStatistic, is_out: Any, score: Any, sample_weight: Any) -> float:
@@ -174,7 +174,8 @@ def _sums(statistic: CurveStatistic, score: str, batch: Batch) -> Sums:
 
 
 def _false_positive_sums(batch: Batch, *, true_positive_rate: float = 0.95) -> Sums:
-    return _sums(false_where_true(true_positive_rate, not batch.exact), "score", batch)
+    statistic = partial(false_where_true, true_positive_rate, not batch.exact)
+    return _sums(statistic, "score", batch)
 
 
 _ORDER_ONLY = "Calibration: any increasing transformation of the score gives the same value"

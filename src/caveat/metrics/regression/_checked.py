@@ -24,14 +24,6 @@ _MEMBER_AXES = ("member", "sample")
 _NEGATIVE = "variances cannot be negative; square standard deviations first"
 
 
-class Points(NamedTuple):
-    """True values and one predicted number for each."""
-
-    y: FloatArray
-    point: FloatArray
-    weight: FloatArray | None
-
-
 class Gaussians(NamedTuple):
     """True values, means and variances: (samples,), or (members, samples) for a mixture."""
 
@@ -41,29 +33,16 @@ class Gaussians(NamedTuple):
     weight: FloatArray | None
 
 
-class Intervals(NamedTuple):
-    """True values, lower and upper ends, which may be infinite."""
-
-    y: FloatArray
-    lower: FloatArray
-    upper: FloatArray
-    weight: FloatArray | None
+Pair = tuple[FloatArray, FloatArray, FloatArray | None]
+Triple = tuple[FloatArray, FloatArray, FloatArray, FloatArray | None]
+"""True values, one or two arrays of predictions, and weights."""
 
 
-class QuantileArrays(NamedTuple):
-    """True values and quantiles at some levels, (samples, levels)."""
-
-    y: FloatArray
-    levels: FloatArray
-    values: FloatArray
-    weight: FloatArray | None
-
-
-def points(y_true: Any, value: Any, sample_weight: Any, name: str = "mean") -> Points:
+def points(y_true: Any, value: Any, sample_weight: Any, name: str = "mean") -> Pair:
     """Pair true values with points."""
     y = vector(y_true, "y_true")
     point = vector(value, name, length=len(y))
-    return Points(y, point, weights(sample_weight, len(y)))
+    return y, point, weights(sample_weight, len(y))
 
 
 def gaussians(
@@ -115,7 +94,7 @@ def member_array(value: Any, name: str, length: int, largest: float = LARGEST) -
     return array
 
 
-def intervals(y_true: Any, lower: Any, upper: Any, sample_weight: Any) -> Intervals:
+def intervals(y_true: Any, lower: Any, upper: Any, sample_weight: Any) -> Triple:
     """Pair true values with the ends of intervals, the lower not above the upper."""
     y = vector(y_true, "y_true")
     low = vector(lower, "lower", length=len(y), infinite=True)
@@ -123,10 +102,10 @@ def intervals(y_true: Any, lower: Any, upper: Any, sample_weight: Any) -> Interv
     check_ordered(
         low, high, ("lower", "upper"), ("sample",), "swap the two where they are mixed up"
     )
-    return Intervals(y, low, high, weights(sample_weight, len(y)))
+    return y, low, high, weights(sample_weight, len(y))
 
 
-def quantile_arrays(y_true: Any, levels: Any, values: Any, sample_weight: Any) -> QuantileArrays:
+def quantile_arrays(y_true: Any, levels: Any, values: Any, sample_weight: Any) -> Triple:
     """Pair true values with quantiles, which may cross, at increasing levels."""
     y = vector(y_true, "y_true")
     steps = check_levels(as_floats(levels, "levels")[0])
@@ -137,7 +116,7 @@ def quantile_arrays(y_true: Any, levels: Any, values: Any, sample_weight: Any) -
             f"{quantiles.shape}"
         )
     check_size(quantiles, "values", ("sample", "level"))
-    return QuantileArrays(y, steps, quantiles, weights(sample_weight, len(y)))
+    return y, steps, quantiles, weights(sample_weight, len(y))
 
 
 Score = Callable[..., FloatArray]
