@@ -94,3 +94,60 @@ def test_sections_and_entries():
     assert sections == {"": "Summary.\n\n", "Parameters": "a, b : int\n*c"}
     assert entries_of(sections["Parameters"]) == {"a": "a, b : int", "b": "a, b : int", "c": "*c"}
     assert entries_of("") == {}
+
+
+def returned(text, kind="float", told="From 0 to 1."):
+    def value(x):
+        pass
+
+    value.__doc__ = f"Summary.\n{text}"
+    describe_parameters(returns=(kind, told))(value)
+    return sections_of(value.__doc__).get("Returns")
+
+
+def test_what_is_returned_gets_its_type_and_a_first_sentence():
+    section = "\nReturns\n-------\n"
+    assert returned("") == "float\n    From 0 to 1."
+    assert returned("", told="") == "float"
+    assert returned("", kind="") is None
+    assert (
+        returned(f"{section}NaN without samples.") == "float\n    From 0 to 1. NaN without samples."
+    )
+    assert returned(f"{section}From 0 (best) upwards.") == "float\n    From 0 (best) upwards."
+    # A section with a type is left as it is.
+    assert returned(f"{section}dict\n    By class.") == "dict\n    By class."
+    assert returned(f"{section}list of str") == "list of str"
+
+
+def test_examples_import_what_they_show():
+    def example(code, package="a.b"):
+        def value():
+            pass
+
+        value.__doc__ = f"Summary.\n\nExamples\n--------\n{code}"
+        describe_parameters(package=package)(value)
+        return sections_of(value.__doc__)["Examples"].splitlines()
+
+    line = ">>> from a.b import value"
+    assert example(">>> value(1)\n1") == [line, ">>> value(1)", "1"]
+    assert example(">>> import c\n>>> c.x(\n...     value(1))") == [
+        ">>> import c", line, ">>> c.x(", "...     value(1))",
+    ]  # fmt: skip
+    # Neither twice, nor if it is called by another name.
+    assert example(f"{line}\n>>> value(1)") == [line, ">>> value(1)"]
+    assert example(">>> a.b.value(1)") == [">>> a.b.value(1)"]
+    assert example(">>> value(1)", package="") == [">>> value(1)"]
+
+
+def test_keyword_options_are_kept():
+    @describe_parameters(TABLE)
+    def plot(bins=3, **options):
+        """Summary.
+
+        Parameters
+        ----------
+        **options
+            Of the chart.
+        """
+
+    assert list(entries_of(sections_of(plot.__doc__)["Parameters"])) == ["bins", "options"]

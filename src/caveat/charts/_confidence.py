@@ -8,9 +8,8 @@ from ..evaluation import Evaluation
 from ..metrics import confidence_curve as metric_curve
 from ..resampling.spread import mean_limits, share_limits
 from ._nested import kept_means
-from ._numbers import band_label, headline
 from ._ordered import Ordered
-from ._samples import known, of_target
+from ._samples import band_label, headline, known, of_target
 from .chart import Chart
 from .entry import Entry
 from .marks import Axis, Band, Line

@@ -14,8 +14,7 @@ from ..resampling.spread import Spread, share_limits, spread_of, stacked
 from ..results.rows import option_words
 from ._diagonal import diagonal_chart, numbers_of
 from ._nested import shares_inside
-from ._numbers import headline
-from ._samples import Samples, has_spread, known, of_target
+from ._samples import Samples, has_spread, headline, known, of_target
 from .chart import Chart, Headline
 from .entry import Entry
 

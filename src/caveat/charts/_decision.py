@@ -11,8 +11,7 @@ from ..evaluation.result import class_probabilities
 from ..metrics import net_benefit_curve
 from ..resampling.spread import Limits, mean_limits, spread_of, stacked
 from ._by_group import by_group
-from ._numbers import band_label
-from ._samples import DISTRIBUTIONS, Samples
+from ._samples import DISTRIBUTIONS, Samples, band_label
 from .chart import Chart
 from .entry import Entry
 from .marks import Axis, Band, Line, Mark, style_of

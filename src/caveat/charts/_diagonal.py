@@ -7,7 +7,7 @@ import numpy as np
 
 from ..evaluation import Evaluation
 from ..resampling.spread import Limits
-from ._numbers import band_label
+from ._samples import band_label
 from .chart import Chart, Headline
 from .marks import Axis, Band, Line, Mark, Rule, Strip
 

@@ -6,9 +6,8 @@ import numpy as np
 
 from .._validation import FloatArray
 from ..evaluation import Evaluation
-from ._numbers import headline
 from ._ordered import Ordered
-from ._samples import Samples, known, of_target
+from ._samples import Samples, headline, known, of_target
 from .chart import Chart
 from .entry import Entry
 from .marks import Axis, Line

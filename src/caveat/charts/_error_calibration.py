@@ -8,9 +8,8 @@ import numpy as np
 from ..evaluation import Evaluation
 from ..resampling.spread import root_limits, spread_of, stacked
 from ._diagonal import diagonal_chart, numbers_of, widest
-from ._numbers import headline
 from ._ordered import Ordered
-from ._samples import has_spread, known, of_target
+from ._samples import has_spread, headline, known, of_target
 from .chart import Chart
 from .entry import Entry
 

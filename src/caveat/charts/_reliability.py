@@ -18,8 +18,7 @@ from ..results.rows import option_words
 from ..results.words import center
 from ._by_group import by_group
 from ._diagonal import diagonal_chart, numbers_of
-from ._numbers import headline
-from ._samples import DISTRIBUTIONS, Samples
+from ._samples import DISTRIBUTIONS, Samples, headline
 from .chart import Chart
 from .entry import Entry
 

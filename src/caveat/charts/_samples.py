@@ -12,6 +12,7 @@ from ..evaluation import Evaluation
 from ..evaluation.questions import uncertainty_words
 from ..exceptions import OptionError
 from ..predictions import Categorical, Gaussian, GaussianLogits, ProbabilityInterval
+from .chart import Headline
 
 DISTRIBUTIONS = (Categorical, GaussianLogits, ProbabilityInterval)
 """The predictions that give every class a probability."""
@@ -168,3 +169,16 @@ def has_spread(evaluation: Evaluation, result: Samples) -> bool:
     """Whether numbers with a standard deviation above 0 were predicted."""
     gaussian = isinstance(evaluation.prediction, Gaussian)
     return gaussian and bool(result.uncertainty[result.counted].any())
+
+
+def headline(evaluation: Evaluation, metric: str, target: str = "", option: str = "") -> Headline:
+    """Return the row of all samples for a metric; NaN where it was not asked."""
+    for row in evaluation.matching(metric=metric, group="", target=target):
+        if option in ("", row.option):
+            return Headline(metric, row.value, (row.low, row.high), row.estimate)
+    return Headline(metric, float("nan"))
+
+
+def band_label(evaluation: Evaluation) -> str:
+    """Return the name of the bands: their confidence level."""
+    return f"{100 * evaluation.confidence:g} % band"

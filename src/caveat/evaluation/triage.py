@@ -1,6 +1,7 @@
 """Accept, ask an expert or measure again, with a bound on the error rate of accepted samples."""
 
 import math
+from dataclasses import KW_ONLY
 from typing import Any, Self
 
 import numpy as np
@@ -8,6 +9,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import NotFittedError
 
 from .._arrays import to_numpy
+from .._constructors import declared
 from .._random import RandomState, generator
 from .._validation import FloatArray, as_weights, check_fraction
 from ..exceptions import InvalidValueError, OptionError, ShapeError
@@ -60,6 +62,7 @@ _SHARED = (
 PROMISES = {HIGH_PROBABILITY: high_probability, MEAN: mean_promise}
 
 
+@declared()
 class TriagePolicy(BaseEstimator):
     r"""Accept predictions that are certain enough; send the others to an expert or remeasure them.
 
@@ -213,28 +216,16 @@ class TriagePolicy(BaseEstimator):
     True
     """
 
-    def __init__(
-        self,
-        risk: float,
-        *,
-        confidence: float = 0.95,
-        tolerance: Any = None,
-        decomposition: str = "auto",
-        points: Any = ALL,
-        promise: str = HIGH_PROBABILITY,
-        draws: int | None = None,
-        simultaneous: bool = False,
-        random_state: RandomState = None,
-    ) -> None:
-        self.risk = risk
-        self.confidence = confidence
-        self.tolerance = tolerance
-        self.decomposition = decomposition
-        self.points = points
-        self.promise = promise
-        self.draws = draws
-        self.simultaneous = simultaneous
-        self.random_state = random_state
+    risk: float
+    _: KW_ONLY
+    confidence: float = 0.95
+    tolerance: Any = None
+    decomposition: str = "auto"
+    points: Any = ALL
+    promise: str = HIGH_PROBABILITY
+    draws: int | None = None
+    simultaneous: bool = False
+    random_state: RandomState = None
 
     def fit(
         self,

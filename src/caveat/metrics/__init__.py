@@ -9,7 +9,6 @@ from .classification.adaptive import *
 from .classification.areas import *
 from .classification.brier_split import *
 from .classification.calibration import *
-from .classification.class_calibration import *
 from .classification.debiased import *
 from .classification.discrimination import *
 from .classification.entropy import *
@@ -29,7 +28,6 @@ from .ranking.selective import *
 from .registry import METRICS, MODULES, MetricRegistry
 from .regression.coverage import *
 from .regression.crps import *
-from .regression.crps_discrete import *
 from .regression.intervals import *
 from .regression.points import *
 from .regression.quantile_levels import *

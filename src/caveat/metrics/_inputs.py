@@ -104,6 +104,23 @@ def labeled(
     return Labeled(codes, array, names, weights(sample_weight, len(array)), tolerance)
 
 
+def second_class(data: Labeled) -> FloatArray:
+    """Return the probability of the second class, (samples,), checked."""
+    score = np.empty(len(data))
+    for rows, block in data.blocks():
+        score[rows] = block[:, 1]
+    return score
+
+
+def require_two_classes(data: Labeled, what: str) -> None:
+    """Raise if there are more than two classes."""
+    if len(data.classes) > 2:
+        raise ShapeError(
+            f"{what} is for two classes, probabilities have {len(data.classes)}; for class k "
+            "against the rest pass y_true == k and its probability, of shape (samples,)"
+        )
+
+
 def codes_of(y_true: Any, classes: LabelArray, *, named: bool) -> NDArray[np.intp]:
     """Return the position of each label in ``classes``; fast where labels are positions."""
     labels = to_numpy(y_true, "y_true").array

@@ -34,19 +34,6 @@ def state_interval(
     `confidence_interval`) cannot be added without the samples: with hardly any wrong predictions,
     and for the lower end of calibration errors with few samples, evaluate the samples themselves.
 
-    Parameters
-    ----------
-    metric : Metric
-    state : State
-    confidence : float, default=0.95
-    resamples : int, default=1000
-    random_state : int, Generator or None, optional
-        Seed of the random draws.
-
-    Returns
-    -------
-    ConfidenceInterval
-
     Examples
     --------
     >>> import numpy as np

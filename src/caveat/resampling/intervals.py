@@ -84,15 +84,9 @@ def confidence_interval(
 
     Parameters
     ----------
-    metric : Metric
     value : float
         The metric on the samples.
     replicates : Replicates or array of shape (resamples,)
-    confidence : float, default=0.95
-
-    Returns
-    -------
-    ConfidenceInterval
 
     Examples
     --------
@@ -212,13 +206,8 @@ def interval_of(
     value : float
     replicates : Replicates or array of shape (resamples,)
         The center of an array is taken to be the value.
-    confidence : float, default=0.95
     range : pair of float, default=(-inf, inf)
         The values that the statistic can have; the interval is clipped to it.
-
-    Returns
-    -------
-    ConfidenceInterval
 
     Examples
     --------

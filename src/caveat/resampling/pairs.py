@@ -45,11 +45,9 @@ def pair_interval(
 
     Parameters
     ----------
-    metric : Metric
     values : pair of float
         The metric of the two.
     replicates : pair of Replicates
-    confidence : float, default=0.95
     kind : {"gap", "ratio"}, default="gap"
     among : int, default=1
         The number of pairs that this one was chosen from by its values: the interval is widened, as
@@ -57,8 +55,7 @@ def pair_interval(
 
     Returns
     -------
-    ConfidenceInterval
-        Its ``estimate``, for biased metrics, is that of the estimates freed of their bias.
+    Its ``estimate``, for biased metrics, is that of the estimates freed of their bias.
 
     Examples
     --------
@@ -188,11 +185,6 @@ def equal_errors(
     first, second : sequences of Replicates
         Replicates of a binned error, under one plan. The errors of each sequence are averaged, for
         example over classes.
-    confidence : float, default=0.95
-
-    Returns
-    -------
-    bool
 
     Examples
     --------

@@ -100,18 +100,11 @@ def make_plan(
     ----------
     samples : int
         The number of rows.
-    resamples : int, default=1000
     cluster : array of shape (samples,), optional
         Rows that belong together, such as the repeated measurements of one patient: whole clusters
         are drawn, or random groups of them if there are more than 4,096.
     strata : array of shape (samples,), optional
         Draws are made within each value, whose number of units stays what it is.
-    random_state : int, Generator or None, optional
-        Seed of the random draws.
-
-    Returns
-    -------
-    Plan
 
     Examples
     --------

@@ -166,10 +166,6 @@ def replicates(
         In place of ``truth``, ``inputs``, ``plan``, ``sample_weight`` and ``rows``: shares work
         between metrics.
 
-    Returns
-    -------
-    Replicates
-
     Examples
     --------
     >>> import numpy as np

@@ -6,7 +6,7 @@ MODULES = tuple(
     import_module(f".{name}", __name__)
     for name in (
         "discrimination", "areas", "operating_points", "net_benefit", "scores", "brier_split",
-        "calibration", "class_calibration", "risk", "adaptive", "smooth", "entropy", "variation",
+        "calibration", "risk", "adaptive", "smooth", "entropy", "variation",
         "debiased", "sets",
     )
 )  # fmt: skip

@@ -9,8 +9,7 @@ from ..._parallel import map_threads
 from ..._validation import FloatArray, check_choice
 from .._core.roc import CurveStatistic, area_of, precision_of, roc_part, roc_points
 from .._core.sharing import is_sharing, shared
-from .._core.two_classes import second_class
-from .._inputs import Labeled, labeled
+from .._inputs import Labeled, labeled, second_class
 from ..batch import Batch, names_of
 from ..sums import UNBIASED, Part, Sums
 from ._kinds import DECISION_SCORE

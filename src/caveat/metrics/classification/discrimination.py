@@ -7,9 +7,8 @@ import numpy as np
 
 from ..._validation import FloatArray, check_choice
 from .._core.confusion import class_counts, matthews, most_probable, of_counts
-from .._core.two_classes import require_two_classes
 from .._inputs import average as mean
-from .._inputs import labeled
+from .._inputs import labeled, require_two_classes
 from .._per_sample import mean_or_scores
 from ..means import share_of
 from ..sums import over

@@ -8,8 +8,7 @@ import numpy as np
 from ..._validation import FloatArray, as_floats
 from ...exceptions import InvalidValueError, ShapeError
 from .._core.roc import roc_points
-from .._core.two_classes import require_two_classes, second_class
-from .._inputs import labeled
+from .._inputs import labeled, require_two_classes, second_class
 
 __all__ = ["NetBenefitCurve", "net_benefit_curve"]
 

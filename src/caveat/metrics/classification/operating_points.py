@@ -10,8 +10,7 @@ from ..._validation import FloatArray, check_number
 from ...exceptions import OptionError
 from .._core.confusion import matthews
 from .._core.roc import false_where_true, roc_points, true_where_false
-from .._core.two_classes import require_two_classes, second_class
-from .._inputs import labeled
+from .._inputs import labeled, require_two_classes, second_class
 from ..batch import Batch
 from ..sums import Sums
 from ._kinds import DECISION_SCORE

@@ -9,8 +9,7 @@ import numpy as np
 from ..._docstrings import entries_of
 from ..._validation import FloatArray, check_number
 from .._core.logistic import intercepts, slopes
-from .._core.two_classes import require_two_classes, second_class
-from .._inputs import Labeled, average, labeled
+from .._inputs import Labeled, average, labeled, require_two_classes, second_class
 from .._per_sample import mean_or_scores
 from ..batch import CELLS, Batch, Cells, names_of
 from ..means import mean_of

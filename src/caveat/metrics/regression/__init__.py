@@ -1,6 +1,6 @@
 """Metrics of predicted numbers: points, distributions, quantiles and intervals."""
 
-from . import coverage, crps, crps_discrete, intervals, points, quantile_levels, scores, spread
+from . import coverage, crps, intervals, points, quantile_levels, scores, spread
 
-MODULES = (points, scores, crps, crps_discrete, intervals, coverage, quantile_levels, spread)
+MODULES = (points, scores, crps, intervals, coverage, quantile_levels, spread)
 """In the order of the table."""
