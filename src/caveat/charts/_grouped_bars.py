@@ -26,8 +26,7 @@ def grouped_bars(
     room = max(1, len(series) - 1)
     axis, places = row_axis([[*text, *[""] * max(0, room - len(text))] for text in lines])
     axis = replace(
-        axis,
-        ticks=tuple((p, "\n".join(text)) for p, text in zip(places, lines, strict=True)),
+        axis, ticks=tuple((p, "\n".join(text)) for p, text in zip(places, lines, strict=True))
     )
     height = 1.7 / len(series) if len(series) < 3 else 0.9
     marks: list[Mark] = [rule]

@@ -239,12 +239,7 @@ def comparison(
         x=Axis(label=words, ends=padded(value, low, high)),
         y=axis,
         marks=tuple(marks),
-        numbers={
-            "technique": names,
-            "value": value,
-            "low": low,
-            "high": high,
-        },
+        numbers={"technique": names, "value": value, "low": low, "high": high},
         confidence=result.confidence,
     )
 

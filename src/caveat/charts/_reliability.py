@@ -58,11 +58,7 @@ _WORDS = {
 
 
 def reliability(
-    evaluation: Evaluation,
-    view: str | None = None,
-    *,
-    label: Any = None,
-    group: str | None = None,
+    evaluation: Evaluation, view: str | None = None, *, label: Any = None, group: str | None = None
 ) -> Chart:
     """Return a reliability diagram: predicted against observed, with the density of predictions.
 

@@ -173,10 +173,7 @@ def _rows(evidence: Evidence, question: _Question) -> dict[str, list[Row]]:
 
 
 def _worse(
-    evidence: Evidence,
-    question: _Question,
-    rows: Sequence[Row],
-    looked_at: tuple[int, int],
+    evidence: Evidence, question: _Question, rows: Sequence[Row], looked_at: tuple[int, int]
 ) -> dict[Row, Row]:
     """Return the groups that are shown to be bad, the worst first, each with a better one.
 

@@ -10,12 +10,7 @@ from .._arrays import to_numpy
 from .._groups import Attribute, attributes
 from .._random import RandomState
 from .._validation import FloatArray, as_weights, check_fraction, check_integer
-from ..exceptions import (
-    InvalidValueError,
-    OptionError,
-    ShapeError,
-    UnsupportedPredictionError,
-)
+from ..exceptions import InvalidValueError, OptionError, ShapeError, UnsupportedPredictionError
 from ..metrics._core.sharing import sharing
 from ..predictions import Container
 from ..predictions.given import as_prediction
@@ -412,11 +407,7 @@ def within(asked: list[Question], of_class: bool) -> list[Question]:
 
 
 def _between(
-    run: EvaluationContext,
-    question: Question,
-    name: str,
-    answers: dict[str, Answer],
-    samples: int,
+    run: EvaluationContext, question: Question, name: str, answers: dict[str, Answer], samples: int
 ) -> list[Row]:
     """Return the gap and the ratio between the groups with the worst and the best value."""
     ordered = sorted(answers, key=lambda value: answers[value].value)

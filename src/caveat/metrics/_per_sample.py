@@ -19,8 +19,6 @@ class MeanOrScores(Protocol[Parameters]):
     def __call__(self, *args: Parameters.args, **options: Parameters.kwargs) -> float: ...
 
 
-def mean_or_scores(
-    function: Callable[Parameters, float | FloatArray],
-) -> MeanOrScores[Parameters]:
+def mean_or_scores(function: Callable[Parameters, float | FloatArray]) -> MeanOrScores[Parameters]:
     """Say that a metric returns an array with ``per_sample=True`` and a float otherwise."""
     return cast(MeanOrScores[Parameters], function)

@@ -13,13 +13,7 @@ from ..exceptions import CaveatError
 from ..metrics import METRICS
 from ..results.rows import ComparedRow, Key
 from ..results.tables import headline_rows, number
-from ._evaluation import (
-    described,
-    evaluation_sections,
-    targets_of,
-    tiles_of,
-    title_line,
-)
+from ._evaluation import described, evaluation_sections, targets_of, tiles_of, title_line
 from ._words import metric_cell
 from .content import (
     Cell,

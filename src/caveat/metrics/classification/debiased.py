@@ -137,5 +137,5 @@ ENTRIES = [
         curve=partial(reliability_curve, binning="equal-count"),
         sums=_sums,
         short="DECE",
-    ),
+    )
 ]

@@ -114,9 +114,7 @@ def _uncertainty_sums(batch: Batch, *, bins: int = 15, classes: Any = None) -> S
     return Sums([part], finish, absolute_sum, zero_if_calibrated=False)
 
 
-def _errors_and_entropies(
-    source: Labeled,
-) -> Iterator[tuple[slice, NDArray[Any], FloatArray]]:
+def _errors_and_entropies(source: Labeled) -> Iterator[tuple[slice, NDArray[Any], FloatArray]]:
     """Yield slices of rows, whether the most probable class is wrong, and the entropies."""
     if is_sharing():
         entropies = all_entropies(source)
@@ -164,5 +162,5 @@ ENTRIES = [
         curve=uncertainty_reliability_curve,
         sums=_uncertainty_sums,
         short="UCE",
-    ),
+    )
 ]

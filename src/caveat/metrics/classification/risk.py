@@ -225,11 +225,7 @@ def _cells(batch: Batch, p: FloatArray, score: FloatArray, name: Any) -> Cells:
 
 
 RISK = partial(
-    LOSS,
-    direction="target",
-    range=(-np.inf, np.inf),
-    within_class=False,
-    two_classes=True,
+    LOSS, direction="target", range=(-np.inf, np.inf), within_class=False, two_classes=True
 )
 
 ENTRIES = [

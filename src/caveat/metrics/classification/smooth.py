@@ -338,5 +338,5 @@ ENTRIES = [
         short="smECE",
         shown=("headline", "compared"),
         serves={"probability": "supporting", "entropy": "supporting"},
-    ),
+    )
 ]

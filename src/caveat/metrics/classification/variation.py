@@ -18,10 +18,7 @@ from ._binned import curve, width_edges
 from ._kinds import CALIBRATION_ERROR
 from .entropy import all_entropies, entropy_of, mean_gap
 
-__all__ = [
-    "variation_calibration_error",
-    "variation_reliability_curve",
-]
+__all__ = ["variation_calibration_error", "variation_reliability_curve"]
 
 Variation = Callable[[FloatArray], FloatArray]
 
@@ -259,5 +256,5 @@ ENTRIES = [
         short="VCE",
         shown=("headline",),
         serves={"entropy": "calibration"},
-    ),
+    )
 ]

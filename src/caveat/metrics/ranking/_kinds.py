@@ -7,17 +7,6 @@ import numpy as np
 from ..entry import Metric
 
 SCORE = partial(
-    Metric,
-    task="ranking",
-    inputs=(),
-    direction="higher",
-    range=(0.0, 1.0),
-    optimum=1.0,
+    Metric, task="ranking", inputs=(), direction="higher", range=(0.0, 1.0), optimum=1.0
 )
-ERROR = partial(
-    SCORE,
-    direction="lower",
-    range=(0.0, np.inf),
-    optimum=0.0,
-    locality="local",
-)
+ERROR = partial(SCORE, direction="lower", range=(0.0, np.inf), optimum=0.0, locality="local")

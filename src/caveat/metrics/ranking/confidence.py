@@ -188,11 +188,7 @@ def _removed(points: int) -> FloatArray:
 
 
 def _remaining(
-    error: FloatArray,
-    key: FloatArray,
-    points: int,
-    aggregate: Aggregate,
-    weight: FloatArray | None,
+    error: FloatArray, key: FloatArray, points: int, aggregate: Aggregate, weight: FloatArray | None
 ) -> FloatArray:
     """Return the error of those with the lowest keys, all of them first, the fewest last."""
     unit = error.max() if aggregate == "root_mean_square" else 1.0

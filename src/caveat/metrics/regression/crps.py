@@ -23,12 +23,7 @@ from ._checked import gaussians, member_array, mixtures, quantile_arrays, score
 from ._kinds import LOSS
 from .scores import pinball
 
-__all__ = [
-    "ensemble_crps_loss",
-    "gaussian_crps_loss",
-    "mixture_crps_loss",
-    "quantile_crps_loss",
-]
+__all__ = ["ensemble_crps_loss", "gaussian_crps_loss", "mixture_crps_loss", "quantile_crps_loss"]
 
 # Replaces a variance of 0; far below any error, so that the limit results.
 _TINY = float(np.finfo(float).tiny)
@@ -36,12 +31,7 @@ _TINY = float(np.finfo(float).tiny)
 
 @mean_or_scores
 def gaussian_crps_loss(
-    y_true: Any,
-    mean: Any,
-    variance: Any,
-    *,
-    sample_weight: Any = None,
-    per_sample: bool = False,
+    y_true: Any, mean: Any, variance: Any, *, sample_weight: Any = None, per_sample: bool = False
 ) -> float | FloatArray:
     r"""Continuous ranked probability score of predicted Gaussians (CRPS).
 
@@ -94,12 +84,7 @@ def _expected_distance(mean: FloatArray, deviation: FloatArray) -> FloatArray:
 
 @mean_or_scores
 def mixture_crps_loss(
-    y_true: Any,
-    means: Any,
-    variances: Any,
-    *,
-    sample_weight: Any = None,
-    per_sample: bool = False,
+    y_true: Any, means: Any, variances: Any, *, sample_weight: Any = None, per_sample: bool = False
 ) -> float | FloatArray:
     r"""Continuous ranked probability score of the mixture of the members' Gaussians.
 
@@ -208,12 +193,7 @@ def _ensemble(ranks: FloatArray, y: FloatArray, members: FloatArray) -> FloatArr
 
 @mean_or_scores
 def quantile_crps_loss(
-    y_true: Any,
-    levels: Any,
-    values: Any,
-    *,
-    sample_weight: Any = None,
-    per_sample: bool = False,
+    y_true: Any, levels: Any, values: Any, *, sample_weight: Any = None, per_sample: bool = False
 ) -> float | FloatArray:
     r"""Continuous ranked probability score from predicted quantiles.
 

@@ -22,12 +22,7 @@ _LOG_TWO_PI = log(2 * pi)
 
 @mean_or_scores
 def gaussian_negative_log_likelihood_loss(
-    y_true: Any,
-    mean: Any,
-    variance: Any,
-    *,
-    sample_weight: Any = None,
-    per_sample: bool = False,
+    y_true: Any, mean: Any, variance: Any, *, sample_weight: Any = None, per_sample: bool = False
 ) -> float | FloatArray:
     r"""Negative log density of the true value under the predicted Gaussian (NLL), in nats.
 
@@ -70,12 +65,7 @@ def _log_density(y: FloatArray, mean: FloatArray, variance: FloatArray) -> Float
 
 @mean_or_scores
 def mixture_negative_log_likelihood_loss(
-    y_true: Any,
-    means: Any,
-    variances: Any,
-    *,
-    sample_weight: Any = None,
-    per_sample: bool = False,
+    y_true: Any, means: Any, variances: Any, *, sample_weight: Any = None, per_sample: bool = False
 ) -> float | FloatArray:
     r"""Negative log density of the true value under the mixture of the members' Gaussians, in nats.
 
@@ -121,12 +111,7 @@ def _mixture_loss(y: FloatArray, means: FloatArray, variances: FloatArray) -> Fl
 
 @mean_or_scores
 def pinball_loss(
-    y_true: Any,
-    value: Any,
-    *,
-    level: float,
-    sample_weight: Any = None,
-    per_sample: bool = False,
+    y_true: Any, value: Any, *, level: float, sample_weight: Any = None, per_sample: bool = False
 ) -> float | FloatArray:
     r"""Loss of a predicted quantile (quantile loss).
 
