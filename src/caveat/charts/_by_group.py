@@ -20,17 +20,9 @@ _BANDS = 3
 def by_group(
     evaluation: Evaluation, group: str, make: Callable[[np.ndarray], Chart], read: str
 ) -> Chart:
-    """Return one chart with a curve for each value of an attribute.
+    """Return one chart with a curve for each value of the attribute ``group``.
 
-    Parameters
-    ----------
-    evaluation : Evaluation
-    group : str
-        The name of an attribute.
-    make : callable
-        From the rows of a group to its chart.
-    read : str
-        How to read the result.
+    ``make`` makes the chart of a group from its rows; ``read`` says how to read the result.
     """
     known = [part for part in evaluation.attributes if part.name != evaluation.true_class]
     matching = [part for part in known if part.name == group]

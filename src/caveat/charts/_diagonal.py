@@ -28,25 +28,9 @@ def diagonal_chart(
 ) -> Chart:
     """Return a chart in which calibrated predictions lie on the diagonal.
 
-    Parameters
-    ----------
-    evaluation : Evaluation
-    words : four str
-        Title, how to read it, and the labels of the axes.
-    numbers : mapping
-        First the predicted and the observed values, then "low" and "high".
-    headline : Headline
-    ends : pair of float
-        The ends of x and y.
-    ideal : str
-        The name of the diagonal.
-    percent : bool
-    density : pair of arrays, optional
-        Edges and heights of a histogram below.
-
-    Returns
-    -------
-    Chart
+    ``words`` are the title, how to read it, and the labels of the axes; ``numbers`` the predicted
+    and the observed values, then "low" and "high". ``ends`` are those of x and y, ``ideal`` is the
+    name of the diagonal, ``density`` the edges and heights of a histogram below.
     """
     title, read, x_label, y_label = words
     (across, x), (up, y) = list(numbers.items())[:2]

@@ -109,18 +109,7 @@ def shown(text: Any, longest: int = 200) -> str:
 
 
 def render(chart: Chart, *, standalone: bool = True) -> Drawing:
-    """Draw a chart.
-
-    Parameters
-    ----------
-    chart : Chart
-    standalone : bool, default=True
-        Whether the drawing brings its style sheet; a page has it once for all its charts.
-
-    Returns
-    -------
-    Drawing
-    """
+    """Draw a chart; a ``standalone`` one brings its style sheet, which a page has once for all."""
     return _Svg(chart).draw(standalone)
 
 
@@ -232,7 +221,7 @@ class _Svg:
         shape = mark.marker if mark.marker != "" else style.marker if mark.main else None
         swatch = f'<path {attributes} d="M0,0h20"/>'
         if shape and not mark.step:
-            self._shapes(at_x, at_y, shape, style.color, 3.0)
+            self._add(shape_path(at_x, at_y, shape, style.color, 3.0))
             swatch += shape_path([10.0], [0.0], shape, style.color, 3.0)
         self._in_legend(mark, swatch)
         self._say(mark, x, y)
@@ -284,7 +273,7 @@ class _Svg:
         elif mark.keys is not None:
             number = len(self.keyed)
             self._add(f'<g data-keyed="{number}">')
-            self._shapes(at_x, at_y, shape, style.color, size)
+            self._add(shape_path(at_x, at_y, shape, style.color, size))
             self._add("</g>")
             places = [[rounded(a), rounded(b)] for a, b in zip(at_x, at_y, strict=True)]
             form = {"shape": shape_around(shape, size), "filled": shape in SHAPES}
@@ -296,7 +285,7 @@ class _Svg:
                 if (faint == pale).any():
                     some = faint == pale
                     more = " faint" if pale else ""
-                    self._shapes(at_x[some], at_y[some], shape, style.color, size, more)
+                    self._add(shape_path(at_x[some], at_y[some], shape, style.color, size, more))
         self._in_legend(mark, shape_path([10.0], [0.0], shape, style.color, max(size, 3.0)))
         self._say(mark, x, y, text=mark.text, **ends_of(mark))
 
@@ -328,9 +317,9 @@ class _Svg:
                 self._add(f'<path class="s-{color} wide" stroke-width="{width:g}" d="{d}"/>')
             for i in some:
                 if low[i] < ends[0]:
-                    self._shapes([self.left], [y[i]], "left", color, 4.0)
+                    self._add(shape_path([self.left], [y[i]], "left", color, 4.0))
                 if high[i] > ends[1]:
-                    self._shapes([self.right], [y[i]], "right", color, 4.0)
+                    self._add(shape_path([self.right], [y[i]], "right", color, 4.0))
         if isinstance(mark, marks.Points) and mark.y_low is not None:
             least, most = sorted(self.y.ends)
             low, high = (self.y(np.clip(end, least, most)) for end in (mark.y_low, mark.y_high))
@@ -340,11 +329,6 @@ class _Svg:
                 if np.isfinite(low[i])
             )
             self._add(f'<path class="s-{color} wide" stroke-width="{width:g}" d="{d}"/>')
-
-    def _shapes(
-        self, x: Any, y: Any, shape: str, color: str, size: float, more: str = ""
-    ) -> None:  # fmt: skip
-        self._add(shape_path(x, y, shape, color, size, more))
 
     def _bars(self, mark: marks.Bars) -> None:
         style = self._style(mark)

@@ -55,15 +55,9 @@ class Rows:
 
 
 def sums_of_rows(asked: Asked, name: str, cuts: Sequence[Rows]) -> list[list[SumPairs]]:
-    """Return the sums of metrics that take the hits as truth and the number as the one input.
+    """Return the sums of metrics that take the hits as truth and the number as the input ``name``.
 
-    Parameters
-    ----------
-    asked : sequence of (Metric, options)
-    name : str
-        The input that the number is.
-    cuts : sequence of Rows
-        The same samples in several ways; of units last.
+    ``cuts`` are the same samples in several ways; of units last.
     """
     grids = [rows.grid(rows.hit.astype(np.int8), {name: rows.number}) for rows in cuts]
     return sums_of(asked, grids)
@@ -72,11 +66,7 @@ def sums_of_rows(asked: Asked, name: str, cuts: Sequence[Rows]) -> list[list[Sum
 def sums_by_class(asked: Asked, cuts: Sequence[Sequence[Rows]]) -> list[list[SumPairs]]:
     """Return the sums of metrics that read each class against the rest.
 
-    Parameters
-    ----------
-    asked : sequence of (Metric, options)
-    cuts : sequence of sequences of Rows
-        For each way, the rows of each class.
+    ``cuts`` has, for each way to cut the samples, the rows of each class.
     """
     return sums_of(asked, [_Classes(rows) for rows in cuts])
 

@@ -228,21 +228,9 @@ def grid_sums(
     weight: FloatArray | None,
     cuts: Sequence[Cut],
 ) -> list[list[SumPairs]]:
-    """Return the sums of several metrics of the same truth and inputs; they share their work.
+    """Return for each of several metrics, with its options, the sums over each cut.
 
-    Parameters
-    ----------
-    metrics : sequence of (Metric, options)
-    truth : ndarray of shape (samples,)
-    inputs : dict of str to array
-        All that the metrics need.
-    weight : ndarray of shape (samples,) or None
-    cuts : sequence of (unit, units, bits)
-
-    Returns
-    -------
-    list
-        For each metric, the sums over each grid.
+    All are of the same truth and inputs, and share their work.
     """
     grids = [Grid(truth, inputs, weight, *cut[:2], bits=cut[2]) for cut in cuts]
     for grid in grids[1:]:
@@ -255,12 +243,8 @@ def sums_of(
 ) -> list[list[SumPairs]]:
     """Return the sums of several metrics over each of some grids of the same samples.
 
-    Parameters
-    ----------
-    metrics : sequence of (Metric, options)
-    grids : sequence of Grid
-        The units of each are those of the last, some of them together: sums that are not over cells
-        of a key are taken once.
+    The units of each grid are those of the last, some of them together: sums that are not over
+    cells of a key are taken once.
     """
     result = []
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"), sharing():

@@ -64,13 +64,7 @@ def state_replicates(
 ) -> Replicates:
     """Return a metric in every resample of the units of a state.
 
-    Parameters
-    ----------
-    metric : Metric
-    state : State
-    counts : ndarray of shape (resamples, units)
-    bits : int, default=1
-        How fine the cells of the units are.
+    ``counts`` are (resamples, units), and ``bits`` says how fine the cells of the units are.
     """
     plan = Plan(np.zeros(0, dtype=np.int32), counts, 1, None, 0)
     sums = sum_functions(metric, state, bits)

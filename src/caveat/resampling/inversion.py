@@ -22,13 +22,7 @@ def invert(
 ) -> tuple[float, float, float]:
     """Return the low end, the median-unbiased estimate and the high end.
 
-    Parameters
-    ----------
-    gaps : ndarray of shape (gaps,)
-    deviations : ndarray of shape (resamples, gaps)
-    norm : callable
-        (..., gaps) -> (...,), increasing with the length of the gaps.
-    confidence : float
+    ``deviations`` are (resamples, gaps); the norm increases with the length of the gaps.
     """
     observed = float(norm(gaps))
     if not observed > _TINY:

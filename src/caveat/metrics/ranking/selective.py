@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 
 from ..._validation import FloatArray
-from .._core.rank_correlation import rank_correlation
-from .._core.risk_coverage import accepted, area, weighted_area
+from .._core.ranks import accepted, area, rank_correlation, weighted_area
 from ..batch import Batch, Cells
 from ..sums import UNBIASED, Part, Sums, split
 from ._checked import key_sums, ranked, ranked_of
