@@ -8,6 +8,7 @@ import numpy as np
 from ..._validation import FloatArray, check_choice
 from .._core.cells import sums_below
 from .._core.equal_count import cumulative_sums
+from .._core.sharing import shared
 from .._inputs import count
 from ..batch import Batch
 from ..sums import Part
@@ -191,13 +192,17 @@ def _remaining(
     error: FloatArray, key: FloatArray, points: int, aggregate: Aggregate, weight: FloatArray | None
 ) -> FloatArray:
     """Return the error of those with the lowest keys, all of them first, the fewest last."""
-    unit = error.max() if aggregate == "root_mean_square" else 1.0
-    unit = unit if unit > 0 else 1.0  # squares of very small or large errors would be 0 or infinite
-    values = error if aggregate == "mean" else (error / unit) ** 2
-    shares = np.arange(points, 0, -1) / points
-    total = len(error) if weight is None else weight.sum()
-    means = cumulative_sums(key, [values], shares, weight)[0] / (shares * total)
-    return means if aggregate == "mean" else unit * np.sqrt(means)
+
+    def compute() -> FloatArray:
+        unit = error.max() if aggregate == "root_mean_square" else 1.0
+        unit = unit if unit > 0 else 1.0  # squares of very small or large errors may be lost
+        values = error if aggregate == "mean" else (error / unit) ** 2
+        shares = np.arange(points, 0, -1) / points
+        total = len(error) if weight is None else weight.sum()
+        means = cumulative_sums(key, [values], shares, weight)[0] / (shares * total)
+        return means if aggregate == "mean" else unit * np.sqrt(means)
+
+    return shared(("remaining", points, aggregate), (error, key, weight), compute)
 
 
 def remaining_part(batch: Batch, key: str, points: int, aggregate: Aggregate) -> Part:

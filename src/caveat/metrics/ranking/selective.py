@@ -7,6 +7,7 @@ import numpy as np
 
 from ..._validation import FloatArray
 from .._core.ranks import accepted, area, rank_correlation, weighted_area
+from .._core.sharing import shared
 from ..batch import Batch, Cells
 from ..sums import UNBIASED, Part, Sums, split
 from ._checked import key_sums, ranked, ranked_of
@@ -186,8 +187,11 @@ def error_uncertainty_correlation(
 
 
 def _area(error: FloatArray, uncertainty: FloatArray, weight: FloatArray | None) -> float:
-    _, mass, loss = accepted(error, uncertainty, weight)
-    return area(mass, loss) if weight is None else float(weighted_area(mass, loss))
+    def compute() -> float:
+        _, mass, loss = accepted(error, uncertainty, weight)
+        return area(mass, loss) if weight is None else float(weighted_area(mass, loss))
+
+    return shared("area", (error, uncertainty, weight), compute)
 
 
 def _area_part(batch: Batch, key: str) -> Part:
