@@ -1,10 +1,11 @@
 """Arrays of losses, scores and weights as users give them."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import clone
 
 from .._arrays import to_numpy
 from .._groups import combined
@@ -22,6 +23,7 @@ from ..exceptions import InvalidValueError, OptionError, ShapeError
 from ..recalibration import LikelihoodRatio
 
 _LARGEST_RATIO = 1e70
+M = TypeVar("M")
 ONE = "loss"
 """The name of a loss that was given without one."""
 
@@ -131,9 +133,13 @@ def as_ratios(shift: Any, samples: int, *, new: bool = False) -> FloatArray | No
     return array
 
 
-def effective_samples(ratio: FloatArray) -> float:
-    """Return how many equal weights have the same spread: (sum w)^2 / sum w^2."""
-    return float(ratio.sum() ** 2 / (ratio**2).sum())
+def effective_samples(samples: int, ratio: FloatArray | None, least: int, shown: str) -> float:
+    """Return how many equal weights have the same spread, (sum w)^2 / sum w^2; at least so many."""
+    effective = float(samples if ratio is None else ratio.sum() ** 2 / (ratio**2).sum())
+    if effective < least * (1 - 1e-9):
+        few = f"{effective:,.4g} {'' if ratio is None else 'effective '}calibration samples"
+        raise InvalidValueError(f"{few} cannot show {shown.format(least=f'{least:,}')}")
+    return effective
 
 
 def each(value: Any, names: list[str], argument: str, low: float, high: float) -> dict[str, float]:
@@ -159,6 +165,30 @@ def rows_of_groups(groups: Any, samples: int) -> dict[str, NDArray[np.intp]]:
     return {
         value: rows for value, rows in zip(attribute.values, parts, strict=True) if len(rows) > 0
     }
+
+
+def fit_groups(
+    method: M, groups: Any, samples: int, learn: Callable[[M, NDArray[np.intp]], Any]
+) -> dict[str, M] | None:
+    """Return a copy of a method for each group, fitted by ``learn(copy, rows)``; None for None."""
+    if groups is None:
+        return None
+    result = {}
+    for name, rows in rows_of_groups(groups, samples).items():
+        part: Any = clone(method)
+        part.groups_ = None
+        try:
+            learn(part, rows)
+        except InvalidValueError as error:
+            raise InvalidValueError(f"group {name!r}: {error}") from error
+        result[name] = part
+    return result
+
+
+def guarantee_of_groups(groups: Mapping[str, Any]) -> str:
+    """Return the promises of all groups, one after the other."""
+    words = (f"{name}: {part.guarantee_}" for name, part in groups.items())
+    return "For each group by itself: " + " ".join(words)
 
 
 def length_of(groups: Any) -> int:

@@ -66,18 +66,7 @@ class BlockConformal(SequentialConformal):
     (np.float64(0.0), np.float64(2.5))
     """
 
-    def __init__(
-        self,
-        coverage: float = 0.9,
-        *,
-        shortest: bool = True,
-        window: int | None = 500,
-        normalize: bool = False,
-    ) -> None:
-        self.coverage = coverage
-        self.shortest = shortest
-        self.window = window
-        self.normalize = normalize
+    shortest: bool = True
 
     def _begin(self, targets: int) -> None:
         if not isinstance(self.shortest, bool | np.bool_):
