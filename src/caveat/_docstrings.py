@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping
-from inspect import cleandoc
+from inspect import cleandoc, unwrap
 from typing import Any, TypeVar
 
 Documented = TypeVar("Documented", bound=Callable[..., Any])
@@ -97,7 +97,7 @@ def _stated(default: Any) -> str:
 def _defaults(documented: Any) -> dict[str, Any]:
     """Return the parameters of a function or constructor with their defaults, in their order."""
     is_class = isinstance(documented, type)
-    function = documented.__init__ if is_class else documented
+    function: Any = unwrap(documented.__init__ if is_class else documented)
     code = function.__code__
     positional, keywords = code.co_argcount, code.co_kwonlyargcount
     names = code.co_varnames[: positional + keywords]

@@ -1,6 +1,5 @@
 """``caveat disentangle``: is the split into aleatoric and epistemic real, on your own table?"""
 
-import json as json_module
 import re
 from pathlib import Path
 from typing import Annotated, Any
@@ -9,9 +8,9 @@ import typer
 
 from .._parallel import check_jobs
 from ..exceptions import OptionError
-from ._console import console, print_json, say, show_table, working
-from ._options import Json, Page, Rows, Seed, Title, read_table
-from ._output import check_output, check_page, write_table
+from ._console import console, print_json, say, show_table
+from ._options import JSON, PAGE, ROWS, SEED, TITLE, option, read_table
+from ._output import check_output, check_page, say_written, write_result
 from ._tables import show_statements
 
 _MODEL = "Model"
@@ -19,10 +18,6 @@ _PROTOCOL = "Protocol"
 _COLUMNS = "Columns and file"
 _DEPTH = 4
 """The depth of the trees of a forest for classes."""
-
-
-def _option(panel: str, help: str, **more: Any) -> Any:
-    return typer.Option(help=help, rich_help_panel=panel, **{"show_default": False, **more})
 
 
 def methods() -> dict[str, str]:
@@ -54,107 +49,72 @@ def disentangle_command(
             help="A table of features and a target, a row a sample.", show_default=False
         ),
     ],
-    target: Annotated[str, _option(_COLUMNS, "The column to be predicted.", metavar="COLUMN")],
-    method: Annotated[
-        str,
-        _option(
-            _MODEL,
-            "deep-ensemble, mc-dropout, dropconnect, flipout, bootstrap, random-forest, ...",
-            metavar="NAME",
-            autocompletion=method_names,
-            show_default=True,
-        ),
-    ] = "deep-ensemble",
-    decomposition: Annotated[
-        list[str] | None,
-        _option(
-            _MODEL,
-            "How to split: information, pairwise-kl, bias-variance, variance, gaussian-logits, "
-            "total-variance; may be repeated.",
-            metavar="NAME",
-        ),
-    ] = None,
-    epochs: Annotated[
-        int | None, _option(_MODEL, "Epochs of a network on all samples.", min=1)
-    ] = None,
-    members: Annotated[
-        int | None, _option(_MODEL, "Members of an ensemble, trees of a forest.", min=1)
-    ] = None,
-    passes: Annotated[
-        int | None, _option(_MODEL, "Random passes of a stochastic network.", min=1)
-    ] = None,
-    depth: Annotated[
-        int | None,
-        _option(_MODEL, f"Depth of the trees of a forest; {_DEPTH} by default for classes.", min=1),
-    ] = None,
-    hidden: Annotated[
-        str | None, _option(_MODEL, "Units of the hidden layers, as 32,32.", metavar="LIST")
-    ] = None,
-    protocol: Annotated[
-        str,
-        _option(
-            _PROTOCOL, "paper (90 conditions) or cheap (8).", metavar="NAME", show_default=True
-        ),
-    ] = "paper",
-    sizes: Annotated[
-        str | None,
-        _option(_PROTOCOL, "Shares of the training set, as 0.05,0.2,1.", metavar="LIST"),
-    ] = None,
-    noise: Annotated[
-        str | None,
-        _option(_PROTOCOL, "Shares of permuted labels, as 0,0.4,0.8.", metavar="LIST"),
-    ] = None,
-    repeats: Annotated[int | None, _option(_PROTOCOL, "How often to run it all.", min=1)] = None,
-    schedule: Annotated[
-        str | None,
-        _option(_PROTOCOL, "inverse-epochs, constant-steps or constant-epochs.", metavar="NAME"),
-    ] = None,
-    random_state: Seed = 0,
-    confidence: Annotated[
-        float, typer.Option(help="Confidence of intervals.", rich_help_panel="Numbers")
-    ] = 0.95,
-    jobs: Annotated[
-        int | None, _option(_PROTOCOL, "Processes, for models that are no networks.")
-    ] = None,
-    checkpoint: Annotated[
-        Path | None, _option(_PROTOCOL, "A folder to resume a stopped run from.")
-    ] = None,
-    task: Annotated[
-        str,
-        _option(_COLUMNS, "auto, classification or regression.", metavar="NAME", show_default=True),
-    ] = "auto",
-    feature: Annotated[
-        list[str] | None,
-        _option(
-            _COLUMNS,
-            "Columns to learn from, by name or pattern; all by default.",
-            metavar="COLUMNS",
-        ),
-    ] = None,
-    drop: Annotated[
-        list[str] | None, _option(_COLUMNS, "Columns to leave out, as an id.", metavar="COLUMNS")
-    ] = None,
-    delimiter: Annotated[
-        str | None, _option(_COLUMNS, "Separator of a CSV file.", metavar="MARK")
-    ] = None,
-    decimal: Annotated[
-        str | None, _option(_COLUMNS, "Decimal mark of a CSV file.", metavar="MARK")
-    ] = None,
-    encoding: Annotated[
-        str | None, _option(_COLUMNS, "Encoding of a CSV file.", metavar="NAME")
-    ] = None,
-    keep_na: Annotated[
-        bool,
-        typer.Option(
-            "--keep-na",
-            help="Take NA, null and the like in a CSV as text, not as missing.",
-            rich_help_panel=_COLUMNS,
-        ),
-    ] = False,
-    report: Page = None,
-    title: Title = None,
-    output: Rows = None,
-    json: Json = False,
+    target: str = option(
+        "The column to be predicted.", default=..., panel=_COLUMNS, metavar="COLUMN"
+    ),
+    method: str = option(
+        "deep-ensemble, mc-dropout, dropconnect, flipout, bootstrap, random-forest, ...",
+        default="deep-ensemble",
+        panel=_MODEL,
+        metavar="NAME",
+        autocompletion=method_names,
+    ),
+    decomposition: list[str] | None = option(
+        "How to split: information, pairwise-kl, bias-variance, variance, gaussian-logits, "
+        "total-variance; may be repeated.",
+        panel=_MODEL,
+        metavar="NAME",
+    ),
+    epochs: int | None = option("Epochs of a network on all samples.", panel=_MODEL, min=1),
+    members: int | None = option("Members of an ensemble, trees of a forest.", panel=_MODEL, min=1),
+    passes: int | None = option("Random passes of a stochastic network.", panel=_MODEL, min=1),
+    depth: int | None = option(
+        f"Depth of the trees of a forest; {_DEPTH} by default for classes.", panel=_MODEL, min=1
+    ),
+    hidden: str | None = option(
+        "Units of the hidden layers, as 32,32.", panel=_MODEL, metavar="LIST"
+    ),
+    protocol: str = option(
+        "paper (90 conditions) or cheap (8).", default="paper", panel=_PROTOCOL, metavar="NAME"
+    ),
+    sizes: str | None = option(
+        "Shares of the training set, as 0.05,0.2,1.", panel=_PROTOCOL, metavar="LIST"
+    ),
+    noise: str | None = option(
+        "Shares of permuted labels, as 0,0.4,0.8.", panel=_PROTOCOL, metavar="LIST"
+    ),
+    repeats: int | None = option("How often to run it all.", panel=_PROTOCOL, min=1),
+    schedule: str | None = option(
+        "inverse-epochs, constant-steps or constant-epochs.", panel=_PROTOCOL, metavar="NAME"
+    ),
+    random_state: int = SEED,
+    confidence: float = option("Confidence of intervals.", default=0.95, panel="Numbers"),
+    jobs: int | None = option("Processes, for models that are no networks.", panel=_PROTOCOL),
+    checkpoint: Path | None = option("A folder to resume a stopped run from.", panel=_PROTOCOL),
+    task: str = option(
+        "auto, classification or regression.", default="auto", panel=_COLUMNS, metavar="NAME"
+    ),
+    feature: list[str] | None = option(
+        "Columns to learn from, by name or pattern; all by default.",
+        panel=_COLUMNS,
+        metavar="COLUMNS",
+    ),
+    drop: list[str] | None = option(
+        "Columns to leave out, as an id.", panel=_COLUMNS, metavar="COLUMNS"
+    ),
+    delimiter: str | None = option("Separator of a CSV file.", panel=_COLUMNS, metavar="MARK"),
+    decimal: str | None = option("Decimal mark of a CSV file.", panel=_COLUMNS, metavar="MARK"),
+    encoding: str | None = option("Encoding of a CSV file.", panel=_COLUMNS, metavar="NAME"),
+    keep_na: bool = option(
+        "Take NA, null and the like in a CSV as text, not as missing.",
+        "--keep-na",
+        default=False,
+        panel=_COLUMNS,
+    ),
+    report: Path | None = PAGE,
+    title: str | None = TITLE,
+    output: Path | None = ROWS,
+    json: bool = JSON,
 ) -> None:
     """Say whether the split into aleatoric and epistemic uncertainty is real, on your data.
 
@@ -191,19 +151,12 @@ def disentangle_command(
         checkpoint=checkpoint,
         confidence=confidence,
     )
-    if output is not None:
-        write_table(result, output)
-    if report is not None:
-        with working("writing the page"):
-            result.report(report, title=title)
+    write_result(result, output, report, title=title)
     if json:
         print_json(_as_json(result, table, report))
         return
     _show(result)
-    if output is not None:
-        say(f"all {len(result.to_frame())} rows: {output}", error=True)
-    if report is not None:
-        say(f"report: {report}")
+    say_written(result, output, report)
 
 
 def _read(
@@ -338,16 +291,12 @@ def _cells(term: Any, ideal: float) -> list[str]:
 
 
 def _as_json(result: Any, table: Any, report: Path | None) -> dict[str, Any]:
-    from dataclasses import asdict
-
     from ..experiments.verdict import verdict
 
     return {
-        "recognized": list(table.recognized),
-        "report": None if report is None else str(report),
-        "errors": [asdict(result.error(decomposition=name)) for name in result.decompositions],
-        "verdicts": [
-            json_module.loads(verdict(result, name).to_json()) for name in result.decompositions
-        ],
-        "result": json_module.loads(result.to_json()),
+        "recognized": table.recognized,
+        "report": report,
+        "errors": [result.error(decomposition=name) for name in result.decompositions],
+        "verdicts": [verdict(result, name) for name in result.decompositions],
+        "result": result,
     }

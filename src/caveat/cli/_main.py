@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
@@ -17,6 +17,7 @@ from ._drift import drift_command
 from ._evaluate import evaluate_command
 from ._metrics import metrics_command
 from ._molecules import molecules_app
+from ._options import option
 from ._repair import repair_command
 from ._report import report_command
 from ._study import StudyHelp, study_command
@@ -81,10 +82,9 @@ def _print_version(wanted: bool) -> None:
 
 @app.callback()
 def root(
-    version: Annotated[
-        bool,
-        typer.Option("--version", help="Show the version.", callback=_print_version, is_eager=True),
-    ] = False,
+    version: bool = option(
+        "Show the version.", "--version", default=False, callback=_print_version, is_eager=True
+    ),
 ) -> None:
     """Take options of the program itself."""
 

@@ -11,7 +11,7 @@ from typer.core import TyperCommand
 from .._renamed import suggestion
 from ..exceptions import OptionError
 from ._console import console, print_json, say, show_table
-from ._options import Figures, Json, Page, Rows, Seed, option
+from ._options import FIGURES, JSON, PAGE, ROWS, SEED, option
 from ._output import check_folder, check_output, check_page, write_table
 from ._tables import show_statements
 
@@ -37,17 +37,21 @@ class StudyHelp(TyperCommand):
 
 def study_command(
     name: Annotated[str, typer.Argument(help="Which study; see below.", show_default=False)],
-    dataset: Annotated[str, option("A data set of the paper, or a table file.")],
-    scale: Annotated[str, option("quick: minutes on a CPU, the default; or paper.")] = "quick",
-    repeats: Annotated[int | None, option("How many runs; a study has its default.")] = None,
-    settings: Annotated[list[str] | None, _SETTINGS] = None,
-    random_state: Seed = 0,
-    confidence: Annotated[float, option("Confidence of intervals; 0.95 by default.")] = 0.95,
-    checkpoint: Annotated[Path | None, option("A folder to continue a stopped study from.")] = None,
-    output: Rows = None,
-    report: Page = None,
-    plots: Figures = None,
-    json: Json = False,
+    dataset: str = option("A data set of the paper, or a table file.", default=...),
+    scale: str = option(
+        "quick: minutes on a CPU, the default; or paper.", default="quick", show_default=False
+    ),
+    repeats: int | None = option("How many runs; a study has its default."),
+    settings: list[str] | None = _SETTINGS,
+    random_state: int = SEED,
+    confidence: float = option(
+        "Confidence of intervals; 0.95 by default.", default=0.95, show_default=False
+    ),
+    checkpoint: Path | None = option("A folder to continue a stopped study from."),
+    output: Path | None = ROWS,
+    report: Path | None = PAGE,
+    plots: Path | None = FIGURES,
+    json: bool = JSON,
 ) -> None:
     """Run a published experiment again, and print its numbers beside ours.
 
@@ -73,7 +77,7 @@ def study_command(
     if report is not None:
         written.append(result.report(report))
     if json:
-        print_json(loads(result.to_json()))
+        print_json(result)
         return
     show_study(result)
     for path in written:

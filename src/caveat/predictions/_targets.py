@@ -38,8 +38,8 @@ class WithTargets(Container):
         check_size(np.where(unknown, 0.0, truth), "y", ("sample", "target"))
         return truth
 
-    def _targets_words(self) -> str:
-        return f"{count(len(self.targets), 'target')} ({shorten(self.targets)})"
+    def _words(self) -> list[str]:
+        return [f"{count(len(self.targets), 'target')} ({shorten(self.targets)})"]
 
 
 def with_axes(array: FloatArray, name: str) -> FloatArray:
