@@ -1,12 +1,16 @@
 """Parameters that many functions share are described once, and added to each docstring."""
 
 import re
+import sys
 from collections.abc import Callable, Mapping
 from inspect import cleandoc, unwrap
-from typing import Any, TypeVar
+from types import FunctionType
+from typing import Any, Self, TypeVar
 
 Documented = TypeVar("Documented", bound=Callable[..., Any])
 
+_ORDER = ("", "Parameters", "Returns", "", "References", "Examples")
+"""The sections that can be added, and those around them; all others stand before the references."""
 _SECTION = re.compile(r"^(?=\S.*\n-{3,}$)", re.MULTILINE)
 _ENTRY = re.compile(r"\n(?=\S)")
 
@@ -22,7 +26,8 @@ def describe_parameters(*tables: Mapping[str, str]) -> Callable[[Documented], Do
     ----------
     *tables : mapping of str to str
         By name of the parameter, its entry without default: a line ``name : type``, then indented
-        lines that describe it. One entry may describe several: ``mean, variance : arrays``.
+        lines that describe it. One entry may describe several: ``mean, variance : arrays``. The
+        text under "Returns" or "References" is that of the section, where there is none.
 
     Examples
     --------
@@ -41,6 +46,39 @@ def describe_parameters(*tables: Mapping[str, str]) -> Callable[[Documented], Do
         return documented
 
     return decorate
+
+
+def describe_package(name: str, *tables: Mapping[str, str]) -> None:
+    """Complete the docstrings of the functions of a package and of the methods of its classes.
+
+    Where parameters are described and the result is the object itself, or one of a class of caveat,
+    the section "Returns" says so.
+
+    Parameters
+    ----------
+    name : str
+        The package, which has all that it offers in ``__all__``.
+    *tables : mapping of str to str
+        As in `describe_parameters`.
+    """
+    package = vars(sys.modules[name])
+    for offered in (package[each] for each in package["__all__"]):
+        methods = vars(offered).values() if isinstance(offered, type) else [offered]
+        for method in methods:
+            # A class method holds a function, and so does a method that is not always there.
+            function = getattr(method, "__func__", getattr(method, "fn", method))
+            if not isinstance(function, FunctionType) or function.__name__.startswith("_"):
+                continue
+            describe_parameters(*tables, _result(function))(function)
+
+
+def _result(function: FunctionType) -> dict[str, str]:
+    """Return the section on the result of a function, as far as its annotation says it."""
+    kind: Any = function.__annotations__.get("return")
+    if kind is Self:
+        return {"Returns": "self"}
+    ours = isinstance(kind, type) and kind.__module__.startswith("caveat.")
+    return {"Returns": kind.__name__} if ours else {}
 
 
 def entries_of(section: str) -> dict[str, str]:
@@ -78,10 +116,18 @@ def _completed(docstring: str, defaults: dict[str, Any], tables: tuple[Any, ...]
                 entry = f"{head}, {_stated(default)}{line}{text}"
         if entry is not None and entry not in entries:
             entries.append(entry.rstrip())
-    parts = [sections.pop("").rstrip()]
-    if entries:
-        parts.append("\n".join(["Parameters", "-" * 10, *entries]))
-    parts += [f"{title}\n{'-' * len(title)}\n{body.rstrip()}" for title, body in sections.items()]
+    # Those of ``*names`` and ``**options`` come last.
+    entries += dict.fromkeys(e.rstrip() for e in written.values() if e.rstrip() not in entries)
+    sections["Parameters"] = "\n".join(entries)
+    for title in ("Returns", "References") if entries else ():
+        found = next((table[title] for table in tables if title in table), "")
+        sections.setdefault(title, found)
+    titles = sorted(sections, key=lambda title: _ORDER.index(title) if title in _ORDER else 3)
+    parts = [
+        f"{title}\n{'-' * len(title)}\n" * bool(title) + sections[title].rstrip()
+        for title in titles
+        if sections[title].strip()
+    ]
     return "\n\n".join(parts) + "\n"
 
 

@@ -1,6 +1,5 @@
 """Images whose pixels have classes: Indian Pines, Trento, BCSS, pixels of Houston, own files."""
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,9 +10,9 @@ from numpy.typing import NDArray
 
 from .._arrays import to_numpy
 from .._validation import FloatArray, as_floats, check_integer, check_size
-from ..exceptions import FileFormatError, InvalidValueError, OptionError, ShapeError
+from ..exceptions import FileFormatError, InvalidValueError, ShapeError
 from ._dataset import Dataset
-from ._files import FOLDER
+from ._files import public_folder
 
 INDIAN_PINES = (
     "alfalfa", "corn, no tillage", "corn, minimum tillage", "corn", "grass and pasture",
@@ -322,13 +321,7 @@ def _picture(path: Any, mode: str | None) -> NDArray[Any]:
 
 def _folder(name: str) -> Path:
     """Return a folder of the user's data."""
-    root = os.environ.get(FOLDER)
-    if not root:
-        raise OptionError(
-            f"these data are not fetched: put them into a folder {name}, and name the folder above "
-            f"it in the environment variable {FOLDER}"
-        )
-    return Path(root) / name
+    return public_folder(name) / name
 
 
 def _npz(path: Path) -> dict[str, NDArray[Any]]:
