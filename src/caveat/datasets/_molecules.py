@@ -92,10 +92,6 @@ def load_molecules(name: str, *, target: str | None = None) -> MoleculeTable:
     target : str, optional
         Another column of numbers; it is taken as it is.
 
-    Returns
-    -------
-    MoleculeTable
-
     Examples
     --------
     >>> from caveat.datasets import load_molecules

@@ -120,10 +120,6 @@ def load_scene(path: Any) -> Scene:
         An ``.npz`` file with ``image`` (height, width, channels), ``labels`` (height, width; 0 has
         no label) and, optionally, ``classes``, the names.
 
-    Returns
-    -------
-    Scene
-
     Examples
     --------
     >>> import tempfile, numpy as np
@@ -225,10 +221,6 @@ def load_trento(folder: Any = None) -> Scene:
         channels is the hyperspectral image, other images of the same size are LiDAR, and the only
         one of whole numbers from 0 to 6 is the ground truth.
 
-    Returns
-    -------
-    Scene
-
     References
     ----------
     B. Rasti, P. Ghamisi, R. Gloaguen (2017). Hyperspectral and LiDAR fusion using extinction
@@ -280,10 +272,6 @@ def load_bcss(image: Any, mask: Any, *, step: int = 1) -> Scene:
         others are one class, as in the paper.
     step : int, default=1
         Take every so many pixels of every so many lines.
-
-    Returns
-    -------
-    Scene
 
     References
     ----------

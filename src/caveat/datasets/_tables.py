@@ -91,10 +91,6 @@ def load_uci(name: str) -> RawTable:
         "boston-housing", "concrete", "energy", "kin8nm", "naval", "power-plant", "protein",
         "wine-quality" (red) or "yacht".
 
-    Returns
-    -------
-    RawTable
-
     References
     ----------
     J. M. Hernández-Lobato & R. P. Adams (2015). Probabilistic backpropagation for scalable learning

@@ -93,20 +93,12 @@ def audit(
     queries : int, optional
     threshold : float, default=0.2
         The distance of a ratio from 1 that counts as a gap beyond the threshold.
-    confidence : float, default=0.95
-        The confidence level of the intervals.
     resamples : int, default=1000
         The number of bootstrap resamples, at least 2 / (1 - confidence); 0 gives no intervals and
         no verdicts.
     random_state : int or Generator, optional
     sample_weight : array of shape (samples,), optional
         Weights of the samples; the consistency ignores them.
-    cluster : array of shape (samples,), optional
-        Samples that belong together and are resampled together.
-
-    Returns
-    -------
-    FairnessAudit
 
     Notes
     -----

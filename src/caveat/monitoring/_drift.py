@@ -77,11 +77,6 @@ def drift(
         For the intervals of metrics; 0 leaves metrics out.
     names : pair of str, default=('the reference', 'the new samples')
         What the two are called in tables and charts.
-    random_state : int or Generator, optional
-
-    Returns
-    -------
-    Drift
 
     Notes
     -----

@@ -97,13 +97,7 @@ class DriftHistory(Drawable, RowTable[HistoryRow]):
         return any(state.alarm for state in self.states.values())
 
     def series(self, quantity: str, target: str = "") -> list[HistoryRow]:
-        """Return one number over the periods.
-
-        Parameters
-        ----------
-        quantity : str
-        target : str, default=""
-        """
+        """Return one number over the periods."""
         return self.matching(quantity=quantity, target=target)
 
     def verdict(self) -> Verdict:
@@ -201,14 +195,6 @@ def drift_history(
         What to compare with, as in ``summaries``, or the name of one of them; by default the first.
     threshold : float or dict of str to float, optional
         As in `drift`, like all that follow.
-    alpha : float, default=0.05
-    confidence : float, default=0.95
-    resamples : int, default=1000
-    random_state : int or Generator, optional
-
-    Returns
-    -------
-    DriftHistory
 
     Examples
     --------

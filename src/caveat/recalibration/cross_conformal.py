@@ -110,10 +110,6 @@ class CrossConformal(Declared, BaseEstimator):
             the members in ``transform``. By default each sample is a fold of its own.
         classes : sequence of labels, optional
             The classes of an array.
-
-        Returns
-        -------
-        self
         """
         level = as_fraction(check_fraction(self.coverage, "coverage"))
         check_choice(self.method, "method", ("plus", "minmax"))

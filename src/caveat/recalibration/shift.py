@@ -114,10 +114,6 @@ def likelihood_ratio(
     random_state : int, Generator or None, optional
         For the division into folds.
 
-    Returns
-    -------
-    LikelihoodRatio
-
     Notes
     -----
     **Requires** that the truth given the inputs is distributed in test samples as in calibration
@@ -259,10 +255,6 @@ def label_shift(
         for the most probable class.
     confidence : float, default=0.99
         That of the bounds, for all classes together (Bonferroni, normal approximation).
-
-    Returns
-    -------
-    LabelShift
 
     Notes
     -----

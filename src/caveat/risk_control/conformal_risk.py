@@ -149,10 +149,6 @@ class ConformalRiskControl(Declared, BaseEstimator):
             Keep the risk in each group.
         shift : LikelihoodRatio or array of shape (samples,), optional
             The density of new inputs over that of calibration inputs.
-
-        Returns
-        -------
-        self
         """
         self.guarantee_: str
         bound = check_number(self.bound, "bound", closed="neither")

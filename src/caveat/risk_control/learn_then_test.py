@@ -166,10 +166,6 @@ class LearnThenTest(Declared, BaseEstimator):
             The subject of each sample, if some subjects have several.
         groups : array, Series, dict of arrays or frame, optional
             Test each group for itself, each with the confidence.
-
-        Returns
-        -------
-        self
         """
         self.guarantee_: str
         self._start()
@@ -203,10 +199,6 @@ class LearnThenTest(Declared, BaseEstimator):
             As in `fit`, of new samples only.
         order : array of int, optional
             As in `fit`; given with the first samples.
-
-        Returns
-        -------
-        self
         """
         if self.p_value != BETTING:
             raise OptionError(

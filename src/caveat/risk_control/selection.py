@@ -158,10 +158,6 @@ class ConformalSelection(Declared, BaseEstimator):
             Keep the rate in each group.
         shift : LikelihoodRatio or array of shape (samples,), optional
             The density of new inputs over that of calibration inputs.
-
-        Returns
-        -------
-        self
         """
         rate = check_fraction(self.rate, "rate")
         check_choice(self.dependence, "dependence", (EXCHANGEABLE, ANY))
@@ -192,10 +188,6 @@ class ConformalSelection(Declared, BaseEstimator):
             Needed if and only if ``fit`` was given groups, with values that ``fit`` saw.
         shift : LikelihoodRatio or array of shape (samples,), optional
             Needed if and only if ``fit`` was given ratios.
-
-        Returns
-        -------
-        Selection
         """
         if not hasattr(self, "samples_"):
             raise NotFittedError(

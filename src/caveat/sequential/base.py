@@ -194,14 +194,8 @@ class SequentialConformal(Declared, BaseEstimator):
 
         Parameters
         ----------
-        prediction : Gaussian, Quantiles or Interval
-        y : array of shape (samples,) or (samples, targets)
         time : array of shape (samples,), optional
             Numbers or dates, to check the order.
-
-        Returns
-        -------
-        self
         """
         self._see(prediction)
         truth = prediction.align(y)
@@ -217,17 +211,11 @@ class SequentialConformal(Declared, BaseEstimator):
 
         Parameters
         ----------
-        prediction : Gaussian, Quantiles or Interval
-        y : array of shape (samples,) or (samples, targets)
         time : array of shape (samples,) or "rows", optional
             Numbers or dates, strictly increasing; "rows" says that the rows are in the order of
             time. Without it an error is raised: in any other order nothing is promised.
         block : int, default=1
             How many samples come before the next truth does.
-
-        Returns
-        -------
-        SequentialRun
         """
         if time is None:
             raise OptionError(
@@ -253,12 +241,7 @@ class SequentialConformal(Declared, BaseEstimator):
         return self
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the state to a JSON file; ``load`` reads it.
-
-        Parameters
-        ----------
-        path : str or path
-        """
+        """Write the state to a JSON file; ``load`` reads it."""
         self._check_started()
         from .. import __version__
 
@@ -283,10 +266,6 @@ class SequentialConformal(Declared, BaseEstimator):
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Self:
         """Read a state that ``save`` wrote; it goes on where it was.
-
-        Parameters
-        ----------
-        path : str or path
 
         Returns
         -------
