@@ -1,6 +1,8 @@
 """``caveat disentangle``: is the split into aleatoric and epistemic real, on your own table?"""
 
 import re
+from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,13 +11,10 @@ import typer
 from .._parallel import check_jobs
 from ..exceptions import OptionError
 from ._console import console, print_json, say, show_table
-from ._options import JSON, PAGE, ROWS, SEED, TITLE, option, read_table
+from ._options import JSON, KEEP_NA, PAGE, ROWS, SEED, TITLE, bundle, option, read_table, shared
 from ._output import check_output, check_page, say_written, write_result
 from ._tables import show_statements
 
-_MODEL = "Model"
-_PROTOCOL = "Protocol"
-_COLUMNS = "Columns and file"
 _DEPTH = 4
 """The depth of the trees of a forest for classes."""
 
@@ -42,6 +41,91 @@ def method_names(incomplete: str) -> list[str]:
     return [name for name in methods() if name.startswith(incomplete)]
 
 
+@bundle("Model")
+class Model:
+    """The model, and the splits of its uncertainty."""
+
+    method: str = option(
+        "deep-ensemble, mc-dropout, dropconnect, flipout, bootstrap, random-forest, ...",
+        default="deep-ensemble",
+        metavar="NAME",
+        autocompletion=method_names,
+    )
+    decomposition: list[str] | None = option(
+        "How to split: information, pairwise-kl, bias-variance, variance, gaussian-logits, "
+        "total-variance; may be repeated.",
+        metavar="NAME",
+    )
+    epochs: int | None = option("Epochs of a network on all samples.", min=1)
+    members: int | None = option("Members of an ensemble, trees of a forest.", min=1)
+    passes: int | None = option("Random passes of a stochastic network.", min=1)
+    depth: int | None = option(
+        f"Depth of the trees of a forest; {_DEPTH} by default for classes.", min=1
+    )
+    hidden: str | None = option("Units of the hidden layers, as 32,32.", metavar="LIST")
+
+    def settings(self) -> dict[str, Any]:
+        """Return what the estimator is made with; None where nothing was said."""
+        names = ("epochs", "members", "passes", "depth")
+        hidden = _listed(self.hidden, "--hidden", int, "whole numbers such as 32,32")
+        return {**{name: getattr(self, name) for name in names}, "hidden": hidden}
+
+
+@bundle("Protocol")
+class Sweeps:
+    """What is trained how often."""
+
+    protocol: str = option("paper (90 conditions) or cheap (8).", default="paper", metavar="NAME")
+    sizes: str | None = option("Shares of the training set, as 0.05,0.2,1.", metavar="LIST")
+    noise: str | None = option("Shares of permuted labels, as 0,0.4,0.8.", metavar="LIST")
+    repeats: int | None = option("How often to run it all.", min=1)
+    schedule: str | None = option(
+        "inverse-epochs, constant-steps or constant-epochs.", metavar="NAME"
+    )
+    jobs: int | None = option("Processes, for models that are no networks.")
+    checkpoint: Path | None = option("A folder to resume a stopped run from.")
+
+    def make(self) -> Any:
+        """Return the protocol with its changes."""
+        from dataclasses import replace
+
+        from ..experiments.protocol import as_protocol
+
+        shares = "shares such as 0.1,0.5,1"
+        changes: dict[str, Any] = {
+            "sizes": _listed(self.sizes, "--sizes", float, shares),
+            "noise": _listed(self.noise, "--noise", float, shares),
+            "repeats": self.repeats,
+            "schedule": self.schedule,
+        }
+        given = {key: value for key, value in changes.items() if value is not None}
+        return replace(as_protocol(self.protocol), **given)
+
+
+@bundle("Columns and file")
+class Table:
+    """The columns of the file, and how it is written."""
+
+    target: str = option("The column to be predicted.", default=..., metavar="COLUMN")
+    task: str = option("auto, classification or regression.", default="auto", metavar="NAME")
+    feature: list[str] | None = option(
+        "Columns to learn from, by name or pattern; all by default.", metavar="COLUMNS"
+    )
+    drop: list[str] | None = option("Columns to leave out, as an id.", metavar="COLUMNS")
+    delimiter: str | None = option("Separator of a CSV file.", metavar="MARK")
+    decimal: str | None = option("Decimal mark of a CSV file.", metavar="MARK")
+    encoding: str | None = option("Encoding of a CSV file.", metavar="NAME")
+    keep_na: bool = option(KEEP_NA, default=False)
+
+    def read(self, file: Path) -> Any:
+        """Read the features and the target."""
+        from ..files import read_features
+
+        given = asdict(self) | {"feature": self.feature or [], "drop": self.drop or []}
+        return read_table(read_features, file, **given)
+
+
+@shared
 def disentangle_command(
     file: Annotated[
         Path,
@@ -49,68 +133,11 @@ def disentangle_command(
             help="A table of features and a target, a row a sample.", show_default=False
         ),
     ],
-    target: str = option(
-        "The column to be predicted.", default=..., panel=_COLUMNS, metavar="COLUMN"
-    ),
-    method: str = option(
-        "deep-ensemble, mc-dropout, dropconnect, flipout, bootstrap, random-forest, ...",
-        default="deep-ensemble",
-        panel=_MODEL,
-        metavar="NAME",
-        autocompletion=method_names,
-    ),
-    decomposition: list[str] | None = option(
-        "How to split: information, pairwise-kl, bias-variance, variance, gaussian-logits, "
-        "total-variance; may be repeated.",
-        panel=_MODEL,
-        metavar="NAME",
-    ),
-    epochs: int | None = option("Epochs of a network on all samples.", panel=_MODEL, min=1),
-    members: int | None = option("Members of an ensemble, trees of a forest.", panel=_MODEL, min=1),
-    passes: int | None = option("Random passes of a stochastic network.", panel=_MODEL, min=1),
-    depth: int | None = option(
-        f"Depth of the trees of a forest; {_DEPTH} by default for classes.", panel=_MODEL, min=1
-    ),
-    hidden: str | None = option(
-        "Units of the hidden layers, as 32,32.", panel=_MODEL, metavar="LIST"
-    ),
-    protocol: str = option(
-        "paper (90 conditions) or cheap (8).", default="paper", panel=_PROTOCOL, metavar="NAME"
-    ),
-    sizes: str | None = option(
-        "Shares of the training set, as 0.05,0.2,1.", panel=_PROTOCOL, metavar="LIST"
-    ),
-    noise: str | None = option(
-        "Shares of permuted labels, as 0,0.4,0.8.", panel=_PROTOCOL, metavar="LIST"
-    ),
-    repeats: int | None = option("How often to run it all.", panel=_PROTOCOL, min=1),
-    schedule: str | None = option(
-        "inverse-epochs, constant-steps or constant-epochs.", panel=_PROTOCOL, metavar="NAME"
-    ),
+    columns: Table,
+    model: Model,
+    sweeps: Sweeps,
     random_state: int = SEED,
     confidence: float = option("Confidence of intervals.", default=0.95, panel="Numbers"),
-    jobs: int | None = option("Processes, for models that are no networks.", panel=_PROTOCOL),
-    checkpoint: Path | None = option("A folder to resume a stopped run from.", panel=_PROTOCOL),
-    task: str = option(
-        "auto, classification or regression.", default="auto", panel=_COLUMNS, metavar="NAME"
-    ),
-    feature: list[str] | None = option(
-        "Columns to learn from, by name or pattern; all by default.",
-        panel=_COLUMNS,
-        metavar="COLUMNS",
-    ),
-    drop: list[str] | None = option(
-        "Columns to leave out, as an id.", panel=_COLUMNS, metavar="COLUMNS"
-    ),
-    delimiter: str | None = option("Separator of a CSV file.", panel=_COLUMNS, metavar="MARK"),
-    decimal: str | None = option("Decimal mark of a CSV file.", panel=_COLUMNS, metavar="MARK"),
-    encoding: str | None = option("Encoding of a CSV file.", panel=_COLUMNS, metavar="NAME"),
-    keep_na: bool = option(
-        "Take NA, null and the like in a CSV as text, not as missing.",
-        "--keep-na",
-        default=False,
-        panel=_COLUMNS,
-    ),
     report: Path | None = PAGE,
     title: str | None = TITLE,
     output: Path | None = ROWS,
@@ -122,34 +149,27 @@ def disentangle_command(
 
     Example: caveat disentangle table.csv --target y --method deep-ensemble --report report.html
     """
+    from ..experiments import disentanglement_error
+
     check_output(output)
     check_page(report)
-    check_jobs(jobs, "--jobs")
+    check_jobs(sweeps.jobs, "--jobs")
     # What can be wrong is found before a large file is read and anything is trained.
-    sweeps = _protocol(protocol, sizes, noise, repeats, schedule)
-    wanted = [name.replace("-", "_") for name in decomposition or ["auto"]]
-    settings = {
-        "epochs": epochs,
-        "members": members,
-        "passes": passes,
-        "depth": depth,
-        "hidden": _whole(hidden),
-    }
-    _kind(method)
-    written = {
-        "delimiter": delimiter, "decimal": decimal, "encoding": encoding, "keep_na": keep_na,
-    }  # fmt: skip
-    table = _read(file, target, feature or [], drop or [], task, written)
-    model = _model(method, table.task, wanted, settings)
-    result = _run(
-        model,
-        table,
+    protocol, settings = sweeps.make(), model.settings()
+    wanted = [name.replace("-", "_") for name in model.decomposition or ["auto"]]
+    _kind(model.method)
+    table = columns.read(file)
+    result = disentanglement_error(
+        _model(model.method, table.task, wanted, settings),
+        table.X,
+        table.y,
         decomposition=wanted,
-        protocol=sweeps,
-        n_jobs=jobs,
+        protocol=protocol,
+        n_jobs=sweeps.jobs,
         random_state=random_state,
-        checkpoint=checkpoint,
+        checkpoint=sweeps.checkpoint,
         confidence=confidence,
+        progress=console(error=True).is_terminal,
     )
     write_result(result, output, report, title=title)
     if json:
@@ -159,49 +179,14 @@ def disentangle_command(
     say_written(result, output, report)
 
 
-def _read(
-    file: Path, target: str, feature: list[str], drop: list[str], task: str, written: dict[str, Any]
-) -> Any:
-    from ..files import read_features
-
-    return read_table(
-        read_features, file, target=target, feature=feature, drop=drop, task=task, **written
-    )
-
-
-def _protocol(
-    name: str, sizes: str | None, noise: str | None, repeats: int | None, schedule: str | None
-) -> Any:
-    from dataclasses import replace
-
-    from ..experiments.protocol import as_protocol
-
-    changes: dict[str, Any] = {
-        "sizes": _shares(sizes, "--sizes"),
-        "noise": _shares(noise, "--noise"),
-        "repeats": repeats,
-        "schedule": schedule,
-    }
-    given = {key: value for key, value in changes.items() if value is not None}
-    return replace(as_protocol(name), **given)
-
-
-def _shares(text: str | None, option: str) -> tuple[float, ...] | None:
+def _listed(text: str | None, option: str, kind: Callable[[str], Any], words: str) -> Any:
+    """Return the numbers of a list with commas; None for none."""
     if text is None:
         return None
     try:
-        return tuple(float(part) for part in text.split(","))
+        return tuple(kind(part) for part in text.split(",") if part.strip() or kind is float)
     except ValueError:
-        raise OptionError(f"{option} must be shares such as 0.1,0.5,1; got {text!r}") from None
-
-
-def _whole(text: str | None) -> tuple[int, ...] | None:
-    if text is None:
-        return None
-    try:
-        return tuple(int(part) for part in text.split(",") if part.strip())
-    except ValueError:
-        raise OptionError(f"--hidden must be whole numbers such as 32,32; got {text!r}") from None
+        raise OptionError(f"{option} must be {words}; got {text!r}") from None
 
 
 def _kind(method: str) -> str:
@@ -245,13 +230,6 @@ def _model(method: str, task: str, wanted: list[str], settings: dict[str, Any]) 
     if "gaussian_logits" in wanted and "head" in known and task == "classification":
         given["head"] = "gaussian-logits"
     return made.set_params(**given)
-
-
-def _run(model: Any, table: Any, **options: Any) -> Any:
-    from ..experiments import disentanglement_error
-
-    watched = console(error=True).is_terminal
-    return disentanglement_error(model, table.X, table.y, progress=watched, **options)
 
 
 def _show(result: Any) -> None:

@@ -28,17 +28,16 @@ FileArgument = Annotated[
 ]
 
 
-@bundle
+@bundle(_COLUMNS)
 class Input:
     """The columns of the file, and what to do with rows that are no molecules."""
 
-    smiles: str = option("The column of the SMILES.", default="smiles", panel=_COLUMNS)
+    smiles: str = option("The column of the SMILES.", default="smiles")
     on_error: str = option(
         "Rows that are no molecules: 'raise' lists them, 'drop' goes on.",
         default="raise",
-        panel=_COLUMNS,
     )
-    jobs: int | None = option("Processes that read molecules.", panel=_COLUMNS)
+    jobs: int | None = option("Processes that read molecules.")
 
     def read(self, path: Path, targets: list[str]) -> "Table":
         """Read the molecules of a file, and their values."""
@@ -110,23 +109,20 @@ def _values(source: Any, name: str) -> Any:
     return column.to_numpy(dtype=np.float64)
 
 
-@bundle
+@bundle(_NETWORK)
 class Network:
     """The network, and how it is trained."""
 
     method: str = option(
         "ensemble, bootstrap, anchored, mc-dropout, concrete-dropout or map (no members).",
         default="ensemble",
-        panel=_NETWORK,
     )
-    members: int | None = option("Networks; 5 by default.", panel=_NETWORK)
-    passes: int | None = option("Passes of dropout; 50 by default.", panel=_NETWORK)
-    hidden: int | None = option("Width of the network; 100 by default.", panel=_NETWORK)
-    depth: int | None = option("How often messages are passed; 3 by default.", panel=_NETWORK)
-    paper: bool = option("The published settings.", "--paper", default=False, panel=_NETWORK)
-    classes: bool = option(
-        "Numbers of the target are classes.", "--classes", default=False, panel=_NETWORK
-    )
+    members: int | None = option("Networks; 5 by default.")
+    passes: int | None = option("Passes of dropout; 50 by default.")
+    hidden: int | None = option("Width of the network; 100 by default.")
+    depth: int | None = option("How often messages are passed; 3 by default.")
+    paper: bool = option("The published settings.", default=False)
+    classes: bool = option("Numbers of the target are classes.", default=False)
     epochs: int | None = option("How often the molecules are seen; 50 by default.", panel=_TRAINING)
     batch_size: int | None = option("Molecules in a batch; 50 by default.", panel=_TRAINING)
     learning_rate: float | None = option("Learning rate; 0.001 by default.", panel=_TRAINING)

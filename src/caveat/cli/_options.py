@@ -28,25 +28,31 @@ def option(
     return typer.Option(default, *names, help=help, rich_help_panel=panel, **more)
 
 
-def _columns(help: str, metavar: str = "COLUMNS") -> Any:
-    return option(help, panel=_COLUMNS, metavar=metavar)
-
-
-def _file(help: str, metavar: str, default: Any = None) -> Any:
-    return option(help, default=default, panel=_FILES, metavar=metavar, show_default=False)
-
-
-def _flag(help: str, name: str) -> Any:
-    return option(help, name, default=False, panel=_FILES)
-
-
 @dataclass_transform()
-def bundle(cls: type[T]) -> type[T]:
-    """Make a dataclass of a class whose fields are options, which `shared` gives to a command."""
-    for name, value in list(vars(cls).items()):
-        if isinstance(value, OptionInfo):
-            setattr(cls, name, field(default=value.default, metadata={"option": value}))
-    return dataclass(cls)
+def bundle(panel: str | None = None) -> Callable[[type[T]], type[T]]:
+    """Return a decorator of classes whose fields are options, which `shared` gives to a command.
+
+    They are shown in a panel of the help; a flag that is off by default has the name of its field.
+    """
+
+    def decorate(cls: type[T]) -> type[T]:
+        for name, value in list(vars(cls).items()):
+            if isinstance(value, OptionInfo):
+                value.rich_help_panel = value.rich_help_panel or panel
+                if value.default is False and not value.param_decls:
+                    value.param_decls = (f"--{name.replace('_', '-')}",)
+                setattr(cls, name, field(default=value.default, metadata={"option": value}))
+        return dataclass(cls)
+
+    return decorate
+
+
+def _columns(help: str, metavar: str = "COLUMNS") -> Any:
+    return option(help, metavar=metavar)
+
+
+def _file(help: str, metavar: str | None = None, default: Any = None) -> Any:
+    return option(help, default=default, panel=_FILES, metavar=metavar, show_default=False)
 
 
 def metric_names(incomplete: str) -> list[str]:
@@ -57,7 +63,7 @@ def metric_names(incomplete: str) -> list[str]:
     return sorted({name for name in names if name.startswith(incomplete)})
 
 
-@bundle
+@bundle(_COLUMNS)
 class Columns:
     """The roles of the columns, and the format of the file."""
 
@@ -79,9 +85,9 @@ class Columns:
     weight: str | None = _columns("The weight of each sample.")
     cluster: str | None = _columns("Samples that belong together, such as those of one patient.")
     positive: str | None = _columns("The class that a single probability column is of.", "LABEL")
-    normalize: bool = _flag("Divide probabilities by their sum.", "--normalize")
-    percent: bool = _flag("Probabilities are in percent: divide them by 100.", "--percent")
-    sort_quantiles: bool = _flag("Sort quantiles that cross.", "--sort-quantiles")
+    normalize: bool = _file("Divide probabilities by their sum.", default=False)
+    percent: bool = _file("Probabilities are in percent: divide them by 100.", default=False)
+    sort_quantiles: bool = _file("Sort quantiles that cross.", default=False)
     target_file: Path | None = _file("Another file for target, groups and ids, row by row.", "FILE")
     delimiter: str | None = _file(f"Separator of a CSV file; {_SEEN}.", "MARK")
     decimal: str | None = _file(f"Decimal mark of a CSV file; {_SEEN}.", "MARK")
@@ -93,7 +99,7 @@ class Columns:
         "group|error|drop",
         default="group",
     )
-    keep_na: bool = _flag(KEEP_NA, "--keep-na")
+    keep_na: bool = _file(KEEP_NA, default=False)
 
     def read(self, path: Path, **changes: Any) -> Any:
         """Read a file with these columns, and print on stderr what was recognized."""
@@ -137,16 +143,12 @@ JSON = option("Print JSON and nothing else.", "--json", default=False, panel=_OU
 ALL = option("Show every metric, not only the headline.", "--all", default=False)
 
 
-@bundle
+@bundle(_NUMBERS)
 class Numbers:
     """Resampling, and the form of the output."""
 
-    resamples: int = option(
-        "Bootstrap resamples; 0 for no intervals.", default=1000, panel=_NUMBERS
-    )
-    confidence: float = option(
-        "Confidence of intervals and promises.", default=0.95, panel=_NUMBERS
-    )
+    resamples: int = option("Bootstrap resamples; 0 for no intervals.", default=1000)
+    confidence: float = option("Confidence of intervals and promises.", default=0.95)
     random_state: int = SEED
     json: bool = JSON
 
@@ -156,13 +158,12 @@ class Numbers:
         return {name: getattr(self, name) for name in names}
 
 
-@bundle
+@bundle(_NUMBERS)
 class Settings(Numbers):
     """Resampling and metrics, and the form of the output."""
 
     metric: list[str] | None = option(
         "A metric by name or alias, such as ece; may be repeated. By default all.",
-        panel=_NUMBERS,
         metavar="NAME",
         autocompletion=metric_names,
     )
@@ -191,12 +192,13 @@ def shared(command: Callable[..., None]) -> Callable[..., None]:
     own = inspect.signature(command, eval_str=True).parameters.values()
     bundles: dict[str, Any] = {p.name: p.annotation for p in own if is_dataclass(p.annotation)}
     kind = inspect.Parameter.KEYWORD_ONLY
-    parameters = [p.replace(kind=kind) for p in own if p.name not in bundles]
-    for one in bundles.values():
+    parameters: list[inspect.Parameter] = []
+    for parameter in own:
+        options = fields(bundles[parameter.name]) if parameter.name in bundles else ()
         parameters += [
             inspect.Parameter(f.name, kind, default=f.metadata["option"], annotation=f.type)
-            for f in fields(one)
-        ]
+            for f in options
+        ] or [parameter.replace(kind=kind)]
 
     def run(**values: Any) -> None:
         made = {

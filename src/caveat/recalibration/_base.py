@@ -8,7 +8,7 @@ from sklearn.exceptions import NotFittedError
 
 from .._constructors import Declared
 from .._docstrings import describe_parameters, entries_of
-from .._groups import Attribute, combined
+from .._groups import combined
 from .._validation import FloatArray, as_weights
 from ..exceptions import (
     InvalidValueError,
@@ -87,9 +87,8 @@ class Recalibrator(Declared, BaseEstimator):
         if groups is None:
             self._fit(prediction, truth, weight)
             return self
-        attribute = combined(groups, len(prediction))
         self.groups_ = {}
-        for code, rows in _rows_by_group(attribute):
+        for value, rows in combined(groups, len(prediction)).by_value().items():
             part = self._copy_for_group()
             try:
                 counted = None if weight is None else as_weights(weight[rows], len(rows))
@@ -97,8 +96,8 @@ class Recalibrator(Declared, BaseEstimator):
                 known = aligned(some, truth[rows]) if hasattr(some, "targets") else truth[rows]
                 part._fit(some, known, counted)
             except (InvalidValueError, OptionError, ShapeError) as error:
-                raise type(error)(f"group {attribute.values[code]!r}: {error}") from error
-            self.groups_[attribute.values[code]] = part
+                raise type(error)(f"group {value!r}: {error}") from error
+            self.groups_[value] = part
         return self
 
     @describe_parameters(AFTER)
@@ -170,10 +169,8 @@ class Recalibrator(Declared, BaseEstimator):
             )
         if self.groups_ is None:
             return [(slice(None), self)]
-        attribute = combined(groups, len(prediction))
         parts = []
-        for code, rows in _rows_by_group(attribute):
-            value = attribute.values[code]
+        for value, rows in combined(groups, len(prediction)).by_value().items():
             if value not in self.groups_:
                 raise OptionError(
                     f"group {value!r} of sample {rows[0]} was not in fit; it knew "
@@ -219,13 +216,3 @@ def check_signature(fitted: dict[str, Any], given: dict[str, Any]) -> None:
                 f"fitted on {name} {value}, asked to transform {name} {given.get(name)}; both "
                 "predictions must come from the same model"
             )
-
-
-def _rows_by_group(attribute: Attribute) -> list[tuple[int, np.ndarray]]:
-    order = np.argsort(attribute.codes, kind="stable")
-    starts = np.searchsorted(attribute.codes[order], np.arange(len(attribute.values) + 1))
-    return [
-        (code, order[starts[code] : starts[code + 1]])
-        for code in range(len(attribute.values))
-        if starts[code + 1] > starts[code]
-    ]

@@ -9,7 +9,7 @@ import numpy as np
 
 from .._docstrings import describe_parameters
 from .._groups import attributes, combination, combined
-from .._validation import FloatArray, as_weights, check_fraction
+from .._validation import FloatArray, as_weights, check_flags, check_fraction
 from ..exceptions import InvalidValueError, OptionError
 from ..predictions import Categorical
 from ..predictions.given import as_prediction
@@ -17,7 +17,6 @@ from ._base import AFTER, FIT, Recalibrator
 from ._conformal import (
     as_fraction,
     check_bins,
-    check_flags,
     check_joint,
     learn_margins,
     margins_of,

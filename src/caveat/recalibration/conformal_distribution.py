@@ -7,12 +7,12 @@ import numpy as np
 
 from .._docstrings import describe_parameters
 from .._random import RandomState, generator
-from .._validation import FloatArray, as_floats
+from .._validation import FloatArray, as_floats, check_flags
 from ..exceptions import OptionError
 from ..predictions import Gaussian, Quantiles
 from ..predictions.quantiles import check_levels
 from ._base import AFTER
-from ._conformal import as_fraction, check_flags, values_at_ranks
+from ._conformal import as_fraction, values_at_ranks
 from ._conformal_base import WithPromise
 from ._residuals import drop_zero_weights, standardized
 

@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from .._validation import FloatArray, check_fraction
+from .._validation import FloatArray, check_flags, check_fraction
 from ..exceptions import InvalidValueError
 from ..predictions import Ellipsoid, Gaussian
-from ._conformal import as_fraction, check_flags, conformal_quantile, minimum_samples, too_few
+from ._conformal import as_fraction, conformal_quantile, minimum_samples, too_few
 from ._conformal_base import WithPromise
 from ._residuals import drop_zero_weights, standardized
 

@@ -4,9 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from .._validation import FloatArray
+from .._validation import FloatArray, check_flags
 from ..predictions import Gaussian, Interval
-from ._conformal import check_flags
 from ._conformal_base import ConformalIntervals, Scored
 from ._residuals import standardized
 

@@ -8,12 +8,19 @@ from numpy.typing import NDArray
 from .._blocks import row_blocks
 from .._docstrings import describe_parameters
 from .._random import RandomState, generator
-from .._validation import FloatArray, check_choice, check_fraction, check_integer, check_number
+from .._validation import (
+    FloatArray,
+    check_choice,
+    check_flags,
+    check_fraction,
+    check_integer,
+    check_number,
+)
 from ..exceptions import OptionError
 from ..predictions import Categorical, GaussianLogits, PredictionSet
 from ._base import AFTER, Recalibrator
 from ._classes import as_probabilities, calibration_rows
-from ._conformal import as_fraction, check_flags, conformal_quantile, too_few
+from ._conformal import as_fraction, conformal_quantile, too_few
 from ._conformal_base import ConformalRecalibrator
 from ._thresholds import effective_samples, label_shift_quantiles
 from .shift import LabelShift
@@ -296,13 +303,9 @@ class ConformalSets(ConformalRecalibrator):
         for rows in row_blocks(*p.shape):
             scores = self._class_scores(p[rows], draws[rows])
             tie = None if ties is None else ties[rows, None]
-            if len(tails) == 1:
-                values[rows] = _p_value(*tails[0], scores, tie, own[rows, None])
-                continue
             for k, tail in enumerate(tails):
-                values[rows, k : k + 1] = _p_value(
-                    *tail, scores[:, k : k + 1], tie, own[rows, None]
-                )
+                of = slice(None) if len(tails) == 1 else slice(k, k + 1)
+                values[rows, of] = _p_value(*tail, scores[:, of], tie, own[rows, None])
         return values
 
     def _check_options(self) -> float:

@@ -11,12 +11,12 @@ from sklearn.exceptions import NotFittedError
 from .._arrays import to_numpy
 from .._blocks import row_blocks
 from .._constructors import Declared
-from .._validation import check_choice, check_fraction
+from .._validation import check_choice, check_flags, check_fraction
 from ..exceptions import OptionError, ShapeError, UnsupportedPredictionError
 from ..predictions import Categorical, Container, Gaussian, Interval, PredictionSet
 from ..predictions.given import as_prediction
 from ._base import check_signature, signature_of
-from ._conformal import as_fraction, check_flags, too_few
+from ._conformal import as_fraction, too_few
 from ._residuals import standardized
 
 

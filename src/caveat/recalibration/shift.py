@@ -12,6 +12,7 @@ from .._validation import (
     FloatArray,
     LabelArray,
     as_floats,
+    check_flags,
     check_fraction,
     check_integer,
     check_size,
@@ -280,8 +281,7 @@ def label_shift(
     >>> shift.shares.round(2)
     array([0.77, 0.23])
     """
-    if not isinstance(soft, bool | np.bool_):
-        raise OptionError(f"soft must be True or False; got {soft!r}")
+    check_flags(soft=soft)
     confidence = check_fraction(confidence, "confidence")
     first, second = _read_classes(prediction, test, y, classes)
     codes = first.align(y)

@@ -158,13 +158,7 @@ def each(value: Any, names: list[str], argument: str, low: float, high: float) -
 
 def rows_of_groups(groups: Any, samples: int) -> dict[str, NDArray[np.intp]]:
     """Return the rows of each group that has some, by its name."""
-    attribute = combined(groups, samples)
-    order = np.argsort(attribute.codes, kind="stable")
-    counts = np.bincount(attribute.codes, minlength=len(attribute.values))
-    parts = np.split(order, np.cumsum(counts)[:-1])
-    return {
-        value: rows for value, rows in zip(attribute.values, parts, strict=True) if len(rows) > 0
-    }
+    return combined(groups, samples).by_value()
 
 
 def fit_groups(

@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator
 
 from .._arrays import to_numpy
 from .._constructors import Declared
-from .._validation import FloatArray, check_finite, check_fraction, check_integer
+from .._validation import FloatArray, check_finite, check_flags, check_fraction, check_integer
 from ..exceptions import (
     CaveatError,
     FileFormatError,
@@ -348,8 +348,7 @@ class SequentialConformal(Declared, BaseEstimator):
 
     def _start(self, signature: Sequence[Any]) -> None:
         coverage = check_fraction(self.coverage, "coverage")
-        if not isinstance(self.normalize, bool | np.bool_):
-            raise OptionError(f"normalize must be True or False; got {self.normalize!r}")
+        check_flags(normalize=self.normalize)
         if self.window is not None:
             least = math.ceil(coverage / (1 - coverage) - 1e-9)
             window = check_integer(self.window, "window")

@@ -5,8 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._validation import FloatArray
-from ..exceptions import OptionError
+from .._validation import FloatArray, check_flags
 from ..predictions import Gaussian
 from .base import SequentialConformal
 from .history import History
@@ -69,8 +68,7 @@ class BlockConformal(SequentialConformal):
     shortest: bool = True
 
     def _begin(self, targets: int) -> None:
-        if not isinstance(self.shortest, bool | np.bool_):
-            raise OptionError(f"shortest must be True or False; got {self.shortest!r}")
+        check_flags(shortest=self.shortest)
         self._targets = targets
 
     @property
