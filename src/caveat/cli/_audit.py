@@ -11,7 +11,7 @@ from ._audit_tables import show_audit
 from ._console import print_json, working
 from ._evaluate import with_target
 from ._options import PAGE, ROWS, TITLE, Columns, Numbers, about, option, read_table, shared
-from ._output import check_output, check_page, say_written, write_result
+from ._output import check_files, say_written, write_result
 from ._summarize import FilesArgument, one_file, source_name, summarized
 
 _GROUPS, _INDIVIDUALS = "Groups", "Individuals"
@@ -59,8 +59,7 @@ def audit_command(
 
     Example: caveat audit predictions.csv --group race --group sex --privileged race=white
     """
-    check_output(output)
-    check_page(report)
+    check_files(output, report)
     if feature is None and (neighbors is not None or queries is not None):
         raise OptionError(
             "--neighbors and --queries need features: name their columns with --feature"

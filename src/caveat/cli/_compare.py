@@ -2,17 +2,16 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
-import typer
 
 from ..exceptions import LabelError, OptionError
 from ..results.words import joined
 from ._console import print_json, say, steps, working
 from ._evaluate import with_target
-from ._options import ALL, PAGE, ROWS, Columns, Settings, about, option, shared
-from ._output import check_output, check_page, write_result
+from ._options import ALL, PAGE, ROWS, Columns, Settings, about, argument, option, shared
+from ._output import check_files, write_result
 from ._summarize import is_summary, load_summary
 from ._tables import show_comparison
 
@@ -23,16 +22,11 @@ _PARTS = (
 
 @shared
 def compare_command(
-    files: Annotated[
-        list[str],
-        typer.Argument(
-            help="Files, each a technique named after it, or NAME=FILE.",
-            metavar="FILE...",
-            show_default=False,
-        ),
-    ],
     columns: Columns,
     settings: Settings,
+    files: list[str] = argument(
+        "Files, each a technique named after it, or NAME=FILE.", metavar="FILE..."
+    ),
     technique: list[str] | None = option(
         "In one file: NAME=PATTERN of probabilities, or NAME=mean:PATTERN,std:PATTERN and so "
         "on; repeated."
@@ -56,8 +50,7 @@ def compare_command(
     Example: caveat compare week-45.caveat week-46.caveat
     Example: caveat compare both.csv --technique 'raw=p_*' --technique 'repaired=fixed_*'
     """
-    check_output(output)
-    check_page(report)
+    check_files(output, report)
     settings.check()
     stored = [path for _, path in map(_named, files) if is_summary(path)]
     if stored:

@@ -4,15 +4,25 @@ import re
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from .._parallel import check_jobs
 from ..exceptions import OptionError
 from ._console import console, print_json, say, show_table
-from ._options import JSON, KEEP_NA, PAGE, ROWS, SEED, TITLE, bundle, option, read_table, shared
-from ._output import check_output, check_page, say_written, write_result
+from ._options import (
+    JSON,
+    KEEP_NA,
+    PAGE,
+    ROWS,
+    SEED,
+    TITLE,
+    argument,
+    bundle,
+    option,
+    read_table,
+    shared,
+)
+from ._output import check_files, say_written, write_result
 from ._tables import show_statements
 
 _DEPTH = 4
@@ -127,15 +137,10 @@ class Table:
 
 @shared
 def disentangle_command(
-    file: Annotated[
-        Path,
-        typer.Argument(
-            help="A table of features and a target, a row a sample.", show_default=False
-        ),
-    ],
     columns: Table,
     model: Model,
     sweeps: Sweeps,
+    file: Path = argument("A table of features and a target, a row a sample."),
     random_state: int = SEED,
     confidence: float = option("Confidence of intervals.", default=0.95, panel="Numbers"),
     report: Path | None = PAGE,
@@ -151,8 +156,7 @@ def disentangle_command(
     """
     from ..experiments import disentanglement_error
 
-    check_output(output)
-    check_page(report)
+    check_files(output, report)
     check_jobs(sweeps.jobs, "--jobs")
     # What can be wrong is found before a large file is read and anything is trained.
     protocol, settings = sweeps.make(), model.settings()

@@ -2,14 +2,14 @@
 
 import re
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
 from ..exceptions import CaveatError, OptionError
 from ._console import print_json, say, show_table, steps
 from ._evaluate import FAILED
-from ._options import TITLE, Columns, Numbers, about, option, shared
+from ._options import TITLE, Columns, Numbers, about, argument, option, shared
 from ._output import check_output, header, write_table
 from ._summarize import load_summary
 
@@ -19,17 +19,13 @@ _TABLES = (".csv", ".gz", ".parquet", ".pq", ".npz", ".arrow", ".feather", ".jso
 
 @shared
 def drift_command(
-    files: Annotated[
-        list[Path],
-        typer.Argument(
-            help="The reference and the new samples: .caveat files or files of predictions; more "
-            "than two, or a folder, are a history in the order of their names.",
-            metavar="FILE...",
-            show_default=False,
-        ),
-    ],
     columns: Columns,
     numbers: Numbers,
+    files: list[Path] = argument(
+        "The reference and the new samples: .caveat files or files of predictions; more than two, "
+        "or a folder, are a history in the order of their names.",
+        metavar="FILE...",
+    ),
     reference: Path | None = option("The file to compare with; by default the first."),
     threshold: list[str] | None = option(
         "How large a change must be to matter: a distance such as 0.1, or share=0.02 or "

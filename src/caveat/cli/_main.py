@@ -54,21 +54,14 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("evaluate")(evaluate_command)
-app.command("compare")(compare_command)
-app.command("triage")(triage_command)
-app.command("repair")(repair_command)
-app.command("report")(report_command)
-app.command("audit")(audit_command)
-app.command("metrics")(metrics_command)
-app.command("disentangle")(disentangle_command)
-app.command("summarize")(summarize_command)
+for _each in (
+    evaluate_command, compare_command, triage_command, repair_command, report_command,
+    audit_command, metrics_command, disentangle_command, summarize_command, merge_command,
+    drift_command, demo_command, study_command, arena_command,
+):  # fmt: skip
+    _help = StudyHelp if _each is study_command else None
+    app.command(_each.__name__.removesuffix("_command"), cls=_help)(_each)
 app.command("summarise", hidden=True)(summarize_command)
-app.command("merge")(merge_command)
-app.command("drift")(drift_command)
-app.command("demo")(demo_command)
-app.command("study", cls=StudyHelp)(study_command)
-app.command("arena")(arena_command)
 app.add_typer(molecules_app, name="molecules")
 
 

@@ -14,7 +14,7 @@ from ..files.read import open_source
 from ._console import console, print_json, say, working
 from ._evaluate import show_evaluation
 from ._options import JSON, PAGE, ROWS, SEED, TITLE, bundle, option, shared
-from ._output import check_output, check_page, say_written, write_frame, write_result
+from ._output import check_files, check_output, say_written, write_frame, write_result
 
 molecules_app = typer.Typer(
     help="Networks over molecules, with their uncertainty.", no_args_is_help=True
@@ -302,8 +302,7 @@ def evaluate_command(
     from ..evaluation import evaluate
     from ..molecules import Structures
 
-    check_output(output)
-    check_page(report)
+    check_files(output, report)
     check_choice(split, "split", _SPLITS)
     check_fraction(test, "test")
     data = table.read(file, target).known()

@@ -28,6 +28,11 @@ def option(
     return typer.Option(default, *names, help=help, rich_help_panel=panel, **more)
 
 
+def argument(help: str, *, default: Any = ..., metavar: str | None = None) -> Any:
+    """Return an argument as the default of a parameter."""
+    return typer.Argument(default, help=help, metavar=metavar, show_default=False)
+
+
 @dataclass_transform()
 def bundle(panel: str | None = None) -> Callable[[type[T]], type[T]]:
     """Return a decorator of classes whose fields are options, which `shared` gives to a command.

@@ -28,6 +28,12 @@ def check_page(path: Path | None, option: str = "--report") -> None:
     check_output(path, (".html", ".htm"), option)
 
 
+def check_files(output: Path | None, page: Path | None) -> None:
+    """Raise if the rows or the page of a result cannot be written."""
+    check_output(output)
+    check_page(page)
+
+
 def check_folder(path: Path | None, option: str) -> None:
     """Raise if the path is a file instead of a folder."""
     if path is not None and path.exists() and not path.is_dir():

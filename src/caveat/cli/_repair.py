@@ -2,26 +2,22 @@
 
 import dataclasses
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
-import typer
 
 from ..exceptions import OptionError
 from ..files.read import Choice, find_roles, open_source
 from ._console import print_json, say, show_table, working
 from ._evaluate import with_target
-from ._options import JSON, SEED, Columns, about, option, shared
+from ._options import JSON, SEED, Columns, about, argument, option, shared
 from ._output import check_output, write_frame
 
 
 @shared
 def repair_command(
     columns: Columns,
-    file: Annotated[
-        Path | None,
-        typer.Argument(help="Predictions with what was true; not with --load.", show_default=False),
-    ] = None,
+    file: Path | None = argument("Predictions with what was true; not with --load.", default=None),
     apply: Path | None = option("Repair the predictions in this file."),
     output: Path | None = option(
         "Write them here, all columns: .csv, .json, .parquet.", "--output", "-o"

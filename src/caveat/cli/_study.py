@@ -3,16 +3,15 @@
 from contextlib import suppress
 from json import loads
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
 from typer.core import TyperCommand
 
 from .._renamed import suggestion
 from ..exceptions import OptionError
 from ._console import console, print_json, say, show_table
-from ._options import FIGURES, JSON, PAGE, ROWS, SEED, option
-from ._output import check_folder, check_output, check_page, write_table
+from ._options import FIGURES, JSON, PAGE, ROWS, SEED, argument, option
+from ._output import check_files, check_folder, write_table
 from ._tables import show_statements
 
 _SETTINGS = option("An option of the study; may be repeated.", "--set", metavar="OPTION=VALUE")
@@ -36,7 +35,7 @@ class StudyHelp(TyperCommand):
 
 
 def study_command(
-    name: Annotated[str, typer.Argument(help="Which study; see below.", show_default=False)],
+    name: str = argument("Which study; see below."),
     dataset: str = option("A data set of the paper, or a table file.", default=...),
     scale: str = option(
         "quick: minutes on a CPU, the default; or paper.", default="quick", show_default=False
@@ -61,8 +60,7 @@ def study_command(
     """
     from ..studies import run_study
 
-    check_output(output)
-    check_page(report)
+    check_files(output, report)
     check_folder(plots, "--plots")
     own = _options(name, settings or [])
     watched = console(error=True).is_terminal

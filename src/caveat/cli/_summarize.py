@@ -9,7 +9,7 @@ import typer
 
 from ..exceptions import OptionError
 from ._console import console, in_options, print_json, say
-from ._options import JSON, Columns, option, shared
+from ._options import JSON, Columns, argument, option, shared
 from ._options import metric_names as _metric_names
 from ._output import check_output
 
@@ -71,9 +71,7 @@ def summarize_command(
 
 
 def merge_command(
-    files: Annotated[
-        list[Path], typer.Argument(help="Summaries.", metavar="FILE...", show_default=False)
-    ],
+    files: list[Path] = argument("Summaries.", metavar="FILE..."),
     output: Path = OUTPUT,
     json: bool = JSON,
 ) -> None:

@@ -7,9 +7,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from .._docstrings import describe_parameters, entries_of
-from .._validation import LabelArray, as_labels, as_rows
+from .._validation import LabelArray, as_labels, as_rows, shorten
 from ..exceptions import ShapeError
 
+_NOUNS = {"classes": "class", "targets": "target"}
 _LABELS = entries_of("""\
 classes : sequence of str, int, float or bool
     The label of each class; by default the frame's columns, or 0, 1, 2, ...
@@ -86,7 +87,8 @@ class Container:
 
     def _words(self) -> list[str]:
         """Return the axes after that of the samples."""
-        return []
+        known = {name: getattr(self, name) for name in _NOUNS if name in self._shared}
+        return [f"{count(len(x), _NOUNS[name])} ({shorten(x)})" for name, x in known.items()]
 
     def _infinite(self) -> Any:
         """Return which samples have infinite regions."""
@@ -202,8 +204,7 @@ def concat(predictions: Sequence[Container]) -> Any:
 
 def named(given: Any, columns: Any, name: str, number: int) -> LabelArray:
     """Return the checked classes or targets: those given, or the columns of a frame."""
-    axis = {"classes": "class", "targets": "target"}[name]
-    return as_labels(columns if given is None else given, name, number, axis)
+    return as_labels(columns if given is None else given, name, number, _NOUNS[name])
 
 
 def count(number: int, noun: str) -> str:

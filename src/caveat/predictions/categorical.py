@@ -16,7 +16,6 @@ from .._validation import (
     check_probabilities,
     check_unit,
     encode_labels,
-    shorten,
 )
 from ..exceptions import ShapeError
 from ._container import Container, Decomposable, named
@@ -39,9 +38,6 @@ class WithClasses(Container):
         if len(codes) != len(self):
             raise ShapeError(f"y has {len(codes)} samples, the prediction has {len(self)}")
         return codes
-
-    def _words(self) -> list[str]:
-        return [f"{len(self.classes)} classes ({shorten(self.classes)})"]
 
 
 class Categorical(WithClasses, Decomposable):
