@@ -21,7 +21,7 @@ from .effects import NAN
 from .inputs import as_summary, check_comparable
 from .monitor import DriftMonitor, MonitorState
 from .result import ChangeState, Drift, DriftQuestion
-from .words import changed_groups
+from .words import ASKED, changed_groups
 
 __all__ = ["DriftHistory", "HistoryRow", "drift_history"]
 
@@ -161,12 +161,6 @@ class DriftHistory(Drawable, RowTable[HistoryRow]):
         return header, body
 
 
-ASKED = (
-    DriftQuestion.PREDICTIONS,
-    DriftQuestion.UNCERTAINTY,
-    DriftQuestion.CALIBRATION,
-    DriftQuestion.SKILL,
-)
 SHORT = {
     ChangeState.CHANGED: "changed",
     ChangeState.UNCHANGED: "no change",

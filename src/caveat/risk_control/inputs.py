@@ -21,8 +21,8 @@ from .._validation import (
 )
 from ..exceptions import InvalidValueError, OptionError, ShapeError
 from ..recalibration import LikelihoodRatio
+from ..recalibration.shift import as_ratio
 
-_LARGEST_RATIO = 1e70
 M = TypeVar("M")
 ONE = "loss"
 """The name of a loss that was given without one."""
@@ -96,41 +96,10 @@ def ratios_of(shift: Any, *, new: bool) -> Any:
 
 
 def as_ratios(shift: Any, samples: int, *, new: bool = False) -> FloatArray | None:
-    """Return likelihood ratios: finite, not negative, not all 0; None if there is no shift.
-
-    Those of new samples must be above 0: a sample that came cannot have a density of 0.
-    """
+    """Return finite likelihood ratios; None if there is no shift."""
     if shift is None:
         return None
-    array, _, _ = as_floats(ratios_of(shift, new=new), "shift")
-    if array.shape != (samples,):
-        raise ShapeError(
-            f"shift must be one number for each of {samples} samples; got shape {array.shape}"
-        )
-    bad = ~np.isfinite(array)
-    if bad.any():
-        index, where = position(bad, ("sample",))
-        raise InvalidValueError(
-            f"shift{where} is {array[index]}: the new samples go where calibration "
-            "samples do not, and nothing can be promised there; leave such samples out, or collect "
-            "calibration samples like them"
-        )
-    check_not_negative(array, "shift", ("sample",), "a ratio of densities is 0 or more")
-    if new and not array.min() > 0:
-        _, where = position(array <= 0, ("sample",))
-        raise InvalidValueError(
-            f"shift{where} is 0, but the sample came: a new sample has a ratio above 0"
-        )
-    if not array.max() > 0:
-        raise InvalidValueError(
-            "shift is 0 for every sample: no calibration sample is like the new ones"
-        )
-    if not 1 / _LARGEST_RATIO <= array.max() <= _LARGEST_RATIO:
-        raise InvalidValueError(
-            f"shift goes up to {array.max():g}, and sums of such ratios are not exact; "
-            "scale all of them, also those of new samples, by one number"
-        )
-    return array
+    return as_ratio(shift, samples, "test" if new else "calibration", finite=True)
 
 
 def effective_samples(samples: int, ratio: FloatArray | None, least: int, shown: str) -> float:
