@@ -5,7 +5,7 @@ from dataclasses import InitVar, field
 
 import pytest
 
-from caveat._constructors import declared
+from caveat._constructors import Declared, declared
 
 
 @declared()
@@ -141,3 +141,30 @@ def test_without_docstrings_there_is_nothing_to_complete():
 
     assert Plain().size == 1
     assert Plain.__doc__ == ""
+
+
+def test_the_fields_of_subclasses_are_parameters_by_keyword():
+    class Method(Declared):
+        """A method.
+
+        Parameters
+        ----------
+        bins : int
+            How many.
+        """
+
+        bins: int = field(default=3, kw_only=False)
+        kind: str = "a"
+        learned_: int = field(init=False)
+
+    class Own(Declared):
+        def __init__(self, rate=1.0):
+            self.rate = rate
+
+    assert [Method(4, kind="b").bins, Method().kind, Own(2.0).rate] == [4, "a", 2.0]
+    assert "bins : int, default=3" in Method.__doc__
+    assert not hasattr(Method(), "learned_")
+    with pytest.raises(TypeError, match="positional argument"):
+        Method(4, "b")
+    with pytest.raises(TypeError, match=r"Own has no parameter 'rat'; did you mean 'rate'\?"):
+        Own(rat=2.0)

@@ -1,6 +1,10 @@
 import inspect
+import sys
+from types import SimpleNamespace
+from typing import Self
 
-from caveat._docstrings import describe_parameters, entries_of, sections_of
+import caveat
+from caveat._docstrings import describe_package, describe_parameters, entries_of, sections_of
 
 TABLE = {
     "y_true": "y_true : array of shape (samples,)\n    True values.",
@@ -94,6 +98,77 @@ def test_sections_and_entries():
     assert sections == {"": "Summary.\n\n", "Parameters": "a, b : int\n*c"}
     assert entries_of(sections["Parameters"]) == {"a": "a, b : int", "b": "a, b : int", "c": "*c"}
     assert entries_of("") == {}
+
+
+def test_sections_that_many_share_stand_where_they_belong():
+    table = {**TABLE, "Returns": "float\n    The error.", "References": "A paper."}
+
+    @describe_parameters(table)
+    def error(bins=15, **options):
+        """Summary.
+
+        Parameters
+        ----------
+        **options
+            Others.
+
+        Notes
+        -----
+        Why.
+
+        Examples
+        --------
+        >>> 1
+        1
+        """
+
+    titles = list(sections_of(error.__doc__))
+    assert titles == ["", "Parameters", "Returns", "Notes", "References", "Examples"]
+    assert sections_of(error.__doc__)["Returns"].strip() == "float\n    The error."
+    assert "    Number of bins.\n**options\n    Others.\n" in error.__doc__
+
+    @describe_parameters(table)
+    def own(bins=15):
+        """Summary.
+
+        Returns
+        -------
+        int
+        """
+
+    assert sections_of(own.__doc__)["Returns"].strip() == "int"
+
+
+def test_a_package_is_described_at_once(monkeypatch):
+    def measure(bins=15) -> caveat.Categorical:
+        """Measure."""
+
+    def plain(other):
+        """Plain."""
+
+    class Method:
+        """A method."""
+
+        def fit(self, bins) -> Self:
+            """Fit."""
+
+        @classmethod
+        def load(cls, bins) -> int:
+            """Load."""
+
+        def _hidden(self, bins):
+            """Hidden."""
+
+    offered = {"measure": measure, "plain": plain, "Method": Method, "SIZE": 1}
+    package = SimpleNamespace(__all__=list(offered), **offered)
+    monkeypatch.setitem(sys.modules, "a_package", package)
+    describe_package("a_package", TABLE)
+    assert sections_of(measure.__doc__)["Returns"].strip() == "Categorical"
+    assert plain.__doc__ == "Plain.\n"
+    assert sections_of(Method.fit.__doc__)["Returns"].strip() == "self"
+    assert "Returns" not in sections_of(Method.load.__doc__)
+    assert "bins : int\n    Number of bins." in Method.load.__doc__
+    assert Method._hidden.__doc__ == "Hidden."
 
 
 def returned(text, kind="float", told="From 0 to 1."):

@@ -13,9 +13,9 @@ from functools import wraps
 from typing import Any, TypeVar, dataclass_transform
 
 from ._docstrings import _stated, entries_of, sections_of
-from ._renamed import suggestion
+from ._renamed import suggestion, suggests_parameters
 
-__all__ = ["declared"]
+__all__ = ["Declared", "declared"]
 
 T = TypeVar("T")
 
@@ -44,6 +44,21 @@ def declared(*, kw_only: bool = False) -> Callable[[type[T]], type[T]]:
         return made
 
     return decorate
+
+
+@dataclass_transform(kw_only_default=True, eq_default=False, field_specifiers=(field,))
+class Declared:
+    """The base of classes whose fields are the parameters of their constructors, by keyword.
+
+    A class with a constructor of its own keeps it.
+    """
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "__init__" in vars(cls):
+            cls.__init__ = suggests_parameters(cls.__init__)  # type: ignore[method-assign]
+        else:
+            declared(kw_only=True)(cls)
 
 
 def _show_initial_values(cls: Any) -> None:
@@ -110,7 +125,12 @@ def _completed(cls: type) -> str:
 def _with_default(entry: str, parameter: inspect.Parameter) -> str:
     """Return the entry of a parameter with its default, unless it is there."""
     head, line, text = entry.partition("\n")
-    if " : " not in head or "default=" in head or parameter.default is parameter.empty:
+    if (
+        " : " not in head
+        or "default=" in head
+        or "optional" in head
+        or parameter.default is parameter.empty
+    ):
         return entry
     none = parameter.default is None and "None" in head
     return f"{head}, {'default=None' if none else _stated(parameter.default)}{line}{text}"

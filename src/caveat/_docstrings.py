@@ -1,13 +1,17 @@
 """Parameters that many functions share are described once, and added to each docstring."""
 
 import re
+import sys
 from collections.abc import Callable, Mapping
-from inspect import cleandoc
+from inspect import cleandoc, unwrap
 from textwrap import fill
-from typing import Any, TypeVar
+from types import FunctionType
+from typing import Any, Self, TypeVar
 
 Documented = TypeVar("Documented", bound=Callable[..., Any])
 
+_ORDER = ("", "Parameters", "Returns", "", "References", "Examples")
+"""The sections that can be added, and those around them; all others stand before the references."""
 _SECTION = re.compile(r"^(?=\S.*\n-{3,}$)", re.MULTILINE)
 _IMPORTS = re.compile(r"Examples\n-{8}\n(>>> import .*\n)*")
 _ENTRY = re.compile(r"\n(?=\S)")
@@ -26,7 +30,8 @@ def describe_parameters(
     ----------
     *tables : mapping of str to str
         By name of the parameter, its entry without default: a line ``name : type``, then indented
-        lines that describe it. One entry may describe several: ``mean, variance : arrays``.
+        lines that describe it. One entry may describe several: ``mean, variance : arrays``. The
+        text under "Returns" or "References" is that of the section, where there is none.
     returns : pair of str, default=("", "")
         The type that is returned, and a sentence that describes it. A section "Returns" without a
         type gets the type, and the sentence unless it has one that begins with "From".
@@ -55,6 +60,39 @@ def describe_parameters(
         return documented
 
     return decorate
+
+
+def describe_package(name: str, *tables: Mapping[str, str]) -> None:
+    """Complete the docstrings of the functions of a package and of the methods of its classes.
+
+    Where parameters are described and the result is the object itself, or one of a class of caveat,
+    the section "Returns" says so.
+
+    Parameters
+    ----------
+    name : str
+        The package, which has all that it offers in ``__all__``.
+    *tables : mapping of str to str
+        As in `describe_parameters`.
+    """
+    package = vars(sys.modules[name])
+    for offered in (package[each] for each in package["__all__"]):
+        methods = vars(offered).values() if isinstance(offered, type) else [offered]
+        for method in methods:
+            # A class method holds a function, and so does a method that is not always there.
+            function = getattr(method, "__func__", getattr(method, "fn", method))
+            if not isinstance(function, FunctionType) or function.__name__.startswith("_"):
+                continue
+            describe_parameters(*tables, _result(function))(function)
+
+
+def _result(function: FunctionType) -> dict[str, str]:
+    """Return the section on the result of a function, as far as its annotation says it."""
+    kind: Any = function.__annotations__.get("return")
+    if kind is Self:
+        return {"Returns": "self"}
+    ours = isinstance(kind, type) and kind.__module__.startswith("caveat.")
+    return {"Returns": kind.__name__} if ours else {}
 
 
 def entries_of(section: str) -> dict[str, str]:
@@ -94,12 +132,19 @@ def _completed(
                 entry = f"{head}, {_stated(default)}{line}{text}"
         if entry is not None and entry not in entries:
             entries.append(entry.rstrip())
-    entries += [entry for name, entry in written.items() if name not in defaults]
-    own = {"": sections.pop(""), "Parameters": "\n".join(entries)}
-    own["Returns"] = _described(sections.pop("Returns", ""), *returns)
-    sections = {title: text for title, text in (own | sections).items() if text.strip()}
-    parts = [sections.pop("").rstrip()]
-    parts += [f"{title}\n{'-' * len(title)}\n{body.rstrip()}" for title, body in sections.items()]
+    # Those of ``*names`` and ``**options`` come last.
+    entries += dict.fromkeys(e.rstrip() for e in written.values() if e.rstrip() not in entries)
+    sections["Parameters"] = "\n".join(entries)
+    sections["Returns"] = _described(sections.get("Returns", ""), *returns)
+    for title in ("Returns", "References") if entries else ():
+        found = next((table[title] for table in tables if title in table), "")
+        sections[title] = sections.get(title) or found
+    titles = sorted(sections, key=lambda title: _ORDER.index(title) if title in _ORDER else 3)
+    parts = [
+        f"{title}\n{'-' * len(title)}\n" * bool(title) + sections[title].rstrip()
+        for title in titles
+        if sections[title].strip()
+    ]
     return "\n\n".join(parts) + "\n"
 
 
@@ -127,7 +172,7 @@ def _stated(default: Any) -> str:
 def _defaults(documented: Any) -> dict[str, Any]:
     """Return the parameters of a function or constructor with their defaults, in their order."""
     is_class = isinstance(documented, type)
-    function = documented.__init__ if is_class else documented
+    function: Any = unwrap(documented.__init__ if is_class else documented)
     code = function.__code__
     positional, keywords = code.co_argcount, code.co_kwonlyargcount
     names = code.co_varnames[: positional + keywords]

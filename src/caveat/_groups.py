@@ -36,6 +36,17 @@ class Attribute:
     codes: NDArray[np.intp]
     parts: tuple[str, ...] = ()
 
+    def rows(self) -> list[NDArray[np.intp]]:
+        """Return the samples of each value; of some there may be none."""
+        order = np.argsort(self.codes, kind="stable")
+        ends = np.cumsum(np.bincount(self.codes, minlength=len(self.values)))
+        return np.split(order, ends[:-1])
+
+    def by_value(self) -> dict[str, NDArray[np.intp]]:
+        """Return the samples of each value that has some."""
+        pairs = zip(self.values, self.rows(), strict=True)
+        return {value: rows for value, rows in pairs if len(rows)}
+
 
 def attributes(groups: Any, length: int) -> list[Attribute]:
     """Return the attributes in ``groups``: one for an array, one for each column of a frame."""

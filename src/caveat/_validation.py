@@ -261,6 +261,13 @@ def check_choice(value: Any, name: str, choices: Sequence[Any], other: str = "")
     return value
 
 
+def check_flags(**flags: Any) -> None:
+    """Raise unless all flags are True or False."""
+    for name, value in flags.items():
+        if not isinstance(value, bool | np.bool_):
+            raise OptionError(f"{name} must be True or False; got {value!r}")
+
+
 def check_fraction(value: Any, name: str) -> float:
     """Return ``value`` as a float strictly between 0 and 1."""
     try:

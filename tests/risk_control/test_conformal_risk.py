@@ -127,9 +127,9 @@ class TestShift:
     @pytest.mark.parametrize(
         ("value", "message"),
         [
-            (np.inf, "shift of sample 3 is inf: the new samples go where"),
-            (np.nan, "shift of sample 3 is nan"),
-            (-1, "shift of sample 3 is -1, below 0"),
+            (np.inf, "ratio of calibration sample 3 is inf; it must be 0 or more and finite"),
+            (np.nan, "ratio of calibration sample 3 is nan"),
+            (-1, "ratio of calibration sample 3 is -1; it must be 0 or more and finite"),
         ],
     )
     def test_refused_ratios(self, value, message):
@@ -140,17 +140,23 @@ class TestShift:
 
     def test_ratios_of_zero(self):
         control = caveat.ConformalRiskControl(0.1)
-        with pytest.raises(InvalidValueError, match="shift is 0 for every sample"):
+        with pytest.raises(InvalidValueError, match="ratio of every calibration sample is 0"):
             control.fit(losses(), T, shift=np.zeros(300))
         some = np.arange(300) % 2
         control.fit(losses(), T, shift=some)
         assert control.threshold_ == by_brute_force(losses()[1::2], 0.1)
-        with pytest.raises(InvalidValueError, match="shift of sample 1 is 0, but the sample came"):
+        with pytest.raises(
+            InvalidValueError, match="ratio of test sample 1 is 0; it must be above 0 and finite"
+        ):
             control.threshold_for(shift=[1, 0])
+        with pytest.raises(
+            InvalidValueError, match="test sample 0 is inf; it must be above 0 and finite"
+        ):
+            control.threshold_for(shift=[np.inf, 1])
         for size in (1e-80, 1e80):
             with pytest.raises(InvalidValueError, match="sums of such ratios are not exact; scale"):
                 control.fit(losses(), T, shift=np.full(300, size))
-        with pytest.raises(ShapeError, match="shift must be one number for each of 300"):
+        with pytest.raises(ShapeError, match="shift must be one likelihood ratio for each of 300"):
             control.fit(losses(), T, shift=[1, 2])
 
 

@@ -160,7 +160,7 @@ class TestInput:
         method.fit(score, null, shift=np.ones(200))
         with pytest.raises(OptionError, match="give shift to both fit and select"):
             method.select([0.5])
-        with pytest.raises(InvalidValueError, match="of sample 0 is 0, but the sample came"):
+        with pytest.raises(InvalidValueError, match="of test sample 0 is 0; it must be above 0"):
             method.select([0.5], shift=[0.0])
         ratio = np.full(200, 1e-9)
         ratio[0] = 1

@@ -1,40 +1,29 @@
 """``caveat arena``: every calibrator against all others."""
 
-from json import loads
 from pathlib import Path
 from time import perf_counter
-from typing import Annotated
-
-import typer
 
 from ._console import console, print_json, say, show_table
-from ._options import Json, Rows, Seed, option
+from ._options import JSON, ROWS, SEED, option
 from ._output import check_output, write_table
 
 
 def arena_command(
-    calibrator: Annotated[
-        list[str] | None,
-        option("Only these, such as sms or auto; may be repeated.", metavar="NAME"),
-    ] = None,
-    data: Annotated[
-        list[str] | None, option("Only these data sets; may be repeated.", metavar="NAME")
-    ] = None,
-    model: Annotated[
-        list[str] | None, option("Only these models; may be repeated.", metavar="NAME")
-    ] = None,
-    predictions: Annotated[
-        Path | None, option("A folder with files of predictions of your own, and the truth.")
-    ] = None,
-    samples: Annotated[int, typer.Option(help="The most samples of generated data.")] = 1000,
-    confidence: Annotated[float, typer.Option(help="Confidence of intervals.")] = 0.95,
-    cache: Annotated[
-        Path | None, option("A folder that keeps predictions, to go on from after a stop.")
-    ] = None,
-    jobs: Annotated[int, typer.Option(help="Processes; -1 for one on each core.")] = -1,
-    random_state: Seed = 0,
-    output: Rows = None,
-    json: Json = False,
+    calibrator: list[str] | None = option(
+        "Only these, such as sms or auto; may be repeated.", metavar="NAME"
+    ),
+    data: list[str] | None = option("Only these data sets; may be repeated.", metavar="NAME"),
+    model: list[str] | None = option("Only these models; may be repeated.", metavar="NAME"),
+    predictions: Path | None = option(
+        "A folder with files of predictions of your own, and the truth."
+    ),
+    samples: int = option("The most samples of generated data.", default=1000),
+    confidence: float = option("Confidence of intervals.", default=0.95),
+    cache: Path | None = option("A folder that keeps predictions, to go on from after a stop."),
+    jobs: int = option("Processes; -1 for one on each core.", default=-1),
+    random_state: int = SEED,
+    output: Path | None = ROWS,
+    json: bool = JSON,
 ) -> None:
     """Compare calibrators on many pairs of data and models, by win rates.
 
@@ -55,7 +44,7 @@ def arena_command(
     if output is not None:
         write_table(result, output)
     if json:
-        print_json(loads(result.to_json()))
+        print_json(result)
         return
     for title, header, body in result.tables():
         show_table(title, header, body, left=(0, 1))

@@ -2,17 +2,16 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
-import typer
 
 from ..exceptions import OptionError, ShapeError
 from ._audit_tables import show_audit
-from ._console import print_json, say, working
+from ._console import print_json, working
 from ._evaluate import with_target
-from ._options import Columns, Numbers, Page, Rows, Title, about, option, read_table, shared
-from ._output import check_output, check_page, write_table
+from ._options import PAGE, ROWS, TITLE, Columns, Numbers, about, option, read_table, shared
+from ._output import check_files, say_written, write_result
 from ._summarize import FilesArgument, one_file, source_name, summarized
 
 _GROUPS, _INDIVIDUALS = "Groups", "Individuals"
@@ -23,57 +22,44 @@ def audit_command(
     files: FilesArgument,
     columns: Columns,
     numbers: Numbers,
-    privileged: Annotated[
-        list[str] | None,
-        option(
-            "The group that others are compared with, as race=white; may be repeated.",
-            panel=_GROUPS,
-            metavar="ATTRIBUTE=VALUE",
-        ),
-    ] = None,
-    intersections: Annotated[
-        bool,
-        option("Audit the combinations of all attributes too.", "--intersections", panel=_GROUPS),
-    ] = False,
-    threshold: Annotated[
-        float,
-        typer.Option(
-            help="A ratio is within it from 1 - threshold to 1 / (1 - threshold).",
-            rich_help_panel=_GROUPS,
-        ),
-    ] = 0.2,
-    decomposition: Annotated[
-        str, typer.Option(help="How to split the uncertainty.", rich_help_panel=_GROUPS)
-    ] = "auto",
-    feature: Annotated[
-        list[str] | None,
-        option(
-            "Feature columns, by name or pattern; may be repeated. Adds whether samples with "
-            "similar features are treated similarly.",
-            panel=_INDIVIDUALS,
-            metavar="COLUMNS",
-        ),
-    ] = None,
-    neighbors: Annotated[
-        int | None,
-        option("How many neighbors to compare with; by default 5.", panel=_INDIVIDUALS),
-    ] = None,
-    queries: Annotated[
-        int | None,
-        option(
-            "Number of samples to look up, drawn at random; by default all.", panel=_INDIVIDUALS
-        ),
-    ] = None,
-    report: Page = None,
-    title: Title = None,
-    output: Rows = None,
+    privileged: list[str] | None = option(
+        "The group that others are compared with, as race=white; may be repeated.",
+        panel=_GROUPS,
+        metavar="ATTRIBUTE=VALUE",
+    ),
+    intersections: bool = option(
+        "Audit the combinations of all attributes too.",
+        "--intersections",
+        default=False,
+        panel=_GROUPS,
+    ),
+    threshold: float = option(
+        "A ratio is within it from 1 - threshold to 1 / (1 - threshold).",
+        default=0.2,
+        panel=_GROUPS,
+    ),
+    decomposition: str = option("How to split the uncertainty.", default="auto", panel=_GROUPS),
+    feature: list[str] | None = option(
+        "Feature columns, by name or pattern; may be repeated. Adds whether samples with "
+        "similar features are treated similarly.",
+        panel=_INDIVIDUALS,
+        metavar="COLUMNS",
+    ),
+    neighbors: int | None = option(
+        "How many neighbors to compare with; by default 5.", panel=_INDIVIDUALS
+    ),
+    queries: int | None = option(
+        "Number of samples to look up, drawn at random; by default all.", panel=_INDIVIDUALS
+    ),
+    report: Path | None = PAGE,
+    title: str | None = TITLE,
+    output: Path | None = ROWS,
 ) -> None:
     """Compare groups: who is treated differently, known less about, or has noisier data.
 
     Example: caveat audit predictions.csv --group race --group sex --privileged race=white
     """
-    check_output(output)
-    check_page(report)
+    check_files(output, report)
     if feature is None and (neighbors is not None or queries is not None):
         raise OptionError(
             "--neighbors and --queries need features: name their columns with --feature"
@@ -105,19 +91,12 @@ def audit_command(
                 threshold=threshold,
                 **numbers.options(),
             )
-    if output is not None:
-        write_table(result, output)
-    if report is not None:
-        with working("writing the page"):
-            result.report(report, title=title, source=source_name(files))
+    write_result(result, output, report, title=title, source=source_name(files))
     if numbers.json:
         print_json(as_json(result, table.recognized, report))
         return
     show_audit(result)
-    if output is not None:
-        say(f"all {len(result)} rows: {output}", error=True)
-    if report is not None:
-        say(f"report: {report}")
+    say_written(result, output, report)
 
 
 def _audit_file(
@@ -185,21 +164,15 @@ def _features(file: Path, columns: Columns, patterns: Sequence[str], samples: An
 
 def as_json(result: Any, recognized: Sequence[str], report: Path | None) -> dict[str, Any]:
     """Return the audit for machines."""
-    import json
-
-    alike = result.consistency
+    verdict = result.verdict()
+    names = ("description", "samples", "confidence", "threshold", "decomposition", "privileged")
     return {
-        "description": result.description,
-        "samples": result.samples,
-        "confidence": result.confidence,
-        "threshold": result.threshold,
-        "decomposition": result.decomposition,
-        "privileged": dict(result.privileged),
-        "recognized": list(recognized),
-        "summary": result.verdict().summary,
-        "verdict": json.loads(result.verdict().to_json()),
-        "next_step": result.verdict().next_step,
-        "rows": json.loads(result.to_json()),
-        "consistency": None if alike is None else json.loads(alike.to_json()),
-        "report": None if report is None else str(report),
+        **{name: getattr(result, name) for name in names},
+        "recognized": recognized,
+        "summary": verdict.summary,
+        "verdict": verdict,
+        "next_step": verdict.next_step,
+        "rows": result,
+        "consistency": result.consistency,
+        "report": report,
     }

@@ -1,19 +1,17 @@
 """``caveat compare``: several techniques on the same samples."""
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
-import typer
 
 from ..exceptions import LabelError, OptionError
 from ..results.words import joined
 from ._console import print_json, say, steps, working
 from ._evaluate import with_target
-from ._options import Columns, Page, Rows, Settings, about, option, shared
-from ._output import check_output, check_page, write_table
+from ._options import ALL, PAGE, ROWS, Columns, Settings, about, argument, option, shared
+from ._output import check_files, write_result
 from ._summarize import is_summary, load_summary
 from ._tables import show_comparison
 
@@ -24,41 +22,27 @@ _PARTS = (
 
 @shared
 def compare_command(
-    files: Annotated[
-        list[str],
-        typer.Argument(
-            help="Files, each a technique named after it, or NAME=FILE.",
-            metavar="FILE...",
-            show_default=False,
-        ),
-    ],
     columns: Columns,
     settings: Settings,
-    technique: Annotated[
-        list[str] | None,
-        option(
-            "In one file: NAME=PATTERN of probabilities, or NAME=mean:PATTERN,std:PATTERN and so "
-            "on; repeated."
-        ),
-    ] = None,
-    expression: Annotated[
-        str | None, option("What to recommend by: probability, entropy, variance or interval.")
-    ] = None,
-    models: Annotated[
-        bool,
-        typer.Option(
-            "--models",
-            help="Summaries are of different models on samples of the same kind: recommend one.",
-        ),
-    ] = False,
-    scale: Annotated[
-        str, typer.Option(help="Where it must be right: global, local or adaptive.")
-    ] = "local",
-    output: Rows = None,
-    report: Page = None,
-    all_metrics: Annotated[
-        bool, typer.Option("--all", help="Show every metric, not only the headline.")
-    ] = False,
+    files: list[str] = argument(
+        "Files, each a technique named after it, or NAME=FILE.", metavar="FILE..."
+    ),
+    technique: list[str] | None = option(
+        "In one file: NAME=PATTERN of probabilities, or NAME=mean:PATTERN,std:PATTERN and so "
+        "on; repeated."
+    ),
+    expression: str | None = option(
+        "What to recommend by: probability, entropy, variance or interval."
+    ),
+    models: bool = option(
+        "Summaries are of different models on samples of the same kind: recommend one.",
+        "--models",
+        default=False,
+    ),
+    scale: str = option("Where it must be right: global, local or adaptive.", default="local"),
+    output: Path | None = ROWS,
+    report: Path | None = PAGE,
+    all_metrics: bool = ALL,
 ) -> None:
     """Say which of several techniques is best, and whether the difference is real.
 
@@ -66,8 +50,7 @@ def compare_command(
     Example: caveat compare week-45.caveat week-46.caveat
     Example: caveat compare both.csv --technique 'raw=p_*' --technique 'repaired=fixed_*'
     """
-    check_output(output)
-    check_page(report)
+    check_files(output, report)
     settings.check()
     stored = [path for _, path in map(_named, files) if is_summary(path)]
     if stored:
@@ -77,12 +60,7 @@ def compare_command(
     else:
         comparison = _compared(read_techniques(files, technique or [], columns), settings)
     recommendation = _recommended(comparison, expression, scale)
-    if output is not None:
-        write_table(comparison, output)
-    if report is not None:
-        from ..report import write_report
-
-        write_report(comparison, report, source=joined(_sources(files)))
+    write_result(comparison, output, report, source=joined(_sources(files)))
     if settings.json:
         print_json(_as_json(comparison, recommendation))
         return
@@ -242,22 +220,15 @@ def _recommended(comparison: Any, expression: str | None, scale: str) -> Any:
 
 
 def _as_json(comparison: Any, recommendation: Any) -> dict[str, Any]:
+    names = ("technique", "tied", "primary", "skill", "worse_in_skill", "pareto", "verdict",
+             "cautions")  # fmt: skip
     result = None
     if recommendation is not None:
-        result = {
-            "technique": recommendation.technique,
-            "tied": list(recommendation.tied),
-            "primary": recommendation.primary,
-            "skill": recommendation.skill,
-            "worse_in_skill": recommendation.worse_in_skill,
-            "pareto": list(recommendation.pareto),
-            "verdict": recommendation.verdict,
-            "cautions": list(recommendation.cautions),
-        }
+        result = {name: getattr(recommendation, name) for name in names}
     return {
         "techniques": comparison.techniques,
         "different_samples": comparison.different_samples,
         "confidence": comparison.confidence,
         "recommendation": result,
-        "rows": json.loads(comparison.to_json()),
+        "rows": comparison,
     }

@@ -1,5 +1,6 @@
 """Output: results on stdout, messages and progress on stderr."""
 
+import dataclasses
 import json
 import re
 import shlex
@@ -8,6 +9,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -115,13 +117,19 @@ def show_table(
     console().print(table)
 
 
-def print_json(value: Mapping[str, Any] | Sequence[Any]) -> None:
+def print_json(value: Any) -> None:
     """Print one JSON document, valid everywhere: NaN and infinities become null and text."""
     sys.stdout.write(json.dumps(plain(value)) + "\n")
 
 
 def plain(value: Any) -> Any:
-    """Return what JSON can hold."""
+    """Return what JSON can hold; a result becomes its own JSON."""
+    if hasattr(value, "to_json"):
+        return json.loads(value.to_json())
+    if dataclasses.is_dataclass(value):
+        return plain(dataclasses.asdict(value))  # type: ignore[arg-type]
+    if isinstance(value, Path):
+        return str(value)
     if isinstance(value, Mapping):
         return {str(key): plain(entry) for key, entry in value.items()}
     if isinstance(value, np.generic | np.ndarray):

@@ -1,14 +1,13 @@
 """``caveat demo``: a tour on data that scikit-learn ships."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
-import typer
 
 from ..exceptions import OptionError
 from ._console import say, show_table, steps, working
-from ._options import Seed
+from ._options import SEED, option
 from ._tables import show_comparison, show_verdict
 
 NAME = "report.html"
@@ -17,10 +16,10 @@ RESAMPLES = 300
 
 
 def demo_command(
-    output: Annotated[
-        Path, typer.Option("--output", "-o", help="A folder, or an .html file, for the pages.")
-    ] = Path(NAME),
-    random_state: Seed = 0,
+    output: Path = option(
+        "A folder, or an .html file, for the pages.", "--output", "-o", default=Path(NAME)
+    ),
+    random_state: int = SEED,
 ) -> None:
     """Fit a few models on data that scikit-learn ships, and show what caveat says about them."""
     from . import _demo_models as models

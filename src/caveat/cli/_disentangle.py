@@ -1,28 +1,32 @@
 """``caveat disentangle``: is the split into aleatoric and epistemic real, on your own table?"""
 
-import json as json_module
 import re
+from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from .._parallel import check_jobs
 from ..exceptions import OptionError
-from ._console import console, print_json, say, show_table, working
-from ._options import Json, Page, Rows, Seed, Title, read_table
-from ._output import check_output, check_page, write_table
+from ._console import console, print_json, say, show_table
+from ._options import (
+    JSON,
+    KEEP_NA,
+    PAGE,
+    ROWS,
+    SEED,
+    TITLE,
+    argument,
+    bundle,
+    option,
+    read_table,
+    shared,
+)
+from ._output import check_files, say_written, write_result
 from ._tables import show_statements
 
-_MODEL = "Model"
-_PROTOCOL = "Protocol"
-_COLUMNS = "Columns and file"
 _DEPTH = 4
 """The depth of the trees of a forest for classes."""
-
-
-def _option(panel: str, help: str, **more: Any) -> Any:
-    return typer.Option(help=help, rich_help_panel=panel, **{"show_default": False, **more})
 
 
 def methods() -> dict[str, str]:
@@ -47,114 +51,102 @@ def method_names(incomplete: str) -> list[str]:
     return [name for name in methods() if name.startswith(incomplete)]
 
 
+@bundle("Model")
+class Model:
+    """The model, and the splits of its uncertainty."""
+
+    method: str = option(
+        "deep-ensemble, mc-dropout, dropconnect, flipout, bootstrap, random-forest, ...",
+        default="deep-ensemble",
+        metavar="NAME",
+        autocompletion=method_names,
+    )
+    decomposition: list[str] | None = option(
+        "How to split: information, pairwise-kl, bias-variance, variance, gaussian-logits, "
+        "total-variance; may be repeated.",
+        metavar="NAME",
+    )
+    epochs: int | None = option("Epochs of a network on all samples.", min=1)
+    members: int | None = option("Members of an ensemble, trees of a forest.", min=1)
+    passes: int | None = option("Random passes of a stochastic network.", min=1)
+    depth: int | None = option(
+        f"Depth of the trees of a forest; {_DEPTH} by default for classes.", min=1
+    )
+    hidden: str | None = option("Units of the hidden layers, as 32,32.", metavar="LIST")
+
+    def settings(self) -> dict[str, Any]:
+        """Return what the estimator is made with; None where nothing was said."""
+        names = ("epochs", "members", "passes", "depth")
+        hidden = _listed(self.hidden, "--hidden", int, "whole numbers such as 32,32")
+        return {**{name: getattr(self, name) for name in names}, "hidden": hidden}
+
+
+@bundle("Protocol")
+class Sweeps:
+    """What is trained how often."""
+
+    protocol: str = option("paper (90 conditions) or cheap (8).", default="paper", metavar="NAME")
+    sizes: str | None = option("Shares of the training set, as 0.05,0.2,1.", metavar="LIST")
+    noise: str | None = option("Shares of permuted labels, as 0,0.4,0.8.", metavar="LIST")
+    repeats: int | None = option("How often to run it all.", min=1)
+    schedule: str | None = option(
+        "inverse-epochs, constant-steps or constant-epochs.", metavar="NAME"
+    )
+    jobs: int | None = option("Processes, for models that are no networks.")
+    checkpoint: Path | None = option("A folder to resume a stopped run from.")
+
+    def make(self) -> Any:
+        """Return the protocol with its changes."""
+        from dataclasses import replace
+
+        from ..experiments.protocol import as_protocol
+
+        shares = "shares such as 0.1,0.5,1"
+        changes: dict[str, Any] = {
+            "sizes": _listed(self.sizes, "--sizes", float, shares),
+            "noise": _listed(self.noise, "--noise", float, shares),
+            "repeats": self.repeats,
+            "schedule": self.schedule,
+        }
+        given = {key: value for key, value in changes.items() if value is not None}
+        return replace(as_protocol(self.protocol), **given)
+
+
+@bundle("Columns and file")
+class Table:
+    """The columns of the file, and how it is written."""
+
+    target: str = option("The column to be predicted.", default=..., metavar="COLUMN")
+    task: str = option("auto, classification or regression.", default="auto", metavar="NAME")
+    feature: list[str] | None = option(
+        "Columns to learn from, by name or pattern; all by default.", metavar="COLUMNS"
+    )
+    drop: list[str] | None = option("Columns to leave out, as an id.", metavar="COLUMNS")
+    delimiter: str | None = option("Separator of a CSV file.", metavar="MARK")
+    decimal: str | None = option("Decimal mark of a CSV file.", metavar="MARK")
+    encoding: str | None = option("Encoding of a CSV file.", metavar="NAME")
+    keep_na: bool = option(KEEP_NA, default=False)
+
+    def read(self, file: Path) -> Any:
+        """Read the features and the target."""
+        from ..files import read_features
+
+        given = asdict(self) | {"feature": self.feature or [], "drop": self.drop or []}
+        return read_table(read_features, file, **given)
+
+
+@shared
 def disentangle_command(
-    file: Annotated[
-        Path,
-        typer.Argument(
-            help="A table of features and a target, a row a sample.", show_default=False
-        ),
-    ],
-    target: Annotated[str, _option(_COLUMNS, "The column to be predicted.", metavar="COLUMN")],
-    method: Annotated[
-        str,
-        _option(
-            _MODEL,
-            "deep-ensemble, mc-dropout, dropconnect, flipout, bootstrap, random-forest, ...",
-            metavar="NAME",
-            autocompletion=method_names,
-            show_default=True,
-        ),
-    ] = "deep-ensemble",
-    decomposition: Annotated[
-        list[str] | None,
-        _option(
-            _MODEL,
-            "How to split: information, pairwise-kl, bias-variance, variance, gaussian-logits, "
-            "total-variance; may be repeated.",
-            metavar="NAME",
-        ),
-    ] = None,
-    epochs: Annotated[
-        int | None, _option(_MODEL, "Epochs of a network on all samples.", min=1)
-    ] = None,
-    members: Annotated[
-        int | None, _option(_MODEL, "Members of an ensemble, trees of a forest.", min=1)
-    ] = None,
-    passes: Annotated[
-        int | None, _option(_MODEL, "Random passes of a stochastic network.", min=1)
-    ] = None,
-    depth: Annotated[
-        int | None,
-        _option(_MODEL, f"Depth of the trees of a forest; {_DEPTH} by default for classes.", min=1),
-    ] = None,
-    hidden: Annotated[
-        str | None, _option(_MODEL, "Units of the hidden layers, as 32,32.", metavar="LIST")
-    ] = None,
-    protocol: Annotated[
-        str,
-        _option(
-            _PROTOCOL, "paper (90 conditions) or cheap (8).", metavar="NAME", show_default=True
-        ),
-    ] = "paper",
-    sizes: Annotated[
-        str | None,
-        _option(_PROTOCOL, "Shares of the training set, as 0.05,0.2,1.", metavar="LIST"),
-    ] = None,
-    noise: Annotated[
-        str | None,
-        _option(_PROTOCOL, "Shares of permuted labels, as 0,0.4,0.8.", metavar="LIST"),
-    ] = None,
-    repeats: Annotated[int | None, _option(_PROTOCOL, "How often to run it all.", min=1)] = None,
-    schedule: Annotated[
-        str | None,
-        _option(_PROTOCOL, "inverse-epochs, constant-steps or constant-epochs.", metavar="NAME"),
-    ] = None,
-    random_state: Seed = 0,
-    confidence: Annotated[
-        float, typer.Option(help="Confidence of intervals.", rich_help_panel="Numbers")
-    ] = 0.95,
-    jobs: Annotated[
-        int | None, _option(_PROTOCOL, "Processes, for models that are no networks.")
-    ] = None,
-    checkpoint: Annotated[
-        Path | None, _option(_PROTOCOL, "A folder to resume a stopped run from.")
-    ] = None,
-    task: Annotated[
-        str,
-        _option(_COLUMNS, "auto, classification or regression.", metavar="NAME", show_default=True),
-    ] = "auto",
-    feature: Annotated[
-        list[str] | None,
-        _option(
-            _COLUMNS,
-            "Columns to learn from, by name or pattern; all by default.",
-            metavar="COLUMNS",
-        ),
-    ] = None,
-    drop: Annotated[
-        list[str] | None, _option(_COLUMNS, "Columns to leave out, as an id.", metavar="COLUMNS")
-    ] = None,
-    delimiter: Annotated[
-        str | None, _option(_COLUMNS, "Separator of a CSV file.", metavar="MARK")
-    ] = None,
-    decimal: Annotated[
-        str | None, _option(_COLUMNS, "Decimal mark of a CSV file.", metavar="MARK")
-    ] = None,
-    encoding: Annotated[
-        str | None, _option(_COLUMNS, "Encoding of a CSV file.", metavar="NAME")
-    ] = None,
-    keep_na: Annotated[
-        bool,
-        typer.Option(
-            "--keep-na",
-            help="Take NA, null and the like in a CSV as text, not as missing.",
-            rich_help_panel=_COLUMNS,
-        ),
-    ] = False,
-    report: Page = None,
-    title: Title = None,
-    output: Rows = None,
-    json: Json = False,
+    columns: Table,
+    model: Model,
+    sweeps: Sweeps,
+    file: Path = argument("A table of features and a target, a row a sample."),
+    random_state: int = SEED,
+    confidence: float = option("Confidence of intervals.", default=0.95, panel="Numbers"),
+    report: Path | None = PAGE,
+    title: str | None = TITLE,
+    output: Path | None = ROWS,
+    json: bool = JSON,
 ) -> None:
     """Say whether the split into aleatoric and epistemic uncertainty is real, on your data.
 
@@ -162,93 +154,43 @@ def disentangle_command(
 
     Example: caveat disentangle table.csv --target y --method deep-ensemble --report report.html
     """
-    check_output(output)
-    check_page(report)
-    check_jobs(jobs, "--jobs")
+    from ..experiments import disentanglement_error
+
+    check_files(output, report)
+    check_jobs(sweeps.jobs, "--jobs")
     # What can be wrong is found before a large file is read and anything is trained.
-    sweeps = _protocol(protocol, sizes, noise, repeats, schedule)
-    wanted = [name.replace("-", "_") for name in decomposition or ["auto"]]
-    settings = {
-        "epochs": epochs,
-        "members": members,
-        "passes": passes,
-        "depth": depth,
-        "hidden": _whole(hidden),
-    }
-    _kind(method)
-    written = {
-        "delimiter": delimiter, "decimal": decimal, "encoding": encoding, "keep_na": keep_na,
-    }  # fmt: skip
-    table = _read(file, target, feature or [], drop or [], task, written)
-    model = _model(method, table.task, wanted, settings)
-    result = _run(
-        model,
-        table,
+    protocol, settings = sweeps.make(), model.settings()
+    wanted = [name.replace("-", "_") for name in model.decomposition or ["auto"]]
+    _kind(model.method)
+    table = columns.read(file)
+    result = disentanglement_error(
+        _model(model.method, table.task, wanted, settings),
+        table.X,
+        table.y,
         decomposition=wanted,
-        protocol=sweeps,
-        n_jobs=jobs,
+        protocol=protocol,
+        n_jobs=sweeps.jobs,
         random_state=random_state,
-        checkpoint=checkpoint,
+        checkpoint=sweeps.checkpoint,
         confidence=confidence,
+        progress=console(error=True).is_terminal,
     )
-    if output is not None:
-        write_table(result, output)
-    if report is not None:
-        with working("writing the page"):
-            result.report(report, title=title)
+    write_result(result, output, report, title=title)
     if json:
         print_json(_as_json(result, table, report))
         return
     _show(result)
-    if output is not None:
-        say(f"all {len(result.to_frame())} rows: {output}", error=True)
-    if report is not None:
-        say(f"report: {report}")
+    say_written(result, output, report)
 
 
-def _read(
-    file: Path, target: str, feature: list[str], drop: list[str], task: str, written: dict[str, Any]
-) -> Any:
-    from ..files import read_features
-
-    return read_table(
-        read_features, file, target=target, feature=feature, drop=drop, task=task, **written
-    )
-
-
-def _protocol(
-    name: str, sizes: str | None, noise: str | None, repeats: int | None, schedule: str | None
-) -> Any:
-    from dataclasses import replace
-
-    from ..experiments.protocol import as_protocol
-
-    changes: dict[str, Any] = {
-        "sizes": _shares(sizes, "--sizes"),
-        "noise": _shares(noise, "--noise"),
-        "repeats": repeats,
-        "schedule": schedule,
-    }
-    given = {key: value for key, value in changes.items() if value is not None}
-    return replace(as_protocol(name), **given)
-
-
-def _shares(text: str | None, option: str) -> tuple[float, ...] | None:
+def _listed(text: str | None, option: str, kind: Callable[[str], Any], words: str) -> Any:
+    """Return the numbers of a list with commas; None for none."""
     if text is None:
         return None
     try:
-        return tuple(float(part) for part in text.split(","))
+        return tuple(kind(part) for part in text.split(",") if part.strip() or kind is float)
     except ValueError:
-        raise OptionError(f"{option} must be shares such as 0.1,0.5,1; got {text!r}") from None
-
-
-def _whole(text: str | None) -> tuple[int, ...] | None:
-    if text is None:
-        return None
-    try:
-        return tuple(int(part) for part in text.split(",") if part.strip())
-    except ValueError:
-        raise OptionError(f"--hidden must be whole numbers such as 32,32; got {text!r}") from None
+        raise OptionError(f"{option} must be {words}; got {text!r}") from None
 
 
 def _kind(method: str) -> str:
@@ -294,13 +236,6 @@ def _model(method: str, task: str, wanted: list[str], settings: dict[str, Any]) 
     return made.set_params(**given)
 
 
-def _run(model: Any, table: Any, **options: Any) -> Any:
-    from ..experiments import disentanglement_error
-
-    watched = console(error=True).is_terminal
-    return disentanglement_error(model, table.X, table.y, progress=watched, **options)
-
-
 def _show(result: Any) -> None:
     """Print the verdict on each split, then its numbers."""
     from ..experiments.error import TERMS, interval_words
@@ -338,16 +273,12 @@ def _cells(term: Any, ideal: float) -> list[str]:
 
 
 def _as_json(result: Any, table: Any, report: Path | None) -> dict[str, Any]:
-    from dataclasses import asdict
-
     from ..experiments.verdict import verdict
 
     return {
-        "recognized": list(table.recognized),
-        "report": None if report is None else str(report),
-        "errors": [asdict(result.error(decomposition=name)) for name in result.decompositions],
-        "verdicts": [
-            json_module.loads(verdict(result, name).to_json()) for name in result.decompositions
-        ],
-        "result": json_module.loads(result.to_json()),
+        "recognized": table.recognized,
+        "report": report,
+        "errors": [result.error(decomposition=name) for name in result.decompositions],
+        "verdicts": [verdict(result, name) for name in result.decompositions],
+        "result": result,
     }

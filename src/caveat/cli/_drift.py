@@ -1,17 +1,17 @@
 """``caveat drift``: what changed since a reference."""
 
-import json
 import re
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
 from ..exceptions import CaveatError, OptionError
 from ._console import print_json, say, show_table, steps
 from ._evaluate import FAILED
-from ._options import Columns, Numbers, Title, about, option, shared
-from ._output import check_output, write_table
+from ._options import TITLE, Columns, Numbers, about, argument, option, shared
+from ._output import check_output, header, write_table
+from ._summarize import load_summary
 
 _ENDINGS = (".csv", ".json", ".parquet", ".html", ".htm")
 _TABLES = (".csv", ".gz", ".parquet", ".pq", ".npz", ".arrow", ".feather", ".jsonl", ".ndjson")
@@ -19,44 +19,32 @@ _TABLES = (".csv", ".gz", ".parquet", ".pq", ".npz", ".arrow", ".feather", ".jso
 
 @shared
 def drift_command(
-    files: Annotated[
-        list[Path],
-        typer.Argument(
-            help="The reference and the new samples: .caveat files or files of predictions; more "
-            "than two, or a folder, are a history in the order of their names.",
-            metavar="FILE...",
-            show_default=False,
-        ),
-    ],
     columns: Columns,
     numbers: Numbers,
-    reference: Annotated[
-        Path | None, option("The file to compare with; by default the first.")
-    ] = None,
-    threshold: Annotated[
-        list[str] | None,
-        option(
-            "How large a change must be to matter: a distance such as 0.1, or share=0.02 or "
-            "relative=0.1; repeated.",
-            metavar="NUMBER",
-        ),
-    ] = None,
-    alpha: Annotated[float, typer.Option(help="Level of the tests, and of the monitor.")] = 0.05,
-    output: Annotated[
-        Path | None,
-        option("Write a page (.html), or all rows (.csv, .json, .parquet).", "--output", "-o"),
-    ] = None,
-    title: Title = None,
-    fail_if: Annotated[
-        list[str] | None,
-        option("End with exit code 3 if this holds: 'ece.change > 0.02'. Repeat for several."),
-    ] = None,
-    fail_on_change: Annotated[
-        bool,
-        typer.Option(
-            "--fail-on-change", help="End with exit code 3 if the last file changed, or on alarm."
-        ),
-    ] = False,
+    files: list[Path] = argument(
+        "The reference and the new samples: .caveat files or files of predictions; more than two, "
+        "or a folder, are a history in the order of their names.",
+        metavar="FILE...",
+    ),
+    reference: Path | None = option("The file to compare with; by default the first."),
+    threshold: list[str] | None = option(
+        "How large a change must be to matter: a distance such as 0.1, or share=0.02 or "
+        "relative=0.1; repeated.",
+        metavar="NUMBER",
+    ),
+    alpha: float = option("Level of the tests, and of the monitor.", default=0.05),
+    output: Path | None = option(
+        "Write a page (.html), or all rows (.csv, .json, .parquet).", "--output", "-o"
+    ),
+    title: str | None = TITLE,
+    fail_if: list[str] | None = option(
+        "End with exit code 3 if this holds: 'ece.change > 0.02'. Repeat for several."
+    ),
+    fail_on_change: bool = option(
+        "End with exit code 3 if the last file changed, or on alarm.",
+        "--fail-on-change",
+        default=False,
+    ),
 ) -> None:
     """Say what changed since a reference: predictions, uncertainty, calibration, groups.
 
@@ -92,7 +80,8 @@ def drift_command(
     if output is not None:
         _write(result, output, title, joined_names(paths))
     if numbers.json:
-        print_json(_header(paths, numbers) | as_json(result) | {"failing": failing})
+        start = header("drift", paths, numbers.random_state)
+        print_json(start | as_json(result) | {"failing": failing})
     else:
         _show(result)
         for sentence in failing:
@@ -157,8 +146,7 @@ def _names(paths: list[Path]) -> list[str]:
 
 def _read(paths: list[Path], columns: Columns) -> list[Any]:
     """Read each file as a summary."""
-    from ..loading import load
-    from ..summaries import Summary, summarize
+    from ..summaries import summarize
 
     result: list[Any] = []
     classes = None
@@ -166,9 +154,7 @@ def _read(paths: list[Path], columns: Columns) -> list[Any]:
         for i, path in enumerate(paths):
             step(path.name, i)
             if path.suffix == ".caveat":
-                one = load(path)
-                if not isinstance(one, Summary):
-                    raise OptionError(f"{path} holds a {type(one).__name__}, not a summary")
+                one = load_summary(path)
             else:
                 table = columns.read(path, **({} if classes is None else {"classes": classes}))
                 try:
@@ -206,25 +192,8 @@ def _show(result: Any) -> None:
         show_table(f"against {result.reference}", header, body, left=tuple(range(len(header))))
 
 
-def _header(paths: list[Path], numbers: Numbers) -> dict[str, Any]:
-    """Return what a result for machines begins with."""
-    from datetime import UTC, datetime
-
-    from .. import __version__
-
-    return {
-        "format": "caveat drift 1",
-        "version": __version__,
-        "date": datetime.now(UTC).isoformat(timespec="seconds"),
-        "source": [str(path) for path in paths],
-        "random_state": numbers.random_state,
-    }
-
-
 def as_json(result: Any) -> dict[str, Any]:
     """Return a drift or a history for machines."""
-    from dataclasses import asdict
-
     from ..monitoring import Drift
 
     last = result if isinstance(result, Drift) else result.last
@@ -232,22 +201,22 @@ def as_json(result: Any) -> dict[str, Any]:
     content = {
         "alpha": last.alpha,
         "confidence": last.confidence,
-        "thresholds": asdict(last.thresholds),
+        "thresholds": last.thresholds,
         "changed": result.changed,
-        "verdict": json.loads(verdict.to_json()),
+        "verdict": verdict,
         "next_step": verdict.next_step,
     }
     if isinstance(result, Drift):
         return content | _one(result)
-    periods = []
-    for name, drift in result.drifts.items():
-        monitor = asdict(result.states[name]) if name in result.states else None
-        periods.append({"period": name, **_one(drift), "monitor": monitor})
+    periods = [
+        {"period": name, **_one(drift), "monitor": result.states.get(name)}
+        for name, drift in result.drifts.items()
+    ]
     return content | {
         "reference": result.reference,
         "alarm": result.alarm,
         "periods": periods,
-        "history": json.loads(result.to_json()),
+        "history": result,
     }
 
 
@@ -255,9 +224,9 @@ def _one(drift: Any) -> dict[str, Any]:
     from ..monitoring.result import DriftQuestion
 
     return {
-        "names": list(drift.names),
-        "samples": list(drift.samples),
+        "names": drift.names,
+        "samples": drift.samples,
         "states": {q.value: drift.state(q) for q in DriftQuestion if drift.state(q) is not None},
-        "left_out": list(drift.left_out),
-        "rows": json.loads(drift.to_json()),
+        "left_out": drift.left_out,
+        "rows": drift,
     }

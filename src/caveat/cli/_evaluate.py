@@ -7,8 +7,8 @@ import typer
 
 from ..exceptions import OptionError
 from ._console import print_json, say, working
-from ._options import Columns, Rows, Settings, about, shared
-from ._output import check_output, write_table
+from ._options import ALL, ROWS, Columns, Settings, about, option, shared
+from ._output import check_output, header, say_written, write_result
 from ._summarize import FilesArgument, one_file, summarized
 from ._tables import show_groups, show_rows, show_verdict
 
@@ -25,21 +25,15 @@ def evaluate_command(
     files: FilesArgument,
     columns: Columns,
     settings: Settings,
-    output: Rows = None,
-    component: Annotated[
-        str, typer.Option(help="Which part of the uncertainty: total, aleatoric or epistemic.")
-    ] = "total",
-    all_metrics: Annotated[
-        bool, typer.Option("--all", help="Show every metric, not only the headline.")
-    ] = False,
-    fail_if: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="End with exit code 3 if this holds: 'ece.high > 0.05', 'accuracy.low in sex=f < "
-            "0.8', 'gap accuracy.low in sex > 0.1'. Repeat for several.",
-            show_default=False,
-        ),
-    ] = None,
+    output: Path | None = ROWS,
+    component: str = option(
+        "Which part of the uncertainty: total, aleatoric or epistemic.", default="total"
+    ),
+    all_metrics: bool = ALL,
+    fail_if: list[str] | None = option(
+        "End with exit code 3 if this holds: 'ece.high > 0.05', 'accuracy.low in sex=f < "
+        "0.8', 'gap accuracy.low in sex > 0.1'. Repeat for several."
+    ),
 ) -> None:
     """Say how far the predictions in a file can be trusted, with all the numbers.
 
@@ -51,14 +45,13 @@ def evaluate_command(
     gates = [Gate.parse(text) for text in fail_if or ()]
     table, evaluation = evaluate_files(files, columns, settings, component)
     failing = [sentence for gate in gates for sentence in gate.failing(evaluation)]
-    if output is not None:
-        write_table(evaluation, output)
+    write_result(evaluation, output, None)
     if settings.json:
-        print_json(header(files, settings) | as_json(evaluation, table) | {"failing": failing})
+        start = header("evaluation", ", ".join(files), settings.random_state)
+        print_json(start | as_json(evaluation, table) | {"failing": failing})
     else:
         show_evaluation(evaluation, everything=all_metrics or settings.metric is not None)
-        if output is not None:
-            say(f"all {len(evaluation)} rows: {output}", error=True)
+        say_written(evaluation, output)
         for sentence in failing:
             say(f"caveat: {sentence}", error=True, style="red")
     if failing:
@@ -106,25 +99,8 @@ def show_evaluation(evaluation: Any, everything: bool = False) -> None:
     show_groups(evaluation)
 
 
-def header(files: list[str], settings: Settings) -> dict[str, Any]:
-    """Return what a result for machines begins with: by what, when and from what it was made."""
-    from datetime import UTC, datetime
-
-    from .. import __version__
-
-    return {
-        "format": "caveat evaluation 1",
-        "version": __version__,
-        "date": datetime.now(UTC).isoformat(timespec="seconds"),
-        "source": ", ".join(files),
-        "random_state": settings.random_state,
-    }
-
-
 def as_json(evaluation: Any, table: Any) -> dict[str, Any]:
     """Return the evaluation for machines."""
-    import json
-
     from ..evaluation.verdict import verdict
 
     said = verdict(evaluation)
@@ -132,8 +108,8 @@ def as_json(evaluation: Any, table: Any) -> dict[str, Any]:
         "description": evaluation.description,
         "samples": len(table),
         "confidence": evaluation.confidence,
-        "recognized": list(table.recognized),
-        "verdict": json.loads(said.to_json()),
+        "recognized": table.recognized,
+        "verdict": said,
         "next_step": said.next_step,
-        "rows": json.loads(evaluation.to_json()),
+        "rows": evaluation,
     }

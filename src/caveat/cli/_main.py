@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
@@ -17,6 +17,7 @@ from ._drift import drift_command
 from ._evaluate import evaluate_command
 from ._metrics import metrics_command
 from ._molecules import molecules_app
+from ._options import option
 from ._repair import repair_command
 from ._report import report_command
 from ._study import StudyHelp, study_command
@@ -53,21 +54,14 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("evaluate")(evaluate_command)
-app.command("compare")(compare_command)
-app.command("triage")(triage_command)
-app.command("repair")(repair_command)
-app.command("report")(report_command)
-app.command("audit")(audit_command)
-app.command("metrics")(metrics_command)
-app.command("disentangle")(disentangle_command)
-app.command("summarize")(summarize_command)
+for _each in (
+    evaluate_command, compare_command, triage_command, repair_command, report_command,
+    audit_command, metrics_command, disentangle_command, summarize_command, merge_command,
+    drift_command, demo_command, study_command, arena_command,
+):  # fmt: skip
+    _help = StudyHelp if _each is study_command else None
+    app.command(_each.__name__.removesuffix("_command"), cls=_help)(_each)
 app.command("summarise", hidden=True)(summarize_command)
-app.command("merge")(merge_command)
-app.command("drift")(drift_command)
-app.command("demo")(demo_command)
-app.command("study", cls=StudyHelp)(study_command)
-app.command("arena")(arena_command)
 app.add_typer(molecules_app, name="molecules")
 
 
@@ -81,10 +75,9 @@ def _print_version(wanted: bool) -> None:
 
 @app.callback()
 def root(
-    version: Annotated[
-        bool,
-        typer.Option("--version", help="Show the version.", callback=_print_version, is_eager=True),
-    ] = False,
+    version: bool = option(
+        "Show the version.", "--version", default=False, callback=_print_version, is_eager=True
+    ),
 ) -> None:
     """Take options of the program itself."""
 

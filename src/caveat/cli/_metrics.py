@@ -1,24 +1,16 @@
 """``caveat metrics``: the table of all metrics."""
 
-from typing import Annotated
-
-import typer
-
 from ..exceptions import OptionError
 from ._console import print_json, show_table
-from ._options import Json
+from ._options import JSON, option
 
 
 def metrics_command(
-    task: Annotated[
-        str | None,
-        typer.Option(
-            help="Only those of classification, regression, ranking or detection.",
-            show_default=False,
-            autocompletion=lambda: ["classification", "regression", "ranking", "detection"],
-        ),
-    ] = None,
-    json: Json = False,
+    task: str | None = option(
+        "Only those of classification, regression, ranking or detection.",
+        autocompletion=lambda: ["classification", "regression", "ranking", "detection"],
+    ),
+    json: bool = JSON,
 ) -> None:
     """Show every metric: its short names, what it says and what it cannot see."""
     from ..metrics import METRICS

@@ -13,8 +13,8 @@ from ..exceptions import FileFormatError, InvalidValueError, OptionError
 from ..files.read import open_source
 from ._console import console, print_json, say, working
 from ._evaluate import show_evaluation
-from ._options import Json, Page, Rows, Seed, Title, option, shared
-from ._output import check_output, check_page, write_frame, write_table
+from ._options import JSON, PAGE, ROWS, SEED, TITLE, bundle, option, shared
+from ._output import check_files, check_output, say_written, write_frame, write_result
 
 molecules_app = typer.Typer(
     help="Networks over molecules, with their uncertainty.", no_args_is_help=True
@@ -28,19 +28,16 @@ FileArgument = Annotated[
 ]
 
 
-def _shown(panel: str, help: str) -> Any:
-    return typer.Option(help=help, rich_help_panel=panel)
-
-
-@dataclass
+@bundle(_COLUMNS)
 class Input:
     """The columns of the file, and what to do with rows that are no molecules."""
 
-    smiles: Annotated[str, _shown(_COLUMNS, "The column of the SMILES.")] = "smiles"
-    on_error: Annotated[
-        str, _shown(_COLUMNS, "Rows that are no molecules: 'raise' lists them, 'drop' goes on.")
-    ] = "raise"
-    jobs: Annotated[int | None, option("Processes that read molecules.", panel=_COLUMNS)] = None
+    smiles: str = option("The column of the SMILES.", default="smiles")
+    on_error: str = option(
+        "Rows that are no molecules: 'raise' lists them, 'drop' goes on.",
+        default="raise",
+    )
+    jobs: int | None = option("Processes that read molecules.")
 
     def read(self, path: Path, targets: list[str]) -> "Table":
         """Read the molecules of a file, and their values."""
@@ -112,50 +109,26 @@ def _values(source: Any, name: str) -> Any:
     return column.to_numpy(dtype=np.float64)
 
 
-@dataclass
+@bundle(_NETWORK)
 class Network:
     """The network, and how it is trained."""
 
-    method: Annotated[
-        str,
-        _shown(
-            _NETWORK,
-            "ensemble, bootstrap, anchored, mc-dropout, concrete-dropout or map (no members).",
-        ),
-    ] = "ensemble"
-    members: Annotated[int | None, option("Networks; 5 by default.", panel=_NETWORK)] = None
-    passes: Annotated[int | None, option("Passes of dropout; 50 by default.", panel=_NETWORK)] = (
-        None
+    method: str = option(
+        "ensemble, bootstrap, anchored, mc-dropout, concrete-dropout or map (no members).",
+        default="ensemble",
     )
-    hidden: Annotated[
-        int | None, option("Width of the network; 100 by default.", panel=_NETWORK)
-    ] = None
-    depth: Annotated[
-        int | None, option("How often messages are passed; 3 by default.", panel=_NETWORK)
-    ] = None
-    paper: Annotated[
-        bool, typer.Option("--paper", help="The published settings.", rich_help_panel=_NETWORK)
-    ] = False
-    classes: Annotated[
-        bool,
-        typer.Option(
-            "--classes", help="Numbers of the target are classes.", rich_help_panel=_NETWORK
-        ),
-    ] = False
-    epochs: Annotated[
-        int | None, option("How often the molecules are seen; 50 by default.", panel=_TRAINING)
-    ] = None
-    batch_size: Annotated[
-        int | None, option("Molecules in a batch; 50 by default.", panel=_TRAINING)
-    ] = None
-    learning_rate: Annotated[
-        float | None, option("Learning rate; 0.001 by default.", panel=_TRAINING)
-    ] = None
-    patience: Annotated[
-        int | None, option("Stop after so many epochs without a new best.", panel=_TRAINING)
-    ] = None
-    device: Annotated[str, _shown(_TRAINING, "cpu, cuda, or auto.")] = "auto"
-    random_state: Seed = 0
+    members: int | None = option("Networks; 5 by default.")
+    passes: int | None = option("Passes of dropout; 50 by default.")
+    hidden: int | None = option("Width of the network; 100 by default.")
+    depth: int | None = option("How often messages are passed; 3 by default.")
+    paper: bool = option("The published settings.", default=False)
+    classes: bool = option("Numbers of the target are classes.", default=False)
+    epochs: int | None = option("How often the molecules are seen; 50 by default.", panel=_TRAINING)
+    batch_size: int | None = option("Molecules in a batch; 50 by default.", panel=_TRAINING)
+    learning_rate: float | None = option("Learning rate; 0.001 by default.", panel=_TRAINING)
+    patience: int | None = option("Stop after so many epochs without a new best.", panel=_TRAINING)
+    device: str = option("cpu, cuda, or auto.", default="auto", panel=_TRAINING)
+    random_state: int = SEED
 
     def make(self, y: Any) -> Any:
         """Return the estimator for the values of a table."""
@@ -181,29 +154,20 @@ class Network:
         )  # fmt: skip
 
 
-TargetOption = Annotated[
-    list[str],
-    typer.Option(
-        "--target", help="The column to learn; may be repeated.", show_default=False,
-        rich_help_panel=_COLUMNS,
-    ),
-]  # fmt: skip
+TARGET = option("The column to learn; may be repeated.", "--target", default=..., panel=_COLUMNS)
 
 
 @molecules_app.command("fit")
 @shared
 def fit_command(
     file: FileArgument,
-    target: TargetOption,
     table: Input,
     network: Network,
-    output: Annotated[Path, typer.Option("--output", "-o", help="The fitted model.")] = Path(
-        "model.safetensors"
+    target: list[str] = TARGET,
+    output: Path = option("The fitted model.", "--output", "-o", default=Path("model.safetensors")),
+    calibrate: float | None = option(
+        "Hold out this share of the molecules, and keep a calibration with the model."
     ),
-    calibrate: Annotated[
-        float | None,
-        option("Hold out this share of the molecules, and keep a calibration with the model."),
-    ] = None,
 ) -> None:
     """Learn from a table of molecules, and keep the model in one file.
 
@@ -249,10 +213,10 @@ def _about(model: Any) -> str:
 def predict_command(
     file: FileArgument,
     table: Input,
-    model: Annotated[Path, option("What `caveat molecules fit` wrote.")],
-    output: Annotated[
-        Path, typer.Option("--output", "-o", help="All columns and the prediction.")
-    ] = Path("predictions.csv"),
+    model: Path = option("What `caveat molecules fit` wrote.", default=...),
+    output: Path = option(
+        "All columns and the prediction.", "--output", "-o", default=Path("predictions.csv")
+    ),
 ) -> None:
     """Predict a table of molecules with a model that was kept.
 
@@ -315,21 +279,21 @@ def _columns(prediction: Any) -> dict[str, Any]:
 @shared
 def evaluate_command(
     file: FileArgument,
-    target: TargetOption,
     table: Input,
     network: Network,
-    model: Annotated[
-        Path | None, option("A model that was kept; without it one is trained on a part.")
-    ] = None,
-    split: Annotated[
-        str, _shown(_TRAINING, "scaffold, scaffold-balanced, cluster or random; without --model.")
-    ] = "scaffold",
-    test: Annotated[float, _shown(_TRAINING, "The share of the molecules to test on.")] = 0.2,
-    resamples: Annotated[int, typer.Option(help="Bootstrap resamples; 0 for no intervals.")] = 1000,
-    output: Rows = None,
-    report: Page = None,
-    title: Title = None,
-    json: Json = False,
+    target: list[str] = TARGET,
+    model: Path | None = option("A model that was kept; without it one is trained on a part."),
+    split: str = option(
+        "scaffold, scaffold-balanced, cluster or random; without --model.",
+        default="scaffold",
+        panel=_TRAINING,
+    ),
+    test: float = option("The share of the molecules to test on.", default=0.2, panel=_TRAINING),
+    resamples: int = option("Bootstrap resamples; 0 for no intervals.", default=1000),
+    output: Path | None = ROWS,
+    report: Path | None = PAGE,
+    title: str | None = TITLE,
+    json: bool = JSON,
 ) -> None:
     """Say how far predictions of molecules can be trusted: a kept model, or one trained on a part.
 
@@ -338,8 +302,7 @@ def evaluate_command(
     from ..evaluation import evaluate
     from ..molecules import Structures
 
-    check_output(output)
-    check_page(report)
+    check_files(output, report)
     check_choice(split, "split", _SPLITS)
     check_fraction(test, "test")
     data = table.read(file, target).known()
@@ -364,19 +327,12 @@ def evaluate_command(
             groups=None if behind.near is None else behind.near.groups(),
             random_state=network.random_state,
         )  # fmt: skip
-    if output is not None:
-        write_table(result, output)
-    if report is not None:
-        result.report(report, title=title, molecules=behind, source=file.name)
+    write_result(result, output, report, title=title, molecules=behind, source=file.name)
     if json:
-        import json as json_module
-
-        print_json({"description": result.description, "rows": json_module.loads(result.to_json())})
+        print_json({"description": result.description, "rows": result})
         return
     show_evaluation(result)
-    for path, words in ((output, f"all {len(result)} rows"), (report, "page")):
-        if path is not None:
-            say(f"{words}: {path}", error=True)
+    say_written(result, output, report)
 
 
 def _parts(data: Table, split: str, test: float, random_state: int) -> tuple[Table, Table]:

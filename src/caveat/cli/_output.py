@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from ..exceptions import OptionError
+from ._console import say, working
 
 _ENDINGS = (".csv", ".json", ".parquet")
 
@@ -27,6 +28,12 @@ def check_page(path: Path | None, option: str = "--report") -> None:
     check_output(path, (".html", ".htm"), option)
 
 
+def check_files(output: Path | None, page: Path | None) -> None:
+    """Raise if the rows or the page of a result cannot be written."""
+    check_output(output)
+    check_page(page)
+
+
 def check_folder(path: Path | None, option: str) -> None:
     """Raise if the path is a file instead of a folder."""
     if path is not None and path.exists() and not path.is_dir():
@@ -39,6 +46,38 @@ def write_table(result: Any, path: Path) -> None:
         path.write_text(result.to_json() + "\n", encoding="utf-8")
     else:
         write_frame(result.to_frame(), path)
+
+
+def write_result(result: Any, output: Path | None, page: Path | None, **options: Any) -> None:
+    """Write the rows of a result and a page about it, where they are wanted."""
+    if output is not None:
+        write_table(result, output)
+    if page is not None:
+        with working("writing the page"):
+            result.report(page, **options)
+
+
+def say_written(result: Any, output: Path | None, page: Path | None = None) -> None:
+    """Print where the rows and the page are."""
+    if output is not None:
+        say(f"all {len(result.to_frame())} rows: {output}", error=True)
+    if page is not None:
+        say(f"report: {page}")
+
+
+def header(name: str, source: Any, random_state: int) -> dict[str, Any]:
+    """Return what a result for machines begins with: by what, when and from what it was made."""
+    from datetime import UTC, datetime
+
+    from .. import __version__
+
+    return {
+        "format": f"caveat {name} 1",
+        "version": __version__,
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "source": source,
+        "random_state": random_state,
+    }
 
 
 def write_frame(frame: Any, path: Path) -> None:

@@ -2,42 +2,34 @@
 
 import dataclasses
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
-import typer
 
 from ..exceptions import OptionError
 from ..files.read import Choice, find_roles, open_source
 from ._console import print_json, say, show_table, working
 from ._evaluate import with_target
-from ._options import Columns, Json, Seed, about, option, shared
+from ._options import JSON, SEED, Columns, about, argument, option, shared
 from ._output import check_output, write_frame
 
 
 @shared
 def repair_command(
     columns: Columns,
-    file: Annotated[
-        Path | None,
-        typer.Argument(help="Predictions with what was true; not with --load.", show_default=False),
-    ] = None,
-    apply: Annotated[Path | None, option("Repair the predictions in this file.")] = None,
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", help="Write them here, all columns: .csv, .json, .parquet."),
-    ] = None,
-    save: Annotated[Path | None, option("Keep the repair in this file.")] = None,
-    load: Annotated[Path | None, option("Use a repair that --save kept.")] = None,
-    candidate: Annotated[
-        list[str] | None,
-        option(
-            "A recalibrator to try, such as TemperatureScaling; may be repeated.", metavar="NAME"
-        ),
-    ] = None,
-    folds: Annotated[int, typer.Option(help="Folds of the cross-validation.")] = 5,
-    random_state: Seed = 0,
-    json: Json = False,
+    file: Path | None = argument("Predictions with what was true; not with --load.", default=None),
+    apply: Path | None = option("Repair the predictions in this file."),
+    output: Path | None = option(
+        "Write them here, all columns: .csv, .json, .parquet.", "--output", "-o"
+    ),
+    save: Path | None = option("Keep the repair in this file."),
+    load: Path | None = option("Use a repair that --save kept."),
+    candidate: list[str] | None = option(
+        "A recalibrator to try, such as TemperatureScaling; may be repeated.", metavar="NAME"
+    ),
+    folds: int = option("Folds of the cross-validation.", default=5),
+    random_state: int = SEED,
+    json: bool = JSON,
 ) -> None:
     """Choose a repair of the uncertainty, or leave it; apply it to new predictions.
 
@@ -188,14 +180,5 @@ def _array(prediction: Any, part: str, single: bool) -> Any:
 
 def _as_json(chosen: Any) -> dict[str, Any]:
     """Return the choice for machines."""
-    import json
-
-    return {
-        "why": chosen.why,
-        "chosen": chosen.chosen,
-        "by_group": chosen.by_group,
-        "measure": chosen.measure,
-        "calibration_measure": chosen.calibration_measure,
-        "samples": chosen.samples,
-        "rows": json.loads(chosen.to_json()),
-    }
+    names = ("why", "chosen", "by_group", "measure", "calibration_measure", "samples")
+    return {**{name: getattr(chosen, name) for name in names}, "rows": chosen}

@@ -1,18 +1,15 @@
 """``caveat report``: one page to read and to forward."""
 
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from ..exceptions import OptionError
 from ._console import print_json, say, working
 from ._evaluate import evaluate_files, with_target
-from ._options import Columns, Settings, Title, option, shared
+from ._options import TITLE, Columns, Settings, option, shared
 from ._output import check_page
 from ._summarize import FilesArgument, Summarized, source_name
 from ._tables import show_verdict
-from ._triage import Calibration, Tolerance, fit_policy
+from ._triage import CALIBRATION, TOLERANCE, fit_policy
 
 
 @shared
@@ -20,11 +17,11 @@ def report_command(
     files: FilesArgument,
     columns: Columns,
     settings: Settings,
-    output: Annotated[Path, typer.Option("--output", "-o", help="The page.")] = Path("report.html"),
-    title: Title = None,
-    calibration: Calibration = None,
-    risk: Annotated[float | None, option("With --calibration: the maximum error rate.")] = None,
-    tolerance: Tolerance = None,
+    output: Path = option("The page.", "--output", "-o", default=Path("report.html")),
+    title: str | None = TITLE,
+    calibration: Path | None = CALIBRATION,
+    risk: float | None = option("With --calibration: the maximum error rate."),
+    tolerance: float | None = TOLERANCE,
 ) -> None:
     """Write one self-contained page about the predictions in a file.
 
@@ -49,7 +46,7 @@ def report_command(
             evaluation, output, title=title, policy=policy, source=source_name(files)
         )
     if settings.json:
-        print_json({"report": str(path)})
+        print_json({"report": path})
         return
     show_verdict(evaluation)
     say(f"report: {path}")

@@ -3,16 +3,15 @@
 from contextlib import suppress
 from json import loads
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
 from typer.core import TyperCommand
 
 from .._renamed import suggestion
 from ..exceptions import OptionError
 from ._console import console, print_json, say, show_table
-from ._options import Figures, Json, Page, Rows, Seed, option
-from ._output import check_folder, check_output, check_page, write_table
+from ._options import FIGURES, JSON, PAGE, ROWS, SEED, argument, option
+from ._output import check_files, check_folder, write_table
 from ._tables import show_statements
 
 _SETTINGS = option("An option of the study; may be repeated.", "--set", metavar="OPTION=VALUE")
@@ -36,18 +35,22 @@ class StudyHelp(TyperCommand):
 
 
 def study_command(
-    name: Annotated[str, typer.Argument(help="Which study; see below.", show_default=False)],
-    dataset: Annotated[str, option("A data set of the paper, or a table file.")],
-    scale: Annotated[str, option("quick: minutes on a CPU, the default; or paper.")] = "quick",
-    repeats: Annotated[int | None, option("How many runs; a study has its default.")] = None,
-    settings: Annotated[list[str] | None, _SETTINGS] = None,
-    random_state: Seed = 0,
-    confidence: Annotated[float, option("Confidence of intervals; 0.95 by default.")] = 0.95,
-    checkpoint: Annotated[Path | None, option("A folder to continue a stopped study from.")] = None,
-    output: Rows = None,
-    report: Page = None,
-    plots: Figures = None,
-    json: Json = False,
+    name: str = argument("Which study; see below."),
+    dataset: str = option("A data set of the paper, or a table file.", default=...),
+    scale: str = option(
+        "quick: minutes on a CPU, the default; or paper.", default="quick", show_default=False
+    ),
+    repeats: int | None = option("How many runs; a study has its default."),
+    settings: list[str] | None = _SETTINGS,
+    random_state: int = SEED,
+    confidence: float = option(
+        "Confidence of intervals; 0.95 by default.", default=0.95, show_default=False
+    ),
+    checkpoint: Path | None = option("A folder to continue a stopped study from."),
+    output: Path | None = ROWS,
+    report: Path | None = PAGE,
+    plots: Path | None = FIGURES,
+    json: bool = JSON,
 ) -> None:
     """Run a published experiment again, and print its numbers beside ours.
 
@@ -57,8 +60,7 @@ def study_command(
     """
     from ..studies import run_study
 
-    check_output(output)
-    check_page(report)
+    check_files(output, report)
     check_folder(plots, "--plots")
     own = _options(name, settings or [])
     watched = console(error=True).is_terminal
@@ -73,7 +75,7 @@ def study_command(
     if report is not None:
         written.append(result.report(report))
     if json:
-        print_json(loads(result.to_json()))
+        print_json(result)
         return
     show_study(result)
     for path in written:

@@ -9,7 +9,7 @@ import typer
 
 from ..exceptions import OptionError
 from ._console import console, in_options, print_json, say
-from ._options import Columns, Json, option, shared
+from ._options import JSON, Columns, argument, option, shared
 from ._options import metric_names as _metric_names
 from ._output import check_output
 
@@ -30,7 +30,7 @@ FilesArgument = Annotated[
         show_default=False,
     ),
 ]
-Output = Annotated[Path, option("The summary, a .caveat file.", "--output", "-o")]
+OUTPUT = option("The summary, a .caveat file.", "--output", "-o", default=...)
 
 
 @dataclass(frozen=True)
@@ -48,24 +48,17 @@ class Summarized:
 def summarize_command(
     files: FilesArgument,
     columns: Columns,
-    output: Output,
-    checkpoint: Annotated[
-        Path | None,
-        option("Where the summary so far is written; a run that ended early goes on from it."),
-    ] = None,
-    skip: Annotated[
-        bool, typer.Option("--skip-broken", help="Leave broken files out, with a warning.")
-    ] = False,
-    metric: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="A metric to be able to evaluate; may be repeated. By default all.",
-            metavar="NAME",
-            autocompletion=_metric_names,
-            show_default=False,
-        ),
-    ] = None,
-    json: Json = False,
+    output: Path = OUTPUT,
+    checkpoint: Path | None = option(
+        "Where the summary so far is written; a run that ended early goes on from it."
+    ),
+    skip: bool = option("Leave broken files out, with a warning.", "--skip-broken", default=False),
+    metric: list[str] | None = option(
+        "A metric to be able to evaluate; may be repeated. By default all.",
+        metavar="NAME",
+        autocompletion=_metric_names,
+    ),
+    json: bool = JSON,
 ) -> None:
     """Sum up predictions of any number: a small file that merges, and is read as predictions are.
 
@@ -78,11 +71,9 @@ def summarize_command(
 
 
 def merge_command(
-    files: Annotated[
-        list[Path], typer.Argument(help="Summaries.", metavar="FILE...", show_default=False)
-    ],
-    output: Output,
-    json: Json = False,
+    files: list[Path] = argument("Summaries.", metavar="FILE..."),
+    output: Path = OUTPUT,
+    json: bool = JSON,
 ) -> None:
     """Add summaries up: of days, sites or workers.
 
@@ -99,11 +90,11 @@ def _finish(summary: "Summary", output: Path, json: bool, files: Any) -> None:
     if json:
         print_json(
             {
-                "summary": str(output),
+                "summary": output,
                 "samples": summary.samples,
                 "description": summary.description,
-                "source": [str(file) for file in files],
-                "groups": {name: list(values) for name, values in summary.groups().items()},
+                "source": files,
+                "groups": {name: list(parts) for name, parts in summary.groups().items()},
             }
         )
         return

@@ -1,61 +1,48 @@
 """``caveat triage``: which predictions to accept, and what to do with the others."""
 
-from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
-import typer
 
 from .._random import generator
 from ..exceptions import OptionError
 from ._console import print_json, say, show_table, working
 from ._evaluate import FileArgument, with_target
-from ._options import Columns, Json, Seed, about, option, shared
+from ._options import JSON, SEED, Columns, about, option, shared
 from ._output import check_output, write_frame
 
-Calibration = Annotated[
-    Path | None,
-    option("A file of other samples with known truth, which set the threshold."),
-]
-Tolerance = Annotated[float | None, option("Regression: how far off a prediction may be.")]
+CALIBRATION = option("A file of other samples with known truth, which set the threshold.")
+TOLERANCE = option("Regression: how far off a prediction may be.")
 
 
 @shared
 def triage_command(
     file: FileArgument,
     columns: Columns,
-    risk: Annotated[float, option("The maximum error rate among accepted samples.")],
-    calibration: Calibration = None,
-    split: Annotated[
-        float | None,
-        option("Or take this share of the file, drawn at random, to set the threshold."),
-    ] = None,
-    tolerance: Tolerance = None,
-    confidence: Annotated[float, typer.Option(help="Confidence of the promise.")] = 0.95,
-    promise: Annotated[
-        str,
-        typer.Option(
-            help="high-probability: the risk is kept with the confidence; mean: it is kept on "
-            "average over calibration files, which accepts more and promises less."
-        ),
-    ] = "high-probability",
-    decomposition: Annotated[str, typer.Option(help="How to split the uncertainty.")] = "auto",
-    each_group: Annotated[
-        bool,
-        typer.Option(
-            "--each-group",
-            help="Keep the risk in each group of --group, each with a threshold of its own.",
-        ),
-    ] = False,
-    random_state: Seed = 0,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output", "-o", help="Write what to do with each sample: .csv, .json, .parquet."
-        ),
-    ] = None,
-    json: Json = False,
+    risk: float = option("The maximum error rate among accepted samples.", default=...),
+    calibration: Path | None = CALIBRATION,
+    split: float | None = option(
+        "Or take this share of the file, drawn at random, to set the threshold."
+    ),
+    tolerance: float | None = TOLERANCE,
+    confidence: float = option("Confidence of the promise.", default=0.95),
+    promise: str = option(
+        "high-probability: the risk is kept with the confidence; mean: it is kept on "
+        "average over calibration files, which accepts more and promises less.",
+        default="high-probability",
+    ),
+    decomposition: str = option("How to split the uncertainty.", default="auto"),
+    each_group: bool = option(
+        "Keep the risk in each group of --group, each with a threshold of its own.",
+        "--each-group",
+        default=False,
+    ),
+    random_state: int = SEED,
+    output: Path | None = option(
+        "Write what to do with each sample: .csv, .json, .parquet.", "--output", "-o"
+    ),
+    json: bool = JSON,
 ) -> None:
     """Accept predictions at a maximum error rate, and say what to do with the others.
 
@@ -183,17 +170,12 @@ def show_triage(triage: Any, prediction: Any, y: Any) -> None:
 
 
 def _as_json(triage: Any, checked: dict[str, int] | None) -> dict[str, Any]:
+    names = ("risk", "confidence", "promise", "threshold", "counts", "shares", "guarantee",
+             "remark", "needed")  # fmt: skip
     return {
-        "risk": triage.risk,
-        "confidence": triage.confidence,
-        "promise": triage.promise,
-        "threshold": None if triage.prices else triage.threshold,
-        "counts": triage.counts,
-        "shares": triage.shares,
-        "guarantee": triage.guarantee,
-        "remark": triage.remark,
-        "needed": triage.needed,
+        **{name: getattr(triage, name) for name in names},
+        **({"threshold": None} if triage.prices else {}),
         "checked": checked,
-        "groups": [asdict(price) for price in triage.prices],
+        "groups": triage.prices,
         "actions": _frame(triage).to_dict(orient="records"),
     }

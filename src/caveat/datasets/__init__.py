@@ -6,6 +6,7 @@ variable ``CAVEAT_DATA`` names; without it they are fetched from their source, c
 checksum, and kept in the cache folder of the user.
 """
 
+from .._docstrings import describe_package
 from ._adult import load_adult
 from ._compas import load_compas
 from ._dataset import Dataset
@@ -49,3 +50,5 @@ __all__ = [
     "make_triangle",
     "make_two_moons",
 ]
+
+describe_package(__name__)

@@ -53,23 +53,48 @@ def _fetched(file: PublicFile) -> Path:
     return Path(path)
 
 
+def public_folder(wanted: str) -> Path:
+    """Return the folder of public data; these files are not fetched."""
+    root = os.environ.get(FOLDER)
+    if not root:
+        raise OptionError(
+            f"{wanted} is not fetched; name the folder that has it in the environment variable "
+            f"{FOLDER}"
+        )
+    return Path(root)
+
+
+def read_public(place: str, **options: Any) -> Any:
+    """Return a file of the public folder as a frame; it may be packed by xz."""
+    root = public_folder(place)
+    path = next((p for p in (root / place, root / f"{place}.xz") if p.is_file()), None)
+    if path is None:
+        raise OptionError(f"{FOLDER} names the folder {root}, which has no {place} or {place}.xz")
+    return read_csv(path, **options)
+
+
+def read_csv(path: Path, **options: Any) -> Any:
+    """Return a file as a frame; raise if it is none."""
+    import lzma
+
+    import pandas as pd
+
+    try:
+        return pd.read_csv(path, **options)
+    except (ValueError, OSError, EOFError, lzma.LZMAError) as error:
+        raise FileFormatError(
+            f"{path} cannot be read as a table ({error}); get it again"
+        ) from error
+
+
 def read_table(file: PublicFile, columns: list[str] | None, wanted: list[str]) -> Any:
     """Return a file as a frame that has the wanted columns; ``columns`` names them if it does not.
 
     In a file without names, a line that begins with ``|`` is a remark.
     """
-    import lzma
-
-    import pandas as pd
-
     path = locate(file)
     options: dict[str, Any] = {"names": columns, "comment": "|"} if columns else {}
-    try:
-        frame = pd.read_csv(path, skipinitialspace=True, **options)
-    except (ValueError, OSError, EOFError, lzma.LZMAError) as error:
-        raise FileFormatError(
-            f"{path} cannot be read as a table ({error}); get it again"
-        ) from error
+    frame = read_csv(path, skipinitialspace=True, **options)
     missing = [name for name in wanted if name not in frame.columns]
     if missing:
         raise FileFormatError(

@@ -15,21 +15,15 @@ from ._files import PublicFile, locate
 
 _ZALANDO = "https://raw.githubusercontent.com/zalandoresearch/fashion-mnist/master/data/fashion/"
 _CHECKSUMS = {
-    "train-images-idx3-ubyte.gz": (
-        "3aede38d61863908ad78613f6a32ed271626dd12800ba2636569512369268a84"
-    ),
-    "train-labels-idx1-ubyte.gz": (
-        "a04f17134ac03560a47e3764e11b92fc97de4d1bfaf8ba1a3aa29af54cc90845"
-    ),
-    "t10k-images-idx3-ubyte.gz": (
-        "346e55b948d973a97e58d2351dde16a484bd415d4595297633bb08f03db6a073"
-    ),
-    "t10k-labels-idx1-ubyte.gz": (
-        "67da17c76eaffca5446c3361aaab5c3cd6d1c2608764d35dfb1850b086bf8dd5"
-    ),
+    "train-images-idx3": "3aede38d61863908ad78613f6a32ed271626dd12800ba2636569512369268a84",
+    "train-labels-idx1": "a04f17134ac03560a47e3764e11b92fc97de4d1bfaf8ba1a3aa29af54cc90845",
+    "t10k-images-idx3": "346e55b948d973a97e58d2351dde16a484bd415d4595297633bb08f03db6a073",
+    "t10k-labels-idx1": "67da17c76eaffca5446c3361aaab5c3cd6d1c2608764d35dfb1850b086bf8dd5",
 }
 FASHION = {
-    name: PublicFile(f"fashion_mnist/{name}", f"{_ZALANDO}{name}", checksum)
+    f"{name}-ubyte.gz": PublicFile(
+        f"fashion_mnist/{name}-ubyte.gz", f"{_ZALANDO}{name}-ubyte.gz", checksum
+    )
     for name, checksum in _CHECKSUMS.items()
 }
 _CLOTHES = (

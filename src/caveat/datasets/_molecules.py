@@ -1,13 +1,12 @@
 """Molecules with a measured or computed property."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from .._validation import FloatArray, check_choice
-from ..exceptions import FileFormatError, OptionError
-from ._tables import public_folder
+from ..exceptions import FileFormatError
+from ._files import read_public
 
 ATOMS = {"nH": 52.103, "nC": 171.29, "nN": 112.97, "nO": 59.56}
 """Enthalpies of formation of gaseous atoms at 298 K in kcal/mol, by the column that counts them."""
@@ -93,10 +92,6 @@ def load_molecules(name: str, *, target: str | None = None) -> MoleculeTable:
     target : str, optional
         Another column of numbers; it is taken as it is.
 
-    Returns
-    -------
-    MoleculeTable
-
     Examples
     --------
     >>> from caveat.datasets import load_molecules
@@ -105,7 +100,8 @@ def load_molecules(name: str, *, target: str | None = None) -> MoleculeTable:
     """
     source = MOLECULES[check_choice(name, "name", tuple(MOLECULES))]
     column = source.target if target is None else target
-    frame = _read(source.place)
+    # "NA" and the like are text; missing numbers are empty.
+    frame = read_public(source.place, keep_default_na=False, na_values=[""])
     formation = name == "qm9" and target is None
     missing = [
         one for one in (source.smiles, column, *(ATOMS if formation else ())) if one not in frame
@@ -123,23 +119,3 @@ def load_molecules(name: str, *, target: str | None = None) -> MoleculeTable:
         [text.strip() for text in frame[source.smiles].tolist()],
         frame[column].to_numpy(dtype=np.float64), unit, description,
     )  # fmt: skip
-
-
-def _read(place: str) -> Any:
-    import lzma
-
-    import pandas as pd
-
-    root = public_folder(place)
-    path = next((p for p in (root / place, root / f"{place}.xz") if p.is_file()), None)
-    if path is None:
-        raise OptionError(
-            f"CAVEAT_DATA names the folder {root}, which has no {place} or {place}.xz"
-        )
-    try:
-        # "NA" and the like are text; missing numbers are empty.
-        return pd.read_csv(path, keep_default_na=False, na_values=[""])
-    except (ValueError, OSError, EOFError, lzma.LZMAError) as error:
-        raise FileFormatError(
-            f"{path} cannot be read as a table ({error}); get it again"
-        ) from error

@@ -4,11 +4,19 @@ from typing import Any
 
 import numpy as np
 
+from .._docstrings import describe_parameters, entries_of
 from .._random import RandomState, generator
 from .._validation import FloatArray, check_number
 from ..exceptions import OptionError
 from ._dataset import Dataset
 from ._synthetic import HELD_OUT, check_samples
+
+_DRAWN = entries_of("""\
+random_state : int, Generator or None
+    Seed of the random draws.
+samples : int
+    How many of each class.
+""") | {"Returns": "Dataset\n    In random order, one row in five held out for testing."}
 
 
 def load_wine() -> Dataset:
@@ -45,6 +53,7 @@ def load_wine() -> Dataset:
     )
 
 
+@describe_parameters(_DRAWN)
 def make_two_moons(
     random_state: RandomState = None, *, samples: int = 500, noise: float = 0.1
 ) -> Dataset:
@@ -55,17 +64,8 @@ def make_two_moons(
 
     Parameters
     ----------
-    random_state : int, Generator or None, optional
-        Seed of the random draws.
-    samples : int, default=500
-        How many of each class.
     noise : float, default=0.1
         The standard deviation of the distance from the half circles.
-
-    Returns
-    -------
-    Dataset
-        In random order, one row in five held out for testing.
 
     Examples
     --------
@@ -81,6 +81,7 @@ def make_two_moons(
     return _points(X, y, "Two Moons: two half circles that reach into each other")
 
 
+@describe_parameters(_DRAWN)
 def make_triangle(
     random_state: RandomState = None, *, samples: int = 500, noise: float = 0.1
 ) -> Dataset:
@@ -100,17 +101,8 @@ def make_triangle(
 
     Parameters
     ----------
-    random_state : int, Generator or None, optional
-        Seed of the random draws.
-    samples : int, default=500
-        How many of each class.
     noise : float, default=0.1
         The standard deviation :math:`\sigma`, above 0.
-
-    Returns
-    -------
-    Dataset
-        In random order, one row in five held out for testing.
 
     Notes
     -----

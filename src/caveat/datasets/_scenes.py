@@ -1,6 +1,5 @@
 """Images whose pixels have classes: Indian Pines, Trento, BCSS, pixels of Houston, own files."""
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,9 +10,9 @@ from numpy.typing import NDArray
 
 from .._arrays import to_numpy
 from .._validation import FloatArray, as_floats, check_integer, check_size
-from ..exceptions import FileFormatError, InvalidValueError, OptionError, ShapeError
+from ..exceptions import FileFormatError, InvalidValueError, ShapeError
 from ._dataset import Dataset
-from ._files import FOLDER
+from ._files import public_folder
 
 INDIAN_PINES = (
     "alfalfa", "corn, no tillage", "corn, minimum tillage", "corn", "grass and pasture",
@@ -121,10 +120,6 @@ def load_scene(path: Any) -> Scene:
         An ``.npz`` file with ``image`` (height, width, channels), ``labels`` (height, width; 0 has
         no label) and, optionally, ``classes``, the names.
 
-    Returns
-    -------
-    Scene
-
     Examples
     --------
     >>> import tempfile, numpy as np
@@ -226,10 +221,6 @@ def load_trento(folder: Any = None) -> Scene:
         channels is the hyperspectral image, other images of the same size are LiDAR, and the only
         one of whole numbers from 0 to 6 is the ground truth.
 
-    Returns
-    -------
-    Scene
-
     References
     ----------
     B. Rasti, P. Ghamisi, R. Gloaguen (2017). Hyperspectral and LiDAR fusion using extinction
@@ -282,10 +273,6 @@ def load_bcss(image: Any, mask: Any, *, step: int = 1) -> Scene:
     step : int, default=1
         Take every so many pixels of every so many lines.
 
-    Returns
-    -------
-    Scene
-
     References
     ----------
     M. Amgad et al. (2019). Structured crowdsourcing enables convolutional segmentation of histology
@@ -322,13 +309,7 @@ def _picture(path: Any, mode: str | None) -> NDArray[Any]:
 
 def _folder(name: str) -> Path:
     """Return a folder of the user's data."""
-    root = os.environ.get(FOLDER)
-    if not root:
-        raise OptionError(
-            f"these data are not fetched: put them into a folder {name}, and name the folder above "
-            f"it in the environment variable {FOLDER}"
-        )
-    return Path(root) / name
+    return public_folder(name) / name
 
 
 def _npz(path: Path) -> dict[str, NDArray[Any]]:

@@ -5,9 +5,23 @@ from typing import Any
 
 import numpy as np
 
+from .._docstrings import describe_parameters, entries_of
 from .._random import RandomState, generator
 from .._validation import FloatArray, check_integer
 from ._dataset import Dataset
+
+_DRAWN = entries_of("""\
+random_state : int, Generator or None
+    Seed of the random draws.
+samples : int
+    How many of each group and class: 100 make 400 rows.
+""") | {
+    "Returns": """\
+Dataset
+    In random order, one row in five held out for testing. ``groups["group"]`` is 0 or 1.""",
+    "References": """\
+S. Kuzucu, J. Cheong, H. Gunes & S. Kalkan (2024). Uncertainty as a fairness measure. JAIR.""",
+}
 
 Draw = Callable[[np.random.Generator, int], FloatArray]
 
@@ -15,6 +29,7 @@ HELD_OUT = 5
 """One row in this many is for testing."""
 
 
+@describe_parameters(_DRAWN)
 def make_sd1(random_state: RandomState = None, *, samples: int = 100) -> Dataset:
     r"""Draw two groups that are classified alike, one of them with far more aleatoric uncertainty.
 
@@ -28,22 +43,6 @@ def make_sd1(random_state: RandomState = None, *, samples: int = 100) -> Dataset
     separates group 1. As printed, its labels are mirrored against those of group 1, so that no
     linear rule could serve both groups; here both have class 1 on the same side. The line
     :math:`x_1 + x_2 = 0` then makes no error in group 0 and errs in 2.4 % of group 1.
-
-    Parameters
-    ----------
-    random_state : int, Generator or None, optional
-        Seed of the random draws.
-    samples : int, default=100
-        How many of each group and class: 100 make 400 rows.
-
-    Returns
-    -------
-    Dataset
-        In random order, one row in five held out for testing. ``groups["group"]`` is 0 or 1.
-
-    References
-    ----------
-    S. Kuzucu, J. Cheong, H. Gunes & S. Kalkan (2024). Uncertainty as a fairness measure. JAIR.
 
     Examples
     --------
@@ -66,6 +65,7 @@ def make_sd1(random_state: RandomState = None, *, samples: int = 100) -> Dataset
     )
 
 
+@describe_parameters(_DRAWN)
 def make_sd2(random_state: RandomState = None, *, samples: int = 100) -> Dataset:
     r"""Draw two groups, one of them spread so widely that a model knows little about it.
 
@@ -75,22 +75,7 @@ def make_sd2(random_state: RandomState = None, *, samples: int = 100) -> Dataset
 
     with minus for y = 0. The best linear rule errs in 10.7 % of group 0 and 0.003 % of group 1.
 
-    Parameters
-    ----------
-    random_state : int, Generator or None, optional
-        Seed of the random draws.
-    samples : int, default=100
-        How many of each group and class: 100 make 400 rows.
-
-    Returns
-    -------
-    Dataset
-        In random order, one row in five held out for testing. ``groups["group"]`` is 0 or 1.
-
-    References
-    ----------
-    S. Kuzucu, J. Cheong, H. Gunes & S. Kalkan (2024). Uncertainty as a fairness measure. JAIR.
-    The covariance of group 1 is printed as [5, 1; 5, 1], which is none.
+    The paper prints the covariance of group 1 as [5, 1; 5, 1], which is none.
 
     Examples
     --------
@@ -107,6 +92,7 @@ def make_sd2(random_state: RandomState = None, *, samples: int = 100) -> Dataset
     )
 
 
+@describe_parameters(_DRAWN)
 def make_sd3(random_state: RandomState = None, *, samples: int = 100) -> Dataset:
     r"""Draw two groups, one of them harder to classify than the other.
 
@@ -116,22 +102,7 @@ def make_sd3(random_state: RandomState = None, *, samples: int = 100) -> Dataset
 
     with minus for y = 0. The best linear rule errs in 18.6 % of group 0 and 6.7 % of group 1.
 
-    Parameters
-    ----------
-    random_state : int, Generator or None, optional
-        Seed of the random draws.
-    samples : int, default=100
-        How many of each group and class: 100 make 400 rows.
-
-    Returns
-    -------
-    Dataset
-        In random order, one row in five held out for testing. ``groups["group"]`` is 0 or 1.
-
-    References
-    ----------
-    S. Kuzucu, J. Cheong, H. Gunes & S. Kalkan (2024). Uncertainty as a fairness measure. JAIR.
-    The covariance of group 1, class 0 is printed as [5, 3; 5, 3], which is none.
+    The paper prints the covariance of group 1, class 0 as [5, 3; 5, 3], which is none.
 
     Examples
     --------

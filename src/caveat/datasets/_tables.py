@@ -1,7 +1,6 @@
 """Tables as they are, with categories, missing values and published splits."""
 
 import io
-import os
 import tarfile
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 from .._validation import check_choice
 from ..exceptions import FileFormatError, OptionError
 from . import _adult, _compas
-from ._files import FOLDER, read_table
+from ._files import FOLDER, public_folder, read_public, read_table
 
 Rows = NDArray[np.intp]
 
@@ -92,10 +91,6 @@ def load_uci(name: str) -> RawTable:
         "boston-housing", "concrete", "energy", "kin8nm", "naval", "power-plant", "protein",
         "wine-quality" (red) or "yacht".
 
-    Returns
-    -------
-    RawTable
-
     References
     ----------
     J. M. Hernández-Lobato & R. P. Adams (2015). Probabilistic backpropagation for scalable learning
@@ -170,17 +165,6 @@ def _from_archive(place: Path, folder: str) -> dict[str, str]:
     return texts
 
 
-def public_folder(wanted: str) -> Path:
-    """Return the folder of public data; these files are not fetched."""
-    root = os.environ.get(FOLDER)
-    if not root:
-        raise OptionError(
-            f"{wanted} is not fetched; name the folder that has it in the environment variable "
-            f"{FOLDER}"
-        )
-    return Path(root)
-
-
 def load_mixed(name: str) -> RawTable:
     """Load a table with categories and missing values, as a frame.
 
@@ -245,17 +229,11 @@ def _load_compas() -> RawTable:
 
 
 def _load_california() -> RawTable:
-    import pandas as pd
-
-    root = public_folder(HOUSING)
-    place = next((p for p in (root / HOUSING, root / f"{HOUSING}.xz") if p.is_file()), None)
-    if place is None:
-        raise OptionError(f"{FOLDER} names the folder {root}, which has no {HOUSING}")
+    frame = read_public(HOUSING)
     try:
-        frame = pd.read_csv(place)
         y = frame.pop("median_house_value").to_numpy(dtype=np.float64) / 1e5
-    except (ValueError, OSError, EOFError, KeyError) as error:
-        raise FileFormatError(f"{place} cannot be read as a table ({error})") from error
+    except (ValueError, KeyError) as error:
+        raise FileFormatError(f"{HOUSING} cannot be read as a table ({error})") from error
     words = "California housing: median value of a block, in 100,000 dollars"
     return RawTable(frame, y, "regression", (), words)
 

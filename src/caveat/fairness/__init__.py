@@ -8,6 +8,7 @@ measures whether samples with similar features are treated similarly, and
 
 from typing import TYPE_CHECKING
 
+from .._docstrings import describe_package, entries_of
 from .._renamed import old_names
 from ..results.rows import FairnessRow
 from ._audit import audit
@@ -30,6 +31,16 @@ __all__ = [
     "consistency",
     "lipschitz",
 ]
+
+PARAMETERS = entries_of("""\
+X : array of shape (samples, features) or frame
+    The features. Leave out what should not matter, such as the groups.
+confidence : float
+    The confidence level of the intervals.
+cluster : array of shape (samples,)
+    Samples that belong together and are resampled together.
+""")
+describe_package(__name__, PARAMETERS)
 
 if not TYPE_CHECKING:  # pragma: no branch
     __getattr__ = old_names(__name__)

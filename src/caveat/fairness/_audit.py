@@ -93,20 +93,12 @@ def audit(
     queries : int, optional
     threshold : float, default=0.2
         The distance of a ratio from 1 that counts as a gap beyond the threshold.
-    confidence : float, default=0.95
-        The confidence level of the intervals.
     resamples : int, default=1000
         The number of bootstrap resamples, at least 2 / (1 - confidence); 0 gives no intervals and
         no verdicts.
     random_state : int or Generator, optional
     sample_weight : array of shape (samples,), optional
         Weights of the samples; the consistency ignores them.
-    cluster : array of shape (samples,), optional
-        Samples that belong together and are resampled together.
-
-    Returns
-    -------
-    FairnessAudit
 
     Notes
     -----
@@ -197,7 +189,7 @@ def audit_rows(
     noise = None if samples.plan is None else joint_noise(samples.plan.resamples, seed)
     rows: list[FairnessRow] = []
     for attribute in groups:
-        members = _members(attribute)
+        members = attribute.rows()
         measured = [rates(samples, part) for part in members]
         sizes = [len(part) for part in members]
         for code, part in enumerate(members):
@@ -273,13 +265,6 @@ def codes_of_privileged(privileged: Any, result: list[Attribute]) -> dict[str, i
         if value in attribute.values:
             codes[attribute.name] = attribute.values.index(value)
     return codes
-
-
-def _members(attribute: Attribute) -> list[NDArray[np.intp]]:
-    """Return the rows of each value."""
-    order = np.argsort(attribute.codes, kind="stable")
-    ends = np.cumsum(np.bincount(attribute.codes, minlength=len(attribute.values)))
-    return np.split(order, ends[:-1])
 
 
 def audit_data(

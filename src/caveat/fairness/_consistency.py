@@ -63,8 +63,6 @@ def consistency(
         The quantities to compare; an array is named "prediction". Text stands for classes without
         an order: their consistency is the share of the neighbors with the same class, which for two
         classes is the formula above. Pass more than two classes as text, not as numbers.
-    X : array of shape (samples, features) or frame
-        The features. Leave out what should not matter, such as the groups.
     neighbors : int, default=5
         The number k of nearest neighbors.
     distance : str or callable, default="euclidean"
@@ -80,18 +78,10 @@ def consistency(
         One value for each sample and attribute.
     outcomes : array of shape (samples,), optional
         The predicted or the true class, by which groups are also split.
-    cluster : array of shape (samples,), optional
-        Samples that belong together and are resampled together.
-    confidence : float, default=0.95
-        The confidence level of the intervals.
     resamples : int, default=1000
         The number of bootstrap resamples of the queries; 0 gives no intervals.
     random_state : int or Generator, optional
         Seed of the draw of queries and of the resamples.
-
-    Returns
-    -------
-    Consistency
 
     Notes
     -----

@@ -180,8 +180,6 @@ def lipschitz(
     values : array of shape (samples,), or dict or frame of such
         The quantities to compare; an array is named "prediction". Text stands for classes, of which
         two differ by 1.
-    X : array of shape (samples, features) or frame
-        The features. Leave out what should not matter, such as the groups.
     share : float, default=0.95
         Share of the individuals for which the constant is enough.
     distance : str or callable, default="euclidean"
@@ -192,14 +190,8 @@ def lipschitz(
     groups : array, Series, dict of arrays or frame, optional
         One value for each sample and attribute. A group's constant is for its own samples against
         those of all groups.
-    confidence : float, default=0.95
-        The confidence level of the intervals.
     random_state : int or Generator, optional
         Decides which half of the samples is held against the other.
-
-    Returns
-    -------
-    Lipschitz
 
     Notes
     -----

@@ -2,94 +2,78 @@
 
 from ..metrics import METRICS
 
-MEANINGS = {
-    "samples": ("Samples", "How many there are of the group.", "How alike they are."),
+_WORDS = {
+    "samples": ("How many there are of the group.", "How alike they are."),
     "base_rate": (
-        "Base rate",
         "The share that truly belongs to the class, by the labels.",
         "Whether the labels are fair themselves.",
     ),
     "selection_rate": (
-        "Selection rate",
         "The share that is predicted to belong to the class.",
         "Whether that is right.",
     ),
     "accuracy": (
-        "Accuracy",
         "The share of predictions that are right.",
         "Which way the others are wrong, and whom that harms.",
     ),
     "positive_predictive_value": (
-        "Positive predictive value",
         "How many of those predicted to belong to the class do.",
         "Those that were not found.",
     ),
     "negative_predictive_value": (
-        "Negative predictive value",
         "How many of those predicted not to belong to the class do not.",
         "Those that were wrongly assigned to it.",
     ),
     "true_positive_rate": (
-        "True positive rate",
         "How many of those that belong to the class are found.",
         "How many others are assigned to it.",
     ),
     "false_positive_rate": (
-        "False positive rate",
         "How many of those that do not belong to the class are assigned to it.",
         "How many that belong to it are missed.",
     ),
     "statistical_parity": (
-        "Statistical parity",
         "Whether groups are predicted to belong to the class as often.",
         "Whether they do belong to it as often.",
     ),
     "equal_opportunity": (
-        "Equal opportunity",
         "Whether those who belong to the class are found as often in every group.",
         "Those who do not belong to it.",
     ),
     "false_negative_rate": (
-        "False negative rate",
         "How many of those that belong to the class are missed.",
         "Those that do not belong to it.",
     ),
     "equalized_odds": (
-        "Equalized odds",
         "Two ratios, of true and of false positive rates; as one number the one farther from 1.",
         "How many people are behind either rate.",
     ),
     "equal_accuracy": (
-        "Equal accuracy",
         "Whether predictions are right as often in every group.",
         "Whether errors harm one group and favor another.",
     ),
     "mean_absolute_error": (
-        "Mean absolute error",
         "How far predicted numbers are from the truth.",
         "Whether they are too high for one group and too low for another.",
     ),
     "aleatoric_uncertainty": (
-        "Aleatoric uncertainty",
         "How noisy the data of the group is, by the model's account; more of it will not help.",
         "Whether the model is right about that.",
     ),
     "epistemic_uncertainty": (
-        "Epistemic uncertainty",
         "What the model has not learned of the group; more or better data would reduce it.",
         "What no member of the model knows.",
     ),
-    "predictive_uncertainty": (
-        "Predictive uncertainty",
-        "Both together.",
-        "Which of the two it is.",
-    ),
+    "predictive_uncertainty": ("Both together.", "Which of the two it is."),
     "consistency": (
-        "Consistency",
         "1 less the difference from the mean of the nearest neighbors, in standard deviations of "
         "the quantity: whether those who are alike are treated alike.",
         "Whether the features say who is alike; and a small group has neighbors farther away.",
     ),
+}
+MEANINGS = {
+    name: (name.replace("_", " ").capitalize(), says, blind)
+    for name, (says, blind) in _WORDS.items()
 }
 
 

@@ -61,25 +61,9 @@ class CsvSource:
         for name, number in self.dialect.doubtful:
             if name in names and name not in text:
                 raise InvalidValueError(_two_readings(name, number))
-        options = pyarrow.csv.ConvertOptions(
-            include_columns=list(names),
-            column_types=dict.fromkeys(text, pa.string()),
-            decimal_point=self.dialect.decimal,
-            # "True" stays text, as the file shows it.
-            true_values=[],
-            false_values=[],
-            null_values=list(MISSING),
-            strings_can_be_null=not self.keep_na,
-        )
-        with readable(self.path), decodable(self.path), self._open() as file:
-            table = pyarrow.csv.read_csv(
-                file,
-                read_options=pyarrow.csv.ReadOptions(block_size=BLOCK),
-                parse_options=pyarrow.csv.ParseOptions(
-                    delimiter=self.dialect.delimiter, newlines_in_values=True
-                ),
-                convert_options=options,
-            )
+        options = self.arrow_options(names, dict.fromkeys(text, pa.string()))
+        with readable(self.path), decodable(self.path), self.open() as file:
+            table = pyarrow.csv.read_csv(file, **options)
         unknown = [name for name in names if pa.types.is_null(table.column(name).type)]
         if self.keep_na and unknown:  # whether "NA" alone is text or a number, Arrow cannot know
             return self.read(names, [*text, *unknown])
@@ -89,6 +73,27 @@ class CsvSource:
         return {
             name: table.column(name) if name in text else self._tidy(table.column(name), name)
             for name in names
+        }
+
+    def arrow_options(self, names: Sequence[str], types: dict[str, Any]) -> dict[str, Any]:
+        """Return how Arrow is to read some columns, of which some have a type."""
+        from pyarrow import csv as arrow
+
+        return {
+            "read_options": arrow.ReadOptions(block_size=BLOCK),
+            "parse_options": arrow.ParseOptions(
+                delimiter=self.dialect.delimiter, newlines_in_values=True
+            ),
+            "convert_options": arrow.ConvertOptions(
+                include_columns=list(names),
+                column_types=types,
+                decimal_point=self.dialect.decimal,
+                # "True" stays text, as the file shows it.
+                true_values=[],
+                false_values=[],
+                null_values=list(MISSING),
+                strings_can_be_null=not self.keep_na,
+            ),
         }
 
     def _may_have_late_doubts(self) -> bool:
@@ -134,7 +139,7 @@ class CsvSource:
         fits = pc.all(pc.less(pc.abs(values), 2**53)).as_py()
         return values.cast(pa.int64()) if whole and fits else values
 
-    def _open(self) -> Any:
+    def open(self) -> Any:
         """Open the file as UTF-8 text, without a file of Python; see `open_bytes`."""
         import pyarrow as pa
 

@@ -75,28 +75,12 @@ def _csv(
     import pyarrow.csv
 
     source: Any = open_source(path, **{"delimiter": None, "decimal": None, **written})
-    dialect = source.dialect
-    options = pyarrow.csv.ConvertOptions(
-        include_columns=list(names),
-        column_types=dict.fromkeys(text, pa.string()) | dict.fromkeys(numbers, pa.float64()),
-        decimal_point=dialect.decimal,
-        true_values=[],
-        false_values=[],
-        null_values=list(_text.MISSING),
-        strings_can_be_null=not source.keep_na,
-    )
+    types = dict.fromkeys(text, pa.string()) | dict.fromkeys(numbers, pa.float64())
     reader = None
-    with source._open() as file:
-        if not dialect.doubtful:  # these are settled, or refused, by reading all of it
+    with source.open() as file:
+        if not source.dialect.doubtful:  # these are settled, or refused, by reading all of it
             with suppress(pa.ArrowInvalid):  # marks between thousands, or no numbers at all
-                reader = pyarrow.csv.open_csv(
-                    file,
-                    read_options=pyarrow.csv.ReadOptions(block_size=_text.BLOCK),
-                    parse_options=pyarrow.csv.ParseOptions(
-                        delimiter=dialect.delimiter, newlines_in_values=True
-                    ),
-                    convert_options=options,
-                )
+                reader = pyarrow.csv.open_csv(file, **source.arrow_options(names, types))
         for batch in reader or ():
             yield pa.Table.from_batches([batch])
     if reader is None:

@@ -1,5 +1,6 @@
 """Monitoring: what changed since a reference, and a test that may be looked at every day."""
 
+from .._docstrings import describe_package, entries_of
 from ._drift import drift
 from .history import DriftHistory, HistoryRow, drift_history
 from .monitor import DriftMonitor, MonitorState, WatchState
@@ -17,3 +18,14 @@ __all__ = [
     "drift",
     "drift_history",
 ]
+
+PARAMETERS = entries_of("""\
+path : str or path
+quantity : str
+target : str
+alpha : float
+confidence : float
+resamples : int
+random_state : int or Generator
+""")
+describe_package(__name__, PARAMETERS)

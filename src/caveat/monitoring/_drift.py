@@ -77,11 +77,6 @@ def drift(
         For the intervals of metrics; 0 leaves metrics out.
     names : pair of str, default=('the reference', 'the new samples')
         What the two are called in tables and charts.
-    random_state : int or Generator, optional
-
-    Returns
-    -------
-    Drift
 
     Notes
     -----
@@ -349,25 +344,27 @@ class _Comparing:
     def _row(
         self, question: DriftQuestion, quantity: str, place: Place, change: Change, kind: str
     ) -> DriftRow:
-        parts = [side.parts[place] for side in self.sides]
-        distance, apart, standard = change.distance, change.difference, change.standardized
-        return DriftRow(
+        apart, standardized = change.difference, change.standardized
+        return self._made(
+            place,
+            {"change": apart, "standardized": standardized, "effect": change.distance},
             question=question,
             quantity=quantity,
-            attribute=place[0],
-            category=place[1],
             reference=float("nan"),
             new=float("nan"),
-            change=apart.value, change_low=apart.low, change_high=apart.high,
-            standardized=standard.value,
-            standardized_low=standard.low, standardized_high=standard.high,
-            effect=distance.value, effect_low=distance.low, effect_high=distance.high,
             effect_kind=kind,
             threshold=self.limits.distribution,
             p_value=change.p_value,
-            samples_reference=parts[0].samples,
-            samples_new=parts[1].samples,
-        )  # fmt: skip
+        )
+
+    def _made(self, place: Place, effects: Mapping[str, Effect], **fields: Any) -> DriftRow:
+        """Return a row of some samples; each effect has its value and the ends of its interval."""
+        for name, effect in effects.items():
+            names = (name, f"{name}_low", f"{name}_high")
+            fields |= dict(zip(names, (effect.value, effect.low, effect.high), strict=True))
+        one, other = (side.parts[place].samples for side in self.sides)
+        fields |= {"attribute": place[0], "category": place[1]}
+        return DriftRow(**fields, samples_reference=one, samples_new=other)
 
     def metric_rows(self, one: Evaluation, other: Evaluation) -> list[DriftRow]:
         """Return the rows of calibration and skill."""
@@ -434,25 +431,18 @@ class _Comparing:
             effect = Effect(effect.value / scale, effect.low / scale, effect.high / scale)
         else:
             effect = Effect()
-        parts = [side.parts[place] for side in self.sides]
-        return DriftRow(
+        return self._made(
+            place,
+            {"change": Effect(change, interval.low, interval.high), "effect": effect},
             question=question,
             quantity=key[0],
             target=self.target(key[1]),
-            attribute=place[0],
-            category=place[1],
             reference=values[0],
             new=values[1],
-            change=change,
-            change_low=interval.low,
-            change_high=interval.high,
-            effect=effect.value, effect_low=effect.low, effect_high=effect.high,
             effect_kind="difference" if share else "relative difference",
             threshold=self.limits.share if share else self.limits.relative,
             p_value=normal_p(change, interval, self.confidence),
-            samples_reference=parts[0].samples,
-            samples_new=parts[1].samples,
-        )  # fmt: skip
+        )
 
 
 def true_counts(summary: Summary, place: Place) -> Any:

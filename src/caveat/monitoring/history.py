@@ -21,7 +21,7 @@ from .effects import NAN
 from .inputs import as_summary, check_comparable
 from .monitor import DriftMonitor, MonitorState
 from .result import ChangeState, Drift, DriftQuestion
-from .words import changed_groups
+from .words import ASKED, changed_groups
 
 __all__ = ["DriftHistory", "HistoryRow", "drift_history"]
 
@@ -97,13 +97,7 @@ class DriftHistory(Drawable, RowTable[HistoryRow]):
         return any(state.alarm for state in self.states.values())
 
     def series(self, quantity: str, target: str = "") -> list[HistoryRow]:
-        """Return one number over the periods.
-
-        Parameters
-        ----------
-        quantity : str
-        target : str, default=""
-        """
+        """Return one number over the periods."""
         return self.matching(quantity=quantity, target=target)
 
     def verdict(self) -> Verdict:
@@ -167,12 +161,6 @@ class DriftHistory(Drawable, RowTable[HistoryRow]):
         return header, body
 
 
-ASKED = (
-    DriftQuestion.PREDICTIONS,
-    DriftQuestion.UNCERTAINTY,
-    DriftQuestion.CALIBRATION,
-    DriftQuestion.SKILL,
-)
 SHORT = {
     ChangeState.CHANGED: "changed",
     ChangeState.UNCHANGED: "no change",
@@ -201,14 +189,6 @@ def drift_history(
         What to compare with, as in ``summaries``, or the name of one of them; by default the first.
     threshold : float or dict of str to float, optional
         As in `drift`, like all that follow.
-    alpha : float, default=0.05
-    confidence : float, default=0.95
-    resamples : int, default=1000
-    random_state : int or Generator, optional
-
-    Returns
-    -------
-    DriftHistory
 
     Examples
     --------

@@ -256,10 +256,6 @@ class DriftMonitor:
         ----------
         new : Summary, path of a .caveat file, prediction, or pair (prediction, y)
             Each sample once, in the order of time.
-
-        Returns
-        -------
-        MonitorState
         """
         summary = as_summary(new, "new")
         _check_plain(summary, "new")
@@ -308,12 +304,7 @@ class DriftMonitor:
             self._watches.append(_error_watch(target, bounded, self.thresholds, delta))
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the monitor to a JSON file; `DriftMonitor.load` reads it.
-
-        Parameters
-        ----------
-        path : str or path
-        """
+        """Write the monitor to a JSON file; `DriftMonitor.load` reads it."""
         from .. import __version__
 
         content = {
@@ -330,10 +321,6 @@ class DriftMonitor:
     @classmethod
     def load(cls, path: str | PathLike[str]) -> "DriftMonitor":
         """Read a monitor that `save` wrote; it goes on where it was.
-
-        Parameters
-        ----------
-        path : str or path
 
         Returns
         -------

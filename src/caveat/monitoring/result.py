@@ -191,13 +191,7 @@ class Drift(Drawable, RowTable[DriftRow]):
         return verdict(self)
 
     def distributions(self, quantity: str, target: str = "") -> tuple[Numbers, Numbers]:
-        """Return the distributions of one number in the reference and in the new samples.
-
-        Parameters
-        ----------
-        quantity : str
-        target : str, default=""
-        """
+        """Return the distributions of one number in the reference and in the new samples."""
         asked = isinstance(quantity, str) and isinstance(target, str)
         if not asked or (quantity, target) not in self.quantities:
             known = ", ".join(" ".join(filter(None, key)) for key in self.quantities)

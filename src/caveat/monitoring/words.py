@@ -12,7 +12,7 @@ from ..results.words import Level, Statement, capitalized, joined, listed, perce
 from .result import ChangeState, Drift, DriftQuestion, DriftRow
 
 CHANGED, UNCHANGED, TOO_FEW = ChangeState.CHANGED, ChangeState.UNCHANGED, ChangeState.TOO_FEW
-_ASKED = (
+ASKED = (
     DriftQuestion.PREDICTIONS,
     DriftQuestion.UNCERTAINTY,
     DriftQuestion.CALIBRATION,
@@ -87,7 +87,7 @@ def verdict(drift: Drift) -> Verdict:
     asked = {
         q: state
         for q, state in states.items()
-        if state is not None and (q in _ASKED or state is CHANGED)
+        if state is not None and (q in ASKED or state is CHANGED)
     }
     statements = [_summary(drift, asked)]
     for question in DriftQuestion:

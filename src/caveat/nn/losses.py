@@ -34,10 +34,11 @@ __all__ = [
 BETA, DRAWS = 0.5, 100
 """Defaults of `beta_nll` and `sampled_softmax_nll`."""
 
-_CODES = {
+_EACH = {"Returns": "Tensor of shape (samples,)"}
+_CODES = _EACH | {
     "target": "target : integer Tensor of shape (samples,)\n    Codes 0, 1, 2, ... of the classes."
 }
-_TARGET = {
+_TARGET = _EACH | {
     "target": "target : Tensor of shape (samples, targets), or (samples,) for one target\n"
     "    True values."
 }
@@ -60,10 +61,6 @@ def nll(logits: Tensor, target: Tensor) -> Tensor:
     ----------
     logits : Tensor of shape (samples, classes)
 
-    Returns
-    -------
-    Tensor of shape (samples,)
-
     Examples
     --------
     >>> import torch
@@ -83,10 +80,6 @@ def gaussian_nll(output: Tensor, target: Tensor) -> Tensor:
 
     Summed over the targets, which are independent; with all constants, so values can be compared
     with those of other densities.
-
-    Returns
-    -------
-    Tensor of shape (samples,)
 
     Examples
     --------
@@ -114,10 +107,6 @@ def beta_nll(output: Tensor, target: Tensor, *, beta: float = BETA) -> Tensor:
     ----------
     beta : float, default=0.5
         From 0 to 1.
-
-    Returns
-    -------
-    Tensor of shape (samples,)
 
     References
     ----------
@@ -163,10 +152,6 @@ def sampled_softmax_nll(
         Where under the key the noise is drawn; two such losses of one pass need two places. Layers
         have the places from 0 on.
 
-    Returns
-    -------
-    Tensor of shape (samples,)
-
     References
     ----------
     Kendall, Gal: What uncertainties do we need in Bayesian deep learning for computer vision?,
@@ -211,10 +196,6 @@ def pinball(output: Tensor, target: Tensor, levels: Sequence[float]) -> Tensor:
     levels : sequence of float
         Between 0 and 1, increasing: those of the head.
 
-    Returns
-    -------
-    Tensor of shape (samples,)
-
     Examples
     --------
     >>> import torch
@@ -244,10 +225,6 @@ def squared_error(output: Tensor, target: Tensor) -> Tensor:
     ----------
     output : Tensor of shape (samples, targets), or (samples,) for one target
 
-    Returns
-    -------
-    Tensor of shape (samples,)
-
     Examples
     --------
     >>> import torch
@@ -259,6 +236,7 @@ def squared_error(output: Tensor, target: Tensor) -> Tensor:
     return (values - as_targets(target, values.shape)).square().sum(-1)
 
 
+@describe_parameters(_EACH)
 def over_members(
     output: Tensor, target: Tensor, *, loss: Callable[[Tensor, Tensor], Tensor]
 ) -> Tensor:
@@ -276,10 +254,6 @@ def over_members(
         True values, the same for all members.
     loss : callable
         Loss of one member: (output, target) -> one number for each sample.
-
-    Returns
-    -------
-    Tensor of shape (samples,)
 
     Examples
     --------

@@ -6,8 +6,17 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from .._validation import as_rows
+from .._docstrings import describe_parameters, entries_of
+from .._validation import LabelArray, as_labels, as_rows, shorten
 from ..exceptions import ShapeError
+
+_NOUNS = {"classes": "class", "targets": "target"}
+_LABELS = entries_of("""\
+classes : sequence of str, int, float or bool
+    The label of each class; by default the frame's columns, or 0, 1, 2, ...
+targets : sequence of str, int, float or bool
+    The name of each target; by default the frame's columns, or 0, 1, 2, ...
+""")
 
 
 class Container:
@@ -20,6 +29,11 @@ class Container:
 
     _arrays: ClassVar[dict[str, int]]
     _shared: ClassVar[tuple[str, ...]] = ()
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "__init__" in vars(cls):
+            describe_parameters(_LABELS)(cls)
 
     def _store(self, **fields: Any) -> None:
         for name, value in fields.items():
@@ -62,6 +76,24 @@ class Container:
 
     __hash__ = None  # type: ignore[assignment]
 
+    def __repr__(self) -> str:
+        members = [count(self.members, "member")] if hasattr(self, "members") else []
+        sizes = " x ".join([*members, count(len(self), "sample"), *self._words()])
+        infinite = int(self._infinite().sum())
+        more = f", coverage {self.coverage:g}" if hasattr(self, "coverage") else ""
+        return f"{type(self).__name__}: {sizes}{more}" + (
+            f", {infinite} infinite" if infinite else ""
+        )
+
+    def _words(self) -> list[str]:
+        """Return the axes after that of the samples."""
+        known = {name: getattr(self, name) for name in _NOUNS if name in self._shared}
+        return [f"{count(len(x), _NOUNS[name])} ({shorten(x)})" for name, x in known.items()]
+
+    def _infinite(self) -> Any:
+        """Return which samples have infinite regions."""
+        return np.zeros(1)
+
     def take(self, rows: Any) -> Self:
         """Return the prediction for some of the samples.
 
@@ -95,7 +127,16 @@ class Container:
         save(self, path)
 
 
-class Decomposable(Container):
+class WithMembers(Container):
+    """A prediction with a set of arrays for each member."""
+
+    @property
+    def members(self) -> int:
+        """How many sets there are for each sample."""
+        return getattr(self, next(iter(self._arrays))).shape[0]
+
+
+class Decomposable(WithMembers):
     """A prediction whose uncertainty can be split into an aleatoric and an epistemic part."""
 
     def decompose(self, method: str = "auto", **options: Any) -> Any:
@@ -159,6 +200,11 @@ def concat(predictions: Sequence[Container]) -> Any:
         for name, axis in first._arrays.items()
     }
     return first._trusted({**first._fields(), **joined})
+
+
+def named(given: Any, columns: Any, name: str, number: int) -> LabelArray:
+    """Return the checked classes or targets: those given, or the columns of a frame."""
+    return as_labels(columns if given is None else given, name, number, _NOUNS[name])
 
 
 def count(number: int, noun: str) -> str:

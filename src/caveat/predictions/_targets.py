@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from .._validation import FloatArray, LabelArray, as_floats, check_size, shorten
+from .._validation import FloatArray, LabelArray, as_floats, check_size
 from ..exceptions import InvalidValueError, ShapeError
-from ._container import Container, count
+from ._container import Container
 
 
 class WithTargets(Container):
@@ -37,9 +37,6 @@ class WithTargets(Container):
             raise InvalidValueError(f"no true value of target {str(name)!r} is known; leave it out")
         check_size(np.where(unknown, 0.0, truth), "y", ("sample", "target"))
         return truth
-
-    def _targets_words(self) -> str:
-        return f"{count(len(self.targets), 'target')} ({shorten(self.targets)})"
 
 
 def with_axes(array: FloatArray, name: str) -> FloatArray:

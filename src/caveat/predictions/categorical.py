@@ -16,10 +16,9 @@ from .._validation import (
     check_probabilities,
     check_unit,
     encode_labels,
-    shorten,
 )
 from ..exceptions import ShapeError
-from ._container import Container, Decomposable, count
+from ._container import Container, Decomposable, named
 
 _AXES = ("member", "sample", "class")
 
@@ -40,9 +39,6 @@ class WithClasses(Container):
             raise ShapeError(f"y has {len(codes)} samples, the prediction has {len(self)}")
         return codes
 
-    def _classes_words(self) -> str:
-        return f"{len(self.classes)} classes ({shorten(self.classes)})"
-
 
 class Categorical(WithClasses, Decomposable):
     """Class probabilities, one set for each member; a plain classifier has one member.
@@ -52,8 +48,6 @@ class Categorical(WithClasses, Decomposable):
     probabilities : array of shape (samples, classes) or (members, samples, classes)
         Or a frame, whose columns name the classes. Rows sum to 1 to the precision they came in
         (float64 1e-8, float32 1e-5, float16 5e-3, bfloat16 2e-2).
-    classes : sequence of str, int, float or bool, optional
-        The label of each class; by default the frame's columns, or 0, 1, 2, ...
     normalize : bool, default=False
         Divide each row by its sum instead of refusing rows that do not sum to 1.
 
@@ -77,9 +71,7 @@ class Categorical(WithClasses, Decomposable):
     def __init__(self, probabilities: Any, *, classes: Any = None, normalize: bool = False) -> None:
         array, columns, tolerance = as_floats(probabilities, "probabilities")
         array = with_members(array, "probabilities")
-        labels = as_labels(
-            columns if classes is None else classes, "classes", array.shape[-1], "class"
-        )
+        labels = named(classes, columns, "classes", array.shape[-1])
         array = check_probabilities(array, "probabilities", tolerance, normalize)
         self._store(probabilities=array, classes=labels)
 
@@ -129,13 +121,8 @@ class Categorical(WithClasses, Decomposable):
         z, columns, _ = as_floats(logits, "logits")
         z = with_members(z, "logits")
         check_finite(z, "logits", _AXES)
-        labels = as_labels(columns if classes is None else classes, "classes", z.shape[-1], "class")
+        labels = named(classes, columns, "classes", z.shape[-1])
         return cls._trusted({"probabilities": softmax(z), "classes": labels})
-
-    @property
-    def members(self) -> int:
-        """How many sets of probabilities there are for each sample."""
-        return self.probabilities.shape[0]
 
     @cached_property
     def mean(self) -> FloatArray:
@@ -148,12 +135,6 @@ class Categorical(WithClasses, Decomposable):
     def labels(self) -> LabelArray:
         """The most probable class of each sample (the first of equals)."""
         return self.classes[self.mean.argmax(axis=1)]
-
-    def __repr__(self) -> str:
-        return (
-            f"Categorical: {count(self.members, 'member')} x {count(len(self), 'sample')} x "
-            f"{self._classes_words()}"
-        )
 
 
 def softmax(logits: FloatArray) -> FloatArray:

@@ -6,9 +6,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from .._validation import FloatArray, as_floats, as_labels, check_fraction, check_size
+from .._validation import FloatArray, as_floats, check_fraction, check_size
 from ..exceptions import InvalidValueError, ShapeError
-from ._container import count
+from ._container import named
 from ._targets import WithTargets
 from .interval import Interval
 
@@ -28,8 +28,6 @@ class Ellipsoid(WithTargets):
         :math:`A`, lower triangular with a diagonal above 0.
     coverage : float
         The share of samples meant to be inside, strictly between 0 and 1.
-    targets : sequence of str, int, float or bool, optional
-        The name of each target; by default the frame's columns, or 0, 1, 2, ...
 
     Attributes
     ----------
@@ -76,9 +74,7 @@ class Ellipsoid(WithTargets):
                 f"factor of sample {int(bad.argmax())} must be lower triangular with a diagonal "
                 "above 0; an infinite region has infinity on the diagonal and zeros elsewhere"
             )
-        names = as_labels(
-            columns if targets is None else targets, "targets", middle.shape[1], "target"
-        )
+        names = named(targets, columns, "targets", middle.shape[1])
         self._store(
             center=middle,
             factor=matrix,
@@ -109,9 +105,6 @@ class Ellipsoid(WithTargets):
             self.center - reach, self.center + reach, coverage=self.coverage, targets=self.targets
         )
 
-    def __repr__(self) -> str:
-        infinite = int(np.isinf(self.factor[:, 0, 0]).sum())
-        return (
-            f"Ellipsoid: {count(len(self), 'sample')} x {self._targets_words()}, coverage "
-            f"{self.coverage:g}" + (f", {infinite} infinite" if infinite else "")
-        )
+    def _infinite(self) -> NDArray[np.bool_]:
+        infinite: NDArray[np.bool_] = np.isinf(self.factor[:, 0, 0])
+        return infinite

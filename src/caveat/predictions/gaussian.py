@@ -19,7 +19,7 @@ from .._validation import (
     squared,
 )
 from ..exceptions import OptionError, ShapeError
-from ._container import Decomposable, count
+from ._container import Decomposable
 from ._targets import WithTargets, with_axes
 from .interval import Interval
 from .quantiles import Quantiles, check_levels
@@ -41,8 +41,6 @@ class Gaussian(WithTargets, Decomposable):
     mean : array of shape (samples,), (samples, targets) or (members, samples, targets)
         Or a frame, whose columns name the targets. For members of one target see `from_members`.
     variance : array of the shape of ``mean``, or one number for all
-    targets : sequence of str, int, float or bool, optional
-        The name of each target; by default the frame's columns, or 0, 1, 2, ...
 
     Attributes
     ----------
@@ -118,11 +116,6 @@ class Gaussian(WithTargets, Decomposable):
         new._set(means, variances, targets)
         return new
 
-    @property
-    def members(self) -> int:
-        """How many sets of means and variances there are for each sample."""
-        return self.mean.shape[0]
-
     def moments(self) -> tuple[FloatArray, FloatArray]:
         r"""Return mean and variance of the mixture of the members, both (samples, targets).
 
@@ -178,9 +171,3 @@ class Gaussian(WithTargets, Decomposable):
         scores = np.array([NormalDist().inv_cdf(level) for level in wanted])
         values = self.mean[..., None] + np.sqrt(self.variance)[..., None] * scores
         return Quantiles(wanted, values, targets=self.targets)
-
-    def __repr__(self) -> str:
-        return (
-            f"Gaussian: {count(self.members, 'member')} x {count(len(self), 'sample')} x "
-            f"{self._targets_words()}"
-        )

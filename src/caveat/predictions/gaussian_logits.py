@@ -10,14 +10,13 @@ from .._validation import (
     LARGEST_SQUARE,
     FloatArray,
     as_floats,
-    as_labels,
     check_integer,
     check_not_negative,
     check_same_shape,
     check_size,
     squared,
 )
-from ._container import Decomposable, count
+from ._container import Decomposable, named
 from ._expected_softmax import expected_softmax
 from .categorical import Categorical, WithClasses, softmax, with_members
 
@@ -33,8 +32,6 @@ class GaussianLogits(WithClasses, Decomposable):
     ----------
     mean, variance : arrays of shape (samples, classes) or (members, samples, classes)
         Or frames, whose columns name the classes.
-    classes : sequence of str, int, float or bool, optional
-        The label of each class; by default the frame's columns, or 0, 1, 2, ...
 
     Attributes
     ----------
@@ -64,9 +61,7 @@ class GaussianLogits(WithClasses, Decomposable):
         check_size(means, "mean", _AXES)
         check_size(variances, "variance", _AXES, LARGEST_SQUARE)
         check_not_negative(variances, "variance", _AXES, _NEGATIVE)
-        labels = as_labels(
-            columns if classes is None else classes, "classes", means.shape[-1], "class"
-        )
+        labels = named(classes, columns, "classes", means.shape[-1])
         self._store(mean=means, variance=variances, classes=labels)
 
     @classmethod
@@ -80,11 +75,6 @@ class GaussianLogits(WithClasses, Decomposable):
         """
         deviations = with_members(as_floats(std, "std")[0], "std")
         return cls(mean, squared(deviations, "std", _AXES), classes=classes)
-
-    @property
-    def members(self) -> int:
-        """How many sets of logits there are for each sample."""
-        return self.mean.shape[0]
 
     def to_categorical(self) -> Categorical:
         r"""Return each member's probabilities, averaged over its noise.
@@ -138,12 +128,6 @@ class GaussianLogits(WithClasses, Decomposable):
                 std = np.sqrt(self.variance[t, rows])
                 probabilities[t, rows] = sampled_softmax(self.mean[t, rows], std, noise[t])
         return Categorical._trusted({"probabilities": probabilities, "classes": self.classes})
-
-    def __repr__(self) -> str:
-        return (
-            f"GaussianLogits: {count(self.members, 'member')} x {count(len(self), 'sample')} x "
-            f"{self._classes_words()}"
-        )
 
 
 def sampled_softmax(mean: FloatArray, std: FloatArray, noise: FloatArray) -> FloatArray:

@@ -8,14 +8,13 @@ from numpy.typing import NDArray
 from .._validation import (
     FloatArray,
     as_floats,
-    as_labels,
     check_fraction,
     check_ordered,
     check_same_shape,
     check_size,
 )
 from ..exceptions import InvalidValueError, ShapeError
-from ._container import count
+from ._container import named
 from ._targets import WithTargets
 
 if TYPE_CHECKING:
@@ -35,8 +34,6 @@ class Interval(WithTargets):
         Or frames, whose columns name the targets.
     coverage : float
         The share of true values meant to be inside, strictly between 0 and 1.
-    targets : sequence of str, int, float or bool, optional
-        The name of each target; by default the frame's columns, or 0, 1, 2, ...
 
     Attributes
     ----------
@@ -70,9 +67,7 @@ class Interval(WithTargets):
         for ends, name in ((low, "lower"), (high, "upper")):
             check_size(ends, name, _AXES, infinite=True)
         check_ordered(low, high, ("lower", "upper"), _AXES, "swap the two where they are mixed up")
-        names = as_labels(
-            columns if targets is None else targets, "targets", low.shape[1], "target"
-        )
+        names = named(targets, columns, "targets", low.shape[1])
         self._store(
             lower=low, upper=high, coverage=check_fraction(coverage, "coverage"), targets=names
         )
@@ -99,10 +94,3 @@ class Interval(WithTargets):
         """Return which samples have an infinite end, of any target."""
         infinite: NDArray[np.bool_] = np.isinf(self.lower) | np.isinf(self.upper)
         return np.asarray(infinite.any(axis=1))
-
-    def __repr__(self) -> str:
-        infinite = int(self._infinite().sum())
-        return (
-            f"Interval: {count(len(self), 'sample')} x {self._targets_words()}, coverage "
-            f"{self.coverage:g}" + (f", {infinite} infinite" if infinite else "")
-        )

@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._arrays import to_numpy
-from .._validation import as_labels, check_fraction, position
+from .._validation import check_fraction, position
 from ..exceptions import InvalidValueError, ShapeError
-from ._container import count
+from ._container import named
 from .categorical import WithClasses
 
 
@@ -22,8 +22,6 @@ class PredictionSet(WithClasses):
         name the classes.
     coverage : float
         The share of true classes meant to be in their sets, strictly between 0 and 1.
-    classes : sequence of str, int, float or bool, optional
-        The label of each class; by default the frame's columns, or 0, 1, 2, ...
 
     Attributes
     ----------
@@ -60,17 +58,8 @@ class PredictionSet(WithClasses):
                     f"membership{where} is {array[index]}; it must be true or false"
                 )
             array = array.astype(bool)
-        labels = as_labels(
-            columns if classes is None else classes, "classes", array.shape[1], "class"
-        )
         self._store(
             membership=np.ascontiguousarray(array),
             coverage=check_fraction(coverage, "coverage"),
-            classes=labels,
-        )
-
-    def __repr__(self) -> str:
-        return (
-            f"PredictionSet: {count(len(self), 'sample')} x {self._classes_words()}, coverage "
-            f"{self.coverage:g}"
+            classes=named(classes, columns, "classes", array.shape[1]),
         )

@@ -7,13 +7,12 @@ import numpy as np
 from .._validation import (
     FloatArray,
     as_floats,
-    as_labels,
     check_ordered,
     check_same_shape,
     check_unit,
 )
 from ..exceptions import ShapeError
-from ._container import count
+from ._container import named
 from .categorical import Categorical, WithClasses
 
 _AXES = ("sample", "class")
@@ -26,8 +25,6 @@ class ProbabilityInterval(WithClasses):
     ----------
     lower, upper : arrays of shape (samples, classes)
         In [0, 1], lower at most upper. Or frames, whose columns name the classes.
-    classes : sequence of str, int, float or bool, optional
-        The label of each class; by default the frame's columns, or 0, 1, 2, ...
 
     Attributes
     ----------
@@ -61,9 +58,7 @@ class ProbabilityInterval(WithClasses):
         check_unit(low, "lower", _AXES, "these are probabilities")
         check_unit(high, "upper", _AXES, "these are probabilities")
         check_ordered(low, high, ("lower", "upper"), _AXES, "swap the two where they are mixed up")
-        labels = as_labels(
-            columns if classes is None else classes, "classes", low.shape[1], "class"
-        )
+        labels = named(classes, columns, "classes", low.shape[1])
         self._store(lower=low, upper=high, classes=labels)
 
     @classmethod
@@ -99,6 +94,3 @@ class ProbabilityInterval(WithClasses):
         # All intervals [0, 0] would leave nothing to divide: no class is preferred then.
         merged = np.where(sums > 0, merged, 1.0) / np.where(sums > 0, sums, merged.shape[1])
         return Categorical._trusted({"probabilities": merged[None], "classes": self.classes})
-
-    def __repr__(self) -> str:
-        return f"ProbabilityInterval: {count(len(self), 'sample')} x {self._classes_words()}"

@@ -14,7 +14,7 @@ from .._validation import (
     check_size,
 )
 from ..exceptions import OptionError, ShapeError
-from ._container import count
+from ._container import WithMembers, count
 from ._targets import WithTargets
 from .interval import Interval
 
@@ -27,7 +27,7 @@ _AXES = ("member", "sample", "target", "level")
 _SAME_LEVEL = 1e-4
 
 
-class Quantiles(WithTargets):
+class Quantiles(WithTargets, WithMembers):
     """Quantiles at a few levels for each target, one set for each member.
 
     Parameters
@@ -95,11 +95,6 @@ class Quantiles(WithTargets):
         names = as_labels(targets, "targets", array.shape[2], "target")
         self._store(levels=steps, values=array, targets=names)
 
-    @property
-    def members(self) -> int:
-        """How many sets of quantiles there are for each sample."""
-        return self.values.shape[0]
-
     def median(self) -> FloatArray:
         """Return the medians, (samples, targets), averaged over members.
 
@@ -110,7 +105,7 @@ class Quantiles(WithTargets):
         if around is None:
             raise OptionError(
                 "a median needs the level 0.5, or a level below it and one above; the levels are "
-                f"{', '.join(f'{step:g}' for step in self.levels)}"
+                f"{self._steps()}"
             )
         low, high = around
         values = self.values.mean(axis=0)
@@ -156,7 +151,7 @@ class Quantiles(WithTargets):
             if abs(self.levels[near] - wanted) > _SAME_LEVEL:
                 raise OptionError(
                     f"a central interval of {coverage:g} needs the quantile at {wanted:g}; the "
-                    f"levels are {', '.join(f'{step:g}' for step in self.levels)}"
+                    f"levels are {self._steps()}"
                 )
             places.append(near)
         if places[0] == places[1]:
@@ -166,12 +161,11 @@ class Quantiles(WithTargets):
             )
         return places[0], places[1]
 
-    def __repr__(self) -> str:
-        steps = ", ".join(f"{step:g}" for step in self.levels)
-        return (
-            f"Quantiles: {count(self.members, 'member')} x {count(len(self), 'sample')} x "
-            f"{self._targets_words()} x {count(len(self.levels), 'level')} ({steps})"
-        )
+    def _words(self) -> list[str]:
+        return [*super()._words(), f"{count(len(self.levels), 'level')} ({self._steps()})"]
+
+    def _steps(self) -> str:
+        return ", ".join(f"{step:g}" for step in self.levels)
 
 
 def central_coverages(levels: FloatArray) -> list[float]:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from .._docstrings import describe_package
 from .._registry import Registry
 from ..predictions import Container
 from ._base import Recalibrator
@@ -218,3 +219,5 @@ RECALIBRATORS = Registry(
         ),
     ],
 )
+
+describe_package(__name__)

@@ -6,9 +6,9 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import NotFittedError
 
+from .._constructors import Declared
 from .._docstrings import describe_parameters, entries_of
-from .._groups import Attribute, combined
-from .._renamed import suggests_parameters
+from .._groups import combined
 from .._validation import FloatArray, as_weights
 from ..exceptions import (
     InvalidValueError,
@@ -20,27 +20,40 @@ from ..predictions import Categorical, Container, concat
 from ..predictions.given import as_prediction
 from .exchangeability import warn_if_shifted
 
-PARAMETERS = entries_of("""\
-members : {"mean", "each"}
-    Calibrate the mean over members, so that the result has one member; or each member, by one
-    map learned from all members, of which each counts 1/M of a sample.
-level : float
-    Coverage of the interval that turns quantiles into a Gaussian; not used for a Gaussian.
-coverage : float
-    Share of true values to cover, strictly between 0 and 1.
-overlapping : bool
-    Cover each group by itself where groups overlap: ``fit`` and ``transform`` are given
-    ``groups``, and the coverage holds for each value of each attribute (all women, and all who
-    are above 60), not only for each combination, which may have few samples.
+FIT = entries_of("""\
+prediction : prediction, or array of probabilities
+    What the model says of the calibration samples; an array as in `caveat.evaluate`.
+y : array of shape (samples,) or (samples, targets)
+    What is true of them. Of several targets some values may be missing (NaN); each target is
+    repaired by the samples whose value is known.
+groups : array, Series, dict of arrays or frame
+    Repair each group for itself; several attributes mean each combination of them.
+sample_weight : array of shape (samples,)
+    How often each sample counts.
+classes : sequence of labels
+    The classes of an array.
 """)
-"""Entries that the docstrings of several recalibrators share."""
+"""Parameters of ``fit``."""
+
+AFTER = entries_of("""\
+prediction : prediction, or array of probabilities
+    The same type, with the same classes or targets, as in ``fit``.
+y : array of shape (samples,) or (samples, targets)
+groups : array, Series, dict of arrays or frame
+    Needed if and only if ``fit`` was given groups, with values that ``fit`` saw.
+calibration : Container
+    The prediction that ``fit`` was given. With it, a ``ShiftWarning`` says when ``prediction``
+    differs from it by more than chance, see :func:`caveat.warn_if_shifted`: what was learned there
+    need not hold here.
+""")
+"""Parameters of ``transform`` and other methods after ``fit``."""
 
 
-class Recalibrator(BaseEstimator):
+class Recalibrator(Declared, BaseEstimator):
     """Repair a prediction after the fact: ``fit`` on held-out samples, then ``transform``.
 
-    A subclass names the predictions it takes in ``takes``, stores its arguments in ``__init__``,
-    and has ``_fit(prediction, y, weight)``, which learns attributes that end in ``_``, and
+    A subclass names the predictions it takes in ``takes`` and its arguments as fields, and has
+    ``_fit(prediction, y, weight)``, which learns attributes that end in ``_``, and
     ``_transform(prediction)``. Here the arguments are checked and turned into what these need:
     ``y`` becomes positions of classes, or an array (samples, targets) of numbers; with ``groups``
     one copy is fitted for each group.
@@ -48,12 +61,7 @@ class Recalibrator(BaseEstimator):
 
     takes: ClassVar[tuple[type[Container], ...]]
 
-    def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
-        if "__init__" in vars(cls):
-            describe_parameters(PARAMETERS)(cls)
-            cls.__init__ = suggests_parameters(cls.__init__)  # type: ignore[method-assign]
-
+    @describe_parameters(FIT)
     def fit(
         self,
         prediction: Any,
@@ -64,19 +72,6 @@ class Recalibrator(BaseEstimator):
         classes: Any = None,
     ) -> Self:
         """Learn the repair from predictions of samples that the model was not trained on.
-
-        Parameters
-        ----------
-        prediction : prediction, or array of probabilities
-            What the model says of the calibration samples; an array as in `caveat.evaluate`.
-        y : array of shape (samples,) or (samples, targets)
-            What is true of them. Of several targets some values may be missing (NaN); each target
-            is repaired by the samples whose value is known.
-        groups : array, Series, dict of arrays or frame, optional
-            Repair each group for itself; several attributes mean each combination of them.
-        sample_weight : array of shape (samples,), optional
-        classes : sequence of labels, optional
-            The classes of an array.
 
         Returns
         -------
@@ -92,9 +87,8 @@ class Recalibrator(BaseEstimator):
         if groups is None:
             self._fit(prediction, truth, weight)
             return self
-        attribute = combined(groups, len(prediction))
         self.groups_ = {}
-        for code, rows in _rows_by_group(attribute):
+        for value, rows in combined(groups, len(prediction)).by_value().items():
             part = self._copy_for_group()
             try:
                 counted = None if weight is None else as_weights(weight[rows], len(rows))
@@ -102,26 +96,16 @@ class Recalibrator(BaseEstimator):
                 known = aligned(some, truth[rows]) if hasattr(some, "targets") else truth[rows]
                 part._fit(some, known, counted)
             except (InvalidValueError, OptionError, ShapeError) as error:
-                raise type(error)(f"group {attribute.values[code]!r}: {error}") from error
-            self.groups_[attribute.values[code]] = part
+                raise type(error)(f"group {value!r}: {error}") from error
+            self.groups_[value] = part
         return self
 
+    @describe_parameters(AFTER)
     def transform(self, prediction: Any, *, groups: Any = None, calibration: Any = None) -> Any:
-        """Return the repaired prediction.
-
-        Parameters
-        ----------
-        prediction : prediction, or array of probabilities
-            The same type, with the same classes or targets, as in ``fit``.
-        groups : array, Series, dict of arrays or frame, optional
-            Needed if and only if ``fit`` was given groups, with values that ``fit`` saw.
-        calibration : Container, optional
-            The prediction that ``fit`` was given. With it, a ``ShiftWarning`` says when
-            ``prediction`` differs from it by more than chance, see :func:`caveat.warn_if_shifted`:
-            what was learned there need not hold here.
-        """
+        """Return the repaired prediction."""
         return self._transform_parts(prediction, groups, calibration)
 
+    @describe_parameters(FIT)
     def fit_transform(
         self,
         prediction: Any,
@@ -131,15 +115,7 @@ class Recalibrator(BaseEstimator):
         sample_weight: Any = None,
         classes: Any = None,
     ) -> Any:
-        """Fit, and repair the samples it was fitted on, for which no guarantee holds.
-
-        Parameters
-        ----------
-        prediction, y
-            See `fit`.
-        groups, sample_weight, classes : arrays, optional
-            See `fit`.
-        """
+        """Fit, and repair the samples it was fitted on, for which no guarantee holds."""
         self.fit(prediction, y, groups=groups, sample_weight=sample_weight, classes=classes)
         return self.transform(prediction, groups=groups)
 
@@ -193,10 +169,8 @@ class Recalibrator(BaseEstimator):
             )
         if self.groups_ is None:
             return [(slice(None), self)]
-        attribute = combined(groups, len(prediction))
         parts = []
-        for code, rows in _rows_by_group(attribute):
-            value = attribute.values[code]
+        for value, rows in combined(groups, len(prediction)).by_value().items():
             if value not in self.groups_:
                 raise OptionError(
                     f"group {value!r} of sample {rows[0]} was not in fit; it knew "
@@ -242,13 +216,3 @@ def check_signature(fitted: dict[str, Any], given: dict[str, Any]) -> None:
                 f"fitted on {name} {value}, asked to transform {name} {given.get(name)}; both "
                 "predictions must come from the same model"
             )
-
-
-def _rows_by_group(attribute: Attribute) -> list[tuple[int, np.ndarray]]:
-    order = np.argsort(attribute.codes, kind="stable")
-    starts = np.searchsorted(attribute.codes[order], np.arange(len(attribute.values) + 1))
-    return [
-        (code, order[starts[code] : starts[code + 1]])
-        for code in range(len(attribute.values))
-        if starts[code + 1] > starts[code]
-    ]

@@ -20,10 +20,16 @@ class ClassMap(Recalibrator):
 
     A subclass learns and maps rows of shape (rows, classes). Here members become rows, and logits
     with noise become probabilities.
+
+    Parameters
+    ----------
+    members : {"mean", "each"}
+        Calibrate the mean over members, so that the result has one member; or each member, by one
+        map learned from all members, of which each counts 1/M of a sample.
     """
 
     takes = (Categorical, GaussianLogits)
-    members: str
+    members: str = "mean"
 
     def _fit(self, prediction: Any, y: Codes, weight: FloatArray | None) -> None:
         check_choice(self.members, "members", ("mean", "each"))

@@ -205,13 +205,6 @@ def check_joint(joint: Any) -> None:
         raise OptionError(f"joint must be True, False or 'copula'; got {joint!r}")
 
 
-def check_flags(**flags: Any) -> None:
-    """Raise unless all flags are True or False."""
-    for name, value in flags.items():
-        if not isinstance(value, bool | np.bool_):
-            raise OptionError(f"{name} must be True or False; got {value!r}")
-
-
 def _box(
     scores: FloatArray, sizes: FloatArray | None, level: Fraction, weight: FloatArray | None
 ) -> FloatArray:

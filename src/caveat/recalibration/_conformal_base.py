@@ -2,20 +2,32 @@
 
 import warnings
 from abc import abstractmethod
+from dataclasses import field
 from typing import Any, Self
 
 import numpy as np
 
+from .._docstrings import describe_parameters
 from .._groups import attributes, combination, combined
-from .._validation import FloatArray, as_weights
+from .._validation import FloatArray, as_weights, check_flags, check_fraction
 from ..exceptions import InvalidValueError, OptionError
 from ..predictions import Categorical
 from ..predictions.given import as_prediction
-from ._base import Recalibrator
-from ._conformal import as_fraction, learn_margins, margins_of, minimum_samples
+from ._base import AFTER, FIT, Recalibrator
+from ._conformal import (
+    as_fraction,
+    check_bins,
+    check_joint,
+    learn_margins,
+    margins_of,
+    minimum_samples,
+)
+from ._residuals import drop_zero_weights
 from ._thresholds import effective_samples, group_quantiles, weighted_quantiles, worth_words
 from .exchangeability import ShiftWarning
 from .shift import LabelShift, as_ratio
+
+Scored = tuple[list[FloatArray], FloatArray | None, FloatArray | None]
 
 _SHIFT, _LABELS, _GROUPS = "covariate shift", "label shift", "overlapping groups"
 
@@ -23,9 +35,9 @@ _SHIFT, _LABELS, _GROUPS = "covariate shift", "label shift", "overlapping groups
 class WithPromise(Recalibrator):
     """A recalibrator that says in words what it promises, and where it has too few samples."""
 
-    condition_: str | None = None
-    samples_: int
-    _few: tuple[str, ...]
+    condition_: str | None = field(default=None, init=False)
+    samples_: int = field(init=False)
+    _few: tuple[str, ...] = field(init=False)
 
     @property
     def too_few_(self) -> tuple[str, ...]:
@@ -72,11 +84,30 @@ class ConformalRecalibrator(WithPromise):
     groups that overlap. Then a threshold depends on the new sample, and ``_fit`` keeps the scores:
     ``_transform`` gets one more array with a row for each sample, of which ``_limits`` makes the
     thresholds.
+
+    Parameters
+    ----------
+    coverage : float
+        Share of true values to cover, strictly between 0 and 1.
+    overlapping : bool
+        Cover each group by itself where groups overlap: ``fit`` and ``transform`` are given
+        ``groups``, and the coverage holds for each value of each attribute (all women, and all who
+        are above 60), not only for each combination, which may have few samples.
+
+    Attributes
+    ----------
+    effective_samples_ : float
+        With ``shift``: how many samples of equal weight the calibration samples are worth.
+    group_coverage_ : dict of str to (int, float)
+        With ``overlapping``: the calibration samples of each group, and the share of them that is
+        covered.
     """
 
-    coverage: float
-    effective_samples_: float
+    coverage: float = field(default=0.9, kw_only=False)
+    overlapping: bool = False
+    effective_samples_: float = field(init=False)
 
+    @describe_parameters(FIT)
     def fit(
         self,
         prediction: Any,
@@ -91,17 +122,9 @@ class ConformalRecalibrator(WithPromise):
 
         Parameters
         ----------
-        prediction : prediction, or array of probabilities
-            What the model says of the calibration samples; an array as in `caveat.evaluate`.
-        y : array of shape (samples,) or (samples, targets)
-            What is true of them.
         groups : array, Series, dict of arrays or frame, optional
             Repair each group for itself; several attributes mean each combination of them, or with
             ``overlapping=True`` each value of each of them.
-        sample_weight : array of shape (samples,), optional
-            How often each sample counts.
-        classes : sequence of labels, optional
-            The classes of an array.
         shift : LikelihoodRatio, LabelShift or array of shape (samples,), optional
             How the samples to come differ from these. An array says how much likelier each sample
             is among those to come, up to one factor, as `caveat.likelihood_ratio` estimates it from
@@ -111,16 +134,15 @@ class ConformalRecalibrator(WithPromise):
         -------
         self
         """
-        overlapping = bool(getattr(self, "overlapping", False))
         self.condition_ = None
-        if shift is None and not overlapping:
+        if shift is None and not self.overlapping:
             return super().fit(
                 prediction, y, groups=groups, sample_weight=sample_weight, classes=classes
             )
         if Categorical in self.takes:
             prediction = as_prediction(prediction, y, classes)
         self._check_type(prediction)
-        if overlapping:
+        if self.overlapping:
             return self._fit_overlapping(prediction, y, groups, sample_weight, shift)
         if isinstance(shift, LabelShift):
             return self._fit_label_shift(prediction, y, groups, sample_weight, shift)
@@ -140,6 +162,7 @@ class ConformalRecalibrator(WithPromise):
             prediction, y, groups=groups, sample_weight=ratio if weight is None else ratio * weight
         )
 
+    @describe_parameters(AFTER)
     def transform(
         self, prediction: Any, *, groups: Any = None, calibration: Any = None, shift: Any = None
     ) -> Any:
@@ -147,14 +170,6 @@ class ConformalRecalibrator(WithPromise):
 
         Parameters
         ----------
-        prediction : prediction, or array of probabilities
-            The same type, with the same classes or targets, as in ``fit``.
-        groups : array, Series, dict of arrays or frame, optional
-            Needed if and only if ``fit`` was given groups, with values that ``fit`` saw.
-        calibration : Container, optional
-            The prediction that ``fit`` was given. With it, a ``ShiftWarning`` says when
-            ``prediction`` differs from it by more than chance, see :func:`caveat.warn_if_shifted`:
-            what was learned there need not hold here.
         shift : LikelihoodRatio, LabelShift or array of shape (samples,), optional
             Needed if and only if ``fit`` was given one: the likelihood ratio of these samples.
             (A `LabelShift` says all in ``fit`` and may be left out.)
@@ -343,21 +358,33 @@ class ConformalRecalibrator(WithPromise):
 
 
 class ConformalIntervals(ConformalRecalibrator):
-    """A conformal recalibrator of numbers: what it adds to either end of an interval."""
+    """A conformal recalibrator of numbers: what it adds to either end of an interval.
 
-    symmetric: bool
+    A subclass has ``_scored(prediction, y)``, which returns the scores of both sides or of each,
+    what the bins are made of and, for a joint promise, the sizes whose median is the unit.
 
-    def _learn(
-        self,
-        scores: list[FloatArray],
-        weight: FloatArray | None,
-        coverage: float,
-        *,
-        spread: FloatArray | None,
-        bins: int | None,
-        joint: bool | str,
-        sizes: FloatArray | None,
-    ) -> None:
+    Attributes
+    ----------
+    margins_ : ndarray of shape (bins, targets, sides)
+        q of each bin and target; two sides, lower and upper, if not symmetric. Infinite where there
+        are too few calibration samples. Not with ``shift`` or ``overlapping``.
+    too_few_ : tuple of str
+        The groups and bins whose intervals are infinite, since they have too few calibration
+        samples: c / (1 - c) are needed, 9 for 90 %, and (1 + c) / (1 - c), 19 for 90 %, if not
+        symmetric.
+    """
+
+    symmetric: bool = True
+    bins: int | None = None
+    joint: bool | str = False
+
+    def _fit(self, prediction: Any, y: FloatArray, weight: FloatArray | None) -> None:
+        coverage, bins, joint = check_fraction(self.coverage, "coverage"), self.bins, self.joint
+        check_flags(symmetric=self.symmetric, overlapping=self.overlapping)
+        check_joint(joint)
+        check_bins(bins)
+        prediction, y, weight = drop_zero_weights(prediction, y, weight)
+        scores, spread, sizes = self._scored(prediction, y)
         self.samples_ = len(scores[0])
         if self.condition_ is None:
             self.edges_, self.margins_, self._few = learn_margins(
@@ -381,6 +408,9 @@ class ConformalIntervals(ConformalRecalibrator):
             self.effective_samples_ = effective_samples(weight)
             words = self._worth(weight)
             self._few = () if words is None else (words,)
+
+    @abstractmethod
+    def _scored(self, prediction: Any, y: FloatArray) -> Scored: ...
 
     def _margins(self, spread: FloatArray | None, given: FloatArray | None) -> FloatArray:
         """Return the margins of each sample, (samples or 1, targets, sides)."""

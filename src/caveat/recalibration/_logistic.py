@@ -18,9 +18,15 @@ class LogisticMap(ClassMap):
 
     A subclass learns one curve from the log-odds of a class, and applies the curve number i. For
     two classes there is one curve, for the second.
+
+    Parameters
+    ----------
+    eps : float
+        The least :math:`p` and the least :math:`1 - p` of which a logarithm is taken; smaller ones
+        count as this one.
     """
 
-    eps: float
+    eps: float = 1e-12
 
     def _check_options(self) -> None:
         check_number(self.eps, "eps", 0, 0.1, "right")

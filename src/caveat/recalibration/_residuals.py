@@ -1,15 +1,40 @@
-"""Helpers of regression recalibrators: Gaussians of predictions, standardized residuals."""
+"""What regression recalibrators share: Gaussians of predictions, standardized residuals."""
 
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from .._validation import LARGEST, FloatArray, position
+from .._validation import LARGEST, FloatArray, check_fraction, position
 from ..exceptions import InvalidValueError
 from ..predictions import Gaussian, Quantiles
+from ._base import Recalibrator
 
 _AXES = ("sample", "target")
+
+
+class GaussianMap(Recalibrator):
+    """A map of Gaussians that is learned from their standardized residuals.
+
+    Parameters
+    ----------
+    level : float
+        Coverage of the interval that turns quantiles into a Gaussian; not used for a Gaussian.
+    """
+
+    takes = (Gaussian, Quantiles)
+    level: float = 0.6827
+
+    def _residuals(
+        self, prediction: Any, y: FloatArray, weight: FloatArray | None
+    ) -> Iterator[tuple[FloatArray, FloatArray | None]]:
+        """Yield the residuals of each target that are known, and their weights."""
+        level = check_fraction(self.level, "level")
+        prediction, y, weight = drop_zero_weights(prediction, y, weight)
+        mean, variance = gaussian_of(prediction, level).moments()
+        for column in standardized(y - mean, variance).T:
+            known = ~np.isnan(column)
+            yield column[known], None if weight is None else weight[known]
 
 
 def drop_zero_weights(
@@ -20,15 +45,6 @@ def drop_zero_weights(
         return prediction, y, weight
     rows = weight > 0
     return prediction.take(rows), y[rows], weight[rows]
-
-
-def by_target(
-    columns: FloatArray, weight: FloatArray | None
-) -> Iterator[tuple[FloatArray, FloatArray | None]]:
-    """Yield the values of each target that are known, and their weights."""
-    for column in columns.T:
-        known = ~np.isnan(column)
-        yield column[known], None if weight is None else weight[known]
 
 
 def gaussian_of(prediction: Gaussian | Quantiles, level: float) -> Gaussian:

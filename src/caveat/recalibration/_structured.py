@@ -15,10 +15,24 @@ _LOWEST = -600.0
 
 
 class StructuredScaling(ClassMap):
-    """Temperature scaling, followed by a linear map of the logits near the identity."""
+    r"""Temperature scaling, followed by a linear map of the logits near the identity.
 
-    regularization: float
-    eps: float
+    Parameters
+    ----------
+    regularization : float
+        :math:`\lambda`, above 0; the paper's is 1.
+    eps : float
+        The least probability of which a logarithm is taken; smaller ones count as this one.
+
+    Attributes
+    ----------
+    temperature_ : float
+    mixture_ : float
+        :math:`1 / (n + 1)`.
+    """
+
+    regularization: float = 1.0
+    eps: float = 1e-12
 
     def _check_options(self) -> None:
         check_number(self.regularization, "regularization", 0, closed="neither")

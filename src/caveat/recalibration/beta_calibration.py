@@ -22,12 +22,6 @@ class BetaCalibration(LogisticMap):
     probabilities as they are. The targets are Platt's, :math:`(n_+ + 1) / (n_+ + 2)` and
     :math:`1 / (n_- + 2)` in place of 1 and 0, so that the fit exists for every calibration set.
 
-    Parameters
-    ----------
-    eps : float, default=1e-12
-        The least :math:`p` and the least :math:`1 - p` of which a logarithm is taken; smaller ones
-        count as this one.
-
     Attributes
     ----------
     lower_slope_, upper_slope_, intercept_ : ndarrays of shape (classes,), for two classes (1,)
@@ -60,10 +54,6 @@ class BetaCalibration(LogisticMap):
     >>> fitted.lower_slope_.round(), fitted.upper_slope_.round()
     (array([2.]), array([1.]))
     """
-
-    def __init__(self, *, eps: float = 1e-12, members: str = "mean") -> None:
-        self.eps = eps
-        self.members = members
 
     def _learn_curve(
         self, log_p: FloatArray, log_rest: FloatArray, hit: NDArray[np.bool_], weight: FloatArray

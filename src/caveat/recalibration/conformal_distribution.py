@@ -1,16 +1,18 @@
 """Regression: conformal predictive distributions."""
 
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
+from .._docstrings import describe_parameters
 from .._random import RandomState, generator
-from .._validation import FloatArray, as_floats
+from .._validation import FloatArray, as_floats, check_flags
 from ..exceptions import OptionError
-from ..predictions import Container, Gaussian, Quantiles
+from ..predictions import Gaussian, Quantiles
 from ..predictions.quantiles import check_levels
-from ._conformal import as_fraction, check_flags, values_at_ranks
+from ._base import AFTER
+from ._conformal import as_fraction, values_at_ranks
 from ._conformal_base import WithPromise
 from ._residuals import drop_zero_weights, standardized
 
@@ -83,29 +85,19 @@ class ConformalDistribution(WithPromise):
     array([1.58, 1.58])
     """
 
-    takes: ClassVar[tuple[type[Container], ...]] = (Gaussian,)
+    takes = (Gaussian,)
 
-    def __init__(
-        self,
-        *,
-        levels: Any = None,
-        normalize: bool = False,
-        random_state: RandomState = None,
-    ) -> None:
-        self.levels = levels
-        self.normalize = normalize
-        self.random_state = random_state
+    levels: Any = None
+    normalize: bool = False
+    random_state: RandomState = None
 
+    @describe_parameters(AFTER)
     def quantiles(self, prediction: Any, levels: Any, *, groups: Any = None) -> Quantiles:
         """Return quantiles at levels other than those of ``transform``.
 
         Parameters
         ----------
-        prediction : Gaussian
-            With the targets that ``fit`` saw.
         levels : array of shape (levels,)
-        groups : array, Series, dict of arrays or frame, optional
-            Needed if and only if ``fit`` was given groups.
         """
         parts = self._parts(prediction, groups)
         wanted = check_levels(as_floats(levels, "levels")[0])
@@ -114,6 +106,7 @@ class ConformalDistribution(WithPromise):
             values[rows] = part._values(prediction.take(rows), wanted)
         return Quantiles(wanted, values, targets=prediction.targets)
 
+    @describe_parameters(AFTER)
     def cdf(
         self, prediction: Any, y: Any, *, groups: Any = None, smoothed: bool = False
     ) -> FloatArray:
@@ -121,11 +114,6 @@ class ConformalDistribution(WithPromise):
 
         Parameters
         ----------
-        prediction : Gaussian
-            With the targets that ``fit`` saw.
-        y : array of shape (samples,) or (samples, targets)
-        groups : array, Series, dict of arrays or frame, optional
-            Needed if and only if ``fit`` was given groups.
         smoothed : bool, default=False
             Draw :math:`\tau`, by which the values at true :math:`y` are uniform; otherwise it is
             1/2, the middle of what the calibration samples leave open.
@@ -149,20 +137,13 @@ class ConformalDistribution(WithPromise):
                 values[rows, t] = (below + tie[rows, t] * (1 + equal)) / (1 + reached[-1])
         return values
 
+    @describe_parameters(AFTER)
     def crps(self, prediction: Any, y: Any, *, groups: Any = None) -> FloatArray:
         r"""Return the continuous ranked probability score of each sample.
 
         That of the distribution with equal mass at each :math:`z_i`,
         :math:`E|Z - y| - \frac{1}{2} E|Z - Z'|`, which leaves out the mass of
         :math:`1 / (n + 1)` that the calibration samples cannot place.
-
-        Parameters
-        ----------
-        prediction : Gaussian
-            With the targets that ``fit`` saw.
-        y : array of shape (samples,) or (samples, targets)
-        groups : array, Series, dict of arrays or frame, optional
-            Needed if and only if ``fit`` was given groups.
 
         Returns
         -------

@@ -1,13 +1,14 @@
 """Regression: joint conformal regions of several targets."""
 
-from typing import Any, ClassVar
+from dataclasses import field
+from typing import Any
 
 import numpy as np
 
-from .._validation import FloatArray, check_fraction
+from .._validation import FloatArray, check_flags, check_fraction
 from ..exceptions import InvalidValueError
-from ..predictions import Container, Ellipsoid, Gaussian
-from ._conformal import as_fraction, check_flags, conformal_quantile, minimum_samples, too_few
+from ..predictions import Ellipsoid, Gaussian
+from ._conformal import as_fraction, conformal_quantile, minimum_samples, too_few
 from ._conformal_base import WithPromise
 from ._residuals import drop_zero_weights, standardized
 
@@ -27,6 +28,8 @@ class ConformalEllipsoids(WithPromise):
 
     Parameters
     ----------
+    coverage : float
+        Share of samples whose targets are all inside, strictly between 0 and 1.
     normalize : bool, default=False
         Divide residuals by the predicted standard deviation, so that samples that are predicted
         with more uncertainty get larger regions.
@@ -80,11 +83,10 @@ class ConformalEllipsoids(WithPromise):
     True
     """
 
-    takes: ClassVar[tuple[type[Container], ...]] = (Gaussian,)
+    takes = (Gaussian,)
 
-    def __init__(self, coverage: float = 0.9, *, normalize: bool = False) -> None:
-        self.coverage = coverage
-        self.normalize = normalize
+    coverage: float = field(default=0.9, kw_only=False)
+    normalize: bool = False
 
     def _fit(self, prediction: Any, y: FloatArray, weight: FloatArray | None) -> None:
         level = as_fraction(check_fraction(self.coverage, "coverage"))

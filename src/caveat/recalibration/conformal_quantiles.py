@@ -1,14 +1,12 @@
 """Regression: conformal correction of predicted intervals."""
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
-from .._validation import FloatArray, check_finite, check_fraction
-from ..predictions import Container, Gaussian, Interval, Quantiles
-from ._conformal import check_bins, check_flags, check_joint
-from ._conformal_base import ConformalIntervals
-from ._residuals import drop_zero_weights
+from .._validation import FloatArray, check_finite
+from ..predictions import Gaussian, Interval, Quantiles
+from ._conformal_base import ConformalIntervals, Scored
 
 
 class ConformalQuantiles(ConformalIntervals):
@@ -39,20 +37,8 @@ class ConformalQuantiles(ConformalIntervals):
 
     Attributes
     ----------
-    margins_ : ndarray of shape (bins, targets, sides)
-        q of each bin and target; two sides, lower and upper, if not symmetric. Infinite where there
-        are too few calibration samples. Not with ``shift`` or ``overlapping``.
     edges_ : ndarray of shape (targets, bins - 1), or (1, bins - 1) if joint
         The largest width in each bin but the last; infinite for bins that ties left empty.
-    too_few_ : tuple of str
-        The groups and bins whose intervals are infinite, since they have too few calibration
-        samples: c / (1 - c) are needed, 9 for 90 %, and (1 + c) / (1 - c), 19 for 90 %, if not
-        symmetric.
-    effective_samples_ : float
-        With ``shift``: how many samples of equal weight the calibration samples are worth.
-    group_coverage_ : dict of str to (int, float)
-        With ``overlapping``: the calibration samples of each group, and the share of them that is
-        covered.
 
     Notes
     -----
@@ -102,42 +88,16 @@ class ConformalQuantiles(ConformalIntervals):
     array([[2.]])
     """
 
-    takes: ClassVar[tuple[type[Container], ...]] = (Quantiles, Gaussian, Interval)
+    takes = (Quantiles, Gaussian, Interval)
 
-    def __init__(
-        self,
-        coverage: float = 0.9,
-        *,
-        symmetric: bool = True,
-        bins: int | None = None,
-        joint: bool | str = False,
-        overlapping: bool = False,
-    ) -> None:
-        self.coverage = coverage
-        self.symmetric = symmetric
-        self.bins = bins
-        self.joint = joint
-        self.overlapping = overlapping
-
-    def _fit(self, prediction: Any, y: FloatArray, weight: FloatArray | None) -> None:
-        coverage = check_fraction(self.coverage, "coverage")
-        check_flags(symmetric=self.symmetric, overlapping=self.overlapping)
-        check_joint(self.joint)
-        bins = check_bins(self.bins)
-        prediction, y, weight = drop_zero_weights(prediction, y, weight)
+    def _scored(self, prediction: Any, y: FloatArray) -> Scored:
         lower, upper = self._start(prediction)
         for ends, name in ((lower, "lower"), (upper, "upper")):
             check_finite(ends, name, ("sample", "target"))
         below, above = lower - y, y - upper
-        self._learn(
-            [np.maximum(below, above)] if self.symmetric else [below, above],
-            weight,
-            coverage,
-            spread=None if bins is None else upper - lower,
-            bins=bins,
-            joint=self.joint,
-            sizes=upper - lower if self.joint else None,
-        )
+        scores = [np.maximum(below, above)] if self.symmetric else [below, above]
+        width = upper - lower
+        return scores, None if self.bins is None else width, width if self.joint else None
 
     def _transform(self, prediction: Any, given: FloatArray | None = None) -> Interval:
         start_lower, start_upper = self._start(prediction)

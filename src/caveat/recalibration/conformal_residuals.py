@@ -1,14 +1,13 @@
 """Regression: split conformal intervals from residuals."""
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
-from .._validation import FloatArray, check_fraction
-from ..predictions import Container, Gaussian, Interval
-from ._conformal import check_bins, check_flags, check_joint
-from ._conformal_base import ConformalIntervals
-from ._residuals import drop_zero_weights, standardized
+from .._validation import FloatArray, check_flags
+from ..predictions import Gaussian, Interval
+from ._conformal_base import ConformalIntervals, Scored
+from ._residuals import standardized
 
 
 class ConformalResiduals(ConformalIntervals):
@@ -41,21 +40,9 @@ class ConformalResiduals(ConformalIntervals):
 
     Attributes
     ----------
-    margins_ : ndarray of shape (bins, targets, sides)
-        q of each bin and target; two sides, lower and upper, if not symmetric. Infinite where there
-        are too few calibration samples. Not with ``shift`` or ``overlapping``.
     edges_ : ndarray of shape (targets, bins - 1), or (1, bins - 1) if joint
         The largest standard deviation in each bin but the last; infinite for bins that ties left
         empty.
-    too_few_ : tuple of str
-        The groups and bins whose intervals are infinite, since they have too few calibration
-        samples: c / (1 - c) are needed, 9 for 90 %, and (1 + c) / (1 - c), 19 for 90 %, if not
-        symmetric.
-    effective_samples_ : float
-        With ``shift``: how many samples of equal weight the calibration samples are worth.
-    group_coverage_ : dict of str to (int, float)
-        With ``overlapping``: the calibration samples of each group, and the share of them that is
-        covered.
 
     Notes
     -----
@@ -102,47 +89,20 @@ class ConformalResiduals(ConformalIntervals):
     array([[0.9]])
     """
 
-    takes: ClassVar[tuple[type[Container], ...]] = (Gaussian,)
+    takes = (Gaussian,)
 
-    def __init__(
-        self,
-        coverage: float = 0.9,
-        *,
-        normalize: bool = False,
-        symmetric: bool = True,
-        bins: int | None = None,
-        joint: bool | str = False,
-        overlapping: bool = False,
-    ) -> None:
-        self.coverage = coverage
-        self.normalize = normalize
-        self.symmetric = symmetric
-        self.bins = bins
-        self.joint = joint
-        self.overlapping = overlapping
+    normalize: bool = False
 
-    def _fit(self, prediction: Any, y: FloatArray, weight: FloatArray | None) -> None:
-        coverage = check_fraction(self.coverage, "coverage")
-        check_flags(
-            normalize=self.normalize, symmetric=self.symmetric, overlapping=self.overlapping
-        )
-        check_joint(self.joint)
-        bins = check_bins(self.bins)
-        prediction, y, weight = drop_zero_weights(prediction, y, weight)
+    def _scored(self, prediction: Any, y: FloatArray) -> Scored:
+        check_flags(normalize=self.normalize)
         mean, variance = self._center(prediction)
         residual = y - mean
         if self.normalize:
             residual = standardized(residual, variance)
         sizes = np.abs(residual)
-        self._learn(
-            [sizes] if self.symmetric else [-residual, residual],
-            weight,
-            coverage,
-            spread=None if bins is None else np.sqrt(variance),
-            bins=bins,
-            joint=self.joint,
-            sizes=None if self.normalize else sizes,
-        )
+        scores = [sizes] if self.symmetric else [-residual, residual]
+        spread = None if self.bins is None else np.sqrt(variance)
+        return scores, spread, None if self.normalize else sizes
 
     def _transform(self, prediction: Any, given: FloatArray | None = None) -> Interval:
         mean, variance = self._center(prediction)

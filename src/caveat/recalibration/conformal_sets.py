@@ -1,18 +1,26 @@
 """Conformal prediction sets of classes."""
 
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._blocks import row_blocks
+from .._docstrings import describe_parameters
 from .._random import RandomState, generator
-from .._validation import FloatArray, check_choice, check_fraction, check_integer, check_number
+from .._validation import (
+    FloatArray,
+    check_choice,
+    check_flags,
+    check_fraction,
+    check_integer,
+    check_number,
+)
 from ..exceptions import OptionError
-from ..predictions import Categorical, Container, GaussianLogits, PredictionSet
-from ._base import Recalibrator
+from ..predictions import Categorical, GaussianLogits, PredictionSet
+from ._base import AFTER, Recalibrator
 from ._classes import as_probabilities, calibration_rows
-from ._conformal import as_fraction, check_flags, conformal_quantile, too_few
+from ._conformal import as_fraction, conformal_quantile, too_few
 from ._conformal_base import ConformalRecalibrator
 from ._thresholds import effective_samples, label_shift_quantiles
 from .shift import LabelShift
@@ -88,11 +96,6 @@ class ConformalSets(ConformalRecalibrator):
     weights_ : list of ndarrays or None
         How often each of them counts; None where each counts once.
     seeds_ : ndarray of shape (3,)
-    effective_samples_ : float
-        With ``shift``: how many samples of equal weight the calibration samples are worth.
-    group_coverage_ : dict of str to (int, float)
-        With ``overlapping``: the calibration samples of each group, and the share of them that is
-        covered.
 
     Notes
     -----
@@ -153,31 +156,17 @@ class ConformalSets(ConformalRecalibrator):
            [0.4, 0.4]])
     """
 
-    takes: ClassVar[tuple[type[Container], ...]] = (Categorical, GaussianLogits)
+    takes = (Categorical, GaussianLogits)
 
-    def __init__(
-        self,
-        coverage: float = 0.9,
-        *,
-        score: str = "lac",
-        randomized: bool = True,
-        k_reg: int = 2,
-        penalty: float = 0.1,
-        class_conditional: bool = False,
-        empty: str = "allow",
-        overlapping: bool = False,
-        random_state: RandomState = None,
-    ) -> None:
-        self.coverage = coverage
-        self.score = score
-        self.randomized = randomized
-        self.k_reg = k_reg
-        self.penalty = penalty
-        self.class_conditional = class_conditional
-        self.empty = empty
-        self.overlapping = overlapping
-        self.random_state = random_state
+    score: str = "lac"
+    randomized: bool = True
+    k_reg: int = 2
+    penalty: float = 0.1
+    class_conditional: bool = False
+    empty: str = "allow"
+    random_state: RandomState = None
 
+    @describe_parameters(AFTER)
     def p_values(
         self, prediction: Any, *, groups: Any = None, smoothed: bool = False, shift: Any = None
     ) -> FloatArray:
@@ -190,10 +179,6 @@ class ConformalSets(ConformalRecalibrator):
 
         Parameters
         ----------
-        prediction : Categorical or GaussianLogits
-            With the classes that ``fit`` saw.
-        groups : array, Series, dict of arrays or frame, optional
-            Needed if and only if ``fit`` was given groups.
         smoothed : bool, default=False
             Break ties by a :math:`\tau` uniform on [0, 1) for each sample: the p-value of the true
             class is then uniform, and without it at least as large.
@@ -318,13 +303,9 @@ class ConformalSets(ConformalRecalibrator):
         for rows in row_blocks(*p.shape):
             scores = self._class_scores(p[rows], draws[rows])
             tie = None if ties is None else ties[rows, None]
-            if len(tails) == 1:
-                values[rows] = _p_value(*tails[0], scores, tie, own[rows, None])
-                continue
             for k, tail in enumerate(tails):
-                values[rows, k : k + 1] = _p_value(
-                    *tail, scores[:, k : k + 1], tie, own[rows, None]
-                )
+                of = slice(None) if len(tails) == 1 else slice(k, k + 1)
+                values[rows, of] = _p_value(*tail, scores[:, of], tie, own[rows, None])
         return values
 
     def _check_options(self) -> float:

@@ -1,6 +1,7 @@
 """Conformal intervals and sets from the folds of a cross-validation, for small samples."""
 
 import math
+from dataclasses import field
 from typing import Any, Self
 
 import numpy as np
@@ -9,17 +10,17 @@ from sklearn.exceptions import NotFittedError
 
 from .._arrays import to_numpy
 from .._blocks import row_blocks
-from .._renamed import suggests_parameters
-from .._validation import check_choice, check_fraction
+from .._constructors import Declared
+from .._validation import check_choice, check_flags, check_fraction
 from ..exceptions import OptionError, ShapeError, UnsupportedPredictionError
 from ..predictions import Categorical, Container, Gaussian, Interval, PredictionSet
 from ..predictions.given import as_prediction
 from ._base import check_signature, signature_of
-from ._conformal import as_fraction, check_flags, too_few
+from ._conformal import as_fraction, too_few
 from ._residuals import standardized
 
 
-class CrossConformal(BaseEstimator):
+class CrossConformal(Declared, BaseEstimator):
     r"""Intervals or sets from out-of-fold predictions, so that no samples are set aside.
 
     A model is fitted K times, each time without one fold of the training samples. ``fit`` takes
@@ -33,7 +34,7 @@ class CrossConformal(BaseEstimator):
 
     Parameters
     ----------
-    coverage : float, default=0.9
+    coverage : float
         Share of true values to cover, strictly between 0 and 1.
     method : {"plus", "minmax"}, default="plus"
         Compare each residual with the model of its own fold; or with the smallest and largest
@@ -90,13 +91,9 @@ class CrossConformal(BaseEstimator):
     Not promised: coverage for each sample, or after a shift between these samples and use.
     """
 
-    @suggests_parameters
-    def __init__(
-        self, coverage: float = 0.9, *, method: str = "plus", normalize: bool = False
-    ) -> None:
-        self.coverage = coverage
-        self.method = method
-        self.normalize = normalize
+    coverage: float = field(default=0.9, kw_only=False)
+    method: str = "plus"
+    normalize: bool = False
 
     def fit(self, prediction: Any, y: Any, *, folds: Any = None, classes: Any = None) -> Self:
         """Learn from out-of-fold predictions.
@@ -113,10 +110,6 @@ class CrossConformal(BaseEstimator):
             the members in ``transform``. By default each sample is a fold of its own.
         classes : sequence of labels, optional
             The classes of an array.
-
-        Returns
-        -------
-        self
         """
         level = as_fraction(check_fraction(self.coverage, "coverage"))
         check_choice(self.method, "method", ("plus", "minmax"))

@@ -67,18 +67,9 @@ class DirichletCalibration(ClassMap):
     array([0.25, 0.75])
     """
 
-    def __init__(
-        self,
-        *,
-        regularization: float = 1e-2,
-        intercept_regularization: float | None = None,
-        eps: float = 1e-12,
-        members: str = "mean",
-    ) -> None:
-        self.regularization = regularization
-        self.intercept_regularization = intercept_regularization
-        self.eps = eps
-        self.members = members
+    regularization: float = 1e-2
+    intercept_regularization: float | None = None
+    eps: float = 1e-12
 
     def _check_options(self) -> None:
         check_number(self.regularization, "regularization")

@@ -95,10 +95,6 @@ def exchangeability_test(
         For the divisions, for the choice of at most 10,000 samples of either side (1,000 where a
         sample has several numbers), and for breaking ties.
 
-    Returns
-    -------
-    ExchangeabilityTest
-
     Notes
     -----
     Only what is passed is compared: inputs can stay the same while the labels that belong to them
@@ -158,10 +154,6 @@ def warn_if_shifted(
     random_state : int, Generator or None, default=0
     stacklevel : int, default=2
         As in :func:`warnings.warn`: 2 names the line that calls this function.
-
-    Returns
-    -------
-    ExchangeabilityTest
 
     Examples
     --------

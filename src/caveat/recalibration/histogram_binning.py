@@ -1,5 +1,7 @@
 """The observed share of each class in bins of its probability."""
 
+from dataclasses import field
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -64,12 +66,8 @@ class HistogramBinning(ClassMap):
     ([array([0. , 0.5, 1. ])], [array([0. , 0.5])])
     """
 
-    def __init__(
-        self, bins: int = 15, *, strategy: str = "equal-count", members: str = "mean"
-    ) -> None:
-        self.bins = bins
-        self.strategy = strategy
-        self.members = members
+    bins: int = field(default=15, kw_only=False)
+    strategy: str = "equal-count"
 
     def _check_options(self) -> None:
         check_integer(self.bins, "bins")

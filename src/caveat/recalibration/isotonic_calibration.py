@@ -74,9 +74,7 @@ class IsotonicCalibration(ClassMap):
     array([0. , 0.5])
     """
 
-    def __init__(self, *, between: str = "lines", members: str = "mean") -> None:
-        self.between = between
-        self.members = members
+    between: str = "lines"
 
     def _check_options(self) -> None:
         check_choice(self.between, "between", ("lines", "steps"))

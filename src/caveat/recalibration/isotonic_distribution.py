@@ -1,21 +1,20 @@
 """Regression: recalibration of the predictive distribution function."""
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from .._blocks import row_blocks
-from .._validation import FloatArray, as_floats, check_choice, check_fraction
-from ..predictions import Container, Gaussian, Quantiles
+from .._validation import FloatArray, as_floats, check_choice
+from ..predictions import Gaussian, Quantiles
 from ..predictions.quantiles import check_levels
-from ._base import Recalibrator
-from ._residuals import by_target, drop_zero_weights, gaussian_of, standardized
+from ._residuals import GaussianMap, gaussian_of
 
 _DECAY = 40.0
 _FEW_NODES, _MANY_NODES = 6, 40
 
 
-class IsotonicDistribution(Recalibrator):
+class IsotonicDistribution(GaussianMap):
     r"""Map predicted probabilities to observed ones, and compute mean and variance of the result.
 
     For each target let :math:`u_i = F_i(y_i)` be the predicted probability of what is at most the
@@ -82,24 +81,14 @@ class IsotonicDistribution(Recalibrator):
     array([2.23, 2.23, 2.23, 2.23])
     """
 
-    takes: ClassVar[tuple[type[Container], ...]] = (Gaussian, Quantiles)
-
-    def __init__(
-        self, *, level: float = 0.6827, output: str = "gaussian", levels: Any = None
-    ) -> None:
-        self.level = level
-        self.output = output
-        self.levels = levels
+    output: str = "gaussian"
+    levels: Any = None
 
     def _fit(self, prediction: Any, y: FloatArray, weight: FloatArray | None) -> None:
-        level = check_fraction(self.level, "level")
         check_choice(self.output, "output", ("gaussian", "quantiles"))
         if self.levels is not None:
             check_levels(as_floats(self.levels, "levels")[0])
-        prediction, y, weight = drop_zero_weights(prediction, y, weight)
-        mean, variance = gaussian_of(prediction, level).moments()
-        residuals = standardized(y - mean, variance)
-        curves = [_curve(known, each) for known, each in by_target(residuals, weight)]
+        curves = [_curve(*known) for known in self._residuals(prediction, y, weight)]
         self.residuals_ = [points for points, _ in curves]
         self.probabilities_ = [heights for _, heights in curves]
         moments = np.array([_moments(points, heights) for points, heights in curves])

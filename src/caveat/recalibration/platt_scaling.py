@@ -27,9 +27,6 @@ class PlattScaling(LogisticMap):
         Platt's targets: with :math:`n_+` samples of the class and :math:`n_-` others,
         :math:`t = (n_+ + 1) / (n_+ + 2)` and :math:`1 / (n_- + 2)` in place of 1 and 0. The fit
         then exists for every calibration set.
-    eps : float, default=1e-12
-        The least :math:`p` and the least :math:`1 - p` of which a logarithm is taken; smaller ones
-        count as this one.
 
     Attributes
     ----------
@@ -64,12 +61,7 @@ class PlattScaling(LogisticMap):
     (array([0.5]), array([0.25, 0.75]))
     """
 
-    def __init__(
-        self, *, smoothing: bool = True, eps: float = 1e-12, members: str = "mean"
-    ) -> None:
-        self.smoothing = smoothing
-        self.eps = eps
-        self.members = members
+    smoothing: bool = True
 
     def _check_options(self) -> None:
         check_choice(self.smoothing, "smoothing", (True, False))

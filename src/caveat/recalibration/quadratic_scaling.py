@@ -22,12 +22,6 @@ class QuadraticScaling(LogisticMap):
     is Platt scaling. As there, the targets are :math:`(n_+ + 1) / (n_+ + 2)` and
     :math:`1 / (n_- + 2)` in place of 1 and 0, so that the fit exists for every calibration set.
 
-    Parameters
-    ----------
-    eps : float, default=1e-12
-        The least :math:`p` and the least :math:`1 - p` of which a logarithm is taken; smaller ones
-        count as this one.
-
     Attributes
     ----------
     curvature_, slope_, intercept_ : ndarrays of shape (classes,), for two classes (1,)
@@ -60,10 +54,6 @@ class QuadraticScaling(LogisticMap):
     >>> fitted.curvature_.round(1), fitted.slope_.round()  # (1/4 - 1) / 2 and 1
     (array([-0.4]), array([1.]))
     """
-
-    def __init__(self, *, eps: float = 1e-12, members: str = "mean") -> None:
-        self.eps = eps
-        self.members = members
 
     def _learn_curve(
         self, log_p: FloatArray, log_rest: FloatArray, hit: NDArray[np.bool_], weight: FloatArray

@@ -1,5 +1,7 @@
 """The scaling-binning calibrator: means of a fitted sigmoid in bins."""
 
+from dataclasses import field
+
 import numpy as np
 
 from .._validation import FloatArray, check_integer, check_number
@@ -67,10 +69,8 @@ class ScalingBinning(ClassMap):
     array([0.45, 0.45, 0.55, 0.55])
     """
 
-    def __init__(self, bins: int = 10, *, eps: float = 1e-12, members: str = "mean") -> None:
-        self.bins = bins
-        self.eps = eps
-        self.members = members
+    bins: int = field(default=10, kw_only=False)
+    eps: float = 1e-12
 
     def _check_options(self) -> None:
         check_integer(self.bins, "bins")

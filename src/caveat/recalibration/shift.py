@@ -12,6 +12,7 @@ from .._validation import (
     FloatArray,
     LabelArray,
     as_floats,
+    check_flags,
     check_fraction,
     check_integer,
     check_size,
@@ -113,10 +114,6 @@ def likelihood_ratio(
     folds : int, default=5
     random_state : int, Generator or None, optional
         For the division into folds.
-
-    Returns
-    -------
-    LikelihoodRatio
 
     Notes
     -----
@@ -260,10 +257,6 @@ def label_shift(
     confidence : float, default=0.99
         That of the bounds, for all classes together (Bonferroni, normal approximation).
 
-    Returns
-    -------
-    LabelShift
-
     Notes
     -----
     **Requires** that samples of one class are alike in calibration and test; only the shares of the
@@ -288,8 +281,7 @@ def label_shift(
     >>> shift.shares.round(2)
     array([0.77, 0.23])
     """
-    if not isinstance(soft, bool | np.bool_):
-        raise OptionError(f"soft must be True or False; got {soft!r}")
+    check_flags(soft=soft)
     confidence = check_fraction(confidence, "confidence")
     first, second = _read_classes(prediction, test, y, classes)
     codes = first.align(y)
@@ -372,11 +364,11 @@ def _read_classes(prediction: Any, test: Any, y: Any, classes: Any) -> tuple[Any
     return first, second
 
 
-def as_ratio(shift: Any, samples: int, side: str) -> FloatArray:
+def as_ratio(shift: Any, samples: int, side: str, *, finite: bool = False) -> FloatArray:
     """Return the likelihood ratio of each sample, ``side`` being "calibration" or "test".
 
-    Calibration samples may have a ratio of 0, which leaves them out; test samples may have an
-    infinite one, which nothing in calibration stands for.
+    Calibration samples may have a ratio of 0, which leaves them out; test samples, which came, may
+    not, but an infinite one, which nothing in calibration stands for, unless all must be finite.
     """
     value = getattr(shift, side) if isinstance(shift, LikelihoodRatio) else shift
     ratio, _, _ = as_floats(value, "shift")
@@ -385,20 +377,22 @@ def as_ratio(shift: Any, samples: int, side: str) -> FloatArray:
             f"shift must be one likelihood ratio for each of {samples} samples; got shape "
             f"{ratio.shape}"
         )
-    bad = ~((ratio >= 0) & (ratio < np.inf)) if side == "calibration" else ~(ratio > 0)
+    known = side == "calibration"
+    bounded = known or finite
+    bad = ~((ratio >= 0 if known else ratio > 0) & (ratio < np.inf if bounded else True))
     if bad.any():
         first = int(bad.argmax())
-        wanted = "0 or more and finite" if side == "calibration" else "above 0"
         raise InvalidValueError(
             f"the likelihood ratio of {side} sample {first} is {ratio[first]:g}; it must be "
-            f"{wanted}"
+            f"{'0 or more' if known else 'above 0'}{' and finite' * bounded}"
         )
-    if side == "calibration" and not 1e-70 <= ratio.max() <= 1e70:
+    if bounded and not 1e-70 <= ratio.max() <= 1e70:
         raise InvalidValueError(
             "the likelihood ratio of every calibration sample is 0: none of them could be a test "
             "sample, so that nothing can be learned from them"
             if not ratio.any()
-            else f"the likelihood ratios go up to {ratio.max():g}; scale those of calibration and "
-            "test samples by one number, so that the largest is close to 1"
+            else f"the likelihood ratios go up to {ratio.max():g}, and sums of such ratios are not "
+            "exact; scale those of calibration and test samples by one number, so that the largest "
+            "is close to 1"
         )
     return ratio

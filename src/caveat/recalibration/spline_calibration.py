@@ -33,9 +33,6 @@ class SplineCalibration(LogisticMap):
         At most this many; equal scores leave fewer.
     smoothness : float, default=1.0
         :math:`\lambda`. A large one gives Platt scaling with a slope that is not negative.
-    eps : float, default=1e-12
-        The least :math:`p` and the least :math:`1 - p` of which a logarithm is taken; smaller ones
-        count as this one.
 
     Attributes
     ----------
@@ -73,18 +70,8 @@ class SplineCalibration(LogisticMap):
     array([0.5, 2. ])
     """
 
-    def __init__(
-        self,
-        *,
-        knots: int = 6,
-        smoothness: float = 1.0,
-        eps: float = 1e-12,
-        members: str = "mean",
-    ) -> None:
-        self.knots = knots
-        self.smoothness = smoothness
-        self.eps = eps
-        self.members = members
+    knots: int = 6
+    smoothness: float = 1.0
 
     def _check_options(self) -> None:
         check_integer(self.knots, "knots", 2)

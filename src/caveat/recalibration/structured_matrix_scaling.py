@@ -26,18 +26,8 @@ class StructuredMatrixScaling(StructuredScaling):
     the map is temperature scaling with few samples, a factor for each class with more, and a matrix
     with many.
 
-    Parameters
-    ----------
-    regularization : float, default=1.0
-        :math:`\lambda`, above 0; the paper's is 1.
-    eps : float, default=1e-12
-        The least probability of which a logarithm is taken; smaller ones count as this one.
-
     Attributes
     ----------
-    temperature_ : float
-    mixture_ : float
-        :math:`1 / (n + 1)`.
     weights_ : ndarray of shape (classes, classes)
         :math:`W`; row j makes the logit of class j.
     intercept_ : ndarray of shape (classes,)
@@ -70,13 +60,6 @@ class StructuredMatrixScaling(StructuredScaling):
     >>> round(loss(y, wrong), 2), round(loss(y, fitted.transform(wrong).mean), 2)
     (0.87, 0.83)
     """
-
-    def __init__(
-        self, *, regularization: float = 1.0, eps: float = 1e-12, members: str = "mean"
-    ) -> None:
-        self.regularization = regularization
-        self.eps = eps
-        self.members = members
 
     def _penalty(self, classes: int) -> FloatArray:
         penalty = np.full((classes, classes + 1), classes * (classes - 1.0))

@@ -24,18 +24,8 @@ class StructuredVectorScaling(StructuredScaling):
 
     with :math:`n = \sum_i w_i`: with few samples it is temperature scaling.
 
-    Parameters
-    ----------
-    regularization : float, default=1.0
-        :math:`\lambda`, above 0; the paper's is 1.
-    eps : float, default=1e-12
-        The least probability of which a logarithm is taken; smaller ones count as this one.
-
     Attributes
     ----------
-    temperature_ : float
-    mixture_ : float
-        :math:`1 / (n + 1)`.
     factors_, intercept_ : ndarrays of shape (classes,)
         :math:`v` and :math:`b`.
 
@@ -66,13 +56,6 @@ class StructuredVectorScaling(StructuredScaling):
     >>> bool(fitted.intercept_[0] < fitted.intercept_[1:].min() - 0.5)  # log 2 is 0.69
     True
     """
-
-    def __init__(
-        self, *, regularization: float = 1.0, eps: float = 1e-12, members: str = "mean"
-    ) -> None:
-        self.regularization = regularization
-        self.eps = eps
-        self.members = members
 
     def _penalty(self, classes: int) -> FloatArray:
         return np.full((classes, 2), float(classes))

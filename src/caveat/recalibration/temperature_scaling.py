@@ -111,20 +111,11 @@ class TemperatureScaling(Recalibrator):
 
     takes = (Categorical, GaussianLogits)
 
-    def __init__(
-        self,
-        *,
-        per_class: bool = False,
-        shrinkage: float = 1.0,
-        members: str = "mean",
-        draws: int | None = None,
-        random_state: RandomState = 0,
-    ) -> None:
-        self.per_class = per_class
-        self.shrinkage = shrinkage
-        self.members = members
-        self.draws = draws
-        self.random_state = random_state
+    per_class: bool = False
+    shrinkage: float = 1.0
+    members: str = "mean"
+    draws: int | None = None
+    random_state: RandomState = 0
 
     def _fit(self, prediction: Any, y: Codes, weight: FloatArray | None) -> None:
         check_choice(self.members, "members", ("mean", "each"))

@@ -1,16 +1,15 @@
 """Regression: one factor on the variance of each target."""
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
-from .._validation import FloatArray, check_fraction
-from ..predictions import Container, Gaussian, Quantiles
-from ._base import Recalibrator
-from ._residuals import by_target, drop_zero_weights, gaussian_of, standardized
+from .._validation import FloatArray
+from ..predictions import Gaussian, Quantiles
+from ._residuals import GaussianMap, gaussian_of
 
 
-class VarianceScaling(Recalibrator):
+class VarianceScaling(GaussianMap):
     r"""Multiply the variance of each target by the factor that makes the data most likely.
 
     With predicted means :math:`\mu_i`, total variances :math:`\sigma_i^2` and truths :math:`y_i`
@@ -58,19 +57,9 @@ class VarianceScaling(Recalibrator):
     array([4., 4., 4., 4.])
     """
 
-    takes: ClassVar[tuple[type[Container], ...]] = (Gaussian, Quantiles)
-
-    def __init__(self, *, level: float = 0.6827) -> None:
-        self.level = level
-
     def _fit(self, prediction: Any, y: FloatArray, weight: FloatArray | None) -> None:
-        level = check_fraction(self.level, "level")
-        prediction, y, weight = drop_zero_weights(prediction, y, weight)
-        mean, variance = gaussian_of(prediction, level).moments()
-        squares = standardized(y - mean, variance) ** 2
-        self.scale_ = np.sqrt(
-            [np.average(known, weights=each) for known, each in by_target(squares, weight)]
-        )
+        residuals = self._residuals(prediction, y, weight)
+        self.scale_ = np.sqrt([np.average(known**2, weights=each) for known, each in residuals])
 
     def _transform(self, prediction: Any) -> Gaussian | Quantiles:
         gaussian = gaussian_of(prediction, self.level)

@@ -1,13 +1,13 @@
 """Venn-ABERS: for each class two probabilities, one of which is calibrated."""
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._validation import FloatArray, check_integer
 from ..exceptions import ShapeError
-from ..predictions import Categorical, Container, GaussianLogits, ProbabilityInterval
+from ..predictions import Categorical, GaussianLogits, ProbabilityInterval
 from ._base import Recalibrator
 from ._classes import as_probabilities, calibration_rows, one_vs_rest
 
@@ -83,10 +83,9 @@ class VennAbers(Recalibrator):
     array([0.333, 0.5  ])
     """
 
-    takes: ClassVar[tuple[type[Container], ...]] = (Categorical, GaussianLogits)
+    takes = (Categorical, GaussianLogits)
 
-    def __init__(self, *, folds: int | None = None) -> None:
-        self.folds = folds
+    folds: int | None = None
 
     def _fit(self, prediction: Any, y: NDArray[np.intp], weight: FloatArray | None) -> None:
         score, y, weight = calibration_rows(as_probabilities(prediction), y, weight, "mean")

@@ -1,6 +1,7 @@
 """A recalibrator that chooses among all others, or leaves the prediction as it is."""
 
 from collections.abc import Sequence
+from dataclasses import field
 from typing import Any
 
 from sklearn.base import clone
@@ -71,18 +72,10 @@ class Calibrator(Recalibrator):
 
     takes = (Categorical, GaussianLogits, Gaussian, Quantiles, Interval)
 
-    def __init__(
-        self,
-        method: Any = "auto",
-        *,
-        candidates: Sequence[str | Recalibrator] | None = None,
-        folds: int = 5,
-        random_state: RandomState = 0,
-    ) -> None:
-        self.method = method
-        self.candidates = candidates
-        self.folds = folds
-        self.random_state = random_state
+    method: Any = field(default="auto", kw_only=False)
+    candidates: Sequence[str | Recalibrator] | None = None
+    folds: int = 5
+    random_state: RandomState = 0
 
     def _fit(self, prediction: Any, y: Any, weight: FloatArray | None) -> None:
         truth = prediction.classes[y] if hasattr(prediction, "classes") else y

@@ -66,7 +66,6 @@ def repair(
         True labels or values.
     groups : array, Series, dict of arrays or frame, optional
         Each candidate is also tried with its own fit for each group (each combination of groups).
-    sample_weight : array of shape (samples,), optional
     cluster : array of shape (samples,), optional
         Samples that belong together, such as those of a patient: a fold holds whole clusters, and
         intervals resample them.

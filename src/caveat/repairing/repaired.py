@@ -114,16 +114,10 @@ class Repaired(BaseEstimator):
 
         Parameters
         ----------
-        X : array or frame of shape (samples, ...)
-        y : array of shape (samples,)
         sample_weight : array of shape (samples,), optional
             Passed on to the model, the repair and the calibration.
         cluster : array of shape (samples,), optional
             Samples that belong together; they are never split.
-
-        Returns
-        -------
-        self
         """
         coverage = None if self.conformal is None else check_fraction(self.conformal, "conformal")
         if y is None:
@@ -167,22 +161,12 @@ class Repaired(BaseEstimator):
         return self
 
     def predict_distribution(self, X: Any) -> Any:
-        """Return the repaired prediction.
-
-        Parameters
-        ----------
-        X : array or frame of shape (samples, ...)
-        """
+        """Return the repaired prediction."""
         check_is_fitted(self, "estimator_")
         return self._mended(self.estimator_.predict_distribution(X))
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the most probable class, the mean, or the median of quantiles.
-
-        Parameters
-        ----------
-        X : array or frame of shape (samples, ...)
-        """
+        """Return the most probable class, the mean, or the median of quantiles."""
         prediction = self.predict_distribution(X)
         if _of_classes(self):
             return np.asarray(self.classes_[_probabilities(prediction).argmax(axis=1)])
@@ -194,21 +178,12 @@ class Repaired(BaseEstimator):
 
     @available_if(_of_classes)
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return the repaired probabilities of the classes: (samples, classes).
-
-        Parameters
-        ----------
-        X : array or frame of shape (samples, ...)
-        """
+        """Return the repaired probabilities of the classes: (samples, classes)."""
         return _probabilities(self.predict_distribution(X))
 
     @available_if(_of_classes)
     def predict_set(self, X: Any) -> Any:
         """Return sets of classes that hold the true one as often as ``conformal`` says.
-
-        Parameters
-        ----------
-        X : array or frame of shape (samples, ...)
 
         Returns
         -------
@@ -225,7 +200,6 @@ class Repaired(BaseEstimator):
 
         Parameters
         ----------
-        X : array or frame of shape (samples, ...)
         coverage : float, default=0.9
             Only used without ``conformal``, whose coverage is chosen at `fit`.
 
@@ -248,10 +222,6 @@ class Repaired(BaseEstimator):
 
         The model must be a network of caveat or an ensemble of them; of the repair the recalibrator
         is kept, without the table of candidates.
-
-        Parameters
-        ----------
-        path : str or path
         """
         save(self, path)
 
@@ -264,14 +234,7 @@ class Repaired(BaseEstimator):
         return kept
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the accuracy of classes, or R² of numbers.
-
-        Parameters
-        ----------
-        X : array or frame of shape (samples, ...)
-        y : array of shape (samples,)
-        sample_weight : array of shape (samples,), optional
-        """
+        """Return the accuracy of classes, or R² of numbers."""
         measure = accuracy_score if _of_classes(self) else r2_score
         return float(measure(y, self.predict(X), sample_weight=sample_weight))
 

@@ -4,7 +4,7 @@ import operator
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from .tables import RowTable
 
 _COMPARISONS = {">": operator.gt, ">=": operator.ge, "<": operator.lt, "<=": operator.le}
-_FIELDS = ("value", "low", "high", "estimate")
 _CONTRASTS = {"gap": Contrast.DIFFERENCE, "ratio": Contrast.RATIO, "": Contrast.NONE}
 _CONDITION = re.compile(
     r"\s*(?:(?P<contrast>gap|ratio)\s+)?(?P<metric>\w+)(?:\.(?P<field>\w+))?"
@@ -44,6 +43,17 @@ class Gate:
     limit : float
     """
 
+    known: ClassVar[tuple[str, ...]] = ("value", "low", "high", "estimate")
+    """The fields of a row."""
+    usual: ClassVar[str] = "value"
+    """The field that is meant without one."""
+    of: ClassVar[str] = "row"
+    examples: ClassVar[str] = (
+        "'ece.high > 0.05', 'accuracy.low in sex=f < 0.8' or 'gap accuracy.low in sex > 0.1'"
+    )
+    contrasts: ClassVar[bool] = True
+    """Whether gaps and ratios of groups can be meant."""
+
     text: str
     metric: str
     field: str
@@ -54,7 +64,7 @@ class Gate:
     limit: float
 
     @classmethod
-    def parse(cls, text: str) -> "Gate":
+    def parse(cls, text: str) -> Self:
         """Return the condition that a text writes.
 
         Parameters
@@ -75,28 +85,28 @@ class Gate:
         'sex'
         """
         match = _CONDITION.fullmatch(text) if isinstance(text, str) else None
-        parts = (
-            {} if match is None else {name: part or "" for name, part in match.groupdict().items()}
-        )
+        parts = {} if match is None else {k: part or "" for k, part in match.groupdict().items()}
         try:
-            limit = float(parts["limit"])
+            limit = float("" if parts["contrast"] and not cls.contrasts else parts["limit"])
         except (KeyError, ValueError):
-            raise OptionError(
-                f"a condition reads like 'ece.high > 0.05', 'accuracy.low in sex=f < 0.8' or 'gap "
-                f"accuracy.low in sex > 0.1'; got {text!r}"
-            ) from None
-        field = parts["field"] or "value"
-        if field not in _FIELDS:
-            raise OptionError(f"a row has {', '.join(_FIELDS)}; got {field!r} in {text!r}")
+            raise OptionError(f"a condition reads like {cls.examples}; got {text!r}") from None
+        field = parts["field"] or cls.usual
+        if field not in cls.known:
+            raise OptionError(f"a {cls.of} has {', '.join(cls.known)}; got {field!r} in {text!r}")
         contrast = _CONTRASTS[parts["contrast"]]
         if contrast is not Contrast.NONE and (not parts["attribute"] or parts["category"]):
             raise OptionError(
                 f"a {parts['contrast']} is between the groups of one attribute; got {text!r}"
             )
         return cls(
-            text.strip(), METRICS[parts["metric"]].name, field, contrast, parts["attribute"],
+            text.strip(), cls._measured(parts["metric"]), field, contrast, parts["attribute"],
             parts["category"], parts["comparison"], limit,
         )  # fmt: skip
+
+    @classmethod
+    def _measured(cls, name: str) -> str:
+        """Return the full name of what is measured."""
+        return METRICS[name].name
 
     def _means(self, row: Row) -> bool:
         if (row.metric, row.contrast) != (self.metric, self.contrast):
@@ -105,7 +115,14 @@ class Gate:
             return row.overall
         return row.attribute == self.attribute and self.category in ("", row.category)
 
-    def failing(self, rows: "RowTable[Any] | Iterable[Row]") -> list[str]:
+    def _named(self, row: Any) -> tuple[str, ...]:
+        """Return what is measured, and the parts of the prediction that it is of."""
+        return self.metric, row.option, row.target, row.group
+
+    def _advice(self, rows: list[Any]) -> str:
+        return "see the metrics and groups in the table"
+
+    def failing(self, rows: "RowTable[Any] | Iterable[Any]") -> list[str]:
         """Return a sentence for each row that meets the condition; none lets the check pass.
 
         A number that is not there meets every condition: what was not measured cannot pass.
@@ -118,17 +135,17 @@ class Gate:
         -------
         list of str
         """
-        meant = [row for row in getattr(rows, "rows", rows) if self._means(row)]
+        known = [*getattr(rows, "rows", rows)]
+        meant = [row for row in known if self._means(row)]
         if not meant:
-            raise OptionError(
-                f"no row is meant by {self.text!r}; see the metrics and groups in the table"
-            )
+            raise OptionError(f"no row is meant by {self.text!r}; {self._advice(known)}")
         sentences = []
         for row in meant:
             number = getattr(row, self.field)
             if np.isnan(number) or _COMPARISONS[self.comparison](number, self.limit):
                 said = "is not known" if np.isnan(number) else f"is {number:.6g}"
-                where = " ".join(part for part in (row.option, row.target, row.group) if part)
-                name = f"{self.metric}.{self.field}" + (f" ({where})" if where else "")
+                what, *parts = self._named(row)
+                where = " ".join(filter(None, parts))
+                name = f"{what}.{self.field}" + (f" ({where})" if where else "")
                 sentences.append(f"{name} {said}; the check fails if {self.text}")
         return sentences

@@ -1,5 +1,6 @@
 """Keep a risk: thresholds under any bounded loss, several risks at once, and selections."""
 
+from .._docstrings import describe_package
 from .conformal_risk import ConformalRiskControl, RiskCurve
 from .learn_then_test import LearnThenTest
 from .losses import set_losses
@@ -15,3 +16,5 @@ __all__ = [
     "Selection",
     "set_losses",
 ]
+
+describe_package(__name__)

@@ -1,13 +1,14 @@
 """Conformal risk control: the expected loss of a new sample is at most the risk."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
+from .._constructors import Declared
 from .._validation import FloatArray, check_number, position
 from ..exceptions import InvalidValueError, OptionError, ShapeError
 from .inputs import (
@@ -17,6 +18,8 @@ from .inputs import (
     check_groups,
     check_known,
     effective_samples,
+    fit_groups,
+    guarantee_of_groups,
     length_of,
     ratios_of,
     rows_of_groups,
@@ -49,7 +52,7 @@ class RiskCurve:
         return pd.DataFrame({name: getattr(self, name) for name in self.__dataclass_fields__})
 
 
-class ConformalRiskControl(BaseEstimator):
+class ConformalRiskControl(Declared, BaseEstimator):
     r"""The loosest threshold that keeps the expected loss of a new sample at a risk.
 
     With the losses :math:`L_i(\lambda) \in [0, B]` of n calibration samples, each monotone in
@@ -130,9 +133,8 @@ class ConformalRiskControl(BaseEstimator):
     0.08
     """
 
-    def __init__(self, risk: float, *, bound: float = 1.0) -> None:
-        self.risk = risk
-        self.bound = bound
+    risk: float = field(kw_only=False)
+    bound: float = 1.0
 
     def fit(self, losses: Any, thresholds: Any, *, groups: Any = None, shift: Any = None) -> Self:
         """Find the threshold.
@@ -147,10 +149,6 @@ class ConformalRiskControl(BaseEstimator):
             Keep the risk in each group.
         shift : LikelihoodRatio or array of shape (samples,), optional
             The density of new inputs over that of calibration inputs.
-
-        Returns
-        -------
-        self
         """
         self.guarantee_: str
         bound = check_number(self.bound, "bound", closed="neither")
@@ -162,22 +160,14 @@ class ConformalRiskControl(BaseEstimator):
         ratio = as_ratios(shift, len(array))
         falls = _falls(array)
         self._learn(array, levels, risk / bound, ratio, falls)
-        self.groups_: dict[str, Self] | None = None
-        if groups is None:
-            return self
-        self.groups_ = {}
-        for name, rows in rows_of_groups(groups, len(array)).items():
-            part = clone(self)
-            try:
-                own = None if ratio is None else as_ratios(ratio[rows], len(rows))
-                part._learn(array[rows], levels, risk / bound, own, falls)
-            except InvalidValueError as error:
-                raise InvalidValueError(f"group {name!r}: {error}") from error
-            part.groups_ = None
-            self.groups_[name] = part
-        self.guarantee_ = "For each group by itself: " + " ".join(
-            f"{name}: {part.guarantee_}" for name, part in self.groups_.items()
-        )
+
+        def learn(part: Self, rows: Any) -> None:
+            own = None if ratio is None else as_ratios(ratio[rows], len(rows))
+            part._learn(array[rows], levels, risk / bound, own, falls)
+
+        self.groups_ = fit_groups(self, groups, len(array), learn)
+        if self.groups_ is not None:
+            self.guarantee_ = guarantee_of_groups(self.groups_)
         return self
 
     def threshold_for(self, *, shift: Any = None, groups: Any = None) -> FloatArray:
@@ -232,14 +222,11 @@ class ConformalRiskControl(BaseEstimator):
     ) -> None:
         """Learn from losses between 0 and 1; ``falls`` if larger thresholds are stricter."""
         least = math.ceil(1 / risk - 1 - 1e-9)
-        effective = float(len(losses)) if ratio is None else effective_samples(ratio)
-        if effective < least * (1 - 1e-9):
-            few = f"{effective:,.4g} {'' if ratio is None else 'effective '}calibration samples"
-            raise InvalidValueError(
-                f"{few} cannot show an expected loss of {self.risk:g} with losses up to "
-                f"{self.bound:g}, even if each loss were 0: at least {least:,} are needed; collect "
-                "more, or accept a larger risk"
-            )
+        shown = (
+            f"an expected loss of {self.risk:g} with losses up to {self.bound:g}, even if each "
+            "loss were 0: at least {least} are needed; collect more, or accept a larger risk"
+        )
+        self.effective_samples_ = effective_samples(len(losses), ratio, least, shown)
         weight = np.ones(len(losses)) if ratio is None else ratio
         largest = float(weight.max())
         self._ratio, self._total, self._risk = ratio, float(weight.sum()), risk
@@ -252,7 +239,6 @@ class ConformalRiskControl(BaseEstimator):
         mean = summed / self._total
         corrected = (summed + largest) / (self._total + largest)
         self.curve_ = RiskCurve(thresholds, self.bound * mean, self.bound * corrected)
-        self.effective_samples_ = effective
         self.threshold_ = self._thresholds(np.array([largest]))[0]
         self.needed_ = None
         if np.isnan(self.threshold_):

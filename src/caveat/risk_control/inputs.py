@@ -1,10 +1,11 @@
 """Arrays of losses, scores and weights as users give them."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import clone
 
 from .._arrays import to_numpy
 from .._groups import combined
@@ -20,8 +21,9 @@ from .._validation import (
 )
 from ..exceptions import InvalidValueError, OptionError, ShapeError
 from ..recalibration import LikelihoodRatio
+from ..recalibration.shift import as_ratio
 
-_LARGEST_RATIO = 1e70
+M = TypeVar("M")
 ONE = "loss"
 """The name of a loss that was given without one."""
 
@@ -94,46 +96,19 @@ def ratios_of(shift: Any, *, new: bool) -> Any:
 
 
 def as_ratios(shift: Any, samples: int, *, new: bool = False) -> FloatArray | None:
-    """Return likelihood ratios: finite, not negative, not all 0; None if there is no shift.
-
-    Those of new samples must be above 0: a sample that came cannot have a density of 0.
-    """
+    """Return finite likelihood ratios; None if there is no shift."""
     if shift is None:
         return None
-    array, _, _ = as_floats(ratios_of(shift, new=new), "shift")
-    if array.shape != (samples,):
-        raise ShapeError(
-            f"shift must be one number for each of {samples} samples; got shape {array.shape}"
-        )
-    bad = ~np.isfinite(array)
-    if bad.any():
-        index, where = position(bad, ("sample",))
-        raise InvalidValueError(
-            f"shift{where} is {array[index]}: the new samples go where calibration "
-            "samples do not, and nothing can be promised there; leave such samples out, or collect "
-            "calibration samples like them"
-        )
-    check_not_negative(array, "shift", ("sample",), "a ratio of densities is 0 or more")
-    if new and not array.min() > 0:
-        _, where = position(array <= 0, ("sample",))
-        raise InvalidValueError(
-            f"shift{where} is 0, but the sample came: a new sample has a ratio above 0"
-        )
-    if not array.max() > 0:
-        raise InvalidValueError(
-            "shift is 0 for every sample: no calibration sample is like the new ones"
-        )
-    if not 1 / _LARGEST_RATIO <= array.max() <= _LARGEST_RATIO:
-        raise InvalidValueError(
-            f"shift goes up to {array.max():g}, and sums of such ratios are not exact; "
-            "scale all of them, also those of new samples, by one number"
-        )
-    return array
+    return as_ratio(shift, samples, "test" if new else "calibration", finite=True)
 
 
-def effective_samples(ratio: FloatArray) -> float:
-    """Return how many equal weights have the same spread: (sum w)^2 / sum w^2."""
-    return float(ratio.sum() ** 2 / (ratio**2).sum())
+def effective_samples(samples: int, ratio: FloatArray | None, least: int, shown: str) -> float:
+    """Return how many equal weights have the same spread, (sum w)^2 / sum w^2; at least so many."""
+    effective = float(samples if ratio is None else ratio.sum() ** 2 / (ratio**2).sum())
+    if effective < least * (1 - 1e-9):
+        few = f"{effective:,.4g} {'' if ratio is None else 'effective '}calibration samples"
+        raise InvalidValueError(f"{few} cannot show {shown.format(least=f'{least:,}')}")
+    return effective
 
 
 def each(value: Any, names: list[str], argument: str, low: float, high: float) -> dict[str, float]:
@@ -152,13 +127,31 @@ def each(value: Any, names: list[str], argument: str, low: float, high: float) -
 
 def rows_of_groups(groups: Any, samples: int) -> dict[str, NDArray[np.intp]]:
     """Return the rows of each group that has some, by its name."""
-    attribute = combined(groups, samples)
-    order = np.argsort(attribute.codes, kind="stable")
-    counts = np.bincount(attribute.codes, minlength=len(attribute.values))
-    parts = np.split(order, np.cumsum(counts)[:-1])
-    return {
-        value: rows for value, rows in zip(attribute.values, parts, strict=True) if len(rows) > 0
-    }
+    return combined(groups, samples).by_value()
+
+
+def fit_groups(
+    method: M, groups: Any, samples: int, learn: Callable[[M, NDArray[np.intp]], Any]
+) -> dict[str, M] | None:
+    """Return a copy of a method for each group, fitted by ``learn(copy, rows)``; None for None."""
+    if groups is None:
+        return None
+    result = {}
+    for name, rows in rows_of_groups(groups, samples).items():
+        part: Any = clone(method)
+        part.groups_ = None
+        try:
+            learn(part, rows)
+        except InvalidValueError as error:
+            raise InvalidValueError(f"group {name!r}: {error}") from error
+        result[name] = part
+    return result
+
+
+def guarantee_of_groups(groups: Mapping[str, Any]) -> str:
+    """Return the promises of all groups, one after the other."""
+    words = (f"{name}: {part.guarantee_}" for name, part in groups.items())
+    return "For each group by itself: " + " ".join(words)
 
 
 def length_of(groups: Any) -> int:

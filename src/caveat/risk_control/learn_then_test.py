@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping
+from dataclasses import field
 from typing import Any, Self
 
 import numpy as np
@@ -9,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import NotFittedError
 
+from .._constructors import Declared
 from .._validation import (
     FloatArray,
     as_column,
@@ -20,7 +22,7 @@ from .._validation import (
 from ..exceptions import InvalidValueError, OptionError, ShapeError
 from ..results.words import counted
 from .bounds import at_most, binomial_p, hoeffding_bentkus_p, minimum_units, stakes
-from .inputs import ONE, as_losses, each, rows_of_groups
+from .inputs import ONE, as_losses, each, guarantee_of_groups, rows_of_groups
 from .multiple_testing import graphical, grid_graph, holm, walk
 
 HOEFFDING_BENTKUS, BETTING, BINOMIAL = "hoeffding-bentkus", "betting", "binomial"
@@ -33,7 +35,7 @@ _HORIZON = 100_000
 """Bets are sized for up to about this many samples."""
 
 
-class LearnThenTest(BaseEstimator):
+class LearnThenTest(Declared, BaseEstimator):
     r"""The thresholds, of any number, at which every one of several risks is kept.
 
     For each threshold, or each combination of several, the hypothesis "some mean loss is above its
@@ -140,22 +142,12 @@ class LearnThenTest(BaseEstimator):
     np.float64(0.42)
     """
 
-    def __init__(
-        self,
-        risk: Any,
-        *,
-        confidence: float = 0.95,
-        p_value: str = BETTING,
-        method: str = FIXED,
-        starts: int = 1,
-        bound: Any = 1.0,
-    ) -> None:
-        self.risk = risk
-        self.confidence = confidence
-        self.p_value = p_value
-        self.method = method
-        self.starts = starts
-        self.bound = bound
+    risk: Any = field(kw_only=False)
+    confidence: float = 0.95
+    p_value: str = BETTING
+    method: str = FIXED
+    starts: int = 1
+    bound: Any = 1.0
 
     def fit(
         self, losses: Any, *, order: Any = None, cluster: Any = None, groups: Any = None
@@ -174,10 +166,6 @@ class LearnThenTest(BaseEstimator):
             The subject of each sample, if some subjects have several.
         groups : array, Series, dict of arrays or frame, optional
             Test each group for itself, each with the confidence.
-
-        Returns
-        -------
-        self
         """
         self.guarantee_: str
         self._start()
@@ -199,9 +187,7 @@ class LearnThenTest(BaseEstimator):
             arrays = {name: _means(array, units) for name, array in arrays.items()}
         self._add(arrays)
         if self.groups_ is not None:
-            self.guarantee_ = "For each group by itself: " + " ".join(
-                f"{name}: {part.guarantee_}" for name, part in self.groups_.items()
-            )
+            self.guarantee_ = guarantee_of_groups(self.groups_)
         return self
 
     def partial_fit(self, losses: Any, *, order: Any = None) -> Self:
@@ -213,10 +199,6 @@ class LearnThenTest(BaseEstimator):
             As in `fit`, of new samples only.
         order : array of int, optional
             As in `fit`; given with the first samples.
-
-        Returns
-        -------
-        self
         """
         if self.p_value != BETTING:
             raise OptionError(

@@ -1,15 +1,16 @@
 """Select samples such that few of those selected are wrong, on average."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
 from .._arrays import to_numpy
+from .._constructors import Declared
 from .._validation import FloatArray, check_choice, check_fraction
 from ..exceptions import InvalidValueError, OptionError, ShapeError
 from ..results.words import counted
@@ -19,6 +20,7 @@ from .inputs import (
     check_groups,
     check_known,
     effective_samples,
+    fit_groups,
     rows_of_groups,
 )
 from .multiple_testing import false_discovery
@@ -65,7 +67,7 @@ class Selection:
         )
 
 
-class ConformalSelection(BaseEstimator):
+class ConformalSelection(Declared, BaseEstimator):
     r"""Select samples of a batch; few of those selected are null, on average.
 
     What is null is up to the user: a prediction that is wrong, a compound that is not active
@@ -140,9 +142,8 @@ class ConformalSelection(BaseEstimator):
     0.08
     """
 
-    def __init__(self, rate: float = 0.1, *, dependence: str = EXCHANGEABLE) -> None:
-        self.rate = rate
-        self.dependence = dependence
+    rate: float = field(default=0.1, kw_only=False)
+    dependence: str = EXCHANGEABLE
 
     def fit(self, score: Any, null: Any = None, *, groups: Any = None, shift: Any = None) -> Self:
         """Learn from calibration samples.
@@ -157,10 +158,6 @@ class ConformalSelection(BaseEstimator):
             Keep the rate in each group.
         shift : LikelihoodRatio or array of shape (samples,), optional
             The density of new inputs over that of calibration inputs.
-
-        Returns
-        -------
-        self
         """
         rate = check_fraction(self.rate, "rate")
         check_choice(self.dependence, "dependence", (EXCHANGEABLE, ANY))
@@ -173,18 +170,12 @@ class ConformalSelection(BaseEstimator):
                 'dependence="any"'
             )
         self._learn(known, is_null, ratio, rate)
-        self.groups_: dict[str, Self] | None = None
-        if groups is not None:
-            self.groups_ = {}
-            for name, rows in rows_of_groups(groups, len(known)).items():
-                part = clone(self)
-                try:
-                    own = None if ratio is None else as_ratios(ratio[rows], len(rows))
-                    part._learn(known[rows], is_null[rows], own, rate)
-                except InvalidValueError as error:
-                    raise InvalidValueError(f"group {name!r}: {error}") from error
-                part.groups_ = None
-                self.groups_[name] = part
+
+        def learn(part: Self, rows: Any) -> None:
+            own = None if ratio is None else as_ratios(ratio[rows], len(rows))
+            part._learn(known[rows], is_null[rows], own, rate)
+
+        self.groups_ = fit_groups(self, groups, len(known), learn)
         return self
 
     def select(self, score: Any, *, groups: Any = None, shift: Any = None) -> Selection:
@@ -197,10 +188,6 @@ class ConformalSelection(BaseEstimator):
             Needed if and only if ``fit`` was given groups, with values that ``fit`` saw.
         shift : LikelihoodRatio or array of shape (samples,), optional
             Needed if and only if ``fit`` was given ratios.
-
-        Returns
-        -------
-        Selection
         """
         if not hasattr(self, "samples_"):
             raise NotFittedError(
@@ -232,21 +219,18 @@ class ConformalSelection(BaseEstimator):
     def _learn(
         self, score: FloatArray, null: NDArray[np.bool_], ratio: FloatArray | None, rate: float
     ) -> None:
-        effective = float(len(score)) if ratio is None else effective_samples(ratio)
+        shown = (
+            f"a false discovery rate of {rate:g}: at least {{least}} are needed, and more if only "
+            "a part of the new samples shall be selected"
+        )
         least = math.ceil(1 / rate - 1 - 1e-9)
-        if effective < least * (1 - 1e-9):
-            few = f"{effective:,.4g} {'' if ratio is None else 'effective '}calibration samples"
-            raise InvalidValueError(
-                f"{few} cannot show a false discovery rate of {rate:g}: at least {least:,} are "
-                "needed, and more if only a part of the new samples shall be selected"
-            )
+        self.effective_samples_ = effective_samples(len(score), ratio, least, shown)
         order = np.argsort(score[null], kind="stable")
         self._known = score[null][order]
         weight = np.ones(len(score)) if ratio is None else ratio
         self._above = np.append(np.cumsum(weight[null][order][::-1])[::-1], 0.0)
         self._total, self._weight = float(weight.sum()), ratio
         self.samples_, self.nulls_ = len(score), int(null.sum())
-        self.effective_samples_ = effective
 
     def _p_values(self, score: FloatArray, ratio: FloatArray | None) -> FloatArray:
         weight = 1.0 if ratio is None else ratio

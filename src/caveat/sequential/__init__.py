@@ -1,5 +1,6 @@
 """Intervals for samples that come one after another, whose distribution may change."""
 
+from .._docstrings import describe_package, entries_of
 from .adaptive import AdaptiveConformal
 from .aggregated import AggregatedConformal
 from .base import SequentialConformal, SequentialRun
@@ -12,3 +13,10 @@ __all__ = [
     "SequentialConformal",
     "SequentialRun",
 ]
+
+PARAMETERS = entries_of("""\
+prediction : Gaussian, Quantiles or Interval
+y : array of shape (samples,) or (samples, targets)
+path : str or path
+""")
+describe_package(__name__, PARAMETERS)

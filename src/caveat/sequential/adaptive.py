@@ -73,19 +73,7 @@ class AdaptiveConformal(SequentialConformal):
     """
 
     _arrays: ClassVar[tuple[str, ...]] = ("_level",)
-
-    def __init__(
-        self,
-        coverage: float = 0.9,
-        *,
-        step: float = 0.005,
-        window: int | None = 500,
-        normalize: bool = False,
-    ) -> None:
-        self.coverage = coverage
-        self.step = step
-        self.window = window
-        self.normalize = normalize
+    step: float = 0.005
 
     def _begin(self, targets: int) -> None:
         check_number(self.step, "step", closed="neither")

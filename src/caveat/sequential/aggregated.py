@@ -76,23 +76,9 @@ class AggregatedConformal(SequentialConformal):
     """
 
     _arrays: ClassVar[tuple[str, ...]] = ("_experts", "_weights", "_delta")
-
-    def __init__(
-        self,
-        coverage: float = 0.9,
-        *,
-        steps: Sequence[float] = STEPS,
-        horizon: int = 100,
-        correction: float = 0.005,
-        window: int | None = 500,
-        normalize: bool = False,
-    ) -> None:
-        self.coverage = coverage
-        self.steps = steps
-        self.horizon = horizon
-        self.correction = correction
-        self.window = window
-        self.normalize = normalize
+    steps: Sequence[float] = STEPS
+    horizon: int = 100
+    correction: float = 0.005
 
     def _begin(self, targets: int) -> None:
         if np.ndim(self.steps) != 1 or len(self.steps) == 0:

@@ -3,7 +3,7 @@
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 from os import PathLike
 from pathlib import Path
@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from .._arrays import to_numpy
-from .._docstrings import describe_parameters, entries_of
-from .._validation import FloatArray, check_finite, check_fraction, check_integer
+from .._constructors import Declared
+from .._validation import FloatArray, check_finite, check_flags, check_fraction, check_integer
 from ..exceptions import (
     CaveatError,
     FileFormatError,
@@ -30,17 +30,6 @@ from .history import History
 FORMAT = "caveat sequential 1"
 ROWS = "rows"
 """The rows are in the order of time."""
-
-PARAMETERS = entries_of("""\
-coverage : float
-    The share of true values to cover in the long run, strictly between 0 and 1.
-window : int or None
-    How many of the latest scores make the interval; None for all.
-normalize : bool
-    For a `Gaussian`: divide residuals by the predicted standard deviation, so that samples that are
-    predicted with more uncertainty get wider intervals.
-""")
-"""Entries that the docstrings of several methods share."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -104,24 +93,30 @@ class SequentialRun:
         return f"SequentialRun: {len(self)} samples, coverage {shares}{more}"
 
 
-class SequentialConformal(BaseEstimator):
+class SequentialConformal(Declared, BaseEstimator):
     """Intervals for one sample after another: ``interval``, then ``update`` with the truth.
 
-    A subclass stores its arguments in ``__init__`` and has ``_begin(targets)``, which makes its
-    state as arrays named in ``_arrays``, ``_levels()``, the miscoverage to aim at now, and
+    A subclass names its arguments as fields and has ``_begin(targets)``, which makes its state as
+    arrays named in ``_arrays``, ``_levels()``, the miscoverage to aim at now, and
     ``_learn(missed, scores)``, given which samples of a block were missed and their scores.
+
+    Parameters
+    ----------
+    coverage : float
+        The share of true values to cover in the long run, strictly between 0 and 1.
+    window : int or None
+        How many of the latest scores make the interval; None for all.
+    normalize : bool
+        For a `Gaussian`: divide residuals by the predicted standard deviation, so that samples that
+        are predicted with more uncertainty get wider intervals.
     """
 
     takes: ClassVar[tuple[type[Any], ...]] = (Gaussian, Quantiles, Interval)
     _arrays: ClassVar[tuple[str, ...]] = ()
-    coverage: float
-    window: int | None
-    normalize: bool
-    _last: Any
-
-    def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
-        describe_parameters(PARAMETERS)(cls)
+    coverage: float = field(default=0.9, kw_only=False)
+    window: int | None = 500
+    normalize: bool = False
+    _last: Any = field(init=False)
 
     @property
     def samples_(self) -> int:
@@ -199,14 +194,8 @@ class SequentialConformal(BaseEstimator):
 
         Parameters
         ----------
-        prediction : Gaussian, Quantiles or Interval
-        y : array of shape (samples,) or (samples, targets)
         time : array of shape (samples,), optional
             Numbers or dates, to check the order.
-
-        Returns
-        -------
-        self
         """
         self._see(prediction)
         truth = prediction.align(y)
@@ -222,17 +211,11 @@ class SequentialConformal(BaseEstimator):
 
         Parameters
         ----------
-        prediction : Gaussian, Quantiles or Interval
-        y : array of shape (samples,) or (samples, targets)
         time : array of shape (samples,) or "rows", optional
             Numbers or dates, strictly increasing; "rows" says that the rows are in the order of
             time. Without it an error is raised: in any other order nothing is promised.
         block : int, default=1
             How many samples come before the next truth does.
-
-        Returns
-        -------
-        SequentialRun
         """
         if time is None:
             raise OptionError(
@@ -258,12 +241,7 @@ class SequentialConformal(BaseEstimator):
         return self
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the state to a JSON file; ``load`` reads it.
-
-        Parameters
-        ----------
-        path : str or path
-        """
+        """Write the state to a JSON file; ``load`` reads it."""
         self._check_started()
         from .. import __version__
 
@@ -289,10 +267,6 @@ class SequentialConformal(BaseEstimator):
     def load(cls, path: str | PathLike[str]) -> Self:
         """Read a state that ``save`` wrote; it goes on where it was.
 
-        Parameters
-        ----------
-        path : str or path
-
         Returns
         -------
         SequentialConformal
@@ -304,8 +278,10 @@ class SequentialConformal(BaseEstimator):
                     f"{path} holds {content['format']!r} of a {content['method']}, and no "
                     f"{cls.__name__}"
                 )
-            given = content["parameters"].items()
-            made = cls(**{k: tuple(v) if isinstance(v, list) else v for k, v in given})
+            given: dict[str, Any] = {
+                k: tuple(v) if isinstance(v, list) else v for k, v in content["parameters"].items()
+            }
+            made = cls(**given)
             made._start(content["signature"])
             made._samples = int(content["samples"])
             made._missed = np.array(content["missed"], dtype=np.float64)
@@ -372,8 +348,7 @@ class SequentialConformal(BaseEstimator):
 
     def _start(self, signature: Sequence[Any]) -> None:
         coverage = check_fraction(self.coverage, "coverage")
-        if not isinstance(self.normalize, bool | np.bool_):
-            raise OptionError(f"normalize must be True or False; got {self.normalize!r}")
+        check_flags(normalize=self.normalize)
         if self.window is not None:
             least = math.ceil(coverage / (1 - coverage) - 1e-9)
             window = check_integer(self.window, "window")

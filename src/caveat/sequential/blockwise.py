@@ -5,8 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._validation import FloatArray
-from ..exceptions import OptionError
+from .._validation import FloatArray, check_flags
 from ..predictions import Gaussian
 from .base import SequentialConformal
 from .history import History
@@ -66,22 +65,10 @@ class BlockConformal(SequentialConformal):
     (np.float64(0.0), np.float64(2.5))
     """
 
-    def __init__(
-        self,
-        coverage: float = 0.9,
-        *,
-        shortest: bool = True,
-        window: int | None = 500,
-        normalize: bool = False,
-    ) -> None:
-        self.coverage = coverage
-        self.shortest = shortest
-        self.window = window
-        self.normalize = normalize
+    shortest: bool = True
 
     def _begin(self, targets: int) -> None:
-        if not isinstance(self.shortest, bool | np.bool_):
-            raise OptionError(f"shortest must be True or False; got {self.shortest!r}")
+        check_flags(shortest=self.shortest)
         self._targets = targets
 
     @property

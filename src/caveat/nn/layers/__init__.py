@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from ..._docstrings import describe_package, entries_of
 from ..._renamed import old_names
 from ._stochastic import Stochastic, number_layers, stochastic_layers, total_penalty
 from .bayesian import BayesConv1d, BayesConv2d, BayesLinear
@@ -48,6 +49,11 @@ __all__ = [
     "stochastic_layers",
     "total_penalty",
 ]
+
+PARAMETERS = entries_of("""\
+module : torch.nn.Module
+""")
+describe_package(__name__, PARAMETERS)
 
 if not TYPE_CHECKING:  # pragma: no branch
     __getattr__ = old_names(__name__)

@@ -75,34 +75,20 @@ class Stochastic(nn.Module):
 
 
 def stochastic_layers(module: nn.Module) -> Iterator[Stochastic]:
-    """Yield the stochastic layers of a module, in order, each once.
-
-    Parameters
-    ----------
-    module : torch.nn.Module
-    """
+    """Yield the stochastic layers of a module, in order, each once."""
     for part in module.modules():
         if isinstance(part, Stochastic):
             yield part
 
 
 def number_layers(module: nn.Module) -> None:
-    """Give each stochastic layer its place, so that their noise differs.
-
-    Parameters
-    ----------
-    module : torch.nn.Module
-    """
+    """Give each stochastic layer its place, so that their noise differs."""
     for place, layer in enumerate(stochastic_layers(module)):
         layer.place = place
 
 
 def total_penalty(module: nn.Module) -> Tensor:
     """Return the sum of what the layers add to the objective; 0 without such layers.
-
-    Parameters
-    ----------
-    module : torch.nn.Module
 
     Returns
     -------

@@ -46,6 +46,13 @@ _WITHOUT_NOISE = (layers.Dropout, layers.Embed, layers.Standardize)
 _MEMBERS = (layers.MemberLinear, layers.MemberScale)
 """Layers of members that share the others; rows of all members follow each other."""
 
+_WEIGHTED: dict[type, Any] = {
+    layers.DropConnectLinear: DropConnect,
+    layers.MemberLinear: MemberLinear,
+    layers.MemberScale: MemberScale,
+}
+"""Layers with a weight and maybe a bias, and their parts."""
+
 _CONTAINERS = (nn.Sequential, MLP, CNN)
 _HEADS = (layers.GaussianLogitsHead, layers.MeanVarianceHead, layers.QuantileHead)
 
@@ -173,25 +180,18 @@ def _is_foreign(module: nn.Module) -> bool:
 def _part(module: Any, name: str, state: State, gradients: State, call: int) -> NetworkPart:
     if type(module) in _HEADS:
         module, name = module.linear, f"{name}linear."
+    weight, bias = f"{name}weight", f"{name}bias"
+    targets = gradients.get(weight), gradients.get(bias)
     if isinstance(module, nn.Linear):
-        weight, bias = f"{name}weight", f"{name}bias"
-        return Linear(state[weight], state.get(bias), (gradients.get(weight), gradients.get(bias)))
-    if isinstance(module, _MEMBERS):
-        kind: Any = MemberLinear if isinstance(module, layers.MemberLinear) else MemberScale
-        weight, bias = f"{name}weight", f"{name}bias"
-        targets = gradients.get(weight), gradients.get(bias)
-        return kind(module, state[weight], state.get(bias), targets)
-    if isinstance(module, layers.DropConnectLinear):
-        weight, bias = f"{name}weight", f"{name}bias"
-        targets = gradients.get(weight), gradients.get(bias)
-        return DropConnect(module, state[weight], state.get(bias), targets)
+        return Linear(state[weight], state.get(bias), targets)
+    if type(module) in _WEIGHTED:
+        return _WEIGHTED[type(module)](module, state[weight], state.get(bias), targets)
     if isinstance(module, _RANDOM):
         return _random_part(module, name, state, gradients)
     if isinstance(module, layers.Standardize):
         limit = state.get(f"{name}limit")
         return Standardize(state[f"{name}mean"], state[f"{name}scale"], limit)
     if isinstance(module, layers.Embed):
-        weight = f"{name}weight"
         return Embed(state[weight], state[f"{name}starts"], gradients.get(weight))
     if isinstance(module, layers.Dropout):
         return Dropout(module.place, module.p, call)

@@ -9,6 +9,18 @@ from .. import noise
 from ._workspace import Workspace
 
 
+class Reusing:
+    """What has arrays that are used again, for values and for draws."""
+
+    def __init__(self) -> None:
+        self.workspace, self.draws = Workspace(), Draws()
+
+    @property
+    def bytes(self) -> int:
+        """The memory of these arrays."""
+        return self.workspace.bytes + self.draws.workspace.bytes
+
+
 class Draws:
     """All draws that a layer makes in a pass, numbered by `noise.stream`, as one array."""
 

@@ -18,10 +18,10 @@ from torch.nn import functional
 from ...exceptions import OptionError
 from .. import layers, losses, noise
 from .._loss_inputs import as_codes, as_targets
-from ._draws import Draws
-from ._workspace import Workspace
+from ._draws import Draws, Reusing
 
 Loss = Callable[[Tensor, Tensor], Tensor]
+Pair = tuple[Tensor, Tensor]
 
 _BLOCKS = {"cpu": 2**18, "cuda": 2**25}
 """Numbers that are processed at a time: those that stay in the cache, or that fill a GPU."""
@@ -30,25 +30,15 @@ BY_ROW = (losses.nll, losses.gaussian_nll, losses.beta_nll, losses.squared_error
 """Losses that draw no noise."""
 
 
-class End(ABC):
+class End(Reusing, ABC):
     """The loss after the last layer."""
-
-    def __init__(self) -> None:
-        self.workspace, self.draws = Workspace(), Draws()
-
-    @property
-    def bytes(self) -> int:
-        """The memory of the arrays that are used again."""
-        return self.workspace.bytes + self.draws.workspace.bytes
 
     def losses(self, outputs: Tensor, y: Tensor, counts: Tensor, keys: Tensor) -> Tensor:
         """Return the weighted sum of the losses of each copy; rows share their noise."""
         return self.with_gradient(outputs, y, counts, keys)[0]
 
     @abstractmethod
-    def with_gradient(
-        self, outputs: Tensor, y: Tensor, counts: Tensor, keys: Tensor
-    ) -> tuple[Tensor, Tensor]:
+    def with_gradient(self, outputs: Tensor, y: Tensor, counts: Tensor, keys: Tensor) -> Pair:
         """Return the same, and its gradient in the outputs."""
 
 
@@ -63,9 +53,7 @@ class AnyLoss(End):
         self.loss = loss
         self.together = bare(loss) in BY_ROW
 
-    def with_gradient(
-        self, outputs: Tensor, y: Tensor, counts: Tensor, keys: Tensor
-    ) -> tuple[Tensor, Tensor]:
+    def with_gradient(self, outputs: Tensor, y: Tensor, counts: Tensor, keys: Tensor) -> Pair:
         """Return losses and gradient by torch."""
         with torch.enable_grad():
             given = outputs.detach().requires_grad_()
@@ -106,9 +94,7 @@ class OverMembers(End):
         """The memory of the arrays that are used again."""
         return self.one.bytes
 
-    def with_gradient(
-        self, outputs: Tensor, y: Tensor, counts: Tensor, keys: Tensor
-    ) -> tuple[Tensor, Tensor]:
+    def with_gradient(self, outputs: Tensor, y: Tensor, counts: Tensor, keys: Tensor) -> Pair:
         """Return losses and gradient of one network with as many rows."""
         return self.one.with_gradient(outputs, *self._repeated(outputs, y, counts), keys)
 
@@ -124,9 +110,7 @@ class OverMembers(End):
 class ClassLikelihood(End):
     """`losses.nll` of logits."""
 
-    def with_gradient(
-        self, outputs: Tensor, y: Tensor, counts: Tensor, keys: Tensor
-    ) -> tuple[Tensor, Tensor]:
+    def with_gradient(self, outputs: Tensor, y: Tensor, counts: Tensor, keys: Tensor) -> Pair:
         """Return losses, and probabilities less 1 at the true class."""
         codes = as_codes(y, counts.shape)[:, None]
         target = self.workspace("logarithms", outputs.shape, outputs)
@@ -146,9 +130,7 @@ class GaussianLikelihood(End):
         super().__init__()
         self.floor, self.cap, self.beta = head.floor, head.cap, beta
 
-    def with_gradient(
-        self, outputs: Tensor, y: Tensor, counts: Tensor, keys: Tensor
-    ) -> tuple[Tensor, Tensor]:
+    def with_gradient(self, outputs: Tensor, y: Tensor, counts: Tensor, keys: Tensor) -> Pair:
         """Return losses, and the gradient in means and raw deviations."""
         targets = outputs.shape[1] // 2
         mean, raw = outputs.narrow(1, 0, targets), outputs.narrow(1, targets, targets)
@@ -188,9 +170,7 @@ class SampledLikelihood(End):
         self.floor, self.count = head.floor, draws
         self.draws = Draws(noise.stream(place, 0))
 
-    def with_gradient(
-        self, outputs: Tensor, y: Tensor, counts: Tensor, keys: Tensor
-    ) -> tuple[Tensor, Tensor]:
+    def with_gradient(self, outputs: Tensor, y: Tensor, counts: Tensor, keys: Tensor) -> Pair:
         """Return losses, and the gradient in means and raw deviations."""
         return self._by_blocks(outputs, y, counts, keys, shared=False)
 

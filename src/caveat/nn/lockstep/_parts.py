@@ -9,13 +9,12 @@ from torch import Tensor, nn
 from torch.func import functional_call
 
 from .. import layers, noise
-from ._draws import Draws, by_units
-from ._workspace import Workspace
+from ._draws import Draws, Reusing, by_units
 
 State = dict[str, Tensor]
 
 
-class NetworkPart(ABC):
+class NetworkPart(Reusing, ABC):
     """One layer: values in, values out, and back."""
 
     passes_on = True
@@ -26,14 +25,6 @@ class NetworkPart(ABC):
 
     penalty: Tensor | None = None
     """What it adds to the objective of each copy, after a pass."""
-
-    def __init__(self) -> None:
-        self.workspace, self.draws = Workspace(), Draws()
-
-    @property
-    def bytes(self) -> int:
-        """The memory of the arrays that are used again."""
-        return self.workspace.bytes + self.draws.workspace.bytes
 
     @abstractmethod
     def forward(self, x: Tensor, keys: Tensor | None) -> Tensor:

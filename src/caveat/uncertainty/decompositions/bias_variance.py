@@ -2,7 +2,7 @@
 
 from ..._members import mean_and_variance
 from ...predictions import Categorical, Decomposition
-from ._common import gini
+from ._common import gini, split
 
 
 def bias_variance(prediction: Categorical) -> Decomposition:
@@ -30,12 +30,4 @@ def bias_variance(prediction: Categorical) -> Decomposition:
     """
     mean, spread = mean_and_variance(prediction.probabilities)
     impurity = gini(mean)
-    return Decomposition._trusted(
-        {
-            "total": impurity,
-            "aleatoric": impurity,
-            "epistemic": spread.mean(axis=1),
-            "additive": False,
-            "method": "bias_variance",
-        }
-    )
+    return split("bias_variance", impurity, impurity, spread.mean(axis=1), additive=False)

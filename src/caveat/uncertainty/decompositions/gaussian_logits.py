@@ -10,6 +10,7 @@ from ...predictions import Decomposition, GaussianLogits
 from ...predictions._expected_softmax import expected_softmax
 from ...predictions.gaussian_logits import check_draws, sampled_softmax
 from .._logarithm import times_logarithm
+from ._common import split
 
 
 def gaussian_logits(
@@ -60,14 +61,12 @@ def gaussian_logits(
         noise = np.concatenate([half, -half])[:draws]
     mean, epistemic = mean_and_variance(prediction.mean)
     aleatoric = prediction.variance.mean(axis=0)
-    return Decomposition._trusted(
-        {
-            "total": _entropy_under(mean, aleatoric + epistemic, noise),
-            "aleatoric": _entropy_under(mean, aleatoric, noise),
-            "epistemic": _entropy_under(mean, epistemic, noise),
-            "additive": False,
-            "method": "gaussian_logits",
-        }
+    return split(
+        "gaussian_logits",
+        _entropy_under(mean, aleatoric + epistemic, noise),
+        _entropy_under(mean, aleatoric, noise),
+        _entropy_under(mean, epistemic, noise),
+        additive=False,
     )
 
 

@@ -5,7 +5,7 @@ import numpy as np
 from ..._blocks import row_blocks
 from ...predictions import Categorical, Decomposition
 from .._logarithm import times_logarithm
-from ._common import not_negative
+from ._common import not_negative, split
 
 
 def information(prediction: Categorical) -> Decomposition:
@@ -46,12 +46,4 @@ def information(prediction: Categorical) -> Decomposition:
         entropies /= members
         aleatoric[rows] = entropies.sum(axis=1)
         total[rows] = -times_logarithm(mean, scratch).sum(axis=1)
-    return Decomposition._trusted(
-        {
-            "total": total,
-            "aleatoric": aleatoric,
-            "epistemic": not_negative(total - aleatoric),
-            "additive": True,
-            "method": "information",
-        }
-    )
+    return split("information", total, aleatoric, not_negative(total - aleatoric))

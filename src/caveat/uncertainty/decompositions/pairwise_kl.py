@@ -5,7 +5,7 @@ import numpy as np
 from ..._blocks import row_blocks
 from ...predictions import Categorical, Decomposition
 from .._logarithm import LOG_OF_ZERO
-from ._common import not_negative
+from ._common import not_negative, split
 
 
 def pairwise_kl(prediction: Categorical) -> Decomposition:
@@ -53,12 +53,4 @@ def pairwise_kl(prediction: Categorical) -> Decomposition:
             aleatoric[rows] = entropies.sum(axis=1) / members
             epistemic[rows] = (-members * entropies - crossed).sum(axis=1) / pairs
     epistemic = not_negative(epistemic)
-    return Decomposition._trusted(
-        {
-            "total": aleatoric + epistemic,
-            "aleatoric": aleatoric,
-            "epistemic": epistemic,
-            "additive": True,
-            "method": "pairwise_kl",
-        }
-    )
+    return split("pairwise_kl", aleatoric + epistemic, aleatoric, epistemic)

@@ -2,6 +2,7 @@
 
 from ..._members import mean_and_variance
 from ...predictions import Decomposition, Gaussian
+from ._common import split
 
 
 def total_variance(prediction: Gaussian) -> Decomposition:
@@ -31,12 +32,4 @@ def total_variance(prediction: Gaussian) -> Decomposition:
     """
     aleatoric = prediction.variance.mean(axis=0)
     _, epistemic = mean_and_variance(prediction.mean)
-    return Decomposition._trusted(
-        {
-            "total": aleatoric + epistemic,
-            "aleatoric": aleatoric,
-            "epistemic": epistemic,
-            "additive": True,
-            "method": "total_variance",
-        }
-    )
+    return split("total_variance", aleatoric + epistemic, aleatoric, epistemic)

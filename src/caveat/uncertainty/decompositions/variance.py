@@ -4,7 +4,7 @@ import numpy as np
 
 from ..._members import mean_and_variance
 from ...predictions import Categorical, Decomposition
-from ._common import gini
+from ._common import gini, split
 
 
 def variance(prediction: Categorical) -> Decomposition:
@@ -36,12 +36,4 @@ def variance(prediction: Categorical) -> Decomposition:
     epistemic = spread.sum(axis=1)
     # E[p (1 - p)] for each class, from the two moments at hand: no further pass over the members.
     aleatoric = np.maximum(mean * (1 - mean) - spread, 0.0).sum(axis=1)
-    return Decomposition._trusted(
-        {
-            "total": gini(mean),
-            "aleatoric": aleatoric,
-            "epistemic": epistemic,
-            "additive": True,
-            "method": "variance",
-        }
-    )
+    return split("variance", gini(mean), aleatoric, epistemic)

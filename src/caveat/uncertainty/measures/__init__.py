@@ -55,54 +55,38 @@ class Measure:
     aliases: tuple[str, ...] = ()
 
 
+def _named(function: Callable[..., Any], summary: str, *aliases: str) -> Measure:
+    return Measure(function.__name__, function, summary, aliases)
+
+
 MEASURES = Registry(
     "measure",
     [
-        Measure("least_confidence", least_confidence, "how far the top class is from certain"),
-        Measure("margin", margin, "how close the second class comes to the first"),
-        Measure(
-            "shannon_entropy",
-            shannon_entropy,
-            "the information that the label would add",
-            ("shannon", "entropy"),
+        _named(least_confidence, "how far the top class is from certain"),
+        _named(margin, "how close the second class comes to the first"),
+        _named(shannon_entropy, "the information that the label would add", "shannon", "entropy"),
+        _named(
+            renyi_entropy, "entropy with more weight on probable classes as alpha grows", "renyi"
         ),
-        Measure(
-            "renyi_entropy",
-            renyi_entropy,
-            "entropy with more weight on probable classes as alpha grows",
-            ("renyi",),
+        _named(tsallis_entropy, "non-additive entropy: Gini at alpha 2, Shannon at 1", "tsallis"),
+        _named(t_entropy, "entropy with the arc tangent for the logarithm"),
+        _named(gini_impurity, "the probability that two draws from the prediction differ", "gini"),
+        _named(
+            binary_variance, "variance of the top class against the rest; blind to the rest's shape"
         ),
-        Measure(
-            "tsallis_entropy",
-            tsallis_entropy,
-            "non-additive entropy: Gini at alpha 2, Shannon at 1",
-            ("tsallis",),
-        ),
-        Measure("t_entropy", t_entropy, "entropy with the arc tangent for the logarithm"),
-        Measure(
-            "gini_impurity",
-            gini_impurity,
-            "the probability that two draws from the prediction differ",
-            ("gini",),
-        ),
-        Measure(
-            "binary_variance",
-            binary_variance,
-            "variance of the top class against the rest; blind to the rest's shape",
-        ),
-        Measure(
-            "geometric_uncertainty",
+        _named(
             geometric_uncertainty,
             "how near the prediction is to a random guess, by a distance on the simplex",
-            ("geometric", "gu"),
+            "geometric",
+            "gu",
         ),
-        Measure(
-            "homophily_uncertainty",
+        _named(
             homophily_uncertainty,
             "how far apart the classes are that the prediction confuses",
-            ("homophily", "hu"),
+            "homophily",
+            "hu",
         ),
-        Measure("confused_classes", confused_classes, "how many classes are above an equal share"),
+        _named(confused_classes, "how many classes are above an equal share"),
     ],
 )
 

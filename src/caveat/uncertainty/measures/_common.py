@@ -25,7 +25,12 @@ probabilities : Categorical, or array of shape (samples, classes) or (members, s
     Predicted probabilities; members are averaged first.
 scaled : bool
     Divide by the value at the uniform distribution.
-""")
+""") | {
+    "Returns": """\
+ndarray of shape (samples,)
+    From 0 (certain) to 1 (uniform); without scaling to the maximum. What rounding puts outside is
+    clipped."""
+}
 """Entries that the docstrings of all measures share."""
 
 

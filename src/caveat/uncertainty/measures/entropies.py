@@ -29,12 +29,6 @@ def shannon_entropy(probabilities: Any, *, scaled: bool = True) -> FloatArray:
     divided by its maximum :math:`\log C` if ``scaled``. It is the geometric uncertainty of order 1
     in the Kullback-Leibler divergence.
 
-    Returns
-    -------
-    ndarray of shape (samples,)
-        From 0 (certain) to 1 (uniform); without scaling to :math:`\log C`. What rounding puts
-        outside is clipped.
-
     References
     ----------
     .. [1] C. E. Shannon. A Mathematical Theory of Communication. Bell System Technical Journal 27,
@@ -64,12 +58,6 @@ def renyi_entropy(probabilities: Any, alpha: float = 2.0, *, scaled: bool = True
     ----------
     alpha : float, default=2
         From 0 to infinity; the larger, the more the most probable class counts.
-
-    Returns
-    -------
-    ndarray of shape (samples,)
-        From 0 (certain) to 1 (uniform); without scaling to :math:`\log C`. What rounding puts
-        outside is clipped.
 
     References
     ----------
@@ -102,12 +90,6 @@ def tsallis_entropy(probabilities: Any, alpha: float = 1.5, *, scaled: bool = Tr
     ----------
     alpha : float, default=1.5
         At least 0, finite; the larger, the less improbable classes count.
-
-    Returns
-    -------
-    ndarray of shape (samples,)
-        From 0 (certain) to 1 (uniform); without scaling to the maximum. What rounding puts outside
-        is clipped.
 
     References
     ----------
@@ -174,19 +156,15 @@ def shannon_kernel(block: FloatArray, scratch: FloatArray) -> FloatArray:
 
 def renyi_kernel(alpha: float) -> Kernel:
     """Return the kernel of the Rényi entropy in nats that is accurate for this ``alpha``."""
-    special = {1.0: shannon_kernel, 2.0: _collision_entropy, math.inf: _minimum_entropy}
+    special: dict[float, Kernel] = {
+        1.0: shannon_kernel,
+        2.0: lambda *block: -np.log(sum_squares(*block)),
+        math.inf: lambda *block: -np.log(largest(*block)),
+    }
     if alpha in special:
         return special[alpha]
     # Beyond 3/2 the sum of powers may be too small a part of 1 for log1p, or 0.
     return partial(_renyi if alpha <= 1.5 else _renyi_relative, alpha=alpha)
-
-
-def _collision_entropy(block: FloatArray, scratch: FloatArray) -> FloatArray:
-    return -np.log(sum_squares(block, scratch))
-
-
-def _minimum_entropy(block: FloatArray, scratch: FloatArray) -> FloatArray:
-    return -np.log(largest(block, scratch))
 
 
 def _renyi(block: FloatArray, scratch: FloatArray, alpha: float) -> FloatArray:

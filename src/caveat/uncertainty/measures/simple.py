@@ -25,11 +25,7 @@ def least_confidence(probabilities: Any, *, scaled: bool = True) -> FloatArray:
 
     .. math:: \frac{1 - \max_c p_c}{1 - 1/C}
 
-    Returns
-    -------
-    ndarray of shape (samples,)
-        From 0 (certain) to 1 (uniform); without scaling to :math:`1 - 1/C`. What rounding puts
-        outside is clipped.
+    Without scaling the maximum is :math:`1 - 1/C`.
 
     References
     ----------
@@ -43,11 +39,7 @@ def least_confidence(probabilities: Any, *, scaled: bool = True) -> FloatArray:
     array([0. , 0.5, 1. ])
     """
     p = mean_probabilities(probabilities)
-    return measure(_least_confidence, p, 1 - 1 / p.shape[1], scaled)
-
-
-def _least_confidence(block: FloatArray, scratch: FloatArray) -> FloatArray:
-    return 1 - largest(block, scratch)
+    return measure(lambda *block: 1 - largest(*block), p, 1 - 1 / p.shape[1], scaled)
 
 
 def margin(probabilities: Any) -> FloatArray:
@@ -88,13 +80,8 @@ def gini_impurity(probabilities: Any, *, scaled: bool = True) -> FloatArray:
 
     .. math:: \frac{C}{C - 1} \Bigl(1 - \sum_c p_c^2\Bigr)
 
-    It is the geometric uncertainty of order 2 in the Euclidean distance.
-
-    Returns
-    -------
-    ndarray of shape (samples,)
-        From 0 (certain) to 1 (uniform); without scaling to :math:`1 - 1/C`. What rounding puts
-        outside is clipped.
+    It is the geometric uncertainty of order 2 in the Euclidean distance. Without scaling the
+    maximum is :math:`1 - 1/C`.
 
     References
     ----------
@@ -108,11 +95,7 @@ def gini_impurity(probabilities: Any, *, scaled: bool = True) -> FloatArray:
     array([0.  , 0.75, 1.  ])
     """
     p = mean_probabilities(probabilities)
-    return measure(_gini_impurity, p, 1 - 1 / p.shape[1], scaled)
-
-
-def _gini_impurity(block: FloatArray, scratch: FloatArray) -> FloatArray:
-    return 1 - sum_squares(block, scratch)
+    return measure(lambda *block: 1 - sum_squares(*block), p, 1 - 1 / p.shape[1], scaled)
 
 
 def binary_variance(probabilities: Any, *, scaled: bool = True) -> FloatArray:
