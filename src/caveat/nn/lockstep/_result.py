@@ -12,7 +12,7 @@ from ...exceptions import OptionError
 from ._factories import Factory
 from ._frozen import frozen_parts, split
 from ._problem import as_input, suited
-from ._ragged import Shared
+from ._ragged import Ragged, Shared
 from ._settings import as_device
 from ._stack import Stack, State, prepared, without_vmap_warnings
 from .sources import block_size, blocks, few_samples
@@ -105,10 +105,12 @@ class Trained:
         count = len(next(iter(state.values())))
         alone = self.engine.startswith("one after another") or "cannot be stacked" in self.engine
         parts = [slice(i, i + 1) for i in range(count)] if alone else [slice(None)]
+        # On a CPU a batch of graphs stays in the cache for one copy after another.
+        stacked = not alone and count > 1 and not (device.type == "cpu" and isinstance(X, Ragged))
         stacks = []
         for part in parts:
             mine = {name: value[part] for name, value in state.items()}
-            stacks.append(Stack(module, mine, None, device, stacked=not alone and count > 1))
+            stacks.append(Stack(module, mine, None, device, stacked=stacked))
         outputs = []
         for x in blocks(X, device, block_size(X, _ROWS if alone else max(1, _ROWS // count))):
             x = x if features is None else features(x)
