@@ -82,10 +82,13 @@ def one_run(scene, seed: int, each: int, coverage: float) -> dict[str, tuple[flo
             sets = caveat.ConformalSets(coverage, score=score, random_state=seed)
             sets.fit(prediction.take(calibration), y[calibration])
             found[f"{score}, {words}"] = sets.transform(prediction.take(test)).membership
-    fused = averaged_scores(aps_scores(own.mean, rng), labeled.reshape(height, width))
-    found["aps, scores averaged, labeled neighbors (SACP)"] = split_sets(
-        fused, y, calibration, test, coverage
-    )
+    scores = aps_scores(everywhere.prediction.mean, rng)
+    for words, mask in (("labeled", labeled), ("all", np.ones_like(labeled))):
+        fused = np.empty_like(scores)
+        fused[mask] = averaged_scores(scores[mask], mask.reshape(height, width))
+        found[f"aps, scores averaged, {words} neighbors (SACP)"] = split_sets(
+            fused[places], y, calibration, test, coverage
+        )
     truth = y[test]
     return {
         words: (members[np.arange(len(test)), truth].mean(), members.sum(axis=1).mean(),

@@ -28,7 +28,7 @@ def average_neighbors(
     Parameters
     ----------
     pixels : PredictionMap
-        Of a Categorical; members are averaged with their neighbors one by one.
+        A map of class probabilities; members are averaged with their neighbors one by one.
     share : float, default=0.5
         The weight of the neighbors (:math:`\lambda`), strictly between 0 and 1.
     rounds : int, default=1

@@ -120,7 +120,10 @@ def measure_windows(
     def one(window: tuple[slice, slice]) -> None:
         rows, columns = window
         with files:
-            part = np.asarray(source[:, rows, columns] if first else source[rows, columns, :])
+            part = source[:, rows, columns] if first else source[rows, columns, :]
+            # A mapped file is read now and line after line: what is read as it is used, a little of
+            # each class at a time, comes from the disk in small pieces.
+            part = np.array(part) if isinstance(part, np.memmap) else np.asarray(part)
         flat = part.reshape(part.shape[0], -1).T if first else part.reshape(-1, part.shape[2])
         try:
             prediction = Categorical.from_logits(flat) if logits else Categorical(flat)
