@@ -30,7 +30,7 @@ promises: .venv/test
 
 benchmark: .venv-benchmark/ready
 	.venv-benchmark/bin/python -m pytest -q tests/oracles/test_probly.py
-	for name in uncertainty metrics recalibration evaluate report training inference estimators fairness fairness_consistency disentanglement molecules; do .venv-benchmark/bin/python benchmarks/$$name.py; done
+	for name in uncertainty measures metrics recalibration evaluate report training inference estimators fairness fairness_consistency disentanglement molecules; do .venv-benchmark/bin/python benchmarks/$$name.py; done
 	.venv-benchmark/bin/python benchmarks/disentanglement.py --column
 
 docs: .venv/docs

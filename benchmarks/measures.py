@@ -6,6 +6,7 @@ windows has 10^7 pixels; ``--pixels 100000000`` makes it larger.
 
 import argparse
 import itertools
+import os
 import sys
 import tempfile
 from pathlib import Path
@@ -68,22 +69,35 @@ def homophily(rng: np.random.Generator) -> Task:
 
 
 def by_windows(folder: str, pixels: int, rng: np.random.Generator) -> Task:
-    side = int(pixels**0.5)
-    source = np.memmap(Path(folder) / "p.dat", np.float32, "w+", shape=(6, side, side))
+    """From a file that the system has to read again, by threads: a core each for ours."""
+    side, path = int(pixels**0.5), Path(folder) / "p.dat"
+    shape = (6, side, side)
+    source = np.memmap(path, np.float32, "w+", shape=shape)
     for rows, columns in windows(side, side):
         part = rng.random((6, rows.stop - rows.start, side), dtype=np.float32)
         source[:, rows, columns] = part / part.sum(axis=0)
     source.flush()
+    del source
     out = np.memmap(Path(folder) / "u.dat", np.float32, "w+", shape=(side, side))
 
+    def forgotten() -> np.ndarray:
+        with path.open("rb") as file:
+            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+        return np.memmap(path, np.float32, "r", shape=shape)
+
     def read() -> None:
+        source = forgotten()
         for rows, columns in windows(side, side):
             np.array(source[:, rows, columns])
 
+    def ours() -> None:
+        os.environ["OMP_NUM_THREADS"] = str(os.cpu_count())
+        measure_windows(forgotten(), "gini", out=out)
+        os.environ["OMP_NUM_THREADS"] = "1"
+
     return Task(
-        f"Gini impurity of {side:,} x {side:,} pixels, 6 classes, by windows",
-        lambda: measure_windows(source, "gini", out=out), reference=("reading alone", read),
-        targets={"reading alone": "1/2 or more"}, repeats=3,
+        f"Gini impurity of {side:,} x {side:,} pixels, 6 classes, by windows from a file", ours,
+        reference=("reading alone", read), targets={"reading alone": "1/2 or more"}, repeats=3,
     )  # fmt: skip
 
 

@@ -1,12 +1,13 @@
 """Images by windows: the same numbers, little memory, clear errors."""
 
+import time
 import tracemalloc
 
 import numpy as np
 import pytest
 
 import caveat
-from caveat.exceptions import OptionError, ShapeError
+from caveat.exceptions import InvalidValueError, OptionError, ShapeError
 from caveat.maps import PredictionMap, measure_windows, windowed, windows
 
 P = np.random.default_rng(0).dirichlet(np.ones(4), (30, 20)).astype(np.float32)
@@ -49,6 +50,40 @@ def test_from_a_file_into_a_file(tmp_path):
     assert result is out
     np.testing.assert_allclose(out, 1, atol=1e-6)
     assert peak < 1.5e6  # the probabilities are 3.2 MB in single precision
+
+
+class Counted:
+    """A source that is not safe to read from two threads at once."""
+
+    def __init__(self, array):
+        self.array, self.shape, self.readers, self.most = array, array.shape, 0, 0
+
+    def __getitem__(self, index):
+        self.readers += 1
+        self.most = max(self.most, self.readers)
+        time.sleep(0.001)
+        part = self.array[index].copy()
+        self.readers -= 1
+        return part
+
+
+def test_threads_read_one_at_a_time(monkeypatch):
+    monkeypatch.setattr("caveat._parallel.threads", lambda: 4)
+    source = Counted(FIRST)
+    result = measure_windows(source, "gini", pixels=20)
+    assert source.most == 1
+    np.testing.assert_allclose(
+        result, caveat.measure(P.reshape(-1, 4), "gini").reshape(30, 20), atol=1e-6
+    )
+
+
+def test_a_bad_pixel_is_found():
+    bad = FIRST.copy()
+    bad[2, 17, 3] = np.nan
+    with pytest.raises(
+        InvalidValueError, match=r"lines 16 to 19, each of 20 samples: .* sample 23"
+    ):
+        measure_windows(bad, "gini", pixels=80)
 
 
 def test_an_image_larger_than_memory(monkeypatch):

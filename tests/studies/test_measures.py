@@ -8,7 +8,7 @@ from caveat.exceptions import FileFormatError, OptionError
 from caveat.studies import STUDIES, _gaussian_example, run_study
 from caveat.studies import measures as study
 from caveat.studies._signal_networks import SignalClassifier, plain_network, residual_network
-from caveat.studies.study import Task, table_of
+from caveat.studies.study import Task, conclusions_of, table_of
 
 
 def value(result, **where):
@@ -74,7 +74,7 @@ def test_a_file_of_ones_own(scene):
         random_state=0,
     )
     assert result.dataset == "field"
-    assert {row.model for row in result.rows} == {"svm", "opt-svm", "opt-rf", "cnn"}
+    assert {row.model for row in result.rows if row.model} == {"svm", "opt-svm", "opt-rf", "cnn"}
     assert 40 < value(result, source="table I", measure="accuracy", model="svm") <= 100
     share = [row.mean for row in result.select(source="table II") if row.part.startswith("c1")]
     assert sum(share) == pytest.approx(100)
@@ -174,14 +174,14 @@ def test_no_wrong_predictions():
     p, y = np.eye(3)[[0, 1, 2] * 10], np.array([0, 1, 2] * 10)
     compared = caveat.compare_measures(p, y, distances=1 - np.eye(3), resamples=0)
     values = {
-        key: np.array([number]) for key, number in study._of_comparison("svm", compared).items()
+        key: np.array([number]) for key, number in study.of_comparison("svm", compared).items()
     }
     measured = study.Measured("trento", "", "", 1, values)
     table = table_of(STUDIES["measures"], measured)
     outcomes = [one[2] for one in study.table_seven(table)]
     assert np.isnan(outcomes[0]).all()
-    assert study._of_near_misses("svm", compared, 1 - np.eye(3)) == {}
-    signals = study._of_signals("50 dB", compared, drifted=False)
+    assert study.of_near_misses("svm", compared, 1 - np.eye(3)) == {}
+    signals = study.of_signals("50 dB", compared, drifted=False)
     assert np.isnan([v for k, v in signals.items() if k[-1] == "gini_impurity"]).all()
 
 
@@ -196,3 +196,44 @@ def test_no_wrong_predictions():
 def test_options(scene, options, message):
     with pytest.raises(OptionError, match=message):
         run_study("measures", scene, **options)
+
+
+@pytest.mark.parametrize("dataset", ["trento", "modulation", "bcss"])
+def test_the_printed_numbers_support_what_the_text_says(dataset):
+    """The paper's tables as if they were measured; the text passes over four exceptions."""
+    of = STUDIES["measures"]
+    printed = {of.key(**cell): np.array([float(text)]) for cell, text, _ in of.paper.cells(dataset)}
+    table = table_of(of, study.Measured(dataset, "", "", 1, printed))
+    found = list(conclusions_of(of, table, 0.95))
+    assert {one.runs for one in found} == {1}
+    refuted = [one.text for one in found if not one.holds]
+    assert len(refuted) == {"trento": 0, "modulation": 3, "bcss": 1}[dataset]
+    if dataset == "modulation":  # Rényi and Shannon entropy are both printed as 0.02 at 50 dB
+        assert refuted[0].startswith("50 dB: Rényi entropy is the lowest")
+    if dataset == "bcss":  # all but homophily are skewed to the left for the right predictions too
+        assert "are skewed to the right" in refuted[0]
+
+
+def test_distances_are_relative_to_the_largest():
+    H = np.array([[0.0, 2, 4], [2, 0, 1], [4, 1, 0]])
+    values = study.of_distances("trento", H)
+    assert {key[2]: value for key, value in values.items()} == {
+        "c1 to c2": 0.5, "c1 to c3": 1.0, "c2 to c3": 0.25,
+    }  # fmt: skip
+    assert {key[0] for key in study.of_distances("bcss", H)} == {"equation 10"}
+    assert study.of_distances("trento", 1 - np.eye(7)) == {}
+
+
+def test_classes_with_a_figure_of_their_own():
+    """Figures 14 and 15: by hand for three right and wrong predictions of two classes."""
+    p = np.array([[0.1, 0.1, 0.6, 0.2], [0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0],
+                  [0.5, 0.0, 0.1, 0.4], [1.0, 0.0, 0.0, 0.0]])  # fmt: skip
+    compared = caveat.compare_measures(
+        p, [2, 2, 3, 3, 3], distances=1 - np.eye(4), resamples=0, by_class=False
+    )
+    values = {key[:1] + key[2:]: v for key, v in study.of_classes("bcss", "m", compared).items()}
+    assert values["figure 14", "correct", "c3, above 0.6", "gini_impurity"] == 0.5
+    assert np.isnan(values["figure 14", "wrong", "c3, above 0.6", "gini_impurity"])
+    assert values["figure 15", "correct", "c4, above 0.2", "homophily_uncertainty"] == 0
+    assert values["figure 15", "wrong", "c4, above 0.2", "homophily_uncertainty"] == 0.5
+    assert study.of_classes("trento", "m", compared) == {}

@@ -108,7 +108,7 @@ def test_data_files_travel_with_the_package():
         assert place.is_file()
         for table in STUDIES[name].paper.tables:
             assert {"source", "section", "rows", "columns", "names", "cells"} <= set(table)
-            assert re.match("((table|figure)s? |published splits$)", table["source"])
+            assert re.match("((table|figure|equation)s? |published splits$)", table["source"])
 
 
 def test_every_claim_and_chart_names_what_the_study_has():

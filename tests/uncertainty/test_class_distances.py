@@ -236,3 +236,16 @@ def test_data_that_does_not_fit(X, y, error, message):
 def test_classes_that_do_not_fit(classes, message):
     with pytest.raises(LabelError, match=message):
         class_distances([0.0, 1.0], [0, 1], classes=classes)
+
+
+@pytest.mark.parametrize("classes", [2, 100, 130])
+def test_values_of_any_size_and_sign(classes):
+    """The sort that carries the classes keeps the order of negative, tiny and huge values."""
+    rng = np.random.default_rng(0)
+    y = np.arange(3 * classes) % classes
+    size = 10.0 ** rng.uniform(-30, 30, len(y))
+    X = np.where(rng.random(len(y)) < 0.5, -size, size)
+    X[:6] = [0.0, -0.0, 5e-324, -5e-324, 1e70, -1e70]
+    result = class_distances(X, y)
+    for i, j in [(0, 1), (0, classes - 1), (classes - 2, 1)]:
+        assert result[i, j] == pytest.approx(energy_distance(X[y == i], X[y == j]), rel=1e-12)

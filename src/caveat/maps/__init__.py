@@ -6,6 +6,7 @@ measured window by window.
 """
 
 from .blocks import BlockSize, block_codes, choose_block, correlation_length
+from .neighbors import average_neighbors
 from .prediction_map import MapEvaluation, PredictionMap
 from .windowed import measure_windows, windows
 
@@ -13,6 +14,7 @@ __all__ = [
     "BlockSize",
     "MapEvaluation",
     "PredictionMap",
+    "average_neighbors",
     "block_codes",
     "choose_block",
     "correlation_length",

@@ -2,12 +2,14 @@
 
 import os
 from collections.abc import Iterator
+from threading import Lock
 from typing import Any
 
 import numpy as np
 
+from .._parallel import map_threads
 from .._validation import check_integer
-from ..exceptions import OptionError, ShapeError
+from ..exceptions import InvalidValueError, OptionError, ShapeError
 from ..predictions import Categorical
 from ..uncertainty import measure
 
@@ -64,6 +66,9 @@ def measure_windows(
 ) -> Any:
     """Return a measure of uncertainty of an image that need not fit into memory.
 
+    Windows are worked on by threads, one for each core (fewer by ``OMP_NUM_THREADS``), while the
+    next is read; reading and writing is done by one thread at a time.
+
     Parameters
     ----------
     source : array-like of three axes
@@ -110,11 +115,24 @@ def measure_windows(
         from ..uncertainty import homophily_maximum
 
         options = {**options, "maximum": homophily_maximum(options.get("H"))}
-    for rows, columns in windows(height, width, pixels):
-        part = np.asarray(source[:, rows, columns] if first else source[rows, columns, :])
+    files = Lock()  # readers of files need not be safe to call from two threads
+
+    def one(window: tuple[slice, slice]) -> None:
+        rows, columns = window
+        with files:
+            part = source[:, rows, columns] if first else source[rows, columns, :]
+            # A mapped file is read now and line after line: what is read as it is used, a little of
+            # each class at a time, comes from the disk in small pieces.
+            part = np.array(part) if isinstance(part, np.memmap) else np.asarray(part)
         flat = part.reshape(part.shape[0], -1).T if first else part.reshape(-1, part.shape[2])
-        prediction = Categorical.from_logits(flat) if logits else Categorical(flat)
-        out[rows, columns] = measure(prediction, name, **options).reshape(
-            rows.stop - rows.start, -1
-        )
+        try:
+            prediction = Categorical.from_logits(flat) if logits else Categorical(flat)
+        except InvalidValueError as error:
+            where = f"lines {rows.start} to {rows.stop - 1}, each of {width} samples"
+            raise InvalidValueError(f"{where}: {error}") from error
+        values = measure(prediction, name, **options)
+        with files:
+            out[rows, columns] = values.reshape(rows.stop - rows.start, -1)
+
+    map_threads(one, windows(height, width, pixels))
     return out

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .._validation import FloatArray, check_integer
-from ..confusion import MeasureComparison, compare_measures, confusion_matrix
+from ..confusion import compare_measures
 from ..datasets import (
     load_bcss,
     load_houston,
@@ -25,6 +25,19 @@ from ..exceptions import FileFormatError, OptionError
 from ..results.words import joined
 from ..uncertainty import class_distances
 from ._gaussian_example import gaussian_measure, peak
+from ._measure_numbers import (
+    GEOMETRIC,
+    HOMOPHILY,
+    MEASURES,
+    VARIANCE,
+    key,
+    of_classes,
+    of_comparison,
+    of_distances,
+    of_matrix,
+    of_near_misses,
+    of_signals,
+)
 from ._signal_networks import SignalClassifier, plain_network, residual_network
 from .paper import Paper
 from .study import Key, Label, Measured, Option, Said, Study, StudyRow, Table, Task, check_known
@@ -32,21 +45,13 @@ from .summary import NAN, above, all_of
 
 PAPER = Paper.read("measures")
 
-GEOMETRIC = (
-    "gini_impurity", "shannon_entropy", "geometric_uncertainty", "t_entropy", "renyi_entropy",
-    "tsallis_entropy",
-)  # fmt: skip
-HOMOPHILY, VARIANCE = "homophily_uncertainty", "binary_variance"
-MEASURES = (*GEOMETRIC, HOMOPHILY)
-"""The columns of table VII."""
 MODELS = ("svm", "opt-svm", "opt-rf")
 NETWORKS = ("cnn", "resnet")
 SNRS = (50, 15)
 """Of the signals, in decibels."""
-TABLES = {"svm": "table II", "opt-svm": "table III", "opt-rf": "table IV"}
-_MOST_CELLS = 6
 _TREES = 100
-_REPEATS = {"quick": 3, "paper": 20}
+_REPEATS = {"quick": 6, "paper": 20}
+"""Six runs that all agree decide a statement; fewer cannot."""
 _TEST = {"quick": 4000, "paper": 50_000}
 _FRAMES = {"quick": 100, "paper": 1000}
 _EPOCHS = {"quick": 15, "paper": 30}
@@ -76,13 +81,15 @@ def _gaussian(task: Task) -> Measured:
         for name in ("shannon_entropy", "gini_impurity", "geometric_uncertainty", HOMOPHILY):
             for which, ends in (("first peak", (-2.0, 1.2)), ("second peak", (1.2, 8.0))):
                 for what, number in zip(("place", "height"), peak(name, x, *ends), strict=True):
-                    key = STUDY.key("figure 3", name, model=words, part=which, statistic=what)
-                    values[key] = np.array([number])
+                    values[key("figure 3", name, model=words, part=which, statistic=what)] = (
+                        np.array([number])
+                    )
         far = gaussian_measure(HOMOPHILY, x, np.array([20.0, 40.0]))
         flat = gaussian_measure("gini_impurity", x, np.array([20.0, 40.0]))
         for name, two in ((HOMOPHILY, far), ("gini_impurity", flat)):
-            key = STUDY.key("figure 3", name, model=words, part="far", statistic="slope")
-            values[key] = np.array([two[1] - two[0]])
+            values[key("figure 3", name, model=words, part="far", statistic="slope")] = np.array(
+                [two[1] - two[0]]
+            )
     title = PAPER.datasets["gaussian"]["title"]
     return Measured("gaussian", title, "the exact posterior", 1, values)
 
@@ -149,7 +156,7 @@ def _pixels(task: Task, models: Sequence[str], repeats: int) -> Measured:
         rng = np.random.default_rng(seed)
         train, test = _drawn(y, each, most, rng)
         H = class_distances(X[train], y[train], classes=np.arange(len(names)))
-        values: dict[Key, float] = {}
+        values = of_distances(dataset, H)
         for model in models:
             if model in NETWORKS:
                 fitted = _network(model, epochs, seed).fit(X[train][:, None], y[train])
@@ -157,8 +164,8 @@ def _pixels(task: Task, models: Sequence[str], repeats: int) -> Measured:
             else:
                 p = _fitted(model, X[train], y[train], seed).predict_proba(X[test])
             compared = compare_measures(p, y[test], distances=H, resamples=0)
-            values |= _of_comparison(model, compared) | _of_matrix(model, p, y[test], names)
-            values |= _of_near_misses(model, compared, H)
+            values |= of_comparison(model, compared) | of_matrix(model, p, y[test], names)
+            values |= of_near_misses(model, compared, H) | of_classes(dataset, model, compared)
             if run == 0:
                 details[model] = compared
         runs.append(values)
@@ -185,65 +192,6 @@ def _drawn(y: Any, each: int, most: int, rng: np.random.Generator) -> tuple[Any,
 def _collated(runs: Sequence[Mapping[Key, float]]) -> dict[Key, FloatArray]:
     keys = dict.fromkeys(key for run in runs for key in run)
     return {key: np.array([run.get(key, NAN) for run in runs]) for key in keys}
-
-
-def _of_comparison(model: str, compared: MeasureComparison) -> dict[Key, float]:
-    """Return table VII, and how each measure goes with the number of confused classes."""
-    values: dict[Key, float] = {}
-    for row in compared.select(one_class=""):
-        if row.measure in MEASURES:
-            for part, mean, skew in (
-                ("correct", row.right_mean, row.right_skewness),
-                ("wrong", row.wrong_mean, row.wrong_skewness),
-            ):
-                for statistic, number in (("mean", mean), ("skewness", skew)):
-                    key = STUDY.key(
-                        "table VII", row.measure, model=model, part=part, statistic=statistic
-                    )
-                    values[key] = number
-    frame = compared.by_confusion()
-    frame = frame[frame["samples"] >= 20]
-    for name in (*GEOMETRIC, VARIANCE):
-        # The largest step down from one number of confused classes to the next.
-        down = -float(np.min(np.diff(frame[name]), initial=0.0))
-        values[STUDY.key("figure 9", name, model=model, part="", statistic="largest fall")] = down
-    for part, chosen in (("correct", ~compared.wrong), ("wrong", compared.wrong)):
-        for name, limit in (("gini_impurity", 0.6), (HOMOPHILY, 0.5), (HOMOPHILY, 0.2)):
-            share = float((compared.values[name][chosen] > limit).mean()) if chosen.any() else NAN
-            key = STUDY.key("figure 10", name, model=model, part=part, statistic=f"above {limit}")
-            values[key] = share
-    return values
-
-
-def _of_matrix(model: str, p: FloatArray, y: Any, names: Sequence[str]) -> dict[Key, float]:
-    """Return accuracy, kappa, and for few classes the confusion matrix, in percent."""
-    matrix = confusion_matrix(p, y, resamples=40, random_state=0)
-    values = {
-        STUDY.key("table I", what, model=model, part="", statistic=""): 100 * number
-        for what, number in (("accuracy", matrix.accuracy), ("kappa", matrix.kappa))
-    }
-    if len(names) <= _MOST_CELLS and model in TABLES:
-        for (i, j), share in np.ndenumerate(matrix.shares):
-            part = f"c{i + 1} as c{j + 1}"
-            values[STUDY.key(TABLES[model], "share", model=model, part=part)] = 100 * float(share)
-    return values
-
-
-def _of_near_misses(model: str, compared: MeasureComparison, H: FloatArray) -> dict[Key, float]:
-    """Return homophily less its equidistant case, for the closest and the most distant pair."""
-    frame = compared.near_misses()
-    frame = frame[frame["samples"] >= 3]
-    if len(frame) < 2:
-        return {}
-    apart = H[frame["true"], frame["predicted"]]
-    difference = (frame["homophily_mean"] - frame["equidistant_mean"]).to_numpy()
-    return {
-        STUDY.key("figure 8", "homophily less equidistant", model=model, part=part): float(number)
-        for part, number in (
-            ("closest pair", difference[apart.argmin()]),
-            ("most distant pair", difference[apart.argmax()]),
-        )
-    }
 
 
 # ------------------------------------------------------------------------------------- signals
@@ -273,30 +221,15 @@ def _signals(task: Task, repeats: int) -> Measured:
                 )
                 where = f"{snr} dB" if snr == other else f"{snr} dB, tested at {other} dB"
                 if snr == other:
-                    table = _of_comparison(where, compared)
+                    table = of_comparison(where, compared)
                     values |= {k: v for k, v in table.items() if k[0] == "table VII"}
-                values |= _of_signals(where, compared, drifted=snr != other)
+                values |= of_signals(where, compared, drifted=snr != other)
                 if run == 0:
                     details[where] = compared
         runs.append(values)
     title = PAPER.datasets["modulation"]["title"]
     words = f"CNN of six layers, {epochs} epochs, {frames} frames of each class"
     return Measured("modulation", title, words, repeats, _collated(runs), details=details)
-
-
-def _of_signals(where: str, compared: MeasureComparison, drifted: bool) -> dict[Key, float]:
-    source = "figure 13" if drifted else "figure 12"
-    chosen = np.ones_like(compared.wrong) if drifted else compared.wrong
-    limits = (("gini_impurity", 0.6), (HOMOPHILY, 0.2 if drifted else 0.15))
-    values = {
-        STUDY.key(
-            source, name, model=where, part="all" if drifted else "wrong", statistic="share above"
-        ): float((compared.values[name][chosen] > limit).mean()) if chosen.any() else NAN
-        for name, limit in limits
-    }  # fmt: skip
-    accuracy = 1 - float(compared.wrong.mean())
-    values[STUDY.key(source, "accuracy", model=where, part="all", statistic="")] = accuracy
-    return values
 
 
 def measure(task: Task) -> Measured:
@@ -341,6 +274,10 @@ def table_seven(table: Table) -> Iterator[Said]:
              [above(margin["gini_impurity"], margin[name]) for name in MEASURES[1:]]),
             ("homophily is skewed to the right for the correct predictions",
              [above(skew["correct", HOMOPHILY], 0.0)]),
+            ("Gini index, t-entropy and Tsallis entropy are skewed to the right for the correct "
+             "predictions and to the left for the wrong ones",
+             [part for name in ("gini_impurity", "t_entropy", "tsallis_entropy")
+              for part in (above(skew["correct", name], 0.0), above(0.0, skew["wrong", name]))]),
         ]  # fmt: skip
         for text, parts in said:
             yield "table VII", f"{word}: {text}", all_of(parts)

@@ -17,6 +17,11 @@ _CANCELED = 1e-4
 _MANY = 100
 """Classes, from which on tails of the distribution functions are faster than their products."""
 
+_SPARE_BITS = 7
+"""Bits of a value that may be given up for its class: a relative change of 2e-14 at most."""
+
+_ALL_BUT_SIGN = np.int64(2**63 - 1)
+
 
 def energy_by_channel(
     X: FloatArray, codes: Codes, classes: int, weights: FloatArray | None
@@ -85,11 +90,15 @@ class _Steps:
     def of(
         cls, column: FloatArray, codes: Codes, classes: int, weights: FloatArray | None
     ) -> "_Steps":
+        totals = np.bincount(codes, weights, minlength=classes)
+        bits = (classes - 1).bit_length()
+        if weights is None and bits <= _SPARE_BITS:
+            values, own = _sorted_with_codes(column, codes, bits)
+            # Integers: a running sum of doubles takes several times as long.
+            return cls(np.diff(values), own, np.ones(len(own), np.int64), totals)
         channel = column.copy()  # next to each other in memory
         order = np.argsort(channel)
-        # Integers: a running sum of doubles takes several times as long.
         heights = np.ones(len(order), np.int64) if weights is None else weights[order]
-        totals = np.bincount(codes, weights, minlength=classes)
         return cls(np.diff(channel[order]), codes[order], heights, totals)
 
     def blocks(self) -> Iterator[tuple[FloatArray, FloatArray]]:
@@ -97,11 +106,31 @@ class _Steps:
         below = np.zeros(len(self.totals), dtype=self.heights.dtype)
         for part in row_blocks(len(self.gaps), len(self.totals)):
             sums = np.zeros((len(self.totals), part.stop - part.start), dtype=self.heights.dtype)
-            sums[self.codes[part], np.arange(sums.shape[1])] = self.heights[part]
+            places = self.codes[part] * sums.shape[1] + np.arange(sums.shape[1])
+            sums.ravel()[places] = self.heights[part]
             sums[:, 0] += below
             np.cumsum(sums, axis=1, out=sums)
             below = sums[:, -1]
-            yield self.gaps[part], sums / self.totals[:, None]
+            functions = sums.astype(np.float64)
+            functions /= self.totals[:, None]
+            yield self.gaps[part], functions
+
+
+def _sorted_with_codes(column: FloatArray, codes: Codes, bits: int) -> tuple[FloatArray, Codes]:
+    """Sort the values of a channel together with the classes of the samples.
+
+    The class takes the place of the last ``bits`` bits of a value, so that one sort of integers
+    does both: with a hundred classes a value keeps 46 of its 53 bits.
+    """
+    keys = column.copy().view(np.int64)
+    keys ^= (keys >> 63) & _ALL_BUT_SIGN  # integers in the order of the values
+    keys &= -1 << bits
+    keys |= codes
+    keys.sort()
+    own = keys & ((1 << bits) - 1)
+    keys ^= own
+    keys ^= (keys >> 63) & _ALL_BUT_SIGN
+    return keys.view(np.float64), own
 
 
 def _energy(steps: _Steps) -> FloatArray:
@@ -109,7 +138,7 @@ def _energy(steps: _Steps) -> FloatArray:
     products = _products(steps) if len(steps.totals) <= _MANY else _tail_products(steps)
     norms = np.diag(products)
     sums = norms[:, None] + norms
-    squares = sums - products - products.T
+    squares = sums - (products + products.T)
     close = np.triu(squares < _CANCELED * sums, 1)
     if close.any():
         _recompute(squares, np.argwhere(close), steps)
