@@ -178,8 +178,11 @@ def test_gaussians_and_quantiles_are_compared_at_the_same_levels(folder):
     (note,) = [note for note in result.notes if note.startswith("california, first split")]
     assert "by quantile_crps_loss" in note
     assert "gaussian_crps_loss" not in note
-    # Classes have none.
+    # Classes have none; of more levels, ten are taken.
     assert _table_runs.at_levels(caveat.Categorical([[0.5, 0.5]])) is None
+    levels = np.arange(1, 20) / 20
+    ten = _table_runs.at_levels(caveat.Quantiles(levels, levels[None] + 1))
+    np.testing.assert_allclose(ten.values[0, 0, 0], np.arange(1, 20, 2) / 20 + 1)
 
 
 def test_categories_missing_values_and_what_is_not_installed(folder, monkeypatch):

@@ -244,7 +244,7 @@ def proper_scores(comparison: Comparison) -> list[str]:
 def at_levels(prediction: Any) -> Quantiles | None:
     """Return the quantiles of one distribution of numbers at the levels of boosted trees.
 
-    None if it is of classes, or has other levels.
+    None if it is of classes, or lacks some of the levels.
     """
     from ..selection.auto import as_one_member
     from ..selection.candidates import LEVELS
@@ -252,9 +252,12 @@ def at_levels(prediction: Any) -> Quantiles | None:
     one = as_one_member(prediction)
     if isinstance(one, Gaussian):
         return one.to_quantiles(LEVELS)
-    if isinstance(one, Quantiles) and np.array_equal(one.levels, LEVELS):
-        return one
-    return None
+    if not isinstance(one, Quantiles):
+        return None
+    same = np.isclose(np.asarray(one.levels), np.array(LEVELS)[:, None])
+    if not same.any(axis=1).all():
+        return None
+    return Quantiles(LEVELS, one.values[..., same.argmax(axis=1)], targets=one.targets)
 
 
 def scores_of(prediction: Any, y: Any) -> dict[str, float]:
