@@ -128,7 +128,9 @@ def test_rates_that_diverge_are_not_taken(monkeypatch):
         return visited(self, prepared, copy, rate)
 
     monkeypatch.setattr(SWAGRegressor, "_visited", diverging)
-    assert SWAGRegressor(**QUICK).fit(np.tile(X, (2, 1)), np.tile(NUMBERS, 2)).snapshot_rate_ < 0.002
+    assert (
+        SWAGRegressor(**QUICK).fit(np.tile(X, (2, 1)), np.tile(NUMBERS, 2)).snapshot_rate_ < 0.002
+    )
 
 
 def test_predictions_are_always_the_same(tmp_path):

@@ -14,7 +14,6 @@ from ._after_training import AfterTraining
 from ._network import Prepared
 from ._tasks import NetworkClassifier, NetworkRegressor, WithPrior
 
-
 RATES = (0.01, 0.003, 0.001, 0.0003)
 """Rates to choose among; the first one where nothing is held out."""
 
