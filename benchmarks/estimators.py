@@ -74,7 +74,7 @@ def caveat(task, X, y, X_new, epochs, seed):
     begun = time.perf_counter()
     model = kind(
         members=MEMBERS, hidden=(HIDDEN,), batch_size=BATCH, epochs=epochs, learning_rate=RATE,
-        prior_std=None, device="cpu", random_state=seed,
+        prior_std=None, validation_fraction=None, device="cpu", random_state=seed,
     ).fit(X, y)  # fmt: skip
     fitted = time.perf_counter()
     said = said_by(model, task, X_new)
@@ -249,7 +249,7 @@ def one_network(task, rows, columns, epochs):
     X, y, _, _ = table(task, rows, columns, 0)
     settings = {
         "hidden": (HIDDEN,), "batch_size": BATCH, "learning_rate": RATE, "device": "cpu",
-        "random_state": 0, "prior_std": None,
+        "random_state": 0, "prior_std": None, "validation_fraction": None,
     }  # fmt: skip
 
     def fit(name, epochs=epochs, **options):
@@ -320,7 +320,7 @@ def packed(largest):
             for name, options in ways.items():
                 model = getattr(estimators, name + ending)(
                     batch_size=PACKED_BATCH, epochs=epochs, learning_rate=RATE, device="cpu",
-                    random_state=0, prior_std=None, **options,
+                    random_state=0, prior_std=None, validation_fraction=None, **options,
                 )  # fmt: skip
                 seconds.append(processor_seconds(lambda m=model: m.fit(X, y), 2))  # noqa: B023
                 losses.append(scores(task, said_by(model, task, X_new), y_new)[1])
@@ -376,7 +376,7 @@ def heads():
         def fit(members, epochs=20, module=module, X=X, y=y, **options):
             DeepEnsembleClassifier(
                 module=module, fresh="head", members=members, epochs=epochs, batch_size=BATCH,
-                device="cpu", random_state=0, **options,
+                device="cpu", random_state=0, validation_fraction=None, **options,
             ).fit(X, y)  # fmt: skip
 
         one = processor_seconds(lambda f=fit: f(1))
