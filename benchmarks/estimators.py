@@ -11,7 +11,11 @@ A second table has what one network costs with an uncertainty: the members of a 
 the Laplace approximation of its last layer. It counts seconds of the processor on one thread, the best
 of several runs, so that it holds on a shared machine (``--one`` prints it alone).
 
-A third table has what five heads on one frozen backbone cost, beside one of them and beside passes
+A third table has wider networks, whose time is that of the arithmetic: 32 members as wide as the one
+network, and 32 networks of a quarter of the width, in the manner of packed
+ensembles (``--packed`` prints it alone).
+
+A fourth table has what five heads on one frozen backbone cost, beside one of them and beside passes
 through the backbone at every step (``--heads`` prints it alone).
 """
 
@@ -56,20 +60,24 @@ def gaussian(means, deviations):
     return mean, np.sqrt((deviations**2).mean(0) + means.var(0))
 
 
+def said_by(model, task, X_new):
+    """Return probabilities, or mean and standard deviation."""
+    prediction = model.predict_distribution(X_new)
+    if task == "classes":
+        return np.asarray(prediction.mean)
+    mean, variance = prediction.moments()
+    return mean[:, 0], np.sqrt(variance[:, 0])
+
+
 def caveat(task, X, y, X_new, epochs, seed):
     kind = DeepEnsembleClassifier if task == "classes" else DeepEnsembleRegressor
     begun = time.perf_counter()
     model = kind(
         members=MEMBERS, hidden=(HIDDEN,), batch_size=BATCH, epochs=epochs, learning_rate=RATE,
-        prior_std=None, device="cpu", random_state=seed,
+        prior_std=None, validation_fraction=None, device="cpu", random_state=seed,
     ).fit(X, y)  # fmt: skip
     fitted = time.perf_counter()
-    prediction = model.predict_distribution(X_new)
-    if task == "classes":
-        said = np.asarray(prediction.mean)
-    else:
-        mean, variance = prediction.moments()
-        said = mean[:, 0], np.sqrt(variance[:, 0])
+    said = said_by(model, task, X_new)
     return fitted - begun, time.perf_counter() - fitted, said
 
 
@@ -241,7 +249,7 @@ def one_network(task, rows, columns, epochs):
     X, y, _, _ = table(task, rows, columns, 0)
     settings = {
         "hidden": (HIDDEN,), "batch_size": BATCH, "learning_rate": RATE, "device": "cpu",
-        "random_state": 0, "prior_std": None,
+        "random_state": 0, "prior_std": None, "validation_fraction": None,
     }  # fmt: skip
 
     def fit(name, epochs=epochs, **options):
@@ -279,6 +287,49 @@ def one_networks(largest):
         for rows, columns, epochs in TABLES:
             if rows <= largest:
                 one_network(task, rows, columns, epochs)
+    torch.set_num_threads(threads)
+
+
+WIDE, PACKED_BATCH, PACKED_MEMBERS = 100, 128, 32
+NARROW = WIDE // 4
+"""Units of a hidden layer: the arithmetic of two layers grows with the square of their width, so that 32
+such networks have twice that of the wide one."""
+
+
+def packed(largest):
+    """Print what many members cost where the arithmetic counts, over one network."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    print(
+        f"\n| task | table | one network, s | {PACKED_MEMBERS} members, ratio | {PACKED_MEMBERS} "
+        f"networks of {NARROW} units, ratio (wanted <= 3) | NLL: one | members | narrow networks |"
+    )
+    print("| --- | --- | --- | --- | --- | --- | --- | --- |")
+    ways = {
+        "MAP": {"hidden": (WIDE, WIDE)},
+        "BatchEnsemble": {"hidden": (WIDE, WIDE), "members": PACKED_MEMBERS},
+        "DeepEnsemble": {"hidden": (NARROW, NARROW), "members": PACKED_MEMBERS},
+    }
+    for task in ("classes", "numbers"):
+        ending = "Classifier" if task == "classes" else "Regressor"
+        for rows, columns, epochs in TABLES[1:]:
+            if rows > largest:
+                continue
+            X, y, X_new, y_new = table(task, rows, columns, 0)
+            seconds, losses = [], []
+            for name, options in ways.items():
+                model = getattr(estimators, name + ending)(
+                    batch_size=PACKED_BATCH, epochs=epochs, learning_rate=RATE, device="cpu",
+                    random_state=0, prior_std=None, validation_fraction=None, **options,
+                )  # fmt: skip
+                seconds.append(processor_seconds(lambda m=model: m.fit(X, y), 2))  # noqa: B023
+                losses.append(scores(task, said_by(model, task, X_new), y_new)[1])
+            print(
+                f"| {task} | {rows:,} x {columns} | {seconds[0]:.2f} | "
+                f"{seconds[1] / seconds[0]:.1f} | {seconds[2] / seconds[0]:.1f} | "
+                + " | ".join(f"{loss:.3f}" for loss in losses) + " |",
+                flush=True,
+            )  # fmt: skip
     torch.set_num_threads(threads)
 
 
@@ -325,7 +376,7 @@ def heads():
         def fit(members, epochs=20, module=module, X=X, y=y, **options):
             DeepEnsembleClassifier(
                 module=module, fresh="head", members=members, epochs=epochs, batch_size=BATCH,
-                device="cpu", random_state=0, **options,
+                device="cpu", random_state=0, validation_fraction=None, **options,
             ).fit(X, y)  # fmt: skip
 
         one = processor_seconds(lambda f=fit: f(1))
@@ -342,10 +393,13 @@ def main():
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--largest", type=int, default=TABLES[-1][0], help="rows")
     parser.add_argument("--one", action="store_true", help="the second table alone")
-    parser.add_argument("--heads", action="store_true", help="the third table alone")
+    parser.add_argument("--packed", action="store_true", help="the third table alone")
+    parser.add_argument("--heads", action="store_true", help="the fourth table alone")
     chosen = parser.parse_args()
     if chosen.one:
         return one_networks(chosen.largest)
+    if chosen.packed:
+        return packed(chosen.largest)
     if chosen.heads:
         return heads()
     ways = [
@@ -378,6 +432,7 @@ def main():
             if rows <= chosen.largest:
                 measure(task, rows, columns, epochs, chosen.seeds, ways)
     one_networks(chosen.largest)
+    packed(chosen.largest)
     return heads()
 
 

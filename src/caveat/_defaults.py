@@ -21,7 +21,10 @@ HELD_SHARE = 0.1
 """Share of the samples that is held out to choose the epoch, where there are enough."""
 
 HELD_LEAST = 10_000
-"""Samples from which on some are held out."""
+"""Samples from which on some are held out for numbers."""
+
+HELD_LEAST_CLASSES = 1_000
+"""The same for classes: networks become sure of what they have learned by heart."""
 
 HELD_RAREST = 20
 """Samples of the rarest class from which on some are held out."""
@@ -31,6 +34,9 @@ MAX_STD = 10.0
 
 RATE = 0.1
 """Probability of dropping a unit or a weight; where it is learned, its start."""
+
+CONNECTION_RATE = 0.05
+"""DropConnect: the same of a weight; one mask for a whole batch is the noisier of the two."""
 
 RANDOM_SCHEDULER = "cosine"
 """The same of networks that predict by random passes: the noise of their gradients asks for it."""

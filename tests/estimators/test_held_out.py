@@ -116,3 +116,21 @@ def test_gaussian_logits_are_checked_by_the_same_noise_alone_and_together():
         found, expected = model.predict_distribution(X), alone.predict_distribution(X)
         np.testing.assert_allclose(found.mean, expected.mean, atol=1e-4)
         np.testing.assert_allclose(found.variance, expected.variance, atol=1e-4)
+
+
+def test_classes_are_held_out_from_fewer_samples_on():
+    """A network that learns labels by heart is sure of them; the best epoch is before that."""
+    assert MAPClassifier().held_out_share(999) is None
+    assert MAPClassifier().held_out_share(1_000) == 0.1
+    assert MAPRegressor().held_out_share(1_000) is None
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(3_000, 8))
+    chances = 1 / (1 + np.exp(-X[:, 0]))
+    labels = (rng.random(3_000) < chances).astype(int)
+    settings = {"hidden": (32, 32), "epochs": 20, "learning_rate": 0.02, "random_state": 0}
+    losses = []
+    for share in ("auto", None):
+        model = MAPClassifier(validation_fraction=share, **settings).fit(X[:1_000], labels[:1_000])
+        p = model.predict_proba(X[1_000:])[:, 1]
+        losses.append(np.mean(-chances[1_000:] * np.log(p) - (1 - chances[1_000:]) * np.log(1 - p)))
+    assert losses[0] < losses[1]

@@ -54,6 +54,22 @@ def test_a_linear_model_is_bayesian_linear_regression():
     np.testing.assert_allclose(split.aleatoric, (noise * unit) ** 2, rtol=1e-5)
 
 
+def test_the_network_is_the_one_that_map_keeps():
+    """From 10,000 samples on, the weights of the best epoch are kept, not those of the last."""
+    drawn = np.random.default_rng(0)
+    many = drawn.normal(size=(10_000, 3))
+    exact = np.tanh(many @ [1.0, -2.0, 0.5])
+    settings = {**QUICK, "batch_size": 500, "epochs": 6, "learning_rate": 0.2}
+    plain, model = MAPRegressor(**settings), LaplaceRegressor(**settings)
+    assert model.held_out_share(10_000) == plain.held_out_share(10_000) == 0.1
+    plain.fit(many, exact)
+    model.fit(many, exact)
+    losses = model.history_[0]["validation"]
+    assert np.argmin(losses) < len(losses) - 1  # the last epoch is not the best one
+    new = drawn.normal(size=(200, 3))
+    np.testing.assert_allclose(model.predict(new), plain.predict(new), rtol=1e-5, atol=1e-6)
+
+
 def test_the_noise_of_a_linear_model_is_found():
     model = LaplaceRegressor(head="mean", prior_std=None, **WHOLE).fit(X, NUMBERS)
     rows = np.column_stack([X, np.ones(60)])

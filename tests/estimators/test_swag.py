@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 
+import caveat
 from caveat import load
 from caveat.estimators import MAPRegressor, SWAGClassifier, SWAGRegressor
+from caveat.estimators.swag import RATES
 from caveat.exceptions import OptionError, TrainingError
 
 torch = pytest.importorskip("torch")
@@ -21,8 +23,8 @@ def snapshots(kind, monkeypatch):
     seen = []
     visited = kind._visited
 
-    def noted(self, prepared, copy):
-        states = visited(self, prepared, copy)
+    def noted(self, prepared, copy, rate):
+        states = visited(self, prepared, copy, rate)
         seen.extend(states)
         return states
 
@@ -69,6 +71,66 @@ def test_a_rate_of_almost_0_stays_at_the_trained_network():
     assert model.predict_distribution(X).decompose().epistemic.max() < 1e-9
     wide = SWAGRegressor(snapshot_rate=0.05, **QUICK).fit(X, NUMBERS)
     assert wide.predict_distribution(X).decompose().epistemic.min() > 1e-6
+
+
+def test_targets_without_noise_ask_for_a_small_rate():
+    """Snapshots whose predictions differ by far more than the noise are of no use."""
+    drawn = np.random.default_rng(3)
+    X = drawn.normal(size=(900, 3))
+    y = np.tanh(X @ [1.0, -2.0, 0.5])
+    settings = {"hidden": (16,), "epochs": 40, "batch_size": 32, "snapshots": 5, "random_state": 0}
+    chosen = SWAGRegressor(**settings).fit(X[:300], y[:300])
+    fixed = SWAGRegressor(snapshot_rate=RATES[0], **settings).fit(X[:300], y[:300])
+    assert chosen.snapshot_rate_ < fixed.snapshot_rate_
+    chosen_loss, fixed_loss = (
+        caveat.evaluate(
+            model.predict_distribution(X[300:]), y[300:], resamples=0,
+            metrics=["mixture_negative_log_likelihood_loss"],
+        ).rows[0].value
+        for model in (chosen, fixed)
+    )  # fmt: skip
+    assert chosen_loss < fixed_loss
+
+
+def test_the_rate_is_the_one_of_the_least_loss_on_held_out_samples(monkeypatch):
+    asked = []
+    measured = SWAGClassifier._held_loss
+
+    def noted(self, prepared, rows):
+        # By hand: the log of the mean probability of the true class over the drawn networks.
+        asked.append(measured(self, prepared, rows))
+        p = self._values(prepared.X[rows]).double().softmax(-1).mean(0).numpy()
+        exact = -np.log(p[np.arange(len(rows)), prepared.y[rows]]).mean()
+        assert asked[-1] == pytest.approx(exact, rel=1e-5)
+        return asked[-1]
+
+    monkeypatch.setattr(SWAGClassifier, "_held_loss", noted)
+    drawn = np.random.default_rng(0)
+    X = drawn.normal(size=(120, 3))
+    labels = (X[:, 0] + drawn.normal(size=120) > 0).astype(int)
+    model = SWAGClassifier(**QUICK).fit(X, labels)
+    assert len(asked) == len(RATES)
+    assert model.snapshot_rate_ == RATES[int(np.argmin(asked))]
+    assert model.held_out_share(99) is None
+    assert model.held_out_share(100) == 0.1
+    given = SWAGClassifier(snapshot_rate=0.002, **QUICK).fit(X, labels)
+    assert given.snapshot_rate_ == 0.002
+    assert given.held_out_share(500) is None
+    assert len(asked) == len(RATES)
+
+
+def test_rates_that_diverge_are_not_taken(monkeypatch):
+    visited = SWAGRegressor._visited
+
+    def diverging(self, prepared, copy, rate):
+        if rate > 0.002:
+            raise TrainingError("diverged")
+        return visited(self, prepared, copy, rate)
+
+    monkeypatch.setattr(SWAGRegressor, "_visited", diverging)
+    assert (
+        SWAGRegressor(**QUICK).fit(np.tile(X, (2, 1)), np.tile(NUMBERS, 2)).snapshot_rate_ < 0.002
+    )
 
 
 def test_predictions_are_always_the_same(tmp_path):

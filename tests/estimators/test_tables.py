@@ -19,6 +19,7 @@ from caveat.estimators import (
     MAPRegressor,
     MCDropoutRegressor,
     _network,
+    _tasks,
 )
 from caveat.estimators._data import median_and_spread, weighted_quantiles
 from caveat.estimators._table import MOST_ONE_HOT, encode, learn_columns
@@ -322,6 +323,7 @@ def test_a_file_of_version_1_predicts_as_it_did(tmp_path):
 def few(monkeypatch):
     """Hold samples out of 100 and more."""
     monkeypatch.setattr(_network, "HELD_LEAST", 100)
+    monkeypatch.setattr(_tasks, "HELD_LEAST_CLASSES", 100)
 
 
 def test_samples_are_held_out_where_there_are_enough(few):

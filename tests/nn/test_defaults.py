@@ -45,6 +45,9 @@ OPEN = {
     ("BatchEnsembleClassifier", "members"),
     ("BatchEnsembleRegressor", "members"),
     ("MLP", "members"),
+    # One mask of weights for a whole batch is noisier than masks of units.
+    ("DropConnectClassifier", "rate"),
+    ("DropConnectRegressor", "rate"),
     # Published as such.
     ("ResNet18", "rate"),
     ("Plateau", "patience"),

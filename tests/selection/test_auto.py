@@ -272,6 +272,54 @@ def test_what_takes_a_table_as_it_is_gets_it_as_it_is():
     assert fits_table(object(), table()[0]).steps[0][0] == "transformer"
 
 
+class LikeCatBoost(RegressorMixin, BaseEstimator):
+    """Takes texts without gaps in the columns it is told of, and numbers with gaps elsewhere."""
+
+    def __init__(self, cat_features=()):
+        self.cat_features = cat_features
+
+    def get_cat_feature_indices(self):
+        return list(self.cat_features)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.categorical = tags.input_tags.allow_nan = True
+        return tags
+
+    def _checked(self, X):
+        for place in range(X.shape[1]):
+            column = X.iloc[:, place]
+            if place in self.cat_features:
+                assert all(isinstance(value, str) for value in column)
+            else:
+                column.to_numpy(dtype=float)
+        return X
+
+    def fit(self, X, y):
+        self.seen_, self.n_features_in_ = self._checked(X), X.shape[1]
+        return self
+
+    def predict(self, X):
+        return np.zeros(len(self._checked(X)))
+
+
+def test_catboost_gets_its_categories():
+    X, y = table()
+    X.columns = [2, 1, 0]  # names that are numbers are not places
+    given = LikeCatBoost()
+    fitted = fits_table(given, X).fit(X, y)
+    seen = fitted[-1].seen_
+    assert fitted[-1].cat_features == (1, 2)
+    assert seen[2].isna().equals(X[2].isna())
+    assert (seen[1] == X[1].fillna("missing").astype(str)).all()
+    new = X.iloc[:4].copy()
+    new.iloc[0, 1] = "green"
+    assert fitted.predict(new).shape == (4,)
+    assert pickle.loads(pickle.dumps(fitted)).predict(X[:2]).shape == (2,)
+    # Numbers with gaps need no encoder.
+    assert fits_table(given, X[[2]]) is given
+
+
 def test_weights_reach_those_that_take_them():
     X, y = classes()
     weight = np.where(y == 1, 3.0, 1.0)

@@ -8,7 +8,7 @@ import pytest
 import caveat
 from caveat.cli import main
 from caveat.exceptions import OptionError
-from caveat.studies import STUDIES, run_study, tables
+from caveat.studies import STUDIES, _table_runs, run_study, tables
 from caveat.studies.paper import printed_number
 from caveat.studies.study import Measured, rows_of, table_of, worse
 from caveat.studies.summary import Summary
@@ -136,9 +136,9 @@ def test_published_splits(folder):
         name: {row.measure for row in result if row.estimator == name}
         for name in ("deep-ensemble", "quantile-network", "linear")
     }
-    assert measures["deep-ensemble"] == {"rmse", "nll", "mixture_nll", "crps", "aurc"}
-    assert "nll" not in measures["quantile-network"]
-    assert "crps" in measures["quantile-network"]
+    gaussian = {"rmse", "nll", "mixture_nll", "crps", "levels_crps", "aurc"}
+    assert measures["deep-ensemble"] == gaussian
+    assert measures["quantile-network"] == {"crps", "aurc"}  # its levels are others
     (row,) = result.select(table="yacht", estimator="linear", measure="rmse")
     # By hand: the linear model of scikit-learn on the published splits.
     from sklearn.linear_model import BayesianRidge
@@ -159,6 +159,30 @@ def test_published_splits(folder):
     assert any(
         note.startswith("yacht, first split: by gaussian_crps_loss") for note in result.notes
     )
+
+
+def test_gaussians_and_quantiles_are_compared_at_the_same_levels(folder):
+    result = run_study(
+        "tables", "california", random_state=0, rows=60, repeats=1, estimators=["linear", "forest", "boosting"]
+    )  # fmt: skip
+    both = result.details["california, ten quantiles"]
+    scores = {row.technique: row for row in both.matching(metric="quantile_crps_loss")}
+    assert set(scores) == {"linear", "forest", "boosting"}
+    for name, row in scores.items():
+        (ours,) = result.select(estimator=name, measure="levels_crps")
+        assert ours.mean == pytest.approx(row.value)
+        assert row.low < row.value < row.high
+    # With many levels the score is that of the Gaussian; with ten it is near.
+    (exact,) = result.select(estimator="linear", measure="crps")
+    assert scores["linear"].value == pytest.approx(exact.mean, rel=0.1)
+    (note,) = [note for note in result.notes if note.startswith("california, first split")]
+    assert "by quantile_crps_loss" in note
+    assert "gaussian_crps_loss" not in note
+    # Classes have none; of more levels, ten are taken.
+    assert _table_runs.at_levels(caveat.Categorical([[0.5, 0.5]])) is None
+    levels = np.arange(1, 20) / 20
+    ten = _table_runs.at_levels(caveat.Quantiles(levels, levels[None] + 1))
+    np.testing.assert_allclose(ten.values[0, 0, 0], np.arange(1, 20, 2) / 20 + 1)
 
 
 def test_categories_missing_values_and_what_is_not_installed(folder, monkeypatch):
@@ -182,7 +206,7 @@ def test_classes(folder, monkeypatch):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 2))
     data = caveat.datasets.RawTable(X, (X[:, 0] > 0).astype(int), "classification", (), "")
-    monkeypatch.setattr(tables, "load_mixed", lambda name: data)
+    monkeypatch.setattr(_table_runs, "load_mixed", lambda name: data)
     result = run_study(
         "tables", "compas", random_state=0, repeats=2, settings=SMALL,
         estimators=["map", "quantile-network", "auto"],
@@ -210,7 +234,7 @@ def test_a_stopped_study_continues(folder, tmp_path, monkeypatch):
     def fail(*_, **__):
         raise AssertionError("it is trained again")
 
-    monkeypatch.setattr(tables._Runner, "_predictions", fail)
+    monkeypatch.setattr(_table_runs.Runner, "_predictions", fail)
     second = run_study("tables", "yacht", **options)
     assert [row.mean for row in second] == [row.mean for row in first]
     (tmp_path / "study" / "yacht-map" / "first.npz").unlink()

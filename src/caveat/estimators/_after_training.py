@@ -18,8 +18,6 @@ _WAITING: "WeakKeyDictionary[NetworkEstimator, Prepared]" = WeakKeyDictionary()
 class AfterTraining(NetworkEstimator):
     """A network that learns more once it is trained."""
 
-    _early_stopping = False  # what follows is about the weights at the end of the training
-
     def _prepare(self, problem: Problem, cache: SampleCache | None = None) -> Prepared:
         prepared = super()._prepare(problem, cache)
         _WAITING[self] = prepared

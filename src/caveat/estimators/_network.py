@@ -112,9 +112,9 @@ class NetworkEstimator(Savable, BaseEstimator):
     validation_fraction : float, "auto" or None
         Share of the samples that is held out, another one for each member: the weights of the epoch
         with the least loss on it are kept, and members that fail on it are left out. Classes have
-        the same shares in both parts. "auto": a tenth from 10,000 samples on, if the rarest
-        class has 20; not for methods whose objective is more than the likelihood, such
-        as variational ones. None: nothing is held out.
+        the same shares in both parts. "auto": a tenth from 10,000 samples on, for classes from
+        1,000 on if the rarest has 20; not for methods whose objective is more than the likelihood,
+        such as variational ones. None: nothing is held out.
     patience : int
         Epochs without a new best before a member stops; needs held-out samples.
     precision : {"float32", "bfloat16"}
@@ -406,8 +406,12 @@ class NetworkEstimator(Savable, BaseEstimator):
         if not isinstance(share, str):
             return share
         check_choice(share, "validation_fraction", ("auto", None), "a share of the samples")
-        enough = self._early_stopping and samples >= HELD_LEAST
+        enough = self._early_stopping and samples >= self._held_least()
         return HELD_SHARE if enough or self.patience is not None else None
+
+    def _held_least(self) -> int:
+        """Return from how many samples on some are held out."""
+        return HELD_LEAST
 
     def _held_share(self, rows: np.ndarray, codes: np.ndarray) -> float | None:
         """Return the share of these samples to hold out, or None."""

@@ -8,7 +8,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets
 
 from .._constructors import declared
-from .._defaults import MAX_STD
+from .._defaults import HELD_LEAST_CLASSES, MAX_STD
 from .._validation import check_number
 from ..exceptions import InvalidValueError, LabelError, OptionError
 from ._data import Loss, mean_and_scale, target_names
@@ -77,6 +77,9 @@ class NetworkClassifier(ClassifierMixin, NetworkEstimator, PredictsClasses):
                 "both parts; pass validation= or leave validation_fraction out"
             )
         return codes
+
+    def _held_least(self) -> int:
+        return HELD_LEAST_CLASSES
 
     def _rarest(self, codes: np.ndarray) -> float:
         return float(np.bincount(codes).min())

@@ -1,6 +1,7 @@
 """DropConnect: one network, whose single weights are dropped in prediction too."""
 
 from .._constructors import declared
+from .._defaults import CONNECTION_RATE
 from ._tasks import NetworkClassifier, NetworkRegressor, WithPrior
 from .mc_dropout import WithRate
 
@@ -8,6 +9,8 @@ from .mc_dropout import WithRate
 @declared(kw_only=True)
 class DropConnect(WithRate, WithPrior):
     """A network whose weights are dropped."""
+
+    rate: float = CONNECTION_RATE
 
     _layers = "dropconnect"
 

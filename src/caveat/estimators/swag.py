@@ -1,17 +1,24 @@
 """SWAG: a Gaussian around the weights that the optimizer visits."""
 
 from dataclasses import replace
+from math import log
 from typing import Any
 
 import numpy as np
 
 from .._constructors import declared
-from .._defaults import PASSES
+from .._defaults import HELD_SHARE, PASSES
 from .._validation import check_integer, check_number
 from ..exceptions import TrainingError
 from ._after_training import AfterTraining
 from ._network import Prepared
 from ._tasks import NetworkClassifier, NetworkRegressor, WithPrior
+
+RATES = (0.01, 0.003, 0.001, 0.0003)
+"""Rates to choose among; the first one where nothing is held out."""
+
+_LEAST = 100
+"""Samples from which on some are held out to choose the rate."""
 
 
 @declared(kw_only=True)
@@ -22,9 +29,11 @@ class SWAG(AfterTraining, WithPrior):
     ----------
     snapshots : int
         Epochs after the training, each of which gives a snapshot of the weights; at least 2.
-    snapshot_rate : float
+    snapshot_rate : float or None
         Constant learning rate of the optimizer in these epochs. It decides how far the snapshots
-        differ.
+        differ. None: from 100 samples on a tenth is held out as ``validation_fraction`` says, and
+        of 0.01, 0.003, 0.001 and 0.0003 the rate is taken whose networks have the least loss on it,
+        as a mixture; 0.01 if nothing is held out.
     rank : int
         Last snapshots whose differences from the mean are kept for covariances; at least 2.
     passes : int
@@ -36,10 +45,12 @@ class SWAG(AfterTraining, WithPrior):
         Variance of each weight over the snapshots, whose mean is in ``state_``.
     deviations_ : dict of str to Tensor
         Differences of the last snapshots from the mean, stacked along the first axis.
+    snapshot_rate_ : float
+        The rate of the snapshots.
     """
 
     snapshots: int = 20
-    snapshot_rate: float = 0.01
+    snapshot_rate: float | None = None
     rank: int = 20
     passes: int = PASSES
 
@@ -47,17 +58,58 @@ class SWAG(AfterTraining, WithPrior):
         check_integer(self.passes, "passes")
         check_integer(self.snapshots, "snapshots", 2)
         check_integer(self.rank, "rank", 2)
-        check_number(self.snapshot_rate, "snapshot_rate", closed="neither")
+        if self.snapshot_rate is not None:
+            check_number(self.snapshot_rate, "snapshot_rate", closed="neither")
         return super()._own_training()
 
+    def held_out_share(self, samples: int) -> float | None:
+        """Return the share of so many samples that ``fit`` holds out, or None.
+
+        Parameters
+        ----------
+        samples : int
+            How many there are to learn from.
+        """
+        if self.validation_fraction == "auto" and self.snapshot_rate is None:
+            return HELD_SHARE if samples >= _LEAST else None
+        return super().held_out_share(samples)
+
     def _go_on(self, prepared: Prepared, copies: list[Any]) -> None:
+        (copy,) = copies
+        checked = copy.validation if isinstance(prepared.X, np.ndarray) else None
+        rates = RATES if self.snapshot_rate is None else (float(self.snapshot_rate),)
+        begun, results, failed = self.state_, [], []
+        for rate in rates if checked is not None else rates[:1]:
+            self.state_ = begun
+            try:
+                self._take_moments(self._visited(prepared, copy, rate))
+            except TrainingError as error:
+                failed.append(error)
+                continue
+            loss = 0.0 if checked is None else self._held_loss(prepared, checked)
+            results.append((loss, rate, self.state_, self.variance_, self.deviations_))
+        if not results:
+            del self.state_
+            raise failed[-1]
+        # Rates whose networks give NaN come last.
+        best = min(results, key=lambda one: np.nan_to_num(one[0], nan=np.inf))
+        _, self.snapshot_rate_, self.state_, self.variance_, self.deviations_ = best
+
+    def _held_loss(self, prepared: Prepared, rows: np.ndarray) -> float:
+        """Return the mean loss of drawn networks, as a mixture, on samples that are held out."""
         import torch
 
-        states = self._visited(prepared, copies[0])
+        target = torch.from_numpy(prepared.y[rows])
+        each = torch.stack([prepared.loss(out, target) for out in self._values(prepared.X[rows])])
+        return float(-(torch.logsumexp(-each.double(), 0) - log(len(each))).mean())
+
+    def _take_moments(self, states: list[dict[str, Any]]) -> None:
+        import torch
+
         named = {name: torch.stack([state[name] for state in states]) for name in states[0]}
         with torch.random.fork_rng(devices=[]):
             weights = {name for name, _ in self._network().named_parameters()}
-        self.variance_, self.deviations_ = {}, {}
+        self.state_, self.variance_, self.deviations_ = {}, {}, {}
         for name, values in named.items():
             if not values.is_floating_point():
                 self.state_[name] = values[-1:]
@@ -68,12 +120,12 @@ class SWAG(AfterTraining, WithPrior):
                 self.variance_[name] = (values - mean).square().mean(0, keepdim=True)
                 self.deviations_[name] = (values - mean)[-self.rank :].clone()
 
-    def _visited(self, prepared: Prepared, copy: Any) -> list[dict[str, Any]]:
+    def _visited(self, prepared: Prepared, copy: Any, rate: float) -> list[dict[str, Any]]:
         """Return the weights after each of the epochs that follow the training."""
         from ..nn import train
 
         training = replace(
-            prepared.training, epochs=1, learning_rate=self.snapshot_rate, patience=None,
+            prepared.training, epochs=1, learning_rate=rate, patience=None,
             scheduler="constant",
         )  # fmt: skip
         draw = np.random.default_rng(self.seed_)
@@ -87,10 +139,9 @@ class SWAG(AfterTraining, WithPrior):
                     training=training,
                 )  # fmt: skip
             except TrainingError as error:
-                del self.state_
                 raise TrainingError(
                     f"the epochs after the training diverged ({str(error).partition(':')[0]}); "
-                    f"lower snapshot_rate={self.snapshot_rate!r}"
+                    f"lower snapshot_rate={rate!r}"
                 ) from error
             states.append({name: value[0] for name, value in trained.state.items()})
         return states[1:]

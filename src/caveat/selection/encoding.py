@@ -38,7 +38,7 @@ def fits_table(estimator: Any, X: Any) -> Any:
     """Return the estimator, after an encoder if it does not take the columns of X.
 
     Categories become one column for each value; missing numbers become the median, with a column
-    that says so.
+    that says so. CatBoost gets categories as text, and missing numbers as they are.
 
     Parameters
     ----------
@@ -48,6 +48,13 @@ def fits_table(estimator: Any, X: Any) -> Any:
     categories, numbers, gaps = columns_of(X)
     if not categories and not gaps:
         return estimator
+    if categories and hasattr(estimator, "get_cat_feature_indices"):  # CatBoost
+        from sklearn.preprocessing import FunctionTransformer
+
+        # A tuple, which copies of CatBoost keep as it is, so that it can be cloned.
+        places = tuple(X.columns.get_loc(name) for name in categories)
+        estimator.set_params(cat_features=places)
+        return after(FunctionTransformer(as_text, kw_args={"places": places}), estimator)
     if hasattr(estimator, "__sklearn_tags__"):
         takes = get_tags(estimator).input_tags
         # Networks that take missing values take whole tables as they are.
@@ -73,6 +80,19 @@ def encoder(categories: list[Any], numbers: list[Any]) -> Any:
     return ColumnTransformer(
         [("categories", make_pipeline(missing, one_hot), categories), ("numbers", median, numbers)]
     )
+
+
+def as_text(X: Any, places: tuple[int, ...]) -> Any:
+    """Return a frame whose columns at some places are text; a missing value is a text, too."""
+    import pandas as pd
+
+    chosen = set(places)
+    parts = [X.iloc[:, i] for i in range(X.shape[1])]
+    text = [
+        part.astype(object).where(part.notna(), "missing").astype(str) if i in chosen else part
+        for i, part in enumerate(parts)
+    ]
+    return pd.concat(text, axis=1)
 
 
 def columns_of(X: Any) -> tuple[list[Any], list[Any], bool]:
