@@ -40,9 +40,9 @@ class TableSummarizer:
         groups = [
             group_attribute(columns[name], name, self.written) for name in self.plan.wanted.group
         ]
-        found = two_classes(self.plan, columns) if groups and table.num_rows > KEPT else None
-        if found is not None:
-            p, truth, classes = found
+        both = two_classes(self.plan, columns) if groups and table.num_rows > KEPT else None
+        if both is not None:
+            p, truth, classes = both
             with suppress(CaveatError):  # the way of other predictions says more about it
                 return summarize_counts(
                     p, truth, classes=classes, groups=groups, metrics=self.metrics, start=start
@@ -68,14 +68,14 @@ class _Counter:
 
     def add(self, table: Any) -> bool:
         """Count the samples of a table; False, and none of them, if there is more to it."""
-        found = two_classes(self._plan, columns_of(table))
-        if found is None:
+        both = two_classes(self._plan, columns_of(table))
+        if both is None:
             return False
         try:
-            self._counts.add(*found[:2])
+            self._counts.add(*both[:2])
         except CaveatError:  # the way of other predictions says more about it
             return False
-        self._classes = found[2]
+        self._classes = both[2]
         return True
 
     def summary(self, metrics: Sequence[str] | None) -> Summary | None:
